@@ -1,0 +1,15 @@
+//! The numerical ground of Noisewright; it knows nothing of statistics.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`kernels`] | exp, ln and logistic functions over slices, SIMD chosen at run time |
+//! | [`special`] | erf, log-gamma, digamma, Bessel functions in the log domain |
+//! | [`summation`] | log-sum-exp and sums in a fixed order |
+//! | [`gram`] | weighted Gram matrices of column-major blocks |
+//! | [`random`] | independent random streams, one per block |
+
+pub mod gram;
+pub mod kernels;
+pub mod random;
+pub mod special;
+pub mod summation;

@@ -1,0 +1,165 @@
+//! Where the variables live: one domain per variable, or a sphere for direction vectors.
+
+use crate::{Error, Result};
+
+/// The set of values that one variable can take, with its base measure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Domain {
+    /// The real line (Lebesgue measure).
+    Real,
+    /// `x > 0` (Lebesgue measure).
+    Positive,
+    /// `lo ≤ x ≤ hi` (Lebesgue measure).
+    Interval(f64, f64),
+    /// Angles in radians, modulo 2π (Lebesgue measure on one turn, −π to π).
+    Circle,
+    /// A finite set of values (counting measure).
+    States(Vec<f64>),
+    /// 0, 1, 2, … (counting measure).
+    Counts,
+}
+
+impl Domain {
+    /// Whether the base measure counts points rather than measuring length.
+    #[must_use]
+    pub fn is_discrete(&self) -> bool {
+        matches!(self, Self::States(_) | Self::Counts)
+    }
+
+    /// Whether `x` belongs to the domain.
+    #[must_use]
+    pub fn contains(&self, x: f64) -> bool {
+        match self {
+            Self::Real | Self::Circle => x.is_finite(),
+            Self::Positive => x > 0.0 && x.is_finite(),
+            Self::Interval(lo, hi) => x >= *lo && x <= *hi,
+            Self::States(states) => states.contains(&x),
+            Self::Counts => x >= 0.0 && x.fract() == 0.0 && x.is_finite(),
+        }
+    }
+
+    /// Lower and upper end of the values (−π and π for the circle).
+    #[must_use]
+    pub fn bounds(&self) -> (f64, f64) {
+        match self {
+            Self::Real => (f64::NEG_INFINITY, f64::INFINITY),
+            Self::Positive | Self::Counts => (0.0, f64::INFINITY),
+            Self::Interval(lo, hi) => (*lo, *hi),
+            Self::Circle => (-std::f64::consts::PI, std::f64::consts::PI),
+            Self::States(states) => (
+                states.iter().copied().fold(f64::INFINITY, f64::min),
+                states.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            ),
+        }
+    }
+}
+
+/// The space of the points: the variables with their domains, or the unit sphere of all of them together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Space {
+    names: Vec<String>,
+    domains: Vec<Domain>,
+    sphere: bool,
+}
+
+impl Space {
+    /// A product of one domain per variable.
+    ///
+    /// # Errors
+    /// When there is no variable, two have the same name, or an interval or set of states is empty.
+    pub fn product<S: AsRef<str>>(variables: &[(S, Domain)]) -> Result<Self> {
+        let names: Vec<String> = variables.iter().map(|(n, _)| n.as_ref().to_owned()).collect();
+        check_names(&names)?;
+        for (name, domain) in variables {
+            let name = name.as_ref().to_owned();
+            match domain {
+                Domain::Interval(lo, hi) if !(lo < hi && lo.is_finite() && hi.is_finite()) => {
+                    return Err(Error::Domain {
+                        variable: name,
+                        reason: format!("[{lo}, {hi}] is not an interval"),
+                    });
+                }
+                Domain::States(s) if s.is_empty() || s.iter().any(|v| !v.is_finite()) => {
+                    return Err(Error::Domain {
+                        variable: name,
+                        reason: "states must be finite numbers, at least one".into(),
+                    });
+                }
+                Domain::States(s) if s.iter().enumerate().any(|(i, v)| s[..i].contains(v)) => {
+                    return Err(Error::Domain { variable: name, reason: "a state is listed twice".into() });
+                }
+                _ => {}
+            }
+        }
+        Ok(Self { names, domains: variables.iter().map(|(_, d)| d.clone()).collect(), sphere: false })
+    }
+
+    /// Every variable on the real line.
+    ///
+    /// # Errors
+    /// When there is no variable or two have the same name.
+    pub fn real<S: AsRef<str>>(variables: &[S]) -> Result<Self> {
+        Self::product(&variables.iter().map(|v| (v.as_ref(), Domain::Real)).collect::<Vec<_>>())
+    }
+
+    /// Unit vectors whose coordinates are the variables (surface measure); at least two variables.
+    ///
+    /// # Errors
+    /// When there are fewer than two variables or two have the same name.
+    pub fn sphere<S: AsRef<str>>(variables: &[S]) -> Result<Self> {
+        let names: Vec<String> = variables.iter().map(|n| n.as_ref().to_owned()).collect();
+        check_names(&names)?;
+        if names.len() < 2 {
+            return Err(Error::Domain {
+                variable: names[0].clone(),
+                reason: "a sphere needs at least two variables".into(),
+            });
+        }
+        Ok(Self { domains: vec![Domain::Interval(-1.0, 1.0); names.len()], names, sphere: true })
+    }
+
+    /// Number of variables.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Names of the variables, in order.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Domains of the variables, in order (the coordinates' ranges on a sphere).
+    #[must_use]
+    pub fn domains(&self) -> &[Domain] {
+        &self.domains
+    }
+
+    /// Whether the points are unit vectors.
+    #[must_use]
+    pub fn is_sphere(&self) -> bool {
+        self.sphere
+    }
+
+    /// Number of states when every variable has finitely many, `None` otherwise (or beyond 2⁵³).
+    #[must_use]
+    pub fn state_count(&self) -> Option<u64> {
+        self.domains.iter().try_fold(1u64, |count, domain| match domain {
+            Domain::States(states) => count.checked_mul(states.len() as u64).filter(|c| *c <= 1 << 53),
+            _ => None,
+        })
+    }
+}
+
+fn check_names(names: &[String]) -> Result<()> {
+    if names.is_empty() {
+        return Err(Error::NoVariables);
+    }
+    for (i, name) in names.iter().enumerate() {
+        if names[..i].contains(name) {
+            return Err(Error::DuplicateName { name: name.clone() });
+        }
+    }
+    Ok(())
+}
