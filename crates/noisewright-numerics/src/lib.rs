@@ -6,10 +6,12 @@
 //! | [`special`] | erf, log-gamma, digamma, Bessel functions in the log domain |
 //! | [`summation`] | log-sum-exp and sums in a fixed order |
 //! | [`gram`] | weighted Gram matrices of column-major blocks |
+//! | [`quadrature`] | adaptive tensor quadrature of log-integrands |
 //! | [`random`] | independent random streams, one per block |
 
 pub mod gram;
 pub mod kernels;
+pub mod quadrature;
 pub mod random;
 pub mod special;
 pub mod summation;
