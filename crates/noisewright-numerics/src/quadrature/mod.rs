@@ -12,4 +12,4 @@ mod tests;
 
 pub use axis::{Axis, End};
 pub use landscape::peaks;
-pub use tensor::{Divergence, Options, Quadrature, QuadratureError, integrate};
+pub use tensor::{Divergence, LogIntegrands, Options, Quadrature, QuadratureError, integrate};

@@ -12,6 +12,9 @@ const NEGLIGIBLE: f64 = 45.0;
 /// Doublings of an unbounded axis before an integrand that does not fall is called divergent.
 const PATIENCE: usize = 16;
 
+/// Positive functions given by their logarithms, evaluated together: points (column-major), rows, output.
+pub type LogIntegrands<'a> = &'a (dyn Fn(&[f64], usize, &mut [f64]) + Sync);
+
 /// How accurate, and how much work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
@@ -95,7 +98,7 @@ pub fn integrate(
     axes: &[Axis],
     components: usize,
     options: &Options,
-    log_integrands: &(dyn Fn(&[f64], usize, &mut [f64]) + Sync),
+    log_integrands: LogIntegrands<'_>,
 ) -> Result<Quadrature, QuadratureError> {
     let mut search = Search::new(axes.to_vec(), components, *options);
     let nodes = search.node_count(&search.axes);
@@ -150,10 +153,7 @@ impl Search {
         axes.iter().fold(1usize, |n, axis| n.saturating_mul(axis.node_count(self.pair.nodes.len())))
     }
 
-    fn evaluate(
-        &self,
-        log_integrands: &(dyn Fn(&[f64], usize, &mut [f64]) + Sync),
-    ) -> Result<Pass, QuadratureError> {
+    fn evaluate(&self, log_integrands: LogIntegrands<'_>) -> Result<Pass, QuadratureError> {
         let nodes: Vec<Nodes> = self.axes.iter().map(|axis| axis.nodes(self.pair)).collect();
         let (points, log_weights) = tensor_points(&nodes);
         let rows = log_weights.len();
@@ -425,7 +425,7 @@ fn evaluate_blocks(
     rows: usize,
     dimension: usize,
     components: usize,
-    log_integrands: &(dyn Fn(&[f64], usize, &mut [f64]) + Sync),
+    log_integrands: LogIntegrands<'_>,
 ) -> Vec<Vec<f64>> {
     const BLOCK: usize = 8192;
     let run = |block: usize| -> Vec<f64> {
