@@ -64,4 +64,39 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// A name that is no parameter of the model.
+    #[error("`{name}` is not a parameter of the model; {advice}", advice = crate::names::advice(nearest.as_deref(), "its parameters are", known))]
+    UnknownParameter {
+        /// The name as given.
+        name: String,
+        /// The nearest parameter, if one is near.
+        nearest: Option<String>,
+        /// All parameters.
+        known: Vec<String>,
+    },
+    /// A name that is no built-in family.
+    #[error("`{name}` is not a family; {advice}", advice = crate::names::advice(nearest.as_deref(), "the families are", known))]
+    UnknownFamily {
+        /// The name as given.
+        name: String,
+        /// The nearest family, if one is near.
+        nearest: Option<String>,
+        /// All families.
+        known: Vec<String>,
+    },
+    /// A field of a model, or an option of a family, that cannot be as it is.
+    #[error("`{field}` {reason}")]
+    ModelField {
+        /// The field.
+        field: String,
+        /// What is wrong with it, as a sentence of which it is the subject.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// What is wrong with a field of a model, the field being the subject of the sentence.
+    pub(crate) fn field(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::ModelField { field: field.into(), reason: reason.into() }
+    }
 }

@@ -4,12 +4,17 @@ mod domain;
 mod energy;
 mod error;
 mod model;
+mod names;
 mod noise;
 mod points;
 
 pub use domain::{Domain, Space};
-pub use energy::Energy;
+pub use energy::{
+    Beta, ComPoisson, Dof, Energy, ExponentialPolynomial, FamilyInfo, FamilyOptions, Gamma, Gaussian,
+    GaussianMoments, Ising, Student, TruncatedGaussian, TruncatedGaussianMoments, VonMises, VonMisesFisher,
+    VonMisesPolar, families,
+};
 pub use error::{Error, Result};
-pub use model::{Model, Parameter};
+pub use model::{LOG_NORMALIZER, Model, Parameter};
 pub use noise::{Landmarks, Noise, sample};
 pub use points::{Points, View};

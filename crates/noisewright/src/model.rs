@@ -1,8 +1,14 @@
 //! A model: an energy, the space of its points, its parameters, and whether its constant is known.
 
+use std::fmt;
 use std::sync::Arc;
 
-use crate::{Energy, Error, Result, Space};
+use crate::energy::build_family;
+use crate::names::nearest;
+use crate::{Energy, Error, FamilyOptions, Result, Space, View};
+
+/// The name of the constant c among the coordinates of β = (θ, c).
+pub const LOG_NORMALIZER: &str = "log_normalizer";
 
 /// A parameter with its start value and bounds.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,9 +29,42 @@ impl Parameter {
     pub fn new(name: impl Into<String>, start: f64) -> Self {
         Self { name: name.into(), start, lower: f64::NEG_INFINITY, upper: f64::INFINITY }
     }
+
+    /// The same parameter between two bounds, either of which may be infinite.
+    #[must_use]
+    pub fn bounded(self, lower: f64, upper: f64) -> Self {
+        Self { lower, upper, ..self }
+    }
+
+    /// Checks a value against the bounds.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] when it is not finite or outside the bounds.
+    pub fn check(&self, value: f64) -> Result<()> {
+        let (lower, upper) = (self.lower, self.upper);
+        let reason = if !value.is_finite() {
+            "it must be a finite number".into()
+        } else if value >= lower && value <= upper {
+            return Ok(());
+        } else if upper == f64::INFINITY {
+            format!("it must be at least {lower}")
+        } else if lower == f64::NEG_INFINITY {
+            format!("it must be at most {upper}")
+        } else {
+            format!("it must lie between {lower} and {upper}")
+        };
+        Err(Error::Parameter { parameter: self.name.clone(), value, reason })
+    }
 }
 
 /// An energy on a space, normalized (β = θ) or with a free constant (β = (θ, c)).
+///
+/// ```
+/// use noisewright::{FamilyOptions, Model};
+/// let model = Model::from_family("gaussian", &["x"], &FamilyOptions::default(), false).unwrap();
+/// assert_eq!(model.coordinates(), ["h0", "P00", "log_normalizer"]);
+/// assert_eq!(model.at(&[("P00", 4.0)]).unwrap(), [0.0, 4.0]);
+/// ```
 #[derive(Clone)]
 pub struct Model {
     energy: Arc<dyn Energy>,
@@ -34,12 +73,22 @@ pub struct Model {
     normalized: bool,
 }
 
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model")
+            .field("space", &self.space)
+            .field("parameters", &self.parameters)
+            .field("normalized", &self.normalized)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Model {
     /// A model with a free constant: `log p = u(x; θ) − c`.
     ///
     /// # Errors
-    /// When the energy and the space disagree on the number of variables, or the parameters' names and
-    /// order are not the energy's.
+    /// When the energy and the space disagree on the number of variables, the parameters' names and order
+    /// are not the energy's, a name is used twice, or a start value is outside its bounds.
     pub fn new(energy: Arc<dyn Energy>, space: Space, parameters: Vec<Parameter>) -> Result<Self> {
         if energy.dimension() != space.dimension() {
             return Err(Error::Shape {
@@ -52,14 +101,59 @@ impl Model {
         if names.len() != parameters.len() || names.iter().zip(&parameters).any(|(n, p)| *n != p.name) {
             return Err(Error::Model { reason: format!("its parameters are {}", names.join(", ")) });
         }
+        check_parameters(&parameters)?;
         Ok(Self { energy, space, parameters, normalized: false })
     }
 
-    /// The same model with its constant known: `log p = u(x; θ) − log Z(θ)`.
+    /// A built-in family ([`families`](crate::families) lists them), on its own domain unless the options
+    /// name another; `normalized` makes use of its closed form for log Z.
+    ///
+    /// # Errors
+    /// When there is no such family, an option does not fit it, or it is to be normalized and has no
+    /// closed form.
+    pub fn from_family<S: AsRef<str>>(
+        family: &str,
+        variables: &[S],
+        options: &FamilyOptions,
+        normalized: bool,
+    ) -> Result<Self> {
+        let variables: Vec<String> = variables.iter().map(|v| v.as_ref().to_owned()).collect();
+        let domains = vec![options.domain.clone(); variables.len()];
+        let parts = build_family(family, &variables, &domains, options)?;
+        let model = Self::new(parts.energy, parts.space, parts.parameters)?;
+        if normalized { model.normalized_family(family) } else { Ok(model) }
+    }
+
+    /// The same model with its constant known, if the family has a closed form for it.
+    pub(crate) fn normalized_family(self, family: &str) -> Result<Self> {
+        let mut gradient = vec![0.0; self.parameters.len()];
+        // The default start values of every family are inside the domain of its closed form.
+        if self.energy.log_normalizer(&self.start(), &mut gradient).is_none() {
+            let reason =
+                format!("cannot be true for the family {family}, which has no closed form; leave it out");
+            return Err(Error::field("normalized", reason));
+        }
+        Ok(self.normalized())
+    }
+
+    /// The same model with its constant known: `log p = u(x; θ) − log Z(θ)`, where log Z is the energy's.
     #[must_use]
     pub fn normalized(mut self) -> Self {
         self.normalized = true;
         self
+    }
+
+    /// The same model with other start values, by name.
+    ///
+    /// # Errors
+    /// As for [`Model::at`], and when a value is outside its bounds.
+    pub fn with_start<S: AsRef<str>>(mut self, values: &[(S, f64)]) -> Result<Self> {
+        let start = self.at(values)?;
+        self.check(&start)?;
+        for (parameter, value) in self.parameters.iter_mut().zip(start) {
+            parameter.start = value;
+        }
+        Ok(self)
     }
 
     /// Whether the constant is known (β = θ) rather than estimated (β = (θ, c)).
@@ -86,9 +180,112 @@ impl Model {
         &self.parameters
     }
 
+    /// Names of the coordinates of β: the parameters and, when it is free, the constant [`LOG_NORMALIZER`].
+    #[must_use]
+    pub fn coordinates(&self) -> Vec<String> {
+        let constant = (!self.normalized).then(|| LOG_NORMALIZER.to_owned());
+        self.parameters.iter().map(|p| p.name.clone()).chain(constant).collect()
+    }
+
     /// The start values of the parameters.
     #[must_use]
     pub fn start(&self) -> Vec<f64> {
         self.parameters.iter().map(|p| p.start).collect()
     }
+
+    /// The start values with those named replaced.
+    ///
+    /// # Errors
+    /// [`Error::UnknownParameter`] for a name the model does not have, [`Error::DuplicateName`] for one given
+    /// twice.
+    pub fn at<S: AsRef<str>>(&self, values: &[(S, f64)]) -> Result<Vec<f64>> {
+        let mut theta = self.start();
+        for (i, (name, value)) in values.iter().enumerate() {
+            let name = name.as_ref();
+            if values[..i].iter().any(|(earlier, _)| earlier.as_ref() == name) {
+                return Err(Error::DuplicateName { name: name.into() });
+            }
+            theta[self.index_of(name)?] = *value;
+        }
+        Ok(theta)
+    }
+
+    /// The position of a parameter.
+    ///
+    /// # Errors
+    /// [`Error::UnknownParameter`], with the nearest known name.
+    pub fn index_of(&self, name: &str) -> Result<usize> {
+        let names = || self.parameters.iter().map(|p| p.name.as_str());
+        names().position(|known| known == name).ok_or_else(|| Error::UnknownParameter {
+            name: name.into(),
+            nearest: nearest(name, names()).map(Into::into),
+            known: names().map(Into::into).collect(),
+        })
+    }
+
+    /// Checks the number of parameters and every value against its bounds.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Parameter`].
+    pub fn check(&self, parameters: &[f64]) -> Result<()> {
+        if parameters.len() != self.parameters.len() {
+            let (expected, found) = (self.parameters.len(), parameters.len());
+            return Err(Error::Shape { what: "parameter values", expected, found });
+        }
+        self.parameters.iter().zip(parameters).try_for_each(|(parameter, value)| parameter.check(*value))
+    }
+
+    /// The energy and, where asked for, its score, as [`Energy::evaluate`] gives them inside the domains;
+    /// outside any variable's domain the value is −∞ and the score zero.
+    ///
+    /// # Errors
+    /// As for [`Energy::evaluate`].
+    pub fn evaluate(
+        &self,
+        parameters: &[f64],
+        points: View<'_>,
+        value: &mut [f64],
+        mut score: Option<&mut [f64]>,
+    ) -> Result<()> {
+        self.energy.evaluate(parameters, points, value, score.as_deref_mut())?;
+        if self.space.is_sphere() {
+            return Ok(());
+        }
+        let rows = points.rows();
+        for (j, domain) in self.space.domains().iter().enumerate() {
+            for (i, _) in points.column(j).iter().enumerate().filter(|(_, x)| !domain.contains(**x)) {
+                value[i] = f64::NEG_INFINITY;
+                if let Some(score) = score.as_deref_mut() {
+                    score.iter_mut().skip(i).step_by(rows).for_each(|s| *s = 0.0);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `log Z(θ)` where it is known, with its gradient; zero for a formula that integrates to one.
+    ///
+    /// `None` where there is no closed form or θ is outside of where it holds.
+    pub fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
+        self.energy.log_normalizer(parameters, gradient)
+    }
+}
+
+fn check_parameters(parameters: &[Parameter]) -> Result<()> {
+    for (i, parameter) in parameters.iter().enumerate() {
+        let name = &parameter.name;
+        if name == LOG_NORMALIZER {
+            return Err(Error::field(name, "is the name of the constant; call the parameter something else"));
+        }
+        if parameters[..i].iter().any(|earlier| earlier.name == *name) {
+            return Err(Error::DuplicateName { name: name.clone() });
+        }
+        if !(parameter.lower <= parameter.upper) {
+            let reason =
+                format!("has the lower bound {} above its upper bound {}", parameter.lower, parameter.upper);
+            return Err(Error::field(name, reason));
+        }
+        parameter.check(parameter.start)?;
+    }
+    Ok(())
 }

@@ -1,0 +1,156 @@
+//! The von Mises density on the circle, in natural (`a cos x + b sin x`) and polar form (`κ cos(x − μ)`).
+
+use std::f64::consts::TAU;
+
+use noisewright_numerics::special::{bessel_ratio, ln_bessel_i};
+
+use super::family::{Entry, FamilyInfo, Parts, Request};
+use super::linear::{self, Statistics};
+use crate::{Domain, Energy, Parameter, Result, View};
+
+/// `u(x) = a cos x + b sin x` on the circle; parameters `a`, `b`.
+///
+/// # Formula
+/// `log Z = ln 2π I₀(κ)` with `κ = √(a² + b²)`, and `∇ log Z = (a, b)/κ · I₁(κ)/I₀(κ)`.
+///
+/// ```
+/// use noisewright::{Energy, VonMises};
+/// let mut gradient = [0.0; 2];
+/// let log_z = VonMises.log_normalizer(&[0.0, 1.0], &mut gradient).unwrap();
+/// assert!((log_z - (std::f64::consts::TAU * 1.2660658777520083).ln()).abs() < 1e-14);
+/// assert!((gradient[1] - 0.4463899658965345).abs() < 1e-14);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VonMises;
+
+impl Statistics for VonMises {
+    fn column(&self, index: usize, points: View<'_>, out: &mut [f64]) {
+        let function = if index == 0 { f64::cos } else { f64::sin };
+        for (o, x) in out.iter_mut().zip(points.column(0)) {
+            *o = function(*x);
+        }
+    }
+}
+
+impl Energy for VonMises {
+    fn parameters(&self) -> Vec<String> {
+        vec!["a".into(), "b".into()]
+    }
+
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn evaluate(
+        &self,
+        parameters: &[f64],
+        points: View<'_>,
+        value: &mut [f64],
+        score: Option<&mut [f64]>,
+    ) -> Result<()> {
+        linear::evaluate(self, parameters, points, value, score);
+        Ok(())
+    }
+
+    fn is_linear(&self) -> bool {
+        true
+    }
+
+    fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
+        super::von_mises_fisher::log_normalizer(parameters, gradient)
+    }
+}
+
+/// `u(x) = κ cos(x − μ)` on the circle; parameters `mean` (μ) and `concentration` (κ).
+///
+/// ```
+/// use noisewright::{Energy, VonMisesPolar};
+/// let mut gradient = [0.0; 2];
+/// let log_z = VonMisesPolar.log_normalizer(&[2.0, 0.0], &mut gradient).unwrap();
+/// assert!((log_z - std::f64::consts::TAU.ln()).abs() < 1e-15);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VonMisesPolar;
+
+impl Energy for VonMisesPolar {
+    fn parameters(&self) -> Vec<String> {
+        vec!["mean".into(), "concentration".into()]
+    }
+
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn evaluate(
+        &self,
+        parameters: &[f64],
+        points: View<'_>,
+        value: &mut [f64],
+        score: Option<&mut [f64]>,
+    ) -> Result<()> {
+        let (mean, concentration) = (parameters[0], parameters[1]);
+        let angles = points.column(0);
+        for (v, x) in value.iter_mut().zip(angles) {
+            *v = concentration * (x - mean).cos();
+        }
+        if let Some(score) = score {
+            let (by_mean, by_concentration) = score.split_at_mut(angles.len());
+            for ((m, k), x) in by_mean.iter_mut().zip(by_concentration).zip(angles) {
+                let (sin, cos) = (x - mean).sin_cos();
+                (*m, *k) = (concentration * sin, cos);
+            }
+        }
+        Ok(())
+    }
+
+    fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
+        // I₀ is even: a negative concentration is the same density turned by half a circle.
+        let concentration = parameters[1].abs();
+        if !concentration.is_finite() {
+            return None;
+        }
+        gradient[0] = 0.0;
+        gradient[1] = bessel_ratio(0.0, concentration).copysign(parameters[1]);
+        Some(TAU.ln() + ln_bessel_i(0.0, concentration))
+    }
+
+    fn add_curvature(
+        &self,
+        parameters: &[f64],
+        points: View<'_>,
+        weights: &[f64],
+        out: &mut [f64],
+    ) -> Result<bool> {
+        let (mut sines, mut cosines) = (0.0, 0.0);
+        for (weight, x) in weights.iter().zip(points.column(0)) {
+            let (sin, cos) = (x - parameters[0]).sin_cos();
+            sines += weight * sin;
+            cosines += weight * cos;
+        }
+        out[0] -= parameters[1] * cosines;
+        out[1] += sines;
+        out[2] += sines;
+        Ok(true)
+    }
+}
+
+pub(super) const ENTRY: Entry = Entry {
+    info: FamilyInfo {
+        name: "von-mises",
+        description: "von Mises density of an angle, a cos x + b sin x, or mean and concentration",
+        domain: "circle",
+        options: &["parametrization"],
+        parameters: "a, b (natural, default) or mean, concentration (parametrization = \"polar\")",
+    },
+    build,
+};
+
+fn build(request: &Request<'_>) -> Result<Parts> {
+    let space = request.one_variable(Domain::Circle)?;
+    if request.parametrization(&["natural", "polar"])? == 0 {
+        let parameters = vec![Parameter::new("a", 0.0), Parameter::new("b", 0.0)];
+        return Ok(Parts::new(VonMises, space, parameters));
+    }
+    let concentration = Parameter { lower: 0.0, ..Parameter::new("concentration", 1.0) };
+    Ok(Parts::new(VonMisesPolar, space, vec![Parameter::new("mean", 0.0), concentration]))
+}
