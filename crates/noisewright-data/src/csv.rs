@@ -210,7 +210,7 @@ fn choose(file: &str, header: Vec<String>, options: &Options) -> Result<(Vec<usi
     match &options.columns {
         Some(wanted) => Ok((locate(file, &header, wanted)?, wanted.clone())),
         None => match repeated(&header) {
-            Some(column) => Err(Error::DuplicateColumn { file: file.to_owned(), column: column.clone() }),
+            Some(column) => Err(Error::DuplicateColumn { file: file.to_owned(), column: column.to_owned() }),
             None => Ok(((0..header.len()).collect(), header)),
         },
     }

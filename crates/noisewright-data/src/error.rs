@@ -78,7 +78,7 @@ pub enum Error {
         file: String,
     },
     /// Dropping the rows with missing values left none.
-    #[error("{file} has no complete row: each of its {dropped} rows has a missing or non-finite value")]
+    #[error("{file} has no complete row (rows with a missing or non-finite value: {dropped})")]
     AllDropped {
         /// The file.
         file: String,
@@ -143,8 +143,14 @@ pub enum Error {
         /// The name.
         column: String,
     },
+    /// A column asked for more than once.
+    #[error("column `{column}` is asked for twice")]
+    AskedTwice {
+        /// The name.
+        column: String,
+    },
     /// Names given for columns that have none, but not as many.
-    #[error("{file} has {found} columns, but {} names were given for them ({})", names.len(), listed(names))]
+    #[error("{file} has {}, but {} were given for them ({})", counted(*found, "column"), counted(names.len(), "name"), listed(names))]
     ColumnCount {
         /// The file.
         file: String,
@@ -155,7 +161,7 @@ pub enum Error {
     },
     /// Columns of different length.
     #[error(
-        "in {file}, column `{column}` has {found} rows and `{first}` has {expected}; all must have the same number"
+        "in {file}, column `{column}` has {} and `{first}` has {expected}; all must have the same number", counted(*found, "row")
     )]
     UnequalColumns {
         /// The file.
@@ -212,7 +218,7 @@ pub enum Error {
         value: i128,
     },
     /// A row with too few or too many fields.
-    #[error("{file}, row {row} (line {line}) has {found} fields, but the header has {expected}")]
+    #[error("{file}, row {row} (line {line}) has {}, but the header has {expected}", counted(*found, "field"))]
     Ragged {
         /// The file.
         file: String,
@@ -304,6 +310,11 @@ pub enum Error {
         /// Warm-up draws found.
         warmup: usize,
     },
+}
+
+/// A number of things: `1 row`, `2 rows`.
+fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 fn shown(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! Finding a column by its name, and the nearest name when it is not there.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use crate::{Error, Result};
 
@@ -22,6 +22,9 @@ pub(crate) fn listed(names: &[String]) -> String {
 /// A name that is not there as written may stand for the dotted name that Stan writes: `theta[1,2]` or `theta_1_2` for
 /// `theta.1.2`.
 pub(crate) fn locate<S: AsRef<str>>(file: &str, names: &[String], wanted: &[S]) -> Result<Vec<usize>> {
+    if let Some(column) = repeated(wanted) {
+        return Err(Error::AskedTwice { column: column.to_owned() });
+    }
     wanted.iter().map(|name| locate_one(file, names, name.as_ref())).collect()
 }
 
@@ -51,9 +54,9 @@ fn missing(file: &str, names: &[String], wanted: &str) -> Error {
 }
 
 /// The first name that occurs twice, if one does.
-pub(crate) fn repeated(names: &[String]) -> Option<&String> {
-    let mut seen = HashMap::with_capacity(names.len());
-    names.iter().find(|name| seen.insert(name.as_str(), ()).is_some())
+pub(crate) fn repeated<S: AsRef<str>>(names: &[S]) -> Option<&str> {
+    let mut seen = HashSet::with_capacity(names.len());
+    names.iter().map(AsRef::as_ref).find(|name| !seen.insert(*name))
 }
 
 /// `theta[1,2]`, `theta.1.2` and `theta_1_2` all become `theta_1_2`.

@@ -40,7 +40,7 @@ type Named = Vec<(String, String)>;
 /// Arrays saved without names are called `arr_0`, `arr_1`, … by NumPy; the caller's names stand in for those.
 fn given_names(arrays: Vec<String>, file: &str, options: &Options) -> Result<Named> {
     if let Some(array) = repeated(&arrays) {
-        return Err(Error::DuplicateColumn { file: file.to_owned(), column: array.clone() });
+        return Err(Error::DuplicateColumn { file: file.to_owned(), column: array.to_owned() });
     }
     let nameless = (0..arrays.len()).all(|j| arrays.contains(&format!("arr_{j}")));
     match &options.names {

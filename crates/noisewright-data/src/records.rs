@@ -39,6 +39,10 @@ pub(crate) struct Records<R> {
     /// Whether the fields were unpacked from quotes into `unquoted`, and not left in `line`.
     quoted: bool,
     unquoted: Vec<u8>,
+    /// Where the fields of `unquoted` end.
+    ends: Vec<usize>,
+    /// Kept between records, since making one costs more than splitting a line.
+    parser: Reader,
 }
 
 impl<R: BufRead> Records<R> {
@@ -46,17 +50,20 @@ impl<R: BufRead> Records<R> {
     pub(crate) fn new(file: &str, reader: R, head: &[u8]) -> Self {
         // Old spreadsheets end lines by a carriage return alone.
         let only_returns = head.contains(&b'\r') && !head.contains(&b'\n');
+        let separator = separator(head);
         Self {
             file: file.to_owned(),
             reader,
             terminator: if only_returns { b'\r' } else { b'\n' },
-            separator: separator(head),
+            separator,
             line: Vec::new(),
             lines_read: 0,
             record_line: 0,
             fields: Vec::new(),
             quoted: false,
             unquoted: Vec::new(),
+            ends: vec![0; 16],
+            parser: ReaderBuilder::new().delimiter(separator).build(),
         }
     }
 
@@ -145,12 +152,11 @@ impl<R: BufRead> Records<R> {
 
     /// Splits a record with quotes, reading on while a quote is open.
     fn split_quoted(&mut self) -> Result<()> {
-        let mut parser = ReaderBuilder::new().delimiter(self.separator).build();
-        let (mut written, mut ends) = (0, vec![0; 16]);
-        let mut fields = 0;
+        self.parser.reset();
+        let (mut written, mut ended) = (0, 0);
         loop {
             self.line.push(b'\n');
-            let complete = self.feed(&mut parser, &mut written, &mut ends, &mut fields);
+            let complete = self.feed(&mut written, &mut ended);
             self.line.pop();
             if complete {
                 break;
@@ -160,7 +166,7 @@ impl<R: BufRead> Records<R> {
             }
         }
         let mut start = 0;
-        for end in &ends[..fields] {
+        for end in &self.ends[..ended] {
             self.fields.push(start..*end);
             start = *end;
         }
@@ -168,26 +174,23 @@ impl<R: BufRead> Records<R> {
     }
 
     /// Gives the line to the parser, with room for what it writes; true when the record is complete.
-    fn feed(
-        &mut self,
-        parser: &mut Reader,
-        written: &mut usize,
-        ends: &mut Vec<usize>,
-        fields: &mut usize,
-    ) -> bool {
+    fn feed(&mut self, written: &mut usize, ended: &mut usize) -> bool {
         let mut taken = 0;
         loop {
             // Unquoting only shortens, so this much room is always enough.
             self.unquoted.resize((*written + self.line.len() - taken + 1).max(self.unquoted.len()), 0);
-            let (result, read, wrote, ended) =
-                parser.read_record(&self.line[taken..], &mut self.unquoted[*written..], &mut ends[*fields..]);
+            let (result, read, wrote, ends) = self.parser.read_record(
+                &self.line[taken..],
+                &mut self.unquoted[*written..],
+                &mut self.ends[*ended..],
+            );
             taken += read;
             *written += wrote;
-            *fields += ended;
+            *ended += ends;
             match result {
                 ReadRecordResult::Record | ReadRecordResult::End => return true,
                 ReadRecordResult::InputEmpty => return false,
-                ReadRecordResult::OutputEndsFull => ends.resize(2 * ends.len(), 0),
+                ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
                 ReadRecordResult::OutputFull => {}
             }
         }

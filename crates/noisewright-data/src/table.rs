@@ -34,7 +34,7 @@ impl Table {
     pub fn new(source: &str, names: Vec<String>, columns: Vec<Vec<f64>>) -> Result<Self> {
         check(source, &names, &columns)?;
         if let Some(column) = repeated(&names) {
-            return Err(Error::DuplicateColumn { file: source.to_owned(), column: column.clone() });
+            return Err(Error::DuplicateColumn { file: source.to_owned(), column: column.to_owned() });
         }
         let sampler = vec![false; names.len()];
         Ok(Self { source: source.to_owned(), names, columns, sampler, dropped: 0, chains: None })

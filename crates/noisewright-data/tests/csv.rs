@@ -1,5 +1,7 @@
 //! CSV files of all the shapes that programs write.
 
+#![allow(clippy::unwrap_used)]
+
 use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};

@@ -1,5 +1,7 @@
 //! NPY and NPZ files that NumPy wrote (`files/make.py`).
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::PathBuf;
 
 use noisewright_data::{Error, Options, Table, read};

@@ -1,5 +1,7 @@
 //! What must hold for any numbers and any bytes: round trips to the bit, no panic, agreement with the `csv` crate.
 
+#![allow(clippy::unwrap_used)]
+
 use noisewright_data::{Format, Options, read_from, write_csv_to};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,5 +1,7 @@
 //! Every bad input is refused in one sentence that names what is wrong; the sentences are pinned here.
 
+#![allow(clippy::unwrap_used)]
+
 use noisewright_data::{Format, Options, read, read_chains, read_from};
 
 fn refused(text: &[u8], options: &Options) -> String {
@@ -49,7 +51,7 @@ const TEXTS: &[(&[u8], &str)] = &[
         b"x,y\n1,1e999\n",
         "d.csv, row 1 (line 2), column `y`: the value `1e999` is not finite; correct it or have such rows dropped",
     ),
-    (b"x,y\n1,2\n3\n", "d.csv, row 2 (line 3) has 1 fields, but the header has 2"),
+    (b"x,y\n1,2\n3\n", "d.csv, row 2 (line 3) has 1 field, but the header has 2"),
     (b"x,y\n1,2,3\n", "d.csv, row 1 (line 2) has 3 fields, but the header has 2"),
     (b"x,x\n1,2\n", "d.csv has more than one column `x`; give each its own name"),
     (b"x,y\n1,\"2\n3,4\n", "d.csv, line 2: a quote opens here and never closes"),
@@ -83,11 +85,17 @@ fn a_missing_column_is_told_with_those_there_are() {
 }
 
 #[test]
+fn a_column_asked_for_twice_is_a_mistake() {
+    let message = refused(b"x,y\n1,2\n", &Options::default().columns(&["x", "y", "x"]));
+    assert_eq!(message, "column `x` is asked for twice");
+}
+
+#[test]
 fn dropping_everything_is_refused() {
     let options = Options::default().drop_missing(true);
     assert_eq!(
         refused(b"x,y\n1,NA\n,2\ninf,3\n", &options),
-        "d.csv has no complete row: each of its 3 rows has a missing or non-finite value"
+        "d.csv has no complete row (rows with a missing or non-finite value: 3)"
     );
     let text = refused(b"x,y\nNA,abc\n", &options);
     assert_eq!(text, "d.csv, row 1 (line 2), column `y`: `abc` is not a number");

@@ -1,5 +1,7 @@
 //! Stan CSV as CmdStan writes it: settings in comments, warm-up, adaptation block, timing.
 
+#![allow(clippy::unwrap_used)]
+
 use noisewright_data::{Options, Table, read_chains, read_from};
 
 /// The settings that CmdStan writes on top, with the spelling of the booleans that the version uses.
