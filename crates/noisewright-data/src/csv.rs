@@ -10,7 +10,7 @@ use crate::{Error, Options, Place, Result, Table};
 
 /// Reads a whole CSV file.
 pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
-    let mut rows = Rows::open(input, options, &mut |_| {})?;
+    let mut rows = open(input, options, &mut |_| {})?;
     while rows.advance(&mut |_, _| {})? {
         rows.take()?;
     }
@@ -38,33 +38,31 @@ pub(crate) struct Rows<R> {
     blanks: (usize, usize),
 }
 
-impl<'a> Rows<()> {
-    /// Reads up to the header and chooses the columns; `comment` is shown the comments before it.
-    pub(crate) fn open(
-        input: Input<'a>,
-        options: &Options,
-        comment: &mut dyn FnMut(&[u8]),
-    ) -> Result<Rows<impl BufRead + use<'a>>> {
-        let file = input.file.clone();
-        refuse_binary(&file, &input.head)?;
-        let head = input.head.clone();
-        let mut records = Records::new(&file, input.into_buffered(), &head);
-        let header = read_header(&file, &mut records, comment)?;
-        let (positions, names) = choose(&file, header, options)?;
-        Ok(Rows {
-            width: records.len(),
-            row: vec![0.0; positions.len()],
-            columns: vec![Vec::new(); positions.len()],
-            file,
-            records,
-            positions,
-            names,
-            row_number: 0,
-            dropped: 0,
-            drop_missing: options.drop_missing,
-            blanks: (0, 0),
-        })
-    }
+/// Reads up to the header and chooses the columns; `comment` is shown the comments before it.
+pub(crate) fn open<'a>(
+    input: Input<'a>,
+    options: &Options,
+    comment: &mut dyn FnMut(&[u8]),
+) -> Result<Rows<impl BufRead + use<'a>>> {
+    let file = input.file.clone();
+    refuse_binary(&file, &input.head)?;
+    let head = input.head.clone();
+    let mut records = Records::new(&file, input.into_buffered(), &head);
+    let header = read_header(&file, &mut records, comment)?;
+    let (positions, names) = choose(&file, header, options)?;
+    Ok(Rows {
+        width: records.len(),
+        row: vec![0.0; positions.len()],
+        columns: vec![Vec::new(); positions.len()],
+        file,
+        records,
+        positions,
+        names,
+        row_number: 0,
+        dropped: 0,
+        drop_missing: options.drop_missing,
+        blanks: (0, 0),
+    })
 }
 
 impl<R: BufRead> Rows<R> {

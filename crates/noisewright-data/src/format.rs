@@ -15,13 +15,15 @@ use crate::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
-    /// Text with a header row; fields separated by comma, semicolon or tab.
+    /// Text with a header row; fields separated by comma, semicolon or tab (told from the header), quoted or not; lines
+    /// that begin with `#` are comments.
     Csv,
-    /// One NumPy array.
+    /// One NumPy array of one or two dimensions: rows, and columns if there are two.
     Npy,
-    /// An archive of NumPy arrays.
+    /// An archive of NumPy arrays: each of one dimension and a column, or a single one of two.
     Npz,
-    /// Draws as Stan writes them.
+    /// Draws as Stan writes them: those of the warm-up are left out, the sampler's own columns (`lp__`, …) marked. Told
+    /// from CSV by Stan's version in the leading comments or by `lp__` as the first column.
     StanCsv,
 }
 

@@ -1,6 +1,6 @@
 //! Stan CSV: the same rows as CSV, with a sampler whose comments say which of them are warm-up.
 
-use crate::csv::Rows;
+use crate::csv;
 use crate::input::Input;
 use crate::{Error, Options, Result, Table};
 
@@ -22,7 +22,7 @@ pub(crate) fn recognised(head: &[u8]) -> bool {
 pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
     let file = input.file.clone();
     let mut run = Run::default();
-    let mut rows = Rows::open(input, options, &mut |comment| run.note(comment))?;
+    let mut rows = csv::open(input, options, &mut |comment| run.note(comment))?;
     run.refuse_estimates(&file)?;
     let mut warmup = run.rows_before_draws();
     loop {
