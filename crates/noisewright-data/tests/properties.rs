@@ -1,4 +1,4 @@
-//! What must hold for any numbers and any bytes: round trips to the bit, no panic, agreement with the `csv` crate.
+//! What must hold for any numbers and any bytes: round trips to the bit, no panic, and what the `csv` crate writes is read.
 
 #![allow(clippy::unwrap_used)]
 
@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn quoted_text_is_split_as_the_csv_crate_splits_it(
+    fn what_the_csv_crate_quotes_is_read(
         rows in vec(vec("[a-z,\"\n ]{0,6}", 2), 1..6), numbers in vec(finite(), 6)
     ) {
         let mut writer = csv::WriterBuilder::new().quote_style(csv::QuoteStyle::NonNumeric).from_writer(Vec::new());
