@@ -1,4 +1,5 @@
 //! Scores and second derivatives of every energy against differences, and linear energies for being linear.
+#![allow(clippy::unwrap_used, clippy::excessive_precision)]
 
 mod energy_common;
 
@@ -17,7 +18,7 @@ fn numbers(count: usize) -> impl Strategy<Value = Vec<f64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn the_score_is_the_derivative_of_the_value(u in numbers(NUMBERS), x in numbers(12)) {

@@ -1,4 +1,5 @@
 //! The families by name: parameters in the order of the reference cases, defaults, options and refusals.
+#![allow(clippy::unwrap_used, clippy::excessive_precision)]
 
 use noisewright::*;
 

@@ -100,7 +100,7 @@ pub(crate) fn cases() -> Vec<Case> {
 
 /// The fourth-order central difference of `f` at `at`.
 pub(crate) fn difference(f: impl Fn(f64) -> f64, at: f64) -> f64 {
-    let step = 2e-3 * at.abs().clamp(0.05, 1.0);
+    let step = 5e-4 * at.abs().clamp(0.05, 1.0);
     (8.0 * (f(at + step) - f(at - step)) - (f(at + 2.0 * step) - f(at - 2.0 * step))) / (12.0 * step)
 }
 
