@@ -1,5 +1,6 @@
 //! A model: an energy, the space of its points, its parameters, and whether its constant is known.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,6 +35,15 @@ impl Parameter {
     #[must_use]
     pub fn bounded(self, lower: f64, upper: f64) -> Self {
         Self { lower, upper, ..self }
+    }
+
+    fn check_bounds(&self) -> Result<()> {
+        let (lower, upper) = (self.lower, self.upper);
+        if lower <= upper {
+            return Ok(());
+        }
+        let reason = format!("has the bounds {lower} and {upper}, but the lower must not exceed the upper");
+        Err(Error::field(&self.name, reason))
     }
 
     /// Checks a value against the bounds.
@@ -272,19 +282,16 @@ impl Model {
 }
 
 fn check_parameters(parameters: &[Parameter]) -> Result<()> {
-    for (i, parameter) in parameters.iter().enumerate() {
+    let mut seen = HashSet::with_capacity(parameters.len());
+    for parameter in parameters {
         let name = &parameter.name;
         if name == LOG_NORMALIZER {
             return Err(Error::field(name, "is the name of the constant; call the parameter something else"));
         }
-        if parameters[..i].iter().any(|earlier| earlier.name == *name) {
+        if !seen.insert(name) {
             return Err(Error::DuplicateName { name: name.clone() });
         }
-        if !(parameter.lower <= parameter.upper) {
-            let reason =
-                format!("has the lower bound {} above its upper bound {}", parameter.lower, parameter.upper);
-            return Err(Error::field(name, reason));
-        }
+        parameter.check_bounds()?;
         parameter.check(parameter.start)?;
     }
     Ok(())

@@ -78,7 +78,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 fn build(request: &Request<'_>) -> Result<Parts> {
-    let space = request.one_variable(Domain::Interval(0.0, 1.0))?;
+    let space = request.one_variable(&Domain::Interval(0.0, 1.0))?;
     let positive = |name| Parameter { lower: 0.0, ..Parameter::new(name, 1.0) };
     Ok(Parts::new(Beta, space, vec![positive("a"), positive("b")]))
 }

@@ -69,7 +69,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 fn build(request: &Request<'_>) -> Result<Parts> {
-    let space = request.one_variable(Domain::Counts)?;
+    let space = request.one_variable(&Domain::Counts)?;
     let dispersion = Parameter { lower: 0.0, ..Parameter::new("dispersion", 1.0) };
     Ok(Parts::new(ComPoisson, space, vec![Parameter::new("log_rate", 0.0), dispersion]))
 }

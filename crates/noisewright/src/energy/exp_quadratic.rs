@@ -137,6 +137,7 @@ fn distance(steepness: f64, precision: f64, fall: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::excessive_precision)]
 mod tests {
     use super::*;
 

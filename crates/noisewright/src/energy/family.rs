@@ -179,7 +179,7 @@ impl Request<'_> {
     }
 
     /// The space of a family of one variable on the domain that it prescribes.
-    pub(super) fn one_variable(&self, prescribed: Domain) -> Result<Space> {
+    pub(super) fn one_variable(&self, prescribed: &Domain) -> Result<Space> {
         self.check_one_variable()?;
         self.product(|_| prescribed.clone())
     }

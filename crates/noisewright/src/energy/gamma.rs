@@ -85,7 +85,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 fn build(request: &Request<'_>) -> Result<Parts> {
-    let space = request.one_variable(Domain::Positive)?;
+    let space = request.one_variable(&Domain::Positive)?;
     let positive = |name| Parameter { lower: 0.0, ..Parameter::new(name, 1.0) };
     Ok(Parts::new(Gamma, space, vec![positive("shape"), positive("rate")]))
 }

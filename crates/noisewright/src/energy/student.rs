@@ -170,7 +170,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 fn build(request: &Request<'_>) -> Result<Parts> {
-    let space = request.one_variable(Domain::Real)?;
+    let space = request.one_variable(&Domain::Real)?;
     let positive = |name, start| Parameter { lower: 0.0, ..Parameter::new(name, start) };
     let mut parameters = vec![Parameter::new("location", 0.0), positive("scale", 1.0)];
     let energy = match request.options.dof {
@@ -185,6 +185,7 @@ fn build(request: &Request<'_>) -> Result<Parts> {
 }
 
 #[cfg(test)]
+#[allow(clippy::excessive_precision)]
 mod tests {
     use super::*;
 

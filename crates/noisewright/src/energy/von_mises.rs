@@ -146,7 +146,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 fn build(request: &Request<'_>) -> Result<Parts> {
-    let space = request.one_variable(Domain::Circle)?;
+    let space = request.one_variable(&Domain::Circle)?;
     if request.parametrization(&["natural", "polar"])? == 0 {
         let parameters = vec![Parameter::new("a", 0.0), Parameter::new("b", 0.0)];
         return Ok(Parts::new(VonMises, space, parameters));
