@@ -102,7 +102,8 @@ impl Weights {
         let data = self.outer(population, scaled_mean, |i| half(i, self.log_weight[i]), mean_of);
         let noise_weight = |i: usize| half(i, self.log_weight[i] + 0.5 * self.log_ratio[i]);
         let noise = self.outer(population, scaled_mean, noise_weight, noise_of);
-        let noise_mass: f64 = (0..rows).map(|i| (self.log_population[i] - self.log_ratio[i]).exp() / nu).sum();
+        let noise_mass: f64 =
+            (0..rows).map(|i| (self.log_population[i] - self.log_ratio[i]).exp() / nu).sum();
         let mean_scale = (2.0 * self.log_scale - log_scale).exp();
         let beyond = scaled_mean * scaled_mean.transpose() * (mean_scale * (1.0 - noise_mass) / nu);
         (data + noise + beyond, log_scale)

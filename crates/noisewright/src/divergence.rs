@@ -15,6 +15,10 @@ pub struct Divergences {
     pub hellinger: f64,
     /// `D_HM = 1 − E_d[p_n / ((1−π) p_d + π p_n)]` at the given ν.
     pub harmonic: f64,
+    /// `1 − hellinger`, the Bhattacharyya coefficient, computed on its own.
+    pub bhattacharyya: f64,
+    /// `1 − harmonic`, computed on its own.
+    pub harmonic_overlap: f64,
     /// Where the first is infinite: the noise has lighter tails than the data there.
     pub lighter_noise: Option<Divergent>,
     /// Where the second is infinite: the data have lighter tails than the noise there.
@@ -40,14 +44,14 @@ impl Divergences {
     /// The errors of the four estimators at the ratio ν for which the divergences were computed.
     #[must_use]
     pub fn normalizer_errors(&self, nu: f64) -> NormalizerErrors {
-        let overlap = 1.0 - self.hellinger;
+        let overlap = self.bhattacharyya;
         let both = (1.0 + nu) * (1.0 + nu) / nu;
         NormalizerErrors {
             is: (1.0 + nu) / nu * self.chi2_data_noise,
             revis: (1.0 + nu) * self.chi2_noise_data,
             // 1/BC² − 1 without the cancellation near identical densities.
             is_revis: both * self.hellinger * (1.0 + overlap) / (overlap * overlap),
-            nce: both * self.harmonic / (1.0 - self.harmonic),
+            nce: both * self.harmonic / self.harmonic_overlap,
         }
     }
 }
@@ -69,21 +73,27 @@ pub fn divergences(
         return Err(Error::NoiseRatio { value: nu });
     }
     let contrast = Contrast { noise, nu, loss: &Loss::Js };
-    let integrals = crate::population::integrate_pair(model, parameters, contrast, precision, &|p, q, out| {
-        let gap = log_difference(p, q);
-        out[0] = 2.0 * gap - q;
-        out[1] = 2.0 * gap - p;
-        // 1 − ∫√(pq) = ½ ∫ (√p − √q)²
-        out[2] = 2.0 * log_difference(0.5 * p, 0.5 * q) - std::f64::consts::LN_2;
-        // D_HM = (1−π)π ∫ (p − q)² / ((1−π) p + π q)
-        let share = nu / (1.0 + nu);
-        out[3] = 2.0 * gap - ln_add_exp((1.0 - share).ln() + p, share.ln() + q) + (share * (1.0 - share)).ln();
-    })?;
+    let integrals =
+        crate::population::integrate_pair(model, parameters, contrast, precision, &|p, q, out| {
+            let gap = log_difference(p, q);
+            out[0] = 2.0 * gap - q;
+            out[1] = 2.0 * gap - p;
+            // 1 − ∫√(pq) = ½ ∫ (√p − √q)²
+            out[2] = 2.0 * log_difference(0.5 * p, 0.5 * q) - std::f64::consts::LN_2;
+            // D_HM = (1−π)π ∫ (p − q)² / ((1−π) p + π q)
+            let share = nu / (1.0 + nu);
+            let mixture = ln_add_exp((1.0 - share).ln() + p, share.ln() + q);
+            out[3] = 2.0 * gap - mixture + (share * (1.0 - share)).ln();
+            out[4] = 0.5 * (p + q);
+            out[5] = p + q - mixture;
+        })?;
     Ok(Divergences {
         chi2_data_noise: integrals.values[0],
         chi2_noise_data: integrals.values[1],
         hellinger: integrals.values[2].min(1.0),
         harmonic: integrals.values[3].min(1.0),
+        bhattacharyya: integrals.values[4].min(1.0),
+        harmonic_overlap: integrals.values[5].min(1.0),
         lighter_noise: integrals.divergent[0].clone(),
         lighter_data: integrals.divergent[1].clone(),
         relative_error: integrals.relative_error,

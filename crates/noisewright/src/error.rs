@@ -59,7 +59,9 @@ pub enum Error {
         reason: String,
     },
     /// A loss that does not exist.
-    #[error("unknown loss `{name}`: the losses are js, kl, reverse-kl, hellinger, pearson and power:A with a number A")]
+    #[error(
+        "unknown loss `{name}`: the losses are js, kl, reverse-kl, hellinger, pearson and power:A with a number A"
+    )]
     UnknownLoss {
         /// The name as given.
         name: String,
@@ -88,7 +90,9 @@ pub enum Error {
     #[error("the model's density is zero everywhere that was looked at: check the domain and the parameters")]
     NoMass,
     /// Scores without second moments.
-    #[error("the information matrix is infinite: the score of some parameter has no variance under the model")]
+    #[error(
+        "the information matrix is infinite: the score of some parameter has no variance under the model"
+    )]
     InfiniteInformation,
     /// A ratio of noise to data that cannot be.
     #[error("the noise ratio ν must be a positive number, not {value}")]
@@ -97,11 +101,15 @@ pub enum Error {
         value: f64,
     },
     /// A noise that has no density where the data are.
-    #[error("the noise has no density where the data are: choose a noise whose support covers the model's domain")]
+    #[error(
+        "the noise has no density where the data are: choose a noise whose support covers the model's domain"
+    )]
     NoOverlap,
     /// Parameters that the data cannot tell apart.
-    #[error("{} cannot be told apart: their scores are collinear where data and noise overlap",
-        crate::error::list(parameters))]
+    #[error(
+        "{} cannot be told apart: their scores are collinear where data and noise overlap",
+        crate::error::list(parameters)
+    )]
     Collinear {
         /// The parameters involved.
         parameters: Vec<String>,

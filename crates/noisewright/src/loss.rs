@@ -218,7 +218,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn all() -> Vec<Loss> {
-        let own = Loss::from_phi(|r| (1.0 - r.sqrt()).powi(2), |r| 1.0 - 1.0 / r.sqrt(), |r| 0.5 * r.powf(-1.5));
+        let own =
+            Loss::from_phi(|r| (1.0 - r.sqrt()).powi(2), |r| 1.0 - 1.0 / r.sqrt(), |r| 0.5 * r.powf(-1.5));
         let power = [0.3, -0.7, 1.0, 0.0].map(Loss::Power);
         let named = [Loss::Js, Loss::Kl, Loss::ReverseKl, Loss::Hellinger, Loss::Pearson, own];
         named.into_iter().chain(power).collect()

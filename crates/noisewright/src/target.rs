@@ -79,7 +79,11 @@ fn position(name: &str, coordinates: &[String]) -> Result<usize> {
 
 fn check(matrix: &DMatrix<f64>, size: usize) -> Result<DMatrix<f64>> {
     if matrix.nrows() != size || matrix.ncols() != size {
-        return Err(Error::Shape { what: "rows of the target matrix", expected: size, found: matrix.nrows() });
+        return Err(Error::Shape {
+            what: "rows of the target matrix",
+            expected: size,
+            found: matrix.nrows(),
+        });
     }
     let scale = matrix.amax();
     let lopsided = (matrix - matrix.transpose()).amax() > 1e-12 * scale;

@@ -184,7 +184,8 @@ fn sphere_spread(slope: &Slice<'_>, peak: &[f64], height: f64) -> Result<f64> {
     let mut spread = 2.0;
     for _ in 0..60 {
         let radius = f64::sqrt(spread * (2.0 - spread));
-        let at: Vec<f64> = (0..peak.len()).map(|j| radius * frame[(j, 0)] + (1.0 - spread) * peak[j]).collect();
+        let at: Vec<f64> =
+            (0..peak.len()).map(|j| radius * frame[(j, 0)] + (1.0 - spread) * peak[j]).collect();
         if slope.energy(&at, 1)?[0] >= height - 0.5 {
             break;
         }

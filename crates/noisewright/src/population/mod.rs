@@ -277,7 +277,8 @@ impl Population {
     pub(crate) fn weighted_score(&self, weights: &[f64]) -> DVector<f64> {
         DVector::from_iterator(
             self.coordinates.len(),
-            (0..self.coordinates.len()).map(|j| self.score_of(j).iter().zip(weights).map(|(s, w)| s * w).sum()),
+            (0..self.coordinates.len())
+                .map(|j| self.score_of(j).iter().zip(weights).map(|(s, w)| s * w).sum()),
         )
     }
 

@@ -1,6 +1,6 @@
 //! Integrals of positive functions of two densities, the model's and the noise's, each to its own accuracy.
 
-use noisewright_numerics::quadrature::{Options, integrate};
+use noisewright_numerics::quadrature::integrate;
 use noisewright_numerics::summation::log_sum_exp;
 
 use super::quadrature::{Mass, Task};
@@ -8,7 +8,7 @@ use super::{Contrast, Divergent, Population, Precision, enumeration};
 use crate::{Model, Result, View};
 
 /// Number of functions that are integrated together.
-const FUNCTIONS: usize = 4;
+pub(crate) const FUNCTIONS: usize = 6;
 
 /// The integrals and, for each that is infinite, where.
 pub(crate) struct PairIntegrals {
@@ -17,10 +17,10 @@ pub(crate) struct PairIntegrals {
     pub(crate) relative_error: f64,
 }
 
-/// Logarithms of four functions of `(log p_d, log p_n)` at one point.
+/// Logarithms of several functions of `(log p_d, log p_n)` at one point.
 pub(crate) type PairFunctions<'a> = &'a (dyn Fn(f64, f64, &mut [f64; FUNCTIONS]) + Sync);
 
-/// Integrates four positive functions of the two densities over the model's space.
+/// Integrates several positive functions of the two densities over the model's space.
 pub(crate) fn integrate_pair(
     model: &Model,
     parameters: &[f64],

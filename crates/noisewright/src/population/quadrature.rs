@@ -3,7 +3,9 @@
 use std::sync::OnceLock;
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::quadrature::{Axis, Divergence, End, Options, Quadrature, QuadratureError, integrate};
+use noisewright_numerics::quadrature::{
+    Axis, Divergence, End, Options, Quadrature, QuadratureError, integrate,
+};
 
 use super::chart::{Chart, frame_with_pole};
 use super::locate::{Location, locate, locate_on_sphere};
@@ -44,10 +46,7 @@ pub(super) fn applies(model: &Model) -> bool {
 
 /// The precision that a tensor of this many axes can be asked for.
 pub(super) fn options(axes: usize, precision: &Precision) -> Options {
-    Options {
-        relative_tolerance: precision.relative.max(FINEST[axes - 1]),
-        max_nodes: precision.max_nodes,
-    }
+    Options { relative_tolerance: precision.relative.max(FINEST[axes - 1]), max_nodes: precision.max_nodes }
 }
 
 /// A model at a parameter value, being integrated.
@@ -113,7 +112,12 @@ impl<'a> Task<'a> {
     }
 
     /// The energy and the parameters' derivatives at a block of quadrature coordinates.
-    pub(super) fn evaluate(&self, chart: &Chart, coordinates: &[f64], rows: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+    pub(super) fn evaluate(
+        &self,
+        chart: &Chart,
+        coordinates: &[f64],
+        rows: usize,
+    ) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         let points = chart.points(coordinates, rows);
         let mut energy = vec![f64::NAN; rows];
         let mut score = vec![0.0; rows * self.parameters.len()];
@@ -190,7 +194,11 @@ impl<'a> Task<'a> {
         Ok((result, divergent))
     }
 
-    pub(super) fn checked(&self, chart: &Chart, result: Result<Quadrature, QuadratureError>) -> Result<Quadrature> {
+    pub(super) fn checked(
+        &self,
+        chart: &Chart,
+        result: Result<Quadrature, QuadratureError>,
+    ) -> Result<Quadrature> {
         if let Some(error) = self.failure.get() {
             return Err(error.clone());
         }
@@ -272,7 +280,8 @@ fn whitened(location: &Location, factor: DMatrix<f64>, landmarks: &[Landmarks]) 
         let at = DVector::from_fn(dimension, |j, _| landmarks[j].centers[c].0);
         let z = &inverse * (at - &mean);
         for j in 0..dimension {
-            let scale = (0..dimension).map(|l| (inverse[(j, l)] * landmarks[l].centers[c].1).powi(2)).sum::<f64>();
+            let scale =
+                (0..dimension).map(|l| (inverse[(j, l)] * landmarks[l].centers[c].1).powi(2)).sum::<f64>();
             centers[j].push((z[j], scale.sqrt()));
         }
     }
