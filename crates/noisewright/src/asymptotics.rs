@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 
-use crate::population::log_ratio;
+use crate::population::{log_ratio, weighted_outer};
 use crate::{Accuracy, Contrast, Divergent, Error, Loss, Model, Population, Precision, Result, Target};
 
 /// The asymptotic covariance of the estimate of β, `Var β̂ ≈ Σ / T_d`.
@@ -126,20 +126,12 @@ impl Weights {
                 columns[j * rows + i] = a[i] * score[i] - b[i] * mean[j];
             }
         }
-        let column = |j: usize| &columns[j * rows..(j + 1) * rows];
-        let mut out = DMatrix::zeros(size, size);
-        for j in 0..size {
-            for l in j..size {
-                out[(j, l)] = column(j).iter().zip(column(l)).map(|(x, y)| x * y).sum();
-                out[(l, j)] = out[(j, l)];
-            }
-        }
-        out
+        weighted_outer(&columns, size, &vec![1.0; rows])
     }
 }
 
 /// Names the coordinates that take part in a direction without information.
-fn collinear(population: &Population, direction: &DVector<f64>) -> Error {
+pub(crate) fn collinear(population: &Population, direction: &DVector<f64>) -> Error {
     let names = population.coordinates().iter().zip(direction.iter());
     let involved: Vec<String> = names.filter(|(_, d)| d.abs() > 1e-3).map(|(n, _)| n.clone()).collect();
     Error::Collinear { parameters: involved }

@@ -1,6 +1,7 @@
 //! Noise-contrastive estimation by theory.
 
 mod asymptotics;
+pub mod design;
 mod divergence;
 mod domain;
 mod energy;

@@ -79,3 +79,50 @@ fn scratch() {
     let d = divergences(&norm, &[0.0], &Gauss(0.7, 1.5), 3.0, &Precision::default()).unwrap();
     println!("{:?} {:?}", d, d.normalizer_errors(3.0));
 }
+
+struct Variance;
+impl Energy for Variance {
+    fn parameters(&self) -> Vec<String> {
+        vec!["v".into()]
+    }
+    fn dimension(&self) -> usize {
+        1
+    }
+    fn evaluate(&self, t: &[f64], p: View<'_>, value: &mut [f64], score: Option<&mut [f64]>) -> Result<()> {
+        for (v, x) in value.iter_mut().zip(p.column(0)) {
+            *v = -0.5 * x * x / t[0];
+        }
+        for (s, x) in score.into_iter().flatten().zip(p.column(0)) {
+            *s = 0.5 * x * x / t[0] / t[0];
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn scratch_design() {
+    let mean =
+        Model::new(Arc::new(Mean), Space::real(&["x"]).unwrap(), vec![Parameter::new("m", 0.0)]).unwrap();
+    let var =
+        Model::new(Arc::new(Variance), Space::real(&["x"]).unwrap(), vec![Parameter::new("v", 1.0)]).unwrap();
+    for (name, model, at) in [
+        ("mean n", mean.clone().normalized(), 0.0),
+        ("var n", var.clone().normalized(), 1.0),
+        ("mean u", mean, 0.0),
+        ("var u", var, 1.0),
+    ] {
+        let population = Population::new(&model, &[at], &Precision::default()).unwrap();
+        for nu in [1.0 / 99.0, 0.1, 1.0, 10.0] {
+            let t = std::time::Instant::now();
+            let r = design::optimal_noise(&population, &Target::Mse, nu).unwrap();
+            println!(
+                "{name} {nu:.4} {:.8} gap {:.1e} stationary {} steps {} {:?}",
+                (1.0 + nu) * r.value,
+                r.gap,
+                r.stationary_points,
+                r.steps,
+                t.elapsed()
+            );
+        }
+    }
+}

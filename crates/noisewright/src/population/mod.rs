@@ -12,7 +12,11 @@ mod quadrature;
 pub(crate) use pair::integrate_pair;
 pub(crate) use quadrature::log_ratio;
 
+use std::ops::Range;
+
 use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::gram::{Columns, weighted_gram};
+use noisewright_numerics::summation::blocked;
 
 use crate::{Error, Loss, Model, Noise, Points, Result};
 
@@ -261,16 +265,7 @@ impl Population {
 
     /// `Σ_i weights_i ψ_i ψ_iᵀ`.
     pub(crate) fn weighted_outer(&self, weights: &[f64]) -> DMatrix<f64> {
-        let size = self.coordinates.len();
-        let mut out = DMatrix::zeros(size, size);
-        for a in 0..size {
-            for b in a..size {
-                let sum = triple(weights, self.score_of(a), self.score_of(b));
-                out[(a, b)] = sum;
-                out[(b, a)] = sum;
-            }
-        }
-        out
+        weighted_outer(&self.score, self.coordinates.len(), weights)
     }
 
     /// `Σ_i weights_i ψ_i`.
@@ -291,17 +286,17 @@ impl Population {
     }
 }
 
-/// `Σ w_i a_i b_i` in four interleaved partial sums: a fixed order that vectorises.
-fn triple(w: &[f64], a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
-    let whole = w.len() / 4 * 4;
-    for i in (0..whole).step_by(4) {
-        for lane in 0..4 {
-            sums[lane] += w[i + lane] * a[i + lane] * b[i + lane];
-        }
-    }
-    let rest: f64 = (whole..w.len()).map(|i| w[i] * a[i] * b[i]).sum();
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+/// `Σ_i w_i a_i a_iᵀ` of column-major rows `a_i`, in fixed blocks: the same for any number of threads.
+pub(crate) fn weighted_outer(columns: &[f64], size: usize, weights: &[f64]) -> DMatrix<f64> {
+    const BLOCK: usize = 4096;
+    let rows = weights.len();
+    let gram = |range: Range<usize>| {
+        let mut out = DMatrix::zeros(size, size);
+        let block = Columns::new(&columns[range.start..], range.len(), size, rows);
+        weighted_gram(block, &weights[range], out.as_mut_slice());
+        out
+    };
+    blocked(rows, BLOCK, gram, |sum, part| sum + part).unwrap_or_else(|| DMatrix::zeros(size, size))
 }
 
 /// What a way of integrating hands over: the points, their base-measure weights, and how good they are.
