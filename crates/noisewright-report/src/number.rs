@@ -41,18 +41,20 @@ pub fn format_number(x: f64, significant: usize) -> String {
     with_sign(x, body)
 }
 
-/// Formats `x` with exactly so many digits after the point.
+/// Formats `x` with so many digits after the point; what would read as zero but is not is shown as `1.2e-9`.
 ///
 /// ```
-/// assert_eq!(noisewright_report::format_fixed(-2.5, 3), "−2.500");
+/// use noisewright_report::format_fixed;
+/// assert_eq!(format_fixed(-2.5, 3), "−2.500");
+/// assert_eq!(format_fixed(1.23e-9, 3), "1.2e-9");
 /// ```
 pub fn format_fixed(x: f64, decimals: usize) -> String {
     if !x.is_finite() {
         return format_not_finite(x);
     }
     let body = format!("{:.*}", decimals.min(300), x.abs());
-    let vanishes = body.chars().all(|character| matches!(character, '0' | '.'));
-    with_sign(if vanishes { 0.0 } else { x }, body)
+    let vanishes = x != 0.0 && body.chars().all(|character| matches!(character, '0' | '.'));
+    if vanishes { format_number(x, 2) } else { with_sign(x, body) }
 }
 
 /// Formats a fraction as a percentage to so many significant digits.
@@ -147,8 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn a_rounded_zero_has_no_sign() {
-        assert_eq!(format_fixed(-0.0001, 2), "0.00");
+    fn nothing_reads_as_zero_but_zero() {
+        assert_eq!(format_fixed(-0.000_1, 2), "−0.0001");
+        assert_eq!(format_fixed(-0.0, 2), "0.00");
         assert_eq!(format_fixed(f64::NEG_INFINITY, 2), "−∞");
     }
 

@@ -144,12 +144,21 @@ pub(crate) struct Extent {
     pub(crate) grounded: bool,
     /// Leave a rim around the data.
     pub(crate) padded: bool,
+    /// Leave none, whatever else is drawn: a grid of values fills its panel.
+    pub(crate) filled: bool,
 }
 
 impl Default for Extent {
     fn default() -> Self {
         // NaN is "nothing seen yet": f64::min and max ignore it.
-        Self { low: f64::NAN, high: f64::NAN, smallest_positive: f64::NAN, grounded: false, padded: false }
+        Self {
+            low: f64::NAN,
+            high: f64::NAN,
+            smallest_positive: f64::NAN,
+            grounded: false,
+            padded: false,
+            filled: false,
+        }
     }
 }
 
@@ -165,7 +174,7 @@ impl Extent {
     }
 
     fn padding(&self) -> f64 {
-        if self.padded { 0.05 } else { 0.0 }
+        if self.padded && !self.filled { 0.05 } else { 0.0 }
     }
 }
 

@@ -298,12 +298,13 @@ fn draw_color_bar(svg: &mut Svg, panel: &Panel, plan: &Plan) {
     let Some(map) = heat_map(panel) else { return };
     let area = plan.area;
     let (left, right) = (area.right() + BAR_GAP, area.right() + BAR_GAP + BAR_WIDTH);
-    let [l, w, step] = [left, BAR_WIDTH, area.height / BAR_STEPS as f64].map(coordinate);
+    let [l, r] = [left, right].map(coordinate);
+    // Neighbouring steps share the text of their common edge, or rounding would leave hairlines between them.
+    let edge = |step: usize| coordinate(area.bottom() - step as f64 * area.height / BAR_STEPS as f64);
     svg.push("<g shape-rendering=\"crispEdges\">\n");
-    for index in 0..BAR_STEPS {
-        let y = coordinate(area.bottom() - (index + 1) as f64 * area.height / BAR_STEPS as f64);
-        let fill = map.bar_fill(index, BAR_STEPS, svg.theme);
-        svg.push(&format!("<path d=\"M{l} {y}h{w}v{step}h-{w}Z\" {fill}/>\n"));
+    for step in 0..BAR_STEPS {
+        let fill = map.bar_fill(step, BAR_STEPS, svg.theme);
+        svg.push(&format!("<path d=\"M{l} {}H{r}V{}H{l}Z\" {fill}/>\n", edge(step + 1), edge(step)));
     }
     svg.push("</g>\n");
     let scale = map.color_scale(area.bottom(), area.y);

@@ -14,6 +14,8 @@ const FONTS: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',
 const GAP: f64 = 20.0;
 /// A panel narrower than this moves to a row of its own.
 const NARROWEST_PANEL: f64 = 250.0;
+/// No panel is lower than this, however narrow it is.
+const LOWEST_PANEL: f64 = 245.0;
 /// Height over width of a panel that does not say.
 const ASPECT: f64 = 0.62;
 
@@ -176,7 +178,7 @@ impl Figure {
         let mut y = 4.0;
         for row in self.panels.chunks(columns) {
             let ratio = row.iter().map(|panel| panel.aspect.unwrap_or(ASPECT)).fold(0.0, f64::max);
-            let height = (width * ratio).max(190.0);
+            let height = (width * ratio).max(LOWEST_PANEL);
             for column in 0..row.len() {
                 cells.push(Rect { x: column as f64 * (width + GAP), y, width, height });
             }

@@ -131,8 +131,8 @@ impl HeatMap {
             let Some(shade) = self.shade(run[0], row, colors) else { continue };
             let ends = (x.inside(self.x_edges[run[0]]), x.inside(self.x_edges[run[run.len() - 1] + 1]));
             let (Some(left), Some(right)) = ends else { continue };
-            let [left, right, top, bottom] = [left, right, top, bottom].map(coordinate);
-            shades.entry(shade).or_default().push_str(&format!("M{left} {top}H{right}V{bottom}H{left}Z"));
+            let [left, right, top, bottom] = [left, right, top, bottom].map(tenth);
+            shades.entry(shade).or_default().push_str(&format!("M{left} {top}H{right}V{bottom}H{left}"));
         }
     }
 
@@ -146,6 +146,11 @@ impl HeatMap {
     pub(crate) fn bar_fill(&self, step: usize, steps: usize, theme: Theme) -> String {
         self.colors.fill((step as f64 + 0.5) / steps as f64, theme)
     }
+}
+
+/// Cells snap to whole screen pixels, so a tenth of a pixel is fine enough, and maps are large.
+fn tenth(value: f64) -> String {
+    coordinate((value * 10.0).round() / 10.0)
 }
 
 /// Values at the nodes of a grid, shown as level lines.
@@ -290,7 +295,7 @@ mod tests {
         let y = Scale { log: false, low: 0.0, high: 10.0, from: 100.0, to: 0.0 };
         let svg = map.cells(&x, &y, Theme::Light);
         assert_eq!(svg.matches('M').count(), 10);
-        assert!(svg.contains("M0 90H100V100H0Z"));
+        assert!(svg.contains("M0 90H100V100H0\""));
     }
 
     #[test]

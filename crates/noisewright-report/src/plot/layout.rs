@@ -47,7 +47,15 @@ pub(crate) fn margins(panel: &Panel, width: f64, height: f64) -> Margins {
     let inner = (height - top - bottom).max(40.0);
     let ticks = vertical_ticks(&panel.y, y_range, inner);
     let left = TICK_LENGTH + TICK_GAP + widest(&ticks) + label_room(&panel.y, inner) + 4.0;
-    Margins { left, right: right_margin(panel, inner), top, bottom }
+    let right = right_margin(panel, inner).max(last_label_overhang(panel, width - left));
+    Margins { left, right, top, bottom }
+}
+
+/// How far the last label of the horizontal axis may reach beyond the axis.
+fn last_label_overhang(panel: &Panel, width: f64) -> f64 {
+    let (x_range, _) = panel.ranges();
+    let ticks = horizontal_ticks(&panel.x, x_range, width);
+    ticks.major.last().map_or(0.0, |tick| text_width(&tick.label, TICK_SIZE) / 2.0 + 2.0)
 }
 
 /// The title broken into lines.
@@ -56,7 +64,7 @@ pub(crate) fn title_lines(panel: &Panel, width: f64) -> Vec<String> {
 }
 
 fn right_margin(panel: &Panel, height: f64) -> f64 {
-    let Some(map) = heat_map(panel) else { return 16.0 };
+    let Some(map) = heat_map(panel) else { return 12.0 };
     let label = if map.scale_label.is_empty() { 0.0 } else { 4.0 };
     BAR_GAP + BAR_WIDTH + color_label_offset(map, height) + label
 }

@@ -260,6 +260,8 @@ impl Series {
     /// Tells both axes which values have to be on them.
     pub(crate) fn extend(&self, x: &mut Extent, y: &mut Extent) {
         y.padded |= !matches!(self, Self::HeatMap(_) | Self::Contours(_));
+        x.filled |= matches!(self, Self::HeatMap(_));
+        y.filled |= matches!(self, Self::HeatMap(_));
         match self {
             Self::Line(series) => add_points(&series.points, x, y),
             Self::Band(series) => series.extend(x, y),

@@ -48,6 +48,9 @@ pub(crate) fn usable_log_range(low: f64, high: f64) -> (f64, f64) {
     if high / low <= 1.0 + 1e-6 { (low / 2.0, high * 2.0) } else { (low.min(high), high.max(low)) }
 }
 
+/// Round numbers of decades between labelled powers of ten; neighbours differ by at most a factor of two.
+const STRIDES: [i32; 19] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200];
+
 /// A decimal number kept exactly: `digits` × 10^`exponent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Decimal {
@@ -188,8 +191,7 @@ pub fn log_ticks(low: f64, high: f64, at_most: usize) -> Ticks {
     let (low, high) = usable_log_range(low, high);
     let at_most = at_most.clamp(3, 10);
     let powers = mantissas(low, high, &[1]);
-    let strides = (1..).map(|stride| every(&powers, stride)).take_while(|ticks| ticks.len() >= 3);
-    let mut candidates: Vec<Vec<Decimal>> = strides.collect();
+    let mut candidates: Vec<Vec<Decimal>> = STRIDES.iter().map(|&stride| every(&powers, stride)).collect();
     candidates.push(mantissas_if_few(low, high, &[1, 3]));
     candidates.push(mantissas_if_few(low, high, &[1, 2, 5]));
     candidates.retain(|ticks| (3..=10).contains(&ticks.len()));
