@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use noisewright_report::{
-    Annotation, Axis, Band, Bars, Card, Cell, Column, Contours, Figure, HeatMap, Line, Page, Panel, Points,
-    Reference, Section, Stroke, Table, Theme,
+    Annotation, Axis, Band, Bars, Card, Cell, ColorMap, Column, Contours, Figure, HeatMap, Line, Page, Panel,
+    Points, Reference, Section, Stroke, Table, Theme,
 };
 
 fn grid(low: f64, high: f64, count: usize) -> Vec<f64> {
@@ -23,16 +23,16 @@ fn error_curves() -> Figure {
     let curve = |f: fn(f64) -> f64| proportions.iter().map(|&p| (p, f(p))).collect::<Vec<_>>();
     let panel = Panel::new(Axis::linear("noise proportion").percent(), Axis::log("T·MSE").range(0.8, 200.0))
         .title("Gaussian mean: error of three designs")
-        .add(Line::new("noise equal to the data", curve(|p| 1.0 / (p * (1.0 - p)))))
-        .add(Line::new("best shift", curve(|p| 0.93 / (p * (1.0 - p)))))
-        .add(Line::new(
+        .with(Line::new("noise equal to the data", curve(|p| 1.0 / (p * (1.0 - p)))))
+        .with(Line::new("best shift", curve(|p| 0.93 / (p * (1.0 - p)))))
+        .with(Line::new(
             "gap where the noise misses the data",
             curve(|p| if (0.3..0.4).contains(&p) { f64::NAN } else { 1.0 + (8.0 * (p - 0.5)).powi(2) }),
         ))
-        .add(Line::new("Cramér–Rao", curve(|p| 1.0 / (1.0 - p))))
-        .add(Reference::vertical(0.1768, "17.68%"))
-        .add(Reference::vertical(0.2, "20%"))
-        .add(Reference::horizontal(4.0, "4"));
+        .with(Line::new("Cramér–Rao", curve(|p| 1.0 / (1.0 - p))))
+        .with(Reference::vertical(0.1768, "17.68%"))
+        .with(Reference::vertical(0.2, "20%"))
+        .with(Reference::horizontal(4.0, "4"));
     Figure::from(panel)
 }
 
@@ -43,15 +43,15 @@ fn densities() -> Figure {
         edges.windows(2).map(|e| normal((e[0] + e[1]) / 2.0, 0.0, 1.1) * (1.0 + 0.1 * (7.0 * e[0]).sin()));
     let first = Panel::new(Axis::linear("x"), Axis::linear("density"))
         .title("Data, model and noise")
-        .add(Bars::new("data", edges.clone(), heights.collect()))
-        .add(Line::new("model", xs.iter().map(|&x| (x, normal(x, 0.0, 1.0)))))
-        .add(Band::under("noise", xs.iter().map(|&x| (x, normal(x, 0.0, 4.24)))))
-        .add(Line::new("noise", xs.iter().map(|&x| (x, normal(x, 0.0, 4.24)))));
+        .with(Bars::new("data", edges.clone(), heights.collect()))
+        .with(Line::new("model", xs.iter().map(|&x| (x, normal(x, 0.0, 1.0)))))
+        .with(Band::under("noise", xs.iter().map(|&x| (x, normal(x, 0.0, 4.24)))))
+        .with(Line::new("noise", xs.iter().map(|&x| (x, normal(x, 0.0, 4.24)))));
     let angles = grid(-std::f64::consts::PI, std::f64::consts::PI, 200);
     let second = Panel::new(Axis::circle("angle"), Axis::linear("density").include(0.0))
         .title("On the circle")
-        .add(Line::new("model", angles.iter().map(|&a| (a, (2.0 * a.cos()).exp() / 14.323))))
-        .add(Annotation::new(0.0, 0.516, "mode"));
+        .with(Line::new("model", angles.iter().map(|&a| (a, (2.0 * a.cos()).exp() / 14.323))))
+        .with(Annotation::new(0.0, 0.516, "mode"));
     Figure::new().panel(first).panel(second)
 }
 
@@ -61,22 +61,22 @@ fn estimates() -> Figure {
     let ends = points(0.3).into_iter().map(|(_, y)| (0.7 * y, 1.35 * y)).collect::<Vec<_>>();
     let first = Panel::new(Axis::log("budget T").unit("points"), Axis::log("mean squared error"))
         .title("Simulation against theory")
-        .add(Line::new("theory", points(0.0)))
-        .add(Band::new("95% interval", budgets.iter().map(|&t| (t, 3.0 / t, 5.4 / t))).color(0))
-        .add(Points::new("simulated", points(0.3)).y_errors(ends))
-        .add(Points::new("another loss", points(4.0)));
+        .with(Line::new("theory", points(0.0)))
+        .with(Band::new("95% interval", budgets.iter().map(|&t| (t, 3.0 / t, 5.4 / t))).color(0))
+        .with(Points::new("simulated", points(0.3)).y_errors(ends))
+        .with(Points::new("another loss", points(4.0)));
     let names = ["log Z", "b", "a"];
     let second = Panel::new(
         Axis::linear("estimate with 95% interval"),
         Axis::linear("").range(-0.5, 2.5).ticks(names.iter().enumerate().map(|(i, n)| (i as f64, *n))),
     )
     .title("Estimates")
-    .add(Points::new("fit", [(1.9, 0.0), (0.12, 1.0), (1.05, 2.0)]).x_errors([
+    .with(Points::new("fit", [(1.9, 0.0), (0.12, 1.0), (1.05, 2.0)]).x_errors([
         (1.7, 2.1),
         (0.05, 0.2),
         (0.8, f64::INFINITY),
     ]))
-    .add(Reference::vertical(1.0, "truth of a"));
+    .with(Reference::vertical(1.0, "truth of a"));
     Figure::new().panel(first).panel(second)
 }
 
@@ -86,8 +86,8 @@ fn surfaces() -> Figure {
     let first = Panel::new(Axis::linear("x"), Axis::linear("y"))
         .title("Density")
         .aspect(0.85)
-        .add(HeatMap::from_fn(edges.clone(), edges.clone(), bivariate).scale_label("density"))
-        .add(
+        .with(HeatMap::from_fn(edges.clone(), edges.clone(), bivariate).scale_label("density"))
+        .with(
             Points::new(
                 "draws",
                 (0..40).map(|i| f64::from(i) * 0.61).map(|t| (t.sin() * 1.5, (t * 1.3).cos() * 1.4)),
@@ -98,7 +98,7 @@ fn surfaces() -> Figure {
     let second = Panel::new(Axis::linear("x"), Axis::linear("y"))
         .title("Level lines")
         .aspect(0.85)
-        .add(Contours::from_fn("noise", edges.clone(), edges, bivariate));
+        .with(Contours::from_fn("noise", edges.clone(), edges, bivariate));
     Figure::new().panel(first).panel(second)
 }
 
@@ -107,8 +107,42 @@ fn log_surface() -> Figure {
     let map = HeatMap::from_fn(grid(-2.0, 2.0, 50), edges, |x, nu| (1.0 + nu).powi(2) / nu * (x * x).exp());
     let panel = Panel::new(Axis::linear("shift of the noise"), Axis::log("noise ratio ν"))
         .title("Error over the designs")
-        .add(map.log().scale_label("T·MSE"))
-        .add(Annotation::new(0.0, 1.0, "smallest"));
+        .with(map.log().scale_label("T·MSE"))
+        .with(Annotation::new(0.0, 1.0, "smallest"));
+    Figure::from(panel)
+}
+
+/// Three panels side by side, as in a paper, with the same designs in each.
+fn three_targets() -> Figure {
+    let nus = grid(-2.0, 2.0, 120);
+    let panel = |title: &str, power: f64| {
+        let curve = |scale: f64| {
+            nus.iter().map(move |n| 10f64.powf(*n)).map(move |n| (n, scale * (1.0 + n).powf(power) / n))
+        };
+        Panel::new(Axis::log("noise ratio ν"), Axis::log("T·MSE"))
+            .title(title)
+            .with(Line::new("data", curve(1.0)))
+            .with(Line::new("optimal", curve(0.8)))
+            .with(Band::new("certified gap", curve(0.8).map(|(n, e)| (n, 0.7 * e, e))).color(1))
+    };
+    Figure::new()
+        .columns(3)
+        .panel(panel("Mean", 2.0))
+        .panel(panel("Variance", 2.4))
+        .panel(panel("Correlation", 1.7))
+}
+
+fn fading_density() -> Figure {
+    let edges = grid(-3.0, 3.0, 48);
+    let ring = |x: f64, y: f64| (-8.0 * (x.hypot(y) - 1.8).powi(2)).exp();
+    let panel = Panel::new(Axis::linear("x"), Axis::linear("y"))
+        .title("A ring")
+        .with(
+            HeatMap::from_fn(edges.clone(), edges, ring)
+                .colors(ColorMap::Fade)
+                .scale_label("relative density"),
+        )
+        .with(Reference::vertical(0.0, "centre"));
     Figure::from(panel)
 }
 
@@ -117,14 +151,14 @@ fn degenerate() -> Figure {
     Figure::new()
         .columns(3)
         .panel(panel("Nothing"))
-        .panel(panel("One point").add(Points::new("point", [(3.0, 1e-9)])))
-        .panel(panel("Constant").add(Line::new("constant", [(0.0, 2.5), (1.0, 2.5)])))
-        .panel(panel("All NaN").add(Line::new("nan", [(f64::NAN, f64::NAN); 3])))
-        .panel(panel("Huge").add(Line::new("huge", [(1e-300, -1e300), (1e300, 1e300)])))
+        .panel(panel("One point").with(Points::new("point", [(3.0, 1e-9)])))
+        .panel(panel("Constant").with(Line::new("constant", [(0.0, 2.5), (1.0, 2.5)])))
+        .panel(panel("All NaN").with(Line::new("nan", [(f64::NAN, f64::NAN); 3])))
+        .panel(panel("Huge").with(Line::new("huge", [(1e-300, -1e300), (1e300, 1e300)])))
         .panel(
             Panel::new(Axis::log("x"), Axis::log("y"))
                 .title("Huge, logarithmic, with a title that is far too long for its panel")
-                .add(Line::new("a label that is so long that on a narrow screen it has to be broken into several lines", [(1e-300, 1e300), (1e300, 1e-300)]).stroke(Stroke::Dotted)),
+                .with(Line::new("a label that is so long that on a narrow screen it has to be broken into several lines", [(1e-300, 1e300), (1e300, 1e-300)]).stroke(Stroke::Dotted)),
         )
 }
 
@@ -177,6 +211,8 @@ fn main() -> std::io::Result<()> {
         ("estimates", estimates()),
         ("surfaces", surfaces()),
         ("log-surface", log_surface()),
+        ("three-targets", three_targets()),
+        ("fading", fading_density()),
         ("degenerate", degenerate()),
     ];
     for (name, figure) in &figures {

@@ -13,7 +13,7 @@
 //!     .column(Column::number("T·MSE"))
 //!     .row(["equal to the data".into(), 4.0.into()]);
 //! let curve = (1..100).map(|i| f64::from(i) / 100.0).map(|p| (p, 1.0 / (p * (1.0 - p))));
-//! let panel = Panel::new(Axis::linear("noise proportion").percent(), Axis::log("T·MSE")).add(Line::new("error", curve));
+//! let panel = Panel::new(Axis::linear("noise proportion").percent(), Axis::log("T·MSE")).with(Line::new("error", curve));
 //! let page = Page::new("A design").section(
 //!     Section::new("Error").table(table).figure(Figure::from(panel), "Error against the proportion of noise."),
 //! );

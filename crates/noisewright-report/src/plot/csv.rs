@@ -22,7 +22,7 @@ impl Figure {
     ///
     /// ```
     /// use noisewright_report::{Axis, Figure, Line, Panel};
-    /// let panel = Panel::new(Axis::linear("x"), Axis::linear("y")).add(Line::new("a", [(0.0, 1.5)]));
+    /// let panel = Panel::new(Axis::linear("x"), Axis::linear("y")).with(Line::new("a", [(0.0, 1.5)]));
     /// let csv = Figure::from(panel).to_csv();
     /// assert_eq!(csv.lines().nth(1), Some("1,line,a,0,1.5,,,,,"));
     /// ```

@@ -11,7 +11,7 @@ use super::panel::Panel;
 use super::series::{Band, Bars, Line, Points, Series};
 use super::svg::{Anchor, Label, Rect, Svg, coordinate, polygon, polyline, thin};
 use super::words::draw_words;
-use crate::wrap::wrap_pixels;
+use crate::wrap::{text_width, wrap_pixels};
 
 /// Steps of the colour bar.
 const BAR_STEPS: usize = 64;
@@ -284,13 +284,16 @@ fn draw_axis_labels(svg: &mut Svg, panel: &Panel, plan: &Plan, cell: Rect) {
             ..Label::new(words, x, middle, LABEL_SIZE)
         });
     }
+    draw_title(svg, panel, area.x + area.width / 2.0, cell);
+}
+
+/// The title stands over the plotting area, moved where it would leave the cell.
+fn draw_title(svg: &mut Svg, panel: &Panel, centre: f64, cell: Rect) {
     for (index, words) in title_lines(panel, cell.width).iter().enumerate() {
+        let half = text_width(words, TITLE_SIZE * 1.05) / 2.0;
+        let x = centre.min(cell.right() - half).max(cell.x + half);
         let y = cell.y + TITLE_SIZE + index as f64 * TITLE_SIZE * LINE_HEIGHT;
-        svg.label(&Label {
-            anchor: Anchor::Middle,
-            bold: true,
-            ..Label::new(words, cell.x + cell.width / 2.0, y, TITLE_SIZE)
-        });
+        svg.label(&Label { anchor: Anchor::Middle, bold: true, ..Label::new(words, x, y, TITLE_SIZE) });
     }
 }
 

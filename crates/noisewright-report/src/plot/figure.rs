@@ -13,7 +13,7 @@ const FONTS: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',
 /// Distance between panels.
 const GAP: f64 = 20.0;
 /// A panel narrower than this moves to a row of its own.
-const NARROWEST_PANEL: f64 = 250.0;
+const NARROWEST_PANEL: f64 = 220.0;
 /// No panel is lower than this, however narrow it is.
 const LOWEST_PANEL: f64 = 245.0;
 /// Height over width of a panel that does not say.

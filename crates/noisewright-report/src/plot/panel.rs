@@ -10,8 +10,8 @@ use super::series::Series;
 /// let curve = (1..100).map(|i| f64::from(i) / 100.0).map(|p| (p, 1.0 / (p * (1.0 - p))));
 /// let panel = Panel::new(Axis::linear("noise proportion").percent(), Axis::log("T·MSE"))
 ///     .title("Noise equal to the data")
-///     .add(Line::new("error", curve))
-///     .add(Reference::horizontal(4.0, "smallest"));
+///     .with(Line::new("error", curve))
+///     .with(Reference::horizontal(4.0, "smallest"));
 /// let svg = Figure::from(panel).to_svg();
 /// assert!(svg.starts_with("<svg") && svg.contains("noise proportion"));
 /// ```
@@ -39,7 +39,7 @@ impl Panel {
 
     /// Adds a series; later ones are drawn over earlier ones of the same kind.
     #[must_use]
-    pub fn add(mut self, series: impl Into<Series>) -> Self {
+    pub fn with(mut self, series: impl Into<Series>) -> Self {
         self.push(series);
         self
     }

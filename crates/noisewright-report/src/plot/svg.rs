@@ -196,11 +196,18 @@ fn clip_segment(from: (f64, f64), to: (f64, f64), area: &Rect) -> Option<((f64, 
     (start <= end).then(|| (if start > 0.0 { at(start) } else { from }, if end < 1.0 { at(end) } else { to }))
 }
 
-/// Path data of a line with gaps, clipped; points closer than the eye can tell are merged.
+/// Path data of a line with gaps, clipped; a point alone between two gaps becomes a dot.
 pub(crate) fn polyline(points: &[Option<(f64, f64)>], area: &Rect) -> String {
+    points.split(Option::is_none).map(|run| unbroken(run, area)).collect()
+}
+
+fn unbroken(run: &[Option<(f64, f64)>], area: &Rect) -> String {
+    if let [Some(alone)] = run {
+        return clip_segment(*alone, *alone, area).map_or(String::new(), |_| format!("M{}h0", point(*alone)));
+    }
     let mut out = String::new();
     let mut pen: Option<(f64, f64)> = None;
-    for pair in points.windows(2) {
+    for pair in run.windows(2) {
         let (Some(from), Some(to)) = (pair[0], pair[1]) else { continue };
         let Some((from, to)) = clip_segment(from, to, area) else { continue };
         if pen != Some(from) {
@@ -285,6 +292,7 @@ mod tests {
         let points = [Some((-10.0, 5.0)), Some((20.0, 5.0)), None, Some((1.0, 1.0)), Some((2.0, 2.0))];
         assert_eq!(polyline(&points, &AREA), "M0 5L10 5M1 1L2 2");
         assert_eq!(polyline(&[Some((-5.0, -5.0)), Some((-1.0, 20.0))], &AREA), "");
+        assert_eq!(polyline(&[None, Some((3.0, 4.0)), None, Some((30.0, 4.0))], &AREA), "M3 4h0");
     }
 
     #[test]
