@@ -3,7 +3,7 @@
 use super::axis::Scale;
 use super::heatmap::Contours;
 use super::layout::{
-    BAR_GAP, BAR_WIDTH, LABEL_SIZE, LINE_HEIGHT, Plan, TICK_GAP, TICK_LENGTH, TICK_SIZE, TITLE_SIZE,
+    BAR_GAP, BAR_WIDTH, BOLD, LABEL_SIZE, LINE_HEIGHT, Plan, TICK_GAP, TICK_LENGTH, TICK_SIZE, TITLE_SIZE,
     color_ticks, heat_map, title_lines,
 };
 use super::palette::{Paint, Stroke};
@@ -290,7 +290,7 @@ fn draw_axis_labels(svg: &mut Svg, panel: &Panel, plan: &Plan, cell: Rect) {
 /// The title stands over the plotting area, moved where it would leave the cell.
 fn draw_title(svg: &mut Svg, panel: &Panel, centre: f64, cell: Rect) {
     for (index, words) in title_lines(panel, cell.width).iter().enumerate() {
-        let half = text_width(words, TITLE_SIZE * 1.05) / 2.0;
+        let half = text_width(words, TITLE_SIZE * BOLD) / 2.0;
         let x = centre.min(cell.right() - half).max(cell.x + half);
         let y = cell.y + TITLE_SIZE + index as f64 * TITLE_SIZE * LINE_HEIGHT;
         svg.label(&Label { anchor: Anchor::Middle, bold: true, ..Label::new(words, x, y, TITLE_SIZE) });
@@ -303,11 +303,13 @@ fn draw_color_bar(svg: &mut Svg, panel: &Panel, plan: &Plan) {
     let (left, right) = (area.right() + BAR_GAP, area.right() + BAR_GAP + BAR_WIDTH);
     let [l, r] = [left, right].map(coordinate);
     // Neighbouring steps share the text of their common edge, or rounding would leave hairlines between them.
-    let edge = |step: usize| coordinate(area.bottom() - step as f64 * area.height / BAR_STEPS as f64);
+    let edge = |step: usize| area.bottom() - step as f64 * area.height / BAR_STEPS as f64;
     svg.push("<g shape-rendering=\"crispEdges\">\n");
     for step in 0..BAR_STEPS {
         let fill = map.bar_fill(step, BAR_STEPS, svg.theme);
-        svg.push(&format!("<path d=\"M{l} {}H{r}V{}H{l}Z\" {fill}/>\n", edge(step + 1), edge(step)));
+        let overlap = if step == 0 { 0.0 } else { map.colors.overlap() };
+        let [top, bottom] = [edge(step + 1), edge(step) + overlap].map(coordinate);
+        svg.push(&format!("<path d=\"M{l} {top}H{r}V{bottom}H{l}Z\" {fill}/>\n"));
     }
     svg.push("</g>\n");
     let scale = map.color_scale(area.bottom(), area.y);

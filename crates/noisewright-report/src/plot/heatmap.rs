@@ -131,6 +131,9 @@ impl HeatMap {
             let Some(shade) = self.shade(run[0], row, colors) else { continue };
             let ends = (x.inside(self.x_edges[run[0]]), x.inside(self.x_edges[run[run.len() - 1] + 1]));
             let (Some(left), Some(right)) = ends else { continue };
+            let (edge, floor) = (x.from.max(x.to), y.from.max(y.to));
+            let overlap = self.colors.overlap();
+            let (right, bottom) = ((right + overlap).min(edge), (bottom + overlap).min(floor));
             let [left, right, top, bottom] = [left, right, top, bottom].map(tenth);
             shades.entry(shade).or_default().push_str(&format!("M{left} {top}H{right}V{bottom}H{left}"));
         }

@@ -12,6 +12,8 @@ use crate::wrap::{text_width, wrap_pixels};
 pub(crate) const TICK_SIZE: f64 = 11.5;
 pub(crate) const LABEL_SIZE: f64 = 12.5;
 pub(crate) const TITLE_SIZE: f64 = 13.5;
+/// How much wider bold letters run.
+pub(crate) const BOLD: f64 = 1.15;
 /// Distance of two lines of text.
 pub(crate) const LINE_HEIGHT: f64 = 1.25;
 /// Length of a tick and its distance to the label.
@@ -60,7 +62,7 @@ fn last_label_overhang(panel: &Panel, width: f64) -> f64 {
 
 /// The title broken into lines.
 pub(crate) fn title_lines(panel: &Panel, width: f64) -> Vec<String> {
-    wrap_pixels(&panel.title, TITLE_SIZE * 1.05, width - 8.0)
+    wrap_pixels(&panel.title, TITLE_SIZE * BOLD, width - 4.0)
 }
 
 fn right_margin(panel: &Panel, height: f64) -> f64 {

@@ -150,6 +150,15 @@ const VIRIDIS: [[u8; 3]; 17] = [
 ];
 
 impl ColorMap {
+    /// How far neighbouring shapes reach into one another, in pixels: printers show hairlines between shapes that
+    /// only touch, and translucent ones would show the overlap.
+    pub(crate) fn overlap(self) -> f64 {
+        match self {
+            Self::Viridis => 0.5,
+            Self::Fade => 0.0,
+        }
+    }
+
     /// The attributes that fill a shape with the colour at `position` in [0, 1].
     pub(crate) fn fill(self, position: f64, theme: Theme) -> String {
         match self {

@@ -40,6 +40,8 @@ impl TextStyle {
 const GAP: usize = 3;
 /// How far the rows of a section stand in.
 const INDENT: &str = "  ";
+/// Words are not squeezed into fewer columns than this.
+const NARROWEST_WRAP: usize = 20;
 
 impl Table {
     /// The table as plain text for 80 columns.
@@ -106,7 +108,8 @@ impl Table {
         widths: &[usize],
         fold: &[usize],
     ) {
-        let rule = style.rule(fold_width(widths, fold));
+        let excess = fold_width(widths, fold).saturating_sub(style.width);
+        let rule = style.rule(fold_width(widths, fold) - excess);
         push_line(out, &rule);
         let heading = self.line(headings, widths, fold);
         push_line(out, &style.bold(&heading));
@@ -114,10 +117,32 @@ impl Table {
         for (row, source) in cells.iter().zip(&self.rows) {
             match source {
                 Row::Section(heading) => push_line(out, &style.bold(heading)),
-                Row::Cells(_) => push_line(out, &self.line(row, widths, fold)),
+                Row::Cells(_) => self.push_row_lines(out, row, widths, fold, excess),
             }
         }
         push_line(out, &rule);
+    }
+
+    /// One line, or several where words in the last column have to be wrapped to fit.
+    fn push_row_lines(
+        &self,
+        out: &mut String,
+        row: &[String],
+        widths: &[usize],
+        fold: &[usize],
+        excess: usize,
+    ) {
+        let last = fold[fold.len() - 1];
+        let room = widths[last].saturating_sub(excess).max(NARROWEST_WRAP);
+        if excess == 0 || self.columns[last].align != Align::Left || row[last].width() <= room {
+            return push_line(out, &self.line(row, widths, fold));
+        }
+        let mut row = row.to_vec();
+        for words in wrap_columns(&std::mem::take(&mut row[last]), room) {
+            row[last] = words;
+            push_line(out, &self.line(&row, widths, fold));
+            row.iter_mut().for_each(String::clear);
+        }
     }
 
     fn line(&self, row: &[String], widths: &[usize], fold: &[usize]) -> String {
@@ -220,6 +245,20 @@ mod tests {
         assert!(text.lines().all(|line| line.width() <= 52), "{text}");
         assert_eq!(text.matches("first").count(), 3);
         assert!((0..12).all(|i| text.contains(&format!("column {i}"))));
+    }
+
+    #[test]
+    fn long_words_in_the_last_column_wrap() {
+        let words =
+            "the noise has lighter tails than the data, so the importance-sampling estimate has no variance";
+        let table = Table::new("")
+            .column(Column::text("check"))
+            .column(Column::text("finding"))
+            .row(["tails".into(), words.into()])
+            .row(["overlap".into(), "fine".into()]);
+        let text = table.to_text_with(&TextStyle { width: 50, ..TextStyle::default() });
+        assert!(text.lines().all(|line| line.width() <= 50), "{text}");
+        insta::assert_snapshot!(text);
     }
 
     #[test]
