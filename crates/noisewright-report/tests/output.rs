@@ -174,6 +174,18 @@ fn zeros_on_a_logarithmic_axis_leave_a_gap() {
 }
 
 #[test]
+fn large_series_stay_small_files() {
+    // A golden-ratio walk: no two points alike, no pattern.
+    let cloud: Vec<(f64, f64)> =
+        (0..200_000).map(|i| f64::from(i) * 0.618_033_988_749_895).map(|t| (t, (t * t) % 1.0)).collect();
+    let panel = |series: Series| Figure::from(Panel::new(Axis::linear("x"), Axis::linear("y")).with(series));
+    assert!(panel(Line::new("trace", cloud.iter().copied()).into()).to_svg().len() < 120_000);
+    let few: Vec<(f64, f64)> =
+        cloud.iter().map(|&(x, y)| ((x / 1000.0).floor(), (y * 50.0).floor())).collect();
+    assert!(panel(Points::new("draws", few).into()).to_svg().len() < 600_000);
+}
+
+#[test]
 fn the_data_behind_a_figure_can_be_read_back() {
     let csv = small_figure().to_csv();
     assert_eq!(csv.lines().count(), 6);

@@ -1,5 +1,7 @@
 //! Drawing a panel: grid, series, axes and the words around them.
 
+use std::collections::HashSet;
+
 use super::axis::Scale;
 use super::heatmap::Contours;
 use super::layout::{
@@ -13,6 +15,10 @@ use super::svg::{Anchor, Label, Rect, Svg, coordinate, polygon, polyline, thin};
 use super::words::draw_words;
 use crate::wrap::{text_width, wrap_pixels};
 
+/// Markers closer than one over this many pixels are drawn once.
+const MARKERS_PER_PIXEL: f64 = 1.5;
+/// More markers than this are drawn translucent, so that lines below them show.
+const CROWD: usize = 400;
 /// Steps of the colour bar.
 const BAR_STEPS: usize = 64;
 
@@ -150,6 +156,7 @@ fn draw_points(svg: &mut Svg, series: &Points, plan: &Plan, color: usize) {
     let mut markers = String::new();
     let mut errors = String::new();
     let near = plan.area.grown(series.size);
+    let mut drawn = HashSet::new();
     for (index, &point) in series.points.iter().enumerate() {
         let Some((x, y)) = place(point, plan) else { continue };
         let inside_x = (near.x..=near.right()).contains(&x);
@@ -160,12 +167,14 @@ fn draw_points(svg: &mut Svg, series: &Points, plan: &Plan, color: usize) {
         if let (true, Some(&ends)) = (inside_y, series.x_errors.get(index)) {
             errors.push_str(&error_bar(ends, &plan.x, |end| (end, y), (0.0, 3.0)));
         }
-        if inside_x && inside_y {
+        // Within one path a marker on top of another changes nothing, so large clouds stay small files.
+        let spot = ((x * MARKERS_PER_PIXEL).round() as i64, (y * MARKERS_PER_PIXEL).round() as i64);
+        if inside_x && inside_y && drawn.insert(spot) {
             markers.push_str(&marker_path(color, x, y, series.size));
         }
     }
     svg.path(&errors, Paint::Series(color), 1.4, None);
-    svg.area(&markers, Paint::Series(color), if series.points.len() > 400 { 0.5 } else { 1.0 });
+    svg.area(&markers, Paint::Series(color), if series.points.len() > CROWD { 0.5 } else { 1.0 });
 }
 
 /// One error bar with caps; an end outside the panel is cut at its edge, an infinite one has no cap.

@@ -143,7 +143,7 @@ impl Bars {
     }
 }
 
-/// Points, with error bars if wanted.
+/// Points, with error bars if wanted; more than 400 are drawn translucent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Points {
     pub(crate) label: String,

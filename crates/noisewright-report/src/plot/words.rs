@@ -15,7 +15,7 @@ pub(crate) fn draw_words(svg: &mut Svg, panel: &Panel, plan: &Plan) {
     let mut taken: Vec<Rect> = Vec::new();
     for series in &panel.series {
         let wanted = match series {
-            Series::Reference(reference) => reference_place(reference, plan),
+            Series::Reference(reference) => reference_place(reference, panel, plan),
             Series::Annotation(note) => annotation_place(&note.text, note.at, plan),
             _ => None,
         };
@@ -29,22 +29,41 @@ pub(crate) fn draw_words(svg: &mut Svg, panel: &Panel, plan: &Plan) {
     }
 }
 
-/// Right of a vertical line at the top, or left of it near the edge; above a horizontal line at the right.
-fn reference_place<'a>(reference: &'a Reference, plan: &Plan) -> Option<(&'a str, Rect)> {
+/// Beside a vertical line at the top; above a horizontal line at the right, or below it at the panel's top.
+fn reference_place<'a>(reference: &'a Reference, panel: &Panel, plan: &Plan) -> Option<(&'a str, Rect)> {
     if reference.label.is_empty() {
         return None;
     }
     let (area, width) = (plan.area, text_width(&reference.label, SIZE));
     let (x, y) = if reference.vertical {
         let at = plan.x.at(reference.value).filter(|at| (area.x..=area.right()).contains(at))?;
-        let right = at + 5.0;
-        (if right + width <= area.right() { right } else { at - 5.0 - width }, area.y + 2.0)
+        (beside(at, width, area, &vertical_lines(panel, plan)), area.y + 2.0)
     } else {
         let at = plan.y.at(reference.value).filter(|at| (area.y..=area.bottom()).contains(at))?;
         let above = at - HEIGHT - 2.0;
         (area.right() - width - 4.0, if above >= area.y { above } else { at + 3.0 })
     };
     Some((&reference.label, keep_inside(Rect { x, y, width, height: HEIGHT }, area)))
+}
+
+fn vertical_lines(panel: &Panel, plan: &Plan) -> Vec<f64> {
+    let vertical = |series: &Series| match series {
+        Series::Reference(reference) if reference.vertical => plan.x.at(reference.value),
+        _ => None,
+    };
+    panel.series.iter().filter_map(vertical).collect()
+}
+
+/// Right of the line where the words cross neither the panel's edge nor another line, else left, else right anyway.
+fn beside(at: f64, width: f64, area: Rect, lines: &[f64]) -> f64 {
+    let free = |&left: &f64| {
+        let inside = left >= area.x && left + width <= area.right();
+        inside && !lines.iter().any(|line| (left..=left + width).contains(line))
+    };
+    [at + 5.0, at - 5.0 - width]
+        .into_iter()
+        .find(free)
+        .unwrap_or_else(|| if at + 5.0 + width <= area.right() { at + 5.0 } else { at - 5.0 - width })
 }
 
 fn annotation_place<'a>(text: &'a str, at: (f64, f64), plan: &Plan) -> Option<(&'a str, Rect)> {
@@ -80,6 +99,15 @@ mod tests {
         let second = free_place(wanted, &[wanted], area);
         assert!(!second.overlaps(&wanted));
         assert_eq!(second.x, wanted.x);
+    }
+
+    #[test]
+    fn words_beside_a_line_avoid_other_lines_and_the_edge() {
+        let area = Rect { x: 0.0, y: 0.0, width: 100.0, height: 100.0 };
+        assert_eq!(beside(50.0, 20.0, area, &[50.0]), 55.0);
+        assert_eq!(beside(50.0, 20.0, area, &[50.0, 60.0]), 25.0);
+        assert_eq!(beside(90.0, 20.0, area, &[90.0]), 65.0);
+        assert_eq!(beside(50.0, 20.0, area, &[40.0, 50.0, 60.0]), 55.0);
     }
 
     #[test]
