@@ -92,7 +92,7 @@ pub enum Error {
         /// The formula as written.
         text: String,
         /// What is wrong with it, and where.
-        source: noisewright_formula::FormulaError,
+        source: Box<noisewright_formula::FormulaError>,
     },
     /// A name in a formula to which no value is given.
     #[error("parameter `{parameter}` has no value: add `{parameter} = …` under [parameters]")]

@@ -108,8 +108,8 @@ proptest! {
                 prop_assert!(close(got, want, 1e-6, 1e-2), "{} d{j}: {got} {want} at {theta:?}", case.name);
             }
         }
-        // All but the coupled Ising model, COM-Poisson and the polynomial.
-        prop_assert_eq!(known, cases().len() - 3);
+        // All but the coupled Ising model, COM-Poisson, the polynomial and the four from text.
+        prop_assert_eq!(known, cases().len() - 7);
     }
 }
 

@@ -96,7 +96,7 @@ impl FormulaEnergy {
 
 /// Makes a [`FormulaError`] into ours, with the field and its text.
 fn wrong_formula<'a>(field: &'a str, text: &'a str) -> impl Fn(FormulaError) -> Error + 'a {
-    move |source| Error::Formula { field: field.into(), text: text.into(), source }
+    move |source| Error::Formula { field: field.into(), text: text.into(), source: Box::new(source) }
 }
 
 /// Scores at points of density zero are set to zero: derivatives of −∞ may be anything.

@@ -27,10 +27,10 @@ pub(crate) fn parse(text: &str) -> Result<Model> {
     let table: Table = text.parse().map_err(|error| syntax_error(text, &error))?;
     check_fields(&table)?;
     let kind = kind(&table)?;
-    if kind != "family" {
-        if let Some(option) = OPTIONS.iter().find(|option| table.contains_key(**option)) {
-            return Err(Error::field(*option, format!("is an option of families; it does not fit `{kind}`")));
-        }
+    if kind != "family"
+        && let Some(option) = OPTIONS.iter().find(|option| table.contains_key(**option))
+    {
+        return Err(Error::field(*option, format!("is an option of families; it does not fit `{kind}`")));
     }
     let file = File::read(&table)?;
     match kind {
@@ -98,14 +98,12 @@ impl File {
 
 /// A name in a formula that is like no known one is a parameter whose value was forgotten.
 fn missing_value(error: Error) -> Error {
-    match error {
-        Error::Formula {
-            text,
-            source: FormulaError::UnknownName { name, column, suggestion: None, .. },
-            ..
-        } => Error::MissingValue { parameter: name, text, column },
-        other => other,
+    if let Error::Formula { text, source, .. } = &error
+        && let FormulaError::UnknownName { name, column, suggestion: None, .. } = source.as_ref()
+    {
+        return Error::MissingValue { parameter: name.clone(), text: text.clone(), column: *column };
     }
+    error
 }
 
 fn check_fields(table: &Table) -> Result<()> {
