@@ -53,6 +53,7 @@ pub(super) fn whole(field: &str, value: &Value) -> Result<usize> {
     match value {
         Value::Integer(number) => usize::try_from(*number)
             .map_err(|_| Error::field(field, format!("must be a positive whole number, not {number}"))),
+        Value::Float(number) => Err(Error::field(field, format!("must be a whole number, not {number}"))),
         other => Err(wrong(field, "a whole number", other)),
     }
 }
