@@ -1,5 +1,5 @@
 //! Model files: good ones with what comes out, bad ones with the exact sentence they are refused with.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use noisewright::*;
 
