@@ -149,6 +149,42 @@ pub enum Error {
         /// All families.
         known: Vec<String>,
     },
+    /// A formula that cannot be read.
+    #[error("`{field}`: {source}")]
+    Formula {
+        /// The field of the model it stands in.
+        field: String,
+        /// The formula as written.
+        text: String,
+        /// What is wrong with it, and where.
+        source: Box<noisewright_formula::FormulaError>,
+    },
+    /// A name in a formula to which no value is given.
+    #[error("parameter `{parameter}` has no value: add `{parameter} = …` under [parameters]")]
+    MissingValue {
+        /// The parameter.
+        parameter: String,
+        /// The formula that uses it.
+        text: String,
+        /// Where, in characters from 1.
+        column: usize,
+    },
+    /// A model file that is not TOML.
+    #[error("line {line}, column {column} of the model file is not TOML: {reason}")]
+    ModelSyntax {
+        /// Line, from 1.
+        line: usize,
+        /// Column in characters, from 1.
+        column: usize,
+        /// What the parser says.
+        reason: String,
+    },
+    /// A log-density that is not a number.
+    #[error("the log-density is not a number at {point}")]
+    NotANumber {
+        /// The values of the variables and parameters.
+        point: String,
+    },
     /// A field of a model, or an option of a family, that cannot be as it is.
     #[error("`{field}` {reason}")]
     ModelField {
@@ -163,6 +199,18 @@ impl Error {
     /// What is wrong with a field of a model, the field being the subject of the sentence.
     pub(crate) fn field(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::ModelField { field: field.into(), reason: reason.into() }
+    }
+
+    /// The message and, for a mistake in a formula, below it the formula with a caret under the place.
+    #[must_use]
+    pub fn render(&self) -> String {
+        match self {
+            Self::Formula { field, text, source } => format!("`{field}`: {}", source.render(text)),
+            Self::MissingValue { text, column, .. } if !text.contains('\n') => {
+                format!("{self}\n  {text}\n  {}^", " ".repeat(column.saturating_sub(1)))
+            }
+            _ => self.to_string(),
+        }
     }
 }
 

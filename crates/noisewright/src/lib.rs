@@ -8,6 +8,7 @@ mod energy;
 mod error;
 mod loss;
 mod model;
+mod model_file;
 mod names;
 mod noise;
 mod points;
@@ -18,9 +19,9 @@ pub use asymptotics::{Asymptotics, ErrorReport, asymptotic_error, cramer_rao_cov
 pub use divergence::{Divergences, NormalizerErrors, divergences};
 pub use domain::{Domain, Space};
 pub use energy::{
-    Beta, ComPoisson, Dof, Energy, ExponentialPolynomial, FamilyInfo, FamilyOptions, Gamma, Gaussian,
-    GaussianMoments, Ising, Student, TruncatedGaussian, TruncatedGaussianMoments, VonMises, VonMisesFisher,
-    VonMisesPolar, families,
+    Beta, ComPoisson, Dof, Energy, ExponentialPolynomial, FamilyInfo, FamilyOptions, FeatureEnergy,
+    FormulaEnergy, Gamma, Gaussian, GaussianMoments, Ising, Student, TruncatedGaussian,
+    TruncatedGaussianMoments, VonMises, VonMisesFisher, VonMisesPolar, families,
 };
 pub use error::{Error, Result};
 pub use loss::{Loss, LossFunction};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::energy::build_family;
 use crate::names::nearest;
-use crate::{Energy, Error, FamilyOptions, Result, Space, View};
+use crate::{Energy, Error, FamilyOptions, FeatureEnergy, FormulaEnergy, Result, Space, View, model_file};
 
 /// The name of the constant c among the coordinates of β = (θ, c).
 pub const LOG_NORMALIZER: &str = "log_normalizer";
@@ -115,6 +115,83 @@ impl Model {
         Ok(Self { energy, space, parameters, normalized: false })
     }
 
+    /// A log-density written as a formula in the variables of the space and the parameters; `normalized` says
+    /// that it integrates to one.
+    ///
+    /// ```
+    /// use noisewright::{Model, Parameter, Space};
+    /// let space = Space::real(&["x"]).unwrap();
+    /// let parameters = vec![Parameter::new("a", 1.0), Parameter::new("b", 0.1)];
+    /// let model = Model::from_formula("-a*x^2/2 - b*x^4", space, parameters, false).unwrap();
+    /// assert_eq!(model.coordinates(), ["a", "b", "log_normalizer"]);
+    /// ```
+    ///
+    /// # Errors
+    /// When the formula cannot be read, uses no variable or not every parameter, or a start value is outside
+    /// its bounds.
+    pub fn from_formula(
+        log_density: &str,
+        space: Space,
+        parameters: Vec<Parameter>,
+        normalized: bool,
+    ) -> Result<Self> {
+        let names: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
+        let energy = FormulaEnergy::new(log_density, space.names(), &names)?;
+        if normalized {
+            return Ok(Self::new(Arc::new(energy.normalized()), space, parameters)?.normalized());
+        }
+        Self::new(Arc::new(energy), space, parameters)
+    }
+
+    /// An exponential family, `u(x) = Σ θ_j f_j(x)`, from its features. `parameters` names them in order; with
+    /// none given, they are named after the features and start at zero.
+    ///
+    /// ```
+    /// use noisewright::{Model, Space};
+    /// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+    /// assert_eq!(model.coordinates(), ["x", "x^2", "log_normalizer"]);
+    /// ```
+    ///
+    /// # Errors
+    /// When a feature cannot be read or is constant, or there are not as many parameters as features.
+    pub fn from_features<S: AsRef<str>>(
+        features: &[S],
+        space: Space,
+        parameters: Vec<Parameter>,
+    ) -> Result<Self> {
+        let energy = FeatureEnergy::new(features, space.names())?;
+        if parameters.is_empty() {
+            let parameters = energy.parameters().into_iter().map(|name| Parameter::new(name, 0.0)).collect();
+            return Self::new(Arc::new(energy), space, parameters);
+        }
+        let names: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
+        Self::new(Arc::new(energy.with_names(&names)?), space, parameters)
+    }
+
+    /// Reads a model file (TOML): one of `log_density`, `features` and `family`, with `variables`, `domain`,
+    /// `normalized` and `[parameters]`.
+    ///
+    /// ```
+    /// let model = noisewright::Model::parse_file(
+    ///     r#"
+    ///     variables = ["x"]
+    ///     log_density = "-a*x^2/2 - b*x^4"
+    ///     [parameters]
+    ///     a = 1.0
+    ///     b = { start = 0.1, lower = 0.0 }
+    ///     "#,
+    /// )
+    /// .unwrap();
+    /// assert_eq!(model.start(), [1.0, 0.1]);
+    /// assert!(model.check(&[1.0, -0.1]).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// One sentence that names the field and says what would be right.
+    pub fn parse_file(text: &str) -> Result<Self> {
+        model_file::parse(text)
+    }
+
     /// A built-in family ([`families`](crate::families) lists them), on its own domain unless the options
     /// name another; `normalized` makes use of its closed form for log Z.
     ///
@@ -164,6 +241,14 @@ impl Model {
             parameter.start = value;
         }
         Ok(self)
+    }
+
+    /// The same model with other start values and bounds; the names must stay.
+    ///
+    /// # Errors
+    /// As for [`Model::new`].
+    pub fn with_parameters(self, parameters: Vec<Parameter>) -> Result<Self> {
+        Ok(Self { normalized: self.normalized, ..Self::new(self.energy, self.space, parameters)? })
     }
 
     /// Whether the constant is known (β = θ) rather than estimated (β = (θ, c)).
@@ -249,7 +334,7 @@ impl Model {
     /// outside any variable's domain the value is −∞ and the score zero.
     ///
     /// # Errors
-    /// As for [`Energy::evaluate`].
+    /// As for [`Energy::evaluate`], and [`Error::NotANumber`] where the value inside the domain is none.
     pub fn evaluate(
         &self,
         parameters: &[f64],
@@ -258,19 +343,32 @@ impl Model {
         mut score: Option<&mut [f64]>,
     ) -> Result<()> {
         self.energy.evaluate(parameters, points, value, score.as_deref_mut())?;
-        if self.space.is_sphere() {
-            return Ok(());
+        if !self.space.is_sphere() {
+            self.clear_outside(points, value, score);
         }
-        let rows = points.rows();
+        match value.iter().position(|v| v.is_nan()) {
+            None => Ok(()),
+            Some(row) => Err(Error::NotANumber { point: self.describe(parameters, points, row) }),
+        }
+    }
+
+    /// Makes the value −∞ and the score zero at every point outside a variable's domain.
+    fn clear_outside(&self, points: View<'_>, value: &mut [f64], mut score: Option<&mut [f64]>) {
         for (j, domain) in self.space.domains().iter().enumerate() {
             for (i, _) in points.column(j).iter().enumerate().filter(|(_, x)| !domain.contains(**x)) {
                 value[i] = f64::NEG_INFINITY;
                 if let Some(score) = score.as_deref_mut() {
-                    score.iter_mut().skip(i).step_by(rows).for_each(|s| *s = 0.0);
+                    score.iter_mut().skip(i).step_by(points.rows()).for_each(|s| *s = 0.0);
                 }
             }
         }
-        Ok(())
+    }
+
+    /// `x = 1, a = 2`: a point and the parameters, by name.
+    fn describe(&self, parameters: &[f64], points: View<'_>, row: usize) -> String {
+        let variables = self.space.names().iter().enumerate().map(|(j, name)| (name, points.get(row, j)));
+        let parameters = self.parameters.iter().map(|p| &p.name).zip(parameters.iter().copied());
+        variables.chain(parameters).map(|(name, x)| format!("{name} = {x}")).collect::<Vec<_>>().join(", ")
     }
 
     /// `log Z(θ)` where it is known, with its gradient; zero for a formula that integrates to one.

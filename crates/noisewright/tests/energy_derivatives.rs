@@ -118,7 +118,9 @@ fn nonlinear_energies_say_so() {
             "von Mises, polar",
             "truncated gaussian, moments",
             "student",
-            "student, free dof"
+            "student, free dof",
+            "mixture",
+            "correlation",
         ]
     );
 }

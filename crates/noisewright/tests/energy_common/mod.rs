@@ -47,8 +47,47 @@ fn raw(u: &[f64]) -> Vec<f64> {
     u.iter().map(|v| 2.0 * v).collect()
 }
 
-/// Every energy that the library has built in.
+fn formula(text: &str, variables: &[&str], parameters: &[&str]) -> FormulaEnergy {
+    FormulaEnergy::new(text, variables, parameters).unwrap()
+}
+
+/// Energies from text, linear and not.
+fn texts() -> Vec<Case> {
+    vec![
+        case("quartic", formula("-a*x^2/2 - b*x^4", &["x"], &["a", "b"]), |u| raw(&u[..2]), wide),
+        case(
+            "mixture",
+            formula(
+                "log(sigmoid(w)*exp(-(x - m)^2/2) + sigmoid(-w)*exp(-(x - n)^2/(2*exp(s)))/exp(s/2))",
+                &["x"],
+                &["w", "m", "n", "s"],
+            ),
+            |u| u[..4].to_vec(),
+            wide,
+        ),
+        case(
+            "correlation",
+            formula("-(x^2 - 2*r*x*y + y^2)/(2*(1 - r^2)) - log(1 - r^2)/2", &["x", "y"], &["r"]),
+            |u| vec![0.8 * u[0]],
+            |u| 2.0 * u,
+        ),
+        case(
+            "features",
+            FeatureEnergy::new(&["x", "log(y)", "exp(-x)*y", "x*exp(-x)"], &["x", "y"]).unwrap(),
+            |u| raw(&u[..4]),
+            |u| 1.5 + u,
+        ),
+    ]
+}
+
+/// Every energy that the library has built in, and some from text.
 pub(crate) fn cases() -> Vec<Case> {
+    let mut all = families();
+    all.extend(texts());
+    all
+}
+
+fn families() -> Vec<Case> {
     let circle = |u: f64| 3.0 * u;
     vec![
         case("gaussian 1-D", Gaussian::new(1).unwrap(), |u| gaussian_parameters(1, u), wide),

@@ -1,0 +1,205 @@
+//! The model file: TOML in, a checked [`Model`] out, and for every mistake one sentence that names the field.
+
+mod domain;
+mod parameters;
+mod read;
+
+use noisewright_formula::FormulaError;
+use toml::{Table, Value};
+
+use self::domain::Domains;
+use self::parameters::{Declared, declared};
+use crate::energy::build_family;
+use crate::names::nearest;
+use crate::{Dof, Error, FamilyOptions, Model, Parameter, Result};
+
+/// The three ways to write down a model, of which a file has exactly one.
+const KINDS: [&str; 3] = ["log_density", "features", "family"];
+
+/// The fields that every model can have.
+const COMMON: [&str; 5] = ["variables", "normalized", "domain", "sphere", "parameters"];
+
+/// The fields that are options of families.
+const OPTIONS: [&str; 5] = ["parametrization", "states", "edges", "dof", "degree"];
+
+/// Reads a model file.
+pub(crate) fn parse(text: &str) -> Result<Model> {
+    let table: Table = text.parse().map_err(|error| syntax_error(text, &error))?;
+    check_fields(&table)?;
+    let kind = kind(&table)?;
+    if kind != "family"
+        && let Some(option) = OPTIONS.iter().find(|option| table.contains_key(**option))
+    {
+        return Err(Error::field(*option, format!("is an option of families; it does not fit `{kind}`")));
+    }
+    let file = File::read(&table)?;
+    match kind {
+        "log_density" => file.formula(&table[kind]),
+        "features" => file.features(&table[kind]),
+        _ => file.family(&table),
+    }
+}
+
+/// What files of all kinds have in common.
+struct File {
+    variables: Vec<String>,
+    domains: Domains,
+    normalized: bool,
+    parameters: Vec<Declared>,
+}
+
+impl File {
+    fn read(table: &Table) -> Result<Self> {
+        let variables = variables(table)?;
+        let normalized = table.get("normalized").map_or(Ok(false), |v| read::boolean("normalized", v))?;
+        let domains = Domains::read(table, &variables)?;
+        let parameters = table.get("parameters").map_or(Ok(vec![]), declared)?;
+        Ok(Self { variables, domains, normalized, parameters })
+    }
+
+    fn formula(self, value: &Value) -> Result<Model> {
+        let text = read::string("log_density", value, "a formula in quotes")?;
+        let parameters = self.required_parameters()?;
+        let space = self.domains.space(&self.variables)?;
+        Model::from_formula(text, space, parameters, self.normalized).map_err(missing_value)
+    }
+
+    fn features(self, value: &Value) -> Result<Model> {
+        let texts = read::strings("features", value)?;
+        if self.normalized {
+            let reason = "cannot be true with `features`, whose constant is estimated; leave it out";
+            return Err(Error::field("normalized", reason));
+        }
+        let parameters = self.required_parameters()?;
+        Model::from_features(&texts, self.domains.space(&self.variables)?, parameters)
+    }
+
+    /// Parameters that only the file can give a start value to.
+    fn required_parameters(&self) -> Result<Vec<Parameter>> {
+        self.parameters.iter().map(Declared::complete).collect()
+    }
+
+    fn family(self, table: &Table) -> Result<Model> {
+        let family = read::string("family", &table["family"], "the name of a family in quotes")?;
+        let options = options(table, &self.variables)?;
+        let domains = self.domains.per_variable(family, self.variables.len())?;
+        let parts = build_family(family, &self.variables, &domains, &options)?;
+        let model = Model::new(parts.energy, parts.space, parts.parameters)?;
+        let model = if self.normalized { model.normalized_family(family)? } else { model };
+        let model = parameters::override_defaults(model, &self.parameters)?;
+        let mut gradient = vec![0.0; model.parameters().len()];
+        if self.normalized && model.log_normalizer(&model.start(), &mut gradient).is_none() {
+            let reason = format!("start where the family {family} cannot be normalized; move them inside");
+            return Err(Error::field("parameters", reason));
+        }
+        Ok(model)
+    }
+}
+
+/// A name in a formula that is like no known one is a parameter whose value was forgotten.
+fn missing_value(error: Error) -> Error {
+    if let Error::Formula { text, source, .. } = &error
+        && let FormulaError::UnknownName { name, column, suggestion: None, .. } = source.as_ref()
+    {
+        return Error::MissingValue { parameter: name.clone(), text: text.clone(), column: *column };
+    }
+    error
+}
+
+fn check_fields(table: &Table) -> Result<()> {
+    let known = || KINDS.into_iter().chain(COMMON).chain(OPTIONS);
+    let Some(unknown) = table.keys().find(|key| known().all(|field| field != **key)) else { return Ok(()) };
+    let advice = match nearest(unknown, known()) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("the fields are {}", known().collect::<Vec<_>>().join(", ")),
+    };
+    Err(Error::field(unknown, format!("is not a field of a model file; {advice}")))
+}
+
+fn kind(table: &Table) -> Result<&'static str> {
+    let mut present = KINDS.into_iter().filter(|kind| table.contains_key(*kind));
+    match (present.next(), present.next()) {
+        (Some(kind), None) => Ok(kind),
+        (Some(first), Some(second)) => {
+            let reason =
+                format!("cannot stand beside `{first}`: a model has one of log_density, features and family");
+            Err(Error::field(second, reason))
+        }
+        (None, _) => Err(Error::field(
+            "log_density",
+            "is missing: a model has one of log_density, features and family",
+        )),
+    }
+}
+
+fn variables(table: &Table) -> Result<Vec<String>> {
+    let (field, value) = match (table.get("variables"), table.get("sphere")) {
+        (Some(variables), _) => ("variables", variables),
+        (None, Some(sphere)) => ("sphere", sphere),
+        (None, None) => {
+            return Err(Error::field(
+                "variables",
+                "is missing: list the data columns, such as variables = [\"x\"]",
+            ));
+        }
+    };
+    let names = read::strings(field, value)?;
+    match names.iter().find(|name| name.trim().is_empty()) {
+        Some(_) => Err(Error::field(field, "has an empty name; write the name of a data column")),
+        None => Ok(names),
+    }
+}
+
+fn options(table: &Table, variables: &[String]) -> Result<FamilyOptions> {
+    let parametrization = match table.get("parametrization") {
+        Some(value) => Some(read::string("parametrization", value, "a name in quotes")?.to_owned()),
+        None => None,
+    };
+    Ok(FamilyOptions {
+        domain: None,
+        parametrization,
+        states: table.get("states").map(|v| read::numbers("states", v)).transpose()?,
+        edges: table.get("edges").map(|v| edges(v, variables)).transpose()?,
+        dof: table.get("dof").map(dof).transpose()?,
+        degree: table.get("degree").map(|v| read::whole("degree", v)).transpose()?,
+    })
+}
+
+fn dof(value: &Value) -> Result<Dof> {
+    match value {
+        Value::String(word) if word == "free" => Ok(Dof::Free),
+        Value::String(word) => {
+            Err(Error::field("dof", format!("must be a positive number or \"free\", not \"{word}\"")))
+        }
+        number => Ok(Dof::Fixed(read::number("dof", number)?)),
+    }
+}
+
+/// Pairs of variables, by their numbers from 0 or by their names.
+fn edges(value: &Value, variables: &[String]) -> Result<Vec<(usize, usize)>> {
+    let wrong = || Error::field("edges", "must be a list of pairs of variables, such as [[0, 1], [1, 2]]");
+    let end = |value: &Value| match value {
+        Value::String(name) => variables.iter().position(|v| v == name).ok_or_else(|| {
+            Error::field(
+                "edges",
+                format!("names `{name}`, which is not among the variables {}", variables.join(", ")),
+            )
+        }),
+        Value::Integer(index) => usize::try_from(*index).map_err(|_| wrong()),
+        _ => Err(wrong()),
+    };
+    let pair = |value: &Value| match value.as_array().map(Vec::as_slice) {
+        Some([a, b]) => Ok((end(a)?, end(b)?)),
+        _ => Err(wrong()),
+    };
+    value.as_array().ok_or_else(wrong)?.iter().map(pair).collect()
+}
+
+fn syntax_error(text: &str, error: &toml::de::Error) -> Error {
+    let offset = error.span().map_or(0, |span| span.start).min(text.len());
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
+    let reason = error.message().lines().next().unwrap_or("it cannot be read").trim().to_owned();
+    Error::ModelSyntax { line, column, reason }
+}
