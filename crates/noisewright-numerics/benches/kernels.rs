@@ -49,7 +49,8 @@ fn plain(group: &mut BenchmarkGroup<'_, WallTime>, x: &[f64], f: fn(f64) -> f64)
 
 fn pointwise(c: &mut Criterion) {
     type Kernel = fn(&[f64], &mut [f64]);
-    let cases: [(&str, Kernel, fn(f64) -> f64); 4] = [
+    type Plain = fn(f64) -> f64;
+    let cases: [(&str, Kernel, Plain); 4] = [
         ("exp", kernels::exp, f64::exp),
         ("ln", kernels::ln, f64::ln),
         ("sigmoid", kernels::sigmoid, special::sigmoid),
