@@ -117,12 +117,6 @@ pub enum Error {
     /// A target matrix that is not one.
     #[error("the target matrix must be symmetric and positive semi-definite")]
     Target,
-    /// A density that is not a number somewhere.
-    #[error("the model's log-density is not a number at {place}")]
-    NotANumber {
-        /// The point.
-        place: String,
-    },
     /// A model of the caller's own failed to evaluate.
     #[error("the model's own function failed: {reason}")]
     Energy {

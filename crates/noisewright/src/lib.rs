@@ -10,7 +10,7 @@ mod loss;
 mod model;
 mod model_file;
 mod names;
-pub mod noise;
+mod noise;
 mod points;
 mod population;
 mod target;
@@ -22,8 +22,13 @@ pub use energy::{Energy, FamilyOptions, families};
 pub use error::{Error, Result};
 pub use loss::{Loss, LossFunction};
 pub use model::{LOG_NORMALIZER, Model, Parameter};
-pub use noise::words::{Context, NoiseWords, WordsError};
-pub use noise::{Landmarks, Noise, sample};
+pub use noise::words::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};
+pub use noise::{
+    Bandwidth, Beta, Categorical, Gamma, Histogram1d, Histogram2d, KernelDensity, Landmarks, Laplace,
+    LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise, Normal,
+    Poisson, Product, Scalar, Student, Truncated, Uniform, UniformSphere, VonMises, VonMisesFisher,
+    equal_edges, sample,
+};
 pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};
 pub use target::Target;

@@ -31,7 +31,7 @@ mod truncated;
 mod uniform;
 mod von_mises;
 mod whitening;
-pub mod words;
+pub(crate) mod words;
 
 pub use beta::Beta;
 pub use categorical::Categorical;

@@ -207,7 +207,7 @@ impl<'a> Task<'a> {
                 let at = chart.points(&point, 1);
                 let names = self.model.space().names().iter();
                 let place: Vec<String> = names.zip(&at).map(|(n, x)| format!("{n} = {x}")).collect();
-                Error::NotANumber { place: place.join(", ") }
+                Error::NotANumber { point: place.join(", ") }
             }
             other => Error::Energy { reason: other.to_string() },
         })
