@@ -5,7 +5,7 @@ use noisewright::View;
 use noisewright::energy::{
     Beta, ComPoisson, Energy, ExponentialPolynomial, FeatureEnergy, FormulaEnergy, Gamma, Gaussian,
     GaussianMoments, Ising, Student, TruncatedGaussian, TruncatedGaussianMoments, VonMises, VonMisesFisher,
-    VonMisesPolar, families,
+    VonMisesPolar,
 };
 
 /// An energy, and maps from numbers in (−1, 1) to parameters and points that it takes.
