@@ -93,6 +93,12 @@ impl<'a> Criterion<'a> {
         sensitivity.at(self.population.score(), self.points())
     }
 
+    /// `E_d √a`.
+    pub(crate) fn mean_root(&self, sensitivity: &Sensitivity) -> f64 {
+        let sizes = self.sensitivities(sensitivity);
+        sizes.iter().zip(&self.weights).map(|(a, q)| q * a.max(0.0).sqrt()).sum()
+    }
+
     /// `δV/δp_n` at every point: `−ν a (1 − w)²`.
     pub(crate) fn gradient(&self, sensitivities: &[f64], ratio: &[f64], nu: f64) -> Vec<f64> {
         sensitivities.iter().zip(ratio).map(|(a, h)| -nu * a / ((1.0 + nu * h) * (1.0 + nu * h))).collect()

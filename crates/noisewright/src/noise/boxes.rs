@@ -34,7 +34,12 @@ struct Cell {
 
 impl BoxSampler {
     /// Divides the region until the envelope is tight. `None` when the density is zero all over it.
-    pub(crate) fn new(lower: &[f64], upper: &[f64], breaks: &[Vec<f64>], density: LogDensity<'_>) -> Option<Self> {
+    pub(crate) fn new(
+        lower: &[f64],
+        upper: &[f64],
+        breaks: &[Vec<f64>],
+        density: LogDensity<'_>,
+    ) -> Option<Self> {
         let dimension = lower.len();
         let mut boxes = measure(first_cells(lower, upper, breaks), density);
         loop {
@@ -97,7 +102,8 @@ impl Cell {
 
     /// Corners, center and edge middles in one dimension: where the density is looked at.
     fn places(&self) -> Vec<Vec<f64>> {
-        let per_axis: &[f64] = if self.lower.len() == 1 { &[0.0, 0.25, 0.5, 0.75, 1.0] } else { &[0.0, 0.5, 1.0] };
+        let per_axis: &[f64] =
+            if self.lower.len() == 1 { &[0.0, 0.25, 0.5, 0.75, 1.0] } else { &[0.0, 0.5, 1.0] };
         let mut places: Vec<Vec<f64>> = vec![Vec::new()];
         for (a, b) in self.lower.iter().zip(&self.upper) {
             // The very ends may carry an integrable singularity; a hair inside does not.
@@ -165,7 +171,8 @@ fn measure(mut cells: Vec<Cell>, density: LogDensity<'_>) -> Vec<Cell> {
     for cell in &mut cells {
         let places = cell.places();
         let rows = places.len();
-        let columns: Vec<f64> = (0..cell.lower.len()).flat_map(|j| places.iter().map(move |p| p[j])).collect();
+        let columns: Vec<f64> =
+            (0..cell.lower.len()).flat_map(|j| places.iter().map(move |p| p[j])).collect();
         let mut values = vec![0.0; rows];
         density(&columns, rows, &mut values);
         let top = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -8,6 +8,7 @@
 //! | histogram | kernel density | |
 
 mod beta;
+mod boxes;
 mod categorical;
 mod check;
 mod counts;
@@ -34,6 +35,7 @@ mod whitening;
 pub(crate) mod words;
 
 pub use beta::Beta;
+pub(crate) use boxes::{BoxSampler, LogDensity};
 pub use categorical::Categorical;
 pub use counts::{NegativeBinomial, Poisson};
 pub use gamma::Gamma;
@@ -45,6 +47,7 @@ pub use lognormal::LogNormal;
 pub use mixture::Mixture;
 pub use multivariate::{MultivariateNormal, MultivariateStudent};
 pub use normal::Normal;
+pub(crate) use picker::Picker;
 pub use product::Product;
 pub use scalar::Scalar;
 pub use sphere::{UniformSphere, VonMisesFisher};
