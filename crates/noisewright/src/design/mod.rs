@@ -3,6 +3,7 @@
 mod criterion;
 mod exact;
 mod limits;
+mod mixing;
 mod noise;
 mod proportion;
 
