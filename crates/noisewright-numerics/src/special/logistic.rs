@@ -67,7 +67,8 @@ pub fn sigmoid(x: f64) -> f64 {
 /// `ln(1 / (1 + e^−x)) = −softplus(−x)`.
 #[must_use]
 pub fn ln_sigmoid(x: f64) -> f64 {
-    -softplus(-x)
+    // Not a plain minus sign: the logarithm of 1 is +0.
+    0.0 - softplus(-x)
 }
 
 /// `ln cosh x`, accurate near 0 (where it is `x²/2`) and for any size of `x`.

@@ -1,0 +1,82 @@
+//! Gram matrices and weighted sums against nalgebra and plain loops, on every backend.
+
+use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
+use noisewright_numerics::kernels::{Backend, with_backend};
+use noisewright_numerics::random::stream;
+use rand::RngExt;
+
+/// Numbers in (−1, 1) and positive weights, always the same.
+fn numbers(seed: u64, n: usize) -> Vec<f64> {
+    let mut rng = stream(seed, 0);
+    (0..n).map(|_| 2.0 * rng.random::<f64>() - 1.0).collect()
+}
+
+fn oracle(
+    data: &[f64],
+    rows: usize,
+    k: usize,
+    stride: usize,
+    weights: &[f64],
+) -> (DMatrix<f64>, DVector<f64>) {
+    let a = DMatrix::from_fn(rows, k, |i, j| data[j * stride + i]);
+    let weighted = DMatrix::from_fn(rows, k, |i, j| weights[i] * a[(i, j)]);
+    (a.transpose() * &weighted, a.transpose() * DVector::from_column_slice(weights))
+}
+
+#[test]
+fn agrees_with_nalgebra_for_every_remainder() {
+    for &backend in Backend::available() {
+        for k in (0..=13).chain([33, 66]) {
+            for rows in [0, 1, 7, 8, 9, 511, 512, 513, 1100] {
+                let stride = rows + 3;
+                let data = numbers(1, k * stride);
+                let weights = numbers(2, rows);
+                let (gram, sum) = oracle(&data, rows, k, stride, &weights);
+                let columns = Columns::new(&data, rows, k, stride);
+                let (mut out, mut total) = (vec![1.0; k * k], vec![2.0; k]);
+                with_backend(backend, || {
+                    weighted_gram(columns, &weights, &mut out);
+                    weighted_sum(columns, &weights, &mut total);
+                });
+                // Each sum of `rows` terms below one in size is off by far less than rows·ε.
+                let allowed = 4e-16 * (rows as f64 + 10.0);
+                for i in 0..k {
+                    assert!((total[i] - 2.0 - sum[i]).abs() <= allowed, "{backend:?} k {k} rows {rows}");
+                    for j in 0..k {
+                        let error = (out[i * k + j] - 1.0 - gram[(i, j)]).abs();
+                        assert!(
+                            error <= allowed,
+                            "{backend:?} k {k} rows {rows} ({i}, {j}) off by {error:e}"
+                        );
+                        assert_eq!(out[i * k + j], out[j * k + i]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn whole_numbers_are_exact() {
+    // Column j of row i is i + j: the sums are integers below 2⁵³.
+    let (rows, k) = (1000, 5);
+    let data: Vec<f64> = (0..k).flat_map(|j| (0..rows).map(move |i| (i + j) as f64)).collect();
+    let weights: Vec<f64> = (0..rows).map(|i| (i % 3) as f64).collect();
+    for &backend in Backend::available() {
+        let mut out = vec![0.0; k * k];
+        with_backend(backend, || weighted_gram(Columns::new(&data, rows, k, rows), &weights, &mut out));
+        for p in 0..k {
+            for q in 0..k {
+                let exact: usize = (0..rows).map(|i| (i % 3) * (i + p) * (i + q)).sum();
+                assert_eq!(out[p * k + q], exact as f64);
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "need 12 numbers, not 11")]
+fn data_that_end_too_early_are_a_mistake() {
+    let _ = Columns::new(&[0.0; 11], 4, 3, 4);
+}

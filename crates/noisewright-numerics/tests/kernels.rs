@@ -1,0 +1,254 @@
+//! Kernels against mpmath in units in the last place, against plain loops, and at special numbers, on every backend.
+
+// Helpers outside #[test] functions may fail loudly too.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use noisewright_numerics::kernels::{self, Backend, with_backend};
+use noisewright_numerics::special;
+use proptest::prelude::*;
+
+const TABLE: &str = include_str!("references/kernels.csv");
+
+type Kernel = fn(&[f64], &mut [f64]);
+type Plain = fn(f64) -> f64;
+
+/// Name, kernel, plain loop's function, error allowed in units in the last place.
+const KERNELS: [(&str, Kernel, Plain, f64); 5] = [
+    ("exp", kernels::exp, f64::exp, 1.0),
+    ("ln", kernels::ln, f64::ln, 1.0),
+    ("softplus", kernels::softplus, special::softplus, 3.0),
+    ("sigmoid", kernels::sigmoid, special::sigmoid, 3.0),
+    ("ln_sigmoid", kernels::ln_sigmoid, special::ln_sigmoid, 3.0),
+];
+
+fn apply(kernel: Kernel, backend: Backend, x: &[f64]) -> Vec<f64> {
+    let mut out = vec![f64::NAN; x.len()];
+    with_backend(backend, || kernel(x, &mut out));
+    out
+}
+
+fn ulp(x: f64) -> f64 {
+    let x = x.abs();
+    x.next_up() - x
+}
+
+/// Distance in units in the last place of the reference; equal infinities and two `NaN`s are at 0.
+fn ulps_apart(value: f64, reference: f64) -> f64 {
+    if value == reference || (value.is_nan() && reference.is_nan()) {
+        0.0
+    } else if value.is_finite() && reference.is_finite() {
+        (value - reference).abs() / ulp(reference)
+    } else {
+        f64::INFINITY
+    }
+}
+
+#[test]
+fn within_the_promised_ulps_of_mpmath() {
+    for &backend in Backend::available() {
+        for (name, kernel, _, allowed) in KERNELS {
+            let rows: Vec<Vec<f64>> = TABLE
+                .lines()
+                .filter_map(|line| line.strip_prefix(name)?.strip_prefix(','))
+                .map(|line| line.split(',').map(|f| f.parse().unwrap()).collect())
+                .collect();
+            assert!(rows.len() > 500, "the table has {} rows of {name}", rows.len());
+            let x: Vec<f64> = rows.iter().map(|r| r[0]).collect();
+            let mut worst = (0.0, 0.0);
+            for (value, r) in apply(kernel, backend, &x).iter().zip(&rows) {
+                let error = ((value - r[1]) / ulp(r[1]) - r[2]).abs();
+                if error.is_nan() || error > worst.0 {
+                    worst = (error, r[0]);
+                }
+            }
+            println!("{backend:?} {name}: {:.3} ulp at {:e}, {} points", worst.0, worst.1, rows.len());
+            assert!(worst.0 <= allowed, "{backend:?} {name}: {} ulp at {:e}", worst.0, worst.1);
+        }
+    }
+}
+
+#[test]
+fn special_numbers_are_those_of_the_plain_loop() {
+    let x = [
+        0.0,
+        -0.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+        f64::MAX,
+        f64::MIN,
+        f64::MIN_POSITIVE,
+        -f64::MIN_POSITIVE,
+        5e-324,
+        -5e-324,
+        1.0,
+        -1.0,
+        709.782_712_893_384,
+        709.782_712_893_385,
+        710.0,
+        1e300,
+        -708.4,
+        -744.4,
+        -745.0,
+        -745.133_219_101_941_1,
+        -745.133_219_101_942,
+        -746.0,
+        -1e300,
+    ];
+    for &backend in Backend::available() {
+        for (name, kernel, plain, allowed) in KERNELS {
+            for (value, &x) in apply(kernel, backend, &x).iter().zip(&x) {
+                let apart = ulps_apart(*value, plain(x));
+                assert!(apart <= allowed, "{backend:?} {name}({x:e}) = {value:e}, plain loop {:e}", plain(x));
+                assert_eq!(
+                    value.is_sign_negative() && *value == 0.0,
+                    plain(x).is_sign_negative() && plain(x) == 0.0
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn left_tail_of_softplus_and_sigmoid_is_the_exponential() {
+    for &backend in Backend::available() {
+        let g = [-700.0, -740.0, -745.0];
+        let exact: Vec<f64> = g.iter().map(|g: &f64| g.exp()).collect();
+        assert_eq!(apply(kernels::softplus, backend, &g), exact);
+        assert_eq!(apply(kernels::sigmoid, backend, &g), exact);
+    }
+}
+
+/// Numbers of every kind: all bit patterns, and moderate ones where the functions vary.
+fn any_number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        any::<u64>().prop_map(f64::from_bits),
+        -750.0..750.0_f64,
+        -5.0..5.0_f64,
+        0.5..2.0_f64,
+        Just(f64::NEG_INFINITY),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_backend_follows_the_plain_loop(x in prop::collection::vec(any_number(), 0..40)) {
+        for &backend in Backend::available() {
+            for (name, kernel, plain, allowed) in KERNELS {
+                for (value, &x) in apply(kernel, backend, &x).iter().zip(&x) {
+                    // The plain loop is itself rounded, the library's logistic functions more than once.
+                    let apart = ulps_apart(*value, plain(x));
+                    prop_assert!(apart <= allowed + 1.0, "{backend:?} {name}({x:e}) = {value:e}, {apart} ulp");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn place_and_alignment_do_not_change_bits(
+        x in prop::collection::vec(any_number(), 1..60),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let cut = cut.index(x.len());
+        for &backend in Backend::available() {
+            for (name, kernel, _, _) in KERNELS {
+                let whole = apply(kernel, backend, &x);
+                let parts = [apply(kernel, backend, &x[..cut]), apply(kernel, backend, &x[cut..])].concat();
+                prop_assert_eq!(bits(&whole), bits(&parts), "{:?} {}", backend, name);
+            }
+        }
+    }
+
+    #[test]
+    fn vector_backends_agree_to_the_bit(x in prop::collection::vec(any_number(), 0..40), shift in -5.0..5.0_f64) {
+        let vector: Vec<Backend> = Backend::available().iter().copied().filter(|b| *b != Backend::Scalar).collect();
+        for pair in vector.windows(2) {
+            for (_, kernel, _, _) in KERNELS {
+                prop_assert_eq!(bits(&apply(kernel, pair[0], &x)), bits(&apply(kernel, pair[1], &x)));
+            }
+            let sums = |b| with_backend(b, || {
+                let (sum, slope) = kernels::sum_sigmoid(&x, shift);
+                bits(&[kernels::sum_exp(&x, shift), sum, slope, kernels::max(&x)])
+            });
+            prop_assert_eq!(sums(pair[0]), sums(pair[1]));
+        }
+    }
+
+    #[test]
+    fn fused_and_in_place_forms_are_the_plain_ones(x in prop::collection::vec(any_number(), 0..40)) {
+        for &backend in Backend::available() {
+            let (mut softplus, mut sigmoid) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+            let mut in_place = x.clone();
+            with_backend(backend, || {
+                kernels::softplus_sigmoid(&x, &mut softplus, &mut sigmoid);
+                kernels::exp_in_place(&mut in_place);
+            });
+            prop_assert_eq!(bits(&softplus), bits(&apply(kernels::softplus, backend, &x)));
+            prop_assert_eq!(bits(&sigmoid), bits(&apply(kernels::sigmoid, backend, &x)));
+            prop_assert_eq!(bits(&in_place), bits(&apply(kernels::exp, backend, &x)));
+        }
+    }
+
+    #[test]
+    fn sums_are_those_of_the_terms(x in prop::collection::vec(-50.0..50.0_f64, 0..3000), shift in -20.0..20.0_f64) {
+        let exp: f64 = x.iter().map(|v| (v - shift).exp()).sum();
+        let sigmoid: f64 = x.iter().map(|v| special::sigmoid(v - shift)).sum();
+        let slope: f64 = x.iter().map(|v| special::sigmoid(v - shift) * special::sigmoid(shift - v)).sum();
+        for &backend in Backend::available() {
+            let (sum, derivative) = with_backend(backend, || kernels::sum_sigmoid(&x, shift));
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * b;
+            prop_assert!(close(with_backend(backend, || kernels::sum_exp(&x, shift)), exp));
+            prop_assert!(close(sum, sigmoid) && close(derivative, slope), "{sum} {sigmoid} {derivative} {slope}");
+        }
+    }
+
+    #[test]
+    fn max_ignores_nan(x in prop::collection::vec(any_number(), 0..100)) {
+        let plain = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        for &backend in Backend::available() {
+            prop_assert_eq!(with_backend(backend, || kernels::max(&x)), plain);
+        }
+    }
+}
+
+/// Bit patterns, with every `NaN` the same: its payload is not promised.
+fn bits(x: &[f64]) -> Vec<u64> {
+    x.iter().map(|v| if v.is_nan() { f64::NAN.to_bits() } else { v.to_bits() }).collect()
+}
+
+#[test]
+fn sums_over_many_blocks_keep_their_digits() {
+    // Σ e^0 over a million and one points is exact; the sigmoid of 0 is one half.
+    let x = vec![2.5; 1_000_001];
+    for &backend in Backend::available() {
+        with_backend(backend, || {
+            assert_eq!(kernels::sum_exp(&x, 2.5), 1_000_001.0);
+            assert_eq!(kernels::sum_sigmoid(&x, 2.5), (500_000.5, 250_000.25));
+        });
+    }
+}
+
+#[test]
+fn sums_at_infinite_terms() {
+    for &backend in Backend::available() {
+        with_backend(backend, || {
+            let (inf, low) = (f64::INFINITY, f64::NEG_INFINITY);
+            assert_eq!(kernels::sum_exp(&[], 0.0), 0.0);
+            assert_eq!(kernels::sum_exp(&[low, low], 3.0), 0.0);
+            assert_eq!(kernels::sum_exp(&[1.0, inf], 3.0), inf);
+            assert!(kernels::sum_exp(&[1.0, f64::NAN], 3.0).is_nan());
+            assert_eq!(kernels::sum_sigmoid(&[low, inf], 3.0), (1.0, 0.0));
+            assert_eq!(kernels::max(&[]), low);
+        });
+    }
+}
+
+#[test]
+fn a_forced_backend_is_reported_and_given_back() {
+    let usual = kernels::backend();
+    assert_eq!(with_backend(Backend::Scalar, kernels::backend), Backend::Scalar);
+    assert_eq!(kernels::backend(), usual);
+    assert_eq!(Some(&usual), Backend::available().last());
+}
