@@ -100,8 +100,7 @@ impl<'a> Differentiator<'a> {
             Binary::Divide => {
                 let first = left.map(|d| self.ratio(d, b));
                 let second = right.map(|d| {
-                    let relative = self.ratio(d, b);
-                    let change = self.graph.multiply(id, relative);
+                    let change = self.times_ratio(id, d, b);
                     self.graph.negate(change)
                 });
                 self.sum(first, second)
@@ -144,6 +143,17 @@ impl<'a> Differentiator<'a> {
     /// `d/u`, cancelled if `d` is a multiple of `u`.
     fn ratio(&mut self, d: Id, u: Id) -> Id {
         self.cancelled(d, u).unwrap_or_else(|| self.graph.divide(d, u))
+    }
+
+    /// `w·d/u`, cancelled if `d` is a multiple of `u`.
+    fn times_ratio(&mut self, w: Id, d: Id, u: Id) -> Id {
+        match self.cancelled(d, u) {
+            Some(relative) => self.graph.multiply(w, relative),
+            None => {
+                let top = self.graph.multiply(w, d);
+                self.graph.divide(top, u)
+            }
+        }
     }
 
     /// `d/u` without a division by `u`, if `u` is a factor of `d`.

@@ -161,6 +161,11 @@ impl Formula {
         values.last().copied().unwrap_or(f64::NAN)
     }
 
+    #[cfg(test)]
+    pub(crate) fn nodes(&self) -> &[Node] {
+        self.graph.nodes()
+    }
+
     fn root(&self) -> Id {
         Id(self.graph.nodes().len() as u32 - 1)
     }

@@ -38,6 +38,8 @@ mod lexer;
 mod linear;
 mod lower;
 mod operations;
+#[cfg(test)]
+mod oracle;
 mod parser;
 mod polygamma;
 mod print;
