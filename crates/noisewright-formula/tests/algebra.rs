@@ -1,4 +1,5 @@
 //! Derivatives, linearity and the edges of the number line, by closed forms.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use noisewright_formula::{Formula, Order, Symbols};
 
