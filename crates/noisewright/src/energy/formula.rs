@@ -1,5 +1,7 @@
 //! Energies from text: a formula in variables and parameters, or a list of features.
 
+use std::sync::OnceLock;
+
 use noisewright_formula::{Formula, FormulaError, Order, Symbols, Tape};
 
 use crate::{Energy, Error, Result, View};
@@ -23,8 +25,9 @@ pub struct FormulaEnergy {
     formula: Formula,
     value: Tape,
     score: Tape,
-    /// Absent for a linear formula, whose second derivatives vanish.
-    curvature: Option<Tape>,
+    linear: bool,
+    /// Compiled when first asked for: many parameters have very many second derivatives.
+    curvature: OnceLock<Tape>,
     normalized: bool,
 }
 
@@ -55,9 +58,9 @@ impl FormulaEnergy {
     }
 
     fn compile(formula: Formula) -> Self {
-        let curvature = formula.linear().is_none().then(|| formula.compile(Order::Second));
+        let linear = formula.linear().is_some();
         let (value, score) = (formula.compile(Order::Value), formula.compile(Order::First));
-        Self { formula, value, score, curvature, normalized: false }
+        Self { formula, value, score, linear, curvature: OnceLock::new(), normalized: false }
     }
 
     /// The same formula, which the caller knows to integrate to one for all parameters: log Z is zero.
@@ -146,7 +149,7 @@ impl Energy for FormulaEnergy {
     }
 
     fn is_linear(&self) -> bool {
-        self.curvature.is_none()
+        self.linear
     }
 
     fn log_normalizer(&self, _: &[f64], gradient: &mut [f64]) -> Option<f64> {
@@ -163,7 +166,10 @@ impl Energy for FormulaEnergy {
         weights: &[f64],
         out: &mut [f64],
     ) -> Result<bool> {
-        let Some(tape) = &self.curvature else { return Ok(true) };
+        if self.linear {
+            return Ok(true);
+        }
+        let tape = self.curvature.get_or_init(|| self.formula.compile(Order::Second));
         let (size, rows) = (parameters.len(), points.rows());
         let mut buffer = vec![0.0; tape.outputs() * BLOCK.min(rows)];
         for start in (0..rows).step_by(BLOCK) {
