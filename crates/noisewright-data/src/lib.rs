@@ -1,1 +1,46 @@
-//! Placeholder.
+//! Readers of the files that Noisewright takes: columns of numbers from CSV, Stan CSV, NPY and NPZ.
+//!
+//! The principal type is [`Table`]: named columns of equal length, and the name of what they were read from. [`read`]
+//! makes one from a file (or `-`, standard input), [`read_chains`] from several files with one Markov chain each;
+//! [`write_csv`] puts columns into a file. Nothing here knows what the numbers mean.
+//!
+//! A value that is missing or not finite is an error that names the row and the column, unless
+//! [`Options::drop_missing`] asks for such rows to be dropped and counted. Only the columns asked for are looked at.
+//!
+//! ```
+//! use noisewright_data::{Options, read_from};
+//! let text = "name,x,y\nfirst,1.5,2\nsecond,NA,3\nthird,-4e-1,5\n";
+//! let options = Options::default().columns(&["y", "x"]).drop_missing(true);
+//! let table = read_from(text.as_bytes(), "small.csv", &options)?;
+//! assert_eq!(table.columns(), &[vec![2.0, 5.0], vec![1.5, -0.4]]);
+//! assert_eq!(table.dropped(), 1);
+//!
+//! let refused = read_from(text.as_bytes(), "small.csv", &Options::default().columns(&["x"]));
+//! assert_eq!(
+//!     refused.unwrap_err().to_string(),
+//!     "small.csv, row 2 (line 3), column `x`: the value is missing (`NA`); fill it in or have such rows dropped"
+//! );
+//! # Ok::<(), noisewright_data::Error>(())
+//! ```
+
+mod csv;
+mod error;
+mod format;
+mod input;
+mod names;
+mod npy;
+mod npz;
+mod number;
+mod options;
+mod read;
+mod records;
+mod stan;
+mod table;
+mod write;
+
+pub use error::{Error, Place, Result};
+pub use format::Format;
+pub use options::Options;
+pub use read::{read, read_chains, read_from};
+pub use table::Table;
+pub use write::{write_csv, write_csv_to};

@@ -6,10 +6,18 @@
 //! | [`special`] | erf, log-gamma, digamma, Bessel functions in the log domain |
 //! | [`summation`] | log-sum-exp and sums in a fixed order |
 //! | [`gram`] | weighted Gram matrices of column-major blocks |
+//! | [`halton`] | randomised quasi-Monte-Carlo points |
+//! | [`linalg`] | inverses of small symmetric matrices |
+//! | [`optimize`] | roots and minima, with stop reasons as data |
+//! | [`quadrature`] | adaptive tensor quadrature of log-integrands |
 //! | [`random`] | independent random streams, one per block |
 
 pub mod gram;
+pub mod halton;
 pub mod kernels;
+pub mod linalg;
+pub mod optimize;
+pub mod quadrature;
 pub mod random;
 pub mod special;
 pub mod summation;

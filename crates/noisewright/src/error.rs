@@ -58,6 +58,65 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// A loss that does not exist.
+    #[error(
+        "unknown loss `{name}`: the losses are js, kl, reverse-kl, hellinger, pearson and power:A with a number A"
+    )]
+    UnknownLoss {
+        /// The name as given.
+        name: String,
+    },
+    /// A model whose density does not integrate.
+    #[error(
+        "the model does not integrate on its domain: its density does not fall fast enough towards {towards}{}",
+        variable.as_ref().map(|v| format!(" in `{v}`")).unwrap_or_default()
+    )]
+    NotIntegrable {
+        /// The variable, where it can be told.
+        variable: Option<String>,
+        /// The end of its domain.
+        towards: String,
+    },
+    /// A formula that claims to be normalized and is not.
+    #[error(
+        "the model says it is normalized, but its density integrates to {:.6} at these parameters, not to 1: \
+         leave `normalized` out to have the constant estimated", log_z.exp()
+    )]
+    NotNormalized {
+        /// Logarithm of its integral.
+        log_z: f64,
+    },
+    /// A density that is zero on all of its domain.
+    #[error("the model's density is zero everywhere that was looked at: check the domain and the parameters")]
+    NoMass,
+    /// Scores without second moments.
+    #[error(
+        "the information matrix is infinite: the score of some parameter has no variance under the model"
+    )]
+    InfiniteInformation,
+    /// A ratio of noise to data that cannot be.
+    #[error("the noise ratio ν must be a positive number, not {value}")]
+    NoiseRatio {
+        /// The value given.
+        value: f64,
+    },
+    /// A noise that has no density where the data are.
+    #[error(
+        "the noise has no density where the data are: choose a noise whose support covers the model's domain"
+    )]
+    NoOverlap,
+    /// Parameters that the data cannot tell apart.
+    #[error(
+        "{} cannot be told apart: their scores are collinear where data and noise overlap",
+        crate::error::list(parameters)
+    )]
+    Collinear {
+        /// The parameters involved.
+        parameters: Vec<String>,
+    },
+    /// A target matrix that is not one.
+    #[error("the target matrix must be symmetric and positive semi-definite")]
+    Target,
     /// A model of the caller's own failed to evaluate.
     #[error("the model's own function failed: {reason}")]
     Energy {
@@ -153,4 +212,24 @@ impl Error {
 fn one_line(text: &str) -> String {
     let visible = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(visible).collect()
+}
+
+/// A number for a message, infinity as its sign.
+pub(crate) fn number(x: f64) -> String {
+    if x == f64::INFINITY {
+        "∞".into()
+    } else if x == f64::NEG_INFINITY {
+        "−∞".into()
+    } else {
+        x.to_string()
+    }
+}
+
+/// Names for a message: `a`, `b` and `c`.
+pub(crate) fn list(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
 }

@@ -5,8 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::energy::build_family;
+use crate::energy::{FeatureEnergy, FormulaEnergy};
 use crate::names::nearest;
-use crate::{Energy, Error, FamilyOptions, FeatureEnergy, FormulaEnergy, Result, Space, View, model_file};
+use crate::{Energy, Error, FamilyOptions, Result, Space, View, model_file};
 
 /// The name of the constant c among the coordinates of β = (θ, c).
 pub const LOG_NORMALIZER: &str = "log_normalizer";

@@ -4,7 +4,8 @@
 mod energy_common;
 
 use energy_common::*;
-use noisewright::*;
+use noisewright::Points;
+use noisewright::energy::{Energy, GaussianMoments, Student, TruncatedGaussianMoments};
 use proptest::prelude::*;
 
 fn points(case: &Case, numbers: &[f64]) -> Points {

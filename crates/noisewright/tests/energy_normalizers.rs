@@ -6,7 +6,11 @@ mod energy_common;
 use std::f64::consts::{PI, TAU};
 
 use energy_common::*;
-use noisewright::*;
+use noisewright::Points;
+use noisewright::energy::{
+    Beta, Energy, Gaussian, GaussianMoments, Ising, Student, TruncatedGaussian, TruncatedGaussianMoments,
+    VonMises, VonMisesFisher, VonMisesPolar,
+};
 use proptest::prelude::*;
 
 fn log_z(energy: &dyn Energy, theta: &[f64]) -> f64 {

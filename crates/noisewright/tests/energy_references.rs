@@ -5,7 +5,8 @@
 mod energy_common;
 
 use energy_common::value;
-use noisewright::*;
+use noisewright::energy::{ExponentialPolynomial, FamilyOptions, Ising};
+use noisewright::{Model, Points};
 
 fn log_z(family: &str, variables: &[&str], theta: &[f64]) -> f64 {
     let model = Model::from_family(family, variables, &FamilyOptions::default(), true).unwrap();

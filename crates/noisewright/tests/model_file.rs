@@ -1,7 +1,7 @@
 //! Model files: good ones with what comes out, bad ones with the exact sentence they are refused with.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use noisewright::*;
+use noisewright::{Domain, Model, Parameter, Space};
 
 fn names(model: &Model) -> String {
     model.parameters().iter().map(|p| p.name.clone()).collect::<Vec<_>>().join(" ")

@@ -12,7 +12,8 @@ const BLOCK: usize = 512;
 /// A log-density written as a formula, up to an additive constant or, if it says so, exactly.
 ///
 /// ```
-/// use noisewright::{Energy, FormulaEnergy, Points};
+/// use noisewright::Points;
+/// use noisewright::energy::{Energy, FormulaEnergy};
 /// let energy = FormulaEnergy::new("-a*x^2/2 - b*x^4", &["x"], &["a", "b"]).unwrap();
 /// let (mut value, mut score) = ([0.0], [0.0; 2]);
 /// let points = Points::unnamed(1, 1, vec![2.0]);
@@ -188,7 +189,7 @@ impl Energy for FormulaEnergy {
 /// An exponential family from its features: `u(x) = Σ θ_j f_j(x)`, each feature a formula in the variables.
 ///
 /// ```
-/// use noisewright::{Energy, FeatureEnergy};
+/// use noisewright::energy::{Energy, FeatureEnergy};
 /// let energy = FeatureEnergy::new(&["x", "x^2", "x^4"], &["x"]).unwrap();
 /// assert_eq!(energy.parameters(), ["x", "x^2", "x^4"]);
 /// ```

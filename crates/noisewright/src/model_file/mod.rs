@@ -9,9 +9,10 @@ use toml::{Table, Value};
 
 use self::domain::Domains;
 use self::parameters::{Declared, declared};
+use crate::energy::Dof;
 use crate::energy::build_family;
 use crate::names::nearest;
-use crate::{Dof, Error, FamilyOptions, Model, Parameter, Result};
+use crate::{Error, FamilyOptions, Model, Parameter, Result};
 
 /// The three ways to write down a model, of which a file has exactly one.
 const KINDS: [&str; 3] = ["log_density", "features", "family"];

@@ -1,4 +1,57 @@
 //! Noise distributions: a log-density that integrates to one, and draws from it.
+//!
+//! | one variable | several variables | made from others |
+//! |---|---|---|
+//! | normal, student, uniform, laplace, logistic | normal, student with a matrix | product |
+//! | gamma, beta, lognormal, von-mises | von-mises-fisher, uniform on the sphere | mixture |
+//! | categorical (bernoulli), poisson, negative-binomial | histogram of two variables | truncated |
+//! | histogram | kernel density | |
+
+mod beta;
+mod categorical;
+mod check;
+mod counts;
+mod fitting;
+mod gamma;
+mod histogram;
+mod kernel_density;
+mod laplace;
+mod logistic;
+mod lognormal;
+mod mixture;
+mod multivariate;
+mod normal;
+mod picker;
+mod product;
+mod scalar;
+mod spelling;
+mod sphere;
+mod student;
+mod truncated;
+mod uniform;
+mod von_mises;
+mod whitening;
+pub(crate) mod words;
+
+pub use beta::Beta;
+pub use categorical::Categorical;
+pub use counts::{NegativeBinomial, Poisson};
+pub use gamma::Gamma;
+pub use histogram::{Histogram1d, Histogram2d, equal_edges};
+pub use kernel_density::{Bandwidth, KernelDensity};
+pub use laplace::Laplace;
+pub use logistic::Logistic;
+pub use lognormal::LogNormal;
+pub use mixture::Mixture;
+pub use multivariate::{MultivariateNormal, MultivariateStudent};
+pub use normal::Normal;
+pub use product::Product;
+pub use scalar::Scalar;
+pub use sphere::{UniformSphere, VonMisesFisher};
+pub use student::Student;
+pub use truncated::Truncated;
+pub use uniform::Uniform;
+pub use von_mises::VonMises;
 
 use noisewright_numerics::random::{BLOCK, Stream, stream};
 use rayon::prelude::*;

@@ -1,0 +1,215 @@
+//! CSV: a header row, then rows of which only the columns asked for are read as numbers.
+
+use std::io::BufRead;
+
+use crate::input::Input;
+use crate::names::{locate, repeated};
+use crate::number::{Value, complaint, printable, value};
+use crate::records::{Next, Records};
+use crate::{Error, Options, Place, Result, Table};
+
+/// Reads a whole CSV file.
+pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
+    let mut rows = open(input, options, &mut |_| {})?;
+    while rows.advance(&mut |_, _| {})? {
+        rows.take()?;
+    }
+    rows.finish()
+}
+
+/// The rows of a text file under its header, and the columns read so far.
+pub(crate) struct Rows<R> {
+    file: String,
+    records: Records<R>,
+    /// Number of fields of the header.
+    width: usize,
+    /// Positions of the columns taken.
+    positions: Vec<usize>,
+    /// Names of the columns taken.
+    names: Vec<String>,
+    columns: Vec<Vec<f64>>,
+    /// The row at hand, kept apart until all of it is known to be good.
+    row: Vec<f64>,
+    /// Rows passed, taken or not.
+    row_number: usize,
+    dropped: usize,
+    drop_missing: bool,
+    /// The first of the blank lines after the last row, and how many they are.
+    blanks: (usize, usize),
+}
+
+/// Reads up to the header and chooses the columns; `comment` is shown the comments before it.
+pub(crate) fn open<'a>(
+    input: Input<'a>,
+    options: &Options,
+    comment: &mut dyn FnMut(&[u8]),
+) -> Result<Rows<impl BufRead + use<'a>>> {
+    let file = input.file.clone();
+    refuse_binary(&file, &input.head)?;
+    let head = input.head.clone();
+    let mut records = Records::new(&file, input.into_buffered(), &head);
+    let header = read_header(&file, &mut records, comment)?;
+    let (positions, names) = choose(&file, header, options)?;
+    Ok(Rows {
+        width: records.len(),
+        row: vec![0.0; positions.len()],
+        columns: vec![Vec::new(); positions.len()],
+        file,
+        records,
+        positions,
+        names,
+        row_number: 0,
+        dropped: 0,
+        drop_missing: options.drop_missing,
+        blanks: (0, 0),
+    })
+}
+
+impl<R: BufRead> Rows<R> {
+    /// Goes on to the next row; false at the end. `comment` is shown each comment on the way and the rows before it.
+    pub(crate) fn advance(&mut self, comment: &mut dyn FnMut(&[u8], usize)) -> Result<bool> {
+        loop {
+            match self.records.advance()? {
+                Next::Record => break,
+                Next::End => return Ok(false),
+                Next::Comment => comment(self.records.comment(), self.row_number),
+                Next::Blank => self.count_blank(),
+            }
+        }
+        self.blank_rows()?;
+        self.row_number += 1;
+        if self.records.len() != self.width {
+            return Err(Error::Ragged {
+                file: self.file.clone(),
+                row: self.row_number,
+                line: self.records.line_number(),
+                found: self.records.len(),
+                expected: self.width,
+            });
+        }
+        Ok(true)
+    }
+
+    fn count_blank(&mut self) {
+        let (first, count) = self.blanks;
+        self.blanks = (if count == 0 { self.records.line_number() } else { first }, count + 1);
+    }
+
+    /// In a file of one column a blank line between rows is a missing value, not decoration.
+    fn blank_rows(&mut self) -> Result<()> {
+        let (line, count) = std::mem::take(&mut self.blanks);
+        if count == 0 || self.width > 1 || self.positions.is_empty() {
+            return Ok(());
+        }
+        if !self.drop_missing {
+            self.row_number += 1;
+            return Err(complaint(Value::Missing, self.place(0, line), b""));
+        }
+        self.row_number += count;
+        self.dropped += count;
+        Ok(())
+    }
+
+    /// Reads the numbers of the row at hand into the columns.
+    pub(crate) fn take(&mut self) -> Result<()> {
+        for j in 0..self.positions.len() {
+            let field = self.records.field(self.positions[j]);
+            match value(field) {
+                Value::Finite(number) => self.row[j] = number,
+                Value::Missing | Value::NonFinite if self.drop_missing => return self.drop_row(j + 1),
+                bad => return Err(complaint(bad, self.place(j, self.records.line_number()), field)),
+            }
+        }
+        for (column, number) in self.columns.iter_mut().zip(&self.row) {
+            column.push(*number);
+        }
+        Ok(())
+    }
+
+    /// Counts the row as dropped, after a look at the rest of it: text is an error even there.
+    fn drop_row(&mut self, rest: usize) -> Result<()> {
+        self.dropped += 1;
+        for j in rest..self.positions.len() {
+            let field = self.records.field(self.positions[j]);
+            if value(field) == Value::Text {
+                return Err(complaint(Value::Text, self.place(j, self.records.line_number()), field));
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets all rows taken so far.
+    pub(crate) fn forget(&mut self) {
+        self.columns.iter_mut().for_each(Vec::clear);
+        self.dropped = 0;
+    }
+
+    /// Number of rows passed, taken or not.
+    pub(crate) fn passed(&self) -> usize {
+        self.row_number
+    }
+
+    /// The table of all rows taken.
+    pub(crate) fn finish(self) -> Result<Table> {
+        if self.row_number == 0 {
+            return Err(Error::NoRows { file: self.file });
+        }
+        if self.dropped > 0 && self.columns.first().is_some_and(Vec::is_empty) {
+            return Err(Error::AllDropped { file: self.file, dropped: self.dropped });
+        }
+        Ok(Table::new(&self.file, self.names, self.columns)?.with_dropped(self.dropped))
+    }
+
+    fn place(&self, column: usize, line: usize) -> Place {
+        let column = self.names[column].clone();
+        Place { file: self.file.clone(), row: self.row_number, line: Some(line), column }
+    }
+}
+
+fn refuse_binary(file: &str, head: &[u8]) -> Result<()> {
+    let file = || file.to_owned();
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return Err(Error::Utf16 { file: file() });
+    }
+    if head.contains(&0) { Err(Error::Binary { file: file() }) } else { Ok(()) }
+}
+
+/// The names in the header row, which is left as the record at hand.
+fn read_header<R: BufRead>(
+    file: &str,
+    records: &mut Records<R>,
+    comment: &mut dyn FnMut(&[u8]),
+) -> Result<Vec<String>> {
+    loop {
+        match records.advance()? {
+            Next::Record => break,
+            Next::Comment => comment(records.comment()),
+            Next::Blank => {}
+            Next::End => return Err(Error::Empty { file: file.to_owned() }),
+        }
+    }
+    header_names(file, records)
+}
+
+fn header_names<R: BufRead>(file: &str, records: &Records<R>) -> Result<Vec<String>> {
+    let fields = || (0..records.len()).map(|j| records.field(j).trim_ascii());
+    let values = || fields().map(value);
+    // A quoted number is a name on purpose.
+    let numbers = values().any(|v| matches!(v, Value::Finite(_))) && values().all(|v| v != Value::Text);
+    if numbers && !records.is_quoted() {
+        return Err(Error::NoHeader { file: file.to_owned(), first: printable(records.text()) });
+    }
+    let name = |field: &[u8]| std::str::from_utf8(field).map(str::to_owned);
+    fields().map(name).collect::<Result<_, _>>().map_err(|_| Error::Binary { file: file.to_owned() })
+}
+
+/// Which columns to take, and under which names.
+fn choose(file: &str, header: Vec<String>, options: &Options) -> Result<(Vec<usize>, Vec<String>)> {
+    match &options.columns {
+        Some(wanted) => Ok((locate(file, &header, wanted)?, wanted.clone())),
+        None => match repeated(&header) {
+            Some(column) => Err(Error::DuplicateColumn { file: file.to_owned(), column: column.to_owned() }),
+            None => Ok(((0..header.len()).collect(), header)),
+        },
+    }
+}

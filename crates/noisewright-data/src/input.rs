@@ -1,0 +1,101 @@
+//! Opening what the caller names: a file or standard input, unpacked if it is gzip, its first bytes looked at.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::error::reason;
+use crate::{Error, Result};
+
+/// How many of the first bytes are looked at to tell what a file is.
+const HEAD: u64 = 1 << 16;
+
+/// Bytes handed over by the system at a time.
+const BUFFER: usize = 1 << 17;
+
+/// An opened source of bytes with its name and its first bytes, which are still to be read.
+pub(crate) struct Input<'a> {
+    pub(crate) file: String,
+    pub(crate) head: Vec<u8>,
+    reader: Box<dyn Read + 'a>,
+}
+
+impl<'a> Input<'a> {
+    /// Opens a file, or standard input if the path is `-`.
+    pub(crate) fn open(path: &Path) -> Result<Input<'static>> {
+        if path == Path::new("-") {
+            return Input::new("standard input", io::stdin().lock());
+        }
+        let file = path.display().to_string();
+        if fs::metadata(path).is_ok_and(|data| data.is_dir()) {
+            return Err(Error::Folder { file });
+        }
+        match File::open(path) {
+            Ok(opened) => Input::new(&file, opened),
+            Err(error) => Err(Error::Open { file, reason: reason(&error) }),
+        }
+    }
+
+    /// Wraps a reader, unpacking it if its first bytes say gzip.
+    pub(crate) fn new(file: &str, reader: impl Read + 'a) -> Result<Self> {
+        let (head, reader) = peek(file, reader)?;
+        if !head.starts_with(b"\x1f\x8b") {
+            return Ok(Self { file: file.to_owned(), head, reader: Box::new(reader) });
+        }
+        let unpacked = MultiGzDecoder::new(BufReader::with_capacity(BUFFER, Cursor::new(head).chain(reader)));
+        let (head, reader) = peek(file, unpacked)?;
+        Ok(Self { file: file.to_owned(), head, reader: Box::new(reader) })
+    }
+
+    /// All bytes, those of the head first.
+    pub(crate) fn into_buffered(self) -> impl BufRead + use<'a> {
+        BufReader::with_capacity(BUFFER, Cursor::new(self.head).chain(self.reader))
+    }
+
+    /// All bytes at once.
+    pub(crate) fn into_bytes(self) -> Result<Vec<u8>> {
+        let Self { file, mut head, mut reader } = self;
+        reader.read_to_end(&mut head).map_err(|error| Error::Read { file, reason: reason(&error) })?;
+        Ok(head)
+    }
+}
+
+fn peek<R: Read>(file: &str, mut reader: R) -> Result<(Vec<u8>, R)> {
+    let mut head = Vec::new();
+    let read = reader.by_ref().take(HEAD).read_to_end(&mut head);
+    read.map_err(|error| Error::Read { file: file.to_owned(), reason: reason(&error) })?;
+    Ok((head, reader))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, write::GzEncoder};
+
+    use super::*;
+
+    fn packed(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn gzip_is_unpacked_even_in_several_members_and_the_head_is_not_lost() {
+        let long: Vec<u8> = (0..200_000_u32).map(|i| (i % 251) as u8).collect();
+        let both = [packed(b"first"), packed(&long)].concat();
+        let input = Input::new("f", &both[..]).unwrap();
+        assert_eq!(input.head.len() as u64, HEAD);
+        assert_eq!(input.into_bytes().unwrap(), [&b"first"[..], &long].concat());
+    }
+
+    #[test]
+    fn a_cut_gzip_file_is_an_error() {
+        let whole = packed(b"x\n1\n2\n3\n");
+        let error = Input::new("f.csv.gz", &whole[..whole.len() - 9]).err().unwrap();
+        assert_eq!(error.to_string(), "cannot read f.csv.gz: the file ends too early");
+    }
+}

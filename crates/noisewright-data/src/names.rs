@@ -1,0 +1,132 @@
+//! Finding a column by its name, and the nearest name when it is not there.
+
+use std::collections::HashSet;
+
+use crate::{Error, Result};
+
+/// How many names a message lists before it only counts the rest.
+const LISTED: usize = 20;
+
+/// Names for a sentence: `a, b, c`, or the first twenty and how many more.
+pub(crate) fn listed(names: &[String]) -> String {
+    let shown: Vec<String> =
+        names.iter().take(LISTED).map(|name| crate::number::printable(name.as_bytes())).collect();
+    match names.len().saturating_sub(LISTED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// Positions of the wanted names among those there are.
+///
+/// A name that is not there as written may stand for the dotted name that Stan writes: `theta[1,2]` or `theta_1_2` for
+/// `theta.1.2`.
+pub(crate) fn locate<S: AsRef<str>>(file: &str, names: &[String], wanted: &[S]) -> Result<Vec<usize>> {
+    if let Some(column) = repeated(wanted) {
+        return Err(Error::AskedTwice { column: column.to_owned() });
+    }
+    wanted.iter().map(|name| locate_one(file, names, name.as_ref())).collect()
+}
+
+fn locate_one(file: &str, names: &[String], wanted: &str) -> Result<usize> {
+    let exact = || names.iter().enumerate().filter(|(_, name)| *name == wanted).map(|(j, _)| j);
+    let plain = flattened(wanted);
+    let alike = || names.iter().enumerate().filter(|(_, name)| flattened(name) == plain).map(|(j, _)| j);
+    let found = if exact().next().is_some() {
+        exact().take(2).collect::<Vec<_>>()
+    } else {
+        alike().take(2).collect()
+    };
+    match found[..] {
+        [position] => Ok(position),
+        [] => Err(missing(file, names, wanted)),
+        _ => Err(Error::DuplicateColumn { file: file.to_owned(), column: wanted.to_owned() }),
+    }
+}
+
+fn missing(file: &str, names: &[String], wanted: &str) -> Error {
+    Error::MissingColumn {
+        file: file.to_owned(),
+        wanted: wanted.to_owned(),
+        available: names.to_vec(),
+        suggestion: nearest(wanted, names),
+    }
+}
+
+/// The first name that occurs twice, if one does.
+pub(crate) fn repeated<S: AsRef<str>>(names: &[S]) -> Option<&str> {
+    let mut seen = HashSet::with_capacity(names.len());
+    names.iter().map(AsRef::as_ref).find(|name| !seen.insert(*name))
+}
+
+/// `theta[1,2]`, `theta.1.2` and `theta_1_2` all become `theta_1_2`.
+fn flattened(name: &str) -> String {
+    name.chars().filter(|c| *c != ']').map(|c| if matches!(c, '[' | ',' | '.') { '_' } else { c }).collect()
+}
+
+/// The name spelled most like the wanted one, if it is close enough to be meant.
+fn nearest(wanted: &str, names: &[String]) -> Option<String> {
+    let target = wanted.to_lowercase();
+    // A third of the letters may differ, one in any case.
+    let allowed = (target.chars().count() / 3).max(1);
+    names
+        .iter()
+        .map(|name| (edits(&target, &name.to_lowercase()), name))
+        .filter(|(distance, name)| *distance <= allowed && *distance < name.chars().count().max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name.clone())
+}
+
+/// Levenshtein distance: the insertions, deletions and substitutions that turn one name into the other.
+fn edits(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, from) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(list: &[&str]) -> Vec<String> {
+        list.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn edits_of_textbook_pairs() {
+        assert_eq!(edits("kitten", "sitting"), 3);
+        assert_eq!(edits("saturday", "sunday"), 3);
+        assert_eq!(edits("", "abc"), 3);
+    }
+
+    #[test]
+    fn the_nearest_name_is_close_or_not_given() {
+        assert_eq!(nearest("duraton", &names(&["waiting", "duration"])), Some("duration".to_owned()));
+        assert_eq!(nearest("X", &names(&["y", "x"])), Some("x".to_owned()));
+        assert_eq!(nearest("z", &names(&["x", "y"])), None);
+    }
+
+    #[test]
+    fn stan_names_may_be_written_with_brackets_or_underscores() {
+        let names = names(&["lp__", "theta.1", "theta.2.1", "theta_3"]);
+        assert_eq!(
+            locate("f", &names, &["theta[2,1]", "theta_1", "theta.1", "theta_3"]).unwrap(),
+            [2, 1, 1, 3]
+        );
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let names: Vec<String> = (0..25).map(|j| format!("v{j}")).collect();
+        assert!(listed(&names).ends_with("v18, v19 and 5 more"));
+    }
+}

@@ -1,0 +1,101 @@
+//! One field of text as a number, a missing value, or something to complain about.
+
+use crate::{Error, Place};
+
+/// Longest piece of a file's text that a message quotes.
+const QUOTED: usize = 40;
+
+/// What marks a missing value, compared without regard to case.
+const MISSING: [&[u8]; 9] = [b"", b"na", b"n/a", b"nan", b"-nan", b"null", b"none", b"?", b"."];
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Value {
+    /// A finite number.
+    Finite(f64),
+    /// Infinity, or a number beyond the range of 64 bits.
+    NonFinite,
+    /// Nothing, or a mark that stands for nothing.
+    Missing,
+    /// Anything else.
+    Text,
+}
+
+/// Reads a field, spaces around it ignored.
+pub(crate) fn value(field: &[u8]) -> Value {
+    let field = field.trim_ascii();
+    match std::str::from_utf8(field).ok().and_then(|text| text.parse::<f64>().ok()) {
+        Some(number) if number.is_finite() => Value::Finite(number),
+        Some(number) if number.is_infinite() => Value::NonFinite,
+        _ if MISSING.iter().any(|mark| field.eq_ignore_ascii_case(mark)) => Value::Missing,
+        // `+nan` and its like parse as a number but are no mark of their own.
+        Some(_) => Value::Missing,
+        None => Value::Text,
+    }
+}
+
+/// The complaint about a field that is not a finite number.
+pub(crate) fn complaint(value: Value, place: Place, field: &[u8]) -> Error {
+    let text = printable(field.trim_ascii());
+    match value {
+        Value::Missing => Error::Missing { place, text },
+        Value::NonFinite => Error::NonFinite { place, text },
+        _ if has_decimal_comma(&text) => Error::DecimalComma { place, text },
+        _ => Error::NotANumber { place, text },
+    }
+}
+
+fn has_decimal_comma(text: &str) -> bool {
+    text.matches(',').count() == 1 && text.replace(',', ".").parse::<f64>().is_ok()
+}
+
+/// Bytes for a message: control characters escaped, cut after forty characters.
+pub(crate) fn printable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut characters = text.chars();
+    let mut out = String::new();
+    for c in characters.by_ref().take(QUOTED) {
+        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    if characters.next().is_some() {
+        out.push('…');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_all_their_spellings() {
+        for (text, number) in
+            [("1", 1.0), (" -2.5 ", -2.5), (".5", 0.5), ("5.", 5.0), ("+1E-3", 1e-3), ("4.9e-324", 5e-324)]
+        {
+            assert_eq!(value(text.as_bytes()), Value::Finite(number), "{text}");
+        }
+        assert_eq!(value(b"0.1"), Value::Finite(0.1));
+    }
+
+    #[test]
+    fn missing_marks_infinities_and_text() {
+        for text in
+            ["", "  ", "NA", "na", "NaN", "nan", "-nan", "+nan", "null", "NULL", "None", "N/A", "?", "."]
+        {
+            assert_eq!(value(text.as_bytes()), Value::Missing, "{text}");
+        }
+        for text in ["inf", "-Inf", "Infinity", "1e999"] {
+            assert_eq!(value(text.as_bytes()), Value::NonFinite, "{text}");
+        }
+        for text in ["abc", "1,5", "1 2", "0x10", "1_000", "--1", "e5", "TRUE", "\u{00b5}"] {
+            assert_eq!(value(text.as_bytes()), Value::Text, "{text}");
+        }
+        assert_eq!(value(b"\xff\xfe"), Value::Text);
+    }
+
+    #[test]
+    fn quoted_text_is_short_and_harmless() {
+        assert_eq!(printable(b"a\x1b[31m\tb"), "a\\u{1b}[31m\\tb");
+        assert_eq!(printable("ä".repeat(41).as_bytes()).chars().count(), 41);
+    }
+}

@@ -1,0 +1,57 @@
+//! What a caller may ask of a reader.
+
+use crate::Format;
+
+/// How to read a file; the default reads all columns, tells the format by itself and refuses missing values.
+///
+/// ```
+/// use noisewright_data::{Format, Options};
+/// let options = Options::default().columns(&["x", "y"]).format(Format::Csv).drop_missing(true);
+/// assert_eq!(options.columns.as_deref(), Some(&["x".to_owned(), "y".to_owned()][..]));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The format; `None` (default) tells it from the contents and the name.
+    pub format: Option<Format>,
+    /// The columns to take, in this order; `None` (default) takes all. Other columns may hold anything.
+    pub columns: Option<Vec<String>>,
+    /// Names, by position, for the columns of arrays that have none; `None` (default) names them `x0`, `x1`, ….
+    pub names: Option<Vec<String>>,
+    /// Whether rows with a missing or non-finite value in a taken column are dropped and counted; by default (false)
+    /// the first one is an error.
+    pub drop_missing: bool,
+}
+
+impl Options {
+    /// Takes these columns only, in this order.
+    #[must_use]
+    pub fn columns<S: AsRef<str>>(mut self, columns: &[S]) -> Self {
+        self.columns = Some(owned(columns));
+        self
+    }
+
+    /// Names the columns of arrays that have no names, by position.
+    #[must_use]
+    pub fn names<S: AsRef<str>>(mut self, names: &[S]) -> Self {
+        self.names = Some(owned(names));
+        self
+    }
+
+    /// Reads this format whatever the name and the contents look like.
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// Drops rows with a missing or non-finite value in a taken column.
+    #[must_use]
+    pub fn drop_missing(mut self, drop: bool) -> Self {
+        self.drop_missing = drop;
+        self
+    }
+}
+
+fn owned<S: AsRef<str>>(names: &[S]) -> Vec<String> {
+    names.iter().map(|name| name.as_ref().to_owned()).collect()
+}

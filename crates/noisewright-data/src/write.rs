@@ -1,0 +1,162 @@
+//! Writing CSV so that what is read back is the same to the last bit, and never half a file.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::error::reason;
+use crate::number::{Value, value};
+use crate::table::check;
+use crate::{Error, Result};
+
+/// Writes columns under a header into a file, or to standard output if the path is `-`.
+///
+/// A file appears under its name only when it is complete: it is written beside it and moved there. Numbers are
+/// written with as many digits as it takes to read the same bits back.
+///
+/// ```
+/// use noisewright_data::{Options, read, write_csv};
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("thirds.csv");
+/// write_csv(&path, &["x", "y"], &[vec![1.0 / 3.0, 2e-308], vec![-0.0, 1e22]])?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "x,y\n0.3333333333333333,-0.0\n2e-308,1e22\n");
+/// assert_eq!(read(&path, &Options::default())?.column("x")?, &[1.0 / 3.0, 2e-308]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When names and columns do not belong together, or the system refuses.
+pub fn write_csv<S: AsRef<str>>(path: impl AsRef<Path>, names: &[S], columns: &[Vec<f64>]) -> Result<()> {
+    let path = path.as_ref();
+    if path == Path::new("-") {
+        return write_csv_to(io::stdout().lock(), "standard output", names, columns);
+    }
+    let file = path.display().to_string();
+    check(&file, names, columns)?;
+    write_whole(path, names, columns).map_err(|error| Error::Write { file, reason: refusal(&error) })
+}
+
+/// What the system says; nothing is missing but the folder when a file is to be made.
+fn refusal(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::NotFound { "there is no such folder".to_owned() } else { reason(error) }
+}
+
+/// Writes columns under a header to anything that takes bytes; `name` is what messages call it.
+///
+/// # Errors
+/// As for [`write_csv`].
+pub fn write_csv_to<S: AsRef<str>>(
+    writer: impl Write,
+    name: &str,
+    names: &[S],
+    columns: &[Vec<f64>],
+) -> Result<()> {
+    check(name, names, columns)?;
+    write_rows(writer, names, columns)
+        .map_err(|error| Error::Write { file: name.to_owned(), reason: reason(&error) })
+}
+
+fn write_whole<S: AsRef<str>>(path: &Path, names: &[S], columns: &[Vec<f64>]) -> io::Result<()> {
+    // A link is followed, so that it stays one.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let existing = fs::metadata(&target).ok();
+    if existing.as_ref().is_some_and(|data| !data.is_file()) {
+        // A device or a pipe cannot be moved onto; a folder refuses here.
+        return write_rows(File::options().write(true).open(&target)?, names, columns);
+    }
+    let mut beside = temporary(&folder_of(&target))?;
+    write_rows(beside.as_file_mut(), names, columns)?;
+    if let Some(data) = existing {
+        beside.as_file().set_permissions(data.permissions())?;
+    }
+    beside.as_file().sync_all()?;
+    beside.persist(&target).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
+}
+
+/// A file that vanishes unless it is moved to its name, with the permissions of any new file.
+fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".noisewright-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+fn write_rows<S: AsRef<str>>(writer: impl Write, names: &[S], columns: &[Vec<f64>]) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, writer);
+    let header: Vec<String> = names.iter().map(|name| quoted(name.as_ref())).collect();
+    writeln!(out, "{}", header.join(","))?;
+    for row in 0..columns.first().map_or(0, Vec::len) {
+        for (j, column) in columns.iter().enumerate() {
+            let separator = if j == 0 { "" } else { "," };
+            // `{:?}` is the shortest text that parses to the same bits, with an exponent where that is shorter.
+            write!(out, "{separator}{:?}", column[row])?;
+        }
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// A name as a field, in quotes where it could be taken for something else.
+fn quoted(name: &str) -> String {
+    let special = |c: char| matches!(c, ',' | ';' | '"' | '#') || c.is_control();
+    if name.contains(special) || value(name.as_bytes()) != Value::Text {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        write_csv(&path, &["x"], &[vec![1.0]]).unwrap();
+        assert!(write_csv(&path, &["x", "y"], &[vec![1.0], vec![]]).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "x\n1.0\n");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named() {
+        let error = write_csv("/nowhere/at/all.csv", &["x"], &[vec![1.0]]).unwrap_err();
+        assert_eq!(error.to_string(), "cannot write /nowhere/at/all.csv: there is no such folder");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_permissions_survive() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("a.csv"), folder.path().join("link.csv"));
+        write_csv(&path, &["x"], &[vec![1.0]]).unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
+        symlink(&path, &link).unwrap();
+        write_csv(&link, &["x"], &[vec![2.0]]).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "x\n2.0\n");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        write_csv("/dev/null", &["x"], &[vec![2.0]]).unwrap();
+    }
+
+    #[test]
+    fn odd_names_are_quoted() {
+        assert_eq!(quoted("plain name"), "plain name");
+        assert_eq!(quoted("a \"b\", c"), "\"a \"\"b\"\", c\"");
+        assert_eq!(
+            (quoted("2020"), quoted(""), quoted("#x")),
+            ("\"2020\"".into(), "\"\"".into(), "\"#x\"".into())
+        );
+    }
+}

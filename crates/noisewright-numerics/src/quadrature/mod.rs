@@ -1,0 +1,15 @@
+//! Adaptive quadrature over a line, a plane or space, of positive integrands given by their logarithms.
+//!
+//! Several integrands share the nodes: the result is a set of weighted points good for all of them. The
+//! tolerance is relative to each integral, never absolute, so an integral of e⁻⁵⁰⁰ is as accurate as one of 1.
+
+mod axis;
+mod kronrod;
+mod landscape;
+mod tensor;
+#[cfg(test)]
+mod tests;
+
+pub use axis::{Axis, End};
+pub use landscape::peaks;
+pub use tensor::{Divergence, LogIntegrands, Options, Quadrature, QuadratureError, integrate};

@@ -1,0 +1,259 @@
+//! The asymptotic error of a design (MATH §3): moments, covariance, Cramér–Rao, efficiency.
+
+use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::linalg::{Inverse, invert};
+
+use crate::population::{log_ratio, weighted_outer};
+use crate::{Accuracy, Contrast, Divergent, Error, Loss, Model, Population, Precision, Result, Target};
+
+/// The asymptotic covariance of the estimate of β, `Var β̂ ≈ Σ / T_d`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asymptotics {
+    /// Σ; infinite where a second moment is.
+    pub covariance: DMatrix<f64>,
+    /// `E_d[w]`: how much of the data the classifier is unsure about.
+    pub mean_weight: f64,
+    /// Why Σ is infinite, if it is.
+    pub divergent: Option<Divergent>,
+}
+
+impl Asymptotics {
+    /// `Σ = I_w⁻¹ (I_v − (1 + 1/ν) m_w m_wᵀ) I_w⁻¹` from the log-density of the noise at the population's points.
+    ///
+    /// # Errors
+    /// When I_w is singular: the noise misses the data, or the scores are collinear where they overlap.
+    pub fn at(population: &Population, log_noise: &[f64], nu: f64, loss: &Loss) -> Result<Self> {
+        let weights = Weights::new(population, log_noise, nu, loss);
+        if weights.log_scale == f64::NEG_INFINITY {
+            return Err(Error::NoOverlap);
+        }
+        let bread = match invert(&population.weighted_outer(&weights.scaled)) {
+            Inverse::Regular(inverse) => inverse,
+            Inverse::Singular(direction) => return Err(collinear(population, &direction)),
+        };
+        let mean = population.weighted_score(&weights.scaled);
+        let (meat, log_scale) = weights.meat(population, &mean, nu);
+        let scale = (log_scale - 2.0 * weights.log_scale).exp();
+        let mut covariance = &bread * meat * &bread * scale;
+        covariance = 0.5 * (&covariance + covariance.transpose());
+        Ok(Self { covariance, mean_weight: weights.mean(), divergent: None })
+    }
+
+    /// The error `(price_d + ν price_n) · tr(ΣM)`, which divided by the budget is the error of the estimate;
+    /// with both prices 1 the budget is the number of points T.
+    #[must_use]
+    pub fn error(&self, target: &DMatrix<f64>, nu: f64, price_data: f64, price_noise: f64) -> f64 {
+        if self.divergent.is_some() {
+            return f64::INFINITY;
+        }
+        (price_data + nu * price_noise) * trace_product(&self.covariance, target)
+    }
+}
+
+/// `tr(AB)` of symmetric matrices.
+pub(crate) fn trace_product(a: &DMatrix<f64>, b: &DMatrix<f64>) -> f64 {
+    a.component_mul(b).sum()
+}
+
+/// The data points' weights w under p_d, and what the covariance of the estimating equation needs of them.
+struct Weights {
+    /// `log q_i`: the population's weights.
+    log_population: Vec<f64>,
+    /// `g_i`.
+    log_ratio: Vec<f64>,
+    /// `log w_i`.
+    log_weight: Vec<f64>,
+    /// `q_i w_i` over the largest of them.
+    scaled: Vec<f64>,
+    /// Logarithm of that largest.
+    log_scale: f64,
+}
+
+impl Weights {
+    fn new(population: &Population, log_noise: &[f64], nu: f64, loss: &Loss) -> Self {
+        let log_nu = nu.ln();
+        let log_population = population.log_weights().to_vec();
+        let log_ratio: Vec<f64> =
+            population.log_density().iter().zip(log_noise).map(|(d, n)| log_ratio(*d, *n, log_nu)).collect();
+        let log_weight: Vec<f64> = log_ratio.iter().map(|g| loss.log_weight(*g)).collect();
+        let terms: Vec<f64> = log_population.iter().zip(&log_weight).map(|(q, w)| q + w).collect();
+        // Where the noise has no density at all the weight of the JS loss is zero, not just tiny.
+        let log_scale = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let log_scale = if log_scale < -1e7 { f64::NEG_INFINITY } else { log_scale };
+        let scaled = terms.iter().map(|t| (t - log_scale).exp()).collect();
+        Self { log_population, log_ratio, log_weight, scaled, log_scale }
+    }
+
+    fn mean(&self) -> f64 {
+        self.scaled.iter().sum::<f64>() * self.log_scale.exp()
+    }
+
+    /// `I_v − (1 + 1/ν) m mᵀ` and the logarithm of the scale taken out, as a sum of squares: the covariance of
+    /// `wψ` under the data plus that of `ν w r ψ` under the noise over ν. Nothing cancels, so that identical
+    /// densities give an exact zero.
+    fn meat(&self, population: &Population, scaled_mean: &DVector<f64>, nu: f64) -> (DMatrix<f64>, f64) {
+        let rows = self.scaled.len();
+        let log_scale = (0..rows)
+            .map(|i| self.log_population[i] + 2.0 * self.log_weight[i] + self.log_ratio[i].max(0.0))
+            .fold(f64::NEG_INFINITY, f64::max);
+        let half = |i: usize, exponent: f64| (0.5 * (self.log_population[i] - log_scale) + exponent).exp();
+        let mean_of = |i: usize| half(i, self.log_scale);
+        let noise_of = |i: usize| half(i, self.log_scale - 0.5 * self.log_ratio[i]) / nu;
+        let data = self.outer(population, scaled_mean, |i| half(i, self.log_weight[i]), mean_of);
+        let noise_weight = |i: usize| half(i, self.log_weight[i] + 0.5 * self.log_ratio[i]);
+        let noise = self.outer(population, scaled_mean, noise_weight, noise_of);
+        let noise_mass: f64 =
+            (0..rows).map(|i| (self.log_population[i] - self.log_ratio[i]).exp() / nu).sum();
+        let mean_scale = (2.0 * self.log_scale - log_scale).exp();
+        let beyond = scaled_mean * scaled_mean.transpose() * (mean_scale * (1.0 - noise_mass) / nu);
+        (data + noise + beyond, log_scale)
+    }
+
+    /// `Σ_i (a_i ψ_i − b_i m)(a_i ψ_i − b_i m)ᵀ`.
+    fn outer(
+        &self,
+        population: &Population,
+        mean: &DVector<f64>,
+        a: impl Fn(usize) -> f64,
+        b: impl Fn(usize) -> f64,
+    ) -> DMatrix<f64> {
+        let (rows, size) = (self.scaled.len(), mean.len());
+        let mut columns = vec![0.0; rows * size];
+        let (a, b): (Vec<f64>, Vec<f64>) = (0..rows).map(|i| (a(i), b(i))).unzip();
+        for j in 0..size {
+            let score = population.score_of(j);
+            for i in 0..rows {
+                columns[j * rows + i] = a[i] * score[i] - b[i] * mean[j];
+            }
+        }
+        weighted_outer(&columns, size, &vec![1.0; rows])
+    }
+}
+
+/// Names the coordinates that take part in a direction without information.
+pub(crate) fn collinear(population: &Population, direction: &DVector<f64>) -> Error {
+    let names = population.coordinates().iter().zip(direction.iter());
+    let involved: Vec<String> = names.filter(|(_, d)| d.abs() > 1e-3).map(|(n, _)| n.clone()).collect();
+    Error::Collinear { parameters: involved }
+}
+
+/// `I⁻¹`, less the part of a free constant that is no parameter: the limit of Σ for endless noise, which is
+/// the Cramér–Rao bound (for the constant: of log Z(θ)).
+///
+/// # Errors
+/// When the information matrix is singular.
+pub fn cramer_rao_covariance(population: &Population) -> Result<DMatrix<f64>> {
+    match invert(&population.information()) {
+        Inverse::Singular(direction) => Err(collinear(population, &direction)),
+        Inverse::Regular(mut bound) => {
+            if population.has_constant() {
+                let last = bound.nrows() - 1;
+                bound[(last, last)] -= 1.0;
+            }
+            Ok(bound)
+        }
+    }
+}
+
+/// What a design would cost, and what it is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ErrorReport {
+    /// The error times the budget T; ∞ where it has no bound.
+    pub error: f64,
+    /// Names of β's coordinates.
+    pub coordinates: Vec<String>,
+    /// Σ, `Var β̂ ≈ Σ / T_d`.
+    pub covariance: DMatrix<f64>,
+    /// What each coordinate adds to the error: `(1 + ν)(ΣM)_jj`.
+    pub parts: Vec<f64>,
+    /// The error that endless free noise would leave, on the same scale; `None` for a constant alone.
+    pub cramer_rao: Option<f64>,
+    /// `cramer_rao / error`.
+    pub efficiency: Option<f64>,
+    /// The error with p_n = p_d at the same ν, which does not depend on the loss.
+    pub noise_equals_data: f64,
+    /// `E_d[w]`.
+    pub weights_mean: f64,
+    /// log Z of the model at these parameters.
+    pub log_normalizer: f64,
+    /// Why the error is infinite, if it is.
+    pub divergent: Option<Divergent>,
+    /// How accurate these numbers are.
+    pub accuracy: Accuracy,
+}
+
+/// The asymptotic error of estimating `model`, true at `parameters`, against a noise.
+///
+/// ```
+/// use noisewright::{Contrast, Loss, Model, Precision, Target, asymptotic_error, noise::Normal};
+/// let model = Model::parse_file(
+///     "variables = ['x']\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\nnormalized = true\n[parameters]\nm = 0",
+/// )?;
+/// let noise = Normal::new(0.0, 1.0)?;
+/// let contrast = Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
+/// let report = asymptotic_error(&model, &[0.0], contrast, &Target::Mse, &Precision::default())?;
+/// assert!((report.error - 4.0).abs() < 1e-10);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// When ν is not a positive number, the model has no population at these parameters, or the noise tells
+/// nothing about some parameter.
+pub fn asymptotic_error(
+    model: &Model,
+    parameters: &[f64],
+    contrast: Contrast<'_>,
+    target: &Target,
+    precision: &Precision,
+) -> Result<ErrorReport> {
+    if !(contrast.nu > 0.0 && contrast.nu.is_finite()) {
+        return Err(Error::NoiseRatio { value: contrast.nu });
+    }
+    let population = Population::for_contrast(model, parameters, contrast, precision)?;
+    error_report(&population, &population.log_noise(contrast.noise), contrast.nu, contrast.loss, target)
+}
+
+/// As [`asymptotic_error`], on a population that is there already.
+///
+/// # Errors
+/// As for [`asymptotic_error`].
+pub fn error_report(
+    population: &Population,
+    log_noise: &[f64],
+    nu: f64,
+    loss: &Loss,
+    target: &Target,
+) -> Result<ErrorReport> {
+    let matrix = target.matrix(population.coordinates(), &population.information())?;
+    let mut asymptotics = Asymptotics::at(population, log_noise, nu, loss)?;
+    asymptotics.divergent = population.divergent().cloned();
+    if asymptotics.divergent.is_some() || !asymptotics.covariance.iter().all(|v| v.is_finite()) {
+        asymptotics.covariance.fill(f64::INFINITY);
+    }
+    let bound = cramer_rao_covariance(population)?;
+    let error = asymptotics.error(&matrix, nu, 1.0, 1.0);
+    let bounded = trace_product(&bound, &matrix);
+    let only_constant = population.has_constant() && population.coordinates().len() == 1;
+    let cramer_rao = (!only_constant).then_some((1.0 + nu) * bounded);
+    let parts = diagonal_parts(&asymptotics.covariance, &matrix, 1.0 + nu);
+    Ok(ErrorReport {
+        error,
+        coordinates: population.coordinates().to_vec(),
+        parts,
+        cramer_rao,
+        efficiency: cramer_rao.map(|bound| bound / error),
+        noise_equals_data: (1.0 + nu).powi(2) / nu * bounded,
+        weights_mean: asymptotics.mean_weight,
+        log_normalizer: population.log_normalizer(),
+        covariance: asymptotics.covariance,
+        divergent: asymptotics.divergent,
+        accuracy: population.accuracy(),
+    })
+}
+
+fn diagonal_parts(covariance: &DMatrix<f64>, target: &DMatrix<f64>, scale: f64) -> Vec<f64> {
+    if covariance.iter().any(|v| v.is_infinite()) {
+        return vec![f64::INFINITY; covariance.nrows()];
+    }
+    (covariance * target).diagonal().iter().map(|v| scale * v).collect()
+}

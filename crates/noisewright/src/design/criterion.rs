@@ -1,0 +1,137 @@
+//! The error as a function of the noise, and its functional derivative (MATH §6).
+
+use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::linalg::{Inverse, invert};
+use noisewright_numerics::summation::blocked;
+
+use crate::asymptotics::{collinear, trace_product};
+use crate::{Error, Population, Result, Target};
+
+/// What is minimised: `tr(ΣM)` for the JS loss, over noises given by `h = p_n / p_d` at weighted points of p_d.
+pub(crate) struct Criterion<'a> {
+    population: &'a Population,
+    /// The points' weights under p_d.
+    pub(super) weights: Vec<f64>,
+    target: DMatrix<f64>,
+}
+
+/// The value at a noise, and the quadratic in the score that is its derivative.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// `tr(ΣM)`.
+    pub(super) value: f64,
+    /// The sensitivity `a(x) = ψᵀ quadratic ψ + linearᵀ ψ`, so that `δV/δw = −p_d a`.
+    pub(super) sensitivity: Sensitivity,
+}
+
+/// `a(x)` of MATH §6, a quadratic in the score.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensitivity {
+    /// Matrix of the quadratic part.
+    pub quadratic: DMatrix<f64>,
+    /// The linear part; zero for unnormalized models.
+    pub linear: DVector<f64>,
+}
+
+impl<'a> Criterion<'a> {
+    pub(crate) fn new(population: &'a Population, target: &Target) -> Result<Self> {
+        let information = population.information();
+        if let Inverse::Singular(direction) = invert(&information) {
+            return Err(collinear(population, &direction));
+        }
+        let target = target.matrix(population.coordinates(), &information)?;
+        let weights = population.log_weights().iter().map(|w| w.exp()).collect();
+        Ok(Self { population, weights, target })
+    }
+
+    pub(crate) fn population(&self) -> &'a Population {
+        self.population
+    }
+
+    /// Number of weighted points.
+    pub(crate) fn points(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// The target matrix M.
+    pub(crate) fn target(&self) -> &DMatrix<f64> {
+        &self.target
+    }
+
+    /// `w = νh / (1 + νh)` times the points' weights.
+    fn weighted(&self, ratio: &[f64], nu: f64) -> Vec<f64> {
+        ratio.iter().zip(&self.weights).map(|(h, q)| q * nu * h / (1.0 + nu * h)).collect()
+    }
+
+    /// The value and derivative at the noise `p_n = h p_d`.
+    pub(crate) fn at(&self, ratio: &[f64], nu: f64) -> Result<State> {
+        let weighted = self.weighted(ratio, nu);
+        let inverse = match invert(&self.population.weighted_outer(&weighted)) {
+            Inverse::Regular(inverse) => inverse,
+            Inverse::Singular(direction) => return Err(collinear(self.population, &direction)),
+        };
+        let kappa = 1.0 + 1.0 / nu;
+        let size = inverse.nrows();
+        if self.population.has_constant() {
+            // u = −e_c identically, and 1 − uᵀψ = 0: only the quadratic part is left.
+            let value = trace_product(&inverse, &self.target) - kappa * self.target[(size - 1, size - 1)];
+            let quadratic = &inverse * &self.target * &inverse;
+            let sensitivity = Sensitivity { quadratic, linear: DVector::zeros(size) };
+            return Ok(State { value, sensitivity });
+        }
+        let direction = &inverse * self.population.weighted_score(&weighted);
+        let pulled = &inverse * &self.target * &direction;
+        let value =
+            trace_product(&inverse, &self.target) - kappa * direction.dot(&(&self.target * &direction));
+        let cross = &pulled * direction.transpose();
+        let quadratic = &inverse * &self.target * &inverse - kappa * (&cross + cross.transpose());
+        Ok(State { value, sensitivity: Sensitivity { quadratic, linear: 2.0 * kappa * pulled } })
+    }
+
+    /// `a(x)` at every point.
+    pub(crate) fn sensitivities(&self, sensitivity: &Sensitivity) -> Vec<f64> {
+        sensitivity.at(self.population.score(), self.points())
+    }
+
+    /// `δV/δp_n` at every point: `−ν a (1 − w)²`.
+    pub(crate) fn gradient(&self, sensitivities: &[f64], ratio: &[f64], nu: f64) -> Vec<f64> {
+        sensitivities.iter().zip(ratio).map(|(a, h)| -nu * a / ((1.0 + nu * h) * (1.0 + nu * h))).collect()
+    }
+
+    /// Scales a non-negative function to the ratio of a noise that integrates to one.
+    pub(crate) fn normalize(&self, mut ratio: Vec<f64>) -> Result<Vec<f64>> {
+        let mass: f64 = ratio.iter().zip(&self.weights).map(|(h, q)| h * q).sum();
+        if !(mass > 0.0 && mass.is_finite()) {
+            return Err(Error::NoOverlap);
+        }
+        ratio.iter_mut().for_each(|h| *h /= mass);
+        Ok(ratio)
+    }
+}
+
+impl Sensitivity {
+    /// `a` from column-major scores, `rows` of them.
+    pub(crate) fn at(&self, score: &[f64], rows: usize) -> Vec<f64> {
+        const BLOCK: usize = 2048;
+        let size = self.linear.len();
+        if size == 1 {
+            let (q, l) = (self.quadratic[(0, 0)], self.linear[0]);
+            return score.iter().map(|s| (q * s + l) * s).collect();
+        }
+        let block = |range: std::ops::Range<usize>| {
+            let columns = DMatrix::from_fn(range.len(), size, |i, j| score[j * rows + range.start + i]);
+            let pulled = &columns * &self.quadratic;
+            let mut out = &columns * &self.linear;
+            for j in 0..size {
+                let products = columns.column(j).component_mul(&pulled.column(j));
+                out += products;
+            }
+            out.as_slice().to_vec()
+        };
+        let join = |mut a: Vec<f64>, b: Vec<f64>| {
+            a.extend(b);
+            a
+        };
+        blocked(rows, BLOCK, block, join).unwrap_or_default()
+    }
+}

@@ -1,0 +1,262 @@
+//! The losses that tell data from noise (MATH §2), all as functions of the log ratio g, never of the ratio.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use noisewright_numerics::special::{ln_sigmoid, sigmoid, softplus};
+
+use crate::Error;
+
+/// A loss of one's own: its two terms and its weight, each a function of the log ratio
+/// `g = log p − log p_n − log ν`.
+///
+/// The loss is `E_d data_term(g) + ν E_n noise_term(g)`, to be minimised. It is consistent when
+/// `data_term'(g) = −w(g)` and `noise_term'(g) = w(g) e^g`.
+pub trait LossFunction: Send + Sync {
+    /// The term of a data point.
+    fn data_term(&self, g: f64) -> f64;
+    /// The term of a noise point.
+    fn noise_term(&self, g: f64) -> f64;
+    /// `log w(g)`.
+    fn log_weight(&self, g: f64) -> f64;
+    /// `d log w / d g`; a central difference by default.
+    fn log_weight_slope(&self, g: f64) -> f64 {
+        let step = 1e-5 * g.abs().max(1.0);
+        (self.log_weight(g + step) - self.log_weight(g - step)) / (2.0 * step)
+    }
+    /// Name for reports.
+    fn name(&self) -> String {
+        "own".into()
+    }
+}
+
+/// A loss of MATH §2.
+///
+/// ```
+/// use noisewright::Loss;
+/// let loss: Loss = "power:0.5".parse().unwrap();
+/// // The squared Hellinger loss has half the weight of the power family's member at 1/2.
+/// let g = 1.7;
+/// assert!((loss.log_weight(g) - Loss::Hellinger.log_weight(g) - 2f64.ln()).abs() < 1e-15);
+/// ```
+#[derive(Clone, Default)]
+pub enum Loss {
+    /// Jensen–Shannon: logistic regression, what is usually called NCE. The best of all for a given noise.
+    #[default]
+    Js,
+    /// Kullback–Leibler: maximum likelihood with an importance-sampled normalizer.
+    Kl,
+    /// Reverse Kullback–Leibler.
+    ReverseKl,
+    /// Squared Hellinger.
+    Hellinger,
+    /// Pearson χ²: least-squares fit of the ratio.
+    Pearson,
+    /// The power family: weight `r^{−a}`; a = 0, ½, 1, −1 are KL, squared Hellinger, reverse KL, Pearson.
+    Power(f64),
+    /// A loss of one's own.
+    Own(Arc<dyn LossFunction>),
+}
+
+impl Loss {
+    /// A loss from a convex function φ of the ratio and its first two derivatives.
+    ///
+    /// ```
+    /// use noisewright::Loss;
+    /// let kl = Loss::from_phi(|r| r * r.ln(), |r| r.ln() + 1.0, |r| 1.0 / r);
+    /// assert!((kl.log_weight(0.3) - Loss::Kl.log_weight(0.3)).abs() < 1e-14);
+    /// ```
+    pub fn from_phi(
+        phi: impl Fn(f64) -> f64 + Send + Sync + 'static,
+        first: impl Fn(f64) -> f64 + Send + Sync + 'static,
+        second: impl Fn(f64) -> f64 + Send + Sync + 'static,
+    ) -> Self {
+        Self::Own(Arc::new(Phi { phi, first, second }))
+    }
+
+    /// `log w` at the log ratio `g`.
+    #[must_use]
+    pub fn log_weight(&self, g: f64) -> f64 {
+        match self {
+            Self::Js => ln_sigmoid(-g),
+            Self::Kl => 0.0,
+            Self::ReverseKl => -g,
+            Self::Hellinger => -0.5 * g - std::f64::consts::LN_2,
+            Self::Pearson => g,
+            Self::Power(a) => -a * g,
+            Self::Own(own) => own.log_weight(g),
+        }
+    }
+
+    /// `d log w / d g`, which the second derivative of the loss needs.
+    #[must_use]
+    pub fn log_weight_slope(&self, g: f64) -> f64 {
+        match self {
+            Self::Js => -sigmoid(g),
+            Self::Kl => 0.0,
+            Self::ReverseKl => -1.0,
+            Self::Hellinger => -0.5,
+            Self::Pearson => 1.0,
+            Self::Power(a) => -a,
+            Self::Own(own) => own.log_weight_slope(g),
+        }
+    }
+
+    /// The term of a data point at the log ratio `g`.
+    #[must_use]
+    pub fn data_term(&self, g: f64) -> f64 {
+        match self {
+            Self::Js => softplus(-g),
+            Self::Hellinger => (-0.5 * g).exp(),
+            Self::Own(own) => own.data_term(g),
+            Self::Kl | Self::ReverseKl | Self::Pearson | Self::Power(_) => {
+                let a = self.exponent();
+                if a == 0.0 { -g } else { (-a * g).exp() / a }
+            }
+        }
+    }
+
+    /// The term of a noise point at the log ratio `g`.
+    #[must_use]
+    pub fn noise_term(&self, g: f64) -> f64 {
+        match self {
+            Self::Js => softplus(g),
+            Self::Hellinger => (0.5 * g).exp(),
+            Self::Own(own) => own.noise_term(g),
+            Self::Kl | Self::ReverseKl | Self::Pearson | Self::Power(_) => {
+                let b = 1.0 - self.exponent();
+                if b == 0.0 { g } else { (b * g).exp() / b }
+            }
+        }
+    }
+
+    /// The exponent in the power family.
+    fn exponent(&self) -> f64 {
+        match self {
+            Self::ReverseKl => 1.0,
+            Self::Hellinger => 0.5,
+            Self::Pearson => -1.0,
+            Self::Power(a) => *a,
+            Self::Kl | Self::Js | Self::Own(_) => 0.0,
+        }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Js => f.write_str("js"),
+            Self::Kl => f.write_str("kl"),
+            Self::ReverseKl => f.write_str("reverse-kl"),
+            Self::Hellinger => f.write_str("hellinger"),
+            Self::Pearson => f.write_str("pearson"),
+            Self::Power(a) => write!(f, "power:{a}"),
+            Self::Own(own) => f.write_str(&own.name()),
+        }
+    }
+}
+
+impl fmt::Debug for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Loss({self})")
+    }
+}
+
+impl FromStr for Loss {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let unknown = || Error::UnknownLoss { name: text.into() };
+        Ok(match text {
+            "js" => Self::Js,
+            "kl" => Self::Kl,
+            "reverse-kl" => Self::ReverseKl,
+            "hellinger" => Self::Hellinger,
+            "pearson" => Self::Pearson,
+            _ => {
+                let exponent = text.strip_prefix("power:").ok_or_else(unknown)?;
+                let exponent: f64 = exponent.trim().parse().map_err(|_| unknown())?;
+                if !exponent.is_finite() {
+                    return Err(unknown());
+                }
+                Self::Power(exponent)
+            }
+        })
+    }
+}
+
+struct Phi<A, B, C> {
+    phi: A,
+    first: B,
+    second: C,
+}
+
+impl<A, B, C> LossFunction for Phi<A, B, C>
+where
+    A: Fn(f64) -> f64 + Send + Sync,
+    B: Fn(f64) -> f64 + Send + Sync,
+    C: Fn(f64) -> f64 + Send + Sync,
+{
+    fn data_term(&self, g: f64) -> f64 {
+        -(self.first)(g.exp())
+    }
+
+    fn noise_term(&self, g: f64) -> f64 {
+        let r = g.exp();
+        r * (self.first)(r) - (self.phi)(r)
+    }
+
+    fn log_weight(&self, g: f64) -> f64 {
+        g + (self.second)(g.exp()).ln()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn all() -> Vec<Loss> {
+        let own =
+            Loss::from_phi(|r| (1.0 - r.sqrt()).powi(2), |r| 1.0 - 1.0 / r.sqrt(), |r| 0.5 * r.powf(-1.5));
+        let power = [0.3, -0.7, 1.0, 0.0].map(Loss::Power);
+        let named = [Loss::Js, Loss::Kl, Loss::ReverseKl, Loss::Hellinger, Loss::Pearson, own];
+        named.into_iter().chain(power).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn the_terms_have_the_derivatives_that_the_weight_says(g in -6.0..6.0f64) {
+            for loss in all() {
+                let step = 1e-5;
+                let slope = |f: &dyn Fn(f64) -> f64| (f(g + step) - f(g - step)) / (2.0 * step);
+                let weight = loss.log_weight(g).exp();
+                let data = slope(&|x| loss.data_term(x));
+                let noise = slope(&|x| loss.noise_term(x));
+                prop_assert!((data + weight).abs() < 1e-8 * (1.0 + weight), "{loss} data");
+                let expected = weight * g.exp();
+                prop_assert!((noise - expected).abs() < 1e-8 * (1.0 + expected), "{loss} noise");
+                let weight_slope = slope(&|x| loss.log_weight(x));
+                prop_assert!((weight_slope - loss.log_weight_slope(g)).abs() < 1e-8, "{loss} slope");
+            }
+        }
+    }
+
+    #[test]
+    fn names_round_trip_and_others_are_refused() {
+        for name in ["js", "kl", "reverse-kl", "hellinger", "pearson", "power:0.25", "power:-1"] {
+            assert_eq!(name.parse::<Loss>().unwrap().to_string(), name);
+        }
+        for bad in ["", "JS", "power", "power:", "power:x", "power:inf", "power:nan"] {
+            assert!(bad.parse::<Loss>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn far_out_ratios_stay_in_the_log_domain() {
+        assert_eq!(Loss::Js.log_weight(1e8), -1e8);
+        assert_eq!(Loss::Js.data_term(-800.0), 800.0);
+        assert_eq!(Loss::Js.noise_term(-1e5), 0.0);
+    }
+}

@@ -1,0 +1,225 @@
+//! Mixtures of noises.
+
+use std::sync::Arc;
+
+use noisewright_numerics::kernels;
+use noisewright_numerics::random::Stream;
+
+use super::check::{positive, probabilities};
+use super::picker::Picker;
+use super::spelling::number;
+use crate::{Error, Landmarks, Noise, Result, Scalar, View};
+
+/// `Σ w_k p_k(x)` with weights that sum to one.
+///
+/// A mixture of `dyn Scalar` is itself a [`Scalar`], one of `dyn Noise` a [`Noise`] of any dimension.
+///
+/// ```
+/// use std::sync::Arc;
+/// use noisewright::{Mixture, Normal, Scalar, Student};
+/// let normal: Arc<dyn Scalar> = Arc::new(Normal::new(0.0, 1.0)?);
+/// let student: Arc<dyn Scalar> = Arc::new(Student::new(5.0, 0.0, 2.0)?);
+/// let mixture = Mixture::new(vec![(0.7, normal), (0.3, student)])?;
+/// assert!((mixture.cdf(0.0) - 0.5).abs() < 1e-15);
+/// assert_eq!(mixture.words(), "0.7*normal(0, 1) + 0.3*student(5, 0, 2)");
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+pub struct Mixture<N: ?Sized = dyn Noise> {
+    weights: Vec<f64>,
+    components: Vec<Arc<N>>,
+    picker: Picker,
+}
+
+impl<N: ?Sized> Clone for Mixture<N> {
+    fn clone(&self) -> Self {
+        Self {
+            weights: self.weights.clone(),
+            components: self.components.clone(),
+            picker: self.picker.clone(),
+        }
+    }
+}
+
+impl<N: Noise + ?Sized> Mixture<N> {
+    /// Weights with their components; the weights must sum to one within 1e-9.
+    ///
+    /// # Errors
+    /// When there is no component, a weight is not positive, the weights do not sum to one, or two components
+    /// differ in dimension.
+    pub fn new(parts: Vec<(f64, Arc<N>)>) -> Result<Self> {
+        let (weights, components): (Vec<f64>, Vec<Arc<N>>) = parts.into_iter().unzip();
+        for &weight in &weights {
+            positive("a weight of the mixture", weight)?;
+        }
+        let weights = probabilities("the weights of the mixture", &weights)?;
+        let expected = components[0].dimension();
+        if let Some(other) = components.iter().find(|c| c.dimension() != expected) {
+            let found = other.dimension();
+            return Err(Error::Shape { what: "variables in every part of the mixture", expected, found });
+        }
+        Ok(Self { picker: Picker::new(&weights), weights, components })
+    }
+
+    /// The weights, summing to one.
+    #[must_use]
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The components.
+    #[must_use]
+    pub fn components(&self) -> &[Arc<N>] {
+        &self.components
+    }
+
+    /// `ln Σ_k w_k exp(l_k)` of every row, where `fill(k, out)` writes `l_k`.
+    fn log_sum(&self, out: &mut [f64], fill: impl Fn(usize, &mut [f64])) {
+        let rows = out.len();
+        let mut parts = vec![0.0; rows * self.weights.len()];
+        let mut largest = vec![f64::NEG_INFINITY; rows];
+        for (k, part) in parts.chunks_mut(rows.max(1)).enumerate() {
+            fill(k, part);
+            let ln_weight = self.weights[k].ln();
+            for (l, top) in part.iter_mut().zip(&mut largest) {
+                *l += ln_weight;
+                // `max` would lose a NaN, which must come out as one.
+                *top = if *l > *top || l.is_nan() { *l } else { *top };
+            }
+        }
+        let mut sums = vec![0.0; rows];
+        for part in parts.chunks_mut(rows.max(1)) {
+            for (l, top) in part.iter_mut().zip(&largest) {
+                // ∞ − ∞ where every component is −∞, or one is +∞.
+                *l = if *l == *top { 0.0 } else { *l - top };
+            }
+            kernels::exp(part, out);
+            sums.iter_mut().zip(out.iter()).for_each(|(sum, e)| *sum += e);
+        }
+        kernels::ln(&sums, out);
+        out.iter_mut().zip(&largest).for_each(|(o, top)| *o += top);
+    }
+
+    fn describe_parts(&self) -> String {
+        let parts: Vec<String> = self
+            .weights
+            .iter()
+            .zip(&self.components)
+            .map(|(w, c)| format!("{}*{}", number(*w), c.describe()))
+            .collect();
+        parts.join(" + ")
+    }
+}
+
+impl Noise for Mixture<dyn Noise> {
+    fn dimension(&self) -> usize {
+        self.components[0].dimension()
+    }
+
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) {
+        self.log_sum(out, |k, part| self.components[k].log_density(points, part));
+    }
+
+    fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
+        let picks: Vec<usize> = (0..rows).map(|_| self.picker.pick(stream)).collect();
+        for (k, component) in self.components.iter().enumerate() {
+            let mine: Vec<usize> = (0..rows).filter(|&row| picks[row] == k).collect();
+            let mut drawn = vec![0.0; self.dimension() * mine.len()];
+            component.draw(stream, mine.len(), &mut drawn);
+            for axis in 0..self.dimension() {
+                for (i, &row) in mine.iter().enumerate() {
+                    out[axis * rows + row] = drawn[axis * mine.len() + i];
+                }
+            }
+        }
+    }
+
+    fn landmarks(&self, axis: usize) -> Landmarks {
+        let mut all = Landmarks::default();
+        for component in &self.components {
+            let part = component.landmarks(axis);
+            all.breaks.extend(part.breaks);
+            all.centers.extend(part.centers);
+        }
+        sort_breaks(&mut all.breaks);
+        all
+    }
+
+    fn describe(&self) -> String {
+        self.describe_parts()
+    }
+}
+
+impl Mixture<dyn Scalar> {
+    fn average(&self, f: impl Fn(&dyn Scalar) -> f64) -> f64 {
+        self.weights.iter().zip(&self.components).map(|(w, c)| w * f(c.as_ref())).sum()
+    }
+}
+
+impl Scalar for Mixture<dyn Scalar> {
+    fn log_density_of(&self, x: &[f64], out: &mut [f64]) {
+        self.log_sum(out, |k, part| self.components[k].log_density_of(x, part));
+    }
+
+    fn draw_one(&self, stream: &mut Stream) -> f64 {
+        let k = self.picker.pick(stream);
+        self.components[k].draw_one(stream)
+    }
+
+    fn cdf(&self, x: f64) -> f64 {
+        self.average(|c| c.cdf(x))
+    }
+
+    fn survival(&self, x: f64) -> f64 {
+        self.average(|c| c.survival(x))
+    }
+
+    fn ln_cdf(&self, x: f64) -> f64 {
+        let mut out = [0.0];
+        self.log_sum(&mut out, |k, part| part[0] = self.components[k].ln_cdf(x));
+        out[0]
+    }
+
+    fn ln_survival(&self, x: f64) -> f64 {
+        let mut out = [0.0];
+        self.log_sum(&mut out, |k, part| part[0] = self.components[k].ln_survival(x));
+        out[0]
+    }
+
+    fn ln_mass(&self, lo: f64, hi: f64) -> f64 {
+        let mut out = [0.0];
+        self.log_sum(&mut out, |k, part| part[0] = self.components[k].ln_mass(lo, hi));
+        out[0]
+    }
+
+    fn support(&self) -> (f64, f64) {
+        let ends = self.components.iter().map(|c| c.support());
+        ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (l, h)| (lo.min(l), hi.max(h)))
+    }
+
+    fn centers(&self) -> Vec<(f64, f64)> {
+        self.components.iter().flat_map(|c| c.centers()).collect()
+    }
+
+    fn breaks(&self) -> Vec<f64> {
+        let mut breaks = self.components.iter().flat_map(|c| c.breaks()).collect();
+        sort_breaks(&mut breaks);
+        breaks
+    }
+
+    fn is_discrete(&self) -> bool {
+        self.components.iter().any(|c| c.is_discrete())
+    }
+
+    fn is_circular(&self) -> bool {
+        self.components.iter().any(|c| c.is_circular())
+    }
+
+    fn words(&self) -> String {
+        self.describe_parts()
+    }
+}
+
+fn sort_breaks(breaks: &mut Vec<f64>) {
+    breaks.sort_by(f64::total_cmp);
+    breaks.dedup();
+}

@@ -1,0 +1,218 @@
+//! The multivariate normal and Student distributions.
+
+use noisewright_numerics::random::Stream;
+use noisewright_numerics::special::{LN_SQRT_2PI, ln_gamma};
+use rand_distr::{ChiSquared, Distribution, StandardNormal};
+
+use super::check::{positive, require};
+use super::spelling::{list, matrix, number};
+use super::student::ln_one_plus;
+use super::whitening::{Whitening, mean_and_covariance};
+use crate::{Error, Landmarks, Noise, Result, Student, View};
+
+/// `normal([m…], [[c…], …])`: `ln p = −½(x−m)ᵀC⁻¹(x−m) − ½ ln det(2πC)`.
+///
+/// ```
+/// use noisewright::{MultivariateNormal, Noise, View};
+/// let noise = MultivariateNormal::new(&[0.0, 0.0], &[2.0, 1.0, 1.0, 2.0])?;
+/// let mut out = [0.0];
+/// noise.log_density(View::new(2, 1, &[0.0, 0.0]), &mut out);
+/// assert!((out[0] + std::f64::consts::TAU.ln() + 0.5 * 3.0f64.ln()).abs() < 1e-14);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct MultivariateNormal {
+    map: Whitening,
+}
+
+impl MultivariateNormal {
+    /// Mean and covariance matrix, row after row.
+    ///
+    /// # Errors
+    /// When the sizes differ or the matrix is not symmetric and positive definite.
+    pub fn new(mean: &[f64], covariance: &[f64]) -> Result<Self> {
+        Ok(Self { map: Whitening::new("normal", mean, covariance)? })
+    }
+
+    /// Maximum likelihood: the (weighted) mean and the covariance divided by the total weight.
+    ///
+    /// # Errors
+    /// When there are no data or the variables are linearly dependent in them.
+    pub fn fit(points: View<'_>, weights: Option<&[f64]>) -> Result<Self> {
+        let (mean, covariance) = mean_and_covariance("normal", points, weights)?;
+        Self::new(&mean, &covariance)
+    }
+
+    /// The mean.
+    #[must_use]
+    pub fn mean(&self) -> &[f64] {
+        self.map.location()
+    }
+
+    /// The covariance matrix, row after row.
+    #[must_use]
+    pub fn covariance(&self) -> Vec<f64> {
+        self.map.matrix()
+    }
+}
+
+impl Noise for MultivariateNormal {
+    fn dimension(&self) -> usize {
+        self.map.dimension()
+    }
+
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) {
+        let constant = -LN_SQRT_2PI * self.dimension() as f64 - self.map.ln_determinant();
+        self.map.squared_distances(points, out);
+        for o in out {
+            *o = constant - 0.5 * *o;
+        }
+    }
+
+    fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
+        draw_colored(&self.map, stream, rows, out, |_| 1.0);
+    }
+
+    fn landmarks(&self, axis: usize) -> Landmarks {
+        center(&self.map, axis)
+    }
+
+    fn describe(&self) -> String {
+        format!("normal({}, {})", list(self.mean()), matrix(self.dimension(), &self.covariance()))
+    }
+}
+
+/// `student(dof, [l…], [[s…], …])`: `ln p ∝ −½(n+d) ln(1 + (x−l)ᵀS⁻¹(x−l)/n)`; covariance `S n/(n−2)`.
+///
+/// ```
+/// use noisewright::{MultivariateStudent, Noise, View};
+/// let noise = MultivariateStudent::new(4.0, &[0.0, 0.0], &[1.0, 0.0, 0.0, 1.0])?;
+/// let mut out = [0.0];
+/// noise.log_density(View::new(2, 1, &[0.0, 0.0]), &mut out);
+/// assert!((out[0] + std::f64::consts::TAU.ln()).abs() < 1e-14);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct MultivariateStudent {
+    dof: f64,
+    map: Whitening,
+    chi_squared: ChiSquared<f64>,
+}
+
+impl MultivariateStudent {
+    /// Degrees of freedom, location and scale matrix, row after row.
+    ///
+    /// # Errors
+    /// When the degrees of freedom are not positive, the sizes differ, or the matrix is not symmetric and
+    /// positive definite.
+    pub fn new(dof: f64, location: &[f64], scale: &[f64]) -> Result<Self> {
+        positive("the degrees of freedom of student", dof)?;
+        let chi_squared = ChiSquared::new(dof).map_err(|e| Error::Parameter {
+            parameter: "the degrees of freedom of student".into(),
+            value: dof,
+            reason: e.to_string(),
+        })?;
+        Ok(Self { dof, map: Whitening::new("student", location, scale)?, chi_squared })
+    }
+
+    /// By moments with [`Student::DEFAULT_DOF`] degrees of freedom.
+    ///
+    /// # Errors
+    /// As for [`fit_with_dof`](Self::fit_with_dof).
+    pub fn fit(points: View<'_>, weights: Option<&[f64]>) -> Result<Self> {
+        Self::fit_with_dof(Student::DEFAULT_DOF, points, weights)
+    }
+
+    /// By moments: the mean, and the scale matrix that gives the data's covariance, `C (n−2)/n`.
+    ///
+    /// # Errors
+    /// When there are no data, the variables are linearly dependent in them, or the degrees of freedom are
+    /// two or fewer.
+    pub fn fit_with_dof(dof: f64, points: View<'_>, weights: Option<&[f64]>) -> Result<Self> {
+        let name = "the degrees of freedom of student";
+        require(dof > 2.0, name, dof, "it must be above 2 to be fitted by moments")?;
+        let (mean, mut matrix) = mean_and_covariance("student", points, weights)?;
+        for entry in &mut matrix {
+            *entry *= (dof - 2.0) / dof;
+        }
+        Self::new(dof, &mean, &matrix)
+    }
+
+    /// The degrees of freedom.
+    #[must_use]
+    pub fn dof(&self) -> f64 {
+        self.dof
+    }
+
+    /// The location.
+    #[must_use]
+    pub fn location(&self) -> &[f64] {
+        self.map.location()
+    }
+
+    /// The scale matrix, row after row.
+    #[must_use]
+    pub fn scale(&self) -> Vec<f64> {
+        self.map.matrix()
+    }
+}
+
+impl Noise for MultivariateStudent {
+    fn dimension(&self) -> usize {
+        self.map.dimension()
+    }
+
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) {
+        let (n, d) = (self.dof, self.dimension() as f64);
+        let constant = ln_gamma(0.5 * (n + d))
+            - ln_gamma(0.5 * n)
+            - 0.5 * d * (n * std::f64::consts::PI).ln()
+            - self.map.ln_determinant();
+        let mut scaled = vec![0.0; out.len()];
+        self.map.squared_distances(points, &mut scaled);
+        for q in &mut scaled {
+            *q /= n;
+        }
+        ln_one_plus(n, &mut scaled, out);
+        for o in out {
+            *o = constant - 0.5 * (n + d) * *o;
+        }
+    }
+
+    fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
+        draw_colored(&self.map, stream, rows, out, |s| (self.dof / self.chi_squared.sample(s)).sqrt());
+    }
+
+    fn landmarks(&self, axis: usize) -> Landmarks {
+        center(&self.map, axis)
+    }
+
+    fn describe(&self) -> String {
+        let scale = matrix(self.dimension(), &self.scale());
+        format!("student({}, {}, {scale})", number(self.dof), list(self.location()))
+    }
+}
+
+/// Draws `location + stretch · L z` with z standard normal, row by row.
+fn draw_colored(
+    map: &Whitening,
+    stream: &mut Stream,
+    rows: usize,
+    out: &mut [f64],
+    stretch: impl Fn(&mut Stream) -> f64,
+) {
+    let mut z = vec![0.0; map.dimension()];
+    for row in 0..rows {
+        for z in &mut z {
+            *z = StandardNormal.sample(stream);
+        }
+        let stretch = stretch(stream);
+        for (axis, location) in map.location().iter().enumerate() {
+            out[axis * rows + row] = location + stretch * map.color(axis, &z);
+        }
+    }
+}
+
+fn center(map: &Whitening, axis: usize) -> Landmarks {
+    Landmarks { breaks: Vec::new(), centers: vec![(map.location()[axis], map.scale(axis))] }
+}

@@ -1,0 +1,94 @@
+//! Independent noises side by side.
+
+use std::sync::Arc;
+
+use noisewright_numerics::random::Stream;
+
+use crate::{Error, Landmarks, Noise, Result, View};
+
+/// Independent blocks of variables, each with its own noise; most often one noise per variable.
+///
+/// ```
+/// use std::sync::Arc;
+/// use noisewright::{Normal, Noise, Product, Uniform, View};
+/// let noise = Product::new(vec![Arc::new(Normal::new(0.0, 1.0)?), Arc::new(Uniform::new(0.0, 2.0)?)])?;
+/// let mut out = [0.0];
+/// noise.log_density(View::new(2, 1, &[0.0, 1.0]), &mut out);
+/// assert!((out[0] + 0.5 * std::f64::consts::TAU.ln() + 2.0f64.ln()).abs() < 1e-15);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Product {
+    blocks: Vec<Arc<dyn Noise>>,
+}
+
+impl Product {
+    /// The noises, over consecutive variables.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn new(blocks: Vec<Arc<dyn Noise>>) -> Result<Self> {
+        if blocks.is_empty() {
+            return Err(Error::NoVariables);
+        }
+        Ok(Self { blocks })
+    }
+
+    /// The noises, in order.
+    #[must_use]
+    pub fn blocks(&self) -> &[Arc<dyn Noise>] {
+        &self.blocks
+    }
+}
+
+impl Noise for Product {
+    fn dimension(&self) -> usize {
+        self.blocks.iter().map(|block| block.dimension()).sum()
+    }
+
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) {
+        let mut part = vec![0.0; out.len()];
+        let mut columns = Vec::new();
+        let mut first = 0;
+        out.fill(0.0);
+        for block in &self.blocks {
+            let d = block.dimension();
+            if d == 1 {
+                block.log_density(View::new(1, points.rows(), points.column(first)), &mut part);
+            } else {
+                columns.clear();
+                (first..first + d).for_each(|j| columns.extend_from_slice(points.column(j)));
+                block.log_density(View::new(d, points.rows(), &columns), &mut part);
+            }
+            for (o, part) in out.iter_mut().zip(&part) {
+                *o += part;
+            }
+            first += d;
+        }
+    }
+
+    fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
+        let mut rest = out;
+        for block in &self.blocks {
+            let (mine, others) = rest.split_at_mut(block.dimension() * rows);
+            block.draw(stream, rows, mine);
+            rest = others;
+        }
+    }
+
+    fn landmarks(&self, axis: usize) -> Landmarks {
+        let mut axis = axis;
+        for block in &self.blocks {
+            if axis < block.dimension() {
+                return block.landmarks(axis);
+            }
+            axis -= block.dimension();
+        }
+        Landmarks::default()
+    }
+
+    fn describe(&self) -> String {
+        let parts: Vec<String> = self.blocks.iter().map(|block| block.describe()).collect();
+        format!("product({})", parts.join(", "))
+    }
+}

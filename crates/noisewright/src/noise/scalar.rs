@@ -1,0 +1,194 @@
+//! Distributions of one variable: the trait with the distribution function, from which `Noise` follows.
+
+use noisewright_numerics::random::Stream;
+use noisewright_numerics::special::{ln_add_exp, ln_sub_exp};
+
+use crate::{Landmarks, Noise, View};
+
+/// A distribution of one variable whose distribution function is known.
+///
+/// Whatever implements it is a [`Noise`] of one variable, and can be truncated.
+pub trait Scalar: Noise {
+    /// Writes the log-density of every value (−∞ outside the support).
+    fn log_density_of(&self, x: &[f64], out: &mut [f64]);
+
+    /// One draw.
+    fn draw_one(&self, stream: &mut Stream) -> f64;
+
+    /// `P(X ≤ x)`.
+    fn cdf(&self, x: f64) -> f64;
+
+    /// `P(X > x)`, to full relative accuracy in the upper tail.
+    fn survival(&self, x: f64) -> f64;
+
+    /// `ln P(X ≤ x)`.
+    fn ln_cdf(&self, x: f64) -> f64 {
+        self.cdf(x).ln()
+    }
+
+    /// `ln P(X > x)`.
+    fn ln_survival(&self, x: f64) -> f64 {
+        self.survival(x).ln()
+    }
+
+    /// `ln P(lo ≤ X ≤ hi)`: the difference of two tails, taken on the side where it loses least.
+    fn ln_mass(&self, lo: f64, hi: f64) -> f64 {
+        interval_mass(self, lo, hi)
+    }
+
+    /// The smallest closed interval that holds all the mass.
+    fn support(&self) -> (f64, f64) {
+        (f64::NEG_INFINITY, f64::INFINITY)
+    }
+
+    /// Location and scale of each component; most mass lies within three scales.
+    fn centers(&self) -> Vec<(f64, f64)>;
+
+    /// Points where the log-density is not smooth: the finite ends of the support unless said otherwise.
+    fn breaks(&self) -> Vec<f64> {
+        let (lo, hi) = self.support();
+        [lo, hi].into_iter().filter(|end| end.is_finite()).collect()
+    }
+
+    /// Whether the base measure counts points rather than measuring length.
+    fn is_discrete(&self) -> bool {
+        false
+    }
+
+    /// Whether values are angles modulo 2π.
+    fn is_circular(&self) -> bool {
+        false
+    }
+
+    /// The distribution in the syntax in which it can be asked for.
+    fn words(&self) -> String;
+}
+
+impl<T: Scalar> Noise for T {
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) {
+        self.log_density_of(points.column(0), out);
+    }
+
+    fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
+        for value in &mut out[..rows] {
+            *value = self.draw_one(stream);
+        }
+    }
+
+    fn landmarks(&self, _axis: usize) -> Landmarks {
+        Landmarks { breaks: self.breaks(), centers: self.centers() }
+    }
+
+    fn describe(&self) -> String {
+        self.words()
+    }
+}
+
+/// Number of points that the vectorised log-densities handle between two passes of a kernel.
+const WIDTH: usize = 512;
+
+/// Runs `step` over blocks of `x` and `out` with a scratch block of the same length.
+pub(super) fn in_blocks(x: &[f64], out: &mut [f64], mut step: impl FnMut(&[f64], &mut [f64], &mut [f64])) {
+    let mut scratch = [0.0; WIDTH];
+    for (x, out) in x.chunks(WIDTH).zip(out.chunks_mut(WIDTH)) {
+        step(x, &mut scratch[..x.len()], out);
+    }
+}
+
+/// `ln P(lo ≤ X ≤ hi)` from the tails, or from the density where the tails would cancel.
+fn interval_mass<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64) -> f64 {
+    if lo > hi {
+        return f64::NEG_INFINITY;
+    }
+    // For a discrete distribution the lower end belongs to the interval.
+    let below = if noise.is_discrete() { lo.next_down() } else { lo };
+    let (large, small) = if noise.ln_cdf(below) > -std::f64::consts::LN_2 {
+        (noise.ln_survival(below), noise.ln_survival(hi))
+    } else {
+        (noise.ln_cdf(hi), noise.ln_cdf(below))
+    };
+    let cancels = small - large > -0.05;
+    if cancels && !noise.is_discrete() && large > f64::NEG_INFINITY && is_smooth_between(noise, lo, hi) {
+        return narrow_mass(noise, lo, hi);
+    }
+    ln_sub_exp(large, small)
+}
+
+/// Whether `[lo, hi]` is narrow against the scale and has no kink inside.
+fn is_smooth_between<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64) -> bool {
+    let narrow = noise.centers().iter().all(|(_, scale)| hi - lo <= 0.25 * scale);
+    narrow && hi > lo && !noise.breaks().iter().any(|b| *b >= lo && *b <= hi)
+}
+
+/// Half of the nodes and weights of the 12-point Gauss–Legendre rule on [−1, 1].
+const GAUSS_12: [(f64, f64); 6] = [
+    (0.125_233_408_511_468_9, 0.249_147_045_813_402_8),
+    (0.367_831_498_998_180_2, 0.233_492_536_538_354_8),
+    (0.587_317_954_286_617_4, 0.203_167_426_723_065_92),
+    (0.769_902_674_194_304_7, 0.160_078_328_543_346_23),
+    (0.904_117_256_370_474_9, 0.106_939_325_995_318_43),
+    (0.981_560_634_246_719_3, 0.047_175_336_386_511_83),
+];
+
+/// `ln ∫ p` over a short interval on which p is smooth.
+fn narrow_mass<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64) -> f64 {
+    let (middle, half) = (f64::midpoint(lo, hi), 0.5 * (hi - lo));
+    let nodes: Vec<f64> = GAUSS_12.iter().flat_map(|(t, _)| [middle - half * t, middle + half * t]).collect();
+    let mut log_density = vec![0.0; nodes.len()];
+    noise.log_density_of(&nodes, &mut log_density);
+    let peak = log_density.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 =
+        log_density.iter().zip(0..).map(|(l, i): (_, usize)| GAUSS_12[i / 2].1 * (l - peak).exp()).sum();
+    peak + (sum * half).ln()
+}
+
+/// The value at the fraction `u` of the mass between `lo` and `hi` (which is `exp(ln_mass)`), by bisection
+/// on the tail that is the smaller one: right as far out as the logarithm of the tail can be told.
+pub(super) fn inverse<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64, ln_mass: f64, u: f64) -> f64 {
+    let upper = noise.ln_cdf(lo) > -std::f64::consts::LN_2;
+    let target = if upper {
+        ln_add_exp(noise.ln_survival(hi), u.ln() + ln_mass)
+    } else {
+        let top = noise.ln_cdf(hi);
+        ln_sub_exp(top, u.ln() + ln_mass)
+    };
+    let reached = |x: f64| {
+        if upper { noise.ln_survival(x) <= target } else { noise.ln_cdf(x) >= target }
+    };
+    let (mut left, mut right) = bracket(noise, lo, hi, &reached);
+    loop {
+        let middle = f64::midpoint(left, right);
+        if !(middle > left && middle < right) {
+            return right;
+        }
+        if reached(middle) {
+            right = middle;
+        } else {
+            left = middle;
+        }
+    }
+}
+
+/// Finite ends around the point where `reached` turns true.
+fn bracket<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64, reached: &impl Fn(f64) -> bool) -> (f64, f64) {
+    let (center, scale) = noise.centers().first().copied().unwrap_or((0.0, 1.0));
+    let start = center.clamp(lo, hi);
+    let (mut left, mut right, mut step) = (lo, hi, scale);
+    while left == f64::NEG_INFINITY || right == f64::INFINITY {
+        if left == f64::NEG_INFINITY && !reached(start - step) {
+            left = start - step;
+        }
+        if right == f64::INFINITY && reached(start + step) {
+            right = start + step;
+        }
+        if !step.is_finite() {
+            return (left.max(f64::MIN), right.min(f64::MAX));
+        }
+        step *= 2.0;
+    }
+    (left, right)
+}

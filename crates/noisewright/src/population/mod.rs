@@ -1,0 +1,308 @@
+//! The model at one parameter value, on weighted points: everything the theory of a design sums over.
+//!
+//! Quadrature in one to three dimensions, enumeration of finite states, importance sampling above: whatever
+//! the points came from, what is summed over them is the same.
+
+mod chart;
+mod enumeration;
+mod locate;
+mod pair;
+mod quadrature;
+
+pub(crate) use pair::integrate_pair;
+pub(crate) use quadrature::log_ratio;
+
+use std::ops::Range;
+
+use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::gram::{Columns, weighted_gram};
+use noisewright_numerics::summation::blocked;
+
+use crate::{Error, Loss, Model, Noise, Points, Result};
+
+/// How the points of an expectation came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Method {
+    /// Adaptive quadrature.
+    Quadrature,
+    /// Every state of a finite space: exact.
+    Enumeration,
+    /// Importance sampling, quasi-random where the space allows.
+    Sampling,
+    /// A sample that was given.
+    Sample,
+}
+
+/// How accurate an expectation is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Accuracy {
+    /// Where the points came from.
+    pub method: Method,
+    /// Estimated relative error of the integrals it was built for.
+    pub relative_error: f64,
+    /// Number of points.
+    pub points: usize,
+}
+
+/// How accurate an expectation should be, and how much work it may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precision {
+    /// Relative accuracy asked for (default 1e-10; quadrature in three dimensions stops at 1e-8).
+    pub relative: f64,
+    /// Most quadrature nodes (default 2²²).
+    pub max_nodes: usize,
+    /// Draws where the space is sampled (default 2¹⁷).
+    pub draws: usize,
+    /// Seed of those draws (default 0).
+    pub seed: u64,
+}
+
+impl Default for Precision {
+    fn default() -> Self {
+        Self { relative: 1e-10, max_nodes: 1 << 22, draws: 1 << 17, seed: 0 }
+    }
+}
+
+/// A noise, a ratio and a loss: what the data are contrasted with.
+#[derive(Clone, Copy)]
+pub struct Contrast<'a> {
+    /// The noise distribution.
+    pub noise: &'a dyn Noise,
+    /// Noise points per data point, ν.
+    pub nu: f64,
+    /// The loss.
+    pub loss: &'a Loss,
+}
+
+/// An integral that does not exist.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Divergent {
+    /// Variable along which it diverges, where that can be told.
+    pub variable: Option<String>,
+    /// Towards −∞ or the lower end rather than ∞ or the upper.
+    pub at_lower_end: bool,
+}
+
+/// Weighted points under the model's density p_d, with the log-density and score at each.
+#[derive(Clone, Debug)]
+pub struct Population {
+    pub(crate) points: Points,
+    /// Logarithm of each point's weight in the base measure.
+    pub(crate) log_measure: Vec<f64>,
+    /// Logarithm of each point's weight under p_d; the weights sum to one.
+    pub(crate) log_weights: Vec<f64>,
+    /// Normalized `log p_d`.
+    pub(crate) log_density: Vec<f64>,
+    /// `∇_β log p`, column-major: `score[coordinate * rows + row]`.
+    pub(crate) score: Vec<f64>,
+    coordinates: Vec<String>,
+    has_constant: bool,
+    log_normalizer: f64,
+    accuracy: Accuracy,
+    /// Set when `E_d[v ψψᵀ]` of the contrast it was built for is infinite.
+    divergent: Option<Divergent>,
+}
+
+impl Population {
+    /// The population of a model, accurate for its own moments.
+    ///
+    /// # Errors
+    /// When θ is not allowed, the model does not integrate on its domain, or its density is not a number
+    /// somewhere.
+    pub fn new(model: &Model, parameters: &[f64], precision: &Precision) -> Result<Self> {
+        Self::build(model, parameters, None, precision)
+    }
+
+    /// The population of a model, accurate for its own moments and for those of MATH §3 under a contrast.
+    ///
+    /// # Errors
+    /// As for [`Population::new`].
+    pub fn for_contrast(
+        model: &Model,
+        parameters: &[f64],
+        contrast: Contrast<'_>,
+        precision: &Precision,
+    ) -> Result<Self> {
+        Self::build(model, parameters, Some(contrast), precision)
+    }
+
+    fn build(
+        model: &Model,
+        parameters: &[f64],
+        contrast: Option<Contrast<'_>>,
+        precision: &Precision,
+    ) -> Result<Self> {
+        model.check(parameters)?;
+        if enumeration::applies(model) {
+            return enumeration::build(model, parameters);
+        }
+        quadrature::build(model, parameters, contrast, precision)
+    }
+
+    /// Finishes a population from points, the logarithm of their base-measure weights and the energy there.
+    pub(crate) fn assemble(model: &Model, parameters: &[f64], parts: Parts) -> Result<Self> {
+        let rows = parts.points.rows();
+        let count = model.parameters().len();
+        let mut energy = vec![0.0; rows];
+        let mut score = vec![0.0; rows * count];
+        model.evaluate(parameters, parts.points.view(), &mut energy, Some(&mut score))?;
+        let terms: Vec<f64> = energy.iter().zip(&parts.log_measure).map(|(u, w)| u + w).collect();
+        let log_mass = noisewright_numerics::summation::log_sum_exp(&terms);
+        let mut population = Self {
+            points: parts.points,
+            log_measure: parts.log_measure,
+            log_weights: terms.iter().map(|t| t - log_mass).collect(),
+            log_density: energy.iter().map(|u| u - log_mass).collect(),
+            score,
+            coordinates: model.coordinates(),
+            has_constant: !model.is_normalized(),
+            log_normalizer: log_mass,
+            accuracy: parts.accuracy,
+            divergent: parts.divergent,
+        };
+        population.finish_score(model, parameters)?;
+        Ok(population)
+    }
+
+    /// Turns `∇u` into `∇ log p`: subtracts the gradient of log Z, or adds the constant's column of −1.
+    fn finish_score(&mut self, model: &Model, parameters: &[f64]) -> Result<()> {
+        let rows = self.points.rows();
+        if self.has_constant {
+            self.score.resize(rows * self.coordinates.len(), -1.0);
+            return Ok(());
+        }
+        let mut gradient = vec![0.0; parameters.len()];
+        match model.log_normalizer(parameters, &mut gradient) {
+            Some(log_z) => {
+                if (log_z - self.log_normalizer).abs() > 1e-6_f64.max(10.0 * self.accuracy.relative_error) {
+                    return Err(Error::NotNormalized { log_z: self.log_normalizer - log_z });
+                }
+            }
+            None => gradient = self.mean_score(),
+        }
+        for (column, slope) in self.score.chunks_mut(rows).zip(&gradient) {
+            column.iter_mut().for_each(|s| *s -= slope);
+        }
+        Ok(())
+    }
+
+    fn mean_score(&self) -> Vec<f64> {
+        let weights: Vec<f64> = self.log_weights.iter().map(|w| w.exp()).collect();
+        self.score
+            .chunks(self.points.rows())
+            .map(|column| column.iter().zip(&weights).map(|(s, w)| s * w).sum())
+            .collect()
+    }
+
+    /// The points.
+    #[must_use]
+    pub fn points(&self) -> &Points {
+        &self.points
+    }
+
+    /// Logarithms of the points' weights under p_d; the weights sum to one.
+    #[must_use]
+    pub fn log_weights(&self) -> &[f64] {
+        &self.log_weights
+    }
+
+    /// The normalized log-density at the points.
+    #[must_use]
+    pub fn log_density(&self) -> &[f64] {
+        &self.log_density
+    }
+
+    /// The score `∇_β log p` at the points, one column per coordinate of β.
+    #[must_use]
+    pub fn score(&self) -> &[f64] {
+        &self.score
+    }
+
+    /// One column of the score.
+    #[must_use]
+    pub fn score_of(&self, coordinate: usize) -> &[f64] {
+        let rows = self.points.rows();
+        &self.score[coordinate * rows..(coordinate + 1) * rows]
+    }
+
+    /// Names of the coordinates of β.
+    #[must_use]
+    pub fn coordinates(&self) -> &[String] {
+        &self.coordinates
+    }
+
+    /// Whether the last coordinate is the constant.
+    #[must_use]
+    pub fn has_constant(&self) -> bool {
+        self.has_constant
+    }
+
+    /// `log ∫ exp u(x; θ) dx`.
+    #[must_use]
+    pub fn log_normalizer(&self) -> f64 {
+        self.log_normalizer
+    }
+
+    /// How accurate the expectations are.
+    #[must_use]
+    pub fn accuracy(&self) -> Accuracy {
+        self.accuracy
+    }
+
+    /// Why the error of the contrast it was built for is infinite, if it is.
+    #[must_use]
+    pub fn divergent(&self) -> Option<&Divergent> {
+        self.divergent.as_ref()
+    }
+
+    /// `E[ψψᵀ]`, the information matrix I of MATH §3.
+    #[must_use]
+    pub fn information(&self) -> DMatrix<f64> {
+        let weights: Vec<f64> = self.log_weights.iter().map(|w| w.exp()).collect();
+        self.weighted_outer(&weights)
+    }
+
+    /// `Σ_i weights_i ψ_i ψ_iᵀ`.
+    pub(crate) fn weighted_outer(&self, weights: &[f64]) -> DMatrix<f64> {
+        weighted_outer(&self.score, self.coordinates.len(), weights)
+    }
+
+    /// `Σ_i weights_i ψ_i`.
+    pub(crate) fn weighted_score(&self, weights: &[f64]) -> DVector<f64> {
+        DVector::from_iterator(
+            self.coordinates.len(),
+            (0..self.coordinates.len())
+                .map(|j| self.score_of(j).iter().zip(weights).map(|(s, w)| s * w).sum()),
+        )
+    }
+
+    /// The log-density of a noise at the points.
+    #[must_use]
+    pub fn log_noise(&self, noise: &dyn Noise) -> Vec<f64> {
+        let mut out = vec![0.0; self.points.rows()];
+        noise.log_density(self.points.view(), &mut out);
+        out
+    }
+}
+
+/// `Σ_i w_i a_i a_iᵀ` of column-major rows `a_i`, in fixed blocks: the same for any number of threads.
+pub(crate) fn weighted_outer(columns: &[f64], size: usize, weights: &[f64]) -> DMatrix<f64> {
+    const BLOCK: usize = 4096;
+    let rows = weights.len();
+    let gram = |range: Range<usize>| {
+        let mut out = DMatrix::zeros(size, size);
+        let block = Columns::new(&columns[range.start..], range.len(), size, rows);
+        weighted_gram(block, &weights[range], out.as_mut_slice());
+        out
+    };
+    blocked(rows, BLOCK, gram, |sum, part| sum + part).unwrap_or_else(|| DMatrix::zeros(size, size))
+}
+
+/// What a way of integrating hands over: the points, their base-measure weights, and how good they are.
+pub(crate) struct Parts {
+    pub(crate) points: Points,
+    pub(crate) log_measure: Vec<f64>,
+    pub(crate) accuracy: Accuracy,
+    pub(crate) divergent: Option<Divergent>,
+}

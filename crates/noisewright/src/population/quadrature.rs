@@ -1,0 +1,310 @@
+//! Populations by adaptive quadrature: where the mass is, coordinates that suit it, and nodes for all moments.
+
+use std::sync::OnceLock;
+
+use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::quadrature::{
+    Axis, Divergence, End, Options, Quadrature, QuadratureError, integrate,
+};
+
+use super::chart::{Chart, frame_with_pole};
+use super::locate::{Location, locate, locate_on_sphere};
+use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
+use crate::{Domain, Error, Landmarks, Model, Points, Result, View};
+
+/// Finest relative tolerance that a tensor of this many axes is asked for.
+const FINEST: [f64; 3] = [1e-13, 1e-11, 1e-8];
+
+pub(super) fn build(
+    model: &Model,
+    parameters: &[f64],
+    contrast: Option<Contrast<'_>>,
+    precision: &Precision,
+) -> Result<Population> {
+    let task = Task::new(model, parameters, contrast);
+    let (chart, axes) = task.coordinates()?;
+    let options = options(axes.len(), precision);
+    let mass = task.integrate_mass(&chart, &axes, &options)?;
+    let (result, divergent) = task.integrate_moments(&chart, &axes, &options, &mass)?;
+    let rows = result.log_weights.len();
+    let log_jacobian = chart.log_jacobian();
+    let relative_error = finite_max(&result.relative_errors);
+    let points = Points::from_values(model.space().names(), rows, chart.points(&result.points, rows))?;
+    let parts = Parts {
+        points,
+        log_measure: result.log_weights.iter().map(|w| w + log_jacobian).collect(),
+        accuracy: Accuracy { method: Method::Quadrature, relative_error, points: rows },
+        divergent,
+    };
+    Population::assemble(model, parameters, parts)
+}
+
+/// Whether the space has few enough dimensions for a tensor of nodes.
+pub(super) fn applies(model: &Model) -> bool {
+    model.space().dimension() <= 3
+}
+
+/// The precision that a tensor of this many axes can be asked for.
+pub(super) fn options(axes: usize, precision: &Precision) -> Options {
+    Options { relative_tolerance: precision.relative.max(FINEST[axes - 1]), max_nodes: precision.max_nodes }
+}
+
+/// A model at a parameter value, being integrated.
+pub(super) struct Task<'a> {
+    model: &'a Model,
+    parameters: &'a [f64],
+    contrast: Option<Contrast<'a>>,
+    /// The first error that the model's own function gave inside a quadrature.
+    failure: OnceLock<Error>,
+}
+
+/// What the first pass learns: log Z, and mean and spread of the parameters' derivatives.
+pub(super) struct Mass {
+    pub(super) log_z: f64,
+    mean: Vec<f64>,
+    variance: Vec<f64>,
+}
+
+impl<'a> Task<'a> {
+    pub(super) fn new(model: &'a Model, parameters: &'a [f64], contrast: Option<Contrast<'a>>) -> Self {
+        Self { model, parameters, contrast, failure: OnceLock::new() }
+    }
+
+    /// The chart and the axes in it, from where the density and the noise have their mass and their kinks.
+    pub(super) fn coordinates(&self) -> Result<(Chart, Vec<Axis>)> {
+        let space = self.model.space();
+        if space.is_sphere() {
+            if space.dimension() == 2 {
+                let chart = Chart::UnitCircle;
+                let axes = chart.sphere_axes(1.0);
+                return Ok((chart, axes));
+            }
+            let (pole, spread) = locate_on_sphere(self.model, self.parameters)?;
+            let chart = Chart::UnitSphere { frame: frame_with_pole(&pole) };
+            let axes = chart.sphere_axes(spread);
+            return Ok((chart, axes));
+        }
+        let landmarks: Vec<Landmarks> = (0..space.dimension()).map(|axis| self.landmarks(axis)).collect();
+        let location = locate(self.model, self.parameters, &landmarks)?;
+        let smooth = landmarks.iter().all(|l| l.breaks.is_empty());
+        let real = space.domains().iter().all(|d| *d == Domain::Real);
+        if let (true, true, Some(covariance)) = (smooth, real, &location.covariance)
+            && space.dimension() > 1
+            && let Some(factor) = covariance.clone().cholesky().map(|c| c.l())
+        {
+            return Ok(whitened(&location, factor, &landmarks));
+        }
+        let axes = (0..space.dimension())
+            .map(|j| axis_of(&space.domains()[j], &landmarks[j], location.centers(j)))
+            .collect();
+        Ok((Chart::Identity, axes))
+    }
+
+    fn landmarks(&self, axis: usize) -> Landmarks {
+        let mut landmarks = self.contrast.map_or_else(Landmarks::default, |c| c.noise.landmarks(axis));
+        if self.model.space().domains()[axis] == Domain::Circle {
+            let turn = 2.0 * std::f64::consts::PI;
+            let wrap = |x: &f64| x - turn * (x / turn).round();
+            landmarks.breaks = landmarks.breaks.iter().map(wrap).collect();
+            landmarks.centers.iter_mut().for_each(|c| c.0 = wrap(&c.0));
+        }
+        landmarks
+    }
+
+    /// The energy and the parameters' derivatives at a block of quadrature coordinates.
+    pub(super) fn evaluate(
+        &self,
+        chart: &Chart,
+        coordinates: &[f64],
+        rows: usize,
+    ) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+        let points = chart.points(coordinates, rows);
+        let mut energy = vec![f64::NAN; rows];
+        let mut score = vec![0.0; rows * self.parameters.len()];
+        let view = View::new(points.len() / rows, rows, &points);
+        if let Err(error) = self.model.evaluate(self.parameters, view, &mut energy, Some(&mut score)) {
+            let _ = self.failure.set(error);
+        }
+        (points, energy, score)
+    }
+
+    pub(super) fn integrate_mass(&self, chart: &Chart, axes: &[Axis], options: &Options) -> Result<Mass> {
+        let rough = Options { relative_tolerance: options.relative_tolerance.max(1e-9), ..*options };
+        let integrand = |coordinates: &[f64], rows: usize, out: &mut [f64]| {
+            out.copy_from_slice(&self.evaluate(chart, coordinates, rows).1);
+        };
+        let result = self.checked(chart, integrate(axes, 1, &rough, &integrand))?;
+        if let Some(divergence) = result.divergences[0] {
+            return Err(self.not_integrable(chart, divergence));
+        }
+        if result.log_integrals[0] == f64::NEG_INFINITY {
+            return Err(Error::NoMass);
+        }
+        let rows = result.log_weights.len();
+        let (_, energy, score) = self.evaluate(chart, &result.points, rows);
+        let log_z = result.log_integrals[0];
+        let weights: Vec<f64> =
+            energy.iter().zip(&result.log_weights).map(|(u, w)| (u + w - log_z).exp()).collect();
+        let mean: Vec<f64> = score.chunks(rows).map(|column| dot(column, &weights)).collect();
+        let variance = score
+            .chunks(rows)
+            .zip(&mean)
+            .map(|(column, m)| column.iter().zip(&weights).map(|(s, w)| w * (s - m) * (s - m)).sum())
+            .collect();
+        Ok(Mass { log_z, mean, variance })
+    }
+
+    /// Nodes for the mass, the information, and the moments I_w and I_v of the contrast.
+    fn integrate_moments(
+        &self,
+        chart: &Chart,
+        axes: &[Axis],
+        options: &Options,
+        mass: &Mass,
+    ) -> Result<(Quadrature, Option<Divergent>)> {
+        let components = if self.contrast.is_some() { 4 } else { 2 };
+        let integrand = |coordinates: &[f64], rows: usize, out: &mut [f64]| {
+            let (points, energy, score) = self.evaluate(chart, coordinates, rows);
+            out[..rows].copy_from_slice(&energy);
+            for i in 0..rows {
+                out[rows + i] = energy[i] + mass.log_size(&score, rows, i);
+            }
+            if let Some(contrast) = self.contrast {
+                let mut log_noise = vec![0.0; rows];
+                contrast.noise.log_density(View::new(points.len() / rows, rows, &points), &mut log_noise);
+                let log_nu = contrast.nu.ln();
+                for i in 0..rows {
+                    let g = log_ratio(energy[i] - mass.log_z, log_noise[i], log_nu);
+                    let log_w = contrast.loss.log_weight(g);
+                    let log_v = 2.0 * log_w + noisewright_numerics::special::softplus(g);
+                    let sized = out[rows + i];
+                    out[2 * rows + i] = zero_if_absent(energy[i], sized + log_w);
+                    out[3 * rows + i] = zero_if_absent(energy[i], sized + log_v);
+                }
+            }
+        };
+        let result = self.checked(chart, integrate(axes, components, options, &integrand))?;
+        if let Some(divergence) = result.divergences[0] {
+            return Err(self.not_integrable(chart, divergence));
+        }
+        if result.divergences[1].is_some() {
+            return Err(Error::InfiniteInformation);
+        }
+        let divergent = result.divergences.iter().flatten().next().map(|d| self.name(chart, *d));
+        Ok((result, divergent))
+    }
+
+    pub(super) fn checked(
+        &self,
+        chart: &Chart,
+        result: Result<Quadrature, QuadratureError>,
+    ) -> Result<Quadrature> {
+        if let Some(error) = self.failure.get() {
+            return Err(error.clone());
+        }
+        result.map_err(|error| match error {
+            QuadratureError::NotANumber { point } => {
+                let at = chart.points(&point, 1);
+                let names = self.model.space().names().iter();
+                let place: Vec<String> = names.zip(&at).map(|(n, x)| format!("{n} = {x}")).collect();
+                Error::NotANumber { point: place.join(", ") }
+            }
+            other => Error::Energy { reason: other.to_string() },
+        })
+    }
+
+    pub(super) fn name(&self, chart: &Chart, divergence: Divergence) -> Divergent {
+        let variable = match chart {
+            Chart::Identity => Some(self.model.space().names()[divergence.axis].clone()),
+            _ => None,
+        };
+        Divergent { variable, at_lower_end: divergence.end == End::Lower }
+    }
+
+    fn not_integrable(&self, chart: &Chart, divergence: Divergence) -> Error {
+        let Divergent { variable, at_lower_end } = self.name(chart, divergence);
+        let domain = match chart {
+            Chart::Identity => self.model.space().domains()[divergence.axis].bounds(),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        let end = if at_lower_end { domain.0 } else { domain.1 };
+        Error::NotIntegrable { variable, towards: crate::error::number(end) }
+    }
+}
+
+impl Mass {
+    /// `log(1 + Σ_j (∂_j u − mean)² / variance)`: a size of the score that all parameters share fairly.
+    fn log_size(&self, score: &[f64], rows: usize, row: usize) -> f64 {
+        let mut size = 1.0;
+        for (j, (mean, variance)) in self.mean.iter().zip(&self.variance).enumerate() {
+            let deviation = score[j * rows + row] - mean;
+            if *variance > 0.0 {
+                size += deviation * deviation / variance;
+            }
+        }
+        size.ln()
+    }
+}
+
+/// `g = log p − log p_n − log ν`; where the noise has no density the ratio is infinite, held finite so that
+/// sums of its multiples have a sign.
+pub(crate) fn log_ratio(log_density: f64, log_noise: f64, log_nu: f64) -> f64 {
+    const ENDLESS: f64 = 1e8;
+    if log_noise == f64::NEG_INFINITY { ENDLESS } else { log_density - log_noise - log_nu }
+}
+
+fn zero_if_absent(energy: f64, value: f64) -> f64 {
+    if energy == f64::NEG_INFINITY { energy } else { value }
+}
+
+fn axis_of(domain: &Domain, landmarks: &Landmarks, mut centers: Vec<(f64, f64)>) -> Axis {
+    centers.extend_from_slice(&landmarks.centers);
+    match domain {
+        Domain::States(states) => Axis::states(states),
+        Domain::Counts => Axis::integers(&centers),
+        _ => {
+            let (lower, upper) = domain.bounds();
+            Axis::line(lower, upper, &landmarks.breaks, &centers)
+        }
+    }
+}
+
+/// Whitened coordinates around the density's peak; the noise's centers are carried over.
+fn whitened(location: &Location, factor: DMatrix<f64>, landmarks: &[Landmarks]) -> (Chart, Vec<Axis>) {
+    let mean = DVector::from_column_slice(&location.peak);
+    let dimension = mean.len();
+    let inverse = factor.clone().try_inverse().unwrap_or_else(|| DMatrix::identity(dimension, dimension));
+    let components = landmarks.iter().map(|l| l.centers.len()).min().unwrap_or(0);
+    let mut centers = vec![vec![(0.0, 1.0)]; dimension];
+    for c in 0..components {
+        let at = DVector::from_fn(dimension, |j, _| landmarks[j].centers[c].0);
+        let z = &inverse * (at - &mean);
+        for j in 0..dimension {
+            let scale =
+                (0..dimension).map(|l| (inverse[(j, l)] * landmarks[l].centers[c].1).powi(2)).sum::<f64>();
+            centers[j].push((z[j], scale.sqrt()));
+        }
+    }
+    let axes = centers.iter().map(|c| Axis::line(f64::NEG_INFINITY, f64::INFINITY, &[], &tidy(c))).collect();
+    (Chart::Affine { mean, factor }, axes)
+}
+
+/// Centers that add nothing to the first, nearly the same place and width, are left out.
+fn tidy(centers: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for &(at, scale) in centers {
+        let known = kept.iter().any(|(a, s)| (a - at).abs() < 0.5 * s && (0.5..2.5).contains(&(scale / s)));
+        if !known {
+            kept.push((at, scale));
+        }
+    }
+    kept
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+fn finite_max(values: &[f64]) -> f64 {
+    values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max)
+}
