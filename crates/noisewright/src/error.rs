@@ -226,7 +226,7 @@ pub enum Error {
 impl Error {
     /// What is wrong with a field of a model, the field being the subject of the sentence.
     pub(crate) fn field(field: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::ModelField { field: field.into(), reason: reason.into() }
+        Self::ModelField { field: one_line(&field.into()), reason: one_line(&reason.into()) }
     }
 
     /// The message and, for a mistake in a formula, below it the formula with a caret under the place.
@@ -240,6 +240,12 @@ impl Error {
             _ => self.to_string(),
         }
     }
+}
+
+/// The text with control characters, which a quoted name in a file may contain, written out.
+fn one_line(text: &str) -> String {
+    let visible = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(visible).collect()
 }
 
 /// A number for a message, infinity as its sign.
