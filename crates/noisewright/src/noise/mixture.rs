@@ -30,6 +30,12 @@ pub struct Mixture<N: ?Sized = dyn Noise> {
     picker: Picker,
 }
 
+impl<N: Noise + ?Sized> std::fmt::Debug for Mixture<N> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.describe_parts())
+    }
+}
+
 impl<N: ?Sized> Clone for Mixture<N> {
     fn clone(&self) -> Self {
         Self {

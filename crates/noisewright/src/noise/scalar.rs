@@ -88,6 +88,12 @@ impl<T: Scalar> Noise for T {
     }
 }
 
+impl std::fmt::Debug for dyn Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.words())
+    }
+}
+
 /// Number of points that the vectorised log-densities handle between two passes of a kernel.
 const WIDTH: usize = 512;
 
