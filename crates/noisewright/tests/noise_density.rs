@@ -105,7 +105,20 @@ fn total(noise: &dyn Noise, lo: f64, hi: f64) -> f64 {
             let middle = 0.5 * (a + b);
             integral(noise, a, middle, a, scale, &[]) + integral(noise, middle, b, b, scale, &[])
         } else {
-            integral(noise, a, b, if a.is_finite() { a } else if b.is_finite() { b } else { 0.0 }, scale, &[])
+            integral(
+                noise,
+                a,
+                b,
+                if a.is_finite() {
+                    a
+                } else if b.is_finite() {
+                    b
+                } else {
+                    0.0
+                },
+                scale,
+                &[],
+            )
         }
     };
     panels.into_iter().map(part).sum()
@@ -296,7 +309,10 @@ fn densities_are_minus_infinity_outside_and_limits_at_the_ends() {
     assert_eq!(log_densities(scalar("real", "gamma(2, 1)").as_ref(), &[-1.0, 0.0]), [infinite; 2]);
     assert_eq!(log_densities(scalar("real", "gamma(1, 3)").as_ref(), &[0.0]), [3f64.ln()]);
     assert_eq!(log_densities(scalar("real", "lognormal(0, 1)").as_ref(), &[-1.0, 0.0]), [infinite; 2]);
-    assert_eq!(log_densities(scalar("[0, 1]", "beta(1, 1)").as_ref(), &[0.0, 1.0, 1.1]), [0.0, 0.0, infinite]);
+    assert_eq!(
+        log_densities(scalar("[0, 1]", "beta(1, 1)").as_ref(), &[0.0, 1.0, 1.1]),
+        [0.0, 0.0, infinite]
+    );
     assert_eq!(log_densities(scalar("counts", "poisson(1)").as_ref(), &[-1.0, 0.5]), [infinite; 2]);
     for (domain, words) in CONTINUOUS {
         let noise = scalar(domain, words);
@@ -334,7 +350,9 @@ fn any_scalar() -> impl Strategy<Value = Arc<dyn Scalar>> {
             3 => Arc::new(Laplace::new(place, scale).unwrap()),
             4 => Arc::new(Logistic::new(place, scale).unwrap()),
             5 => Arc::new(Gamma::new(shape + 0.5, scale).unwrap()),
-            _ => Arc::new(Beta::new(shape + 0.5, 2.0 * scale + 1.0).unwrap().on(place - 3.0, place + 3.0).unwrap()),
+            _ => Arc::new(
+                Beta::new(shape + 0.5, 2.0 * scale + 1.0).unwrap().on(place - 3.0, place + 3.0).unwrap(),
+            ),
         }
     })
 }

@@ -166,6 +166,9 @@ pub(super) fn inverse<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64, ln_mass: 
         if upper { noise.ln_survival(x) <= target } else { noise.ln_cdf(x) >= target }
     };
     let (mut left, mut right) = bracket(noise, lo, hi, &reached);
+    if reached(left) {
+        return left;
+    }
     loop {
         let middle = f64::midpoint(left, right);
         if !(middle > left && middle < right) {

@@ -91,7 +91,10 @@ impl NoiseWords {
     /// several variables).
     pub fn build_scalar(&self, context: &Context<'_>) -> Result<Arc<dyn Scalar>> {
         on_domain(self, context)?.finished_scalar().unwrap_or_else(|| {
-            Err(failed(&self.to_string(), "its distribution function is not known; use a family of one variable"))
+            Err(failed(
+                &self.to_string(),
+                "its distribution function is not known; use a family of one variable",
+            ))
         })
     }
 }
@@ -186,9 +189,9 @@ impl Built {
             Self::Product(parts) if parts.len() == 1 => parts[0].finished_scalar(),
             Self::Joint(..) | Self::Product(_) => None,
             Self::Mixture(parts) => {
-                let scalars = parts.iter().map(|(weight, part)| {
-                    Some(part.finished_scalar()?.map(|scalar| (*weight, scalar)))
-                });
+                let scalars = parts
+                    .iter()
+                    .map(|(weight, part)| Some(part.finished_scalar()?.map(|scalar| (*weight, scalar))));
                 let scalars: Result<Vec<_>> = scalars.collect::<Option<Vec<_>>>()?.into_iter().collect();
                 Some(scalars.and_then(|scalars| {
                     Ok(Arc::new(Mixture::<dyn Scalar>::new(scalars)?) as Arc<dyn Scalar>)
