@@ -263,6 +263,23 @@ fn directions_integrate_to_one_over_the_sphere() {
 }
 
 #[test]
+fn short_intervals_far_out_keep_their_mass() {
+    // Student with 2 degrees of freedom: F(x) = ½ + x/(2√(2+x²)), so the mass of [a, a+h] is h·p(a+h/2) up to O(h³).
+    let student = scalar("real", "student(2, 0, 1)");
+    for (lo, width) in [(1e6, 10.0), (-1e6, 0.5), (1e3, 1e-6), (0.3, 1e-9)] {
+        let middle = lo + 0.5 * width;
+        let expected = (2.0f64 + middle * middle).powf(-1.5) * width;
+        let found = student.ln_mass(lo, lo + width).exp();
+        // The interval itself is only known to the rounding of its ends.
+        let rounding = 4e-16 * lo.abs() / width;
+        assert!((found / expected - 1.0).abs() < 1e-9 + rounding, "[{lo}, +{width}]: {found} {expected}");
+    }
+    // Between 40 and 41 standard deviations the ratio of tails says it all: Q(40)(1 − Q(41)/Q(40)).
+    let normal = scalar("real", "normal(0, 1)");
+    assert!((normal.ln_mass(40.0, 41.0) - -804.608_442_013_753_9).abs() < 1e-12);
+}
+
+#[test]
 fn histograms_are_densities_not_masses() {
     let data = [0.1, 0.2, 0.7, 3.0, 3.5, 4.0];
     let edges = [0.0, 0.5, 1.0, 5.0];

@@ -243,7 +243,7 @@ fn what_does_not_fit_is_refused_with_advice() {
         ("real", 1, "normal", "give them with --data"),
         ("real", 1, "kde", "give them with --data"),
         ("real", 1, "uniform", "the domain of `x0` is unbounded; give the ends, as in uniform(0, 1)"),
-        ("real", 1, "normal(0)", "it takes (mean, variance), not 1 arguments"),
+        ("real", 1, "normal(0)", "it takes (mean, variance), not 1 argument"),
         ("real", 1, "normal(?, 1)", "a `?` is left"),
         ("real", 1, "?*normal(0, 1) + 0.5*kde", "a `?` is left"),
         ("real", 1, "optimal", "it is made from a model or a design, which is not given here"),
@@ -263,6 +263,7 @@ fn what_does_not_fit_is_refused_with_advice() {
         ("real", 1, "normal(kde, 1)", "`kde` must be a number"),
         ("real", 1, "truncate(normal(0, 1), 3, 2)", "it must be above the lower end"),
         ("spins", 1, "categorical([0, 1], [0.5, 0.5])", "0 is not a value of `x0`"),
+        ("circle", 1, "truncate(von-mises(0, 1), -1, 1)", "a noise on the circle cannot be truncated"),
         ("[0, 1]", 2, "truncate(kde, 0, 1)", "give them with --data"),
     ];
     for (domain, dimension, words, expected) in advice {
@@ -288,6 +289,43 @@ fn designed_noises_are_asked_for() {
     assert_eq!(mixture.describe(), "0.5*normal(3, 1) + 0.5*student(5, 0, 1)");
     assert!(parse("data").build(&context).is_err());
     assert!(parse("model(a=3)").build(&context).is_ok());
+}
+
+/// A noise of the user's own, in two variables.
+struct Diagonal;
+
+impl Noise for Diagonal {
+    fn dimension(&self) -> usize {
+        2
+    }
+
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) {
+        for (o, (x, y)) in out.iter_mut().zip(points.column(0).iter().zip(points.column(1))) {
+            *o = if (0.0..=1.0).contains(x) && (0.0..=1.0).contains(y) { 0.0 } else { f64::NEG_INFINITY };
+        }
+    }
+
+    fn draw(&self, stream: &mut noisewright_numerics::random::Stream, rows: usize, out: &mut [f64]) {
+        Uniform::new(0.0, 1.0).unwrap().draw(stream, 2 * rows, out);
+    }
+
+    fn describe(&self) -> String {
+        "file(\"diagonal\")".into()
+    }
+}
+
+#[test]
+fn a_noise_of_ones_own_joins_mixtures_and_is_checked_for_its_dimension() {
+    let designer = |_: &Call| -> Option<Result<Arc<dyn Noise>>> { Some(Ok(Arc::new(Diagonal))) };
+    let build = |dimension: usize| {
+        let space = space("real", dimension);
+        let context = Context { space: &space, data: None, designed: Some(&designer) };
+        parse("0.5*file(\"diagonal\") + 0.5*normal(0, 1)").build(&context)
+    };
+    let mut out = [0.0];
+    build(2).unwrap().log_density(View::new(2, 1, &[0.0, 0.0]), &mut out);
+    assert!((out[0] - (0.5 + 0.25 / std::f64::consts::PI).ln()).abs() < 1e-15);
+    assert_eq!(build(1).unwrap_err().to_string(), "expected 1 variables of the noise, found 2");
 }
 
 /// Random words: any tree that can be written.

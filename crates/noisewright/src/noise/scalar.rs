@@ -124,10 +124,10 @@ fn interval_mass<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64) -> f64 {
     ln_sub_exp(large, small)
 }
 
-/// Whether `[lo, hi]` is narrow against the scale and has no kink inside.
+/// Whether `[lo, hi]` is a finite interval without a kink. Where the tails cancel it is short too, against the
+/// scale over which they fall.
 fn is_smooth_between<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64) -> bool {
-    let narrow = noise.centers().iter().all(|(_, scale)| hi - lo <= 0.25 * scale);
-    narrow && hi > lo && !noise.breaks().iter().any(|b| *b >= lo && *b <= hi)
+    hi > lo && (hi - lo).is_finite() && !noise.breaks().iter().any(|b| *b >= lo && *b <= hi)
 }
 
 /// Half of the nodes and weights of the 12-point Gauss–Legendre rule on [−1, 1].

@@ -206,6 +206,9 @@ fn restrict_scalar(scalar: Arc<dyn Scalar>, (lo, hi): (f64, f64)) -> Result<(Bui
     if from >= lo && to <= hi {
         return Ok((Built::Scalar(scalar), 0.0));
     }
+    if scalar.is_circular() {
+        return Err(failed(&scalar.words(), "a noise on the circle cannot be truncated, it has no ends"));
+    }
     let truncated = Truncated::new(scalar, lo, hi)?;
     let kept = truncated.ln_mass_kept();
     Ok((Built::Scalar(Arc::new(truncated)), kept))
