@@ -49,7 +49,8 @@ fn plain(group: &mut BenchmarkGroup<'_, WallTime>, x: &[f64], f: fn(f64) -> f64)
 
 fn pointwise(c: &mut Criterion) {
     type Kernel = fn(&[f64], &mut [f64]);
-    let cases: [(&str, Kernel, fn(f64) -> f64); 4] = [
+    type Plain = fn(f64) -> f64;
+    let cases: [(&str, Kernel, Plain); 4] = [
         ("exp", kernels::exp, f64::exp),
         ("ln", kernels::ln, f64::ln),
         ("sigmoid", kernels::sigmoid, special::sigmoid),
@@ -68,18 +69,45 @@ fn softplus_sigmoid(c: &mut Criterion) {
     let x = points();
     let mut group = c.benchmark_group("softplus_sigmoid");
     group.throughput(Throughput::Elements(POINTS as u64));
+    let (mut softplus, mut sigmoid) = (vec![0.0; POINTS], vec![0.0; POINTS]);
+    group.bench_function("plain loop", |b| {
+        b.iter(|| {
+            for (i, &g) in black_box(&x).iter().enumerate() {
+                let e = (-g.abs()).exp();
+                softplus[i] = g.max(0.0) + e.ln_1p();
+                sigmoid[i] = if g >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) };
+            }
+            black_box((&softplus, &sigmoid));
+        });
+    });
     on_backends(&mut group, &x, kernels::softplus_sigmoid);
 }
 
 fn sums(c: &mut Criterion) {
+    type Sum = fn(&[f64]) -> f64;
     let x = points();
-    for (name, sum) in [
-        ("log_sum_exp", summation::log_sum_exp as fn(&[f64]) -> f64),
-        ("sum_sigmoid", |x| kernels::sum_sigmoid(x, 0.5).1),
-        ("sum", summation::sum),
-    ] {
+    let cases: [(&str, Sum, Sum); 3] = [
+        ("log_sum_exp", summation::log_sum_exp, |x| {
+            let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            max + x.iter().map(|v| (v - max).exp()).sum::<f64>().ln()
+        }),
+        (
+            "sum_sigmoid",
+            |x| kernels::sum_sigmoid(x, 0.5).1,
+            |x| {
+                let sigmoids = x.iter().map(|v| special::sigmoid(v - 0.5));
+                let (sum, slope) =
+                    sigmoids.fold((0.0, 0.0), |(sum, slope), s| (sum + s, slope + s * (1.0 - s)));
+                black_box(sum);
+                slope
+            },
+        ),
+        ("sum", summation::sum, |x| x.iter().sum()),
+    ];
+    for (name, sum, plain) in cases {
         let mut group = c.benchmark_group(name);
         group.throughput(Throughput::Elements(POINTS as u64));
+        group.bench_function("plain loop", |b| b.iter(|| plain(black_box(&x))));
         on_backends(&mut group, &x, |x, out, _| out[0] = sum(x));
     }
 }

@@ -1,6 +1,6 @@
 //! Elementary functions over slices, with the instruction set (AVX-512, AVX2 or none) chosen while the program runs.
 //!
-//! `exp` and `ln` are within one unit in the last place, the logistic functions within four, over the whole range:
+//! `exp` and `ln` are within one unit in the last place, the logistic functions within three, over the whole range:
 //! subnormal numbers, infinities and `NaN` included. The result for a number does not depend on where in a slice it
 //! stands, so work may be cut into blocks anywhere; AVX2 and AVX-512 agree to the bit.
 //!

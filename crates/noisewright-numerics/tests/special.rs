@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use noisewright_numerics::special::*;
+use proptest::prelude::*;
 
 const TABLE: &str = include_str!("references/special.csv");
 
@@ -160,4 +161,42 @@ fn edges_of_the_incomplete_functions() {
     assert_eq!((student_cdf(3.0, f64::NEG_INFINITY), student_cdf(3.0, f64::INFINITY)), (0.0, 1.0));
     assert_eq!(student_cdf(f64::INFINITY, -2.0), normal_cdf(-2.0));
     assert!(student_cdf(0.0, 1.0).is_nan() && student_cdf(2.0, f64::NAN).is_nan());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn recurrences_hold(x in 0.01..100.0_f64, order in 0.0..600.0_f64, exponent in -5.0..7.0_f64) {
+        prop_assert!((digamma(x + 1.0) - digamma(x) - 1.0 / x).abs() < 1e-14 * (5.0 + 2.0 / x));
+        prop_assert!((trigamma(x) - trigamma(x + 1.0) - x.powi(-2)).abs() < 1e-14 * trigamma(x));
+        let argument = 10.0_f64.powf(exponent);
+        // I_{ν}/I_{ν+1} = 2(ν+1)/x + I_{ν+2}/I_{ν+1}
+        let left = 1.0 / bessel_ratio(order, argument);
+        let right = 2.0 * (order + 1.0) / argument + bessel_ratio(order + 1.0, argument);
+        prop_assert!((left / right - 1.0).abs() < 2e-14, "{left} {right}");
+        let logs = ln_bessel_i(order + 1.0, argument) - ln_bessel_i(order, argument);
+        let scale = ln_bessel_i(order, argument).abs().max(order).max(1.0);
+        prop_assert!((logs + left.ln()).abs() < 1e-14 * scale, "{logs} {}", -left.ln());
+    }
+
+    #[test]
+    fn quantiles_invert(x in -37.0..8.0_f64, far in -1e6..-30.0_f64) {
+        // In the right tail the rounding of p near 1 is all that is left of x.
+        let allowed = 4e-15 * x.abs().max(0.1) + 2.3e-16 * (0.5 * x * x).exp() * if x > 0.0 { 3.0 } else { 0.0 };
+        prop_assert!((normal_quantile(normal_cdf(x)) - x).abs() <= allowed);
+        prop_assert!((normal_quantile_log(ln_normal_cdf(far)) / far - 1.0).abs() < 4e-15);
+    }
+
+    #[test]
+    fn complements_add_up(a in -8.0..9.0_f64, b in -8.0..6.0_f64, x in 0.0..1.0_f64, spread in -10.0..10.0_f64) {
+        let (a, b) = (10.0_f64.powf(a), 10.0_f64.powf(b));
+        let point = (a + spread * a.sqrt()).abs();
+        prop_assert!((gamma_p(a, point) + gamma_q(a, point) - 1.0).abs() < 1e-12);
+        let a = a.min(1e6);
+        // 1 − x is exact for x at least one half.
+        let x = 0.5 + 0.5 * x;
+        prop_assert!((beta_inc(a, b, x) + beta_inc(b, a, 1.0 - x) - 1.0).abs() < 1e-12);
+        prop_assert!((student_cdf(a, spread) + student_cdf(a, -spread) - 1.0).abs() < 1e-12);
+    }
 }

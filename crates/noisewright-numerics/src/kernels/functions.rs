@@ -13,17 +13,18 @@ const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 const ROUNDER: f64 = 6_755_399_441_055_744.0; // 1.5·2⁵²
 
 /// `(e^r − 1 − r)/r²` for |r| ≤ ½ ln 2.
-const EXP: [f64; 10] = [
-    0.500_000_000_000_000_1,
-    0.166_666_666_666_666_69,
-    0.041_666_666_666_624_164,
-    0.008_333_333_333_330_065,
-    0.001_388_888_891_719_671_9,
-    0.000_198_412_698_630_405_45,
-    2.480_152_132_236_842_8e-5,
-    2.755_726_848_030_982e-6,
-    2.762_007_588_010_901_4e-7,
-    2.510_037_583_265_786e-8,
+const EXP: [f64; 11] = [
+    0.5,
+    0.166_666_666_666_666_7,
+    0.041_666_666_666_666_67,
+    0.008_333_333_333_326_141,
+    0.001_388_888_888_888_375_2,
+    0.000_198_412_698_748_004_93,
+    2.480_158_732_553_336_3e-5,
+    2.755_725_542_574_618e-6,
+    2.755_727_366_134_845e-7,
+    2.510_520_637_406_331_4e-8,
+    2.091_467_937_665_984_5e-9,
 ];
 
 /// `(ln((1+s)/(1−s)) − 2s)/s³` in powers of `s²`, for |s| ≤ 3 − √8, as ln needs it.
@@ -52,14 +53,17 @@ const LN_1P: [f64; 11] = [
     0.156_305_778_009_228_5,
 ];
 
-/// Polynomial with coefficients in ascending powers.
+/// Polynomial with coefficients in ascending powers, as `even(x²) + x·odd(x²)`: two chains half as long as Horner's.
 #[inline(always)]
-fn horner<S: Simd, const N: usize>(s: S, coefficients: &[f64; N], x: S::V) -> S::V {
-    let mut sum = s.splat(coefficients[N - 1]);
-    for &c in coefficients[..N - 1].iter().rev() {
-        sum = s.mul_add(sum, x, s.splat(c));
+fn polynomial<S: Simd, const N: usize>(s: S, coefficients: &[f64; N], x: S::V) -> S::V {
+    let square = s.mul(x, x);
+    let mut halves = [s.splat(0.0); 2];
+    for k in (0..N).rev() {
+        let c = s.splat(coefficients[k]);
+        let half = &mut halves[k % 2];
+        *half = if k + 2 < N { s.mul_add(*half, square, c) } else { c };
     }
-    sum
+    s.mul_add(x, halves[1], halves[0])
 }
 
 /// `e^x = 2^n e^r` with `n` the integer nearest `x / ln 2`.
@@ -71,7 +75,7 @@ pub(super) fn exp<S: Simd>(s: S, x: S::V) -> S::V {
     let n = s.sub(s.mul_add(x, s.splat(std::f64::consts::LOG2_E), rounder), rounder);
     let r = s.mul_add(n, s.splat(-LN_2_HIGH), x);
     let r = s.mul_add(n, s.splat(-LN_2_LOW), r);
-    let tail = s.mul_add(s.mul(r, r), horner(s, &EXP, r), r);
+    let tail = s.mul_add(s.mul(r, r), polynomial(s, &EXP, r), r);
     s.scale(s.add(s.splat(1.0), tail), n)
 }
 
@@ -120,7 +124,7 @@ fn ln_1p_parts<S: Simd, const N: usize>(s: S, f: S::V, coefficients: &[f64; N]) 
     let t = s.div(f, s.add(s.splat(2.0), f));
     let z = s.mul(t, t);
     let half_square = s.mul(s.mul(s.splat(0.5), f), f);
-    let bend = s.mul(t, s.mul_add(z, horner(s, coefficients, z), half_square));
+    let bend = s.mul(t, s.mul_add(z, polynomial(s, coefficients, z), half_square));
     (half_square, bend)
 }
 

@@ -3,7 +3,10 @@
 use std::f64::consts::PI;
 
 use super::gamma::{ln_beta, ln_gamma_1p, stirling_error};
-use super::normal_cdf;
+use super::{erfc, normal_cdf, polynomial};
+
+/// Shapes from which the uniform expansion of the incomplete gamma functions is used.
+const UNIFORM_FROM: f64 = 1e8;
 
 /// The smallest step of Lentz's algorithm, in place of an exact zero.
 const TINY: f64 = 1e-300;
@@ -45,6 +48,9 @@ fn gamma_pair(a: f64, x: f64) -> (f64, f64) {
     if a < 1.0 && x < 1.5 {
         return gamma_pair_small(a, x);
     }
+    if a >= UNIFORM_FROM {
+        return gamma_pair_uniform(a, x);
+    }
     if x < a + 1.0 {
         let p = poisson_density(a, x) * gamma_series(a, x);
         (p, 1.0 - p)
@@ -66,6 +72,23 @@ fn gamma_pair_small(a: f64, x: f64) -> (f64, f64) {
     }
     let q = -ln_prefix.exp_m1() - prefix * a * sum;
     (prefix * gamma_series(a, x) * (-x).exp(), q)
+}
+
+/// Both functions for large `a` by Temme's uniform expansion (DLMF 8.12.3) with the first coefficient: the next is below
+/// 1e-14 of the result. Series and fraction would take about √a terms.
+fn gamma_pair_uniform(a: f64, x: f64) -> (f64, f64) {
+    // a η²/2, and η with the sign of x − a
+    let exponent = deviance(a, x);
+    let eta = (2.0 * exponent / a).sqrt().copysign(x - a);
+    if eta.abs() > 0.1 {
+        // The exponent is above 5e5.
+        return if eta > 0.0 { (1.0, 0.0) } else { (0.0, 1.0) };
+    }
+    // 1/(x/a − 1) − 1/η as a series in η
+    let coefficient = polynomial(&[-1.0 / 3.0, 1.0 / 12.0, -2.0 / 135.0, 1.0 / 864.0, 1.0 / 2835.0], eta);
+    let correction = (-exponent).exp() / (2.0 * PI * a).sqrt() * coefficient;
+    let z = exponent.sqrt().copysign(eta);
+    (0.5 * erfc(-z) - correction, 0.5 * erfc(z) + correction)
 }
 
 /// `Σ_k x^k / (a+1)_k`.
@@ -226,6 +249,12 @@ pub fn student_cdf(dof: f64, x: f64) -> f64 {
     }
     // x²/(dof + x²) and its complement, neither of them by subtraction or with a square that overflows.
     let t = x.abs() / dof.sqrt();
+    if t > 1e100 {
+        // The leading term of the tail; below, the square of 1/t would underflow although t^−dof need not.
+        let ln_t = x.abs().ln() - 0.5 * dof.ln();
+        let tail = (-dof * ln_t - ln_beta(0.5 * dof, 0.5)).exp() / dof;
+        return if x < 0.0 { tail } else { 1.0 - tail };
+    }
     let (outer, inner) = if t > 1.0 {
         let inverse = (1.0 / t) * (1.0 / t);
         (1.0 / (1.0 + inverse), inverse / (1.0 + inverse))
@@ -236,5 +265,22 @@ pub fn student_cdf(dof: f64, x: f64) -> f64 {
         0.5 * beta_with_complement(0.5 * dof, 0.5, inner, outer)
     } else {
         0.5 + 0.5 * beta_with_complement(0.5, 0.5 * dof, outer, inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uniform_expansion_meets_series_and_fraction() {
+        let a = 0.9e8;
+        for deviations in [-20.0, -5.0, -1.0, -0.1, 0.0, 0.01, 0.3, 2.0, 7.0, 30.0] {
+            let x = a + deviations * f64::sqrt(a);
+            let (p, q) = gamma_pair(a, x);
+            let (uniform_p, uniform_q) = gamma_pair_uniform(a, x);
+            assert!((uniform_p / p - 1.0).abs() < 2e-12, "P at {deviations}: {uniform_p:e}, {p:e}");
+            assert!((uniform_q / q - 1.0).abs() < 2e-12, "Q at {deviations}: {uniform_q:e}, {q:e}");
+        }
     }
 }

@@ -17,7 +17,7 @@ def show(name, function, interval, terms):
 
 half = mp.log(2) / 2 * (1 + mp.mpf(10) ** -9)
 taylor = lambda r: mp.nsum(lambda k: r**k / mp.factorial(k + 2), [0, mp.inf]) if abs(r) < 1e-3 else (mp.exp(r) - 1 - r) / r**2
-show("(e^r - 1 - r) / r^2", taylor, [-half, half], 10)
+show("(e^r - 1 - r) / r^2", taylor, [-half, half], 11)
 
 artanh = lambda z: 2 * mp.nsum(lambda j: z**j / (2 * j + 3), [0, mp.inf])
 show("(ln((1+s)/(1-s)) - 2s) / s^3 over z = s^2 up to 1/9", artanh, [0, mp.mpf(1) / 9], 11)
