@@ -1,4 +1,5 @@
 //! Noise words: what is read, printed back, filled in and built, and what is refused in which words.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod noise_support;
 
@@ -62,6 +63,17 @@ fn everything_of_the_interface_is_read_and_printed_back() {
     assert_eq!(parse("1*normal(0,1)"), parse("normal(0, 1)"));
     assert_eq!(parse("normal()"), parse("normal"));
     assert_eq!(parse("von-mises(-pi, 2)").to_string(), "von-mises(-3.141592653589793, 2)");
+}
+
+#[test]
+fn long_texts_take_time_in_proportion() {
+    let terms = 50_000;
+    let text = vec!["0.00002*normal(0, 1)"; terms].join(" + ");
+    let start = std::time::Instant::now();
+    assert_eq!("kde".parse::<NoiseWords>().unwrap(), parse("kde"));
+    assert_eq!(parse(&text).terms.len(), terms);
+    // A megabyte; quadratic work would take minutes.
+    assert!(start.elapsed().as_secs() < 10);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! What the tests of the noises share: spaces by name, an adaptive quadrature, and bounds for samples.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
 
