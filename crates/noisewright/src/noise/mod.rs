@@ -83,6 +83,12 @@ pub trait Noise: Send + Sync {
     fn describe(&self) -> String;
 }
 
+impl std::fmt::Debug for dyn Noise {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
 /// Where a density has kinks and where its mass is, along one variable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Landmarks {
