@@ -9,6 +9,9 @@ use noisewright::{Argument, Call, Context, Error, Noise, NoiseWords, Points, Tar
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{Problem, read_text};
 
+/// Draws of the model that stand in for data where `auto` has none.
+const STAND_IN: usize = 20_000;
+
 /// What designed noises are designed for.
 #[derive(Clone, Copy)]
 pub(crate) struct Purpose<'a> {
@@ -53,6 +56,7 @@ fn from_model(
         "model" => elsewhere(problem, call),
         "all-noise" => ModelNoise::all_noise(model, parameters, purpose.target, precision).map(shared),
         "optimal" => optimal(problem, purpose),
+        "auto" => auto(problem),
         "histogram" => histogram(problem, call, purpose),
         "file" => from_file(call),
         _ => return None,
@@ -93,6 +97,17 @@ fn optimal(problem: &Problem, purpose: Purpose<'_>) -> noisewright::Result<Arc<d
     };
     let best = design::design(&problem.model, &problem.parameters, &options)?;
     Ok(shared(best.noise))
+}
+
+/// Fitted to the data, or to draws of the model where there are none.
+fn auto(problem: &Problem) -> noisewright::Result<Arc<dyn Noise>> {
+    let space = problem.model.space();
+    if let Some(data) = &problem.data {
+        return noisewright::fit_auto(space, data.view(), None);
+    }
+    let model = ModelNoise::data(&problem.model, &problem.parameters, &problem.precision)?;
+    let draws = noisewright::sample(&model, STAND_IN, problem.precision.seed);
+    noisewright::fit_auto(space, draws.view(), None)
 }
 
 /// The best histogram for the purpose.
