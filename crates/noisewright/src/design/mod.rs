@@ -2,13 +2,16 @@
 
 mod criterion;
 mod exact;
+mod histogram;
 mod limits;
 mod mixing;
 mod noise;
 mod proportion;
+mod weights;
 
 pub use criterion::Sensitivity;
 pub use exact::OptimalNoise;
+pub use histogram::{HistogramDesign, best_histogram_1d, best_histogram_2d};
 pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
 pub use noise::{ModelNoise, Shape, ShapeRecord};
 pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
