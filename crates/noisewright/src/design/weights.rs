@@ -104,7 +104,8 @@ impl Dictionary {
     }
 }
 
-fn safe_ratio(log_noise: f64, log_data: f64) -> f64 {
+/// `p_n / p_d` from the logarithms, held finite.
+pub(super) fn safe_ratio(log_noise: f64, log_data: f64) -> f64 {
     if log_noise == f64::NEG_INFINITY { 0.0 } else { (log_noise - log_data).min(LARGEST_LOG_RATIO).exp() }
 }
 
