@@ -142,8 +142,13 @@ pub(crate) struct SampleArguments {
     #[arg(value_name = "N")]
     pub(crate) count: usize,
     /// The noise, in words
-    #[arg(long, value_name = "NOISE", conflicts_with = "design", required_unless_present = "design",
-          allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "NOISE",
+        conflicts_with = "design",
+        required_unless_present = "design",
+        allow_hyphen_values = true
+    )]
     pub(crate) noise: Option<String>,
     /// A designed noise saved by `design --out`
     #[arg(long, value_name = "FILE.json")]

@@ -24,7 +24,10 @@ pub(crate) struct Problem {
 impl Problem {
     pub(crate) fn read(arguments: &ModelArguments, global: &Global) -> Outcome<Self> {
         if !(arguments.accuracy > 0.0 && arguments.accuracy < 1.0) {
-            return Err(Failure::Usage(format!("--accuracy must lie between 0 and 1, not {}", arguments.accuracy)));
+            return Err(Failure::Usage(format!(
+                "--accuracy must lie between 0 and 1, not {}",
+                arguments.accuracy
+            )));
         }
         let precision = Precision {
             relative: arguments.accuracy,
@@ -74,7 +77,8 @@ pub(crate) fn read_text(path: &Path) -> Outcome<String> {
         };
         Failure::NoAnswer(format!("{name}: {reason}"))
     })?;
-    String::from_utf8(bytes).map_err(|_| Failure::NoAnswer(format!("{name}: this is not a text file in UTF-8")))
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::NoAnswer(format!("{name}: this is not a text file in UTF-8")))
 }
 
 /// The start values with those of `--at` replaced.
@@ -97,7 +101,9 @@ fn parse_at(text: &str) -> Outcome<Vec<(String, f64)>> {
             let (name, value) = (name.trim(), value.trim());
             match value.parse::<f64>() {
                 Ok(number) if number.is_finite() => Ok((name.to_owned(), number)),
-                _ => Err(Failure::Usage(format!("--at: the value of `{name}` must be a finite number, not `{value}`"))),
+                _ => Err(Failure::Usage(format!(
+                    "--at: the value of `{name}` must be a finite number, not `{value}`"
+                ))),
             }
         })
         .collect()

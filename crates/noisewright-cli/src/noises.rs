@@ -119,7 +119,10 @@ fn histogram(problem: &Problem, call: &Call, purpose: Purpose<'_>) -> noisewrigh
 /// `file("design.json")`.
 fn from_file(call: &Call) -> noisewright::Result<Arc<dyn Noise>> {
     let [Argument::Text(path)] = call.arguments.as_slice() else {
-        return Err(refused(call, "give the path of a saved design in quotes, such as file(\"design.json\")"));
+        return Err(refused(
+            call,
+            "give the path of a saved design in quotes, such as file(\"design.json\")",
+        ));
     };
     load(Path::new(path)).map(|(_, noise)| noise).map_err(|failure| match failure {
         Failure::NoAnswer(reason) | Failure::Usage(reason) => refused(call, &reason),

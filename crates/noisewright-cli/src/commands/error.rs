@@ -1,11 +1,12 @@
 //! `noisewright error`: what a design would cost.
 
 use noisewright::{
-    Asymptotics, Contrast, Divergences, ErrorReport, Loss, Method, Noise, Population, Target, asymptotic_error,
-    divergences,
+    Asymptotics, Contrast, Divergences, ErrorReport, Loss, Method, Noise, Population, Target,
+    asymptotic_error, divergences,
 };
 use noisewright_report::{
-    Axis, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, format_number, format_percent,
+    Axis, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, format_number,
+    format_percent,
 };
 use serde_json::{Value, json};
 
@@ -38,12 +39,20 @@ pub(crate) fn run(arguments: &ErrorArguments, global: &Global) -> Outcome<()> {
     let progress = Progress::new(problem.quiet, "computing the asymptotic error");
     let noise = noises::build(&problem, &arguments.noise, Purpose { nu, target: &target })?;
     let contrast = Contrast { noise: noise.as_ref(), nu, loss: &loss };
-    let report = asymptotic_error(&problem.model, &problem.parameters, contrast, &target, &problem.precision)?;
+    let report =
+        asymptotic_error(&problem.model, &problem.parameters, contrast, &target, &problem.precision)?;
     let divergences =
         divergences(&problem.model, &problem.parameters, noise.as_ref(), nu, &problem.precision).ok();
     drop(progress);
-    let answer =
-        Answer { problem: &problem, noise: noise.as_ref(), nu, loss: &loss, target: &target, report, divergences };
+    let answer = Answer {
+        problem: &problem,
+        noise: noise.as_ref(),
+        nu,
+        loss: &loss,
+        target: &target,
+        report,
+        divergences,
+    };
     let json = answer.json();
     output::write_report(global, || answer.page(), &json)?;
     if global.json { output::print_json(&json) } else { output::print(&answer.text()) }
@@ -118,11 +127,16 @@ impl Answer<'_> {
             Target::Kl => "Kullback–Leibler divergence",
             _ => "mean squared error",
         };
-        let mut table = Table::new(format!("{target} × T, loss {}, ν = {} ({} noise)", self.loss, self.nu, share(self.nu)))
-            .column(Column::text(""))
-            .column(Column::number("error × T").significant(6))
-            .column(Column::number("noise = data").significant(6))
-            .column(Column::number("Cramér–Rao").significant(6));
+        let mut table = Table::new(format!(
+            "{target} × T, loss {}, ν = {} ({} noise)",
+            self.loss,
+            self.nu,
+            share(self.nu)
+        ))
+        .column(Column::text(""))
+        .column(Column::number("error × T").significant(6))
+        .column(Column::number("noise = data").significant(6))
+        .column(Column::number("Cramér–Rao").significant(6));
         for (name, part) in report.coordinates.iter().zip(&report.parts) {
             table.push_row([Cell::from(name.as_str()), Cell::from(*part), Cell::Empty, Cell::Empty]);
         }
@@ -183,9 +197,13 @@ impl Answer<'_> {
     /// Densities and weight in one dimension; the error as a function of the proportion always.
     fn pictures(&self) -> Option<Section> {
         let contrast = Contrast { noise: self.noise, nu: self.nu, loss: self.loss };
-        let population =
-            Population::for_contrast(&self.problem.model, &self.problem.parameters, contrast, &self.problem.precision)
-                .ok()?;
+        let population = Population::for_contrast(
+            &self.problem.model,
+            &self.problem.parameters,
+            contrast,
+            &self.problem.precision,
+        )
+        .ok()?;
         let mut section = Section::new("Pictures");
         if let Some(figure) = super::pictures::densities(self.problem, &population, self.noise, self.nu) {
             section = section.figure(

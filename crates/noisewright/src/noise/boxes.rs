@@ -138,7 +138,8 @@ fn first_cells(lower: &[f64], upper: &[f64], breaks: &[Vec<f64>]) -> Vec<Cell> {
         let mut edges = vec![*a];
         let pieces = FIRST_PIECES[lower.len() - 1];
         let even = (1..pieces).map(|i| a + (b - a) * i as f64 / pieces as f64);
-        let mut inner: Vec<f64> = breaks[axis].iter().copied().chain(even).filter(|x| x > a && x < b).collect();
+        let mut inner: Vec<f64> =
+            breaks[axis].iter().copied().chain(even).filter(|x| x > a && x < b).collect();
         inner.sort_by(f64::total_cmp);
         inner.dedup();
         edges.extend(inner);

@@ -2,8 +2,8 @@
 
 use noisewright::View;
 use noisewright_report::{
-    Axis, Card, Cell, Column, Figure, HeatMap, Line, Page, Panel, Reference, Section, Stroke, Table, format_number,
-    format_percent,
+    Axis, Card, Cell, Column, Figure, HeatMap, Line, Page, Panel, Reference, Section, Stroke, Table,
+    format_number, format_percent,
 };
 use serde_json::{Value, json};
 
@@ -43,7 +43,8 @@ pub(super) fn json(question: &Question<'_>, answer: &Answer) -> Value {
 }
 
 fn grid_json(question: &Question<'_>, answer: &Answer) -> Option<Value> {
-    if let Some(grid) = pictures::grid(question.problem, &answer.population, answer.noise.as_ref(), answer.nu) {
+    if let Some(grid) = pictures::grid(question.problem, &answer.population, answer.noise.as_ref(), answer.nu)
+    {
         return Some(json!({
             "x": numbers(grid.x),
             "density": numbers(grid.noise),
@@ -179,7 +180,10 @@ impl Plane {
     fn new(question: &Question<'_>, answer: &Answer) -> Option<Self> {
         let problem = question.problem;
         let space = problem.model.space();
-        if space.dimension() != 2 || space.is_sphere() || space.domains().iter().any(noisewright::Domain::is_discrete) {
+        if space.dimension() != 2
+            || space.is_sphere()
+            || space.domains().iter().any(noisewright::Domain::is_discrete)
+        {
             return None;
         }
         let side = |axis: usize| {
