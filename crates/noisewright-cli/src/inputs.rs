@@ -53,10 +53,15 @@ impl Problem {
         Ok(Self { name, text, model, parameters, data, precision, quiet: global.quiet || global.json })
     }
 
-    /// `m = 0, s = 1`.
-    pub(crate) fn place(&self) -> String {
+    /// `m = 0, s = 1`, the first few.
+    fn place(&self) -> String {
+        const SHOWN: usize = 6;
         let names = self.model.parameters().iter().zip(&self.parameters);
-        names.map(|(p, v)| format!("{} = {v}", p.name)).collect::<Vec<_>>().join(", ")
+        let mut list: Vec<String> = names.take(SHOWN).map(|(p, v)| format!("{} = {v}", p.name)).collect();
+        if self.parameters.len() > SHOWN {
+            list.push("…".into());
+        }
+        list.join(", ")
     }
 
     /// The model file and the place, in words.

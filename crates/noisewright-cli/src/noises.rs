@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use noisewright::design::{self, ModelNoise, Record};
-use noisewright::{Argument, Call, Context, Error, Noise, NoiseWords, Points, Target};
+use noisewright::{Argument, Call, Context, Error, Noise, NoiseWords, Points, Target, equal_edges};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{Problem, read_text};
@@ -74,29 +74,22 @@ fn refused(call: &Call, reason: &str) -> Error {
 
 /// `model(a=2)`: the model at other parameter values.
 fn elsewhere(problem: &Problem, call: &Call) -> noisewright::Result<Arc<dyn Noise>> {
-    let mut parameters = problem.parameters.clone();
-    for argument in &call.arguments {
-        let Argument::Named(name, value) = argument else {
-            return Err(refused(call, "give parameters by name, such as model(a=1)"));
-        };
-        let Argument::Number(value) = value.as_ref() else {
-            return Err(refused(call, &format!("the value of `{name}` must be a number")));
-        };
-        parameters[problem.model.index_of(name)?] = *value;
-    }
-    problem.model.check(&parameters)?;
+    let parameters = call.parameters_of(&problem.model, &problem.parameters)?;
     ModelNoise::data(&problem.model, &parameters, &problem.precision).map(shared)
 }
 
 fn optimal(problem: &Problem, purpose: Purpose<'_>) -> noisewright::Result<Arc<dyn Noise>> {
-    let options = design::Options {
+    let best = design::design(&problem.model, &problem.parameters, &options(problem, purpose))?;
+    Ok(shared(best.noise))
+}
+
+fn options(problem: &Problem, purpose: Purpose<'_>) -> design::Options {
+    design::Options {
         target: purpose.target.clone(),
         ratio: design::Ratio::Fixed(purpose.nu),
         precision: problem.precision,
         ..design::Options::default()
-    };
-    let best = design::design(&problem.model, &problem.parameters, &options)?;
-    Ok(shared(best.noise))
+    }
 }
 
 /// Fitted to the data, or to draws of the model where there are none.
@@ -112,8 +105,27 @@ fn auto(problem: &Problem) -> noisewright::Result<Arc<dyn Noise>> {
 
 /// The best histogram for the purpose.
 fn histogram(problem: &Problem, call: &Call, purpose: Purpose<'_>) -> noisewright::Result<Arc<dyn Noise>> {
-    let _ = (problem, purpose);
-    Err(refused(call, "not available here"))
+    let edges = histogram_edges(call)?;
+    let options = options(problem, purpose);
+    let (model, parameters) = (&problem.model, problem.parameters.as_slice());
+    if model.space().dimension() == 1 {
+        return design::best_histogram_1d(model, parameters, &edges, &options).map(|best| shared(best.noise));
+    }
+    design::best_histogram_2d(model, parameters, [&edges, &edges], &options).map(|best| shared(best.noise))
+}
+
+/// The edges of `histogram(bins, lo, hi)`.
+pub(crate) fn histogram_edges(call: &Call) -> noisewright::Result<Vec<f64>> {
+    let wrong = || refused(call, "it must be histogram(bins, lo, hi) with at most 1000 bins");
+    let [Argument::Number(bins), Argument::Number(lo), Argument::Number(hi)] = call.arguments.as_slice()
+    else {
+        return Err(wrong());
+    };
+    let whole = *bins >= 1.0 && *bins <= 1000.0 && bins.fract() == 0.0;
+    if !(whole && lo < hi && lo.is_finite() && hi.is_finite()) {
+        return Err(wrong());
+    }
+    Ok(equal_edges(*bins as usize, *lo, *hi))
 }
 
 /// `file("design.json")`.

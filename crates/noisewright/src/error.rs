@@ -122,6 +122,11 @@ pub enum Error {
         "the noise has no density where the data are: choose a noise whose support covers the model's domain"
     )]
     NoOverlap,
+    /// A noise so far from the data that the error is beyond all numbers.
+    #[error(
+        "data and noise hardly overlap: the error is larger than any number; choose a noise nearer to the data"
+    )]
+    HardlyAnyOverlap,
     /// Parameters that the data cannot tell apart.
     #[error(
         "{} cannot be told apart: their scores are collinear where data and noise overlap",

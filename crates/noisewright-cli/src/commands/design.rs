@@ -40,6 +40,11 @@ pub(crate) fn run(arguments: &DesignArguments, global: &Global) -> Outcome<()> {
     drop(progress);
     let json = show::json(&question, &answer);
     if let Some(path) = &arguments.out {
+        // A file that cannot be read back is worse than none.
+        answer
+            .record
+            .noise()
+            .map_err(|error| Failure::NoAnswer(format!("this noise cannot be saved: {error}")))?;
         let text = serde_json::to_string_pretty(&answer.record)
             .map_err(|error| Failure::NoAnswer(format!("the design cannot be written: {error}")))?;
         output::write_file(path, text.as_bytes())?;

@@ -64,18 +64,19 @@ impl Answer<'_> {
         if self.report.error.is_finite() {
             return None;
         }
-        Some(match &self.report.divergent {
-            Some(place) => {
-                let end = if place.at_lower_end { "lower" } else { "upper" };
-                let variable = place.variable.as_ref().map_or(String::new(), |v| format!(" of `{v}`"));
-                format!(
-                    "infinite: the variance of the {} loss does not exist, because one of data and noise has too \
-                     light a tail at the {end} end{variable}",
-                    self.loss
-                )
-            }
-            None => "infinite: larger than any number that can be held".into(),
-        })
+        let place = self.report.divergent.as_ref()?;
+        let end = if place.at_lower_end { "lower" } else { "upper" };
+        let variable = place.variable.as_ref().map_or(String::new(), |v| format!(" of `{v}`"));
+        let tails = self.divergences.as_ref().map(|d| (d.lighter_noise.is_some(), d.lighter_data.is_some()));
+        let culprit = match tails {
+            Some((true, false)) => "the noise has lighter tails than the data",
+            Some((false, true)) => "the data have lighter tails than the noise",
+            _ => "the tails of data and noise differ too much",
+        };
+        Some(format!(
+            "infinite: the {} loss has no finite variance here, because {culprit} at the {end} end{variable}",
+            self.loss
+        ))
     }
 
     fn json(&self) -> Value {
@@ -148,7 +149,7 @@ impl Answer<'_> {
         ]);
         table
             .note(format!("model {}", self.problem.title()))
-            .note(format!("noise {}", self.noise.describe()))
+            .note(format!("noise {}", shortened(&self.noise.describe())))
             .note("T counts all points, data and noise; Cramér–Rao is what endless free noise would leave")
     }
 
@@ -226,7 +227,10 @@ impl Answer<'_> {
             Ok(Asymptotics::at(population, &log_noise, nu, self.loss)?.error(&matrix, nu, 1.0, 1.0))
         });
         let panel = Panel::new(Axis::linear("noise proportion").percent(), Axis::log("error × T"))
-            .with(Line::new(self.noise.describe(), super::pictures::pairs(&curve.proportion, &curve.error)))
+            .with(Line::new(
+                shortened(&self.noise.describe()),
+                super::pictures::pairs(&curve.proportion, &curve.error),
+            ))
             .with(Reference::vertical(self.nu / (1.0 + self.nu), "asked for"));
         Figure::from(panel)
     }
@@ -243,6 +247,30 @@ pub(super) fn comparison(error: f64, other: f64, what: &str) -> String {
     } else {
         format!("It needs {} more points than {what} for the same error.", format_percent(-saved, 3))
     }
+}
+
+/// The same words with every long number rounded to six significant digits, for people.
+pub(super) fn shortened(words: &str) -> String {
+    let mut out = String::new();
+    let mut number = String::new();
+    for c in words.chars().chain(std::iter::once(' ')) {
+        let inside = c.is_ascii_digit()
+            || c == '.'
+            || c == 'e' && !number.is_empty()
+            || c == '-' && number.ends_with('e');
+        if inside {
+            number.push(c);
+            continue;
+        }
+        match number.parse::<f64>() {
+            Ok(value) if number.len() > 8 => out.push_str(&format_number(value, 6)),
+            _ => out.push_str(&number),
+        }
+        number.clear();
+        out.push(c);
+    }
+    out.truncate(out.len() - 1);
+    out
 }
 
 /// ν/(1+ν) in per cent.
@@ -276,4 +304,16 @@ fn normalizer_json(d: &Divergences, nu: f64) -> Value {
         "is-revis": number(errors.is_revis),
         "nce": number(errors.nce),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn long_numbers_are_rounded_and_nothing_else_changes() {
+        assert_eq!(shortened("0.5*normal(1.4983038587852444, 1) + x2"), "0.5*normal(1.4983, 1) + x2");
+        assert_eq!(shortened("model(rho=-0.491103146639712)"), "model(rho=-0.491103)");
+        assert_eq!(shortened("normal(4.203098755359138e-8, 2)"), "normal(4.2031e-8, 2)");
+    }
 }

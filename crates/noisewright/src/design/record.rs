@@ -5,7 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::noise::{ModelNoise, ShapeRecord};
-use crate::{Context, Error, Model, Noise, NoiseWords, Points, Population, Precision, Result};
+use crate::{
+    Call, Context, Error, Histogram1d, Histogram2d, Model, Noise, NoiseWords, Points, Population, Precision,
+    Result,
+};
 
 /// The format that this version writes.
 const FORMAT: &str = "noisewright-design/1";
@@ -48,6 +51,13 @@ pub enum NoiseRecord {
         /// The words.
         words: String,
     },
+    /// A histogram in one or two variables.
+    Histogram {
+        /// Edges of the bins along each variable.
+        edges: Vec<Vec<f64>>,
+        /// Probability of each bin, the last variable's bins running fastest.
+        probabilities: Vec<f64>,
+    },
     /// A shape on the model.
     Shape(ShapeRecord),
 }
@@ -84,6 +94,20 @@ impl Record {
         Self::new(model_file, noise.parameters(), NoiseRecord::Shape(noise.shape().into()), sample)
     }
 
+    /// Of a histogram.
+    ///
+    /// # Errors
+    /// When the model file cannot be read.
+    pub fn of_histogram(
+        model_file: &str,
+        parameters: &[f64],
+        edges: Vec<Vec<f64>>,
+        probabilities: &[f64],
+    ) -> Result<Self> {
+        let noise = NoiseRecord::Histogram { edges, probabilities: probabilities.to_vec() };
+        Self::new(model_file, parameters, noise, None)
+    }
+
     fn new(
         model_file: &str,
         parameters: &[f64],
@@ -115,14 +139,32 @@ impl Record {
         match &self.noise {
             NoiseRecord::Words { words } => {
                 let parsed = NoiseWords::parse(words).map_err(|error| error.in_text(words))?;
-                parsed.build(&Context::new(model.space()))
+                let designed = |call: &Call| self.of_model(&model, call);
+                parsed.build(&Context { designed: Some(&designed), ..Context::new(model.space()) })
             }
+            NoiseRecord::Histogram { edges, probabilities } => match edges.as_slice() {
+                [only] => Ok(Arc::new(Histogram1d::new(only, probabilities)?)),
+                [first, second] => Ok(Arc::new(Histogram2d::new(first, second, probabilities)?)),
+                _ => Err(Error::Shape { what: "lists of edges", expected: 2, found: edges.len() }),
+            },
             NoiseRecord::Shape(shape) => {
                 let shape = shape.shape(model.coordinates().len())?;
                 let population = self.population(&model)?;
                 Ok(Arc::new(ModelNoise::on(&population, &model, &self.parameters, shape)?))
             }
         }
+    }
+
+    /// `data` and `model(a=1, …)` among the words.
+    fn of_model(&self, model: &Model, call: &Call) -> Option<Result<Arc<dyn Noise>>> {
+        if !matches!(call.name.as_str(), "data" | "model") {
+            return None;
+        }
+        let made = call.parameters_of(model, &self.parameters).and_then(|parameters| {
+            let noise = ModelNoise::data(model, &parameters, &Precision::default())?;
+            Ok(Arc::new(noise) as Arc<dyn Noise>)
+        });
+        Some(made)
     }
 
     /// The population that the shape stands on, as it was.
