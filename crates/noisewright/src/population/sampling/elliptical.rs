@@ -32,10 +32,6 @@ impl Elliptical {
         Self { half_dof, ..self.clone() }
     }
 
-    pub(super) fn axes(&self) -> &[usize] {
-        &self.axes
-    }
-
     pub(super) fn factor(&self) -> &DMatrix<f64> {
         &self.factor
     }

@@ -70,7 +70,7 @@ impl<'a> Climb<'a> {
         }
         found.sort_by(|a, b| b.mass().total_cmp(&a.mass()));
         let top = found.first().ok_or(Error::NoMass)?.mass();
-        found.retain(|mode| mode.mass() > top - DEPTH);
+        found.retain(|mode| mode.mass() >= top - DEPTH);
         found.truncate(MOST_MODES);
         Ok(found)
     }
