@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nalgebra::{DMatrix, DVector};
 use noisewright::energy::{Gaussian, Ising, VonMisesFisher as VonMisesFisherEnergy};
 use noisewright::*;
-use noisewright_numerics::special::{ln_bessel_i, ln_gamma, softplus};
+use noisewright_numerics::special::{ln_bessel_i, ln_gamma};
 
 fn names(count: usize) -> Vec<String> {
     (0..count).map(|j| format!("x{j}")).collect()
@@ -155,13 +155,11 @@ fn noise_away_from_the_data_agrees_with_quadrature_in_one_dimension() {
     let model = Model::from_formula("-(x0^2 + x1^2 + x2^2 + x3^2 + x4^2)/2", space, vec![], false).unwrap();
     let mean = vec![shift / 5f64.sqrt(); 5];
     let noise = MultivariateNormal::new(&mean, DMatrix::<f64>::identity(5, 5).as_slice()).unwrap();
-    for loss in [Loss::Js] {
-        let contrast = Contrast { noise: &noise, nu: 1.0, loss: &loss };
-        let report = asymptotic_error(&model, &[], contrast, &Target::Mse, &precision(0)).unwrap();
-        let off = report.error / exact - 1.0;
-        println!("{}: off by {off:.2e}, claimed {:.2e}", report.error, report.accuracy.relative_error);
-        assert!(off.abs() < 3.0 * report.accuracy.relative_error && report.accuracy.relative_error < 0.02);
-    }
+    let contrast = Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
+    let report = asymptotic_error(&model, &[], contrast, &Target::Mse, &precision(0)).unwrap();
+    let off = report.error / exact - 1.0;
+    println!("{}: off by {off:.2e}, claimed {:.2e}", report.error, report.accuracy.relative_error);
+    assert!(off.abs() < 3.0 * report.accuracy.relative_error && report.accuracy.relative_error < 0.02);
 }
 
 #[test]
@@ -188,7 +186,7 @@ fn directions_in_five_dimensions() {
     for concentration in [3.0, 50.0] {
         let energy = VonMisesFisherEnergy::new(5).unwrap();
         let model = model_of(energy, Space::sphere(&names(5)).unwrap());
-        let theta: Vec<f64> = [0.2, -0.4, 0.4, 0.4, 0.4f64.sqrt() * 1.0].map(|x: f64| x).to_vec();
+        let theta: Vec<f64> = [0.2, -0.4, 0.4, 0.4, 0.6].to_vec();
         let length = theta.iter().map(|x| x * x).sum::<f64>().sqrt();
         let theta: Vec<f64> = theta.iter().map(|x| x * concentration / length).collect();
         let exact = 2.5 * TAU.ln() + ln_bessel_i(1.5, concentration) - 1.5 * concentration.ln();
@@ -295,6 +293,25 @@ fn heavy_tails_are_sampled() {
 }
 
 #[test]
+fn tails_heavy_along_the_axes_are_sampled() {
+    let space = Space::real(&names(4)).unwrap();
+    let formula = "-log1p(x0^2) - log1p(x1^2) - log1p(x2^2) - log1p((x3 - 5)^2/100)";
+    let model = Model::from_formula(formula, space, vec![], false).unwrap();
+    let exact = 4.0 * PI.ln() + 10f64.ln();
+    check_log_z(&Population::new(&model, &[], &precision(0)).unwrap(), exact, 1e-2);
+}
+
+#[test]
+fn a_narrow_correlated_peak_far_away_is_found() {
+    let space = Space::real(&names(4)).unwrap();
+    let formula = "-(x0 - 1000)^2*5e5 - (x1 + 300)^2/2 - (x2 - x1)^2*50 - x3^2/2e8";
+    let model = Model::from_formula(formula, space, vec![], false).unwrap();
+    // Variances 1e-6, 1, 0.01 and 1e8.
+    let exact = 2.0 * TAU.ln();
+    check_log_z(&Population::new(&model, &[], &precision(0)).unwrap(), exact, 1e-2);
+}
+
+#[test]
 fn what_does_not_integrate_is_refused() {
     let real = || Space::real(&names(4)).unwrap();
     let refused = |formula: &str, space: Space| {
@@ -318,14 +335,12 @@ fn what_does_not_integrate_is_refused() {
 
 #[test]
 fn what_cannot_be_sampled_is_refused() {
-    // A glass of 30 spins at low temperature: one product of marginals, or six, cannot follow it.
-    let model = spins(Ising::new(30, [-1.0, 1.0]).unwrap(), 30);
-    let mut state = 12345u64;
-    let mut coupling = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        if state >> 63 == 0 { 0.8 } else { -0.8 }
-    };
-    let theta: Vec<f64> = (0..30).map(|_| 0.0).chain((0..435).map(|_| coupling())).collect();
+    // The square lattice of 64 spins at its critical coupling: no product of marginals follows its clusters.
+    let side = 8;
+    let right = (0..side * side).filter(|i| i % side + 1 < side).map(|i| (i, i + 1));
+    let edges: Vec<(usize, usize)> = right.chain((0..side * (side - 1)).map(|i| (i, i + side))).collect();
+    let model = spins(Ising::with_edges(side * side, [-1.0, 1.0], &edges).unwrap(), side * side);
+    let theta = [vec![0.0; side * side], vec![0.4407; edges.len()]].concat();
     let few = Precision { draws: 1 << 14, ..precision(0) };
     let result = Population::new(&model, &theta, &few);
     assert!(matches!(result, Err(Error::TooHardToSample { .. })), "{:?}", result.map(|p| p.accuracy()));
@@ -340,7 +355,6 @@ fn the_claimed_error_is_the_error() {
     let model = Model::from_formula(formula, space, vec![], false).unwrap();
     // ∫ e^x/(1 + e^{2x}) = π/2, ∫ e^{−x⁴} = 2 Γ(5/4).
     let exact = 2.0 * (0.5 * PI).ln() + 0.5 * TAU.ln() + (2.0f64).ln() + ln_gamma(1.25);
-    assert!((softplus(0.0) - 2f64.ln()).abs() < 1e-15);
     let seeds = 30;
     let scores: Vec<f64> = (0..seeds)
         .map(|seed| {

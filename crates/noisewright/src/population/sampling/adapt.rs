@@ -14,7 +14,7 @@ const ROUNDS: u64 = 10;
 const GUARD: f64 = 0.05;
 
 /// Components with a smaller share are given up.
-const SMALL: f64 = 0.01;
+const SMALL: f64 = 0.002;
 
 /// Effective draws, for each dimension, below which weights are tempered.
 const ENOUGH: f64 = 15.0;

@@ -9,6 +9,7 @@ mod coordinates;
 mod elliptical;
 mod landscape;
 mod marginal;
+mod pareto;
 mod proposal;
 mod spread;
 mod start;
@@ -19,6 +20,7 @@ use std::ops::Range;
 use noisewright_numerics::summation::log_sum_exp;
 use rayon::prelude::*;
 
+use self::elliptical::Reach;
 use self::landscape::{Height, Landscape};
 use self::proposal::{Component, Proposal};
 use self::start::{Climb, Mode};
@@ -162,34 +164,42 @@ fn refuse_endless(landscape: &Landscape<'_>, divergent: Option<Divergent>) -> Re
     Err(Error::NotIntegrable { variable, towards })
 }
 
-/// Two components around each mode, with normal and with Student tails, and a wide one that guards the rest.
+/// Two components around each mode, with normal and with Student tails, and wide ones that guard the rest.
 fn around<'a>(landscape: Landscape<'a>, climb: &Climb<'_>, modes: &[Mode]) -> Result<Proposal<'a>> {
     let mut components = Vec::new();
     for mode in modes {
         let component = climb.component(mode)?;
         if let Component::Product { continuous: Some(elliptical), counted } = &component {
-            let heavy = Some(elliptical.with_half_dof(Some(2)));
+            let heavy = Some(elliptical.with_reach(Reach::Student(2)));
             components.push(Component::Product { continuous: heavy, counted: counted.clone() });
         }
         components.push(component);
     }
-    let guard = guard(landscape, &components[components.len() - 1]);
-    let share = 0.9 / components.len() as f64;
+    let share = 0.8 / components.len() as f64;
     let mut shares = vec![share; components.len()];
-    components.push(guard);
-    shares.push(0.1);
-    Ok(Proposal { coordinates: landscape.coordinates(), components, shares, guards: 1, noise: None })
+    let last = components[components.len() - 1].clone();
+    // Without continuous variables the two guards would be the same.
+    let reaches: &[Reach] = match &last {
+        Component::Product { continuous: Some(_), .. } => &[Reach::Student(1), Reach::Cauchy],
+        _ => &[Reach::Student(1)],
+    };
+    for reach in reaches {
+        components.push(guard(landscape, &last, *reach));
+        shares.push(0.2 / reaches.len() as f64);
+    }
+    let guards = reaches.len();
+    Ok(Proposal { coordinates: landscape.coordinates(), components, shares, guards, noise: None })
 }
 
-/// The component again with the heaviest tails and all states alike.
-fn guard(landscape: Landscape<'_>, component: &Component) -> Component {
+/// The component again with heavy tails and all states alike.
+fn guard(landscape: Landscape<'_>, component: &Component, reach: Reach) -> Component {
     let Component::Product { continuous, counted } = component else { return component.clone() };
     let counted = counted.iter().map(|(axis, marginal)| match &landscape.model.space().domains()[*axis] {
         Domain::States(states) => (*axis, marginal::Marginal::uniform(states)),
         _ => (*axis, marginal.clone()),
     });
     Component::Product {
-        continuous: continuous.as_ref().map(|e| e.with_half_dof(Some(1))),
+        continuous: continuous.as_ref().map(|e| e.with_reach(reach)),
         counted: counted.collect(),
     }
 }
@@ -274,6 +284,19 @@ impl Draws {
         self.energy.iter().zip(&self.log_measure).map(|(u, m)| u + m).collect()
     }
 
+    /// The most that the draws can be worth: where the weights' tail has shape k > ½, their mean converges as
+    /// n^{k−1} only, as if there were n^{2−2k} of them.
+    fn most_effective(&self) -> f64 {
+        let log_weights = self.log_weights();
+        let shape = pareto::shape(&log_weights);
+        if shape > 0.5 { (log_weights.len() as f64).powf(2.0 - 2.0 * shape) } else { f64::INFINITY }
+    }
+
+    /// Independent draws from the density that would be worth as much.
+    fn effective(&self) -> f64 {
+        adapt::effective(&self.log_weights(), 1.0).min(self.most_effective())
+    }
+
     /// Relative error of the mass; an error where the draws say nothing.
     fn check(&self) -> Result<f64> {
         let log_weights = self.log_weights();
@@ -282,10 +305,11 @@ impl Draws {
             return Err(Error::NoMass);
         }
         let draws = log_weights.len();
-        let effective = adapt::effective(&log_weights, 1.0);
+        let effective = self.effective();
         let parts: Vec<f64> =
             log_weights.chunks(self.each).map(|w| (log_sum_exp(w) - log_mass).exp()).collect();
-        let error = spread::of_sums(&parts);
+        // Replicates that all miss what is rare agree too well.
+        let error = spread::of_sums(&parts).max(self.most_effective().powf(-0.5));
         let (fewest, share) = FEWEST_EFFECTIVE;
         let sound = effective >= fewest && effective >= share * draws as f64;
         if !(sound && error * (REPLICATES as f64).sqrt() <= WORST.0) {
@@ -304,7 +328,7 @@ fn population(
 ) -> Result<Population> {
     let drawn = draw(landscape, proposal, draws, seed)?;
     let mass_error = drawn.check()?;
-    let effective = adapt::effective(&drawn.log_weights(), 1.0);
+    let effective = drawn.effective();
     // Where the model has no density there is nothing to sum.
     let kept: Vec<usize> = (0..draws).filter(|&i| drawn.energy[i] > f64::NEG_INFINITY).collect();
     let replicates = replicate_rows(&kept, drawn.each);
