@@ -123,7 +123,7 @@ fn around_normal(
 ) -> Result<Vec<Component>> {
     let fitted = MultivariateNormal::fit(population.points().view(), Some(weights))?;
     let mean = DVector::from_column_slice(fitted.mean());
-    let covariance = DMatrix::from_row_slice(mean.len(), mean.len(), &fitted.covariance());
+    let covariance = DMatrix::from_row_slice(mean.len(), mean.len(), fitted.covariance());
     let mut out = Vec::new();
     for scale in &options.scales {
         let scaled = scale * scale * &covariance;
@@ -175,13 +175,16 @@ fn directions(
         (length(&direction) > 0.1 * size).then_some(direction)
     });
     let mut kept: Vec<DVector<f64>> = Vec::new();
-    for direction in scores.chain(axes) {
+    let mut keep = |direction: DVector<f64>, most: usize| {
         let unit = &direction / length(&direction);
         let known = kept.iter().any(|other| other.dot(&factor.solve(&unit)).abs() > 0.98);
-        if !known && kept.len() < MOST_DIRECTIONS && unit.iter().all(|v| v.is_finite()) {
+        if !known && kept.len() < most && unit.iter().all(|v| v.is_finite()) {
             kept.push(unit);
         }
-    }
+    };
+    scores.for_each(|direction| keep(direction, MOST_DIRECTIONS));
+    // Where the scores already lead into as many directions as there are, the axes add nothing.
+    axes.for_each(|axis| keep(axis, mean.len().min(MOST_DIRECTIONS)));
     kept
 }
 

@@ -8,7 +8,7 @@ use super::exact::optimal_noise;
 use super::proportion::check_ratio;
 use super::weights::{Dictionary, solve};
 use super::{Options, Ratio};
-use crate::{Contrast, Error, Loss, Method, Mixture, Model, Noise, Points, Population, Precision, Result};
+use crate::{Contrast, Error, Loss, Method, Mixture, Model, Noise, Points, Population, Result};
 
 /// Weights below this are left out of the noise.
 const SMALLEST_WEIGHT: f64 = 1e-6;
@@ -64,7 +64,7 @@ impl std::fmt::Debug for MixtureDesign {
 /// let model = Model::parse_file("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
 /// let options = Options { ratio: Ratio::Fixed(1.0), ..Options::default() };
 /// let best = design_mixture(&model, &[0.0], &DictionaryOptions::default(), &options)?;
-/// assert!(best.excess() < 1e-3 && best.gap < 1e-6); // noise equal to the data: 14 % above the optimum
+/// assert!(best.excess() < 1e-3 && best.gap < 1e-4); // noise equal to the data: 14 % above the optimum
 /// # Ok::<(), noisewright::Error>(())
 /// ```
 ///
@@ -78,15 +78,13 @@ pub fn design_mixture(
 ) -> Result<MixtureDesign> {
     let population = Population::new(model, parameters, &options.precision)?;
     let parts = dictionary_on(model, &population, dictionary, options)?;
-    if population.accuracy().method != Method::Quadrature {
+    if population.accuracy().method != Method::Quadrature || model.space().dimension() > 1 {
         return best_mixture(&population, &parts, options);
     }
-    // Once more on nodes that know the components, narrow ones with them.
+    // Along a line nodes are cheap: once more on nodes that know the components, narrow ones with them.
     let cover = equal_mixture(&parts)?;
-    let finest = if model.space().dimension() == 1 { 1e-10 } else { 1e-7 };
-    let precision = Precision { relative: options.precision.relative.max(finest), ..options.precision };
     let contrast = Contrast { noise: &cover, nu: first_ratio(options)?, loss: &Loss::Js };
-    best_mixture(&Population::for_contrast(model, parameters, contrast, &precision)?, &parts, options)
+    best_mixture(&Population::for_contrast(model, parameters, contrast, &options.precision)?, &parts, options)
 }
 
 /// The best mixture on a sample of the data instead of the model's own population: any dimension, no quadrature.

@@ -12,7 +12,7 @@ use crate::{Error, Method, Population, Result};
 const CLOSE_ENOUGH: f64 = 1e-9;
 
 /// The same on a sample, whose own error is far larger.
-const CLOSE_ENOUGH_ON_SAMPLE: f64 = 1e-5;
+const CLOSE_ENOUGH_ON_SAMPLE: f64 = 1e-4;
 
 /// Weights below this are zero while the others are polished.
 const VANISHED: f64 = 1e-10;
@@ -298,8 +298,8 @@ impl<'a> Task<'a> {
             weights
         };
         let start: Vec<f64> = active.iter().map(|&k| here.weights[k].sqrt()).collect();
-        // The gap is of the order of the square root of what the value still lacks.
-        let relative_tolerance = (self.tolerance * self.tolerance).max(1e-16);
+        // The gap is of the order of the square root of what the value still lacks, and more where it is flat.
+        let relative_tolerance = (0.01 * self.tolerance * self.tolerance).max(1e-16);
         let options = LbfgsOptions { memory: 40, max_steps: 600, relative_tolerance };
         let least = lbfgs(&start, &options, |s, gradient| {
             let Some(place) = self.look(&weights_of(s)) else { return f64::INFINITY };
