@@ -227,8 +227,10 @@ pub fn error_report(
     let matrix = target.matrix(population.coordinates(), &population.information())?;
     let mut asymptotics = Asymptotics::at(population, log_noise, nu, loss)?;
     asymptotics.divergent = population.divergent().cloned();
-    if asymptotics.divergent.is_some() || !asymptotics.covariance.iter().all(|v| v.is_finite()) {
+    if asymptotics.divergent.is_some() {
         asymptotics.covariance.fill(f64::INFINITY);
+    } else if !asymptotics.covariance.iter().all(|v| v.is_finite()) {
+        return Err(Error::HardlyAnyOverlap);
     }
     let bound = cramer_rao_covariance(population)?;
     let error = asymptotics.error(&matrix, nu, 1.0, 1.0);

@@ -11,6 +11,7 @@ mod mixing;
 mod mixture;
 mod noise;
 mod proportion;
+mod record;
 mod weights;
 
 pub use criterion::Sensitivity;
@@ -22,6 +23,7 @@ pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
 pub use mixture::{MixtureDesign, best_mixture, design_mixture, design_mixture_on_sample};
 pub use noise::{ModelNoise, Shape, ShapeRecord};
 pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
+pub use record::{NoiseRecord, Record, SampleRecord};
 
 use crate::asymptotics::trace_product;
 use crate::{
