@@ -6,11 +6,13 @@ mod limits;
 mod mixing;
 mod noise;
 mod proportion;
+mod record;
 
 pub use criterion::Sensitivity;
 pub use exact::OptimalNoise;
 pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
 pub use noise::{ModelNoise, Shape, ShapeRecord};
+pub use record::{NoiseRecord, Record, SampleRecord};
 pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
 
 use crate::asymptotics::trace_product;
