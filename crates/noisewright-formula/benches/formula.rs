@@ -1,4 +1,5 @@
 //! The tape against the same formula written by hand, value and both derivatives over 10⁷ points, in one run.
+#![allow(missing_docs, clippy::expect_used, clippy::print_stderr)]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -282,7 +282,10 @@ impl<'a> Differentiator<'a> {
             }
             F::Softplus => graph.call(F::Sigmoid, u),
             F::Lgamma => graph.call(F::Polygamma(0), u),
-            F::Polygamma(order) => graph.call(F::Polygamma(order.saturating_add(1)), u),
+            F::Polygamma(order) => match order.checked_add(1) {
+                Some(next) => graph.call(F::Polygamma(next), u),
+                None => self.undefined(),
+            },
             F::Erf => {
                 let square = graph.multiply(u, u);
                 let exponent = graph.negate(square);
@@ -304,6 +307,12 @@ impl<'a> Differentiator<'a> {
             }
         };
         self.graph.times_number(0.5, half)
+    }
+
+    /// `0/0`, for the one derivative that cannot be written.
+    fn undefined(&mut self) -> Id {
+        let zero = self.graph.number(0.0);
+        self.graph.divide(zero, zero)
     }
 
     fn plus_one(&mut self, u: Id) -> Id {

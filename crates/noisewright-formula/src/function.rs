@@ -5,7 +5,7 @@ use noisewright_numerics::special::ln_gamma;
 use crate::polygamma::polygamma;
 
 /// The largest order of `polygamma` that can be written.
-pub(crate) const POLYGAMMA_LIMIT: u8 = 60;
+pub(crate) const POLYGAMMA_LIMIT: u8 = u8::MAX;
 
 /// A function of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -211,6 +211,8 @@ pub(crate) fn masked_product(a: f64, b: f64) -> f64 {
 }
 
 #[cfg(test)]
+// References carry more digits than a double, as they were computed.
+#[allow(clippy::excessive_precision)]
 mod tests {
     use super::*;
 

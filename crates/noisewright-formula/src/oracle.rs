@@ -11,7 +11,8 @@ use crate::{Formula, Order, Symbols};
 /// Where a kink has no derivative and only a subgradient.
 fn is_tie(a: f64, b: f64) -> bool {
     // NaN counts as a tie: it must not vanish behind the other argument.
-    !((a - b).abs() > 1e-9 * (1.0 + a.abs()))
+    let distance = (a - b).abs();
+    distance.is_nan() || distance <= 1e-9 * (1.0 + a.abs())
 }
 
 fn call(function: Function, x: HyperDual64) -> HyperDual64 {

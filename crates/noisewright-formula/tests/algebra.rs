@@ -1,4 +1,5 @@
 //! Derivatives, linearity and the edges of the number line, by closed forms.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use noisewright_formula::{Formula, Order, Symbols};
 
@@ -163,4 +164,19 @@ fn many_parameters_do_not_alias() {
     assert_eq!(formula.derivative(3).to_string(), "6*p3");
     assert_eq!(formula.derivative(67).to_string(), "134*p67");
     assert_eq!(formula.derivative(67).derivative(3).to_string(), "0");
+}
+
+#[test]
+fn powers_by_products_and_roots_are_powers() {
+    for half in -70..=70 {
+        let exponent = f64::from(half) / 2.0;
+        for x in [0.7f64, 1.9, -1.3, 0.0] {
+            let (found, expected) = (all(&format!("x^({exponent})"), [0.0; 2], x)[0], x.powf(exponent));
+            let close = (found - expected).abs() <= 1e-14 * expected.abs();
+            assert!(
+                close || found == expected || (found.is_nan() && expected.is_nan()),
+                "{x}^{exponent} = {found}"
+            );
+        }
+    }
 }

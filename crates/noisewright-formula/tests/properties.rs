@@ -1,4 +1,5 @@
 //! Random formulas: printing, evaluation and parsing against independent ways to the same answer.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use exmex::Express;
 use noisewright_formula::{Formula, Order, Symbols};

@@ -185,7 +185,7 @@ pub struct ErrorReport {
 /// The asymptotic error of estimating `model`, true at `parameters`, against a noise.
 ///
 /// ```
-/// use noisewright::{Contrast, Loss, Model, Precision, Target, asymptotic_error, noise::Normal};
+/// use noisewright::{Contrast, Loss, Model, Normal, Precision, Target, asymptotic_error};
 /// let model = Model::parse_file(
 ///     "variables = ['x']\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\nnormalized = true\n[parameters]\nm = 0",
 /// )?;

@@ -89,6 +89,12 @@ pub enum Error {
     /// A density that is zero on all of its domain.
     #[error("the model's density is zero everywhere that was looked at: check the domain and the parameters")]
     NoMass,
+    /// A data point that the model gives no density.
+    #[error("row {row} has no density under the model at these parameters")]
+    NoDensity {
+        /// Number of the row, from 1.
+        row: usize,
+    },
     /// Scores without second moments.
     #[error(
         "the information matrix is infinite: the score of some parameter has no variance under the model"
@@ -113,6 +119,34 @@ pub enum Error {
     Collinear {
         /// The parameters involved.
         parameters: Vec<String>,
+    },
+    /// A design that cannot be made or read.
+    #[error("design: {reason}")]
+    Design {
+        /// What is wrong, and what would be right.
+        reason: String,
+    },
+    /// A price that is not one.
+    #[error("the price of a {name} point must be a positive number, not {value}")]
+    Price {
+        /// Of what.
+        name: &'static str,
+        /// The value given.
+        value: f64,
+    },
+    /// An efficiency that cannot be.
+    #[error("the efficiency must lie between 0 and 1, not {value}")]
+    Efficiency {
+        /// The value given.
+        value: f64,
+    },
+    /// Too few points for the parameters.
+    #[error("{rows} points are too few for {coordinates} unknowns: give at least {}", 2 * coordinates)]
+    TooFewPoints {
+        /// Number of points.
+        rows: usize,
+        /// Number of unknowns.
+        coordinates: usize,
     },
     /// A target matrix that is not one.
     #[error("the target matrix must be symmetric and positive semi-definite")]
@@ -192,7 +226,7 @@ pub enum Error {
 impl Error {
     /// What is wrong with a field of a model, the field being the subject of the sentence.
     pub(crate) fn field(field: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::ModelField { field: field.into(), reason: reason.into() }
+        Self::ModelField { field: one_line(&field.into()), reason: one_line(&reason.into()) }
     }
 
     /// The message and, for a mistake in a formula, below it the formula with a caret under the place.
@@ -206,6 +240,12 @@ impl Error {
             _ => self.to_string(),
         }
     }
+}
+
+/// The text with control characters, which a quoted name in a file may contain, written out.
+fn one_line(text: &str) -> String {
+    let visible = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(visible).collect()
 }
 
 /// A number for a message, infinity as its sign.

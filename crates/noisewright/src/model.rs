@@ -224,7 +224,8 @@ impl Model {
         Ok(self.normalized())
     }
 
-    /// The same model with its constant known: `log p = u(x; θ) − log Z(θ)`, where log Z is the energy's.
+    /// The same model with its constant known: `log p = u(x; θ) − log Z(θ)`, where log Z is the energy's, over
+    /// the domain that the energy is made for: the caller vouches that it is the space of this model.
     #[must_use]
     pub fn normalized(mut self) -> Self {
         self.normalized = true;
@@ -332,7 +333,8 @@ impl Model {
     }
 
     /// The energy and, where asked for, its score, as [`Energy::evaluate`] gives them inside the domains;
-    /// outside any variable's domain the value is −∞ and the score zero.
+    /// outside any variable's domain the value is −∞ and the score zero. (On a sphere, points are taken to be
+    /// unit vectors.)
     ///
     /// # Errors
     /// As for [`Energy::evaluate`], and [`Error::NotANumber`] where the value inside the domain is none.

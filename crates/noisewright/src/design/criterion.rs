@@ -24,6 +24,13 @@ pub(crate) struct State {
     pub(super) sensitivity: Sensitivity,
 }
 
+/// The few numbers that an optimum is known up to: `I_w = E_d[wψψᵀ]` and `m_w = E_d[wψ]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Moments {
+    pub(super) information: DMatrix<f64>,
+    pub(super) mean: DVector<f64>,
+}
+
 /// `a(x)` of MATH §6, a quadratic in the score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
@@ -63,10 +70,23 @@ impl<'a> Criterion<'a> {
         ratio.iter().zip(&self.weights).map(|(h, q)| q * nu * h / (1.0 + nu * h)).collect()
     }
 
+    /// `m_w` and `I_w` of the noise `p_n = h p_d`.
+    pub(crate) fn moments(&self, ratio: &[f64], nu: f64) -> Moments {
+        let weighted = self.weighted(ratio, nu);
+        Moments {
+            information: self.population.weighted_outer(&weighted),
+            mean: self.population.weighted_score(&weighted),
+        }
+    }
+
     /// The value and derivative at the noise `p_n = h p_d`.
     pub(crate) fn at(&self, ratio: &[f64], nu: f64) -> Result<State> {
-        let weighted = self.weighted(ratio, nu);
-        let inverse = match invert(&self.population.weighted_outer(&weighted)) {
+        self.at_moments(&self.moments(ratio, nu), nu)
+    }
+
+    /// The value and derivative at any noise with these moments.
+    pub(crate) fn at_moments(&self, moments: &Moments, nu: f64) -> Result<State> {
+        let inverse = match invert(&moments.information) {
             Inverse::Regular(inverse) => inverse,
             Inverse::Singular(direction) => return Err(collinear(self.population, &direction)),
         };
@@ -79,7 +99,7 @@ impl<'a> Criterion<'a> {
             let sensitivity = Sensitivity { quadratic, linear: DVector::zeros(size) };
             return Ok(State { value, sensitivity });
         }
-        let direction = &inverse * self.population.weighted_score(&weighted);
+        let direction = &inverse * &moments.mean;
         let pulled = &inverse * &self.target * &direction;
         let value =
             trace_product(&inverse, &self.target) - kappa * direction.dot(&(&self.target * &direction));
@@ -91,6 +111,12 @@ impl<'a> Criterion<'a> {
     /// `a(x)` at every point.
     pub(crate) fn sensitivities(&self, sensitivity: &Sensitivity) -> Vec<f64> {
         sensitivity.at(self.population.score(), self.points())
+    }
+
+    /// `E_d √a`.
+    pub(crate) fn mean_root(&self, sensitivity: &Sensitivity) -> f64 {
+        let sizes = self.sensitivities(sensitivity);
+        sizes.iter().zip(&self.weights).map(|(a, q)| q * a.max(0.0).sqrt()).sum()
     }
 
     /// `δV/δp_n` at every point: `−ν a (1 − w)²`.

@@ -1,11 +1,18 @@
 //! The exact optimal noise at a given ν (MATH §6): fill, move, certify.
 
-use super::criterion::{Criterion, Sensitivity};
+use super::criterion::{Criterion, Moments, Sensitivity};
 use super::limits::all_noise_ratio;
+use super::mixing::Mixing;
 use crate::{Error, Result};
 
 /// Most moves from one start.
 const MOST_STEPS: usize = 2000;
+
+/// Relative gain of a move below which the moments are near enough to be solved for.
+const GOOD_START: f64 = 1e-9;
+
+/// Most steps of solving for the moments.
+const POLISHING: usize = 60;
 
 /// Relative certified gap at which a search ends.
 const CLOSE_ENOUGH: f64 = 1e-12;
@@ -101,44 +108,64 @@ fn near_all_data(criterion: &Criterion<'_>, score: &[f64], sign: f64) -> Result<
     criterion.normalize((0..score.len()).map(|i| 0.02 + (4.0 * (height(i) - top)).exp()).collect())
 }
 
-/// From one start: fill at the present sensitivities, move there as far as it helps, until nothing is gained.
+/// From one start: fill at the present sensitivities, move there as far as it helps, until little is gained; then
+/// solve for the few numbers that the optimum is known up to.
 fn descend(criterion: &Criterion<'_>, nu: f64, mut ratio: Vec<f64>) -> Result<OptimalNoise> {
     let mut state = criterion.at(&ratio, nu)?;
-    let mut best: Option<OptimalNoise> = None;
-    for step in 0..MOST_STEPS {
+    let mut steps = 0;
+    while steps < MOST_STEPS {
+        steps += 1;
         let sensitivities = criterion.sensitivities(&state.sensitivity);
-        let (filled, multiplier) = fill(&criterion.weights, &sensitivities, nu).ok_or(Error::NoOverlap)?;
-        // The filled noise is given by a formula everywhere, so it is the answer whenever it is good enough.
-        if let Ok(at_filled) = criterion.at(&filled, nu) {
-            let gap = relative_gap(criterion, &at_filled.sensitivity, at_filled.value, &filled, nu);
-            if best.as_ref().is_none_or(|b| gap < b.gap) {
-                best = Some(OptimalNoise {
-                    value: at_filled.value,
-                    nu,
-                    ratio: filled.clone(),
-                    sensitivity: state.sensitivity.clone(),
-                    multiplier,
-                    gap,
-                    convex: false,
-                    stationary_points: 1,
-                    steps: step,
-                });
-            }
-            if gap <= CLOSE_ENOUGH {
-                break;
-            }
-        }
+        let (filled, _) = fill(&criterion.weights, &sensitivities, nu).ok_or(Error::NoOverlap)?;
         let gradient = criterion.gradient(&sensitivities, &ratio, nu);
         let Some((next, next_state)) = line_search(criterion, nu, &ratio, &filled, &state, &gradient) else {
             break;
         };
         let gain = state.value - next_state.value;
         (ratio, state) = (next, next_state);
-        if gain <= 1e-16 * state.value.abs() {
+        if gain <= GOOD_START * state.value.abs() {
             break;
         }
     }
-    best.ok_or(Error::NoOverlap)
+    let start = criterion.moments(&ratio, nu);
+    polish(criterion, nu, start, steps).ok_or(Error::NoOverlap)
+}
+
+/// The fixed point of moments → noise → moments by Anderson's mixing, keeping the noise of the smallest gap.
+///
+/// The noise that the moments give is a formula in the score, known everywhere, which the mixtures on the way to it
+/// were not.
+fn polish(criterion: &Criterion<'_>, nu: f64, start: Moments, steps: usize) -> Option<OptimalNoise> {
+    let mut mixing = Mixing::new(&start);
+    let mut moments = start;
+    let mut best: Option<OptimalNoise> = None;
+    for step in 0..POLISHING {
+        let Ok(state) = criterion.at_moments(&moments, nu) else { break };
+        let sensitivities = criterion.sensitivities(&state.sensitivity);
+        let Some((filled, multiplier)) = fill(&criterion.weights, &sensitivities, nu) else { break };
+        let next = criterion.moments(&filled, nu);
+        let Ok(at_filled) = criterion.at_moments(&next, nu) else { break };
+        let gap = relative_gap(criterion, &at_filled.sensitivity, at_filled.value, &filled, nu);
+        let worse = best.as_ref().is_some_and(|b| gap > 1e3 * b.gap);
+        if best.as_ref().is_none_or(|b| gap < b.gap) {
+            best = Some(OptimalNoise {
+                value: at_filled.value,
+                nu,
+                ratio: filled,
+                sensitivity: state.sensitivity,
+                multiplier,
+                gap,
+                convex: false,
+                stationary_points: 1,
+                steps: steps + step,
+            });
+        }
+        if worse || gap <= CLOSE_ENOUGH {
+            break;
+        }
+        moments = mixing.next(&moments, &next);
+    }
+    best
 }
 
 /// `[√(ν a/μ) − 1]₊ / ν` with the μ that makes it integrate to one.

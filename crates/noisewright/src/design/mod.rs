@@ -3,18 +3,208 @@
 mod criterion;
 mod exact;
 mod limits;
+mod mixing;
+mod noise;
+mod proportion;
 
 pub use criterion::Sensitivity;
 pub use exact::OptimalNoise;
+pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
+pub use noise::{ModelNoise, Shape, ShapeRecord};
+pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
 
-/// The exact optimal noise at one ν on the points of a population.
+use crate::asymptotics::trace_product;
+use crate::{
+    Contrast, Loss, Model, Points, Population, Precision, Result, Target, asymptotics::cramer_rao_covariance,
+};
+use criterion::Criterion;
+
+/// Noise points per data point: given, or to be found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ratio {
+    /// This ν.
+    Fixed(f64),
+    /// The ν that minimises the error for the budget.
+    Free,
+}
+
+/// What is designed for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The error that is minimised (default: mean squared error of all coordinates).
+    pub target: Target,
+    /// The ratio ν (default: free).
+    pub ratio: Ratio,
+    /// Prices of a data and of a noise point (default: 1 each).
+    pub prices: Prices,
+    /// Accuracy of the expectations.
+    pub precision: Precision,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            target: Target::Mse,
+            ratio: Ratio::Free,
+            prices: Prices::default(),
+            precision: Precision::default(),
+        }
+    }
+}
+
+/// The exact optimal design, with what it is compared with.
+#[derive(Clone)]
+pub struct Design {
+    /// The error times the budget.
+    pub error: f64,
+    /// Noise points per data point.
+    pub nu: f64,
+    /// The noise.
+    pub noise: ModelNoise,
+    /// The optimum on the population's points, with its certificate.
+    pub optimum: OptimalNoise,
+    /// The population the optimum was computed on.
+    pub population: Population,
+    /// The error of p_n = p_d at the same ν.
+    pub noise_equals_data: f64,
+    /// The error of p_n = p_d at ν = 1.
+    pub conventional: f64,
+    /// The error at the best ν for p_n = p_d is never below this: endless free noise.
+    pub cramer_rao: f64,
+}
+
+impl Design {
+    /// The certified relative gap, where the problem is convex.
+    #[must_use]
+    pub fn gap(&self) -> Option<f64> {
+        self.optimum.convex.then_some(self.optimum.gap)
+    }
+
+    /// π = ν/(1+ν).
+    #[must_use]
+    pub fn noise_proportion(&self) -> f64 {
+        self.nu / (1.0 + self.nu)
+    }
+}
+
+/// The exact optimal noise of a model, true at `parameters` (MATH §6), at a given ν or jointly with it.
+///
+/// ```
+/// use noisewright::{Model, design::{Options, Ratio, design}};
+/// let model = Model::parse_file(
+///     "variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0",
+/// )?;
+/// let options = Options { ratio: Ratio::Fixed(1.0), ..Options::default() };
+/// let best = design(&model, &[0.0], &options)?;
+/// assert!((best.error - 3.50813).abs() < 1e-5); // p_n = p_d gives 4
+/// assert!(best.gap().unwrap() < 1e-6);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
 ///
 /// # Errors
-/// When the scores are collinear.
-pub fn optimal_noise(
-    population: &crate::Population,
-    target: &crate::Target,
-    nu: f64,
-) -> crate::Result<OptimalNoise> {
-    exact::optimal_noise(&criterion::Criterion::new(population, target)?, nu, None)
+/// When the model has no population at these parameters, its scores are collinear, or ν or a price is not a
+/// positive number.
+pub fn design(model: &Model, parameters: &[f64], options: &Options) -> Result<Design> {
+    options.prices.check()?;
+    let search = Search {
+        model,
+        parameters,
+        options,
+        start: Start::Model(Population::new(model, parameters, &options.precision)?),
+    };
+    search.run()
+}
+
+/// The optimal design on a sample of the data instead of the model's own population: any dimension, no quadrature.
+///
+/// `log_normalizer` is the model's log Z at the parameters, which the density of the designed noise needs.
+///
+/// # Errors
+/// As for [`design`], and when the sample is too small for the number of parameters.
+pub fn design_on_sample(
+    model: &Model,
+    parameters: &[f64],
+    log_normalizer: f64,
+    sample: &Points,
+    options: &Options,
+) -> Result<Design> {
+    options.prices.check()?;
+    let population = Population::from_sample(model, parameters, log_normalizer, sample)?;
+    Search { model, parameters, options, start: Start::Sample(population) }.run()
+}
+
+enum Start {
+    /// The model's own population, that can be refined around kinks.
+    Model(Population),
+    /// A sample, that is what it is.
+    Sample(Population),
+}
+
+struct Search<'a> {
+    model: &'a Model,
+    parameters: &'a [f64],
+    options: &'a Options,
+    start: Start,
+}
+
+/// An optimum with the population it was computed on.
+type Solved = (Population, OptimalNoise);
+
+impl Search<'_> {
+    fn population(&self) -> &Population {
+        match &self.start {
+            Start::Model(population) | Start::Sample(population) => population,
+        }
+    }
+
+    fn run(&self) -> Result<Design> {
+        let prices = self.options.prices;
+        let nu = match self.options.ratio {
+            Ratio::Fixed(nu) => proportion::check_ratio(nu)?,
+            Ratio::Free => best_ratio(|nu| Ok(prices.scale(nu) * self.solve(nu)?.1.value))?.0,
+        };
+        let (population, optimum) = self.solve(nu)?;
+        let noise = ModelNoise::optimal(&population, self.model, self.parameters, &optimum)?;
+        let criterion = Criterion::new(&population, &self.options.target)?;
+        let bound = trace_product(&cramer_rao_covariance(&population)?, criterion.target());
+        let equal = |nu: f64| prices.scale(nu) * (1.0 + 1.0 / nu) * bound;
+        Ok(Design {
+            error: prices.scale(nu) * optimum.value,
+            nu,
+            noise,
+            noise_equals_data: equal(nu),
+            conventional: equal(1.0),
+            cramer_rao: prices.scale(nu) * bound,
+            optimum,
+            population,
+        })
+    }
+
+    /// The optimum at one ν; in one dimension the nodes are moved to the kinks that it has.
+    fn solve(&self, nu: f64) -> Result<Solved> {
+        let target = &self.options.target;
+        let mut optimum = exact::optimal_noise(&Criterion::new(self.population(), target)?, nu, None)?;
+        let mut population = self.population().clone();
+        let Start::Model(_) = self.start else { return Ok((population, optimum)) };
+        if self.model.space().dimension() > 1 || self.model.space().domains()[0].is_discrete() {
+            return Ok((population, optimum));
+        }
+        for _ in 0..6 {
+            let noise = ModelNoise::optimal(&population, self.model, self.parameters, &optimum)?;
+            let contrast = Contrast { noise: &noise, nu, loss: &Loss::Js };
+            let next =
+                Population::for_contrast(self.model, self.parameters, contrast, &self.options.precision)?;
+            let warm: Vec<f64> =
+                noise.log_ratio(next.score(), next.points().rows()).iter().map(|h| h.exp()).collect();
+            let refined = exact::optimal_noise(&Criterion::new(&next, target)?, nu, Some(&warm))?;
+            let change = (refined.value - optimum.value).abs();
+            let stationary_points = optimum.stationary_points;
+            population = next;
+            optimum = OptimalNoise { stationary_points, ..refined };
+            if change <= 1e-11 * optimum.value.abs() {
+                break;
+            }
+        }
+        Ok((population, optimum))
+    }
 }

@@ -12,7 +12,7 @@ use crate::{Domain, Energy, Parameter, Result, View};
 /// `log Z = ln B(a, b) = ln Γ(a) + ln Γ(b) − ln Γ(a + b)`.
 ///
 /// ```
-/// use noisewright::{Beta, Energy};
+/// use noisewright::energy::{Beta, Energy};
 /// let mut gradient = [0.0; 2];
 /// let log_z = Beta.log_normalizer(&[2.0, 3.0], &mut gradient).unwrap();
 /// assert!((log_z - (1.0_f64 / 12.0).ln()).abs() < 1e-15);

@@ -10,7 +10,8 @@ use crate::{Domain, Energy, Parameter, Result, View};
 /// are less spread, below it more. There is no closed form for log Z.
 ///
 /// ```
-/// use noisewright::{ComPoisson, Energy, Points};
+/// use noisewright::Points;
+/// use noisewright::energy::{ComPoisson, Energy};
 /// let points = Points::unnamed(1, 1, vec![3.0]);
 /// let mut value = [0.0];
 /// ComPoisson.evaluate(&[2.0, 1.0], points.view(), &mut value, None).unwrap();

@@ -1,5 +1,6 @@
 //! The built-in families by name: what each is, its options, and how it is built from them.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::{
@@ -22,6 +23,21 @@ pub struct FamilyInfo {
     pub options: &'static [&'static str],
     /// Its parameters, in words.
     pub parameters: &'static str,
+}
+
+impl fmt::Display for FamilyInfo {
+    /// `name: description (domain …; parameters …; options …)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} (domain {}; parameters {}",
+            self.name, self.description, self.domain, self.parameters
+        )?;
+        if !self.options.is_empty() {
+            write!(f, "; options {}", self.options.join(", "))?;
+        }
+        write!(f, ")")
+    }
 }
 
 /// The degrees of freedom of a Student family.
@@ -119,7 +135,12 @@ static INFOS: [FamilyInfo; ENTRIES.len()] = {
 /// The built-in families.
 ///
 /// ```
-/// assert!(noisewright::families().iter().any(|family| family.name == "ising"));
+/// let gamma = noisewright::families().iter().find(|family| family.name == "gamma").unwrap();
+/// assert_eq!(
+///     gamma.to_string(),
+///     "gamma: Gamma density of a positive variable, (shape − 1)·ln x − rate·x \
+///      (domain positive; parameters shape, rate)"
+/// );
 /// ```
 #[must_use]
 pub fn families() -> &'static [FamilyInfo] {

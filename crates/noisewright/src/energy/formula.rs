@@ -1,5 +1,7 @@
 //! Energies from text: a formula in variables and parameters, or a list of features.
 
+use std::sync::OnceLock;
+
 use noisewright_formula::{Formula, FormulaError, Order, Symbols, Tape};
 
 use crate::{Energy, Error, Result, View};
@@ -10,7 +12,8 @@ const BLOCK: usize = 512;
 /// A log-density written as a formula, up to an additive constant or, if it says so, exactly.
 ///
 /// ```
-/// use noisewright::{Energy, FormulaEnergy, Points};
+/// use noisewright::Points;
+/// use noisewright::energy::{Energy, FormulaEnergy};
 /// let energy = FormulaEnergy::new("-a*x^2/2 - b*x^4", &["x"], &["a", "b"]).unwrap();
 /// let (mut value, mut score) = ([0.0], [0.0; 2]);
 /// let points = Points::unnamed(1, 1, vec![2.0]);
@@ -23,8 +26,9 @@ pub struct FormulaEnergy {
     formula: Formula,
     value: Tape,
     score: Tape,
-    /// Absent for a linear formula, whose second derivatives vanish.
-    curvature: Option<Tape>,
+    linear: bool,
+    /// Compiled when first asked for: many parameters have very many second derivatives.
+    curvature: OnceLock<Tape>,
     normalized: bool,
 }
 
@@ -55,9 +59,9 @@ impl FormulaEnergy {
     }
 
     fn compile(formula: Formula) -> Self {
-        let curvature = formula.linear().is_none().then(|| formula.compile(Order::Second));
+        let linear = formula.linear().is_some();
         let (value, score) = (formula.compile(Order::Value), formula.compile(Order::First));
-        Self { formula, value, score, curvature, normalized: false }
+        Self { formula, value, score, linear, curvature: OnceLock::new(), normalized: false }
     }
 
     /// The same formula, which the caller knows to integrate to one for all parameters: log Z is zero.
@@ -146,7 +150,7 @@ impl Energy for FormulaEnergy {
     }
 
     fn is_linear(&self) -> bool {
-        self.curvature.is_none()
+        self.linear
     }
 
     fn log_normalizer(&self, _: &[f64], gradient: &mut [f64]) -> Option<f64> {
@@ -163,7 +167,10 @@ impl Energy for FormulaEnergy {
         weights: &[f64],
         out: &mut [f64],
     ) -> Result<bool> {
-        let Some(tape) = &self.curvature else { return Ok(true) };
+        if self.linear {
+            return Ok(true);
+        }
+        let tape = self.curvature.get_or_init(|| self.formula.compile(Order::Second));
         let (size, rows) = (parameters.len(), points.rows());
         let mut buffer = vec![0.0; tape.outputs() * BLOCK.min(rows)];
         for start in (0..rows).step_by(BLOCK) {
@@ -182,7 +189,7 @@ impl Energy for FormulaEnergy {
 /// An exponential family from its features: `u(x) = Σ θ_j f_j(x)`, each feature a formula in the variables.
 ///
 /// ```
-/// use noisewright::{Energy, FeatureEnergy};
+/// use noisewright::energy::{Energy, FeatureEnergy};
 /// let energy = FeatureEnergy::new(&["x", "x^2", "x^4"], &["x"]).unwrap();
 /// assert_eq!(energy.parameters(), ["x", "x^2", "x^4"]);
 /// ```

@@ -4,6 +4,7 @@ use std::f64::consts::TAU;
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
+use super::linear::add_scaled;
 use super::triangle;
 use crate::{Energy, Error, Result, View};
 
@@ -15,7 +16,7 @@ use crate::{Energy, Error, Result, View};
 /// `log Z = ½ (d ln 2π + ln det C)`.
 ///
 /// ```
-/// use noisewright::{Energy, GaussianMoments};
+/// use noisewright::energy::{Energy, GaussianMoments};
 /// let mut gradient = [0.0; 2];
 /// let log_z = GaussianMoments::new(1).unwrap().log_normalizer(&[7.0, 4.0], &mut gradient).unwrap();
 /// assert!((log_z - 0.5 * (4.0 * std::f64::consts::TAU).ln()).abs() < 1e-15);
@@ -62,14 +63,35 @@ impl GaussianMoments {
         }
     }
 
-    /// Writes `y = C⁻¹(x−m)` of one point to `out`.
-    fn solve(&self, precision: &DMatrix<f64>, mean: &[f64], points: View<'_>, row: usize, out: &mut [f64]) {
-        out.fill(0.0);
-        for j in 0..self.dimension {
-            let deviation = points.get(row, j) - mean[j];
-            for (o, p) in out.iter_mut().zip(precision.column(j).iter()) {
-                *o += p * deviation;
+    /// Writes the deviations `x − m` and `y = C⁻¹(x − m)` of a block of points, column after column.
+    fn solve(&self, precision: &DMatrix<f64>, mean: &[f64], points: View<'_>, block: &mut Block) {
+        let rows = points.rows();
+        block.deviation.resize(rows * self.dimension, 0.0);
+        block.solved.resize(rows * self.dimension, 0.0);
+        block.solved.fill(0.0);
+        for (j, deviation) in block.deviation.chunks_exact_mut(rows).enumerate() {
+            for (d, x) in deviation.iter_mut().zip(points.column(j)) {
+                *d = x - mean[j];
             }
+            for (i, solved) in block.solved.chunks_exact_mut(rows).enumerate() {
+                add_scaled(precision[(i, j)], deviation, solved);
+            }
+        }
+    }
+
+    /// Calls `work` with every block of rows, its first row, and what [`Self::solve`] makes of it.
+    fn for_each_block(
+        &self,
+        precision: &DMatrix<f64>,
+        mean: &[f64],
+        points: View<'_>,
+        mut work: impl FnMut(usize, usize, &Block),
+    ) {
+        let mut block = Block::default();
+        for start in (0..points.rows()).step_by(BLOCK) {
+            let part = points.slice(start..points.rows().min(start + BLOCK));
+            self.solve(precision, mean, part, &mut block);
+            work(start, part.rows(), &block);
         }
     }
 
@@ -103,11 +125,56 @@ impl GaussianMoments {
     }
 }
 
+/// Rows at a time: their deviations stay in the first-level cache.
+const BLOCK: usize = 256;
+
+/// The deviations from the mean of a block of points, and those times the precision matrix.
+#[derive(Default)]
+struct Block {
+    deviation: Vec<f64>,
+    solved: Vec<f64>,
+}
+
+impl Block {
+    fn column(&self, index: usize, rows: usize) -> &[f64] {
+        &self.solved[index * rows..(index + 1) * rows]
+    }
+
+    /// `Σ_j (x−m)_j y_j` of each point, times −½.
+    fn write_value(&self, value: &mut [f64]) {
+        let rows = value.len();
+        value.fill(0.0);
+        for (deviation, solved) in self.deviation.chunks_exact(rows).zip(self.solved.chunks_exact(rows)) {
+            for ((v, d), y) in value.iter_mut().zip(deviation).zip(solved) {
+                *v -= 0.5 * d * y;
+            }
+        }
+    }
+}
+
 /// `Σw`, `Σwy` and `Σwyyᵀ` over the points.
 struct WeightedSums {
     weight: f64,
     first: DVector<f64>,
     second: DMatrix<f64>,
+}
+
+impl WeightedSums {
+    fn add(&mut self, weights: &[f64], block: &Block) {
+        let rows = weights.len();
+        self.weight += weights.iter().sum::<f64>();
+        for i in 0..self.first.len() {
+            let weighted: Vec<f64> = weights.iter().zip(block.column(i, rows)).map(|(w, y)| w * y).collect();
+            self.first[i] += weighted.iter().sum::<f64>();
+            for j in 0..=i {
+                let term: f64 = weighted.iter().zip(block.column(j, rows)).map(|(a, b)| a * b).sum();
+                self.second[(i, j)] += term;
+                if i != j {
+                    self.second[(j, i)] += term;
+                }
+            }
+        }
+    }
 }
 
 /// `∂C/∂C_ij` for a symmetric C.
@@ -136,20 +203,20 @@ impl Energy for GaussianMoments {
     ) -> Result<()> {
         let (d, rows) = (self.dimension, points.rows());
         let precision = self.precision(parameters)?;
-        let mut y = vec![0.0; d];
-        for row in 0..rows {
-            self.solve(&precision, &parameters[..d], points, row, &mut y);
-            value[row] = -0.5 * (0..d).map(|j| (points.get(row, j) - parameters[j]) * y[j]).sum::<f64>();
-            if let Some(score) = score.as_deref_mut() {
-                for (j, slope) in y.iter().enumerate() {
-                    score[j * rows + row] = *slope;
-                }
-                for (index, (i, j)) in triangle::upper(d).enumerate() {
-                    let half = if i == j { 0.5 } else { 1.0 };
-                    score[(d + index) * rows + row] = half * y[i] * y[j];
+        self.for_each_block(&precision, &parameters[..d], points, |start, length, block| {
+            block.write_value(&mut value[start..start + length]);
+            let Some(score) = score.as_deref_mut() else { return };
+            for j in 0..d {
+                score[j * rows + start..][..length].copy_from_slice(block.column(j, length));
+            }
+            for (index, (i, j)) in triangle::upper(d).enumerate() {
+                let factor = if i == j { 0.5 } else { 1.0 };
+                let out = &mut score[(d + index) * rows + start..][..length];
+                for ((s, a), b) in out.iter_mut().zip(block.column(i, length)).zip(block.column(j, length)) {
+                    *s = factor * a * b;
                 }
             }
-        }
+        });
         Ok(())
     }
 
@@ -174,13 +241,9 @@ impl Energy for GaussianMoments {
         let d = self.dimension;
         let precision = self.precision(parameters)?;
         let mut sums = WeightedSums { weight: 0.0, first: DVector::zeros(d), second: DMatrix::zeros(d, d) };
-        let mut y = DVector::zeros(d);
-        for (row, weight) in weights.iter().enumerate() {
-            self.solve(&precision, &parameters[..d], points, row, y.as_mut_slice());
-            sums.weight += weight;
-            sums.first.axpy(*weight, &y, 1.0);
-            sums.second.ger(*weight, &y, &y, 1.0);
-        }
+        self.for_each_block(&precision, &parameters[..d], points, |start, length, block| {
+            sums.add(&weights[start..start + length], block);
+        });
         self.add_hessian(&precision, &sums, out);
         Ok(true)
     }

@@ -1,7 +1,6 @@
 //! The exponential of a polynomial, `Σ_j t_j x^j`, on any one-dimensional domain.
 
 use super::family::{Entry, FamilyInfo, Parts, Request};
-use super::linear::{self, Statistics};
 use crate::{Domain, Energy, Error, Parameter, Result, View};
 
 /// The largest degree taken: beyond it powers of ordinary data span more than a double can tell apart.
@@ -10,7 +9,8 @@ const MAX_DEGREE: usize = 32;
 /// `u(x) = t1·x + t2·x² + … + tn·xⁿ`; parameters `t1 … tn`. There is no closed form for log Z in general.
 ///
 /// ```
-/// use noisewright::{Energy, ExponentialPolynomial, Points};
+/// use noisewright::Points;
+/// use noisewright::energy::{Energy, ExponentialPolynomial};
 /// let quartic = ExponentialPolynomial::new(4).unwrap();
 /// let points = Points::unnamed(1, 1, vec![2.0]);
 /// let (mut value, mut score) = ([0.0], [0.0; 4]);
@@ -38,10 +38,14 @@ impl ExponentialPolynomial {
     }
 }
 
-impl Statistics for ExponentialPolynomial {
-    fn column(&self, index: usize, points: View<'_>, out: &mut [f64]) {
-        for (o, x) in out.iter_mut().zip(points.column(0)) {
-            *o = x.powi(index as i32 + 1);
+/// Writes x, x², … into the columns of `score`, each from the one before.
+fn write_powers(x: &[f64], score: &mut [f64]) {
+    let rows = x.len();
+    score[..rows].copy_from_slice(x);
+    for start in (rows..score.len()).step_by(rows) {
+        let (before, column) = score.split_at_mut(start);
+        for ((power, previous), x) in column.iter_mut().zip(&before[start - rows..]).zip(x) {
+            *power = previous * x;
         }
     }
 }
@@ -62,7 +66,17 @@ impl Energy for ExponentialPolynomial {
         value: &mut [f64],
         score: Option<&mut [f64]>,
     ) -> Result<()> {
-        linear::evaluate(self, parameters, points, value, score);
+        let x = points.column(0);
+        value.fill(0.0);
+        // Horner's rule, one coefficient at a time over all points.
+        for coefficient in parameters.iter().rev() {
+            for (v, x) in value.iter_mut().zip(x) {
+                *v = (*v + coefficient) * x;
+            }
+        }
+        if let Some(score) = score.filter(|_| !x.is_empty()) {
+            write_powers(x, score);
+        }
         Ok(())
     }
 

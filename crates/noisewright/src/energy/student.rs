@@ -12,7 +12,7 @@ use crate::{Domain, Energy, Error, Parameter, Result, View};
 /// `log Z = ln scale + ½ ln ν + ln B(ν/2, ½)`.
 ///
 /// ```
-/// use noisewright::{Energy, Student};
+/// use noisewright::energy::{Energy, Student};
 /// // One degree of freedom is the Cauchy density, 1/(π·scale) at its centre.
 /// let mut gradient = [0.0; 2];
 /// let log_z = Student::fixed(1.0).unwrap().log_normalizer(&[0.0, 2.0], &mut gradient).unwrap();
@@ -91,19 +91,19 @@ impl Energy for Student {
     ) -> Result<()> {
         let (location, scale, dof) = self.unpack(parameters)?;
         let x = points.column(0);
-        let unit = scale * dof.sqrt();
+        let (rows, unit) = (x.len(), scale * dof.sqrt());
         for (v, x) in value.iter_mut().zip(x) {
             *v = -0.5 * (dof + 1.0) * ln_1p_square((x - location) / unit);
         }
         let Some(score) = score else { return Ok(()) };
-        let rows = x.len();
         for (i, x) in x.iter().enumerate() {
             let r = (x - location) / unit;
             let share = 1.0 / (1.0 + 1.0 / (r * r)); // r²/(1+r²), 0 at r = 0
             score[i] = (dof + 1.0) * r / (1.0 + r * r) / unit;
             score[rows + i] = (dof + 1.0) * share / scale;
             if self.dof.is_none() {
-                score[2 * rows + i] = 0.5 * ((dof + 1.0) / dof * share - ln_1p_square(r));
+                // −½ ln(1+r²) is the value over ν+1.
+                score[2 * rows + i] = 0.5 * (dof + 1.0) / dof * share + value[i] / (dof + 1.0);
             }
         }
         Ok(())

@@ -27,7 +27,7 @@ impl Ends {
 /// every parameter at which it is finite, to full precision also with the mean far outside the interval.
 ///
 /// ```
-/// use noisewright::{Energy, TruncatedGaussian};
+/// use noisewright::energy::{Energy, TruncatedGaussian};
 /// // The upper half of a standard Gaussian, whose mean is √(2/π).
 /// let mut gradient = [0.0; 2];
 /// let half = TruncatedGaussian::new(0.0, f64::INFINITY).unwrap();
@@ -96,7 +96,7 @@ impl Energy for TruncatedGaussian {
 /// the truncation.
 ///
 /// ```
-/// use noisewright::{Energy, TruncatedGaussianMoments};
+/// use noisewright::energy::{Energy, TruncatedGaussianMoments};
 /// let mut gradient = [0.0; 2];
 /// let half = TruncatedGaussianMoments::new(3.0, f64::INFINITY).unwrap();
 /// let log_z = half.log_normalizer(&[3.0, 4.0], &mut gradient).unwrap();

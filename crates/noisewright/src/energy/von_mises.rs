@@ -5,7 +5,6 @@ use std::f64::consts::TAU;
 use noisewright_numerics::special::{bessel_ratio, ln_bessel_i};
 
 use super::family::{Entry, FamilyInfo, Parts, Request};
-use super::linear::{self, Statistics};
 use crate::{Domain, Energy, Parameter, Result, View};
 
 /// `u(x) = a cos x + b sin x` on the circle; parameters `a`, `b`.
@@ -14,7 +13,7 @@ use crate::{Domain, Energy, Parameter, Result, View};
 /// `log Z = ln 2π I₀(κ)` with `κ = √(a² + b²)`, and `∇ log Z = (a, b)/κ · I₁(κ)/I₀(κ)`.
 ///
 /// ```
-/// use noisewright::{Energy, VonMises};
+/// use noisewright::energy::{Energy, VonMises};
 /// let mut gradient = [0.0; 2];
 /// let log_z = VonMises.log_normalizer(&[0.0, 1.0], &mut gradient).unwrap();
 /// assert!((log_z - (std::f64::consts::TAU * 1.2660658777520083).ln()).abs() < 1e-14);
@@ -22,15 +21,6 @@ use crate::{Domain, Energy, Parameter, Result, View};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VonMises;
-
-impl Statistics for VonMises {
-    fn column(&self, index: usize, points: View<'_>, out: &mut [f64]) {
-        let function = if index == 0 { f64::cos } else { f64::sin };
-        for (o, x) in out.iter_mut().zip(points.column(0)) {
-            *o = function(*x);
-        }
-    }
-}
 
 impl Energy for VonMises {
     fn parameters(&self) -> Vec<String> {
@@ -48,7 +38,16 @@ impl Energy for VonMises {
         value: &mut [f64],
         score: Option<&mut [f64]>,
     ) -> Result<()> {
-        linear::evaluate(self, parameters, points, value, score);
+        let (a, b) = (parameters[0], parameters[1]);
+        let angles = points.column(0);
+        let mut score = score.map(|score| score.split_at_mut(angles.len()));
+        for (i, x) in angles.iter().enumerate() {
+            let (sin, cos) = x.sin_cos();
+            value[i] = a * cos + b * sin;
+            if let Some((by_a, by_b)) = &mut score {
+                (by_a[i], by_b[i]) = (cos, sin);
+            }
+        }
         Ok(())
     }
 
@@ -64,7 +63,7 @@ impl Energy for VonMises {
 /// `u(x) = κ cos(x − μ)` on the circle; parameters `mean` (μ) and `concentration` (κ).
 ///
 /// ```
-/// use noisewright::{Energy, VonMisesPolar};
+/// use noisewright::energy::{Energy, VonMisesPolar};
 /// let mut gradient = [0.0; 2];
 /// let log_z = VonMisesPolar.log_normalizer(&[2.0, 0.0], &mut gradient).unwrap();
 /// assert!((log_z - std::f64::consts::TAU.ln()).abs() < 1e-15);
@@ -90,15 +89,17 @@ impl Energy for VonMisesPolar {
     ) -> Result<()> {
         let (mean, concentration) = (parameters[0], parameters[1]);
         let angles = points.column(0);
-        for (v, x) in value.iter_mut().zip(angles) {
-            *v = concentration * (x - mean).cos();
-        }
-        if let Some(score) = score {
-            let (by_mean, by_concentration) = score.split_at_mut(angles.len());
-            for ((m, k), x) in by_mean.iter_mut().zip(by_concentration).zip(angles) {
-                let (sin, cos) = (x - mean).sin_cos();
-                (*m, *k) = (concentration * sin, cos);
+        let Some(score) = score else {
+            for (v, x) in value.iter_mut().zip(angles) {
+                // As below, so that the value has the same last digit whether or not the score is asked for.
+                *v = concentration * (x - mean).sin_cos().1;
             }
+            return Ok(());
+        };
+        let (by_mean, by_concentration) = score.split_at_mut(angles.len());
+        for (i, x) in angles.iter().enumerate() {
+            let (sin, cos) = (x - mean).sin_cos();
+            (value[i], by_mean[i], by_concentration[i]) = (concentration * cos, concentration * sin, cos);
         }
         Ok(())
     }

@@ -145,10 +145,18 @@ fn variables(table: &Table) -> Result<Vec<String>> {
         }
     };
     let names = read::strings(field, value)?;
-    match names.iter().find(|name| name.trim().is_empty()) {
-        Some(_) => Err(Error::field(field, "has an empty name; write the name of a data column")),
-        None => Ok(names),
+    for name in &names {
+        if name.trim().is_empty() {
+            return Err(Error::field(field, "has an empty name; write the name of a data column"));
+        }
+        if name.contains(char::is_control) {
+            return Err(Error::field(
+                field,
+                format!("has the name `{name}`; take the control characters out"),
+            ));
+        }
     }
+    Ok(names)
 }
 
 fn options(table: &Table, variables: &[String]) -> Result<FamilyOptions> {

@@ -66,6 +66,12 @@ fn unknown_key(key: &str) -> String {
 /// The parameters in the order of the file.
 pub(super) fn declared(value: &Value) -> Result<Vec<Declared>> {
     let table = read::table("parameters", value, "a table of start values")?;
+    if let Some(name) = table.keys().find(|name| name.trim().is_empty() || name.contains(char::is_control)) {
+        return Err(Error::field(
+            "parameters",
+            format!("has the name `{name}`; use letters, digits and `_`"),
+        ));
+    }
     table.iter().map(|(name, value)| Declared::read(name, value)).collect()
 }
 

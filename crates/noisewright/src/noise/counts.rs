@@ -59,6 +59,17 @@ fn is_count(x: f64) -> bool {
     x >= 0.0 && x.fract() == 0.0 && x.is_finite()
 }
 
+/// `P(X ≤ x)` where every count is above or below x.
+fn outside_counts(x: f64) -> Option<f64> {
+    if x < 0.0 {
+        Some(0.0)
+    } else if x == f64::INFINITY {
+        Some(1.0)
+    } else {
+        None
+    }
+}
+
 impl Scalar for Poisson {
     fn log_density_of(&self, x: &[f64], out: &mut [f64]) {
         let ln_mean = self.mean.ln();
@@ -72,11 +83,11 @@ impl Scalar for Poisson {
     }
 
     fn cdf(&self, x: f64) -> f64 {
-        if x < 0.0 { 0.0 } else { gamma_q(x.floor() + 1.0, self.mean) }
+        outside_counts(x).unwrap_or_else(|| gamma_q(x.floor() + 1.0, self.mean))
     }
 
     fn survival(&self, x: f64) -> f64 {
-        if x < 0.0 { 1.0 } else { gamma_p(x.floor() + 1.0, self.mean) }
+        outside_counts(x).map_or_else(|| gamma_p(x.floor() + 1.0, self.mean), |below| 1.0 - below)
     }
 
     fn support(&self) -> (f64, f64) {
@@ -184,12 +195,13 @@ impl Scalar for NegativeBinomial {
 
     fn cdf(&self, x: f64) -> f64 {
         let (mean, size) = (self.mean, self.size);
-        if x < 0.0 { 0.0 } else { beta_inc(size, x.floor() + 1.0, size / (size + mean)) }
+        outside_counts(x).unwrap_or_else(|| beta_inc(size, x.floor() + 1.0, size / (size + mean)))
     }
 
     fn survival(&self, x: f64) -> f64 {
         let (mean, size) = (self.mean, self.size);
-        if x < 0.0 { 1.0 } else { beta_inc(x.floor() + 1.0, size, mean / (size + mean)) }
+        let inside = || beta_inc(x.floor() + 1.0, size, mean / (size + mean));
+        outside_counts(x).map_or_else(inside, |below| 1.0 - below)
     }
 
     fn support(&self) -> (f64, f64) {

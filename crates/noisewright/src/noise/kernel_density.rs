@@ -1,8 +1,8 @@
 //! Gaussian kernel densities in any dimension, also restricted to a box.
 
-use noisewright_numerics::kernels;
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::{LN_SQRT_2PI, ln_normal_cdf, ln_sub_exp};
+use noisewright_numerics::summation::log_sum_exp;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::check::{positive, require};
@@ -149,7 +149,7 @@ impl KernelDensity {
     }
 
     /// `ln Σ_i exp(height_i − ½‖z − z_i‖²)` for one whitened point.
-    fn log_sum_at(&self, z: impl Fn(usize) -> f64, terms: &mut [f64], scratch: &mut [f64]) -> f64 {
+    fn log_sum_at(&self, z: impl Fn(usize) -> f64, terms: &mut [f64]) -> f64 {
         let rows = self.heights.len();
         terms.copy_from_slice(&self.heights);
         for (axis, column) in self.whitened.chunks(rows).enumerate() {
@@ -159,13 +159,7 @@ impl KernelDensity {
                 *term -= 0.5 * difference * difference;
             }
         }
-        let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if !largest.is_finite() {
-            return if terms.iter().any(|t| t.is_nan()) { f64::NAN } else { largest };
-        }
-        terms.iter_mut().for_each(|term| *term -= largest);
-        kernels::exp(terms, scratch);
-        largest + scratch.iter().sum::<f64>().ln()
+        log_sum_exp(terms)
     }
 }
 
@@ -187,11 +181,11 @@ impl Noise for KernelDensity {
         let (rows, count) = (points.rows(), self.heights.len());
         let mut z = vec![0.0; self.dimension() * rows];
         self.kernel.whiten(points, &mut z);
-        let (mut terms, mut scratch) = (vec![0.0; count], vec![0.0; count]);
+        let mut terms = vec![0.0; count];
         for (row, o) in out.iter_mut().enumerate() {
             let inside = (0..self.dimension()).all(|axis| self.is_inside(axis, points.get(row, axis)));
             *o = if inside {
-                self.log_sum_at(|axis| z[axis * rows + row], &mut terms, &mut scratch)
+                self.log_sum_at(|axis| z[axis * rows + row], &mut terms)
             } else {
                 f64::NEG_INFINITY
             };

@@ -103,8 +103,12 @@ impl Scalar for LogNormal {
     }
 
     fn centers(&self) -> Vec<(f64, f64)> {
-        let median = self.mu.exp();
-        vec![(median, median * self.sigma.min(1.0))]
+        let at = |deviations: f64| (self.mu + deviations * self.sigma).exp();
+        let around = |deviations: f64| (at(deviations), at(deviations) * self.sigma.min(1.0));
+        // A wide one spans orders of magnitude, and no single scale holds its mass.
+        let wide = [0.0, -2.0, -1.0, 1.0, 2.0];
+        let kept = if self.sigma <= 1.0 { &wide[..1] } else { &wide[..] };
+        kept.iter().map(|deviations| around(*deviations)).collect()
     }
 
     fn words(&self) -> String {

@@ -1,5 +1,6 @@
 //! Mixtures of noises.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use noisewright_numerics::kernels;
@@ -9,6 +10,9 @@ use super::check::{positive, probabilities};
 use super::picker::Picker;
 use super::spelling::number;
 use crate::{Error, Landmarks, Noise, Result, Scalar, View};
+
+/// Rows whose parts are held at once.
+const BLOCK_ROWS: usize = 1024;
 
 /// `Σ w_k p_k(x)` with weights that sum to one.
 ///
@@ -28,6 +32,12 @@ pub struct Mixture<N: ?Sized = dyn Noise> {
     weights: Vec<f64>,
     components: Vec<Arc<N>>,
     picker: Picker,
+}
+
+impl<N: Noise + ?Sized> std::fmt::Debug for Mixture<N> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.describe_parts())
+    }
 }
 
 impl<N: ?Sized> Clone for Mixture<N> {
@@ -72,8 +82,17 @@ impl<N: Noise + ?Sized> Mixture<N> {
         &self.components
     }
 
-    /// `ln Σ_k w_k exp(l_k)` of every row, where `fill(k, out)` writes `l_k`.
-    fn log_sum(&self, out: &mut [f64], fill: impl Fn(usize, &mut [f64])) {
+    /// `ln Σ_k w_k exp(l_k)` of every row, where `fill(k, rows, out)` writes `l_k` of some rows: block after block,
+    /// so that the parts stay in the cache.
+    fn log_sum(&self, out: &mut [f64], fill: impl Fn(usize, Range<usize>, &mut [f64])) {
+        for (i, block) in out.chunks_mut(BLOCK_ROWS).enumerate() {
+            let start = i * BLOCK_ROWS;
+            let rows = start..start + block.len();
+            self.log_sum_of_block(block, |k, part| fill(k, rows.clone(), part));
+        }
+    }
+
+    fn log_sum_of_block(&self, out: &mut [f64], fill: impl Fn(usize, &mut [f64])) {
         let rows = out.len();
         let mut parts = vec![0.0; rows * self.weights.len()];
         let mut largest = vec![f64::NEG_INFINITY; rows];
@@ -116,7 +135,7 @@ impl Noise for Mixture<dyn Noise> {
     }
 
     fn log_density(&self, points: View<'_>, out: &mut [f64]) {
-        self.log_sum(out, |k, part| self.components[k].log_density(points, part));
+        self.log_sum(out, |k, rows, part| self.components[k].log_density(points.slice(rows), part));
     }
 
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
@@ -157,7 +176,7 @@ impl Mixture<dyn Scalar> {
 
 impl Scalar for Mixture<dyn Scalar> {
     fn log_density_of(&self, x: &[f64], out: &mut [f64]) {
-        self.log_sum(out, |k, part| self.components[k].log_density_of(x, part));
+        self.log_sum(out, |k, rows, part| self.components[k].log_density_of(&x[rows], part));
     }
 
     fn draw_one(&self, stream: &mut Stream) -> f64 {
@@ -175,19 +194,19 @@ impl Scalar for Mixture<dyn Scalar> {
 
     fn ln_cdf(&self, x: f64) -> f64 {
         let mut out = [0.0];
-        self.log_sum(&mut out, |k, part| part[0] = self.components[k].ln_cdf(x));
+        self.log_sum_of_block(&mut out, |k, part| part[0] = self.components[k].ln_cdf(x));
         out[0]
     }
 
     fn ln_survival(&self, x: f64) -> f64 {
         let mut out = [0.0];
-        self.log_sum(&mut out, |k, part| part[0] = self.components[k].ln_survival(x));
+        self.log_sum_of_block(&mut out, |k, part| part[0] = self.components[k].ln_survival(x));
         out[0]
     }
 
     fn ln_mass(&self, lo: f64, hi: f64) -> f64 {
         let mut out = [0.0];
-        self.log_sum(&mut out, |k, part| part[0] = self.components[k].ln_mass(lo, hi));
+        self.log_sum_of_block(&mut out, |k, part| part[0] = self.components[k].ln_mass(lo, hi));
         out[0]
     }
 

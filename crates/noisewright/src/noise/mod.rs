@@ -8,6 +8,7 @@
 //! | histogram | kernel density | |
 
 mod beta;
+mod boxes;
 mod categorical;
 mod check;
 mod counts;
@@ -34,6 +35,7 @@ mod whitening;
 pub(crate) mod words;
 
 pub use beta::Beta;
+pub(crate) use boxes::{BoxSampler, LogDensity};
 pub use categorical::Categorical;
 pub use counts::{NegativeBinomial, Poisson};
 pub use gamma::Gamma;
@@ -45,6 +47,7 @@ pub use lognormal::LogNormal;
 pub use mixture::Mixture;
 pub use multivariate::{MultivariateNormal, MultivariateStudent};
 pub use normal::Normal;
+pub(crate) use picker::Picker;
 pub use product::Product;
 pub use scalar::Scalar;
 pub use sphere::{UniformSphere, VonMisesFisher};
@@ -78,6 +81,12 @@ pub trait Noise: Send + Sync {
 
     /// The noise in words, in the syntax in which it can be asked for where there is one.
     fn describe(&self) -> String;
+}
+
+impl std::fmt::Debug for dyn Noise {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.describe())
+    }
 }
 
 /// Where a density has kinks and where its mass is, along one variable.

@@ -51,7 +51,7 @@ impl MultivariateNormal {
 
     /// The covariance matrix, row after row.
     #[must_use]
-    pub fn covariance(&self) -> Vec<f64> {
+    pub fn covariance(&self) -> &[f64] {
         self.map.matrix()
     }
 }
@@ -78,7 +78,7 @@ impl Noise for MultivariateNormal {
     }
 
     fn describe(&self) -> String {
-        format!("normal({}, {})", list(self.mean()), matrix(self.dimension(), &self.covariance()))
+        format!("normal({}, {})", list(self.mean()), matrix(self.dimension(), self.covariance()))
     }
 }
 
@@ -152,7 +152,7 @@ impl MultivariateStudent {
 
     /// The scale matrix, row after row.
     #[must_use]
-    pub fn scale(&self) -> Vec<f64> {
+    pub fn scale(&self) -> &[f64] {
         self.map.matrix()
     }
 }
@@ -188,7 +188,7 @@ impl Noise for MultivariateStudent {
     }
 
     fn describe(&self) -> String {
-        let scale = matrix(self.dimension(), &self.scale());
+        let scale = matrix(self.dimension(), self.scale());
         format!("student({}, {}, {scale})", number(self.dof), list(self.location()))
     }
 }

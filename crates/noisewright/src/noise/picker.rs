@@ -5,7 +5,7 @@ use rand::RngExt;
 
 /// Cumulative weights, searched by bisection.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Picker {
+pub(crate) struct Picker {
     cumulative: Vec<f64>,
     /// The last index of positive weight, where rounding at the top end is sent.
     last: usize,
@@ -13,7 +13,7 @@ pub(super) struct Picker {
 
 impl Picker {
     /// Weights that are not negative and have a positive sum.
-    pub(super) fn new(weights: &[f64]) -> Self {
+    pub(crate) fn new(weights: &[f64]) -> Self {
         let mut sum = 0.0;
         let cumulative = weights.iter().map(|w| {
             sum += w;
@@ -24,7 +24,7 @@ impl Picker {
     }
 
     /// An index, drawn with its weight.
-    pub(super) fn pick(&self, stream: &mut Stream) -> usize {
+    pub(crate) fn pick(&self, stream: &mut Stream) -> usize {
         let u = stream.random::<f64>() * self.cumulative[self.last];
         self.cumulative.partition_point(|c| *c <= u).min(self.last)
     }

@@ -17,7 +17,7 @@ use crate::{Error, Landmarks, Noise, Result, View};
 /// assert!((out[0] + 0.5 * std::f64::consts::TAU.ln() + 2.0f64.ln()).abs() < 1e-15);
 /// # Ok::<(), noisewright::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Product {
     blocks: Vec<Arc<dyn Noise>>,
 }

@@ -88,6 +88,12 @@ impl<T: Scalar> Noise for T {
     }
 }
 
+impl std::fmt::Debug for dyn Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.words())
+    }
+}
+
 /// Number of points that the vectorised log-densities handle between two passes of a kernel.
 const WIDTH: usize = 512;
 
@@ -118,10 +124,10 @@ fn interval_mass<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64) -> f64 {
     ln_sub_exp(large, small)
 }
 
-/// Whether `[lo, hi]` is narrow against the scale and has no kink inside.
+/// Whether `[lo, hi]` is a finite interval without a kink. Where the tails cancel it is short too, against the
+/// scale over which they fall.
 fn is_smooth_between<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64) -> bool {
-    let narrow = noise.centers().iter().all(|(_, scale)| hi - lo <= 0.25 * scale);
-    narrow && hi > lo && !noise.breaks().iter().any(|b| *b >= lo && *b <= hi)
+    hi > lo && (hi - lo).is_finite() && !noise.breaks().iter().any(|b| *b >= lo && *b <= hi)
 }
 
 /// Half of the nodes and weights of the 12-point Gauss–Legendre rule on [−1, 1].
@@ -146,31 +152,61 @@ fn narrow_mass<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64) -> f64 {
     peak + (sum * half).ln()
 }
 
-/// The value at the fraction `u` of the mass between `lo` and `hi` (which is `exp(ln_mass)`), by bisection
-/// on the tail that is the smaller one: right as far out as the logarithm of the tail can be told.
+/// The value at the fraction `u` of the mass between `lo` and `hi` (which is `exp(ln_mass)`), on the tail that is
+/// the smaller one: right as far out as the logarithm of the tail can be told.
 pub(super) fn inverse<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64, ln_mass: f64, u: f64) -> f64 {
     let upper = noise.ln_cdf(lo) > -std::f64::consts::LN_2;
-    let target = if upper {
-        ln_add_exp(noise.ln_survival(hi), u.ln() + ln_mass)
+    // Positive once x is far enough to the right.
+    if upper {
+        let target = ln_add_exp(noise.ln_survival(hi), u.ln() + ln_mass);
+        crossing(noise, lo, hi, |x| target - noise.ln_survival(x), |x| noise.ln_survival(x))
     } else {
-        let top = noise.ln_cdf(hi);
-        ln_sub_exp(top, u.ln() + ln_mass)
-    };
-    let reached = |x: f64| {
-        if upper { noise.ln_survival(x) <= target } else { noise.ln_cdf(x) >= target }
-    };
-    let (mut left, mut right) = bracket(noise, lo, hi, &reached);
-    loop {
-        let middle = f64::midpoint(left, right);
-        if !(middle > left && middle < right) {
-            return right;
-        }
-        if reached(middle) {
-            right = middle;
-        } else {
-            left = middle;
-        }
+        let target = ln_sub_exp(noise.ln_cdf(hi), u.ln() + ln_mass);
+        crossing(noise, lo, hi, |x| noise.ln_cdf(x) - target, |x| noise.ln_cdf(x))
     }
+}
+
+/// The first x with `excess(x) ≥ 0`, by Newton's method (the slope is `p(x)/tail(x)`) inside a bracket that
+/// bisection shrinks; bisection alone for steps.
+fn crossing<S: Scalar + ?Sized>(
+    noise: &S,
+    lo: f64,
+    hi: f64,
+    excess: impl Fn(f64) -> f64,
+    ln_tail: impl Fn(f64) -> f64,
+) -> f64 {
+    let (mut left, mut right) = bracket(noise, lo, hi, &|x| excess(x) >= 0.0);
+    if excess(left) >= 0.0 {
+        return left;
+    }
+    let (mut x, mut steps) = (f64::midpoint(left, right), 0);
+    while x > left && x < right {
+        let gap = excess(x);
+        if gap >= 0.0 {
+            right = x;
+        } else {
+            left = x;
+        }
+        let step = newton_step(noise, x, gap, ln_tail(x));
+        if step.abs() <= 2.0 * f64::EPSILON * x.abs() {
+            return x;
+        }
+        // Newton's method needs a handful of steps; where it does not settle, bisection does.
+        steps += 1;
+        let next = x - step;
+        x = if steps < 50 && next > left && next < right { next } else { f64::midpoint(left, right) };
+    }
+    right
+}
+
+/// `gap / (p(x)/tail(x))`; NaN, which asks for bisection, where the density does not say how the tail falls.
+fn newton_step<S: Scalar + ?Sized>(noise: &S, x: f64, gap: f64, ln_tail: f64) -> f64 {
+    if noise.is_discrete() {
+        return f64::NAN;
+    }
+    let mut log_density = [0.0];
+    noise.log_density_of(&[x], &mut log_density);
+    gap * (ln_tail - log_density[0]).exp()
 }
 
 /// Finite ends around the point where `reached` turns true.

@@ -115,6 +115,7 @@ impl VonMisesFisher {
     pub fn fit(points: View<'_>, weights: Option<&[f64]>) -> Result<Self> {
         check_dimension(points.columns())?;
         let total = total_weight("von-mises-fisher", points.rows(), weights)?;
+        check_unit(points)?;
         let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
         let sum = |column: &[f64]| column.iter().enumerate().map(|(i, x)| weight(i) * x).sum::<f64>() / total;
         let resultant: Vec<f64> = (0..points.columns()).map(|j| sum(points.column(j))).collect();
@@ -213,6 +214,20 @@ impl Noise for VonMisesFisher {
 fn check_dimension(dimension: usize) -> Result<()> {
     if dimension < 2 {
         return Err(Error::Shape { what: "variables of a sphere, or more,", expected: 2, found: dimension });
+    }
+    Ok(())
+}
+
+/// Data may be rounded, so a part in a thousand is let pass.
+fn check_unit(points: View<'_>) -> Result<()> {
+    let mut point = vec![0.0; points.columns()];
+    for row in 0..points.rows() {
+        points.copy_row(row, &mut point);
+        let length = length(&point);
+        if length.is_nan() || (length - 1.0).abs() > 1e-3 {
+            let reason = format!("row {} of the data has the length {length}, not 1", row + 1);
+            return Err(failed("von-mises-fisher", &reason));
+        }
     }
     Ok(())
 }

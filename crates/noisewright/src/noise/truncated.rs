@@ -22,7 +22,7 @@ use crate::{Error, Result, Scalar};
 /// assert!((out[0] - 0.5 * (2.0 / std::f64::consts::PI).ln()).abs() < 1e-15);
 /// # Ok::<(), noisewright::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Truncated {
     inner: Arc<dyn Scalar>,
     lo: f64,

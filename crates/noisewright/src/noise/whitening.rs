@@ -5,12 +5,18 @@ use nalgebra::{Cholesky, DMatrix};
 use super::fitting::{Sample, failed};
 use crate::{Error, Result, View};
 
+/// The share of a variable's deviation that must be its own. Rounding leaves up to 3e-8 to one that follows from
+/// the others.
+const MIN_PIVOT: f64 = 1e-7;
+
 /// `x = location + L z` with L lower triangular.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Whitening {
     location: Vec<f64>,
     /// Row-major lower triangle: `factor[row * dimension + column]`.
     factor: Vec<f64>,
+    /// `L Lᵀ` as it was given, row after row.
+    matrix: Vec<f64>,
     ln_determinant: f64,
 }
 
@@ -43,7 +49,7 @@ impl Whitening {
         let scale: Vec<f64> = (0..d).map(|i| matrix[i * d + i].sqrt()).collect();
         let correlation = DMatrix::from_fn(d, d, |i, j| matrix[i * d + j] / (scale[i] * scale[j]));
         let cholesky = Cholesky::new(correlation)
-            .filter(|c| (0..d).all(|i| c.l_dirty()[(i, i)] > 1e-8 && scale[i] > 0.0))
+            .filter(|c| (0..d).all(|i| c.l_dirty()[(i, i)] > MIN_PIVOT && scale[i] > 0.0))
             .ok_or_else(|| {
                 failed(noise, "its matrix must be positive definite (no variable may follow from the others)")
             })?;
@@ -55,7 +61,7 @@ impl Whitening {
             }
         }
         let ln_determinant = (0..d).map(|i| factor[i * d + i].ln()).sum();
-        Ok(Self { location: location.to_vec(), factor, ln_determinant })
+        Ok(Self { location: location.to_vec(), factor, matrix: matrix.to_vec(), ln_determinant })
     }
 
     pub(super) fn dimension(&self) -> usize {
@@ -72,17 +78,13 @@ impl Whitening {
     }
 
     /// `L Lᵀ`, row after row.
-    pub(super) fn matrix(&self) -> Vec<f64> {
-        let d = self.dimension();
-        let entry =
-            |i: usize, j: usize| (0..d).map(|k| self.factor[i * d + k] * self.factor[j * d + k]).sum();
-        (0..d * d).map(|at| entry(at / d, at % d)).collect()
+    pub(super) fn matrix(&self) -> &[f64] {
+        &self.matrix
     }
 
     /// `√(L Lᵀ)_jj`, the scale of one variable.
     pub(super) fn scale(&self, axis: usize) -> f64 {
-        let d = self.dimension();
-        self.factor[axis * d..(axis + 1) * d].iter().map(|l| l * l).sum::<f64>().sqrt()
+        self.matrix[axis * (self.dimension() + 1)].sqrt()
     }
 
     /// Writes `z = L⁻¹(x − location)` of every point, column-major, by forward substitution over columns.

@@ -127,6 +127,39 @@ impl Population {
         Self::build(model, parameters, Some(contrast), precision)
     }
 
+    /// The population of a sample drawn from the model: equal weights, no quadrature, any dimension.
+    ///
+    /// `log_normalizer` is log Z at these parameters (zero for a normalized formula).
+    ///
+    /// # Errors
+    /// When there are fewer than twice as many points as unknowns, or a point has no density under the model.
+    pub fn from_sample(
+        model: &Model,
+        parameters: &[f64],
+        log_normalizer: f64,
+        sample: &Points,
+    ) -> Result<Self> {
+        model.check(parameters)?;
+        let (rows, coordinates) = (sample.rows(), model.coordinates().len());
+        if rows < 2 * coordinates {
+            return Err(Error::TooFewPoints { rows, coordinates });
+        }
+        let mut energy = vec![0.0; rows];
+        model.evaluate(parameters, sample.view(), &mut energy, None)?;
+        if let Some(row) = energy.iter().position(|u| !u.is_finite()) {
+            return Err(Error::NoDensity { row: row + 1 });
+        }
+        let log_share = -(rows as f64).ln();
+        let accuracy =
+            Accuracy { method: Method::Sample, relative_error: (rows as f64).powf(-0.5), points: rows };
+        let log_measure = energy.iter().map(|u| log_share + log_normalizer - u).collect();
+        Self::assemble(
+            model,
+            parameters,
+            Parts { points: sample.clone(), log_measure, accuracy, divergent: None },
+        )
+    }
+
     fn build(
         model: &Model,
         parameters: &[f64],
@@ -193,6 +226,21 @@ impl Population {
             .chunks(self.points.rows())
             .map(|column| column.iter().zip(&weights).map(|(s, w)| s * w).sum())
             .collect()
+    }
+
+    /// The gradient of log Z that was taken out of a normalized model's score; zeros where a constant is free.
+    pub(crate) fn mean_of_derivatives(&self, model: &Model, parameters: &[f64]) -> Result<Vec<f64>> {
+        if self.has_constant {
+            return Ok(vec![0.0; parameters.len()]);
+        }
+        let rows = self.points.rows();
+        let mut value = vec![0.0; rows];
+        let mut derivatives = vec![0.0; rows * parameters.len()];
+        model.evaluate(parameters, self.points.view(), &mut value, Some(&mut derivatives))?;
+        // Any point with a density tells the constant difference.
+        let at = (0..rows).fold(0, |at, i| if self.log_weights[i] > self.log_weights[at] { i } else { at });
+        let differences = derivatives.iter().zip(&self.score).skip(at).step_by(rows);
+        Ok(differences.map(|(derivative, score)| derivative - score).collect())
     }
 
     /// The points.

@@ -73,10 +73,36 @@ impl NoiseWords {
     /// # Errors
     /// When the noise does not fit the space, needs data or a designer that is not there, or has a `?` left.
     pub fn build(&self, context: &Context<'_>) -> Result<Arc<dyn Noise>> {
-        let bounds = domain_bounds(context.space);
-        let (built, _) = of_words(self, context)?.restricted(&bounds, Purpose::Domain)?;
-        built.finished()
+        on_domain(self, context)?.finished()
     }
+
+    /// The same for a space of one variable, with its distribution function.
+    ///
+    /// ```
+    /// use noisewright::{Context, NoiseWords, Space};
+    /// let space = Space::real(&["x"])?;
+    /// let noise = NoiseWords::parse("0.5*normal(-1, 1) + 0.5*normal(1, 1)").unwrap();
+    /// assert!((noise.build_scalar(&Context::new(&space))?.cdf(0.0) - 0.5).abs() < 1e-15);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`build`](Self::build), and when the distribution function is not known (`kde`, designed noises,
+    /// several variables).
+    pub fn build_scalar(&self, context: &Context<'_>) -> Result<Arc<dyn Scalar>> {
+        on_domain(self, context)?.finished_scalar().unwrap_or_else(|| {
+            Err(failed(
+                &self.to_string(),
+                "its distribution function is not known; use a family of one variable",
+            ))
+        })
+    }
+}
+
+/// The words as a noise that keeps to the domain.
+fn on_domain(words: &NoiseWords, context: &Context<'_>) -> Result<Built> {
+    let bounds = domain_bounds(context.space);
+    Ok(of_words(words, context)?.restricted(&bounds, Purpose::Domain)?.0)
 }
 
 /// The error of a call that cannot be built.
@@ -138,6 +164,9 @@ impl Built {
     }
 
     fn finished(self) -> Result<Arc<dyn Noise>> {
+        if let Some(scalar) = self.finished_scalar() {
+            return Ok(scalar?);
+        }
         Ok(match self {
             Self::Scalar(scalar) => scalar,
             Self::Joint(noise, _) => noise,
@@ -146,13 +175,29 @@ impl Built {
                 let parts = parts.into_iter().map(Self::finished).collect::<Result<Vec<_>>>()?;
                 Arc::new(Product::new(parts)?)
             }
-            Self::Mixture(parts) => finished_mixture(parts)?,
+            Self::Mixture(parts) => {
+                let parts = parts.into_iter().map(|(weight, part)| Ok((weight, part.finished()?)));
+                Arc::new(Mixture::<dyn Noise>::new(parts.collect::<Result<Vec<_>>>()?)?)
+            }
         })
     }
 
-    /// The part as a scalar noise, if it is one.
-    fn as_scalar(&self) -> Option<Arc<dyn Scalar>> {
-        if let Self::Scalar(scalar) = self { Some(Arc::clone(scalar)) } else { None }
+    /// The noise with its distribution function; `None` when that is not known.
+    fn finished_scalar(&self) -> Option<Result<Arc<dyn Scalar>>> {
+        match self {
+            Self::Scalar(scalar) => Some(Ok(Arc::clone(scalar))),
+            Self::Product(parts) if parts.len() == 1 => parts[0].finished_scalar(),
+            Self::Joint(..) | Self::Product(_) => None,
+            Self::Mixture(parts) => {
+                let scalars = parts
+                    .iter()
+                    .map(|(weight, part)| Some(part.finished_scalar()?.map(|scalar| (*weight, scalar))));
+                let scalars: Result<Vec<_>> = scalars.collect::<Option<Vec<_>>>()?.into_iter().collect();
+                Some(scalars.and_then(|scalars| {
+                    Ok(Arc::new(Mixture::<dyn Scalar>::new(scalars)?) as Arc<dyn Scalar>)
+                }))
+            }
+        }
     }
 }
 
@@ -160,6 +205,9 @@ fn restrict_scalar(scalar: Arc<dyn Scalar>, (lo, hi): (f64, f64)) -> Result<(Bui
     let (from, to) = scalar.support();
     if from >= lo && to <= hi {
         return Ok((Built::Scalar(scalar), 0.0));
+    }
+    if scalar.is_circular() {
+        return Err(failed(&scalar.words(), "a noise on the circle cannot be truncated, it has no ends"));
     }
     let truncated = Truncated::new(scalar, lo, hi)?;
     let kept = truncated.ln_mass_kept();
@@ -194,15 +242,6 @@ fn restrict_mixture(
     let kept = noisewright_numerics::summation::log_sum_exp(&ln_weights);
     let weights = ln_weights.iter().map(|ln_weight| (ln_weight - kept).exp());
     Ok((Built::Mixture(weights.zip(restricted).collect()), kept))
-}
-
-fn finished_mixture(parts: Vec<(f64, Built)>) -> Result<Arc<dyn Noise>> {
-    let scalars: Option<Vec<_>> = parts.iter().map(|(w, part)| Some((*w, part.as_scalar()?))).collect();
-    if let Some(scalars) = scalars {
-        return Ok(Arc::new(Mixture::<dyn Scalar>::new(scalars)?));
-    }
-    let parts = parts.into_iter().map(|(weight, part)| Ok((weight, part.finished()?)));
-    Ok(Arc::new(Mixture::<dyn Noise>::new(parts.collect::<Result<Vec<_>>>()?)?))
 }
 
 fn of_words(words: &NoiseWords, context: &Context<'_>) -> Result<Built> {

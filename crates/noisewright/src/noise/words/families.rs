@@ -113,7 +113,8 @@ impl Family {
 
     /// The error of a wrong number of arguments.
     pub(super) fn wrong_count(&self, name: &str, found: usize) -> crate::Error {
-        failed(name, &format!("it takes ({}), not {found} arguments", self.arguments))
+        let plural = if found == 1 { "" } else { "s" };
+        failed(name, &format!("it takes ({}), not {found} argument{plural}", self.arguments))
     }
 }
 

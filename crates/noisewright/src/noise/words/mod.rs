@@ -136,6 +136,14 @@ impl NoiseWords {
     }
 }
 
+impl std::str::FromStr for NoiseWords {
+    type Err = WordsError;
+
+    fn from_str(text: &str) -> Result<Self, WordsError> {
+        Self::parse(text)
+    }
+}
+
 impl Call {
     fn filled(&self, values: &mut dyn Iterator<Item = f64>) -> Self {
         let arguments = self.arguments.iter().map(|argument| argument.filled(values)).collect();

@@ -81,31 +81,31 @@ impl Parser<'_> {
     /// `term + term + …`
     fn noise(&mut self) -> Result<NoiseWords, WordsError> {
         self.nested(|parser| {
-            let start = parser.column();
+            let start = parser.span().start;
             let mut terms = vec![parser.term()?];
             while parser.accept('+') {
                 terms.push(parser.term()?);
             }
             if terms.len() > 1
-                && let Some((column, ..)) = terms.iter().find(|(_, weight, _)| weight.is_none())
+                && let Some((at, ..)) = terms.iter().find(|(_, weight, _)| weight.is_none())
             {
-                return Err(WordsError::MissingWeight { column: *column });
+                return Err(WordsError::MissingWeight { column: column(parser.text, *at) });
             }
             let weighted = |(_, weight, call): (usize, Option<Weight>, Call)| {
                 (weight.unwrap_or(Weight::Number(1.0)), call)
             };
             let words = NoiseWords { terms: terms.into_iter().map(weighted).collect() };
-            check_weights(&words, start)?;
+            check_weights(&words, parser.text, start)?;
             Ok(words)
         })
     }
 
-    /// `weight * call` or `call`, with the column where it begins.
+    /// `weight * call` or `call`, with the byte where it begins.
     fn term(&mut self) -> Result<(usize, Option<Weight>, Call), WordsError> {
-        let column = self.column();
+        let start = self.span().start;
         let weight = match *self.peek() {
             Token::Number(weight) if !(weight > 0.0 && weight.is_finite()) => {
-                return Err(WordsError::Weight { column, weight });
+                return Err(WordsError::Weight { column: self.column(), weight });
             }
             Token::Number(weight) => Some(Weight::Number(weight)),
             Token::Sign('?') => Some(Weight::Free),
@@ -117,18 +117,18 @@ impl Parser<'_> {
                 return Err(self.unexpected("`*` and a noise after the weight"));
             }
         }
-        Ok((column, weight, self.call()?))
+        Ok((start, weight, self.call()?))
     }
 
     /// `name` or `name(argument, …)`
     fn call(&mut self) -> Result<Call, WordsError> {
-        let (start, column) = (self.span().start, self.column());
+        let start = self.span().start;
         let Token::Name(name) = self.peek().clone() else {
             return Err(self.unexpected("the name of a noise"));
         };
         if !is_known(&name) {
             let suggestion = nearest(&name);
-            return Err(WordsError::UnknownName { column, name, suggestion });
+            return Err(WordsError::UnknownName { column: self.column(), name, suggestion });
         }
         let mut end = self.span().end;
         self.advance();
@@ -216,10 +216,10 @@ impl Parser<'_> {
 }
 
 /// All weights sum to one, or the fixed ones leave something for the free ones.
-fn check_weights(words: &NoiseWords, column: usize) -> Result<(), WordsError> {
+fn check_weights(words: &NoiseWords, text: &str, start: usize) -> Result<(), WordsError> {
     let fixed = words.terms.iter().map(|(weight, _)| if let Weight::Number(w) = weight { *w } else { 0.0 });
     let sum: f64 = fixed.sum();
     let free = words.terms.iter().any(|(weight, _)| *weight == Weight::Free);
     let right = if free { sum < 1.0 } else { (sum - 1.0).abs() <= WEIGHT_TOLERANCE };
-    if right { Ok(()) } else { Err(WordsError::WeightSum { column, sum, free }) }
+    if right { Ok(()) } else { Err(WordsError::WeightSum { column: column(text, start), sum, free }) }
 }

@@ -48,9 +48,9 @@ impl Display for Argument {
             Self::Noise(words) => words.fmt(f),
             Self::Named(name, value) => {
                 if is_plain(name) {
-                    f.write_str(name)?
+                    f.write_str(name)?;
                 } else {
-                    write_quoted(f, name)?
+                    write_quoted(f, name)?;
                 }
                 f.write_char('=')?;
                 value.fmt(f)

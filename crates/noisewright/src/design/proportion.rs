@@ -1,0 +1,112 @@
+//! The best proportion of noise, and how much noise is enough.
+
+use noisewright_numerics::optimize::minimize_bracketed;
+
+use crate::{Error, Result};
+
+/// Prices of a data point and of a noise point; the budget is in the same unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prices {
+    /// Price of a data point.
+    pub data: f64,
+    /// Price of a noise point.
+    pub noise: f64,
+}
+
+impl Default for Prices {
+    fn default() -> Self {
+        Self { data: 1.0, noise: 1.0 }
+    }
+}
+
+impl Prices {
+    /// What one data point with its ν noise points costs.
+    #[must_use]
+    pub fn scale(&self, nu: f64) -> f64 {
+        self.data + nu * self.noise
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        for (name, price) in [("data", self.data), ("noise", self.noise)] {
+            if !(price > 0.0 && price.is_finite()) {
+                return Err(Error::Price { name, value: price });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A ν that is one.
+pub(crate) fn check_ratio(nu: f64) -> Result<f64> {
+    if nu > 0.0 && nu.is_finite() { Ok(nu) } else { Err(Error::NoiseRatio { value: nu }) }
+}
+
+/// The ν that minimises an error, and the error there: the best of a scan over eight decades, e⁻⁹ to e⁹, polished.
+///
+/// # Errors
+/// The first error of the function where it has no value at any ν.
+pub fn best_ratio(error: impl Fn(f64) -> Result<f64>) -> Result<(f64, f64)> {
+    let mut failure = None;
+    let mut look = |log_nu: f64| match error(log_nu.exp()) {
+        Ok(value) => value,
+        Err(reason) => {
+            failure.get_or_insert(reason);
+            f64::INFINITY
+        }
+    };
+    let grid: Vec<f64> = (-9..=9).map(f64::from).collect();
+    let values: Vec<f64> = grid.iter().map(|x| look(*x)).collect();
+    let best = (0..grid.len()).fold(0, |best, i| if values[i] < values[best] { i } else { best });
+    if !values[best].is_finite() {
+        return Err(failure.unwrap_or(Error::NoOverlap));
+    }
+    let (lower, upper) = (grid[best.saturating_sub(1)], grid[(best + 1).min(grid.len() - 1)]);
+    let least = minimize_bracketed(lower, upper, look);
+    Ok((least.at[0].exp(), least.value))
+}
+
+/// The error as a function of the noise proportion.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// π = ν/(1+ν), increasing.
+    pub proportion: Vec<f64>,
+    /// The error at each; ∞ where there is none.
+    pub error: Vec<f64>,
+}
+
+impl Curve {
+    /// The error of `error(ν)` at `count` proportions between 1 % and 99 %.
+    pub fn new(count: usize, error: impl Fn(f64) -> Result<f64>) -> Self {
+        let proportion: Vec<f64> =
+            (0..count).map(|i| 0.01 + 0.98 * i as f64 / (count.max(2) - 1) as f64).collect();
+        let error = proportion.iter().map(|p| error(p / (1.0 - p)).unwrap_or(f64::INFINITY)).collect();
+        Self { proportion, error }
+    }
+}
+
+/// The smallest ν at which `value(ν) ≤ value(∞) / efficiency`, for a value that falls with ν: how much noise until
+/// the data's own uncertainty dominates.
+///
+/// # Errors
+/// When the efficiency is not between 0 and 1, or is not reached at ν = 10⁹.
+pub fn ratio_for_efficiency(efficiency: f64, limit: f64, value: impl Fn(f64) -> Result<f64>) -> Result<f64> {
+    if !(efficiency > 0.0 && efficiency < 1.0) {
+        return Err(Error::Efficiency { value: efficiency });
+    }
+    let wanted = limit / efficiency;
+    let (mut low, mut high) = (1e-6f64.ln(), 1e9f64.ln());
+    if value(high.exp())? > wanted {
+        return Err(Error::Design {
+            reason: format!(
+                "an efficiency of {efficiency} is not reached with a billion noise points per data point"
+            ),
+        });
+    }
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        // Too little noise to tell the parameters at all counts as too large an error.
+        let enough = value(middle.exp()).is_ok_and(|v| v <= wanted);
+        if enough { high = middle } else { low = middle }
+    }
+    Ok(high.exp())
+}
