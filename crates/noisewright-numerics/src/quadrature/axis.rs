@@ -251,6 +251,11 @@ impl Nodes {
 }
 
 impl Axis {
+    /// Where the mass is.
+    pub(super) fn center(&self) -> f64 {
+        self.center
+    }
+
     pub(super) fn first_boundary(&self) -> f64 {
         self.boundaries[0]
     }
