@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use asymptotic_common::{assert_close, error, report, words};
 use noisewright::{
-    Divergences, Divergent, Error, Gamma, Loss, Model, Noise, Normal, Precision, Student, Target, Uniform,
-    divergences,
+    Categorical, Divergences, Divergent, Error, Gamma, Loss, Model, Noise, Normal, Precision, Product,
+    Student, Target, Uniform, divergences,
 };
 use noisewright_systems::{
     GaussianPair, gamma, gaussian, gaussian_mean, gaussian_variance, truncated_gaussian,
@@ -45,6 +45,8 @@ fn noise_with_lighter_tails_makes_importance_sampling_infinite_and_nce_not() {
         for system in [gaussian_mean(0.0, normalized).unwrap(), gaussian_variance(1.0, normalized).unwrap()] {
             let at = &system.parameters;
             assert_infinite(&system.model, at, &light, &Loss::Kl, None);
+            // Here E_d[w ψψᵀ] diverges as well, which used to be reported as collinear scores.
+            assert_infinite(&system.model, at, &light, &Loss::Pearson, None);
             assert_finite(&system.model, at, &light, &Loss::Js);
             assert_finite(&system.model, at, &light, &Loss::ReverseKl);
         }
@@ -118,6 +120,19 @@ fn noise_that_leaves_out_some_of_the_data_is_infinite_for_kl_and_finite_for_js()
     let errors = found.normalizer_errors(1.0);
     assert_eq!(errors.is, f64::INFINITY);
     assert!(errors.nce.is_finite() && errors.is_revis.is_finite() && errors.revis.is_finite());
+}
+
+#[test]
+fn states_that_the_noise_leaves_out_are_named_too() {
+    let system = ising(&[0.3, -0.2], &[(0, 1, 0.4)], false).unwrap();
+    let down: Arc<dyn Noise> = Arc::new(Categorical::new(&[-1.0], &[1.0]).unwrap());
+    let fair: Arc<dyn Noise> = Arc::new(Categorical::uniform(&[-1.0, 1.0]).unwrap());
+    let noise = Product::new(vec![down, fair]).unwrap();
+    let found = report(&system.model, &system.parameters, &noise, 1.0, &Loss::Kl).unwrap();
+    assert_eq!(found.error, f64::INFINITY);
+    assert_eq!(found.divergent, Some(Divergent { variable: None, at_lower_end: false }));
+    let refused = report(&system.model, &system.parameters, &noise, 1.0, &Loss::Js);
+    assert!(matches!(refused, Err(Error::Collinear { .. })), "{refused:?}");
 }
 
 #[test]
