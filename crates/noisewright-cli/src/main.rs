@@ -1,2 +1,18 @@
-//! The command.
-fn main() {}
+//! The command `noisewright`.
+
+mod arguments;
+mod commands;
+mod failure;
+mod inputs;
+mod noises;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match arguments::parse().and_then(|arguments| commands::run(&arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

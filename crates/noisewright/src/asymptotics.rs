@@ -50,12 +50,16 @@ impl Asymptotics {
         Self { covariance, mean_weight, divergent: Some(place) }
     }
 
-    /// If Σ is infinite because the noise leaves out some of the data, says where.
-    fn with_reason(mut self, population: &Population, log_noise: &[f64]) -> Self {
+    /// If Σ is infinite because the noise leaves out some of the data, says where; any other infinity is a number
+    /// too large to write.
+    fn with_reason(mut self, population: &Population, log_noise: &[f64]) -> Result<Self> {
         if self.covariance.iter().any(|v| v.is_infinite()) {
             self.divergent = missing_noise(population, log_noise);
+            if self.divergent.is_none() {
+                return Err(Error::HardlyAnyOverlap);
+            }
         }
-        self
+        Ok(self)
     }
 
     /// The error `(price_d + ν price_n) · tr(ΣM)`, which divided by the budget is the error of the estimate;
@@ -247,7 +251,7 @@ pub fn error_report(
     let matrix = target.matrix(population.coordinates(), &population.information())?;
     let asymptotics = match population.divergent() {
         Some(place) => Asymptotics::infinite(population, log_noise, nu, loss, place.clone()),
-        None => Asymptotics::at(population, log_noise, nu, loss)?.with_reason(population, log_noise),
+        None => Asymptotics::at(population, log_noise, nu, loss)?.with_reason(population, log_noise)?,
     };
     let bound = cramer_rao_covariance(population)?;
     let error = asymptotics.error(&matrix, nu, 1.0, 1.0);

@@ -95,6 +95,17 @@ pub enum Error {
         /// Number of the row, from 1.
         row: usize,
     },
+    /// A density that draws do not find or follow well enough to say anything.
+    #[error(
+        "the model's density is too hard to sample: of {draws} draws only {effective:.0} are worth something; \
+         ask for more draws, or give a sample of data instead"
+    )]
+    TooHardToSample {
+        /// Independent draws from the density itself that would be worth as much.
+        effective: f64,
+        /// Draws made.
+        draws: usize,
+    },
     /// Scores without second moments.
     #[error(
         "the information matrix is infinite: the score of some parameter has no variance under the model"
@@ -111,6 +122,11 @@ pub enum Error {
         "the noise has no density where the data are: choose a noise whose support covers the model's domain"
     )]
     NoOverlap,
+    /// A noise so far from the data that the error is beyond all numbers.
+    #[error(
+        "data and noise hardly overlap: the error is larger than any number; choose a noise nearer to the data"
+    )]
+    HardlyAnyOverlap,
     /// Parameters that the data cannot tell apart.
     #[error(
         "{} cannot be told apart: their scores are collinear where data and noise overlap",

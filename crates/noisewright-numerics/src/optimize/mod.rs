@@ -1,8 +1,10 @@
 //! Roots and minima, with the reason for stopping as data.
 
+mod lbfgs;
 mod minimum;
 mod root;
 
+pub use lbfgs::{LbfgsOptions, lbfgs};
 pub use minimum::{Minimum, minimize_bracketed, nelder_mead, scan_minima};
 pub use root::{Root, root_increasing};
 
@@ -14,6 +16,8 @@ pub enum Stop {
     Converged,
     /// The allowed number of steps was used up.
     StepLimit,
+    /// No step from here makes it smaller, though the derivative says that one should.
+    NoDescent,
 }
 
 impl Stop {
@@ -29,6 +33,7 @@ impl std::fmt::Display for Stop {
         f.write_str(match self {
             Self::Converged => "converged",
             Self::StepLimit => "stopped at the step limit",
+            Self::NoDescent => "found no step that goes down",
         })
     }
 }

@@ -2,16 +2,24 @@
 
 mod criterion;
 mod exact;
+mod family;
+mod free;
+mod histogram;
 mod limits;
 mod mixing;
 mod noise;
 mod proportion;
+mod record;
+mod weights;
 
 pub use criterion::Sensitivity;
 pub use exact::OptimalNoise;
+pub use family::{Builder, FamilyOptimum, Member, best_member, best_member_on};
+pub use histogram::{HistogramDesign, best_histogram_1d, best_histogram_2d};
 pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
 pub use noise::{ModelNoise, Shape, ShapeRecord};
 pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
+pub use record::{NoiseRecord, Record, SampleRecord};
 
 use crate::asymptotics::trace_product;
 use crate::{

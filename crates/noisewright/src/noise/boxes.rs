@@ -5,7 +5,10 @@ use rand::RngExt;
 
 /// Boxes stop being divided when draws are accepted this often, or when there are too many.
 const ACCEPTANCE: f64 = 0.85;
-const MOST_BOXES: usize = 1 << 13;
+const MOST_BOXES: usize = 1 << 14;
+
+/// Pieces that each axis is cut into first, by dimension: a density may be zero over most of the region.
+const FIRST_PIECES: [usize; 3] = [256, 48, 12];
 
 /// How much higher than at the places looked at the log-density may be inside a box, per nat that it varies there.
 const HEADROOM: f64 = 0.25;
@@ -128,12 +131,15 @@ impl Cell {
     }
 }
 
-/// The region cut at the breaks of each axis.
+/// The region cut into even pieces and at the breaks of each axis.
 fn first_cells(lower: &[f64], upper: &[f64], breaks: &[Vec<f64>]) -> Vec<Cell> {
     let mut cells = vec![Cell { lower: vec![], upper: vec![], log_height: 0.0, variation: 0.0 }];
     for (axis, (a, b)) in lower.iter().zip(upper).enumerate() {
         let mut edges = vec![*a];
-        let mut inner: Vec<f64> = breaks[axis].iter().copied().filter(|x| x > a && x < b).collect();
+        let pieces = FIRST_PIECES[lower.len() - 1];
+        let even = (1..pieces).map(|i| a + (b - a) * i as f64 / pieces as f64);
+        let mut inner: Vec<f64> =
+            breaks[axis].iter().copied().chain(even).filter(|x| x > a && x < b).collect();
         inner.sort_by(f64::total_cmp);
         inner.dedup();
         edges.extend(inner);

@@ -7,6 +7,7 @@
 //! | categorical (bernoulli), poisson, negative-binomial | histogram of two variables | truncated |
 //! | histogram | kernel density | |
 
+mod auto;
 mod beta;
 mod boxes;
 mod categorical;
@@ -34,6 +35,7 @@ mod von_mises;
 mod whitening;
 pub(crate) mod words;
 
+pub use auto::fit_auto;
 pub use beta::Beta;
 pub(crate) use boxes::{BoxSampler, LogDensity};
 pub use categorical::Categorical;

@@ -8,6 +8,7 @@ mod enumeration;
 mod locate;
 mod pair;
 mod quadrature;
+mod sampling;
 
 pub(crate) use pair::integrate_pair;
 pub(crate) use quadrature::log_ratio;
@@ -169,6 +170,9 @@ impl Population {
         model.check(parameters)?;
         if enumeration::applies(model) {
             return enumeration::build(model, parameters);
+        }
+        if !quadrature::applies(model) {
+            return sampling::build(model, parameters, contrast, precision);
         }
         quadrature::build(model, parameters, contrast, precision)
     }

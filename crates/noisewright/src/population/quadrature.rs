@@ -39,9 +39,29 @@ pub(super) fn build(
     Population::assemble(model, parameters, parts)
 }
 
-/// Whether the space has few enough dimensions for a tensor of nodes.
+/// Nodes that an axis without states takes, as a rule.
+const USUAL_NODES: usize = 200;
+
+/// Most nodes of a tensor that is begun, every axis without states taking its usual number.
+const MOST_NODES: usize = 1 << 22;
+
+/// Whether the space has few enough dimensions, and states in them, for a tensor of nodes.
 pub(super) fn applies(model: &Model) -> bool {
-    model.space().dimension() <= 3
+    let nodes = |domain: &Domain| match domain {
+        Domain::States(states) => states.len(),
+        _ => USUAL_NODES,
+    };
+    let space = model.space();
+    // Three axes without states are what the adaptive tensor is made for.
+    let fewer = space.domains().iter().all(|d| !matches!(d, Domain::States(_)));
+    space.dimension() <= 3
+        && (fewer
+            || space
+                .domains()
+                .iter()
+                .map(nodes)
+                .try_fold(1usize, usize::checked_mul)
+                .is_some_and(|n| n <= MOST_NODES))
 }
 
 /// The precision that a tensor of this many axes can be asked for.

@@ -78,6 +78,28 @@ pub enum Argument {
     Named(String, Box<Argument>),
 }
 
+impl Call {
+    /// The parameters that `model(a=1, b=2)` names, over given values.
+    ///
+    /// # Errors
+    /// When an argument is not `name=number`, or the model has no such parameter or does not allow the value.
+    pub fn parameters_of(&self, model: &crate::Model, values: &[f64]) -> crate::Result<Vec<f64>> {
+        let refused = |reason: String| crate::Error::Noise { noise: self.to_string(), reason };
+        let mut parameters = values.to_vec();
+        for argument in &self.arguments {
+            let Argument::Named(name, value) = argument else {
+                return Err(refused("give parameters by name, such as model(a=1)".into()));
+            };
+            let Argument::Number(value) = value.as_ref() else {
+                return Err(refused(format!("the value of `{name}` must be a number")));
+            };
+            parameters[model.index_of(name)?] = *value;
+        }
+        model.check(&parameters)?;
+        Ok(parameters)
+    }
+}
+
 impl NoiseWords {
     /// Reads a noise in words.
     ///

@@ -1,0 +1,228 @@
+//! A design as text, JSON and a page.
+
+use noisewright::View;
+use noisewright_report::{
+    Axis, Card, Cell, Column, Figure, HeatMap, Line, Page, Panel, Reference, Section, Stroke, Table,
+    format_number, format_percent,
+};
+use serde_json::{Value, json};
+
+use super::Question;
+use super::kinds::{Answer, efficiency_json};
+use crate::commands::error::{comparison, share};
+use crate::commands::pictures::{self, pairs};
+use crate::output::{number, numbers};
+
+/// Cells along each side of a two-dimensional picture.
+const CELLS: usize = 60;
+
+pub(super) fn json(question: &Question<'_>, answer: &Answer) -> Value {
+    let mut noise = answer.details.clone();
+    if let (Value::Object(fields), Some(grid)) = (&mut noise, grid_json(question, answer)) {
+        fields.insert("grid".into(), grid);
+    }
+    json!({
+        "error": number(answer.error),
+        "nu": number(answer.nu),
+        "noise_proportion": number(answer.nu / (1.0 + answer.nu)),
+        "error_noise_equals_data": number(answer.noise_equals_data),
+        "error_conventional": number(answer.conventional),
+        "gap": answer.gap.map_or(Value::Null, number),
+        "stationary_points": answer.stationary_points,
+        "noise": noise,
+        "efficiency": efficiency_json(answer),
+        "curve": {
+            "noise_proportion": numbers(answer.curve.proportion.iter().copied()),
+            "error": numbers(answer.curve.error.iter().copied()),
+        },
+        "target": question.target.to_string(),
+        "price_data": number(question.prices.data),
+        "price_noise": number(question.prices.noise),
+        "remarks": answer.remarks,
+    })
+}
+
+fn grid_json(question: &Question<'_>, answer: &Answer) -> Option<Value> {
+    if let Some(grid) = pictures::grid(question.problem, &answer.population, answer.noise.as_ref(), answer.nu)
+    {
+        return Some(json!({
+            "x": numbers(grid.x),
+            "density": numbers(grid.noise),
+            "data_density": numbers(grid.data),
+            "weight": numbers(grid.weight),
+        }));
+    }
+    let plane = Plane::new(question, answer)?;
+    let rows: Vec<Value> = plane.noise.chunks(CELLS).map(|row| numbers(row.iter().copied())).collect();
+    Some(json!({ "x": numbers(plane.x), "y": numbers(plane.y), "density": rows }))
+}
+
+pub(super) fn text(question: &Question<'_>, answer: &Answer) -> String {
+    let mut text = table(question, answer).to_text();
+    text.push('\n');
+    for sentence in sentences(question, answer) {
+        text.push_str(&sentence);
+        text.push('\n');
+    }
+    text
+}
+
+fn table(question: &Question<'_>, answer: &Answer) -> Table {
+    let unit = if question.prices == noisewright::design::Prices::default() { "T" } else { "budget" };
+    Table::new(format!("The best noise for {} of {}", question.target, question.problem.title()))
+        .column(Column::text(""))
+        .column(Column::text("noise"))
+        .column(Column::number("ν").significant(5))
+        .column(Column::number(format!("error × {unit}")).significant(6))
+        .row([
+            Cell::from(answer.title.as_str()),
+            Cell::from(share(answer.nu)),
+            Cell::from(answer.nu),
+            Cell::from(answer.error),
+        ])
+        .row([
+            Cell::from("noise = data"),
+            Cell::from(share(answer.nu)),
+            Cell::from(answer.nu),
+            Cell::from(answer.noise_equals_data),
+        ])
+        .row([
+            Cell::from("noise = data, half and half"),
+            Cell::from(share(1.0)),
+            Cell::from(1.0),
+            Cell::from(answer.conventional),
+        ])
+}
+
+fn sentences(question: &Question<'_>, answer: &Answer) -> Vec<String> {
+    let mut lines = vec![
+        comparison(answer.error, answer.conventional, "noise = data with 50 % noise"),
+        comparison(answer.error, answer.noise_equals_data, "noise = data at the same proportion"),
+    ];
+    lines.extend(answer.remarks.iter().cloned());
+    if let Some(e) = &answer.efficiency {
+        lines.push(format!(
+            "With the data given, ν = {} noise points per data point bring the error within {} of what endless noise \
+             would give.",
+            format_number(e.nu, 4),
+            format_percent(1.0 / e.asked - 1.0, 3)
+        ));
+    }
+    if question.problem.data.is_some() {
+        lines.push("Expectations are averages over the data, at the parameters given with --at.".into());
+    }
+    lines
+}
+
+pub(super) fn page(question: &Question<'_>, answer: &Answer) -> Page {
+    let saved = 1.0 - answer.error / answer.conventional;
+    let mut summary = Section::new("The design").cards([
+        Card::new("noise proportion", share(answer.nu)).note(format!("ν = {}", format_number(answer.nu, 4))),
+        Card::new("error × T", format_number(answer.error, 6)),
+        Card::new("points saved", format_percent(saved, 3)).note("against noise = data, half and half"),
+    ]);
+    for sentence in sentences(question, answer) {
+        summary = summary.paragraph(sentence);
+    }
+    summary = summary.table(table(question, answer));
+    let mut page = Page::new("The best noise").subtitle(question.problem.title()).section(summary);
+    let mut section = Section::new("Pictures");
+    let noise = answer.noise.as_ref();
+    if let Some(figure) = pictures::densities(question.problem, &answer.population, noise, answer.nu) {
+        section = section.figure(
+            figure,
+            "Top: the data's density and the designed noise's. Bottom: the weight w(x) of a data point. Where the noise is \
+             zero a data point carries no weight.",
+        );
+    } else if let Some(plane) = Plane::new(question, answer) {
+        section = section.figure(plane.figure(question), "Density of the data and of the designed noise.");
+    }
+    section = section.figure(
+        curve(answer),
+        "The error for the budget as a function of the proportion of noise; each point of the curve has the noise that is \
+         best there, or the given one.",
+    );
+    if let Some(figure) = efficiency_figure(answer) {
+        section = section.figure(figure, "Efficiency against the noise per data point, with the data given.");
+    }
+    page = page.section(section);
+    page
+}
+
+fn curve(answer: &Answer) -> Figure {
+    let half = &answer.curve.proportion;
+    let equal: Vec<f64> = half.iter().map(|p| answer.conventional / (4.0 * p * (1.0 - p))).collect();
+    Figure::from(
+        Panel::new(Axis::linear("noise proportion").percent(), Axis::log("error × T"))
+            .with(Line::new(answer.title.clone(), pairs(half, &answer.curve.error)))
+            .with(Line::new("noise = data", pairs(half, &equal)).stroke(Stroke::Dashed))
+            .with(Reference::vertical(answer.nu / (1.0 + answer.nu), "chosen")),
+    )
+}
+
+fn efficiency_figure(answer: &Answer) -> Option<Figure> {
+    let e = answer.efficiency.as_ref()?;
+    let panel = Panel::new(Axis::log("noise points per data point"), Axis::linear("efficiency").percent())
+        .with(Line::new("efficiency", e.curve.iter().copied()))
+        .with(Reference::horizontal(e.asked, "asked for"));
+    Some(Figure::from(panel))
+}
+
+/// Densities of data and noise on a grid in two dimensions.
+struct Plane {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    data: Vec<f64>,
+    noise: Vec<f64>,
+}
+
+impl Plane {
+    fn new(question: &Question<'_>, answer: &Answer) -> Option<Self> {
+        let problem = question.problem;
+        let space = problem.model.space();
+        if space.dimension() != 2
+            || space.is_sphere()
+            || space.domains().iter().any(noisewright::Domain::is_discrete)
+        {
+            return None;
+        }
+        let side = |axis: usize| {
+            let column = answer.population.points().view().column(axis);
+            let weight = answer.population.log_weights().iter().map(|w| w.exp());
+            let (mean, square) =
+                column.iter().zip(weight).fold((0.0, 0.0), |(m, s), (x, w)| (m + w * x, s + w * x * x));
+            let reach = 3.5 * (square - mean * mean).max(0.0).sqrt();
+            let (lower, upper) = space.domains()[axis].bounds();
+            let (low, high) = ((mean - reach).max(lower), (mean + reach).min(upper));
+            (0..CELLS).map(|i| low + (high - low) * (i as f64 + 0.5) / CELLS as f64).collect::<Vec<f64>>()
+        };
+        let (x, y) = (side(0), side(1));
+        // Row after row: y changes slowest.
+        let points: Vec<f64> = (0..CELLS * CELLS)
+            .map(|i| x[i % CELLS])
+            .chain((0..CELLS * CELLS).map(|i| y[i / CELLS]))
+            .collect();
+        let view = View::new(2, CELLS * CELLS, &points);
+        let (mut data, mut noise) = (vec![0.0; CELLS * CELLS], vec![0.0; CELLS * CELLS]);
+        problem.model.evaluate(&problem.parameters, view, &mut data, None).ok()?;
+        answer.noise.log_density(view, &mut noise);
+        data.iter_mut().for_each(|v| *v = (*v - answer.population.log_normalizer()).exp());
+        noise.iter_mut().for_each(|v| *v = v.exp());
+        Some(Self { x, y, data, noise })
+    }
+
+    fn figure(&self, question: &Question<'_>) -> Figure {
+        let names = question.problem.model.space().names();
+        let edges = |v: &[f64]| -> Vec<f64> {
+            let step = v[1] - v[0];
+            (0..=v.len()).map(|i| v[0] + (i as f64 - 0.5) * step).collect()
+        };
+        let panel = |title: &str, values: &[f64]| {
+            Panel::new(Axis::linear(names[0].clone()), Axis::linear(names[1].clone()))
+                .title(title)
+                .aspect(1.0)
+                .with(HeatMap::new(edges(&self.x), edges(&self.y), values.to_vec()).scale_label("density"))
+        };
+        Figure::new().panel(panel("data", &self.data)).panel(panel("designed noise", &self.noise)).columns(2)
+    }
+}

@@ -1,0 +1,319 @@
+//! `noisewright error`: what a design would cost.
+
+use noisewright::{
+    Asymptotics, Contrast, Divergences, ErrorReport, Loss, Method, Noise, Population, Target,
+    asymptotic_error, divergences,
+};
+use noisewright_report::{
+    Axis, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, format_number,
+    format_percent,
+};
+use serde_json::{Value, json};
+
+use crate::arguments::{ErrorArguments, Global};
+use crate::failure::Outcome;
+use crate::inputs::{self, Problem};
+use crate::noises::{self, Purpose};
+use crate::output::{self, number, numbers, optional};
+use crate::progress::Progress;
+
+/// Everything the command shows.
+struct Answer<'a> {
+    problem: &'a Problem,
+    noise: &'a dyn Noise,
+    nu: f64,
+    loss: &'a Loss,
+    target: &'a Target,
+    report: ErrorReport,
+    divergences: Option<Divergences>,
+}
+
+pub(crate) fn run(arguments: &ErrorArguments, global: &Global) -> Outcome<()> {
+    let loss = inputs::loss(&arguments.loss)?;
+    let target = Target::parse(&arguments.target);
+    let nu = arguments.nu;
+    if !(nu > 0.0 && nu.is_finite()) {
+        return Err(noisewright::Error::NoiseRatio { value: nu }.into());
+    }
+    let problem = Problem::read(&arguments.model, global)?;
+    let progress = Progress::new(problem.quiet, "computing the asymptotic error");
+    let noise = noises::build(&problem, &arguments.noise, Purpose { nu, target: &target })?;
+    let contrast = Contrast { noise: noise.as_ref(), nu, loss: &loss };
+    let report =
+        asymptotic_error(&problem.model, &problem.parameters, contrast, &target, &problem.precision)?;
+    let divergences =
+        divergences(&problem.model, &problem.parameters, noise.as_ref(), nu, &problem.precision).ok();
+    drop(progress);
+    let answer = Answer {
+        problem: &problem,
+        noise: noise.as_ref(),
+        nu,
+        loss: &loss,
+        target: &target,
+        report,
+        divergences,
+    };
+    let json = answer.json();
+    output::write_report(global, || answer.page(), &json)?;
+    if global.json { output::print_json(&json) } else { output::print(&answer.text()) }
+}
+
+impl Answer<'_> {
+    /// Why the error is infinite, in words.
+    fn infinite(&self) -> Option<String> {
+        if self.report.error.is_finite() {
+            return None;
+        }
+        let place = self.report.divergent.as_ref()?;
+        let end = if place.at_lower_end { "lower" } else { "upper" };
+        let variable = place.variable.as_ref().map_or(String::new(), |v| format!(" of `{v}`"));
+        let tails = self.divergences.as_ref().map(|d| (d.lighter_noise.is_some(), d.lighter_data.is_some()));
+        let culprit = match tails {
+            Some((true, false)) => "the noise has lighter tails than the data",
+            Some((false, true)) => "the data have lighter tails than the noise",
+            _ => "the tails of data and noise differ too much",
+        };
+        Some(format!(
+            "infinite: the {} loss has no finite variance here, because {culprit} at the {end} end{variable}",
+            self.loss
+        ))
+    }
+
+    fn json(&self) -> Value {
+        let report = &self.report;
+        json!({
+            "error": number(report.error),
+            "covariance": report.covariance.row_iter().map(|r| numbers(r.iter().copied())).collect::<Vec<_>>(),
+            "cramer_rao": optional(report.cramer_rao),
+            "efficiency": optional(report.efficiency),
+            "weights_mean": number(report.weights_mean),
+            "coordinates": report.coordinates,
+            "parts": numbers(report.parts.iter().copied()),
+            "error_noise_equals_data": number(report.noise_equals_data),
+            "infinite": self.infinite(),
+            "log_normalizer": number(report.log_normalizer),
+            "divergences": self.divergences.as_ref().map(divergences_json),
+            "normalizer_errors": self.divergences.as_ref().map(|d| normalizer_json(d, self.nu)),
+            "nu": number(self.nu),
+            "noise": self.noise.describe(),
+            "loss": self.loss.to_string(),
+            "target": self.target.to_string(),
+            "parameters": self.parameters(),
+            "accuracy": {
+                "method": method(report.accuracy.method),
+                "relative_error": number(report.accuracy.relative_error),
+                "points": report.accuracy.points,
+            },
+        })
+    }
+
+    fn parameters(&self) -> Value {
+        let names = self.problem.model.parameters().iter().zip(&self.problem.parameters);
+        names.map(|(p, v)| (p.name.clone(), number(*v))).collect::<serde_json::Map<_, _>>().into()
+    }
+
+    fn text(&self) -> String {
+        let mut text = self.table().to_text();
+        text.push('\n');
+        for sentence in self.sentences() {
+            text.push_str(&sentence);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn table(&self) -> Table {
+        let report = &self.report;
+        let target = match self.target {
+            Target::Kl => "Kullback–Leibler divergence",
+            _ => "mean squared error",
+        };
+        let mut table = Table::new(format!(
+            "{target} × T, loss {}, ν = {} ({} noise)",
+            self.loss,
+            self.nu,
+            share(self.nu)
+        ))
+        .column(Column::text(""))
+        .column(Column::number("error × T").significant(6))
+        .column(Column::number("noise = data").significant(6))
+        .column(Column::number("Cramér–Rao").significant(6));
+        for (name, part) in report.coordinates.iter().zip(&report.parts) {
+            table.push_row([Cell::from(name.as_str()), Cell::from(*part), Cell::Empty, Cell::Empty]);
+        }
+        table.push_row([
+            Cell::from("total"),
+            Cell::from(report.error),
+            Cell::from(report.noise_equals_data),
+            report.cramer_rao.map_or(Cell::Empty, Cell::from),
+        ]);
+        table
+            .note(format!("model {}", self.problem.title()))
+            .note(format!("noise {}", shortened(&self.noise.describe())))
+            .note("T counts all points, data and noise; Cramér–Rao is what endless free noise would leave")
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        let report = &self.report;
+        let mut lines = Vec::new();
+        if let Some(reason) = self.infinite() {
+            lines.push(format!("The error is {reason}."));
+        }
+        if let Some(efficiency) = report.efficiency.filter(|_| report.error.is_finite()) {
+            lines.push(format!("Efficiency {}: Cramér–Rao over error.", format_percent(efficiency, 3)));
+        }
+        if report.error.is_finite() && report.noise_equals_data > 0.0 {
+            lines.push(comparison(report.error, report.noise_equals_data, "noise = data at the same ν"));
+        }
+        let accuracy = report.accuracy;
+        if accuracy.relative_error > 1e-6 {
+            lines.push(format!(
+                "Accurate to about {} ({}, {} points).",
+                format_number(accuracy.relative_error, 1),
+                method(accuracy.method),
+                accuracy.points
+            ));
+        }
+        lines
+    }
+
+    fn page(&self) -> Page {
+        let report = &self.report;
+        let mut section = Section::new("The error").cards([
+            Card::new("error × T", format_number(report.error, 6)).note(self.loss.to_string()),
+            Card::new("noise = data", format_number(report.noise_equals_data, 6)).note("at the same ν"),
+            Card::new("efficiency", report.efficiency.map_or("–".into(), |e| format_percent(e, 3))),
+        ]);
+        for sentence in self.sentences() {
+            section = section.paragraph(sentence);
+        }
+        section = section.table(self.table());
+        let mut page = Page::new("The error of a design").subtitle(self.problem.title()).section(section);
+        if let Some(pictures) = self.pictures() {
+            page = page.section(pictures);
+        }
+        page
+    }
+
+    /// Densities and weight in one dimension; the error as a function of the proportion always.
+    fn pictures(&self) -> Option<Section> {
+        let contrast = Contrast { noise: self.noise, nu: self.nu, loss: self.loss };
+        let population = Population::for_contrast(
+            &self.problem.model,
+            &self.problem.parameters,
+            contrast,
+            &self.problem.precision,
+        )
+        .ok()?;
+        let mut section = Section::new("Pictures");
+        if let Some(figure) = super::pictures::densities(self.problem, &population, self.noise, self.nu) {
+            section = section.figure(
+                figure,
+                "Top: the data's density and the noise's. Bottom: the weight w(x) = 1/(1+r) that a data point carries; \
+                 where it is near zero the point is told from noise without doubt and teaches nothing.",
+            );
+        }
+        Some(section.figure(
+            self.proportion_figure(&population),
+            "The error for a budget of T points as a function of how many of them are noise.",
+        ))
+    }
+
+    fn proportion_figure(&self, population: &Population) -> Figure {
+        let log_noise = population.log_noise(self.noise);
+        let matrix = self.target.matrix(population.coordinates(), &population.information());
+        let curve = noisewright::design::Curve::new(99, |nu| {
+            let matrix = matrix.clone()?;
+            Ok(Asymptotics::at(population, &log_noise, nu, self.loss)?.error(&matrix, nu, 1.0, 1.0))
+        });
+        let panel = Panel::new(Axis::linear("noise proportion").percent(), Axis::log("error × T"))
+            .with(Line::new(
+                shortened(&self.noise.describe()),
+                super::pictures::pairs(&curve.proportion, &curve.error),
+            ))
+            .with(Reference::vertical(self.nu / (1.0 + self.nu), "asked for"));
+        Figure::from(panel)
+    }
+}
+
+/// "12 % fewer points" or "12 % more points" than something else.
+pub(super) fn comparison(error: f64, other: f64, what: &str) -> String {
+    let saved = 1.0 - error / other;
+    if saved.abs() < 1e-6 {
+        return format!("The same error as {what}.");
+    }
+    if saved >= 0.0 {
+        format!("The same error as {what} with {} fewer points.", format_percent(saved, 3))
+    } else {
+        format!("It needs {} more points than {what} for the same error.", format_percent(-saved, 3))
+    }
+}
+
+/// The same words with every long number rounded to six significant digits, for people.
+pub(super) fn shortened(words: &str) -> String {
+    let mut out = String::new();
+    let mut number = String::new();
+    for c in words.chars().chain(std::iter::once(' ')) {
+        let inside = c.is_ascii_digit()
+            || c == '.'
+            || c == 'e' && !number.is_empty()
+            || c == '-' && number.ends_with('e');
+        if inside {
+            number.push(c);
+            continue;
+        }
+        match number.parse::<f64>() {
+            Ok(value) if number.len() > 8 => out.push_str(&format_number(value, 6)),
+            _ => out.push_str(&number),
+        }
+        number.clear();
+        out.push(c);
+    }
+    out.truncate(out.len() - 1);
+    out
+}
+
+/// ν/(1+ν) in per cent.
+pub(super) fn share(nu: f64) -> String {
+    format_percent(nu / (1.0 + nu), 4)
+}
+
+fn method(method: Method) -> &'static str {
+    match method {
+        Method::Quadrature => "quadrature",
+        Method::Enumeration => "enumeration",
+        Method::Sampling => "sampling",
+        _ => "sample",
+    }
+}
+
+fn divergences_json(d: &Divergences) -> Value {
+    json!({
+        "chi2_data_noise": number(d.chi2_data_noise),
+        "chi2_noise_data": number(d.chi2_noise_data),
+        "hellinger": number(d.hellinger),
+        "harmonic": number(d.harmonic),
+    })
+}
+
+fn normalizer_json(d: &Divergences, nu: f64) -> Value {
+    let errors = d.normalizer_errors(nu);
+    json!({
+        "is": number(errors.is),
+        "revis": number(errors.revis),
+        "is-revis": number(errors.is_revis),
+        "nce": number(errors.nce),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn long_numbers_are_rounded_and_nothing_else_changes() {
+        assert_eq!(shortened("0.5*normal(1.4983038587852444, 1) + x2"), "0.5*normal(1.4983, 1) + x2");
+        assert_eq!(shortened("model(rho=-0.491103146639712)"), "model(rho=-0.491103)");
+        assert_eq!(shortened("normal(4.203098755359138e-8, 2)"), "normal(4.2031e-8, 2)");
+    }
+}

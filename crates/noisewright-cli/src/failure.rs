@@ -1,0 +1,83 @@
+//! What ends a command early: one plain sentence and an exit status.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use noisewright::Error;
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command was called wrongly: status 2.
+    Usage(String),
+    /// The data or the model cannot give an answer: status 1.
+    NoAnswer(String),
+    /// What clap has to say: help and version included.
+    Clap(clap::Error),
+    /// Nobody reads our output any more.
+    ClosedPipe,
+}
+
+/// Result of everything in the command.
+pub(crate) type Outcome<T> = Result<T, Failure>;
+
+impl Failure {
+    /// Says why on standard error; gives the exit status.
+    pub(crate) fn report(self) -> ExitCode {
+        let (sentence, status) = match self {
+            Self::Usage(sentence) => (sentence, 2),
+            Self::NoAnswer(sentence) => (sentence, 1),
+            Self::Clap(error) => {
+                // Help and version go to standard output and are no failure.
+                let status = if error.use_stderr() { 2 } else { 0 };
+                let _ = error.print();
+                return ExitCode::from(status);
+            }
+            Self::ClosedPipe => return ExitCode::SUCCESS,
+        };
+        let _ = writeln!(std::io::stderr(), "error: {sentence}");
+        ExitCode::from(status)
+    }
+
+    /// The same with the file it is about in front.
+    pub(crate) fn in_file(self, file: &str) -> Self {
+        match self {
+            Self::Usage(sentence) => Self::Usage(format!("{file}: {sentence}")),
+            Self::NoAnswer(sentence) => Self::NoAnswer(format!("{file}: {sentence}")),
+            other => other,
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let sentence = error.to_string();
+        match error {
+            Error::UnknownLoss { .. }
+            | Error::NoiseRatio { .. }
+            | Error::UnknownParameter { .. }
+            | Error::DuplicateName { .. }
+            | Error::Noise { .. }
+            | Error::Price { .. }
+            | Error::Efficiency { .. }
+            | Error::Target => Self::Usage(sentence),
+            _ => Self::NoAnswer(sentence),
+        }
+    }
+}
+
+impl From<noisewright_data::Error> for Failure {
+    fn from(error: noisewright_data::Error) -> Self {
+        Self::NoAnswer(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            Self::ClosedPipe
+        } else {
+            Self::NoAnswer(format!("writing failed: {error}"))
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! From arguments to checked objects: the model, its parameters, the data, the precision.
+
+use std::path::Path;
+
+use noisewright::{Loss, Model, Points, Precision, Space};
+use noisewright_data::{Format, Options};
+
+use crate::arguments::{DataArguments, Global, ModelArguments};
+use crate::failure::{Failure, Outcome};
+
+/// A model at a parameter value, with data where there are any.
+pub(crate) struct Problem {
+    /// Name of the model file.
+    pub(crate) name: String,
+    /// Text of the model file.
+    pub(crate) text: String,
+    pub(crate) model: Model,
+    pub(crate) parameters: Vec<f64>,
+    pub(crate) data: Option<Points>,
+    pub(crate) precision: Precision,
+    pub(crate) quiet: bool,
+}
+
+impl Problem {
+    pub(crate) fn read(arguments: &ModelArguments, global: &Global) -> Outcome<Self> {
+        if !(arguments.accuracy > 0.0 && arguments.accuracy < 1.0) {
+            return Err(Failure::Usage(format!(
+                "--accuracy must lie between 0 and 1, not {}",
+                arguments.accuracy
+            )));
+        }
+        let precision = Precision {
+            relative: arguments.accuracy,
+            draws: arguments.draws,
+            seed: global.seed,
+            ..Precision::default()
+        };
+        Self::new(&arguments.model, arguments.at.as_deref(), &arguments.data, precision, global)
+    }
+
+    pub(crate) fn new(
+        path: &Path,
+        at: Option<&str>,
+        data: &DataArguments,
+        precision: Precision,
+        global: &Global,
+    ) -> Outcome<Self> {
+        let name = path.display().to_string();
+        let text = read_text(path)?;
+        let model = Model::parse_file(&text).map_err(|error| Failure::from(error).in_file(&name))?;
+        let parameters = parameters(&model, at)?;
+        let data = read_data(data, model.space())?;
+        Ok(Self { name, text, model, parameters, data, precision, quiet: global.quiet || global.json })
+    }
+
+    /// `m = 0, s = 1`, the first few.
+    fn place(&self) -> String {
+        const SHOWN: usize = 6;
+        let names = self.model.parameters().iter().zip(&self.parameters);
+        let mut list: Vec<String> = names.take(SHOWN).map(|(p, v)| format!("{} = {v}", p.name)).collect();
+        if self.parameters.len() > SHOWN {
+            list.push("…".into());
+        }
+        list.join(", ")
+    }
+
+    /// The model file and the place, in words.
+    pub(crate) fn title(&self) -> String {
+        let place = self.place();
+        if place.is_empty() { self.name.clone() } else { format!("{} at {place}", self.name) }
+    }
+}
+
+/// A small text file, whole.
+pub(crate) fn read_text(path: &Path) -> Outcome<String> {
+    let name = path.display();
+    let bytes = std::fs::read(path).map_err(|error| {
+        let reason = match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            std::io::ErrorKind::IsADirectory => "this is a folder, not a file".to_owned(),
+            _ => format!("cannot be read: {error}"),
+        };
+        Failure::NoAnswer(format!("{name}: {reason}"))
+    })?;
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::NoAnswer(format!("{name}: this is not a text file in UTF-8")))
+}
+
+/// The start values with those of `--at` replaced.
+fn parameters(model: &Model, at: Option<&str>) -> Outcome<Vec<f64>> {
+    let pairs = at.map_or(Ok(Vec::new()), parse_at)?;
+    let values = model.at(&pairs).map_err(|error| Failure::Usage(format!("--at: {error}")))?;
+    model.check(&values).map_err(|error| Failure::Usage(format!("--at: {error}")))?;
+    Ok(values)
+}
+
+/// `a=1,b=0.1`.
+fn parse_at(text: &str) -> Outcome<Vec<(String, f64)>> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(|part| {
+            let (name, value) = part
+                .rsplit_once('=')
+                .ok_or_else(|| Failure::Usage(format!("--at: `{part}` is not of the form name=value")))?;
+            let (name, value) = (name.trim(), value.trim());
+            match value.parse::<f64>() {
+                Ok(number) if number.is_finite() => Ok((name.to_owned(), number)),
+                _ => Err(Failure::Usage(format!(
+                    "--at: the value of `{name}` must be a finite number, not `{value}`"
+                ))),
+            }
+        })
+        .collect()
+}
+
+/// The columns of the model's variables.
+pub(crate) fn read_data(arguments: &DataArguments, space: &Space) -> Outcome<Option<Points>> {
+    let Some(path) = &arguments.data else { return Ok(None) };
+    let mut options =
+        Options::default().columns(space.names()).names(space.names()).drop_missing(arguments.drop_missing);
+    if let Some(format) = &arguments.format {
+        let format: Format = format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;
+        options = options.format(format);
+    }
+    let table = noisewright_data::read(&path.display().to_string(), &options)?;
+    check_domains(&table, space)?;
+    Ok(Some(Points::from_columns(space.names(), table.columns())?))
+}
+
+fn check_domains(table: &noisewright_data::Table, space: &Space) -> Outcome<()> {
+    if space.is_sphere() {
+        return Ok(());
+    }
+    for ((column, domain), name) in table.columns().iter().zip(space.domains()).zip(space.names()) {
+        if let Some(row) = column.iter().position(|x| !domain.contains(*x)) {
+            let sentence = format!(
+                "{}: row {} has `{name}` = {}, which is outside its domain",
+                table.source(),
+                row + 1,
+                column[row]
+            );
+            return Err(Failure::NoAnswer(sentence));
+        }
+    }
+    Ok(())
+}
+
+/// A loss by name.
+pub(crate) fn loss(name: &str) -> Outcome<Loss> {
+    Ok(name.parse::<Loss>()?)
+}

@@ -1,0 +1,80 @@
+//! Standard output, JSON numbers, and files that are either whole or not there.
+
+use std::io::Write;
+use std::path::Path;
+
+use noisewright_report::{Page, Section};
+use serde_json::{Number, Value};
+
+use crate::arguments::Global;
+use crate::failure::{Failure, Outcome};
+
+/// Writes text to standard output.
+pub(crate) fn print(text: &str) -> Outcome<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Stands for infinity inside a [`Value`], which cannot hold it.
+const INFINITY: &str = "\u{221e} as a number";
+
+/// Prints one JSON object.
+pub(crate) fn print_json(value: &Value) -> Outcome<()> {
+    print(&format!("{}\n", json_text(value)?))
+}
+
+/// JSON as text. JSON has no infinity, but `1e999` is valid and is read as infinity by Python, R and JavaScript.
+fn json_text(value: &Value) -> Outcome<String> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Failure::NoAnswer(format!("the result cannot be written as JSON: {error}")))?;
+    Ok(text.replace(&format!("\"-{INFINITY}\""), "-1e999").replace(&format!("\"{INFINITY}\""), "1e999"))
+}
+
+/// A number for JSON; not a number is null.
+pub(crate) fn number(x: f64) -> Value {
+    match Number::from_f64(x) {
+        Some(number) => Value::Number(number),
+        None if x.is_nan() => Value::Null,
+        None if x > 0.0 => INFINITY.into(),
+        None => format!("-{INFINITY}").into(),
+    }
+}
+
+/// A number that may not be there.
+pub(crate) fn optional(x: Option<f64>) -> Value {
+    x.map_or(Value::Null, number)
+}
+
+/// A list of numbers.
+pub(crate) fn numbers(x: impl IntoIterator<Item = f64>) -> Value {
+    Value::Array(x.into_iter().map(number).collect())
+}
+
+/// Writes a page where one was asked for, with the result as JSON at its end.
+pub(crate) fn write_report(global: &Global, page: impl FnOnce() -> Page, json: &Value) -> Outcome<()> {
+    let Some(path) = &global.report else { return Ok(()) };
+    let numbers = json_text(json)?;
+    let page = page()
+        .section(Section::new("All numbers").details("The result as JSON", numbers))
+        .footer(format!("Made by noisewright {}", env!("CARGO_PKG_VERSION")));
+    write_file(path, page.to_html().as_bytes())
+}
+
+/// Writes a file beside its final name and moves it there when it is whole.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Outcome<()> {
+    let name = path.display();
+    let failed = |error: std::io::Error| Failure::NoAnswer(format!("{name}: cannot be written: {error}"));
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let stem = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let part = folder.join(format!(".{stem}.{}.part", std::process::id()));
+    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    written.map_err(failed)
+}

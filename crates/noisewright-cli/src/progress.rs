@@ -1,0 +1,32 @@
+//! A spinner on standard error for what takes longer than two seconds.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Shows what is being done while it is done, if that takes a while and somebody is looking.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    pub(crate) fn new(quiet: bool, what: &str) -> Self {
+        let bar = ProgressBar::new_spinner();
+        if quiet {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        } else {
+            // Hidden by itself when standard error is not a terminal.
+            bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(4));
+        }
+        bar.set_style(ProgressStyle::default_spinner());
+        bar.set_message(what.to_owned());
+        bar.enable_steady_tick(Duration::from_secs(1));
+        Self { bar }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

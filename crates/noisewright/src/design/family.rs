@@ -1,0 +1,544 @@
+//! The best member of a family of noises written with `?`: a scan of all of it, then every minimum polished.
+
+use std::sync::Arc;
+
+use noisewright_numerics::halton::Halton;
+use noisewright_numerics::optimize::{minimize_bracketed, nelder_mead};
+use noisewright_numerics::random::stream;
+
+use super::criterion::Criterion;
+use super::free::{Map, maps};
+use super::proportion::check_ratio;
+use super::weights::safe_ratio;
+use super::{Options, Ratio};
+use crate::{
+    Argument, Asymptotics, Call, Contrast, Error, Loss, Mixture, Model, Noise, NoiseWords, Population,
+    Precision, Result, Weight,
+};
+
+/// Points of the scan along a single `?`.
+const GRID: usize = 201;
+
+/// Most minima that are polished.
+const MOST_MINIMA: usize = 12;
+
+/// The logarithms of ν between which the best one is sought, and the step of the scan.
+const LOG_RATIOS: std::ops::RangeInclusive<i32> = -9..=9;
+
+/// A member of a family that is better than its neighbours.
+#[derive(Clone)]
+pub struct Member {
+    /// The values of the `?`, in the order of the text; weights are weights of the mixture.
+    pub values: Vec<f64>,
+    /// Noise points per data point.
+    pub nu: f64,
+    /// The error times the budget.
+    pub error: f64,
+    /// The noise in words.
+    pub words: NoiseWords,
+    /// The noise.
+    pub noise: Arc<dyn Noise>,
+    /// Whether a value is the last one of its scan, so that the true minimum may lie beyond it or at infinity.
+    pub at_edge: bool,
+}
+
+impl std::fmt::Debug for Member {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let at_edge = if self.at_edge { ", at the edge of the scan" } else { "" };
+        write!(f, "{} at ν = {}: {}{at_edge}", self.words, self.nu, self.error)
+    }
+}
+
+/// The minima of the error over a family.
+#[derive(Clone, Debug)]
+pub struct FamilyOptimum {
+    /// Every local minimum found, the best first.
+    pub minima: Vec<Member>,
+    /// Evaluations of the error.
+    pub evaluations: usize,
+}
+
+/// Turns words without `?` into a noise.
+pub type Builder<'a> = &'a dyn Fn(&NoiseWords) -> Result<Arc<dyn Noise>>;
+
+/// The best members of a family of noises for a model, true at `parameters`.
+///
+/// Each `?` is a location, a scale, a shape, a weight or a parameter of `model(…)`, told from where it stands. Values
+/// that `build` refuses are walls.
+///
+/// ```
+/// use noisewright::design::{Options, Ratio, best_member};
+/// use noisewright::{Context, Model, NoiseWords};
+/// let model = Model::parse_file(
+///     "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\n[parameters]\nm = 0",
+/// )?;
+/// let words = NoiseWords::parse("normal(?, 1)").unwrap();
+/// let build = |words: &NoiseWords| words.build(&Context::new(model.space()));
+/// let options = Options { ratio: Ratio::Fixed(1.0), ..Options::default() };
+/// let best = best_member(&words, &build, &model, &[0.0], &options)?;
+/// assert_eq!(best.minima.len(), 2); // mirror images
+/// assert!((best.minima[0].values[0].abs() - 1.42701).abs() < 1e-5);
+/// assert!((best.minima[0].error - 3.69862).abs() < 1e-5);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// When a `?` stands where nothing can be optimised, no member has an error, or ν or a price is not positive.
+pub fn best_member(
+    words: &NoiseWords,
+    build: Builder<'_>,
+    model: &Model,
+    parameters: &[f64],
+    options: &Options,
+) -> Result<FamilyOptimum> {
+    let population = Population::new(model, parameters, &options.precision)?;
+    search(words, build, model, parameters, options, &population, true)
+}
+
+/// As [`best_member`], on a population that stays as it is, such as a sample.
+///
+/// # Errors
+/// As for [`best_member`].
+pub fn best_member_on(
+    population: &Population,
+    words: &NoiseWords,
+    build: Builder<'_>,
+    model: &Model,
+    parameters: &[f64],
+    options: &Options,
+) -> Result<FamilyOptimum> {
+    search(words, build, model, parameters, options, population, false)
+}
+
+fn search(
+    words: &NoiseWords,
+    build: Builder<'_>,
+    model: &Model,
+    parameters: &[f64],
+    options: &Options,
+    population: &Population,
+    rebuild: bool,
+) -> Result<FamilyOptimum> {
+    options.prices.check()?;
+    if let Ratio::Fixed(nu) = options.ratio {
+        check_ratio(nu)?;
+    }
+    let maps = maps(words, model, parameters, population)?;
+    let task = Task { words, build, model, parameters, options, maps, rebuild };
+    task.run(population)
+}
+
+struct Task<'a> {
+    words: &'a NoiseWords,
+    build: Builder<'a>,
+    model: &'a Model,
+    parameters: &'a [f64],
+    options: &'a Options,
+    maps: Vec<Map>,
+    /// Whether populations can be made for the noises at hand.
+    rebuild: bool,
+}
+
+/// A member by its coordinates, the last of which is `ln ν`.
+#[derive(Clone, Debug)]
+struct Spot {
+    z: Vec<f64>,
+    error: f64,
+}
+
+impl Task<'_> {
+    fn run(&self, population: &Population) -> Result<FamilyOptimum> {
+        let covering = self.covering_population()?;
+        let mut board = Board::new(self, covering.as_ref().unwrap_or(population))?;
+        let candidates = board.scan();
+        if candidates.is_empty() {
+            return Err(board.failure.unwrap_or(Error::NoOverlap));
+        }
+        let free = self.dimensions();
+        let step = if free == 1 { 2.0 * self.spacing() } else { 0.1 };
+        let mut spots: Vec<Spot> = Vec::new();
+        for candidate in candidates {
+            let polished = board.polish(&candidate, step, 1e-10);
+            if !spots.iter().any(|known| board.same(known, &polished)) {
+                spots.push(polished);
+            }
+        }
+        let mut evaluations = board.evaluations;
+        let finished = spots.iter().map(|spot| self.finish(spot, population, &mut evaluations));
+        let mut finished: Vec<Spot> = finished.collect::<Result<_>>()?;
+        finished.sort_by(|a, b| a.error.total_cmp(&b.error));
+        let mut distinct: Vec<Spot> = Vec::new();
+        for spot in finished {
+            if !distinct.iter().any(|known| board.same(known, &spot)) {
+                distinct.push(spot);
+            }
+        }
+        let minima = distinct.iter().map(|spot| self.member(spot)).collect::<Result<_>>()?;
+        Ok(FamilyOptimum { minima, evaluations })
+    }
+
+    /// The ranges of the coordinates of the noise.
+    fn ranges(&self) -> Vec<(f64, f64)> {
+        self.maps.iter().filter_map(|map| map.range()).collect()
+    }
+
+    /// Number of coordinates that are searched, ν with them where it is free.
+    fn dimensions(&self) -> usize {
+        self.ranges().len() + usize::from(self.options.ratio == Ratio::Free)
+    }
+
+    fn spacing(&self) -> f64 {
+        self.ranges().first().map_or(1.0, |(lo, hi)| (hi - lo) / (GRID - 1) as f64)
+    }
+
+    /// The values of all `?` from the coordinates of those that have one.
+    fn values(&self, z: &[f64]) -> Vec<f64> {
+        let mut coordinates = z.iter();
+        let value = |map: &Map| match map.range() {
+            Some(_) => map.value(coordinates.next().copied().unwrap_or(0.0)),
+            None => map.value(0.0),
+        };
+        self.maps.iter().map(value).collect()
+    }
+
+    fn noise(&self, z: &[f64]) -> Result<Arc<dyn Noise>> {
+        (self.build)(&self.words.substitute(&self.values(z)))
+    }
+
+    /// The log-density of a member at the points of a population, without the rest of a noise where that is dear.
+    fn log_noise(&self, z: &[f64], population: &Population) -> Result<Vec<f64>> {
+        match self.as_model(z)? {
+            Some(theta) => self.model_log_density(&theta, population),
+            None => Ok(population.log_noise(self.noise(z)?.as_ref())),
+        }
+    }
+
+    /// The parameters, when the family is `model(…)` alone.
+    fn as_model(&self, z: &[f64]) -> Result<Option<Vec<f64>>> {
+        let filled = self.words.substitute(&self.values(z));
+        let [(_, call)] = &filled.terms[..] else { return Ok(None) };
+        if call.name != "model" {
+            return Ok(None);
+        }
+        let mut theta = self.parameters.to_vec();
+        for argument in &call.arguments {
+            let Argument::Named(name, value) = argument else { return Ok(None) };
+            let Argument::Number(x) = **value else { return Ok(None) };
+            theta[self.model.index_of(name)?] = x;
+        }
+        Ok(Some(theta))
+    }
+
+    fn model_log_density(&self, theta: &[f64], population: &Population) -> Result<Vec<f64>> {
+        self.model.check(theta)?;
+        let points = population.points().view();
+        let mut value = vec![0.0; points.rows()];
+        self.model.evaluate(theta, points, &mut value, None)?;
+        let closed = self.model.log_normalizer(theta, &mut vec![0.0; theta.len()]);
+        let log_z = match closed {
+            Some(log_z) => log_z,
+            None => Population::new(self.model, theta, &self.options.precision)?.log_normalizer(),
+        };
+        value.iter_mut().for_each(|u| *u -= log_z);
+        Ok(value)
+    }
+
+    /// A population whose nodes suit members from all over the family, coarse but for no single noise.
+    fn covering_population(&self) -> Result<Option<Population>> {
+        if !self.rebuild || self.ranges().is_empty() {
+            return Ok(None);
+        }
+        let members: Vec<Arc<dyn Noise>> = self
+            .spread(if self.model.space().dimension() == 1 { 12 } else { 4 }, 0.6)
+            .iter()
+            .filter_map(|z| self.noise(z).ok())
+            .collect();
+        if members.is_empty() {
+            return Ok(None);
+        }
+        let share = 1.0 / members.len() as f64;
+        let cover = Mixture::<dyn Noise>::new(members.into_iter().map(|member| (share, member)).collect())?;
+        let nu = if let Ratio::Fixed(nu) = self.options.ratio { nu } else { 1.0 };
+        let precision =
+            Precision { relative: self.options.precision.relative.max(1e-7), ..self.options.precision };
+        let contrast = Contrast { noise: &cover, nu, loss: &Loss::Js };
+        Population::for_contrast(self.model, self.parameters, contrast, &precision).map(Some)
+    }
+
+    /// Coordinates spread evenly over the middle `share` of the family.
+    fn spread(&self, count: usize, share: f64) -> Vec<Vec<f64>> {
+        let ranges = self.ranges();
+        let place = |axis: usize, u: f64| {
+            let (lo, hi) = ranges[axis];
+            lo + (hi - lo) * (0.5 + share * (u - 0.5))
+        };
+        if ranges.len() == 1 {
+            let last = (count.max(2) - 1) as f64;
+            return (0..count).map(|i| vec![place(0, i as f64 / last)]).collect();
+        }
+        let mut points = vec![0.0; ranges.len() * count];
+        Halton::new(ranges.len(), &mut stream(self.options.precision.seed, 0)).fill(1, count, &mut points);
+        (0..count).map(|i| (0..ranges.len()).map(|j| place(j, points[j * count + i])).collect()).collect()
+    }
+
+    /// Polishes on populations made for the very noise, until that changes nothing.
+    fn finish(&self, spot: &Spot, population: &Population, evaluations: &mut usize) -> Result<Spot> {
+        if !self.rebuild {
+            let accurate = self.accurate_error(spot, population)?;
+            return Ok(Spot { error: accurate, ..spot.clone() });
+        }
+        let (mut here, mut step) = (spot.clone(), 0.02);
+        let mut error = f64::INFINITY;
+        for _ in 0..8 {
+            let nu = self.nu(&here.z);
+            let noise = self.noise(self.of_noise(&here.z))?;
+            let contrast = Contrast { noise: noise.as_ref(), nu, loss: &Loss::Js };
+            let own =
+                Population::for_contrast(self.model, self.parameters, contrast, &self.options.precision)?;
+            if own.divergent().is_some() {
+                return Ok(Spot { error: f64::INFINITY, ..here });
+            }
+            let before = std::mem::replace(&mut error, self.accurate_error(&here, &own)?);
+            if (before - error).abs() <= 1e-11 * error.abs() || self.dimensions() == 0 {
+                break;
+            }
+            let mut board = Board::new(self, &own)?;
+            here = board.polish(&here, step, 1e-14);
+            step = 0.3 * step;
+            *evaluations += board.evaluations;
+        }
+        Ok(Spot { error, ..here })
+    }
+
+    /// The error by sums that do not cancel.
+    fn accurate_error(&self, spot: &Spot, population: &Population) -> Result<f64> {
+        let nu = self.nu(&spot.z);
+        let log_noise = self.log_noise(self.of_noise(&spot.z), population)?;
+        let matrix = self.options.target.matrix(population.coordinates(), &population.information())?;
+        let asymptotics = Asymptotics::at(population, &log_noise, nu, &Loss::Js)?;
+        Ok(asymptotics.error(&matrix, nu, self.options.prices.data, self.options.prices.noise))
+    }
+
+    fn of_noise<'z>(&self, z: &'z [f64]) -> &'z [f64] {
+        &z[..self.ranges().len()]
+    }
+
+    fn nu(&self, z: &[f64]) -> f64 {
+        match self.options.ratio {
+            Ratio::Fixed(nu) => nu,
+            Ratio::Free => z[z.len() - 1].exp(),
+        }
+    }
+
+    fn member(&self, spot: &Spot) -> Result<Member> {
+        let z = self.of_noise(&spot.z);
+        let words = self.words.substitute(&self.values(z));
+        let mut values = Vec::with_capacity(self.maps.len());
+        collect(self.words, &words, &mut values);
+        let edge = |x: f64, (lo, hi): (f64, f64)| x - lo < 1e-3 * (hi - lo) || hi - x < 1e-3 * (hi - lo);
+        let searched = self.maps.iter().filter(|map| map.range().is_some());
+        let of_noise = searched
+            .zip(z)
+            .any(|(map, z)| !map.is_periodic() && map.range().is_some_and(|range| edge(*z, range)));
+        let of_ratio = self.options.ratio == Ratio::Free && edge(spot.z[spot.z.len() - 1], ratio_range());
+        Ok(Member {
+            values,
+            nu: self.nu(&spot.z),
+            error: spot.error,
+            noise: self.noise(z)?,
+            words,
+            at_edge: of_noise || of_ratio,
+        })
+    }
+}
+
+fn ratio_range() -> (f64, f64) {
+    (f64::from(*LOG_RATIOS.start()), f64::from(*LOG_RATIOS.end()))
+}
+
+/// What stands where the template has a `?`.
+fn collect(template: &NoiseWords, filled: &NoiseWords, values: &mut Vec<f64>) {
+    for ((weight, call), (found, other)) in template.terms.iter().zip(&filled.terms) {
+        if let (Weight::Free, Weight::Number(w)) = (weight, found) {
+            values.push(*w);
+        }
+        collect_call(call, other, values);
+    }
+}
+
+fn collect_call(template: &Call, filled: &Call, values: &mut Vec<f64>) {
+    for (argument, found) in template.arguments.iter().zip(&filled.arguments) {
+        collect_argument(argument, found, values);
+    }
+}
+
+fn collect_argument(template: &Argument, filled: &Argument, values: &mut Vec<f64>) {
+    match (template, filled) {
+        (Argument::Free, Argument::Number(x)) => values.push(*x),
+        (Argument::List(a), Argument::List(b)) => {
+            a.iter().zip(b).for_each(|(a, b)| collect_argument(a, b, values));
+        }
+        (Argument::Noise(a), Argument::Noise(b)) => collect(a, b, values),
+        (Argument::Named(_, a), Argument::Named(_, b)) => collect_argument(a, b, values),
+        _ => {}
+    }
+}
+
+/// A population on which many members are compared.
+struct Board<'a> {
+    task: &'a Task<'a>,
+    criterion: Criterion<'a>,
+    ranges: Vec<(f64, f64)>,
+    evaluations: usize,
+    /// The first reason why a member has no error.
+    failure: Option<Error>,
+}
+
+impl<'a> Board<'a> {
+    fn new(task: &'a Task<'a>, population: &'a Population) -> Result<Self> {
+        let criterion = Criterion::new(population, &task.options.target)?;
+        Ok(Self { task, criterion, ranges: task.ranges(), evaluations: 0, failure: None })
+    }
+
+    /// `p_n / p_d` of a member at the points; `None` where it cannot be built.
+    fn ratio(&mut self, z: &[f64]) -> Option<Vec<f64>> {
+        let periodic = self.task.maps.iter().filter(|m| m.range().is_some()).map(|m| m.is_periodic());
+        let inside = self.ranges.iter().zip(z).zip(periodic);
+        if inside.into_iter().any(|(((lo, hi), z), periodic)| !periodic && !(*z >= *lo && *z <= *hi)) {
+            return None;
+        }
+        let population = self.criterion.population();
+        match self.task.log_noise(z, population) {
+            Ok(log_noise) => Some(
+                log_noise.iter().zip(population.log_density()).map(|(n, d)| safe_ratio(*n, *d)).collect(),
+            ),
+            Err(reason) => {
+                self.failure.get_or_insert(reason);
+                None
+            }
+        }
+    }
+
+    /// The error at one ν; ∞ where there is none.
+    fn error(&mut self, ratio: &[f64], nu: f64) -> f64 {
+        self.evaluations += 1;
+        match self.criterion.at(ratio, nu) {
+            Ok(state) if state.value > 0.0 => self.task.options.prices.scale(nu) * state.value,
+            Ok(_) => f64::INFINITY,
+            Err(reason) => {
+                self.failure.get_or_insert(reason);
+                f64::INFINITY
+            }
+        }
+    }
+
+    /// The error of a member by all its coordinates.
+    fn at(&mut self, z: &[f64]) -> f64 {
+        let count = self.ranges.len();
+        let nu = self.task.nu(z);
+        let (lo, hi) = ratio_range();
+        if self.task.options.ratio == Ratio::Free && !(z[count] >= lo && z[count] <= hi) {
+            return f64::INFINITY;
+        }
+        match self.ratio(&z[..count]) {
+            Some(ratio) => self.error(&ratio, nu),
+            None => f64::INFINITY,
+        }
+    }
+
+    /// A member at its given or, on a coarse scan with a parabola, its best ν.
+    fn profile(&mut self, z: &[f64]) -> Spot {
+        let nowhere = Spot { z: z.to_vec(), error: f64::INFINITY };
+        let Some(ratio) = self.ratio(z) else { return nowhere };
+        if let Ratio::Fixed(nu) = self.task.options.ratio {
+            return Spot { error: self.error(&ratio, nu), ..nowhere };
+        }
+        let grid: Vec<f64> = LOG_RATIOS.step_by(1).map(f64::from).collect();
+        let errors: Vec<f64> = grid.iter().map(|log_nu| self.error(&ratio, log_nu.exp())).collect();
+        let best = (0..grid.len()).fold(0, |best, i| if errors[i] < errors[best] { i } else { best });
+        let mut log_nu = grid[best];
+        let mut error = errors[best];
+        if best > 0 && best + 1 < grid.len() && errors[best - 1].is_finite() && errors[best + 1].is_finite() {
+            let (a, b, c) = (errors[best - 1].ln(), errors[best].ln(), errors[best + 1].ln());
+            log_nu += (0.5 * (a - c) / (a - 2.0 * b + c)).clamp(-0.5, 0.5);
+            let refined = self.error(&ratio, log_nu.exp());
+            (log_nu, error) = if refined < error { (log_nu, refined) } else { (grid[best], error) };
+        }
+        let mut z = z.to_vec();
+        z.push(log_nu);
+        Spot { z, error }
+    }
+
+    /// The members of a scan that are better than their neighbours, the best first.
+    fn scan(&mut self) -> Vec<Spot> {
+        let count = match self.ranges.len() {
+            0 => return vec![self.profile(&[])].into_iter().filter(|s| s.error.is_finite()).collect(),
+            1 => GRID,
+            2 => 600,
+            3 => 1200,
+            4 => 2000,
+            _ => 3000,
+        };
+        let spots: Vec<Spot> = self.task.spread(count, 1.0).iter().map(|z| self.profile(z)).collect();
+        let mut best: Vec<Spot> = (0..spots.len())
+            .filter(|&i| spots[i].error.is_finite() && self.is_local(&spots, i))
+            .map(|i| spots[i].clone())
+            .collect();
+        best.sort_by(|a, b| a.error.total_cmp(&b.error));
+        best.truncate(MOST_MINIMA);
+        best
+    }
+
+    /// Whether a spot is no worse than its neighbours: the next ones on a line, the nearest few elsewhere.
+    fn is_local(&self, spots: &[Spot], i: usize) -> bool {
+        let dimension = self.ranges.len();
+        if dimension == 1 {
+            let error = |j: usize| spots.get(j).map_or(f64::INFINITY, |s| s.error);
+            return spots[i].error <= error(i.wrapping_sub(1)) && spots[i].error < error(i + 1);
+        }
+        let mut near: Vec<(f64, f64)> = (0..spots.len())
+            .filter(|&j| j != i)
+            .map(|j| (self.distance(&spots[i].z, &spots[j].z), spots[j].error))
+            .collect();
+        let count = (3 * dimension).min(near.len());
+        if count == 0 {
+            return true;
+        }
+        near.select_nth_unstable_by(count - 1, |a, b| a.0.total_cmp(&b.0));
+        near[..count].iter().all(|(_, error)| spots[i].error <= *error)
+    }
+
+    fn distance(&self, a: &[f64], b: &[f64]) -> f64 {
+        self.ranges.iter().enumerate().map(|(j, (lo, hi))| ((a[j] - b[j]) / (hi - lo)).powi(2)).sum()
+    }
+
+    /// The minimum near a spot: Brent's method along one coordinate, a simplex otherwise.
+    fn polish(&mut self, spot: &Spot, step: f64, tolerance: f64) -> Spot {
+        let (z, error) = match spot.z.len() {
+            0 => return spot.clone(),
+            1 => {
+                let least = minimize_bracketed(spot.z[0] - step, spot.z[0] + step, |z| self.at(&[z]));
+                (least.at, least.value)
+            }
+            count => {
+                let least = nelder_mead(&spot.z, &vec![step; count], tolerance, |z| self.at(z));
+                (least.at, least.value)
+            }
+        };
+        if error <= self.at(&spot.z) { Spot { z, error } } else { spot.clone() }
+    }
+
+    /// Whether two spots are the same noise at the same ν, however it is written.
+    fn same(&mut self, a: &Spot, b: &Spot) -> bool {
+        let near = |x: f64, y: f64, tolerance: f64| (x - y).abs() <= tolerance * x.abs();
+        if !near(a.error, b.error, 1e-5) || !near(self.task.nu(&a.z), self.task.nu(&b.z), 1e-2) {
+            return false;
+        }
+        let count = self.ranges.len();
+        let (Some(h), Some(k)) = (self.ratio(&a.z[..count]), self.ratio(&b.z[..count])) else { return false };
+        let weighted = h.iter().zip(&k).zip(&self.criterion.weights);
+        // The ratio can be vast where p_d is nothing; w = h/(1+h) counts what the error sees.
+        let seen = |h: f64| h / (1.0 + h);
+        weighted.map(|((h, k), q)| q * (seen(*h) - seen(*k)).abs()).sum::<f64>() < 1e-3
+    }
+}

@@ -1,0 +1,308 @@
+//! Populations by importance sampling, where a space has too many dimensions or states for anything else.
+//!
+//! A mixture of components of known density is adapted to the model's density p_d and, under a contrast, to
+//! w p_d and v p_d (MATH §3), with the noise itself as one component. The final points come in independent
+//! replicates of randomised Halton points, whose spread is the accuracy that is reported.
+
+mod adapt;
+mod coordinates;
+mod elliptical;
+mod landscape;
+mod marginal;
+mod proposal;
+mod spread;
+mod start;
+mod tails;
+
+use std::ops::Range;
+
+use noisewright_numerics::summation::log_sum_exp;
+use rayon::prelude::*;
+
+use self::landscape::{Height, Landscape};
+use self::proposal::{Component, Proposal};
+use self::start::{Climb, Mode};
+use self::tails::Tails;
+use super::locate::locate_on_sphere;
+use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
+use crate::{Domain, Error, Model, Points, Result, UniformSphere, VonMisesFisher};
+
+/// Independent replicates of the points.
+const REPLICATES: usize = 16;
+
+/// Fewest draws of a replicate.
+const FEWEST: usize = 64;
+
+/// Share of the draws that come from the noise under a contrast.
+const NOISE_SHARE: f64 = 0.25;
+
+/// Fewest effective draws, and their smallest share of all, that mean anything.
+const FEWEST_EFFECTIVE: (f64, f64) = (200.0, 1e-3);
+
+/// Largest standard deviation of a replicate's log-mass, and largest relative error, of an answer.
+const WORST: (f64, f64) = (0.2, 0.3);
+
+/// A population from draws of an adapted proposal.
+pub(super) fn build(
+    model: &Model,
+    parameters: &[f64],
+    contrast: Option<Contrast<'_>>,
+    precision: &Precision,
+) -> Result<Population> {
+    let landscape = Landscape { model, parameters, contrast };
+    let Prepared { proposal, divergent, .. } = prepare(landscape, precision)?;
+    let mut draws = most_draws(precision);
+    let mut sizes = vec![draws];
+    // An accuracy that few draws may reach is tried for with few.
+    while precision.relative > 1e-4 && draws / 4 >= FEWEST * REPLICATES * 8 {
+        draws /= 4;
+        sizes.push(draws);
+    }
+    loop {
+        let size = sizes.pop().unwrap_or(draws);
+        let population = population(landscape, &proposal, size, precision.seed, divergent.clone())?;
+        if sizes.is_empty() || population.accuracy.relative_error <= precision.relative {
+            return Ok(population);
+        }
+    }
+}
+
+fn most_draws(precision: &Precision) -> usize {
+    (precision.draws / REPLICATES).max(FEWEST) * REPLICATES
+}
+
+/// What is known before the final draws.
+struct Prepared<'a> {
+    proposal: Proposal<'a>,
+    divergent: Option<Divergent>,
+    mode: Option<Mode>,
+    log_z: f64,
+}
+
+/// Finds where the mass is, refuses what has no integral, and adapts the proposal.
+fn prepare<'a>(landscape: Landscape<'a>, precision: &Precision) -> Result<Prepared<'a>> {
+    check_noise(&landscape)?;
+    let seed = precision.seed;
+    let pilot = (most_draws(precision) / 8).clamp(4096, 1 << 15);
+    if landscape.model.space().is_sphere() {
+        let (proposal, log_z) =
+            adapt::adapt(on_sphere(landscape, seed)?, landscape, pilot, seed, 1, f64::NAN)?;
+        return Ok(Prepared { proposal, divergent: None, mode: None, log_z });
+    }
+    let data_only = Landscape { contrast: None, ..landscape };
+    let climb = Climb::new(data_only, Height::Density, 0.0);
+    let modes = climb.modes(None, seed)?;
+    let mode = &modes[0];
+    refuse_endless(&landscape, Tails::new(data_only, Height::Density, 0.0, mode, seed).divergence(seed)?)?;
+    let start = around(landscape, &climb, &modes)?;
+    let (mut proposal, mut log_z) =
+        adapt::adapt(Proposal { noise: None, ..start }, data_only, pilot, seed, 1, f64::NAN)?;
+    let mut divergent = None;
+    if let Some(contrast) = landscape.contrast {
+        divergent = Tails::new(landscape, Height::Variance, log_z, mode, seed).divergence(seed)?;
+        let climb = Climb::new(landscape, Height::Weighted, log_z);
+        // Where the weighted density vanishes, the noise misses the data; that is said where it is used.
+        if let Ok(modes) = climb.modes(Some(mode.at()), seed) {
+            proposal = joined(proposal, around(landscape, &climb, &modes)?);
+        }
+        proposal.noise = Some((contrast.noise, NOISE_SHARE));
+        (proposal, log_z) = adapt::adapt(proposal, landscape, pilot, seed, 2, log_z)?;
+    }
+    Ok(Prepared { proposal, divergent, mode: modes.into_iter().next(), log_z })
+}
+
+fn check_noise(landscape: &Landscape<'_>) -> Result<()> {
+    let expected = landscape.model.space().dimension();
+    match landscape.contrast.map(|c| c.noise.dimension()) {
+        Some(found) if found != expected => {
+            Err(Error::Shape { what: "variables of the noise", expected, found })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refuse_endless(landscape: &Landscape<'_>, divergent: Option<Divergent>) -> Result<()> {
+    let Some(Divergent { variable, at_lower_end }) = divergent else { return Ok(()) };
+    let space = landscape.model.space();
+    let axis = variable.as_ref().and_then(|name| space.names().iter().position(|n| n == name));
+    let (lower, upper) =
+        axis.map_or((f64::NEG_INFINITY, f64::INFINITY), |axis| space.domains()[axis].bounds());
+    let towards = crate::error::number(if at_lower_end { lower } else { upper });
+    Err(Error::NotIntegrable { variable, towards })
+}
+
+/// Two components around each mode, with normal and with Student tails, and a wide one that guards the rest.
+fn around<'a>(landscape: Landscape<'a>, climb: &Climb<'_>, modes: &[Mode]) -> Result<Proposal<'a>> {
+    let mut components = Vec::new();
+    for mode in modes {
+        let component = climb.component(mode)?;
+        if let Component::Product { continuous: Some(elliptical), counted } = &component {
+            let heavy = Some(elliptical.with_half_dof(Some(2)));
+            components.push(Component::Product { continuous: heavy, counted: counted.clone() });
+        }
+        components.push(component);
+    }
+    let guard = guard(landscape, &components[components.len() - 1]);
+    let share = 0.9 / components.len() as f64;
+    let mut shares = vec![share; components.len()];
+    components.push(guard);
+    shares.push(0.1);
+    Ok(Proposal { coordinates: landscape.coordinates(), components, shares, guards: 1, noise: None })
+}
+
+/// The component again with the heaviest tails and all states alike.
+fn guard(landscape: Landscape<'_>, component: &Component) -> Component {
+    let Component::Product { continuous, counted } = component else { return component.clone() };
+    let counted = counted.iter().map(|(axis, marginal)| match &landscape.model.space().domains()[*axis] {
+        Domain::States(states) => (*axis, marginal::Marginal::uniform(states)),
+        _ => (*axis, marginal.clone()),
+    });
+    Component::Product {
+        continuous: continuous.as_ref().map(|e| e.with_half_dof(Some(1))),
+        counted: counted.collect(),
+    }
+}
+
+/// Both proposals' components, half of the draws each.
+fn joined<'a>(first: Proposal<'a>, second: Proposal<'a>) -> Proposal<'a> {
+    let moving = |p: &Proposal<'a>| p.components.len() - p.guards;
+    let (n, m) = (moving(&first), moving(&second));
+    let pick = |list: &[f64], range: Range<usize>| list[range].iter().map(|s| 0.5 * s).collect::<Vec<_>>();
+    let parts =
+        [(&first, 0..n), (&second, 0..m), (&first, n..first.shares.len()), (&second, m..second.shares.len())];
+    Proposal {
+        shares: parts.iter().flat_map(|(p, range)| pick(&p.shares, range.clone())).collect(),
+        components: parts.iter().flat_map(|(p, range)| p.components[range.clone()].to_vec()).collect(),
+        guards: first.guards + second.guards,
+        ..first
+    }
+}
+
+/// Directions around the highest density, its antipode and other high places far from both; and all of them.
+fn on_sphere<'a>(landscape: Landscape<'a>, seed: u64) -> Result<Proposal<'a>> {
+    const CANDIDATES: usize = 4096;
+    let dimension = landscape.model.space().dimension();
+    let (pole, spread) = locate_on_sphere(landscape.model, landscape.parameters)?;
+    let all = UniformSphere::new(dimension)?;
+    let candidates = crate::sample(&all, CANDIDATES, seed ^ 1 << 63);
+    let energy = landscape.energy(candidates.values(), CANDIDATES)?;
+    let mut order: Vec<usize> = (0..CANDIDATES).collect();
+    order.sort_by(|a, b| energy[*b].total_cmp(&energy[*a]));
+    let mut directions = vec![pole.clone(), pole.iter().map(|x| -x).collect()];
+    let mut row = vec![0.0; dimension];
+    for i in order.into_iter().take(CANDIDATES / 8) {
+        candidates.view().copy_row(i, &mut row);
+        let near = |known: &Vec<f64>| known.iter().zip(&row).map(|(a, b)| a * b).sum::<f64>() > 0.5;
+        if directions.len() < 8 && !directions.iter().any(near) {
+            directions.push(row.clone());
+        }
+    }
+    let concentration = 0.5 / spread;
+    let mut components: Vec<Component> = directions
+        .iter()
+        .map(|d| Ok(Component::Directions(VonMisesFisher::new(d, concentration)?)))
+        .collect::<Result<_>>()?;
+    let shares = vec![1.0 / (components.len() + 1) as f64; components.len() + 1];
+    components.push(Component::Sphere(all));
+    let noise = landscape.contrast.map(|c| (c.noise, NOISE_SHARE));
+    Ok(Proposal { coordinates: landscape.coordinates(), components, shares, guards: 1, noise })
+}
+
+/// The final draws, replicate after replicate.
+struct Draws {
+    /// Column-major points.
+    x: Vec<f64>,
+    energy: Vec<f64>,
+    /// Logarithm of each point's weight in the base measure.
+    log_measure: Vec<f64>,
+    /// Rows of a replicate.
+    each: usize,
+}
+
+fn draw(landscape: Landscape<'_>, proposal: &Proposal<'_>, draws: usize, seed: u64) -> Result<Draws> {
+    let each = draws / REPLICATES;
+    let replicate = |r: usize| -> Result<(Vec<f64>, Vec<f64>, Vec<f64>)> {
+        let batch = proposal.draw(each, seed, (3 << 32) | r as u64);
+        let log_noise = landscape.log_noise(&batch.x, each);
+        let density = proposal.log_density(&batch, log_noise.as_deref(), each).total;
+        let energy = landscape.energy(&batch.x, each)?;
+        Ok((batch.x, energy, density.iter().map(|q| -q - (draws as f64).ln()).collect()))
+    };
+    let parts: Vec<Result<_>> = (0..REPLICATES).into_par_iter().map(replicate).collect();
+    let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
+    let columns = 0..landscape.model.space().dimension();
+    Ok(Draws {
+        x: columns
+            .flat_map(|j| parts.iter().flat_map(move |p| &p.0[j * each..(j + 1) * each]))
+            .copied()
+            .collect(),
+        energy: parts.iter().flat_map(|p| &p.1).copied().collect(),
+        log_measure: parts.iter().flat_map(|p| &p.2).copied().collect(),
+        each,
+    })
+}
+
+impl Draws {
+    fn log_weights(&self) -> Vec<f64> {
+        self.energy.iter().zip(&self.log_measure).map(|(u, m)| u + m).collect()
+    }
+
+    /// Relative error of the mass; an error where the draws say nothing.
+    fn check(&self) -> Result<f64> {
+        let log_weights = self.log_weights();
+        let log_mass = log_sum_exp(&log_weights);
+        if log_mass == f64::NEG_INFINITY {
+            return Err(Error::NoMass);
+        }
+        let draws = log_weights.len();
+        let effective = adapt::effective(&log_weights, 1.0);
+        let parts: Vec<f64> =
+            log_weights.chunks(self.each).map(|w| (log_sum_exp(w) - log_mass).exp()).collect();
+        let error = spread::of_sums(&parts);
+        let (fewest, share) = FEWEST_EFFECTIVE;
+        let sound = effective >= fewest && effective >= share * draws as f64;
+        if !(sound && error * (REPLICATES as f64).sqrt() <= WORST.0) {
+            return Err(Error::TooHardToSample { effective, draws });
+        }
+        Ok(error)
+    }
+}
+
+fn population(
+    landscape: Landscape<'_>,
+    proposal: &Proposal<'_>,
+    draws: usize,
+    seed: u64,
+    divergent: Option<Divergent>,
+) -> Result<Population> {
+    let drawn = draw(landscape, proposal, draws, seed)?;
+    let mass_error = drawn.check()?;
+    let effective = adapt::effective(&drawn.log_weights(), 1.0);
+    // Where the model has no density there is nothing to sum.
+    let kept: Vec<usize> = (0..draws).filter(|&i| drawn.energy[i] > f64::NEG_INFINITY).collect();
+    let replicates = replicate_rows(&kept, drawn.each);
+    let space = landscape.model.space();
+    let values: Vec<f64> = (0..space.dimension())
+        .flat_map(|j| kept.iter().map(|i| drawn.x[j * draws + i]).collect::<Vec<_>>())
+        .collect();
+    let parts = Parts {
+        points: Points::from_values(space.names(), kept.len(), values)?,
+        log_measure: kept.iter().map(|&i| drawn.log_measure[i]).collect(),
+        accuracy: Accuracy { method: Method::Sampling, relative_error: mass_error, points: kept.len() },
+        divergent,
+    };
+    let mut population = Population::assemble(landscape.model, landscape.parameters, parts)?;
+    let contrast = landscape.contrast.filter(|_| population.divergent.is_none());
+    let error = spread::relative_error(&population, contrast, &replicates).max(mass_error);
+    if error > WORST.1 {
+        return Err(Error::TooHardToSample { effective, draws });
+    }
+    population.accuracy.relative_error = error;
+    Ok(population)
+}
+
+/// The rows of each replicate among those kept.
+fn replicate_rows(kept: &[usize], each: usize) -> Vec<Range<usize>> {
+    let starts: Vec<usize> = (0..=REPLICATES).map(|r| kept.partition_point(|&i| i < r * each)).collect();
+    starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Everything that must hold, on a machine with a Rust toolchain and Python 3 and nothing else.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+summary=""
+stage() {
+    local name=$1 start=$SECONDS
+    shift
+    printf '\n== %s\n' "$name"
+    if ! "$@"; then
+        printf '\n%s== FAILED: %s after %d s\n' "$summary" "$name" "$((SECONDS - start))" >&2
+        exit 1
+    fi
+    summary+=$(printf '%6d s  %s' "$((SECONDS - start))" "$name")$'\n'
+}
+
+rust_tests() {
+    if cargo nextest --version >/dev/null 2>&1; then
+        cargo nextest run --workspace --no-fail-fast
+    else
+        cargo test --workspace --lib --bins --tests --examples --no-fail-fast
+    fi
+}
+
+python_environment() {
+    if [ ! -x .venv/bin/python ]; then
+        python3 -m venv .venv || {
+            echo "python3 cannot make a virtual environment: install its venv module (python3-venv on Debian)" >&2
+            return 1
+        }
+    fi
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/oracle/requirements.txt
+}
+
+oracle_tests() {
+    NOISEWRIGHT="$PWD/${CARGO_TARGET_DIR:-target}/debug/noisewright" .venv/bin/python -m pytest -q tests/oracle
+}
+
+documentation() {
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+}
+
+stage "format" cargo fmt --all -- --check
+stage "lints" cargo clippy --workspace --all-targets --quiet -- -D warnings
+stage "tests of the crates" rust_tests
+stage "examples in the documentation" cargo test --doc --workspace --quiet
+stage "documentation" documentation
+stage "the command" cargo build --quiet -p noisewright-cli
+stage "Python environment" python_environment
+stage "the command against scipy and mpmath" oracle_tests
+
+printf '\n%s%6d s  all passed\n' "$summary" "$SECONDS"
