@@ -36,14 +36,38 @@ impl Asymptotics {
         let scale = (log_scale - 2.0 * weights.log_scale).exp();
         let mut covariance = &bread * meat * &bread * scale;
         covariance = 0.5 * (&covariance + covariance.transpose());
+        if !covariance.iter().all(|v| v.is_finite()) {
+            covariance.fill(f64::INFINITY);
+        }
         Ok(Self { covariance, mean_weight: weights.mean(), divergent: None })
+    }
+
+    /// Where a moment is known to diverge its sum over points means nothing: Σ is infinite.
+    fn infinite(population: &Population, log_noise: &[f64], nu: f64, loss: &Loss, place: Divergent) -> Self {
+        let size = population.coordinates().len();
+        let mean_weight = Weights::new(population, log_noise, nu, loss).mean();
+        let covariance = DMatrix::from_element(size, size, f64::INFINITY);
+        Self { covariance, mean_weight, divergent: Some(place) }
+    }
+
+    /// If Σ is infinite because the noise leaves out some of the data, says where; any other infinity is a number
+    /// too large to write.
+    fn with_reason(mut self, population: &Population, log_noise: &[f64]) -> Result<Self> {
+        if self.covariance.iter().any(|v| v.is_infinite()) {
+            self.divergent = missing_noise(population, log_noise);
+            if self.divergent.is_none() {
+                return Err(Error::HardlyAnyOverlap);
+            }
+        }
+        Ok(self)
     }
 
     /// The error `(price_d + ν price_n) · tr(ΣM)`, which divided by the budget is the error of the estimate;
     /// with both prices 1 the budget is the number of points T.
     #[must_use]
     pub fn error(&self, target: &DMatrix<f64>, nu: f64, price_data: f64, price_noise: f64) -> f64 {
-        if self.divergent.is_some() {
+        // Not by multiplication: an infinite Σ times the zeros of a target is not a number.
+        if self.divergent.is_some() || self.covariance.iter().any(|v| v.is_infinite()) {
             return f64::INFINITY;
         }
         (price_data + nu * price_noise) * trace_product(&self.covariance, target)
@@ -225,13 +249,10 @@ pub fn error_report(
     target: &Target,
 ) -> Result<ErrorReport> {
     let matrix = target.matrix(population.coordinates(), &population.information())?;
-    let mut asymptotics = Asymptotics::at(population, log_noise, nu, loss)?;
-    asymptotics.divergent = population.divergent().cloned();
-    if asymptotics.divergent.is_some() {
-        asymptotics.covariance.fill(f64::INFINITY);
-    } else if !asymptotics.covariance.iter().all(|v| v.is_finite()) {
-        return Err(Error::HardlyAnyOverlap);
-    }
+    let asymptotics = match population.divergent() {
+        Some(place) => Asymptotics::infinite(population, log_noise, nu, loss, place.clone()),
+        None => Asymptotics::at(population, log_noise, nu, loss)?.with_reason(population, log_noise)?,
+    };
     let bound = cramer_rao_covariance(population)?;
     let error = asymptotics.error(&matrix, nu, 1.0, 1.0);
     let bounded = trace_product(&bound, &matrix);
@@ -251,6 +272,21 @@ pub fn error_report(
         divergent: asymptotics.divergent,
         accuracy: population.accuracy(),
     })
+}
+
+/// Where data are but the noise is not, if there is such a place: on which side of the data's mean more of them are.
+fn missing_noise(population: &Population, log_noise: &[f64]) -> Option<Divergent> {
+    let names = population.points().names();
+    let x = population.points().view().column(0);
+    let weights: Vec<f64> = population.log_weights().iter().map(|w| w.exp()).collect();
+    let missing = |i: &usize| log_noise[*i] == f64::NEG_INFINITY && weights[*i] > 0.0;
+    let mean: f64 = x.iter().zip(&weights).map(|(x, w)| x * w).sum();
+    let lost = |below: bool| -> f64 {
+        (0..x.len()).filter(missing).filter(|i| (x[*i] < mean) == below).map(|i| weights[i]).sum()
+    };
+    let (below, above) = (lost(true), lost(false));
+    let variable = (names.len() == 1).then(|| names[0].clone());
+    (below + above > 0.0).then_some(Divergent { variable, at_lower_end: below > above })
 }
 
 fn diagonal_parts(covariance: &DMatrix<f64>, target: &DMatrix<f64>, scale: f64) -> Vec<f64> {

@@ -82,6 +82,7 @@ mod names;
 mod noise;
 mod points;
 mod population;
+mod sweep;
 mod target;
 
 pub use asymptotics::{Asymptotics, ErrorReport, asymptotic_error, cramer_rao_covariance, error_report};
@@ -100,4 +101,5 @@ pub use noise::{
 };
 pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};
+pub use sweep::Sweep;
 pub use target::Target;

@@ -42,7 +42,8 @@ pub trait LossFunction: Send + Sync {
 /// ```
 #[derive(Clone, Default)]
 pub enum Loss {
-    /// Jensen–Shannon: logistic regression, what is usually called NCE. The best of all for a given noise.
+    /// Jensen–Shannon: logistic regression, what is usually called NCE. The best of all for a given noise when the
+    /// constant is estimated.
     #[default]
     Js,
     /// Kullback–Leibler: maximum likelihood with an importance-sampled normalizer.
@@ -207,8 +208,17 @@ where
         r * (self.first)(r) - (self.phi)(r)
     }
 
+    /// Beyond `|g| = FAR`, where powers of the ratio overflow, the weight goes on as the power of the ratio that it
+    /// is there.
     fn log_weight(&self, g: f64) -> f64 {
-        g + (self.second)(g.exp()).ln()
+        const FAR: f64 = 200.0;
+        let near = |g: f64| g + (self.second)(g.exp()).ln();
+        if g.abs() <= FAR {
+            return near(g);
+        }
+        let edge = FAR.copysign(g);
+        let slope = near(edge) - near(edge - 1.0);
+        near(edge) + slope * (g - edge)
     }
 }
 
@@ -250,6 +260,14 @@ mod tests {
         }
         for bad in ["", "JS", "power", "power:", "power:x", "power:inf", "power:nan"] {
             assert!(bad.parse::<Loss>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_own_phi_keeps_its_power_where_the_ratio_overflows() {
+        let own = Loss::from_phi(|r| -r.ln(), |r| -1.0 / r, |r| 1.0 / (r * r));
+        for g in [-1e5, -800.0, -150.0, 150.0, 800.0, 1e5] {
+            assert!((own.log_weight(g) - Loss::ReverseKl.log_weight(g)).abs() <= 1e-10 * g.abs(), "{g}");
         }
     }
 

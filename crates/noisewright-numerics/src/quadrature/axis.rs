@@ -237,7 +237,9 @@ impl Nodes {
     fn push_line(&mut self, a: f64, b: f64, pair: &Pair) {
         // Halves first: the sum of two ends near the largest number would overflow.
         let (middle, half) = (0.5 * a + 0.5 * b, 0.5 * b - 0.5 * a);
-        self.at.extend(pair.nodes.iter().map(|x| middle + half * x));
+        // Near a bound other than zero a node may round to the bound, where an integrable function may be infinite.
+        let (first, last) = (a.next_up(), b.next_down());
+        self.at.extend(pair.nodes.iter().map(|x| (middle + half * x).max(first).min(last)));
         self.weight.extend(pair.kronrod.iter().map(|w| half * w));
         self.gauss.extend(pair.gauss.iter().map(|w| half * w));
     }
@@ -251,6 +253,11 @@ impl Nodes {
 }
 
 impl Axis {
+    /// Where the mass is.
+    pub(super) fn center(&self) -> f64 {
+        self.center
+    }
+
     pub(super) fn first_boundary(&self) -> f64 {
         self.boundaries[0]
     }

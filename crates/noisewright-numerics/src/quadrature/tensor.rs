@@ -77,7 +77,7 @@ pub struct Quadrature {
 /// Integrates `components` positive functions over the product of at most three axes.
 ///
 /// `log_integrands(points, rows, out)` gets column-major points and writes the logarithm of component `k` at
-/// point `i` to `out[k * rows + i]`; −∞ is zero.
+/// point `i` to `out[k * rows + i]`; −∞ is zero, and ∞ anywhere makes the integral infinite.
 ///
 /// ```
 /// use noisewright_numerics::quadrature::{Axis, Options, integrate};
@@ -245,10 +245,19 @@ impl Search {
             if self.diverged[component].is_some() {
                 continue;
             }
-            self.diverged[component] = (0..self.axes.len())
-                .flat_map(|axis| [End::Lower, End::Upper].map(|end| Divergence { axis, end }))
-                .find(|place| self.diverges_at(pass, component, *place));
+            self.diverged[component] = self.infinite_value(pass, component).or_else(|| {
+                (0..self.axes.len())
+                    .flat_map(|axis| [End::Lower, End::Upper].map(|end| Divergence { axis, end }))
+                    .find(|place| self.diverges_at(pass, component, *place))
+            });
         }
+    }
+
+    /// An integrand that is infinite at a node: its integral is, on that side of the first axis.
+    fn infinite_value(&self, pass: &Pass, component: usize) -> Option<Divergence> {
+        let node = pass.log_values[component].iter().position(|value| *value == f64::INFINITY)?;
+        let end = if pass.points[node] < self.axes[0].center() { End::Lower } else { End::Upper };
+        Some(Divergence { axis: 0, end })
     }
 
     fn diverges_at(&self, pass: &Pass, component: usize, place: Divergence) -> bool {

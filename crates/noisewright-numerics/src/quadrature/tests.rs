@@ -73,6 +73,9 @@ fn divergence_is_named_with_its_end() {
     assert_eq!(right.log_integrals[0], f64::INFINITY);
     let pole = one(Axis::line(0.0, 1.0, &[], &[(0.5, 0.5)]), |x| -1.01 * x.ln());
     assert_eq!(pole.divergences[0], Some(Divergence { axis: 0, end: End::Lower }));
+    let hole = one(real(&[(0.0, 1.0)]), |x| if x < -1.5 { f64::INFINITY } else { -x * x });
+    assert_eq!(hole.divergences[0], Some(Divergence { axis: 0, end: End::Lower }));
+    assert_eq!(hole.log_integrals[0], f64::INFINITY);
     let slow = one(real(&[(0.0, 1.0)]), |x| -x.abs().ln_1p());
     assert!(slow.divergences[0].is_some());
 }

@@ -65,7 +65,7 @@ fn over_population(
     functions: PairFunctions<'_>,
 ) -> PairIntegrals {
     let log_noise = population.log_noise(contrast.noise);
-    let mut columns = vec![Vec::with_capacity(log_noise.len()); FUNCTIONS];
+    let mut columns = vec![Vec::new(); FUNCTIONS];
     let mut values = [0.0; FUNCTIONS];
     for (i, q) in log_noise.iter().enumerate() {
         let p = population.log_density[i];

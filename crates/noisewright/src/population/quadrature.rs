@@ -198,8 +198,8 @@ impl<'a> Task<'a> {
                     let log_w = contrast.loss.log_weight(g);
                     let log_v = 2.0 * log_w + noisewright_numerics::special::softplus(g);
                     let sized = out[rows + i];
-                    out[2 * rows + i] = zero_if_absent(energy[i], sized + log_w);
-                    out[3 * rows + i] = zero_if_absent(energy[i], sized + log_v);
+                    out[2 * rows + i] = zero_if_absent(energy[i], sized + defined(log_w, log_noise[i]));
+                    out[3 * rows + i] = zero_if_absent(energy[i], sized + defined(log_v, log_noise[i]));
                 }
             }
         };
@@ -266,11 +266,20 @@ impl Mass {
     }
 }
 
+/// Stands for an infinite log ratio.
+const ENDLESS: f64 = 1e8;
+
 /// `g = log p − log p_n − log ν`; where the noise has no density the ratio is infinite, held finite so that
 /// sums of its multiples have a sign.
 pub(crate) fn log_ratio(log_density: f64, log_noise: f64, log_nu: f64) -> f64 {
-    const ENDLESS: f64 = 1e8;
     if log_noise == f64::NEG_INFINITY { ENDLESS } else { log_density - log_noise - log_nu }
+}
+
+/// The logarithm of a weight; nothing where the noise is absent and the weight a multiple of [`ENDLESS`], which
+/// has no digits to integrate. If it is an infinite one, [`error_report`](crate::error_report) says so.
+fn defined(log_weight: f64, log_noise: f64) -> f64 {
+    let absent = log_noise == f64::NEG_INFINITY && log_weight.abs() > 1e-3 * ENDLESS;
+    if absent { f64::NEG_INFINITY } else { log_weight }
 }
 
 fn zero_if_absent(energy: f64, value: f64) -> f64 {
