@@ -137,7 +137,8 @@ impl Memory {
         let change = difference(&to.gradient, &from.gradient);
         let curvature = dot(&step, &change);
         // Below this the pair is rounding and would blow up the inverse Hessian.
-        if !(curvature > f64::EPSILON * (dot(&step, &step) * dot(&change, &change)).sqrt()) {
+        let rounding = f64::EPSILON * (dot(&step, &step) * dot(&change, &change)).sqrt();
+        if curvature.is_nan() || curvature <= rounding {
             return;
         }
         if self.pairs.len() == self.limit {
@@ -186,7 +187,7 @@ fn wolfe_step<F: FnMut(&[f64], &mut [f64]) -> f64>(
 ) -> Option<Place> {
     const DECREASE: f64 = 0.1;
     const CURVATURE: f64 = 0.9;
-    if !(slope < 0.0) {
+    if slope.is_nan() || slope >= 0.0 {
         return None;
     }
     let rounding = 1e-15 * from.value.abs();

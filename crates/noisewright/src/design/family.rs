@@ -304,7 +304,7 @@ impl Task<'_> {
             }
             let mut board = Board::new(self, &own)?;
             here = board.polish(&here, step, 1e-14);
-            step = 0.3 * step;
+            step *= 0.3;
             *evaluations += board.evaluations;
         }
         Ok(Spot { error, ..here })
@@ -402,9 +402,9 @@ impl<'a> Board<'a> {
 
     /// `p_n / p_d` of a member at the points; `None` where it cannot be built.
     fn ratio(&mut self, z: &[f64]) -> Option<Vec<f64>> {
-        let periodic = self.task.maps.iter().filter(|m| m.range().is_some()).map(|m| m.is_periodic());
-        let inside = self.ranges.iter().zip(z).zip(periodic);
-        if inside.into_iter().any(|(((lo, hi), z), periodic)| !periodic && !(*z >= *lo && *z <= *hi)) {
+        let searched = self.task.maps.iter().filter_map(|map| Some((map.is_periodic(), map.range()?)));
+        let mut within = searched.zip(z).map(|((periodic, (lo, hi)), z)| periodic || (lo..=hi).contains(z));
+        if !within.all(|inside| inside) {
             return None;
         }
         let population = self.criterion.population();

@@ -1,9 +1,8 @@
 //! The best histogram noise, in one and two variables: a dictionary of uniform bins.
 
 use super::criterion::Criterion;
-use super::exact::optimal_noise;
-use super::proportion::{Prices, best_ratio, check_ratio};
-use super::weights::{BestWeights, Dictionary, best_weights, improve_weights, value_of};
+use super::proportion::check_ratio;
+use super::weights::{Dictionary, solve};
 use super::{Options, Ratio};
 use crate::{Contrast, Error, Histogram1d, Histogram2d, Loss, Model, Noise, Population, Result};
 
@@ -123,36 +122,6 @@ impl Search<'_> {
             stationary_points: best.stationary_points,
         })
     }
-}
-
-/// The best weights at a given ν, or with ν by turns: all starts at the first two values of ν, then from the best.
-pub(super) fn solve(
-    criterion: &Criterion<'_>,
-    dictionary: &Dictionary,
-    ratio: Ratio,
-    prices: Prices,
-) -> Result<(f64, BestWeights)> {
-    let from_all =
-        |nu: f64| best_weights(criterion, dictionary, nu, &optimal_noise(criterion, nu, None)?.ratio);
-    let best_nu = |weights: &[f64]| {
-        let mixture = dictionary.mixture(weights);
-        best_ratio(|nu| Ok(prices.scale(nu) * value_of(criterion, &mixture, nu)?))
-    };
-    let mut nu = match ratio {
-        Ratio::Fixed(nu) => return Ok((nu, from_all(nu)?)),
-        Ratio::Free => best_nu(&from_all(1.0)?.weights)?.0,
-    };
-    let mut best = from_all(nu)?;
-    for _ in 0..60 {
-        let before = prices.scale(nu) * best.value;
-        nu = best_nu(&best.weights)?.0;
-        let improved = improve_weights(criterion, dictionary, nu, &best.weights)?;
-        best = BestWeights { stationary_points: best.stationary_points, ..improved };
-        if before - prices.scale(nu) * best.value <= 1e-11 * before {
-            break;
-        }
-    }
-    Ok((nu, best))
 }
 
 /// The bin that holds `x`; the last edge belongs to the last bin.

@@ -1,22 +1,26 @@
 //! The noise and the proportion that minimise the error (MATH §5 and §6).
 
 mod criterion;
+mod dictionary;
 mod exact;
 mod family;
 mod free;
 mod histogram;
 mod limits;
 mod mixing;
+mod mixture;
 mod noise;
 mod proportion;
 mod record;
 mod weights;
 
 pub use criterion::Sensitivity;
+pub use dictionary::DictionaryOptions;
 pub use exact::OptimalNoise;
 pub use family::{Builder, FamilyOptimum, Member, best_member, best_member_on};
 pub use histogram::{HistogramDesign, best_histogram_1d, best_histogram_2d};
 pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
+pub use mixture::{MixtureDesign, best_mixture, design_mixture, design_mixture_on_sample};
 pub use noise::{ModelNoise, Shape, ShapeRecord};
 pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
 pub use record::{NoiseRecord, Record, SampleRecord};

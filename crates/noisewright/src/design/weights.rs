@@ -2,11 +2,17 @@
 
 use noisewright_numerics::optimize::{LbfgsOptions, lbfgs};
 
+use super::Ratio;
 use super::criterion::Criterion;
-use crate::{Error, Population, Result};
+use super::exact::optimal_noise;
+use super::proportion::{Prices, best_ratio};
+use crate::{Error, Method, Population, Result};
 
 /// Relative gap within the dictionary at which a search ends.
 const CLOSE_ENOUGH: f64 = 1e-9;
+
+/// The same on a sample, whose own error is far larger.
+const CLOSE_ENOUGH_ON_SAMPLE: f64 = 1e-4;
 
 /// Weights below this are zero while the others are polished.
 const VANISHED: f64 = 1e-10;
@@ -132,39 +138,38 @@ pub(super) struct BestWeights {
     pub(super) stationary_points: usize,
 }
 
-/// Minimises `tr(ΣM)` over the weights of a dictionary at a given ν.
+/// Minimises the error over the weights of a dictionary at a given ν, or with ν by turns: from all starts at the first
+/// two values of ν, then from the best.
 ///
-/// Convex for models with a free constant: V is convex in p_n, and p_n linear in the weights. From several starts
-/// otherwise: p_d, the given noise (the exact optimum), each half-space of each score.
-pub(super) fn best_weights(
+/// Convex in the weights for models with a free constant, because V is convex in p_n and p_n is linear in them. From
+/// several starts otherwise: the exact optimum, p_d, each half-space of each score.
+pub(super) fn solve(
     criterion: &Criterion<'_>,
     dictionary: &Dictionary,
-    nu: f64,
-    near: &[f64],
-) -> Result<BestWeights> {
-    let task = Task { criterion, dictionary, nu };
-    let mut starts = vec![near.to_vec()];
-    if !criterion.population().has_constant() {
-        starts.push(vec![1.0; criterion.points()]);
-        starts.extend(half_spaces(criterion));
+    ratio: Ratio,
+    prices: Prices,
+) -> Result<(f64, BestWeights)> {
+    let at = |nu: f64| Task::new(criterion, dictionary, nu);
+    let best_nu = |weights: &[f64]| {
+        let mixture = dictionary.mixture(weights);
+        best_ratio(|nu| Ok(prices.scale(nu) * criterion.at(&mixture, nu)?.value))
+    };
+    let mut nu = match ratio {
+        Ratio::Fixed(nu) => return Ok((nu, at(nu).best()?)),
+        Ratio::Free => best_nu(&at(1.0).best()?.weights)?.0,
+    };
+    let mut best = at(nu).best()?;
+    for _ in 0..60 {
+        let before = prices.scale(nu) * best.value;
+        nu = best_nu(&best.weights)?.0;
+        let task = at(nu);
+        let improved = task.best_from(&[best.weights])?;
+        best = BestWeights { stationary_points: best.stationary_points, ..improved };
+        if before - prices.scale(nu) * best.value <= 0.01 * task.tolerance * before {
+            break;
+        }
     }
-    let starts: Vec<Vec<f64>> = starts.iter().map(|ratio| dictionary.project(criterion, ratio)).collect();
-    task.best_from(starts)
-}
-
-/// As [`best_weights`], from given weights only.
-pub(super) fn improve_weights(
-    criterion: &Criterion<'_>,
-    dictionary: &Dictionary,
-    nu: f64,
-    start: &[f64],
-) -> Result<BestWeights> {
-    Task { criterion, dictionary, nu }.best_from(vec![start.to_vec()])
-}
-
-/// The value and the gap of given weights.
-pub(super) fn value_of(criterion: &Criterion<'_>, ratio: &[f64], nu: f64) -> Result<f64> {
-    Ok(criterion.at(ratio, nu)?.value)
+    Ok((nu, best))
 }
 
 /// Mostly one side of each score.
@@ -181,6 +186,8 @@ struct Task<'a> {
     criterion: &'a Criterion<'a>,
     dictionary: &'a Dictionary,
     nu: f64,
+    /// Relative gap that is small enough.
+    tolerance: f64,
 }
 
 /// Weights with the value and its derivative in each.
@@ -202,7 +209,23 @@ impl Place {
     }
 }
 
-impl Task<'_> {
+impl<'a> Task<'a> {
+    fn new(criterion: &'a Criterion<'a>, dictionary: &'a Dictionary, nu: f64) -> Self {
+        let sampled = matches!(criterion.population().accuracy().method, Method::Sample | Method::Sampling);
+        let tolerance = if sampled { CLOSE_ENOUGH_ON_SAMPLE } else { CLOSE_ENOUGH };
+        Self { criterion, dictionary, nu, tolerance }
+    }
+
+    fn best(&self) -> Result<BestWeights> {
+        let mut starts = vec![optimal_noise(self.criterion, self.nu, None)?.ratio];
+        if !self.criterion.population().has_constant() {
+            starts.push(vec![1.0; self.criterion.points()]);
+            starts.extend(half_spaces(self.criterion));
+        }
+        let project = |ratio: &Vec<f64>| self.dictionary.project(self.criterion, ratio);
+        self.best_from(&starts.iter().map(project).collect::<Vec<_>>())
+    }
+
     /// `V(π)` and `g_k = Σ_i q_i G_i c_k/p_d`; `None` where the noise tells nothing about some parameter.
     fn look(&self, weights: &[f64]) -> Option<Place> {
         let ratio = self.dictionary.mixture(weights);
@@ -215,10 +238,10 @@ impl Task<'_> {
         sound.then(|| Place { weights: weights.to_vec(), value: state.value, gradient })
     }
 
-    fn best_from(&self, starts: Vec<Vec<f64>>) -> Result<BestWeights> {
+    fn best_from(&self, starts: &[Vec<f64>]) -> Result<BestWeights> {
         let mut found: Vec<Place> = Vec::new();
         for start in starts {
-            if let Some(place) = self.descend(&start)
+            if let Some(place) = self.descend(start)
                 && !found.iter().any(|known| same(known, &place))
             {
                 found.push(place);
@@ -234,12 +257,14 @@ impl Task<'_> {
     fn descend(&self, start: &[f64]) -> Option<Place> {
         let mut here = self.multiply(self.look(start)?);
         for _ in 0..30 {
+            let before = here.gap();
             here = self.polish(here);
-            if here.gap() <= CLOSE_ENOUGH {
+            if here.gap() <= self.tolerance {
                 break;
             }
             match self.let_in(&here) {
                 Some(next) => here = next,
+                None if here.gap() < 0.5 * before => {}
                 None => break,
             }
         }
@@ -273,7 +298,9 @@ impl Task<'_> {
             weights
         };
         let start: Vec<f64> = active.iter().map(|&k| here.weights[k].sqrt()).collect();
-        let options = LbfgsOptions { max_steps: 400, relative_tolerance: 1e-16, ..LbfgsOptions::default() };
+        // The gap is of the order of the square root of what the value still lacks, and more where it is flat.
+        let relative_tolerance = (0.01 * self.tolerance * self.tolerance).max(1e-16);
+        let options = LbfgsOptions { memory: 40, max_steps: 600, relative_tolerance };
         let least = lbfgs(&start, &options, |s, gradient| {
             let Some(place) = self.look(&weights_of(s)) else { return f64::INFINITY };
             let (mean, size) = (place.mean(), s.iter().map(|s| s * s).sum::<f64>());

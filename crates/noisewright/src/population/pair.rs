@@ -29,9 +29,12 @@ pub(crate) fn integrate_pair(
     functions: PairFunctions<'_>,
 ) -> Result<PairIntegrals> {
     model.check(parameters)?;
-    if enumeration::applies(model) || !super::quadrature::applies(model) {
+    if enumeration::applies(model) {
         let population = Population::for_contrast(model, parameters, contrast, precision)?;
         return Ok(over_population(&population, contrast, functions));
+    }
+    if !super::quadrature::applies(model) {
+        return super::sampling::integrate_pair(model, parameters, contrast, precision, functions);
     }
     let task = Task::new(model, parameters, Some(contrast));
     let (chart, axes) = task.coordinates()?;
@@ -79,7 +82,12 @@ fn over_population(
 }
 
 /// The functions where at least one density is positive; both zero contribute nothing.
-fn log_values(log_data: f64, log_noise: f64, functions: PairFunctions<'_>, out: &mut [f64; FUNCTIONS]) {
+pub(super) fn log_values(
+    log_data: f64,
+    log_noise: f64,
+    functions: PairFunctions<'_>,
+    out: &mut [f64; FUNCTIONS],
+) {
     if log_data == f64::NEG_INFINITY && log_noise == f64::NEG_INFINITY {
         out.fill(f64::NEG_INFINITY);
     } else {

@@ -14,15 +14,18 @@ const ROUNDS: u64 = 10;
 const GUARD: f64 = 0.05;
 
 /// Components with a smaller share are given up.
-const SMALL: f64 = 0.01;
+const SMALL: f64 = 0.002;
 
 /// Effective draws, for each dimension, below which weights are tempered.
 const ENOUGH: f64 = 15.0;
 
-/// Adapts over a few rounds of draws; returns the last estimate of log Z beside.
+/// Adapts to the functions of a landscape over a few rounds of draws; returns the last estimate of log Z beside.
+///
+/// The first function is the density itself.
 pub(super) fn adapt<'a>(
     mut proposal: Proposal<'a>,
     landscape: Landscape<'a>,
+    heights: &[Height],
     draws: usize,
     seed: u64,
     stage: u64,
@@ -34,7 +37,7 @@ pub(super) fn adapt<'a>(
         let log_noise = landscape.log_noise(&batch.x, draws);
         let densities = proposal.log_density(&batch, log_noise.as_deref(), draws);
         let mut weights = vec![0.0; draws];
-        for which in landscape.heights() {
+        for which in heights {
             let height = |i: usize| {
                 let noise = log_noise.as_ref().map_or(f64::NEG_INFINITY, |n| n[i]);
                 landscape.height(*which, energy[i], log_z, noise) - densities.total[i]

@@ -1,17 +1,29 @@
 //! Normal and Student proposals of the continuous coordinates, drawn from uniforms and refitted to weighted points.
 
+use std::f64::consts::PI;
+
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::special::{LN_SQRT_2PI, ln_gamma, normal_quantile};
 
-/// `location + stretch · L z`: normal, or Student with an even number of degrees of freedom.
+/// How far out a proposal goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Reach {
+    /// Normal.
+    Normal,
+    /// Student with twice so many degrees of freedom, the same in all directions.
+    Student(usize),
+    /// Every coordinate a Cauchy variable of its own: heavy along the axes, and together.
+    Cauchy,
+}
+
+/// `location + stretch · L z`: normal, Student with an even number of degrees of freedom, or independent Cauchy.
 #[derive(Clone, Debug)]
 pub(super) struct Elliptical {
     /// The coordinates that it covers.
     axes: Vec<usize>,
     location: DVector<f64>,
     factor: DMatrix<f64>,
-    /// Half the degrees of freedom; none for the normal.
-    half_dof: Option<usize>,
+    reach: Reach,
 }
 
 impl Elliptical {
@@ -20,20 +32,22 @@ impl Elliptical {
         axes: &[usize],
         location: DVector<f64>,
         scale: &DMatrix<f64>,
-        half_dof: Option<usize>,
+        reach: Reach,
     ) -> Option<Self> {
         let finite = location.iter().chain(scale.iter()).all(|v| v.is_finite());
         let factor = scaled_cholesky(scale).filter(|_| finite)?;
-        Some(Self { axes: axes.to_vec(), location, factor, half_dof })
+        Some(Self { axes: axes.to_vec(), location, factor, reach })
     }
 
     /// The same place and scale with other tails.
-    pub(super) fn with_half_dof(&self, half_dof: Option<usize>) -> Self {
-        Self { half_dof, ..self.clone() }
-    }
-
-    pub(super) fn axes(&self) -> &[usize] {
-        &self.axes
+    pub(super) fn with_reach(&self, reach: Reach) -> Self {
+        let mut other = Self { reach, ..self.clone() };
+        if reach == Reach::Cauchy {
+            // Its coordinates are independent: only their own scales are kept.
+            let scale = self.factor.row_iter().map(|row| row.norm());
+            other.factor = DMatrix::from_diagonal(&DVector::from_iterator(self.axes.len(), scale));
+        }
+        other
     }
 
     pub(super) fn factor(&self) -> &DMatrix<f64> {
@@ -42,7 +56,10 @@ impl Elliptical {
 
     /// Uniforms that one draw takes.
     pub(super) fn uniforms(&self) -> usize {
-        self.axes.len() + self.half_dof.unwrap_or(0)
+        match self.reach {
+            Reach::Student(half) => self.axes.len() + half,
+            _ => self.axes.len(),
+        }
     }
 
     /// Writes draws to its coordinates of `z`.
@@ -50,19 +67,28 @@ impl Elliptical {
         let size = self.axes.len();
         let mut standard = vec![0.0; size];
         for i in 0..rows {
-            let stretch = self.half_dof.map_or(1.0, |half| {
-                // χ² with 2m degrees of freedom is −2 ln(u₁ ⋯ u_m).
-                let chi2: f64 = (0..half).map(|l| -2.0 * uniforms[(size + l) * rows + i].ln()).sum();
-                (2.0 * half as f64 / chi2).sqrt()
-            });
+            let stretch = self.stretch(uniforms, rows, i);
             for (l, s) in standard.iter_mut().enumerate() {
-                *s = stretch * normal_quantile(uniforms[l * rows + i]);
+                let uniform = uniforms[l * rows + i];
+                *s = match self.reach {
+                    Reach::Cauchy => (PI * (uniform - 0.5)).tan(),
+                    _ => stretch * normal_quantile(uniform),
+                };
             }
             for (row, &axis) in self.axes.iter().enumerate() {
                 let colored: f64 = (0..=row).map(|l| self.factor[(row, l)] * standard[l]).sum();
                 z[axis * rows + i] = self.location[row] + colored;
             }
         }
+    }
+
+    /// The factor by which a Student draw is longer than a normal one.
+    fn stretch(&self, uniforms: &[f64], rows: usize, row: usize) -> f64 {
+        let Reach::Student(half) = self.reach else { return 1.0 };
+        let size = self.axes.len();
+        // χ² with 2m degrees of freedom is −2 ln(u₁ ⋯ u_m).
+        let chi2: f64 = (0..half).map(|l| -2.0 * uniforms[(size + l) * rows + row].ln()).sum();
+        (2.0 * half as f64 / chi2).sqrt()
     }
 
     /// `‖L⁻¹(z − location)‖²` of every row.
@@ -84,25 +110,41 @@ impl Elliptical {
 
     /// Adds the log-density of its coordinates to `out`.
     pub(super) fn add_log_density(&self, z: &[f64], rows: usize, out: &mut [f64]) {
+        if self.reach == Reach::Cauchy {
+            return self.add_cauchy(z, rows, out);
+        }
         let d = self.axes.len() as f64;
         let log_determinant: f64 = self.factor.diagonal().iter().map(|l| l.ln()).sum();
         for (o, q) in out.iter_mut().zip(self.squared_distances(z, rows)) {
             *o -= log_determinant;
-            *o += match self.half_dof {
-                None => -0.5 * q - d * LN_SQRT_2PI,
-                Some(half) => {
+            *o += match self.reach {
+                Reach::Student(half) => {
                     let dof = 2.0 * half as f64;
                     ln_gamma(0.5 * (dof + d))
                         - ln_gamma(0.5 * dof)
-                        - 0.5 * d * (dof * std::f64::consts::PI).ln()
+                        - 0.5 * d * (dof * PI).ln()
                         - 0.5 * (dof + d) * (q / dof).ln_1p()
                 }
+                _ => -0.5 * q - d * LN_SQRT_2PI,
             };
+        }
+    }
+
+    fn add_cauchy(&self, z: &[f64], rows: usize, out: &mut [f64]) {
+        for (row, &axis) in self.axes.iter().enumerate() {
+            let (location, scale) = (self.location[row], self.factor[(row, row)]);
+            for (o, z) in out.iter_mut().zip(&z[axis * rows..(axis + 1) * rows]) {
+                let t = (z - location) / scale;
+                *o -= (PI * scale).ln() + (t * t).ln_1p();
+            }
         }
     }
 
     /// One step of expectation–maximisation on weighted points, shrunk towards what it was when they are few.
     pub(super) fn refit(&self, z: &[f64], rows: usize, weights: &[f64]) -> Self {
+        if self.reach == Reach::Cauchy {
+            return self.refit_cauchy(z, rows, weights);
+        }
         let size = self.axes.len();
         let total: f64 = weights.iter().sum();
         let effective = total * total / weights.iter().map(|w| w * w).sum::<f64>();
@@ -122,12 +164,34 @@ impl Elliptical {
         let moved = &mean - &self.location;
         let scale = spread * trust + (old + &moved * moved.transpose() * trust) * (1.0 - trust);
         let location = &self.location + moved * trust;
-        Self::new(&self.axes, location, &scale, self.half_dof).unwrap_or_else(|| self.clone())
+        Self::new(&self.axes, location, &scale, self.reach).unwrap_or_else(|| self.clone())
+    }
+
+    /// The same for each coordinate on its own: `s² ← 2 Σ w t²/(1 + t²) s² / Σ w`, as for a Student of one.
+    fn refit_cauchy(&self, z: &[f64], rows: usize, weights: &[f64]) -> Self {
+        let total: f64 = weights.iter().sum();
+        let mut other = self.clone();
+        for (row, &axis) in self.axes.iter().enumerate() {
+            let (location, scale) = (self.location[row], self.factor[(row, row)]);
+            let (mut pull, mut mean, mut square) = (0.0, 0.0, 0.0);
+            for (z, w) in z[axis * rows..(axis + 1) * rows].iter().zip(weights).filter(|(_, w)| **w > 0.0) {
+                let t = (z - location) / scale;
+                let mine = 2.0 * w / (1.0 + t * t);
+                pull += mine;
+                mean += mine * t;
+                square += mine * t * t;
+            }
+            if pull > 0.0 && square > 0.0 {
+                other.location[row] = location + scale * mean / pull;
+                other.factor[(row, row)] = scale * (square / total).sqrt();
+            }
+        }
+        other
     }
 
     /// The weights in a location: a Student draws less on its far points.
     fn pulls(&self, z: &[f64], rows: usize, weights: &[f64]) -> Vec<f64> {
-        let Some(half) = self.half_dof else { return weights.to_vec() };
+        let Reach::Student(half) = self.reach else { return weights.to_vec() };
         let (dof, d) = (2.0 * half as f64, self.axes.len() as f64);
         let distances = self.squared_distances(z, rows);
         let pull = |(w, q): (&f64, f64)| if *w > 0.0 { w * (dof + d) / (dof + q) } else { 0.0 };

@@ -41,14 +41,6 @@ impl<'a> Landscape<'a> {
         Coordinates::new(self.model.space())
     }
 
-    /// The functions to whose mass a proposal should go.
-    pub(super) fn heights(&self) -> &'static [Height] {
-        match self.contrast {
-            None => &[Height::Density],
-            Some(_) => &[Height::Density, Height::Weighted, Height::Variance],
-        }
-    }
-
     /// `u(x)` of column-major points; far out, what is not a number counts as no density.
     pub(super) fn energy(&self, x: &[f64], rows: usize) -> Result<Vec<f64>> {
         let view = View::new(self.model.space().dimension(), rows, x);

@@ -9,6 +9,7 @@ mod coordinates;
 mod elliptical;
 mod landscape;
 mod marginal;
+mod pareto;
 mod proposal;
 mod spread;
 mod start;
@@ -19,13 +20,15 @@ use std::ops::Range;
 use noisewright_numerics::summation::log_sum_exp;
 use rayon::prelude::*;
 
+use self::elliptical::Reach;
 use self::landscape::{Height, Landscape};
 use self::proposal::{Component, Proposal};
 use self::start::{Climb, Mode};
 use self::tails::Tails;
 use super::locate::locate_on_sphere;
+use super::pair::{FUNCTIONS, PairFunctions, PairIntegrals, log_values};
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
-use crate::{Domain, Error, Model, Points, Result, UniformSphere, VonMisesFisher};
+use crate::{Domain, Error, Loss, Model, Points, Result, UniformSphere, VonMisesFisher};
 
 /// Independent replicates of the points.
 const REPLICATES: usize = 16;
@@ -50,7 +53,14 @@ pub(super) fn build(
     precision: &Precision,
 ) -> Result<Population> {
     let landscape = Landscape { model, parameters, contrast };
-    let Prepared { proposal, divergent, .. } = prepare(landscape, precision)?;
+    let others: &[Height] = match contrast.map(|c| c.loss) {
+        None => &[],
+        // The weights v of this loss are w.
+        Some(Loss::Js) => &[Height::Weighted],
+        Some(_) => &[Height::Weighted, Height::Variance],
+    };
+    let Prepared { proposal, divergent } = prepare(landscape, others, precision)?;
+    let divergent = divergent.into_iter().flatten().next();
     let mut draws = most_draws(precision);
     let mut sizes = vec![draws];
     // An accuracy that few draws may reach is tried for with few.
@@ -74,41 +84,64 @@ fn most_draws(precision: &Precision) -> usize {
 /// What is known before the final draws.
 struct Prepared<'a> {
     proposal: Proposal<'a>,
-    divergent: Option<Divergent>,
-    mode: Option<Mode>,
-    log_z: f64,
+    /// For each function that was asked for beside the density: where it has no integral, if so.
+    divergent: Vec<Option<Divergent>>,
 }
 
-/// Finds where the mass is, refuses what has no integral, and adapts the proposal.
-fn prepare<'a>(landscape: Landscape<'a>, precision: &Precision) -> Result<Prepared<'a>> {
+/// Finds where the mass of the density, and of other functions, is, refuses a density without an integral, and
+/// adapts the proposal.
+fn prepare<'a>(landscape: Landscape<'a>, others: &[Height], precision: &Precision) -> Result<Prepared<'a>> {
     check_noise(&landscape)?;
     let seed = precision.seed;
     let pilot = (most_draws(precision) / 8).clamp(4096, 1 << 15);
     if landscape.model.space().is_sphere() {
-        let (proposal, log_z) =
-            adapt::adapt(on_sphere(landscape, seed)?, landscape, pilot, seed, 1, f64::NAN)?;
-        return Ok(Prepared { proposal, divergent: None, mode: None, log_z });
+        let heights: Vec<Height> = [&[Height::Density], others].concat();
+        let start = on_sphere(landscape, seed)?;
+        let proposal = adapt::adapt(start, landscape, &heights, pilot, seed, 1, f64::NAN)?.0;
+        return Ok(Prepared { proposal, divergent: vec![None; others.len()] });
     }
-    let data_only = Landscape { contrast: None, ..landscape };
-    let climb = Climb::new(data_only, Height::Density, 0.0);
+    let climb = Climb::new(landscape, Height::Density, 0.0);
     let modes = climb.modes(None, seed)?;
-    let mode = &modes[0];
-    refuse_endless(&landscape, Tails::new(data_only, Height::Density, 0.0, mode, seed).divergence(seed)?)?;
+    refuse_endless(
+        &landscape,
+        Tails::new(landscape, Height::Density, 0.0, &modes[0], seed).divergence(seed)?,
+    )?;
     let start = around(landscape, &climb, &modes)?;
-    let (mut proposal, mut log_z) =
-        adapt::adapt(Proposal { noise: None, ..start }, data_only, pilot, seed, 1, f64::NAN)?;
-    let mut divergent = None;
-    if let Some(contrast) = landscape.contrast {
-        divergent = Tails::new(landscape, Height::Variance, log_z, mode, seed).divergence(seed)?;
-        let climb = Climb::new(landscape, Height::Weighted, log_z);
-        // Where the weighted density vanishes, the noise misses the data; that is said where it is used.
-        if let Ok(modes) = climb.modes(Some(mode.at()), seed) {
-            proposal = joined(proposal, around(landscape, &climb, &modes)?);
-        }
-        proposal.noise = Some((contrast.noise, NOISE_SHARE));
-        (proposal, log_z) = adapt::adapt(proposal, landscape, pilot, seed, 2, log_z)?;
+    let (proposal, log_z) = adapt::adapt(start, landscape, &[Height::Density], pilot, seed, 1, f64::NAN)?;
+    match landscape.contrast {
+        Some(contrast) => widen(landscape, others, proposal, contrast, &modes[0], log_z, pilot, seed),
+        None => Ok(Prepared { proposal, divergent: Vec::new() }),
     }
-    Ok(Prepared { proposal, divergent, mode: modes.into_iter().next(), log_z })
+}
+
+/// Extends a proposal for the density to other functions of it and the noise.
+fn widen<'a>(
+    landscape: Landscape<'a>,
+    others: &[Height],
+    mut proposal: Proposal<'a>,
+    contrast: Contrast<'a>,
+    mode: &Mode,
+    log_z: f64,
+    pilot: usize,
+    seed: u64,
+) -> Result<Prepared<'a>> {
+    let mut heights = vec![Height::Density];
+    let mut divergent = Vec::new();
+    for &which in others {
+        let endless = Tails::new(landscape, which, log_z, mode, seed).divergence(seed)?;
+        if endless.is_none() {
+            heights.push(which);
+            let climb = Climb::new(landscape, which, log_z);
+            // Where there is no mode, data and noise do not meet; that is said where the moments are used.
+            if let Ok(modes) = climb.modes(Some(mode.at()), seed) {
+                proposal = joined(proposal, around(landscape, &climb, &modes)?);
+            }
+        }
+        divergent.push(endless);
+    }
+    proposal.noise = Some((contrast.noise, NOISE_SHARE));
+    let proposal = adapt::adapt(proposal, landscape, &heights, pilot, seed, 2, log_z)?.0;
+    Ok(Prepared { proposal, divergent })
 }
 
 fn check_noise(landscape: &Landscape<'_>) -> Result<()> {
@@ -131,51 +164,55 @@ fn refuse_endless(landscape: &Landscape<'_>, divergent: Option<Divergent>) -> Re
     Err(Error::NotIntegrable { variable, towards })
 }
 
-/// Two components around each mode, with normal and with Student tails, and a wide one that guards the rest.
+/// Two components around each mode, with normal and with Student tails, and wide ones that guard the rest.
 fn around<'a>(landscape: Landscape<'a>, climb: &Climb<'_>, modes: &[Mode]) -> Result<Proposal<'a>> {
     let mut components = Vec::new();
     for mode in modes {
         let component = climb.component(mode)?;
         if let Component::Product { continuous: Some(elliptical), counted } = &component {
-            let heavy = Some(elliptical.with_half_dof(Some(2)));
+            let heavy = Some(elliptical.with_reach(Reach::Student(2)));
             components.push(Component::Product { continuous: heavy, counted: counted.clone() });
         }
         components.push(component);
     }
-    let guard = guard(landscape, &components[components.len() - 1]);
-    let share = 0.9 / components.len() as f64;
+    let share = 0.8 / components.len() as f64;
     let mut shares = vec![share; components.len()];
-    components.push(guard);
-    shares.push(0.1);
-    Ok(Proposal { coordinates: landscape.coordinates(), components, shares, guards: 1, noise: None })
+    let last = components[components.len() - 1].clone();
+    // Without continuous variables the two guards would be the same.
+    let reaches: &[Reach] = match &last {
+        Component::Product { continuous: Some(_), .. } => &[Reach::Student(1), Reach::Cauchy],
+        _ => &[Reach::Student(1)],
+    };
+    for reach in reaches {
+        components.push(guard(landscape, &last, *reach));
+        shares.push(0.2 / reaches.len() as f64);
+    }
+    let guards = reaches.len();
+    Ok(Proposal { coordinates: landscape.coordinates(), components, shares, guards, noise: None })
 }
 
-/// The component again with the heaviest tails and all states alike.
-fn guard(landscape: Landscape<'_>, component: &Component) -> Component {
+/// The component again with heavy tails and all states alike.
+fn guard(landscape: Landscape<'_>, component: &Component, reach: Reach) -> Component {
     let Component::Product { continuous, counted } = component else { return component.clone() };
     let counted = counted.iter().map(|(axis, marginal)| match &landscape.model.space().domains()[*axis] {
         Domain::States(states) => (*axis, marginal::Marginal::uniform(states)),
         _ => (*axis, marginal.clone()),
     });
     Component::Product {
-        continuous: continuous.as_ref().map(|e| e.with_half_dof(Some(1))),
+        continuous: continuous.as_ref().map(|e| e.with_reach(reach)),
         counted: counted.collect(),
     }
 }
 
-/// Both proposals' components, half of the draws each.
-fn joined<'a>(first: Proposal<'a>, second: Proposal<'a>) -> Proposal<'a> {
-    let moving = |p: &Proposal<'a>| p.components.len() - p.guards;
-    let (n, m) = (moving(&first), moving(&second));
-    let pick = |list: &[f64], range: Range<usize>| list[range].iter().map(|s| 0.5 * s).collect::<Vec<_>>();
-    let parts =
-        [(&first, 0..n), (&second, 0..m), (&first, n..first.shares.len()), (&second, m..second.shares.len())];
-    Proposal {
-        shares: parts.iter().flat_map(|(p, range)| pick(&p.shares, range.clone())).collect(),
-        components: parts.iter().flat_map(|(p, range)| p.components[range.clone()].to_vec()).collect(),
-        guards: first.guards + second.guards,
-        ..first
-    }
+/// The components of both, half of the draws each; the first one's guards do for both.
+fn joined<'a>(mut first: Proposal<'a>, second: Proposal<'a>) -> Proposal<'a> {
+    let at = first.components.len() - first.guards;
+    let moving = second.components.len() - second.guards;
+    first.components.splice(at..at, second.components.into_iter().take(moving));
+    first.shares.splice(at..at, second.shares.into_iter().take(moving));
+    let sum: f64 = first.shares.iter().sum();
+    first.shares.iter_mut().for_each(|s| *s /= sum);
+    first
 }
 
 /// Directions around the highest density, its antipode and other high places far from both; and all of them.
@@ -247,6 +284,19 @@ impl Draws {
         self.energy.iter().zip(&self.log_measure).map(|(u, m)| u + m).collect()
     }
 
+    /// The most that the draws can be worth: where the weights' tail has shape k > ½, their mean converges as
+    /// n^{k−1} only, as if there were n^{2−2k} of them.
+    fn most_effective(&self) -> f64 {
+        let log_weights = self.log_weights();
+        let shape = pareto::shape(&log_weights);
+        if shape > 0.5 { (log_weights.len() as f64).powf(2.0 - 2.0 * shape) } else { f64::INFINITY }
+    }
+
+    /// Independent draws from the density that would be worth as much.
+    fn effective(&self) -> f64 {
+        adapt::effective(&self.log_weights(), 1.0).min(self.most_effective())
+    }
+
     /// Relative error of the mass; an error where the draws say nothing.
     fn check(&self) -> Result<f64> {
         let log_weights = self.log_weights();
@@ -255,10 +305,11 @@ impl Draws {
             return Err(Error::NoMass);
         }
         let draws = log_weights.len();
-        let effective = adapt::effective(&log_weights, 1.0);
+        let effective = self.effective();
         let parts: Vec<f64> =
             log_weights.chunks(self.each).map(|w| (log_sum_exp(w) - log_mass).exp()).collect();
-        let error = spread::of_sums(&parts);
+        // Replicates that all miss what is rare agree too well.
+        let error = spread::of_sums(&parts).max(self.most_effective().powf(-0.5));
         let (fewest, share) = FEWEST_EFFECTIVE;
         let sound = effective >= fewest && effective >= share * draws as f64;
         if !(sound && error * (REPLICATES as f64).sqrt() <= WORST.0) {
@@ -277,7 +328,7 @@ fn population(
 ) -> Result<Population> {
     let drawn = draw(landscape, proposal, draws, seed)?;
     let mass_error = drawn.check()?;
-    let effective = adapt::effective(&drawn.log_weights(), 1.0);
+    let effective = drawn.effective();
     // Where the model has no density there is nothing to sum.
     let kept: Vec<usize> = (0..draws).filter(|&i| drawn.energy[i] > f64::NEG_INFINITY).collect();
     let replicates = replicate_rows(&kept, drawn.each);
@@ -305,4 +356,40 @@ fn population(
 fn replicate_rows(kept: &[usize], each: usize) -> Vec<Range<usize>> {
     let starts: Vec<usize> = (0..=REPLICATES).map(|r| kept.partition_point(|&i| i < r * each)).collect();
     starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
+}
+
+/// Integrals of functions of the two densities, as [`integrate_pair`](super::integrate_pair) gives them; the first
+/// two are those of `p_d²/p_n` and `p_n²/p_d`, which need not exist.
+pub(super) fn integrate_pair(
+    model: &Model,
+    parameters: &[f64],
+    contrast: Contrast<'_>,
+    precision: &Precision,
+    functions: PairFunctions<'_>,
+) -> Result<PairIntegrals> {
+    let landscape = Landscape { model, parameters, contrast: Some(contrast) };
+    let others = [Height::DataOverNoise, Height::NoiseOverData, Height::Weighted];
+    let Prepared { proposal, mut divergent } = prepare(landscape, &others, precision)?;
+    let drawn = draw(landscape, &proposal, most_draws(precision), precision.seed)?;
+    let mass_error = drawn.check()?;
+    let log_z = log_sum_exp(&drawn.log_weights());
+    let log_noise = landscape.log_noise(&drawn.x, drawn.energy.len()).unwrap_or_default();
+    let mut columns = vec![Vec::with_capacity(log_noise.len()); FUNCTIONS];
+    let mut values = [0.0; FUNCTIONS];
+    for (i, q) in log_noise.iter().enumerate() {
+        log_values(drawn.energy[i] - log_z, *q, functions, &mut values);
+        columns.iter_mut().zip(values).for_each(|(column, v)| column.push(v + drawn.log_measure[i]));
+    }
+    let mut relative_error = mass_error;
+    let sums = std::array::from_fn(|k| {
+        if divergent.get(k).is_some_and(Option::is_some) && k < 2 {
+            return f64::INFINITY;
+        }
+        let parts: Vec<f64> = columns[k].chunks(drawn.each).map(|part| log_sum_exp(part).exp()).collect();
+        let error = spread::of_sums(&parts);
+        relative_error = if error.is_finite() { relative_error.max(error) } else { relative_error };
+        parts.iter().sum()
+    });
+    let divergent = std::array::from_fn(|k| if k < 2 { divergent[k].take() } else { None });
+    Ok(PairIntegrals { values: sums, divergent, relative_error })
 }

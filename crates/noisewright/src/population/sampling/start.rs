@@ -7,14 +7,20 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::coordinates::Coordinates;
-use super::elliptical::Elliptical;
+use super::elliptical::{Elliptical, Reach};
 use super::landscape::{Height, Landscape};
 use super::marginal::{CountHistogram, Marginal};
 use super::proposal::Component;
 use crate::{Domain, Error, Result};
 
-/// Most modes that are kept.
-const MOST_MODES: usize = 6;
+/// Searches from random places, and most modes that are kept, where every variable is counted.
+const COUNTED: (usize, usize) = (256, 64);
+
+/// The same where some variables are continuous.
+const CONTINUOUS: (usize, usize) = (24, 16);
+
+/// Sweeps over the counted variables after which a search ends.
+const MOST_SWEEPS: usize = 60;
 
 /// Modes lower than the highest by more than this many nats, curvature counted, are left out.
 const DEPTH: f64 = 12.0;
@@ -59,20 +65,44 @@ impl<'a> Climb<'a> {
         let scales = first.as_ref().map_or(scales, |mode| mode.scales.clone());
         found.extend(first);
         let mut random = stream(seed, 1 << 62);
-        for trial in 0..24 {
+        let (trials, most) = if self.coordinates.continuous().is_empty() { COUNTED } else { CONTINUOUS };
+        for trial in 0..trials {
             let reach = REACHES[trial % REACHES.len()];
             let from = self.scattered(&center, &scales, reach, &mut random);
-            if let Some(mode) = self.finish(from, &scales)?
-                && !found.iter().any(|known: &Mode| known.is(&mode))
-            {
-                found.push(mode);
-            }
+            self.visit(from, &scales, &mut found)?;
+        }
+        // Densities are often symmetric, and then half of the modes are the mirror images of the others.
+        for known in 0..found.len() {
+            let mirrored = self.mirrored(&found[known].at);
+            self.visit(mirrored, &scales, &mut found)?;
         }
         found.sort_by(|a, b| b.mass().total_cmp(&a.mass()));
         let top = found.first().ok_or(Error::NoMass)?.mass();
-        found.retain(|mode| mode.mass() > top - DEPTH);
-        found.truncate(MOST_MODES);
+        found.retain(|mode| mode.mass() >= top - DEPTH);
+        found.truncate(most);
         Ok(found)
+    }
+
+    /// Climbs from a place and adds the mode that it leads to, if that is new.
+    fn visit(&self, from: Vec<f64>, scales: &[f64], found: &mut Vec<Mode>) -> Result<()> {
+        let mode = self.finish(from, scales)?;
+        let new = mode.filter(|mode| !found.iter().any(|known| known.is(mode)));
+        found.extend(new);
+        Ok(())
+    }
+
+    /// The other side of the origin, with the states in reverse.
+    fn mirrored(&self, at: &[f64]) -> Vec<f64> {
+        (0..at.len())
+            .map(|axis| match self.coordinates.domain(axis) {
+                Domain::States(states) => {
+                    let index = states.iter().position(|s| *s == at[axis]).unwrap_or(0);
+                    states[states.len() - 1 - index]
+                }
+                Domain::Counts => at[axis],
+                _ => -at[axis],
+            })
+            .collect()
     }
 
     /// The middle of every domain.
@@ -164,7 +194,7 @@ impl<'a> Climb<'a> {
         let continuous = self.coordinates.continuous();
         let counted = self.coordinates.discrete();
         let mut scales = scales.to_vec();
-        for _ in 0..4 {
+        for _ in 0..MOST_SWEEPS {
             let before = at.clone();
             for &axis in &counted {
                 if let Some((best, scale)) = self.best_along(axis, &at)? {
@@ -189,6 +219,7 @@ impl<'a> Climb<'a> {
         let size = axes.len();
         let mut inverse = DMatrix::identity(size, size);
         let (mut value, mut slope) = self.slope(at, scales, axes)?;
+        let mut reach = 20.0;
         for _ in 0..80 {
             if !(value.is_finite() && slope.iter().all(|s| s.is_finite())) || slope.norm() < 1e-3 {
                 return Ok(());
@@ -198,9 +229,10 @@ impl<'a> Climb<'a> {
                 inverse = DMatrix::identity(size, size);
                 step.copy_from(&slope);
             }
-            let Some(taken) = self.line(at, scales, axes, &step, value, step.dot(&slope))? else {
+            let Some(taken) = self.line(at, scales, axes, &step, value, step.dot(&slope), reach)? else {
                 return Ok(());
             };
+            reach = if taken.norm() > 0.9 * reach { 4.0 * reach } else { reach };
             axes.iter().enumerate().for_each(|(k, &axis)| at[axis] += scales[axis] * taken[k]);
             let (next, next_slope) = self.slope(at, scales, axes)?;
             let change = &slope - &next_slope;
@@ -245,9 +277,10 @@ impl<'a> Climb<'a> {
         step: &DVector<f64>,
         value: f64,
         rise: f64,
+        reach: f64,
     ) -> Result<Option<DVector<f64>>> {
-        // Far steps are cut: the curvature is not known yet.
-        let first = (20.0 / step.norm()).min(1.0);
+        // Far steps are cut until some have proved good: the curvature is not known at first.
+        let first = (reach / step.norm()).min(1.0);
         let lengths: Vec<f64> = (0..24).map(|i| first * 0.5f64.powi(i)).collect();
         let moves: Vec<Vec<(usize, f64)>> = lengths
             .iter()
@@ -295,7 +328,7 @@ impl<'a> Climb<'a> {
         let scaled =
             DMatrix::from_fn(size, size, |a, b| covariance[(a, b)] * scales[axes[a]] * scales[axes[b]]);
         let location = DVector::from_fn(size, |a, _| at[axes[a]]);
-        Ok(Elliptical::new(axes, location, &scaled, None))
+        Ok(Elliptical::new(axes, location, &scaled, Reach::Normal))
     }
 
     /// Scales at which the function falls by about a half along each coordinate.
@@ -334,7 +367,7 @@ impl<'a> Climb<'a> {
         let diagonal = || {
             let scale = DVector::from_iterator(axes.len(), axes.iter().map(|&a| mode.scales[a].powi(2)));
             let location = DVector::from_iterator(axes.len(), axes.iter().map(|&a| mode.at[a]));
-            Elliptical::new(&axes, location, &DMatrix::from_diagonal(&scale), None)
+            Elliptical::new(&axes, location, &DMatrix::from_diagonal(&scale), Reach::Normal)
         };
         mode.elliptical.clone().or_else(diagonal)
     }

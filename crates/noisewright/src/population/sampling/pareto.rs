@@ -1,0 +1,63 @@
+//! The shape of the tail of importance weights: whether their mean can be trusted (Vehtari et al. 2024).
+
+/// The shape k of a generalised Pareto distribution fitted to the largest weights (Zhang and Stephens 2009): the
+/// weights have moments up to 1/k. −∞ where all of the largest are the same.
+pub(super) fn shape(log_weights: &[f64]) -> f64 {
+    let mut sorted: Vec<f64> = log_weights.iter().copied().filter(|w| *w > f64::NEG_INFINITY).collect();
+    sorted.sort_by(f64::total_cmp);
+    let size = sorted.len() as f64;
+    let tail = (0.2 * size).min(3.0 * size.sqrt()).floor() as usize;
+    if tail < 5 {
+        return f64::INFINITY;
+    }
+    let (top, cut) = (sorted[sorted.len() - 1], sorted[sorted.len() - tail - 1]);
+    let excess: Vec<f64> =
+        sorted[sorted.len() - tail..].iter().map(|w| (w - top).exp() - (cut - top).exp()).collect();
+    fit(&excess)
+}
+
+/// The fit to increasing excesses over a threshold, with the weak prior of Vehtari et al.
+fn fit(excess: &[f64]) -> f64 {
+    let count = excess.len() as f64;
+    let largest = excess[excess.len() - 1];
+    let quartile = excess[((0.25 * count + 0.5).floor() as usize).max(1) - 1];
+    if !(quartile > 0.0 && largest.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let points = 30 + count.sqrt().floor() as usize;
+    let thetas: Vec<f64> = (1..=points)
+        .map(|i| 1.0 / largest + (1.0 - (points as f64 / (i as f64 - 0.5)).sqrt()) / (3.0 * quartile))
+        .collect();
+    let shape = |theta: f64| excess.iter().map(|x| (-theta * x).ln_1p()).sum::<f64>() / count;
+    let likelihood: Vec<f64> = thetas
+        .iter()
+        .map(|&theta| {
+            let k = shape(theta);
+            count * ((-theta / k).ln() - k - 1.0)
+        })
+        .collect();
+    let total = noisewright_numerics::summation::log_sum_exp(&likelihood);
+    let theta: f64 = thetas.iter().zip(&likelihood).map(|(t, l)| t * (l - total).exp()).sum();
+    (shape(theta) * count + 5.0) / (count + 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shape_of_exact_pareto_quantiles_is_found() {
+        for k in [0.2, 0.5, 0.9] {
+            let log_weights: Vec<f64> =
+                (0..20_000).map(|i| -k * ((f64::from(i) + 0.5) / 20_000.0).ln()).collect();
+            assert!((shape(&log_weights) - k).abs() < 0.05, "{k}: {}", shape(&log_weights));
+        }
+    }
+
+    #[test]
+    fn bounded_weights_have_no_tail() {
+        let log_weights: Vec<f64> = (0..20_000).map(|i| ((f64::from(i) + 0.5) / 20_000.0).ln()).collect();
+        assert!(shape(&log_weights) < 0.1);
+        assert!(shape(&vec![1.5; 1000]) < 0.0);
+    }
+}

@@ -1,0 +1,67 @@
+"""Every command in the documentation runs, and prints what the page says it prints."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import BINARY, ROOT, TIMEOUT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "src").glob("*.md")), *sorted((ROOT / "examples").glob("*/README.md"))]
+FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```\s*?$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page):
+    """(line, commands, expected output or None) of every ```sh block that is not marked `ignore`."""
+    text = page.read_text()
+    found = list(FENCE.finditer(text))
+    for here, after in zip(found, [*found[1:], None]):
+        if here["info"].split() != ["sh"]:
+            continue
+        expected = None
+        if after and after["info"].strip() == "text" and not text[here.end() : after.start()].strip():
+            expected = after["body"]
+        yield text[: here.start()].count("\n") + 1, here["body"], expected
+
+
+def cases():
+    for page in PAGES:
+        for line, body, expected in blocks(page):
+            yield pytest.param(body, expected, id=f"{page.relative_to(ROOT)}:{line}")
+
+
+def words(text):
+    return text.split()
+
+
+@pytest.mark.parametrize("body, expected", cases())
+def test_commands(tmp_path, body, expected):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    process = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", body],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{BINARY.parent}:{os.environ['PATH']}", "COLUMNS": "100"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+    if expected is not None:
+        assert words(process.stdout) == words(expected), process.stdout
+
+
+def test_there_is_something_to_run():
+    assert len(list(cases())) >= 10
+
+
+def links(page):
+    return re.findall(r"\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)", page.read_text())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for link in links(page):
+        assert (page.parent / link).exists(), link

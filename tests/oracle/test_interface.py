@@ -1,0 +1,99 @@
+"""Names and promises that users' scripts rely on."""
+
+import json
+
+import pytest
+from conftest import ROOT
+from reference import MODELS
+
+ERROR_FIELDS = ["error", "covariance", "cramer_rao", "efficiency", "weights_mean"]
+
+
+def test_fields_of_error(command):
+    got = command.json("error", command.model(MODELS["mean with constant"][0]), "--noise", "normal(0, 2)", "--nu", 2)
+    for field in ERROR_FIELDS:
+        assert field in got, field
+    assert 0 < got["weights_mean"] < 1
+
+
+def test_json_is_all_of_standard_output(command):
+    process = command.run("error", command.model(MODELS["mean"][0]), "--noise", "data", "--json")
+    json.loads(process.stdout)
+    assert process.returncode == 0
+
+
+COMMANDS = [
+    ["error", "mean with constant", "--noise", "student(5, 0, 2)", "--nu", "2"],
+    ["design", "variance with constant", "--nu", "0.5"],
+    ["design", "mean", "--nu", "1"],
+]
+
+
+@pytest.mark.parametrize("arguments", COMMANDS)
+def test_the_number_of_threads_changes_nothing(command, arguments):
+    name = command.model(MODELS[arguments[1]][0])
+    run = lambda threads: command.run(arguments[0], name, *arguments[2:], "--json", "--threads", threads).stdout
+    assert run(1) == run(2)
+
+
+def test_threads_with_sampled_expectations(command):
+    text = 'variables = ["a","b","c","d","e"]\nfamily = "gaussian"\n'
+    name = command.model(text)
+    run = lambda threads: command.run(
+        "error", name, "--noise", "student(5, [0,0,0,0,0], [[2,0,0,0,0],[0,2,0,0,0],[0,0,2,0,0],[0,0,0,2,0],[0,0,0,0,2]])",
+        "--json", "--draws", 20000, "--threads", threads)
+    first = run(1)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == run(2).stdout
+    draws = lambda threads: command.run("sample", 30000, "--noise", "gamma(2, 1)", "--threads", threads).stdout
+    assert draws(1) == draws(2)
+
+
+def test_a_report_is_one_file_that_needs_no_other(command):
+    name = command.model(MODELS["mean"][0])
+    for arguments in (["error", name, "--noise", "normal(1, 2)"], ["design", name, "--nu", "1"]):
+        process = command.run(*arguments, "--report", "page.html")
+        assert process.returncode == 0, process.stderr
+        page = (command.folder / "page.html").read_text()
+        assert page.lstrip().lower().startswith("<!doctype html>") and "<svg" in page
+        assert "src=\"http" not in page and "<link" not in page
+
+
+def test_exit_status(command):
+    name = command.model(MODELS["mean"][0])
+    assert command.run("--help").returncode == 0
+    assert command.run("--version").returncode == 0
+    assert command.run("error", name, "--noise", "data").returncode == 0
+    assert command.run("error", "missing.toml", "--noise", "data").returncode == 1
+    assert command.run("error", name, "--noise", "data", "--nu", "0").returncode == 2
+    assert command.run("error", name, "--no-such-flag").returncode == 2
+    assert command.run("no-such-command").returncode == 2
+
+
+@pytest.mark.parametrize("folder", sorted(p.parent.name for p in (ROOT / "examples").glob("*/model.toml")))
+def test_every_example_can_be_evaluated(command, folder):
+    for model in sorted((ROOT / "examples" / folder).glob("*.toml")):
+        got = command.json("error", model, "--noise", "data", "--nu", 1)
+        assert got["error"] == pytest.approx(got["error_noise_equals_data"], rel=1e-6)
+
+
+# log Z at the maximum-likelihood estimates, from R's data by quadrature, enumeration or closed form.
+LOG_Z = [("old-faithful", 1.49267), ("wind", 2.50461), ("ozone", 5.35964), ("lsat", 6.13403)]
+
+
+@pytest.mark.parametrize("folder, log_z", LOG_Z)
+def test_normalizers_of_the_examples(command, folder, log_z):
+    got = command.json("error", ROOT / "examples" / folder / "model.toml", "--noise", "data", "--nu", 1)
+    assert got["log_normalizer"] == pytest.approx(log_z, abs=2e-4)
+
+
+DATA = [("old-faithful", "faithful.csv"), ("wind", "wind.csv"), ("ozone", "ozone.csv"), ("lsat", "lsat6.csv")]
+
+
+@pytest.mark.parametrize("folder, data", DATA)
+def test_the_default_noise_covers_the_examples(command, folder, data):
+    """`auto` costs at most 2.5 times what noise equal to the data does, and every loss stays finite."""
+    here = ROOT / "examples" / folder
+    for loss in ["js", "kl"]:
+        got = command.json("error", here / "model.toml", "--data", here / data, "--nu", 1, "--loss", loss)
+        assert got["error"] < 2.5 * got["error_noise_equals_data"], loss
