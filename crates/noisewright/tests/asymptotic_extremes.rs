@@ -10,7 +10,7 @@ use noisewright::{
     Student, Target, Uniform, divergences,
 };
 use noisewright_systems::{
-    GaussianPair, gamma, gaussian, gaussian_mean, gaussian_variance, truncated_gaussian,
+    GaussianPair, gamma, gaussian, gaussian_mean, gaussian_variance, ising, truncated_gaussian,
 };
 
 fn measured(model: &Model, at: &[f64], noise: &dyn Noise) -> Divergences {
