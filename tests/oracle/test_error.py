@@ -180,3 +180,9 @@ def test_von_mises_on_the_circle(command):
     inverse = np.linalg.inv(bread)
     sigma = inverse @ (bread - (1 + 1 / nu) * np.outer(mean, mean)) @ inverse
     np.testing.assert_allclose(got["covariance"], sigma, rtol=1e-8, atol=1e-9)
+
+
+def test_identical_densities_have_no_divergence(command):
+    """They differ by rounding, which was once integrated at length and in vain."""
+    got = command.json("error", command.model(MODELS["mean with constant"][0]), "--noise", "normal(0, 1)", "--nu", 1)
+    assert got["normalizer_errors"] == {"is": 0, "revis": 0, "is-revis": 0, "nce": 0}
