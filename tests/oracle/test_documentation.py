@@ -31,16 +31,12 @@ def cases():
             yield pytest.param(body, expected, id=f"{page.relative_to(ROOT)}:{line}")
 
 
-def words(text):
-    return text.split()
-
-
-@pytest.mark.parametrize("body, expected", cases())
-def test_commands(tmp_path, body, expected):
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    process = subprocess.run(
+def run(body, folder):
+    """Runs a block in a copy of the examples."""
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", body],
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, "PATH": f"{BINARY.parent}:{os.environ['PATH']}", "COLUMNS": "100"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -48,9 +44,14 @@ def test_commands(tmp_path, body, expected):
         timeout=TIMEOUT,
         check=False,
     )
+
+
+@pytest.mark.parametrize("body, expected", list(cases()))
+def test_commands(tmp_path, body, expected):
+    process = run(body, tmp_path)
     assert process.returncode == 0, process.stderr
     if expected is not None:
-        assert words(process.stdout) == words(expected), process.stdout
+        assert process.stdout.split() == expected.split(), process.stdout
 
 
 def test_there_is_something_to_run():
