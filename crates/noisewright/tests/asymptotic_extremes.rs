@@ -1,5 +1,5 @@
 //! Errors that are enormous, infinite or undefined: the right number, the reason by name, never NaN.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod asymptotic_common;
 

@@ -1,7 +1,7 @@
 //! The asymptotic theory against simulated estimators: the four rows of MATH §4 and Σ of MATH §3.
 //!
 //! The sampling error of a variance over R repeats is √(2/R) of it; every bound here is four of those. Seeds are fixed.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod asymptotic_common;
 
