@@ -1,0 +1,47 @@
+//! Every figure and table of the paper on optimal noise, recomputed, with what the paper does not have: the exact
+//! optimum beside each numerical one, and a list of what is wrong in print.
+//!
+//! The paper is O. Chehab, A. Gramfort and A. Hyvärinen, *Optimizing the noise in self-supervised learning: from
+//! importance sampling to noise-contrastive estimation* (2023). One file per figure or table; each gives an [`Item`]
+//! and knows nothing of files.
+//!
+//! ```
+//! let item = noisewright_paper::run("fig7", noisewright_paper::Settings::default())?;
+//! assert_eq!(item.name, "fig7");
+//! # Ok::<(), noisewright::Error>(())
+//! ```
+
+mod fig1;
+mod item;
+mod landscape;
+mod settings;
+mod toy;
+
+pub use item::Item;
+pub use settings::Settings;
+
+use noisewright::{Error, Result};
+
+type Maker = fn(Settings) -> Result<Item>;
+
+const MAKERS: [(&str, Maker); 1] = [("fig1", fig1::run)];
+
+/// The names that [`run`] knows, in the order of the paper.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    MAKERS.iter().map(|(name, _)| *name)
+}
+
+/// Computes one figure, table or list.
+///
+/// # Errors
+/// When the name is not one of [`names`].
+pub fn run(name: &str, settings: Settings) -> Result<Item> {
+    match MAKERS.iter().find(|(known, _)| *known == name) {
+        Some((_, make)) => make(settings),
+        None => {
+            let list: Vec<&str> = names().collect();
+            let reason = format!("there is no `{name}` in the paper; there are {}", list.join(", "));
+            Err(Error::Model { reason })
+        }
+    }
+}
