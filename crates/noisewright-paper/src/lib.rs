@@ -11,7 +11,14 @@
 //! # Ok::<(), noisewright::Error>(())
 //! ```
 
+mod densities;
 mod fig1;
+mod fig2;
+mod fig3;
+mod fig4;
+mod fig5;
+mod fig6;
+mod fig7;
 mod item;
 mod landscape;
 mod settings;
@@ -24,7 +31,15 @@ use noisewright::{Error, Result};
 
 type Maker = fn(Settings) -> Result<Item>;
 
-const MAKERS: [(&str, Maker); 1] = [("fig1", fig1::run)];
+const MAKERS: [(&str, Maker); 7] = [
+    ("fig1", fig1::run),
+    ("fig2", fig2::run),
+    ("fig3", fig3::run),
+    ("fig4", fig4::run),
+    ("fig5", fig5::run),
+    ("fig6", fig6::run),
+    ("fig7", fig7::run),
+];
 
 /// The names that [`run`] knows, in the order of the paper.
 pub fn names() -> impl Iterator<Item = &'static str> {
