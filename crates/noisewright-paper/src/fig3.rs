@@ -1,13 +1,14 @@
 //! Figure 3: the best noise for a correlation, in two dimensions.
 
-use noisewright::design::{Design, HistogramDesign, Options, Ratio, best_histogram_2d, design};
-use noisewright::{Histogram2d, Noise, Precision, Result, View, equal_edges};
+use noisewright::design::{HistogramDesign, Options, Ratio, best_histogram_2d};
+use noisewright::{Error, Histogram2d, Noise, Precision, Result, View, equal_edges};
 use noisewright_report::{
     Axis, Column, Contours, Figure, HeatMap, Panel, Points, Table, format_number, format_percent,
 };
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use crate::plane::{Plane, PlaneOptimum};
 use crate::settings::{linear, ratio_of};
 use crate::toy::Toy;
 use crate::{Item, Settings};
@@ -19,19 +20,20 @@ const ROWS: [(f64, f64); 4] = [(0.0, 0.5), (0.3, 0.1), (0.3, 0.5), (0.3, 0.9)];
 const REACH: f64 = 5.0;
 
 /// Cells along each side of a smooth picture.
-const CELLS: usize = 72;
+const CELLS: usize = 60;
 
-const CAPTION: &str = "Rows: correlation 0 at 50 % noise, then 0.3 at 10, 50 and 90 %. Left: the data. Middle: the best histogram \
-    noise, with level lines of the exact optimum over it. Right: the exact optimum, with the points of the all-data limit at 10 % \
-    (crosses of equal right) and level lines of the all-noise limit at 90 %. The best noise is nothing like the data: it sits on \
-    one diagonal, away from the centre.";
+const CAPTION: &str = "Top: the data. Below, left: the best histogram noise, with level lines of the exact optimum over it. Right: the exact \
+    optimum, with the points of the all-data limit at 10 % noise and level lines of the all-noise limit at 90 %. The best noise is \
+    nothing like the data: where noise is scarce it sits across the data's diagonal, away from the centre, and even \
+    where it is plentiful it leaves out the lines on which the score vanishes.";
 
 /// One row of the figure.
 struct Row {
     correlation: f64,
     proportion: f64,
     histogram: HistogramDesign<Histogram2d>,
-    exact: Design,
+    exact: PlaneOptimum,
+    noise_equals_data: f64,
     /// Whether the exact optimum is drawn mirrored, to be on the histogram's side where both sides are equally good.
     mirrored: bool,
 }
@@ -39,7 +41,7 @@ struct Row {
 pub(crate) fn run(settings: Settings) -> Result<Item> {
     let rows: Vec<Row> =
         ROWS.par_iter().map(|(rho, proportion)| row(*rho, *proportion, settings)).collect::<Result<_>>()?;
-    let mut figure = Figure::new().columns(3).description(
+    let mut figure = Figure::new().columns(2).description(
         "Densities of correlated data, of the best histogram noise and of the exact optimal noise in the plane",
     );
     let mut table = Table::new("T·MSE")
@@ -47,11 +49,15 @@ pub(crate) fn run(settings: Settings) -> Result<Item> {
         .column(Column::number("noise = data").decimals(4))
         .column(Column::number("histogram").decimals(4))
         .column(Column::number("exact").decimals(4));
+    // One picture of the data for each correlation.
+    for row in rows.iter().take(2) {
+        figure = figure.panel(row.data_panel());
+    }
     for row in &rows {
         figure = row.panels().into_iter().fold(figure, Figure::panel);
         table.push_row([
             format!("{}, {}", format_number(row.correlation, 2), format_percent(row.proportion, 2)).into(),
-            row.exact.noise_equals_data.into(),
+            row.noise_equals_data.into(),
             row.histogram.error.into(),
             row.exact.error.into(),
         ]);
@@ -72,10 +78,17 @@ fn row(correlation: f64, proportion: f64, settings: Settings) -> Result<Row> {
     let edges = equal_edges(settings.bins(), -REACH, REACH);
     let histogram =
         best_histogram_2d(&Toy::Correlation.model(true)?, &[correlation], [&edges, &edges], &options)?;
-    let exact = design(&Toy::Correlation.folded()?, &[correlation], &options)?;
-    let mut row = Row { correlation, proportion, histogram, exact, mirrored: false };
+    let plane = Plane::new(correlation);
+    let nu = ratio_of(proportion);
+    let exact = plane.optimum(nu).ok_or(Error::NoOverlap)?;
+    let noise_equals_data = (1.0 + nu).powi(2) / nu * plane.bound();
+    let mut row = Row { correlation, proportion, histogram, exact, noise_equals_data, mirrored: false };
     row.mirrored = correlation == 0.0 && row.histogram_moment(&edges) * row.exact_moment() < 0.0;
     Ok(row)
+}
+
+fn plane_panel(title: String) -> Panel {
+    Panel::new(Axis::linear("x"), Axis::linear("y")).title(title).aspect(0.78)
 }
 
 impl Row {
@@ -91,13 +104,10 @@ impl Row {
         self.exact_at(1.5, 1.5) - self.exact_at(1.5, -1.5)
     }
 
-    /// The exact optimum in the paper's coordinates: each point of the folded plane stands for four.
+    /// The exact optimum.
     fn exact_at(&self, x: f64, y: f64) -> f64 {
         let y = if self.mirrored { -y } else { y };
-        let folded = [(x + y).abs(), (x - y).abs()].map(|d| d / std::f64::consts::SQRT_2);
-        let mut out = [0.0];
-        self.exact.noise.log_density(View::new(2, 1, &folded), &mut out);
-        0.25 * out[0].exp()
+        self.data_at(x, y) * self.exact.ratio(self.score_at(x, y))
     }
 
     fn data_at(&self, x: f64, y: f64) -> f64 {
@@ -120,26 +130,31 @@ impl Row {
         out[0].exp()
     }
 
-    fn panels(&self) -> [Panel; 3] {
+    /// The histogram with the exact optimum over it, and the exact optimum with the limits over it.
+    fn panels(&self) -> [Panel; 2] {
+        let nodes = linear(-REACH, REACH, CELLS);
+        let edges = self.histogram.noise.edges(0).to_vec();
+        let bars = HeatMap::from_fn(edges.clone(), edges, |x, y| self.histogram_at(x, y));
+        let exact = HeatMap::from_fn(nodes.clone(), nodes.clone(), |x, y| self.exact_at(x, y));
+        let levels = Contours::from_fn("exact optimum", nodes.clone(), nodes, |x, y| self.exact_at(x, y));
         let words = format!(
             "ρ = {}, {} noise",
             format_number(self.correlation, 2),
             format_percent(self.proportion, 2)
         );
-        let smooth = linear(-REACH, REACH, CELLS);
-        let panel = |title: &str| {
-            Panel::new(Axis::linear("x"), Axis::linear("y")).title(format!("{title}: {words}")).aspect(0.95)
-        };
-        let data = HeatMap::from_fn(smooth.clone(), smooth.clone(), |x, y| self.data_at(x, y));
-        let edges = self.histogram.noise.edges(0).to_vec();
-        let bars = HeatMap::from_fn(edges.clone(), edges, |x, y| self.histogram_at(x, y));
-        let exact = HeatMap::from_fn(smooth.clone(), smooth.clone(), |x, y| self.exact_at(x, y));
-        let levels = Contours::from_fn("exact optimum", smooth.clone(), smooth, |x, y| self.exact_at(x, y));
         [
-            panel("Data").with(data.scale_label("density")),
-            panel("Histogram").with(bars.scale_label("density")).with(levels.color(1)),
-            self.with_limits(panel("Exact").with(exact.scale_label("density"))),
+            plane_panel(format!("Histogram: {words}"))
+                .with(bars.scale_label("density"))
+                .with(levels.color(1)),
+            self.with_limits(plane_panel(format!("Exact: {words}")).with(exact.scale_label("density"))),
         ]
+    }
+
+    fn data_panel(&self) -> Panel {
+        let edges = linear(-REACH, REACH, CELLS);
+        let map = HeatMap::from_fn(edges.clone(), edges, |x, y| self.data_at(x, y));
+        plane_panel(format!("Data: ρ = {}", format_number(self.correlation, 2)))
+            .with(map.scale_label("density"))
     }
 
     fn with_limits(&self, panel: Panel) -> Panel {
@@ -176,7 +191,7 @@ impl Row {
         json!({
             "correlation": self.correlation,
             "proportion": self.proportion,
-            "noise_equals_data": self.exact.noise_equals_data,
+            "noise_equals_data": self.noise_equals_data,
             "histogram": self.histogram.error,
             "exact": self.exact.error,
             "histogram_stationary_points": self.histogram.stationary_points,

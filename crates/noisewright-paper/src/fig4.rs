@@ -1,11 +1,12 @@
 //! Figure 4: the error against the noise proportion, for four noises.
 
-use noisewright::design::{ModelNoise, Options, Ratio, design};
-use noisewright::{Model, Precision, Result, Target};
+use noisewright::Result;
+use noisewright::design::best_ratio;
 use noisewright_report::{Axis, Column, Figure, Line, Panel, Points, Stroke, Table, format_percent};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use crate::designed::Designed;
 use crate::landscape::{Landscape, Spot};
 use crate::settings::{proportion_of, ratio_of};
 use crate::toy::Toy;
@@ -74,59 +75,25 @@ fn curves(toy: Toy, data: f64, settings: Settings) -> Result<Curves> {
     let bound = family.bound();
     let equal = |nu: f64| (1.0 + nu).powi(2) / nu * bound;
     let shifted = family.ratios(parametric.parameter)?;
-    let (limit, analytic) = analytic(toy, data)?;
-    let model = toy.folded()?;
-    let exact: Vec<f64> = proportions
-        .par_iter()
-        .map(|p| exact(&model, data, Ratio::Fixed(ratio_of(*p))).map(|found| found.1))
-        .collect::<Result<_>>()?;
+    let designed = Designed::new(toy, data)?;
+    let exact: Vec<f64> =
+        proportions.par_iter().map(|p| (designed.exact)(ratio_of(*p))).collect::<Result<_>>()?;
+    let analytic_best = best_ratio(|nu| Ok((designed.analytic)(nu)))?;
     let curve = |name, f: &dyn Fn(f64) -> f64, best: (f64, f64)| Curve {
         name,
         error: proportions.iter().map(|p| f(ratio_of(*p))).collect(),
         best: (proportion_of(best.0), best.1),
         at_half: f(1.0),
     };
-    let middle = exact[exact.len() / 2];
-    let joint = exact_joint(&model, data, toy)?;
+    let joint = (designed.joint)()?;
+    let joint = (proportion_of(joint.0), joint.1);
     let lines = vec![
         curve("equal to the data", &equal, (1.0, equal(1.0))),
         curve("best of the family at 50%", &|nu| family.error(&shifted, nu), family.best_ratio(&shifted)),
-        curve("analytic (all-noise limit)", &|nu| limit.error(&analytic, nu), limit.best_ratio(&analytic)),
-        Curve { name: EXACT, error: exact, best: joint, at_half: middle },
+        curve("analytic (all-noise limit)", &designed.analytic, analytic_best),
+        Curve { name: "exact optimum", at_half: (designed.exact)(1.0)?, error: exact, best: joint },
     ];
     Ok(Curves { toy, data, proportions, parametric, lines, bound })
-}
-
-const EXACT: &str = "exact optimum";
-
-/// The paper's analytic noise on nodes that suit it.
-fn analytic(toy: Toy, data: f64) -> Result<(Landscape, Vec<f64>)> {
-    if toy == Toy::Correlation {
-        let landscape = Landscape::new(toy, data)?;
-        let ratios = landscape.all_noise_ratios();
-        return Ok((landscape, ratios));
-    }
-    let model = toy.folded()?;
-    let noise = ModelNoise::all_noise(&model, &[data], &Target::Mse, &Precision::default())?;
-    let landscape = Landscape::for_noise(&model, data, &noise, 1e-10)?;
-    let ratios = landscape.ratios_of(&noise);
-    Ok((landscape, ratios))
-}
-
-/// ν and the error of the exact optimum.
-fn exact(model: &Model, data: f64, ratio: Ratio) -> Result<(f64, f64)> {
-    let precision = Precision {
-        relative: if model.space().dimension() > 1 { 1e-7 } else { 1e-10 },
-        ..Precision::default()
-    };
-    let found = design(model, &[data], &Options { ratio, precision, ..Options::default() })?;
-    Ok((found.nu, found.error))
-}
-
-/// The jointly optimal proportion and its error.
-fn exact_joint(model: &Model, data: f64, toy: Toy) -> Result<(f64, f64)> {
-    let _ = toy;
-    exact(model, data, Ratio::Free).map(|(nu, error)| (proportion_of(nu), error))
 }
 
 impl Curves {

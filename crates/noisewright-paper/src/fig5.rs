@@ -38,9 +38,7 @@ pub(crate) fn run(settings: Settings) -> Result<Item> {
         .column(Column::text("model"))
         .column(Column::number("noise = data").decimals(4))
         .column(Column::text("best member at 50%"))
-        .column(Column::number("its best proportion").decimals(4))
-        .column(Column::number("largest").decimals(4))
-        .column(Column::text("at"));
+        .column(Column::number("its best").decimals(4));
     for profile in &profiles {
         figure = figure.panel(profile.panel());
         table.push_row([
@@ -48,8 +46,6 @@ pub(crate) fn run(settings: Settings) -> Result<Item> {
             profile.own.into(),
             format_number(profile.best_member.0, 6).into(),
             profile.best_member.1.into(),
-            profile.largest.1.into(),
-            format_number(profile.largest.0, 4).into(),
         ]);
     }
     let values: serde_json::Map<String, Value> =

@@ -1,13 +1,13 @@
 //! Figure 7: the error against the noise parameter.
 
-use noisewright::design::{Options, Ratio, design};
-use noisewright::{Precision, Result};
+use noisewright::Result;
 use noisewright_report::{
     Axis, Column, Figure, Line, Panel, Points, Reference, Stroke, Table, format_number,
 };
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use crate::designed::Designed;
 use crate::landscape::{Landscape, Spot};
 use crate::toy::Toy;
 use crate::{Item, Settings};
@@ -17,8 +17,8 @@ const PANELS: [(Toy, f64); 4] =
     [(Toy::Mean, 0.0), (Toy::Variance, 1.0), (Toy::Correlation, 0.0), (Toy::Correlation, 0.9)];
 
 const CAPTION: &str = "At 50 % noise. Mean: two mirror-image minima, with a local maximum at the data's own mean between them. Variance: a \
-    minimum at 4.24 times the data's and a second, worse one far below. Noise equal to the data (circle of equal parameters, vertical line) is a \
-    minimum only for uncorrelated data. The exact optimum over all noises is below every member of the family.";
+    minimum at 4.24 times the data's and a second, worse one far below. Noise equal to the data (vertical line) is a minimum only for \
+    uncorrelated data. The exact optimum over all noises is below every member of the family.";
 
 /// One panel.
 struct Valley {
@@ -58,19 +58,15 @@ pub(crate) fn run(settings: Settings) -> Result<Item> {
 fn valley(toy: Toy, data: f64, settings: Settings) -> Result<Valley> {
     let landscape = Landscape::new(toy, data)?;
     let grid = toy.noise_grid(settings);
-    let options = Options {
-        ratio: Ratio::Fixed(1.0),
-        precision: Precision { relative: 1e-8, ..Precision::default() },
-        ..Options::default()
-    };
+    let designed = Designed::new(toy, data)?;
     Ok(Valley {
         toy,
         data,
         curve: grid.iter().map(|parameter| (*parameter, landscape.at(*parameter, 1.0))).collect(),
         minima: landscape.minima(&grid, 1.0),
         equal: 4.0 * landscape.bound(),
-        analytic: landscape.error(&landscape.all_noise_ratios(), 1.0),
-        exact: design(&toy.folded()?, &[data], &options)?.error,
+        analytic: (designed.analytic)(1.0),
+        exact: (designed.exact)(1.0)?,
         bound: 2.0 * landscape.bound(),
     })
 }

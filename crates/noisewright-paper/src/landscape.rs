@@ -10,7 +10,7 @@ use crate::toy::Toy;
 const RELATIVE: f64 = 1e-8;
 
 /// Share of the information below which a node of a large tensor is left out.
-const NEGLIGIBLE: f64 = 1e-13;
+const NEGLIGIBLE: f64 = 1e-11;
 
 /// Largest logarithm of p_n/p_d that is not cut off; the weight is 1 to the last bit long before.
 const LARGEST: f64 = 600.0;
@@ -20,7 +20,6 @@ pub(crate) struct Landscape {
     model: Model,
     points: Points,
     log_density: Vec<f64>,
-    score: Vec<f64>,
     /// `q ψ` at the nodes, with the nodes' weights q under p_d.
     weighted_score: Vec<f64>,
     /// `q ψ²`.
@@ -78,7 +77,6 @@ impl Landscape {
             log_density: pick(population.log_density()),
             weighted_square: weighted_score.iter().zip(&score).map(|(q, s)| q * s).collect(),
             weighted_score,
-            score,
             model,
         })
     }
@@ -108,12 +106,6 @@ impl Landscape {
         for (value, log_density) in log_noise.iter_mut().zip(&self.log_density) {
             *value = (*value - log_density).min(LARGEST).exp();
         }
-    }
-
-    /// `p_n / p_d` at the nodes for the paper's limit of all noise, `|ψ| / E|ψ|` (MATH §5).
-    pub(crate) fn all_noise_ratios(&self) -> Vec<f64> {
-        let mean: f64 = self.weighted_score.iter().map(|s| s.abs()).sum();
-        self.score.iter().map(|s| s.abs() / mean).collect()
     }
 
     /// T·MSE of a noise given by `p_n / p_d` at the nodes (MATH §3 for the JS loss and one parameter).
@@ -176,7 +168,7 @@ impl Landscape {
     /// Number of nodes.
     #[cfg(test)]
     pub(crate) fn nodes(&self) -> usize {
-        self.score.len()
+        self.weighted_score.len()
     }
 }
 

@@ -12,6 +12,8 @@
 //! ```
 
 mod densities;
+mod designed;
+mod errata;
 mod fig1;
 mod fig2;
 mod fig3;
@@ -21,7 +23,13 @@ mod fig6;
 mod fig7;
 mod item;
 mod landscape;
+mod losses;
+mod normalizer;
+mod plane;
 mod settings;
+mod tab1;
+mod tab2;
+mod tab3;
 mod toy;
 
 pub use item::Item;
@@ -31,7 +39,7 @@ use noisewright::{Error, Result};
 
 type Maker = fn(Settings) -> Result<Item>;
 
-const MAKERS: [(&str, Maker); 7] = [
+const MAKERS: [(&str, Maker); 11] = [
     ("fig1", fig1::run),
     ("fig2", fig2::run),
     ("fig3", fig3::run),
@@ -39,6 +47,10 @@ const MAKERS: [(&str, Maker); 7] = [
     ("fig5", fig5::run),
     ("fig6", fig6::run),
     ("fig7", fig7::run),
+    ("tab1", tab1::run),
+    ("tab2", tab2::run),
+    ("tab3", tab3::run),
+    ("errata", errata::run),
 ];
 
 /// The names that [`run`] knows, in the order of the paper.
