@@ -91,8 +91,7 @@ ARGUMENTS = [
     (["--noise", "0.5*normal(0, 1) + 0.4*normal(1, 1)"], []),
     (["--noise", "normal(?, 1)"], ["?"]),
     (["--noise", "normal"], ["data"]),
-    (["--noise", "auto"], ["data"]),
-    (["--noise", "uniform(500, 501)"], ["noise"]),
+    (["--noise", "uniform(20, 21)"], ["noise"]),
     (["--noise", "file(\"missing.json\")"], ["missing.json"]),
     (["--noise", "normal(0, 1)", "--data", "missing.csv"], ["missing.csv"]),
     (["--noise", "normal(0, 1)", "--threads", "0"], ["threads"]),
@@ -103,6 +102,12 @@ ARGUMENTS = [
 @pytest.mark.parametrize("arguments, says", ARGUMENTS)
 def test_arguments_of_error(command, arguments, says):
     command.refuses("error", command.model(GOOD), *arguments, says=says)
+
+
+def test_noise_whose_support_misses_the_data(command):
+    text = 'variables = ["x"]\nlog_density = "-a*x^2"\ndomain = {x = [0, 1]}\n[parameters]\na = 1'
+    says = ["uniform(2, 3)", "0 and 1"]
+    command.refuses("error", command.model(text), "--noise", "uniform(2, 3)", says=says)
 
 
 DESIGNS = [

@@ -123,7 +123,7 @@ pub(crate) fn read_data(arguments: &DataArguments, space: &Space) -> Outcome<Opt
         let format: Format = format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;
         options = options.format(format);
     }
-    let table = noisewright_data::read(&path.display().to_string(), &options)?;
+    let table = noisewright_data::read(path.display().to_string(), &options)?;
     check_domains(&table, space)?;
     Ok(Some(Points::from_columns(space.names(), table.columns())?))
 }

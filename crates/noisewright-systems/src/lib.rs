@@ -46,7 +46,7 @@ pub fn all() -> Result<Vec<System>> {
         }
         systems.push(gaussian(&[0.5], &[2.0], normalized)?);
         systems.push(gaussian(&[0.5, -1.0], &[1.0, 0.4, 2.0], normalized)?);
-        for (shape, rate) in [(1.0, 1.0), (3.5, 2.0), (20.0, 0.1)] {
+        for (shape, rate) in [(0.4, 3.0), (0.8, 0.3), (1.0, 1.0), (3.5, 2.0), (20.0, 0.1)] {
             systems.push(gamma(shape, rate, normalized)?);
         }
         for (dof, location, scale) in [(5.0, 0.0, 1.0), (2.5, 3.0, 0.2)] {

@@ -100,8 +100,9 @@ pub fn divergences(
     })
 }
 
-/// `ln |e^a − e^b|`; −∞ where they are equal.
+/// `ln |e^a − e^b|`; −∞ where they are equal up to rounding, whose remains no quadrature can integrate.
 fn log_difference(a: f64, b: f64) -> f64 {
     let (high, low) = if a > b { (a, b) } else { (b, a) };
-    if high == low { f64::NEG_INFINITY } else { high + ln_1m_exp(low - high) }
+    let rounding = 32.0 * f64::EPSILON * (1.0 + low.abs().min(f64::MAX));
+    if high - low <= rounding || high == low { f64::NEG_INFINITY } else { high + ln_1m_exp(low - high) }
 }

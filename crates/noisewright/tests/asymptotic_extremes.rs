@@ -1,4 +1,5 @@
 //! Errors that are enormous, infinite or undefined: the right number, the reason by name, never NaN.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod asymptotic_common;
 
@@ -10,7 +11,7 @@ use noisewright::{
     Student, Target, Uniform, divergences,
 };
 use noisewright_systems::{
-    GaussianPair, gamma, gaussian, gaussian_mean, gaussian_variance, truncated_gaussian,
+    GaussianPair, gamma, gaussian, gaussian_mean, gaussian_variance, ising, truncated_gaussian,
 };
 
 fn measured(model: &Model, at: &[f64], noise: &dyn Noise) -> Divergences {

@@ -1,4 +1,5 @@
 //! Properties of the asymptotic error over random models, noises and ratios.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod asymptotic_common;
 

@@ -1,4 +1,5 @@
 //! The asymptotic error against closed forms, the values of MATH §4 and §6, and 17-digit references.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod asymptotic_common;
 

@@ -1,4 +1,5 @@
 //! The exact optimal noise against the values of MATH §6, its certificate, and the limits of MATH §5.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use noisewright::design::{Options, Prices, Ratio, all_data_points, all_noise_limit, design};
 use noisewright::{Contrast, Loss, Model, Population, Precision, Target, asymptotic_error};

@@ -1,4 +1,5 @@
 //! The best members of parametric families against the values of MATH §6 and §7.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use std::sync::Arc;
 

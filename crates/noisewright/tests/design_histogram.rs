@@ -1,4 +1,5 @@
 //! Histogram noises against the values of MATH §7 item 11 and against the exact optimum.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use noisewright::design::{Options, Ratio, best_histogram_1d, best_histogram_2d, design};
 use noisewright::{Contrast, Loss, Model, Precision, Target, asymptotic_error, equal_edges};

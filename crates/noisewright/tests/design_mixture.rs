@@ -1,4 +1,5 @@
 //! Designed mixtures against the exact optimum, and their weights against a brute-force search.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ fn the_weights_of_two_components_are_those_of_a_search() {
     };
     assert!((best.error / error(best.weights[0]) - 1.0).abs() < 1e-6, "{best:?}");
     let searched = (1..200).map(|i| error(f64::from(i) / 200.0)).fold(f64::INFINITY, f64::min);
-    assert!(best.error <= searched * (1.0 + 1e-6) && best.gap < 1e-8, "{} {best:?}", searched);
+    assert!(best.error <= searched * (1.0 + 1e-6) && best.gap < 1e-8, "{searched} {best:?}");
     // One component leaves nothing to choose, and a useless one is left out.
     let only = best_mixture(&population, &parts[..1], &fixed(0.5)).unwrap();
     assert_eq!(only.noise.describe(), "normal(0, 6)");

@@ -1,4 +1,5 @@
 //! Populations by sampling, against closed forms.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;

@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &SampleArguments, global: &Global) -> Outcome<()> {
     }
     match &arguments.out {
         Some(path) if path.as_os_str() != "-" => {
-            write_csv(&path.display().to_string(), &names, &columns).map_err(Failure::from)
+            write_csv(path.display().to_string(), &names, &columns).map_err(Failure::from)
         }
         _ => match write_csv_to(std::io::stdout().lock(), "standard output", &names, &columns) {
             Err(error) if error.to_string().contains("Broken pipe") => Err(Failure::ClosedPipe),

@@ -267,6 +267,27 @@ impl Axis {
         self.boundaries.iter().position(|b| *b == x).unwrap_or(0)
     }
 
+    /// Whether the panels towards a finite end still halve. They stop where the floating-point numbers near the end
+    /// run out, and what such panels hold says nothing about an integral.
+    pub(super) fn is_graded(&self, end: End, panels: usize) -> bool {
+        let width = |i: usize| match end {
+            End::Lower => self.boundaries[i + 1] - self.boundaries[i],
+            End::Upper => self.boundaries[self.panels() - i] - self.boundaries[self.panels() - i - 1],
+        };
+        // The last split leaves two panels of equal width at the very end.
+        (1..panels - 1).all(|i| width(i) <= 0.75 * width(i + 1))
+    }
+
+    /// Whether the outermost panel at a finite end holds only a few floating-point numbers.
+    pub(super) fn runs_out(&self, end: End) -> bool {
+        let last = self.panels();
+        let (bound, inner) = match end {
+            End::Lower => (self.boundaries[0], self.boundaries[1]),
+            End::Upper => (self.boundaries[last], self.boundaries[last - 1]),
+        };
+        self.is_bounded(end) && (bound - inner).abs() <= 256.0 * f64::EPSILON * bound.abs()
+    }
+
     /// How many times the outermost panel at a finite end has been halved, in effect.
     pub(super) fn grading(&self, end: End) -> usize {
         let last = self.panels();

@@ -12,6 +12,9 @@ const NEGLIGIBLE: f64 = 45.0;
 /// Doublings of an unbounded axis before an integrand that does not fall is called divergent.
 const PATIENCE: usize = 16;
 
+/// Panels at an end whose contributions must not fall for an integral to be called divergent there.
+const OUTER: usize = 5;
+
 /// Positive functions given by their logarithms, evaluated together: points (column-major), rows, output.
 pub type LogIntegrands<'a> = &'a (dyn Fn(&[f64], usize, &mut [f64]) + Sync);
 
@@ -267,12 +270,12 @@ impl Search {
         let tried = if bounded { axis.grading(place.end) } else { self.extensions[place.axis][slot] };
         let needed = if bounded { 40 } else { PATIENCE };
         let panels = &pass.panels[component][place.axis];
-        if tried < needed || panels.len() < 8 {
+        if tried < needed || panels.len() < 8 || (bounded && !axis.is_graded(place.end, OUTER)) {
             return false;
         }
         // Each panel is twice as wide as the one before (half as wide at a finite end): the contributions of
         // an integrable function fall from some point on.
-        let outer = outermost(panels, place.end, 5);
+        let outer = outermost(panels, place.end, OUTER);
         let matters = outer[0] > self.options.relative_tolerance * pass.totals[component];
         matters && outer.windows(2).all(|pair| pair[0] >= pair[1] * (1.0 - 1e-9))
     }
@@ -321,6 +324,9 @@ impl Search {
             for end in [End::Lower, End::Upper] {
                 if !axis.is_bounded(end) && panels.len() > 2 {
                     error += remaining_tail(&outermost(panels, end, 2));
+                } else if axis.runs_out(end) {
+                    // The rule cannot see how its nodes were rounded there.
+                    error += outermost(panels, end, 1)[0];
                 }
             }
         }

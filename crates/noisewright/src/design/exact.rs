@@ -187,7 +187,7 @@ pub(super) fn fill(weights: &[f64], sensitivities: &[f64], nu: f64) -> Option<(V
             }
         }
         let next = s - mass / slope;
-        if !(next < s) || s - next <= 1e-15 * s {
+        if next.is_nan() || next >= s || s - next <= 1e-15 * s {
             break;
         }
         s = next;

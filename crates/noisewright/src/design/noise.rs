@@ -289,16 +289,17 @@ impl ModelNoise {
         if boxed && population.accuracy().method == crate::Method::Quadrature {
             let (lower, upper) = bounding_box(population.points(), &log_weights, top, space);
             let breaks: Vec<Vec<f64>> = self.landmarks.iter().map(|l| l.breaks.clone()).collect();
-            let sampler = BoxSampler::new(&lower, &upper, &breaks, self.density().as_ref());
+            let sampler = BoxSampler::new(&lower, &upper, &breaks, &self.density());
             return sampler.map(Sampler::Boxes).ok_or(Error::NoOverlap);
         }
         let weights: Vec<f64> = log_weights.iter().map(|w| (w - top).exp()).collect();
         Ok(Sampler::Points { points: population.points().clone(), picker: Picker::new(&weights) })
     }
 
-    fn density(&self) -> Box<dyn Fn(&[f64], usize, &mut [f64]) + Sync + '_> {
+    /// The log-density as boxes want it: column-major points, rows, output.
+    fn density(&self) -> impl Fn(&[f64], usize, &mut [f64]) + Sync + '_ {
         let dimension = self.model.space().dimension();
-        Box::new(move |points, rows, out| self.log_density_at(View::new(dimension, rows, points), out))
+        move |points, rows, out| self.log_density_at(View::new(dimension, rows, points), out)
     }
 }
 
@@ -345,7 +346,7 @@ impl Noise for ModelNoise {
             }
             Sampler::Boxes(boxes) => {
                 let density = self.density();
-                let density: LogDensity<'_> = density.as_ref();
+                let density: LogDensity<'_> = &density;
                 let mut point = vec![0.0; dimension];
                 for row in 0..rows {
                     boxes.draw(stream, &mut point, density);

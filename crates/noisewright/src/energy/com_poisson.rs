@@ -3,8 +3,8 @@
 use noisewright_numerics::special::ln_gamma;
 
 use super::family::{Entry, FamilyInfo, Parts, Request};
-use super::linear::{self, Statistics};
-use crate::{Domain, Energy, Parameter, Result, View};
+use super::linear::Statistics;
+use crate::{Domain, Parameter, Result, View};
 
 /// `u(x) = log_rate · x − dispersion · ln x!` for counts; dispersion 1 is the Poisson, above it the counts
 /// are less spread, below it more. There is no closed form for log Z.
@@ -21,6 +21,14 @@ use crate::{Domain, Energy, Parameter, Result, View};
 pub struct ComPoisson;
 
 impl Statistics for ComPoisson {
+    fn names(&self) -> Vec<String> {
+        vec!["log_rate".into(), "dispersion".into()]
+    }
+
+    fn variables(&self) -> usize {
+        1
+    }
+
     fn column(&self, index: usize, points: View<'_>, out: &mut [f64]) {
         let counts = points.column(0);
         if index == 0 {
@@ -30,31 +38,6 @@ impl Statistics for ComPoisson {
         for (o, x) in out.iter_mut().zip(counts) {
             *o = -ln_gamma(x + 1.0);
         }
-    }
-}
-
-impl Energy for ComPoisson {
-    fn parameters(&self) -> Vec<String> {
-        vec!["log_rate".into(), "dispersion".into()]
-    }
-
-    fn dimension(&self) -> usize {
-        1
-    }
-
-    fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        linear::evaluate(self, parameters, points, value, score);
-        Ok(())
-    }
-
-    fn is_linear(&self) -> bool {
-        true
     }
 }
 

@@ -6,9 +6,9 @@ use nalgebra::DVector;
 
 use super::family::{Entry, FamilyInfo, Parts, Request};
 use super::gaussian_moments::GaussianMoments;
-use super::linear::{self, Statistics};
+use super::linear::Statistics;
 use super::triangle;
-use crate::{Domain, Energy, Error, Parameter, Result, View};
+use crate::{Domain, Error, Parameter, Result, View};
 
 /// `u(x) = h·x − ½ xᵀPx` in d dimensions, with parameters `h0 …`, then the upper triangle of the precision
 /// matrix row by row, `P00 P01 … `.
@@ -43,6 +43,14 @@ impl Gaussian {
 }
 
 impl Statistics for Gaussian {
+    fn names(&self) -> Vec<String> {
+        triangle::names("h", "P", self.dimension)
+    }
+
+    fn variables(&self) -> usize {
+        self.dimension
+    }
+
     fn column(&self, index: usize, points: View<'_>, out: &mut [f64]) {
         if index < self.dimension {
             out.copy_from_slice(points.column(index));
@@ -54,33 +62,8 @@ impl Statistics for Gaussian {
             *o = factor * x * y;
         }
     }
-}
 
-impl Energy for Gaussian {
-    fn parameters(&self) -> Vec<String> {
-        triangle::names("h", "P", self.dimension)
-    }
-
-    fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        linear::evaluate(self, parameters, points, value, score);
-        Ok(())
-    }
-
-    fn is_linear(&self) -> bool {
-        true
-    }
-
-    fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
+    fn log_partition(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
         let d = self.dimension;
         let (h, precision) = parameters.split_at(d);
         let factor = triangle::cholesky(triangle::matrix(d, precision))?;

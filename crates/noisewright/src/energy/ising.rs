@@ -1,7 +1,7 @@
 //! The Ising model: two states per variable, a field on each and a coupling on each edge of a graph.
 
 use super::family::{Entry, FamilyInfo, Parts, Request};
-use super::linear::{self, Statistics};
+use super::linear::Statistics;
 use super::triangle::pair_name;
 use crate::{Domain, Energy, Error, Parameter, Result, View};
 
@@ -75,6 +75,15 @@ fn check_edges(edges: &[(usize, usize)], dimension: usize) -> Result<()> {
 }
 
 impl Statistics for Ising {
+    fn names(&self) -> Vec<String> {
+        let fields = (0..self.dimension).map(|i| format!("h{i}"));
+        fields.chain(self.edges.iter().map(|&(i, j)| pair_name("J", i, j, self.dimension))).collect()
+    }
+
+    fn variables(&self) -> usize {
+        self.dimension
+    }
+
     fn column(&self, index: usize, points: View<'_>, out: &mut [f64]) {
         if index < self.dimension {
             out.copy_from_slice(points.column(index));
@@ -85,35 +94,8 @@ impl Statistics for Ising {
             *o = x * y;
         }
     }
-}
 
-impl Energy for Ising {
-    fn parameters(&self) -> Vec<String> {
-        let fields = (0..self.dimension).map(|i| format!("h{i}"));
-        fields.chain(self.edges.iter().map(|&(i, j)| pair_name("J", i, j, self.dimension))).collect()
-    }
-
-    fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        linear::evaluate(self, parameters, points, value, score);
-        Ok(())
-    }
-
-    fn is_linear(&self) -> bool {
-        true
-    }
-
-    /// Independent variables only: `log Z = Σ_i ln Σ_s exp(h_i s)`.
-    fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
+    fn log_partition(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
         if !self.edges.is_empty() || parameters.iter().any(|h| !h.is_finite()) {
             return None;
         }

@@ -26,6 +26,7 @@ pub use gamma::Gamma;
 pub use gaussian::Gaussian;
 pub use gaussian_moments::GaussianMoments;
 pub use ising::Ising;
+pub use linear::Statistics;
 pub use polynomial::ExponentialPolynomial;
 pub use student::Student;
 pub use truncated_gaussian::{TruncatedGaussian, TruncatedGaussianMoments};

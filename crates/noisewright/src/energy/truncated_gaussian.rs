@@ -2,7 +2,7 @@
 
 use super::exp_quadratic::{Quadratic, integrate};
 use super::family::{Entry, FamilyInfo, Parts, Request};
-use super::linear::{self, Statistics};
+use super::linear::Statistics;
 use crate::{Domain, Energy, Error, Parameter, Result, View};
 
 /// The two ends of the domain, the upper one possibly infinite.
@@ -51,38 +51,21 @@ impl TruncatedGaussian {
 }
 
 impl Statistics for TruncatedGaussian {
+    fn names(&self) -> Vec<String> {
+        vec!["h0".into(), "P00".into()]
+    }
+
+    fn variables(&self) -> usize {
+        1
+    }
+
     fn column(&self, index: usize, points: View<'_>, out: &mut [f64]) {
         for (o, x) in out.iter_mut().zip(points.column(0)) {
             *o = if index == 0 { *x } else { -0.5 * x * x };
         }
     }
-}
 
-impl Energy for TruncatedGaussian {
-    fn parameters(&self) -> Vec<String> {
-        vec!["h0".into(), "P00".into()]
-    }
-
-    fn dimension(&self) -> usize {
-        1
-    }
-
-    fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        linear::evaluate(self, parameters, points, value, score);
-        Ok(())
-    }
-
-    fn is_linear(&self) -> bool {
-        true
-    }
-
-    fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
+    fn log_partition(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
         let u = Quadratic { linear: parameters[0], precision: parameters[1] };
         let mass = integrate(u, self.ends.lower, self.ends.upper)?;
         let anchor = mass.anchor;

@@ -5,7 +5,7 @@ use std::f64::consts::{LN_2, TAU};
 use noisewright_numerics::special::{bessel_ratio, ln_bessel_i, ln_gamma};
 
 use super::family::{Entry, FamilyInfo, Parts, Request};
-use super::linear::{self, Statistics};
+use super::linear::Statistics;
 use crate::{Energy, Error, Parameter, Result, Space, View};
 
 /// Below this concentration the terms of order κ² are less than one part in 10¹⁷.
@@ -49,36 +49,19 @@ impl VonMisesFisher {
 }
 
 impl Statistics for VonMisesFisher {
-    fn column(&self, index: usize, points: View<'_>, out: &mut [f64]) {
-        out.copy_from_slice(points.column(index));
-    }
-}
-
-impl Energy for VonMisesFisher {
-    fn parameters(&self) -> Vec<String> {
+    fn names(&self) -> Vec<String> {
         (0..self.dimension).map(|j| format!("t{j}")).collect()
     }
 
-    fn dimension(&self) -> usize {
+    fn variables(&self) -> usize {
         self.dimension
     }
 
-    fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        linear::evaluate(self, parameters, points, value, score);
-        Ok(())
+    fn column(&self, index: usize, points: View<'_>, out: &mut [f64]) {
+        out.copy_from_slice(points.column(index));
     }
 
-    fn is_linear(&self) -> bool {
-        true
-    }
-
-    fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
+    fn log_partition(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
         log_normalizer(parameters, gradient)
     }
 }

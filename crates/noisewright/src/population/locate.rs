@@ -89,7 +89,17 @@ impl Slice<'_> {
             }
         };
         let (lower, upper) = domain.bounds();
-        let found = peaks(lower, upper, &hints.centers, &look);
+        let mut found = Vec::new();
+        if matches!(domain, Domain::Positive | Domain::Interval(..)) {
+            // A density may be highest at the very end of its domain, as x^{-0.2} e^{-x} is at zero, and have next to
+            // no mass there. Times the distance to the end, it is highest where the mass is.
+            let mass = |x: &[f64], out: &mut [f64]| {
+                look(x, out);
+                out.iter_mut().zip(x).for_each(|(o, x)| *o += (x - lower).min(upper - x).ln());
+            };
+            found = peaks(lower, upper, &hints.centers, &mass);
+        }
+        found.extend(peaks(lower, upper, &hints.centers, &look));
         failure.into_inner().map_or(Ok(found), Err)
     }
 

@@ -1,5 +1,5 @@
 //! What the tests of the asymptotic error share: short ways to ask for one, and the plain formula to compare with.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
 

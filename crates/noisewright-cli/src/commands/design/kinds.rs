@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use noisewright::design::{
-    self, Curve, Member, Ratio, Record, best_histogram_1d, best_histogram_2d, best_member, best_member_on,
-    best_ratio, ratio_for_efficiency,
+    self, Curve, DictionaryOptions, Member, Ratio, Record, best_histogram_1d, best_histogram_2d, best_member,
+    best_member_on, best_ratio, design_mixture, design_mixture_on_sample, ratio_for_efficiency,
 };
 use noisewright::{Asymptotics, Call, Loss, Noise, NoiseWords, Population, cramer_rao_covariance};
 use serde_json::{Value, json};
 
-use noisewright_report::format_number;
+use noisewright_report::{format_number, format_percent};
 
 use super::{Question, log_normalizer, population};
 use crate::commands::error::{share, shortened};
@@ -55,6 +55,9 @@ pub(super) struct Efficiency {
 
 /// Designs what the words ask for.
 pub(super) fn answer(question: &Question<'_>, words: &str) -> Outcome<Answer> {
+    if words.trim() == "mixture" {
+        return over_mixtures(question);
+    }
     let parsed = noises::parse(words)?;
     if parsed.to_string() == "optimal" {
         return over_all_noises(question);
@@ -223,6 +226,48 @@ fn member_json(member: &Member) -> Value {
         "noise_proportion": number(member.nu / (1.0 + member.nu)),
         "error": number(member.error),
         "at_edge": member.at_edge,
+    })
+}
+
+/// The best weights of a dictionary of noises that can be drawn from.
+fn over_mixtures(question: &Question<'_>) -> Outcome<Answer> {
+    let problem = question.problem;
+    let (options, dictionary) = (options(question, question.ratio), DictionaryOptions::default());
+    let best = match &problem.data {
+        None => design_mixture(&problem.model, &problem.parameters, &dictionary, &options)?,
+        Some(data) => {
+            let log_z = log_normalizer(problem)?;
+            design_mixture_on_sample(&problem.model, &problem.parameters, log_z, data, &dictionary, &options)?
+        }
+    };
+    let words = best.noise.describe();
+    let answer = given_noise(question, best.noise.clone(), Ratio::Fixed(best.nu))?;
+    let used = best.weights.iter().filter(|w| **w > 0.0).count();
+    let excess = format_percent(best.excess().max(0.0), 3);
+    let mut remarks =
+        vec![format!("A mixture of {used} components; its error is {excess} above the exact optimum's.")];
+    if best.convex {
+        remarks.push(format!(
+            "Certified: no other weights of the same dictionary can be better by more than {:.1e} of the error.",
+            best.gap
+        ));
+    }
+    Ok(Answer {
+        title: format!("a mixture of {used}"),
+        error: best.error,
+        gap: best.convex.then_some(best.gap),
+        stationary_points: Some(best.stationary_points),
+        details: json!({
+            "kind": "mixture",
+            "words": words,
+            "weights": numbers(best.weights.iter().copied()),
+            "components": best.components.iter().map(|c| c.describe()).collect::<Vec<_>>(),
+            "exact_error": number(best.exact_error),
+            "excess": number(best.excess()),
+        }),
+        remarks,
+        record: Record::of_words(&problem.text, &problem.parameters, &words)?,
+        ..answer
     })
 }
 

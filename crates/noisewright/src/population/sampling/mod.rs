@@ -374,7 +374,7 @@ pub(super) fn integrate_pair(
     let mass_error = drawn.check()?;
     let log_z = log_sum_exp(&drawn.log_weights());
     let log_noise = landscape.log_noise(&drawn.x, drawn.energy.len()).unwrap_or_default();
-    let mut columns = vec![Vec::with_capacity(log_noise.len()); FUNCTIONS];
+    let mut columns = vec![Vec::new(); FUNCTIONS];
     let mut values = [0.0; FUNCTIONS];
     for (i, q) in log_noise.iter().enumerate() {
         log_values(drawn.energy[i] - log_z, *q, functions, &mut values);

@@ -398,7 +398,8 @@ impl Mode {
 /// The BFGS update of an inverse Hessian after a step and the fall of the gradient along it.
 fn update_inverse(inverse: &mut DMatrix<f64>, step: &DVector<f64>, change: &DVector<f64>) {
     let along = step.dot(change);
-    if !(along > 1e-12 * step.norm() * change.norm()) {
+    let enough = along > 1e-12 * step.norm() * change.norm();
+    if !enough {
         return;
     }
     let size = step.len();
