@@ -22,7 +22,7 @@ const REACH: f64 = 5.0;
 /// Cells along each side of a smooth picture.
 const CELLS: usize = 60;
 
-const CAPTION: &str = "Top: the data. Below, left: the best histogram noise, with level lines of the exact optimum over it. Right: the exact \
+const CAPTION: &str = "First the data. Then for each design the best histogram noise, with level lines of the exact optimum over it, and the exact \
     optimum, with the points of the all-data limit at 10 % noise and level lines of the all-noise limit at 90 %. The best noise is \
     nothing like the data: where noise is scarce it sits across the data's diagonal, away from the centre, and even \
     where it is plentiful it leaves out the lines on which the score vanishes.";

@@ -4,6 +4,7 @@
 //! The paper is O. Chehab, A. Gramfort and A. Hyvärinen, *Optimizing the noise in self-supervised learning: from
 //! importance sampling to noise-contrastive estimation* (2023). One file per figure or table; each gives an [`Item`]
 //! and knows nothing of files.
+//! The settings are those of the paper and of its authors' code.
 //!
 //! ```
 //! let item = noisewright_paper::run("fig7", noisewright_paper::Settings::default())?;

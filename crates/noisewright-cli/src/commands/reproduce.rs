@@ -39,7 +39,8 @@ pub(crate) fn run(arguments: &ReproduceArguments, global: &Global) -> Outcome<()
     output::write_file(&arguments.out.join("index.html"), page.to_html().as_bytes())?;
     output::write_file(&arguments.out.join("values.json"), output::json_text(&json)?.as_bytes())?;
     output::write_report(global, || page, &json)?;
-    if global.json { output::print_json(&json) } else { output::print(&text(&done, &arguments.out)) }
+    let words = text(&done, !arguments.names.is_empty(), &arguments.out);
+    if global.json { output::print_json(&json) } else { output::print(&words) }
 }
 
 /// The items that were named, all without a name, each once and in the order of the paper.
@@ -98,9 +99,12 @@ fn total(done: &[Done]) -> Duration {
     done.iter().map(|d| d.time).sum()
 }
 
-fn text(done: &[Done], folder: &Path) -> String {
-    let words = format!("{} items in {}", done.len(), format_duration(total(done)));
-    format!("{words}\n{}\n", folder.join("index.html").display())
+/// Where the page is, below the tables of what was named.
+fn text(done: &[Done], named: bool, folder: &Path) -> String {
+    let tables = done.iter().filter(|_| named).flat_map(|one| &one.item.tables);
+    let mut text: String = tables.map(|table| format!("{}\n", table.to_text())).collect();
+    text.push_str(&format!("{}\n", folder.join("index.html").display()));
+    text
 }
 
 fn page(done: &[Done], settings: Settings) -> Page {
@@ -148,11 +152,11 @@ fn section(item: &Item) -> Section {
 fn times(done: &[Done]) -> Section {
     let mut table = Table::new("")
         .column(Column::text("item"))
-        .column(Column::text("what"))
-        .column(Column::number("time").unit("s").decimals(2));
+        .column(Column::number("time").unit("s").decimals(2))
+        .column(Column::text("what"));
     for one in done {
-        table.push_row([one.item.name.into(), one.item.title.as_str().into(), one.time.as_secs_f64().into()]);
+        table.push_row([one.item.name.into(), one.time.as_secs_f64().into(), one.item.title.as_str().into()]);
     }
-    table.push_row(["all".into(), Cell::Empty, total(done).as_secs_f64().into()]);
+    table.push_row(["all".into(), total(done).as_secs_f64().into(), Cell::Empty]);
     Section::new("Times").table(table)
 }
