@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Design(DesignArguments),
     /// Draws from a noise, with their log-density
     Sample(SampleArguments),
+    /// Every figure and table of the paper on optimal noise, recomputed, with one HTML page
+    Reproduce(ReproduceArguments),
     /// List the built-in families of models with their parameters and options
     Families,
     /// Print a completion script for a shell
@@ -167,6 +169,19 @@ pub(crate) struct SampleArguments {
     /// Where to write the draws (CSV; `-` or nothing: standard output)
     #[arg(long, value_name = "FILE.csv", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReproduceArguments {
+    /// What to reproduce: fig1 … fig7, tab1, tab2, tab3, errata (default: all)
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// The folder for the page, the pictures and the numbers
+    #[arg(long, value_name = "DIR", default_value = "noisewright-paper", help_heading = "Output")]
+    pub(crate) out: PathBuf,
+    /// Grids and histograms twice as fine as the paper's
+    #[arg(long)]
+    pub(crate) fine: bool,
 }
 
 /// The arguments of this process.

@@ -26,7 +26,7 @@ pub(crate) fn print_json(value: &Value) -> Outcome<()> {
 }
 
 /// JSON as text. JSON has no infinity, but `1e999` is valid and is read as infinity by Python, R and JavaScript.
-fn json_text(value: &Value) -> Outcome<String> {
+pub(crate) fn json_text(value: &Value) -> Outcome<String> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Failure::NoAnswer(format!("the result cannot be written as JSON: {error}")))?;
     Ok(text.replace(&format!("\"-{INFINITY}\""), "-1e999").replace(&format!("\"{INFINITY}\""), "1e999"))

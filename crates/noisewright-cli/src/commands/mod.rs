@@ -3,6 +3,7 @@
 mod design;
 mod error;
 mod pictures;
+mod reproduce;
 mod sample;
 
 use clap::CommandFactory;
@@ -19,6 +20,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome<()> {
         Command::Error(own) => error::run(own, global),
         Command::Design(own) => design::run(own, global),
         Command::Sample(own) => sample::run(own, global),
+        Command::Reproduce(own) => reproduce::run(own, global),
         Command::Families => families(),
         Command::Completions { shell } => {
             let mut text = Vec::new();
