@@ -137,6 +137,32 @@ struct Search {
     pair: &'static Pair,
     diverged: Vec<Option<Divergence>>,
     extensions: Vec<[usize; 2]>,
+    progress: Vec<Progress>,
+}
+
+/// When the error of a component last halved, and whether it ever will again.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    panels: usize,
+    relative_error: f64,
+    stalled: bool,
+}
+
+impl Progress {
+    /// Nodes below which patience costs nothing.
+    const CHEAP: usize = 1 << 15;
+
+    /// Growth of the panels in which an error that is not rounding falls to a half.
+    const GROWTH: usize = 8;
+
+    fn update(&mut self, nodes: usize, panels: usize, relative_error: f64) {
+        // The comparison is false for a NaN, which no refinement mends either.
+        if relative_error < 0.5 * self.relative_error {
+            *self = Self { panels, relative_error, stalled: false };
+        } else if nodes >= Self::CHEAP && panels >= Self::GROWTH * self.panels {
+            self.stalled = true;
+        }
+    }
 }
 
 /// One evaluation of all integrands on the current tensor.
@@ -164,7 +190,17 @@ impl Search {
     fn new(axes: Vec<Axis>, components: usize, options: Options) -> Self {
         let pair = if axes.len() == 1 { &TWENTY_ONE } else { &FIFTEEN };
         let extensions = vec![[0, 0]; axes.len()];
-        Self { axes, components, options, pair, diverged: vec![None; components], extensions }
+        let panels = axes.iter().map(Axis::panels).sum();
+        let progress = Progress { panels, relative_error: f64::INFINITY, stalled: false };
+        Self {
+            axes,
+            components,
+            options,
+            pair,
+            diverged: vec![None; components],
+            extensions,
+            progress: vec![progress; components],
+        }
     }
 
     fn node_count(&self, axes: &[Axis]) -> usize {
@@ -198,11 +234,11 @@ impl Search {
     /// The axes of the next pass, or `None` when this one is good enough or as good as it gets.
     fn next_axes(&mut self, pass: &Pass) -> Option<Vec<Axis>> {
         self.find_divergences(pass);
+        self.note_progress(pass);
         let mut next = self.axes.clone();
         let mut changed = false;
         for (index, axis) in next.iter_mut().enumerate() {
-            let marked: Vec<bool> =
-                (0..axis.panels()).map(|panel| self.too_coarse(pass, index, panel)).collect();
+            let marked = self.too_coarse(pass, index);
             for (slot, end) in [(0, End::Lower), (1, End::Upper)] {
                 if !axis.is_closed(end) && self.tail_matters(pass, index, end) {
                     // The steps grow, so that a tail that reaches to 1e290 takes a dozen passes.
@@ -240,15 +276,30 @@ impl Search {
         (0..self.components).filter(|k| self.diverged[*k].is_none())
     }
 
-    fn too_coarse(&self, pass: &Pass, axis: usize, panel: usize) -> bool {
-        self.active().any(|k| {
-            let total = pass.totals[k];
-            let panels = &pass.panels[k][axis];
+    /// Marks the panels of an axis that carry a fair share of an error that is too large.
+    fn too_coarse(&self, pass: &Pass, axis: usize) -> Vec<bool> {
+        let mut marked = vec![false; self.axes[axis].panels()];
+        for k in self.active().filter(|k| !self.progress[*k].stalled) {
+            let (total, panels) = (pass.totals[k], &pass.panels[k][axis]);
             let sum: f64 = panels.iter().map(|p| p.error).sum();
             let allowed = self.tolerance(pass, k) * total;
-            // Panels that carry a fair share of an error that is too large.
-            total > 0.0 && sum > allowed && panels[panel].error > 0.5 * allowed / panels.len() as f64
-        })
+            if total > 0.0 && sum > allowed {
+                let share = 0.5 * allowed / panels.len() as f64;
+                marked.iter_mut().zip(panels).for_each(|(mark, panel)| *mark |= panel.error > share);
+            }
+        }
+        marked
+    }
+
+    /// An integrand that is nothing but rounding, as that of a divergence between equal densities, does not
+    /// become smooth on finer panels: its error stays, however many there are, and is reported as it is.
+    fn note_progress(&mut self, pass: &Pass) {
+        let nodes = pass.log_weights.len();
+        let panels = self.axes.iter().map(Axis::panels).sum();
+        for (k, progress) in self.progress.iter_mut().enumerate() {
+            let error: f64 = pass.panels[k].iter().flatten().map(|p| p.error).sum();
+            progress.update(nodes, panels, error / pass.totals[k]);
+        }
     }
 
     /// The tolerance asked for, but no finer than the rounding of logarithms as large as the integrand's.

@@ -170,3 +170,23 @@ fn a_tolerance_finer_than_rounding_ends() {
     let result = one(Axis::line(0.0, 2.0, &[], &[(1.0, 1e-3)]), f);
     assert!(result.relative_errors[0] < 1e-3 && result.log_weights.len() < 100_000);
 }
+
+#[test]
+fn an_integrand_of_nothing_but_rounding_is_given_up_soon() {
+    // The divergence between two equal densities: (1e-14 ± rounding)² p. It kept the search busy for minutes.
+    let f: Column = |x| {
+        let rounding = (x.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 * 1e-23;
+        -0.5 * x * x + 2.0 * (1e-14 + rounding).ln()
+    };
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    let run = |x: &[f64], _: usize, out: &mut [f64]| {
+        count.fetch_add(x.len(), std::sync::atomic::Ordering::Relaxed);
+        for (o, x) in out.iter_mut().zip(x) {
+            *o = f(*x);
+        }
+    };
+    let result = integrate(&[real(&[(0.0, 1.0)])], 1, &Options::default(), &run).unwrap();
+    let nodes = count.into_inner();
+    assert!(nodes < 500_000, "{nodes} evaluations");
+    assert!(result.relative_errors[0] > 1e-8, "rounding is not accuracy: {}", result.relative_errors[0]);
+}
