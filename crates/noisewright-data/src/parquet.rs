@@ -16,7 +16,7 @@ use crate::error::reason;
 use crate::input::Input;
 use crate::names::{locate, repeated};
 use crate::npy::{exact, half};
-use crate::number::place;
+use crate::number::{place, printable};
 use crate::{Error, Options, Result, Table};
 
 pub use self::write::{write_parquet, write_parquet_to};
@@ -45,7 +45,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
 fn decode(file: &str, source: Source, options: &Options) -> Result<Table> {
     let reader = SerializedFileReader::new(source).map_err(|error| refused(file, error))?;
     let leaves = schema::leaves(reader.metadata().file_metadata().schema_descr());
-    let (leaves, names) = choose(file, leaves, options)?;
+    let (leaves, names) = choose(file, &leaves, options)?;
     let mut rows = Rows::new(file, names, options.drop_missing);
     for index in 0..reader.num_row_groups() {
         let group = reader.get_row_group(index).map_err(|error| refused(file, error))?;
@@ -55,7 +55,7 @@ fn decode(file: &str, source: Source, options: &Options) -> Result<Table> {
 }
 
 /// The columns to take and the names to give them.
-fn choose(file: &str, leaves: Vec<Leaf>, options: &Options) -> Result<(Vec<Leaf>, Vec<String>)> {
+fn choose(file: &str, leaves: &[Leaf], options: &Options) -> Result<(Vec<Leaf>, Vec<String>)> {
     let names: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
     let (chosen, given) = match &options.columns {
         Some(wanted) => (locate(file, &names, wanted)?, wanted.clone()),
@@ -107,7 +107,7 @@ impl<'a> Rows<'a> {
     fn chunk(&self, group: &dyn RowGroupReader, leaf: &Leaf, name: &str, rows: usize) -> Result<Chunk> {
         let number = leaf.number.as_ref().map_err(|kind| Error::ColumnType {
             file: self.file.to_owned(),
-            column: name.to_owned(),
+            column: printable(name.as_bytes()),
             kind: kind.clone(),
         })?;
         check_codec(self.file, group, leaf.position)?;
@@ -304,7 +304,7 @@ fn refused(file: &str, error: ParquetError) -> Error {
         other => other.to_string(),
     };
     let words: Vec<&str> = text.split_whitespace().collect();
-    malformed(file, words.join(" ").trim_end_matches('.'))
+    malformed(file, words.join(" ").replace(". ", "; ").trim_end_matches('.'))
 }
 
 #[cfg(test)]
