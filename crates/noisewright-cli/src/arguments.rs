@@ -166,8 +166,9 @@ pub(crate) struct SampleArguments {
     pub(crate) nu: f64,
     #[command(flatten)]
     pub(crate) data: DataArguments,
-    /// Where to write the draws (CSV; `-` or nothing: standard output)
-    #[arg(long, value_name = "FILE.csv", help_heading = "Output")]
+    /// Where to write the draws (Parquet if the name ends in .parquet or .pq, otherwise CSV; `-` or nothing: CSV to
+    /// standard output)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 }
 
