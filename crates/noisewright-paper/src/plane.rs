@@ -142,7 +142,8 @@ impl Plane {
                 slope += w * r;
             }
             let next = scale - mass / slope;
-            if !(next < scale * (1.0 - 1e-14)) {
+            let settled = next >= scale * (1.0 - 1e-14) || next.is_nan();
+            if settled {
                 break;
             }
             scale = next;
