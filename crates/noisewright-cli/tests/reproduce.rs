@@ -1,5 +1,7 @@
 //! `noisewright reproduce`: files, names, and what it prints.
 
+#![allow(clippy::unwrap_used)]
+
 use assert_cmd::Command;
 use serde_json::Value;
 

@@ -142,7 +142,13 @@ impl Landscape {
     /// All local minima over the noise parameter at one ν, best first: a scan of the grid, each minimum polished.
     pub(crate) fn minima(&self, grid: &[f64], nu: f64) -> Vec<Spot> {
         let found = scan_minima(grid, |parameter| self.at(parameter, nu));
-        found.into_iter().map(|m| Spot { parameter: m.at[0], nu, error: m.value }).collect()
+        let mut minima: Vec<Spot> =
+            found.into_iter().map(|m| Spot { parameter: m.at[0], nu, error: m.value }).collect();
+        // Mirror images are equally good but for rounding: the right one first.
+        let least = minima.first().map_or(1.0, |spot| spot.error);
+        let rounded = |spot: &Spot| (1e9 * spot.error / least).round();
+        minima.sort_by(|a, b| rounded(a).total_cmp(&rounded(b)).then(b.parameter.total_cmp(&a.parameter)));
+        minima
     }
 
     /// The minimum over the noise parameter between two values.

@@ -142,7 +142,8 @@ impl Plane {
                 slope += w * r;
             }
             let next = scale - mass / slope;
-            if !(next < scale * (1.0 - 1e-14)) {
+            let settled = next >= scale * (1.0 - 1e-14) || next.is_nan();
+            if settled {
                 break;
             }
             scale = next;
@@ -169,9 +170,9 @@ impl Plane {
     /// The optimal noise at one ν: the best of a scan over φ, polished.
     pub(crate) fn optimum(&self, nu: f64) -> Option<PlaneOptimum> {
         let rough = self.nodes(&[0.0]);
-        let step = std::f64::consts::PI / 36.0;
+        let step = std::f64::consts::PI / 20.0;
         let error = |angle: f64| Self::filled(&rough, angle, nu).map_or(f64::INFINITY, |f| f.error);
-        let all: Vec<(f64, f64)> = (-36..36).map(|i| f64::from(i) * step).map(|x| (x, error(x))).collect();
+        let all: Vec<(f64, f64)> = (-20..20).map(|i| f64::from(i) * step).map(|x| (x, error(x))).collect();
         let best = all.iter().fold((0.0, f64::INFINITY), |a, b| if b.1 < a.1 { *b } else { a });
         let precise = |angle: f64| self.settled(angle, nu).map_or(f64::INFINITY, |f| f.error);
         let least = minimize_bracketed(best.0 - step, best.0 + step, precise);

@@ -1,5 +1,7 @@
 //! The numbers that every figure and table must show.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use noisewright_paper::{Item, Settings, names, run};
 use serde_json::Value;
 
