@@ -79,10 +79,10 @@ pub(crate) struct ModelArguments {
 /// A data file.
 #[derive(Args, Debug)]
 pub(crate) struct DataArguments {
-    /// Data file (CSV, NPY, NPZ, Stan CSV; `-` for standard input), for noises that are fitted to data
+    /// Data file (CSV, Parquet, NPY, NPZ, Stan CSV; `-` for standard input), for noises that are fitted to data
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) data: Option<PathBuf>,
-    /// Format of the data file: csv, npy, npz or stan-csv (default: told from the file)
+    /// Format of the data file: csv, parquet, npy, npz or stan-csv (default: told from the file)
     #[arg(long, value_name = "FORMAT", help_heading = "Data")]
     pub(crate) format: Option<String>,
     /// Drop rows with a missing value instead of refusing them

@@ -2,6 +2,7 @@
 
 mod criterion;
 mod dictionary;
+mod dual;
 mod exact;
 mod family;
 mod free;
@@ -27,7 +28,8 @@ pub use record::{NoiseRecord, Record, SampleRecord};
 
 use crate::asymptotics::trace_product;
 use crate::{
-    Contrast, Loss, Model, Points, Population, Precision, Result, Target, asymptotics::cramer_rao_covariance,
+    Contrast, Error, Loss, Model, Points, Population, Precision, Result, Target,
+    asymptotics::cramer_rao_covariance,
 };
 use criterion::Criterion;
 
@@ -201,8 +203,17 @@ impl Search<'_> {
         exact::optimal_noise(&Criterion::new(self.population(), &self.options.target)?, nu, None)
     }
 
-    /// The optimum at one ν; in one dimension the nodes are moved to the kinks that it has.
+    /// The optimum at one ν.
     fn solve(&self, nu: f64) -> Result<Solved> {
+        // No noise was given that could miss the data: it is the best one that slips between the points.
+        self.solve_on_nodes(nu).map_err(|error| match error {
+            Error::NoOverlap => exact::too_concentrated(nu),
+            other => other,
+        })
+    }
+
+    /// In one dimension the nodes are moved to the kinks that the optimum has.
+    fn solve_on_nodes(&self, nu: f64) -> Result<Solved> {
         let target = &self.options.target;
         let mut optimum = self.on_first_nodes(nu)?;
         let mut population = self.population().clone();
