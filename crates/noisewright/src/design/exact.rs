@@ -151,7 +151,7 @@ fn descend(criterion: &Criterion<'_>, nu: f64, mut ratio: Vec<f64>) -> Result<Op
     let smaller_gap = |a: &OptimalNoise, b: &OptimalNoise| a.gap.total_cmp(&b.gap);
     let best = polished.into_iter().chain(by_dual).min_by(smaller_gap).ok_or(Error::NoOverlap)?;
     // What a mixture reached on the way and the formula misses by far is no optimum.
-    if best.value > (1.0 + LARGEST_GAP) * state.value || !(best.gap <= LARGEST_GAP) {
+    if best.value > (1.0 + LARGEST_GAP) * state.value || best.gap.is_nan() || best.gap > LARGEST_GAP {
         return Err(too_concentrated(nu));
     }
     Ok(best)
