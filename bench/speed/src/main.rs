@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout)]
 
 mod clock;
+mod design;
 mod grid;
 
 use clock::{Seconds, fastest, time};
@@ -12,7 +13,8 @@ fn main() -> Result<()> {
     let yardstick = plain_exp();
     println!("The yardstick, `f64::exp` in a plain loop over 10⁶ numbers: {}.\n", show(yardstick));
     single_errors(yardstick)?;
-    grids()
+    grids()?;
+    design::run()
 }
 
 /// A million exponentials in a plain loop, for ratios that survive a change of machine.

@@ -79,10 +79,10 @@ pub(crate) struct ModelArguments {
 /// A data file.
 #[derive(Args, Debug)]
 pub(crate) struct DataArguments {
-    /// Data file (CSV, NPY, NPZ, Stan CSV; `-` for standard input), for noises that are fitted to data
+    /// Data file (CSV, Parquet, NPY, NPZ, Stan CSV; `-` for standard input), for noises that are fitted to data
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) data: Option<PathBuf>,
-    /// Format of the data file: csv, npy, npz or stan-csv (default: told from the file)
+    /// Format of the data file: csv, parquet, npy, npz or stan-csv (default: told from the file)
     #[arg(long, value_name = "FORMAT", help_heading = "Data")]
     pub(crate) format: Option<String>,
     /// Drop rows with a missing value instead of refusing them
@@ -166,8 +166,9 @@ pub(crate) struct SampleArguments {
     pub(crate) nu: f64,
     #[command(flatten)]
     pub(crate) data: DataArguments,
-    /// Where to write the draws (CSV; `-` or nothing: standard output)
-    #[arg(long, value_name = "FILE.csv", help_heading = "Output")]
+    /// Where to write the draws (Parquet if the name ends in .parquet or .pq, otherwise CSV; `-` or nothing: CSV to
+    /// standard output)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 }
 

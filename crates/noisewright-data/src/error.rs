@@ -106,7 +106,7 @@ pub enum Error {
         file: String,
     },
     /// A known format that is not read.
-    #[error("{file} is a {format} file, which is not read here; convert it to CSV or NPY")]
+    #[error("{file} is a {format} file, which is not read here; convert it to CSV, Parquet or NPY")]
     Unsupported {
         /// The file.
         file: String,
@@ -114,7 +114,7 @@ pub enum Error {
         format: &'static str,
     },
     /// A format's name that means nothing.
-    #[error("`{name}` is not a format; the formats are csv, stan-csv, npy and npz")]
+    #[error("`{name}` is not a format; the formats are csv, stan-csv, parquet, npy and npz")]
     UnknownFormat {
         /// The name given.
         name: String,
@@ -239,7 +239,7 @@ pub enum Error {
         /// The line where the record begins.
         line: usize,
     },
-    /// Bytes that do not follow the NPY or NPZ format.
+    /// Bytes that do not follow the Parquet, NPY or NPZ format.
     #[error("{file} is not a valid {format} file: {reason}")]
     Malformed {
         /// The file (and the array in it).
@@ -258,6 +258,28 @@ pub enum Error {
         kind: &'static str,
         /// The type as NumPy writes it.
         dtype: String,
+    },
+    /// A column of something that is no real number.
+    #[error(
+        "{file}, column `{column}` is of type {kind}; only floats, integers, decimals and booleans can be read"
+    )]
+    ColumnType {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+        /// The name of its type.
+        kind: String,
+    },
+    /// A file compressed in a way that is not known here.
+    #[error(
+        "{file} is compressed with {codec}, which is not read here; write it with Snappy, Zstandard or gzip"
+    )]
+    Codec {
+        /// The file.
+        file: String,
+        /// The compression.
+        codec: &'static str,
     },
     /// An array without elements.
     #[error("{file} holds an empty array; at least one row of numbers is needed")]

@@ -22,6 +22,8 @@ pub enum Format {
     Npy,
     /// An archive of NumPy arrays: each of one dimension and a column, or a single one of two.
     Npz,
+    /// Named columns in binary, in groups of rows; those that hold floats, integers, decimals or booleans can be read.
+    Parquet,
     /// Draws as Stan writes them: those of the warm-up are left out, the sampler's own columns (`lp__`, …) marked. Told
     /// from CSV by Stan's version in the leading comments or by `lp__` as the first column.
     StanCsv,
@@ -29,7 +31,7 @@ pub enum Format {
 
 impl Format {
     /// Every format, in the order of their names in messages.
-    const ALL: [Self; 4] = [Self::Csv, Self::StanCsv, Self::Npy, Self::Npz];
+    const ALL: [Self; 5] = [Self::Csv, Self::StanCsv, Self::Parquet, Self::Npy, Self::Npz];
 
     /// The name by which it is asked for.
     #[must_use]
@@ -37,6 +39,7 @@ impl Format {
         match self {
             Self::Csv => "csv",
             Self::StanCsv => "stan-csv",
+            Self::Parquet => "parquet",
             Self::Npy => "npy",
             Self::Npz => "npz",
         }
@@ -45,18 +48,29 @@ impl Format {
     /// Tells the format from a file's name and its first bytes; the bytes weigh more, since a name may be wrong.
     pub(crate) fn detect(file: &str, head: &[u8]) -> Result<Self> {
         let unsupported = |format| Err(Error::Unsupported { file: file.to_owned(), format });
-        let name = file.to_ascii_lowercase();
-        let name = name.strip_suffix(".gz").unwrap_or(&name);
         match head {
             _ if head.starts_with(b"\x93NUMPY") => Ok(Self::Npy),
             _ if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") => Ok(Self::Npz),
-            _ if head.starts_with(b"PAR1") => unsupported("Parquet"),
+            _ if head.starts_with(b"PAR1") => Ok(Self::Parquet),
             _ if head.starts_with(b"\x89HDF\r\n") => unsupported("HDF5"),
             [] => Ok(Self::Csv),
-            _ if name.ends_with(".npy") => Ok(Self::Npy),
-            _ if name.ends_with(".npz") => Ok(Self::Npz),
-            _ if crate::stan::recognised(head) => Ok(Self::StanCsv),
-            _ => Ok(Self::Csv),
+            _ => match Self::of_name(file) {
+                Some(format) => Ok(format),
+                None if crate::stan::recognised(head) => Ok(Self::StanCsv),
+                None => Ok(Self::Csv),
+            },
+        }
+    }
+
+    /// The binary format that a file's name ends in.
+    pub(crate) fn of_name(file: &str) -> Option<Self> {
+        let name = file.to_ascii_lowercase();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        match name.rsplit_once('.')?.1 {
+            "npy" => Some(Self::Npy),
+            "npz" => Some(Self::Npz),
+            "parquet" | "pq" => Some(Self::Parquet),
+            _ => None,
         }
     }
 }
@@ -90,8 +104,11 @@ mod tests {
         assert_eq!(told("chain-1.csv", b"# stan_version_major = 2\n"), Format::StanCsv);
         assert_eq!(told("-", b"lp__,theta\n-1,2\n"), Format::StanCsv);
         assert_eq!(told("a.csv", b"# by hand\nx,lp__\n"), Format::Csv);
-        let parquet = Format::detect("a.parquet", b"PAR1").unwrap_err().to_string();
-        assert_eq!(parquet, "a.parquet is a Parquet file, which is not read here; convert it to CSV or NPY");
+        assert_eq!(told("a.csv", b"PAR1\x15"), Format::Parquet);
+        assert_eq!(told("A.PQ", b"x,y\n"), Format::Parquet);
+        assert_eq!(told("a.parquet", b"x,y\n"), Format::Parquet);
+        let other = Format::detect("a.h5", b"\x89HDF\r\n\x1a\n").unwrap_err().to_string();
+        assert_eq!(other, "a.h5 is a HDF5 file, which is not read here; convert it to CSV, Parquet or NPY");
     }
 
     #[test]
@@ -100,6 +117,6 @@ mod tests {
             assert_eq!(format.to_string().parse::<Format>(), Ok(format));
         }
         let unknown = "xls".parse::<Format>().unwrap_err().to_string();
-        assert_eq!(unknown, "`xls` is not a format; the formats are csv, stan-csv, npy and npz");
+        assert_eq!(unknown, "`xls` is not a format; the formats are csv, stan-csv, parquet, npy and npz");
     }
 }

@@ -20,6 +20,10 @@ pub(crate) struct Input<'a> {
     pub(crate) file: String,
     pub(crate) head: Vec<u8>,
     reader: Box<dyn Read + 'a>,
+    /// Whether the bytes are unpacked ones.
+    packed: bool,
+    /// The file on disk, if it was opened by name.
+    disk: Option<File>,
 }
 
 impl<'a> Input<'a> {
@@ -33,7 +37,10 @@ impl<'a> Input<'a> {
             return Err(Error::Folder { file });
         }
         match File::open(path) {
-            Ok(opened) => Input::new(&file, opened),
+            Ok(opened) => {
+                let disk = opened.try_clone().ok();
+                Ok(Input { disk, ..Input::new(&file, opened)? })
+            }
             Err(error) => Err(Error::Open { file, reason: reason(&error) }),
         }
     }
@@ -42,11 +49,12 @@ impl<'a> Input<'a> {
     pub(crate) fn new(file: &str, reader: impl Read + 'a) -> Result<Self> {
         let (head, reader) = peek(file, reader)?;
         if !head.starts_with(b"\x1f\x8b") {
-            return Ok(Self { file: file.to_owned(), head, reader: Box::new(reader) });
+            let reader = Box::new(reader);
+            return Ok(Self { file: file.to_owned(), head, reader, packed: false, disk: None });
         }
         let unpacked = MultiGzDecoder::new(BufReader::with_capacity(BUFFER, Cursor::new(head).chain(reader)));
         let (head, reader) = peek(file, unpacked)?;
-        Ok(Self { file: file.to_owned(), head, reader: Box::new(reader) })
+        Ok(Self { file: file.to_owned(), head, reader: Box::new(reader), packed: true, disk: None })
     }
 
     /// All bytes, those of the head first.
@@ -54,9 +62,16 @@ impl<'a> Input<'a> {
         BufReader::with_capacity(BUFFER, Cursor::new(self.head).chain(self.reader))
     }
 
+    /// The file and its length, where its bytes can be had in any order and as they are.
+    pub(crate) fn on_disk(&self) -> Option<(File, u64)> {
+        let file = self.disk.as_ref().filter(|_| !self.packed)?;
+        let data = file.metadata().ok().filter(fs::Metadata::is_file)?;
+        Some((file.try_clone().ok()?, data.len()))
+    }
+
     /// All bytes at once.
     pub(crate) fn into_bytes(self) -> Result<Vec<u8>> {
-        let Self { file, mut head, mut reader } = self;
+        let Self { file, mut head, mut reader, .. } = self;
         reader.read_to_end(&mut head).map_err(|error| Error::Read { file, reason: reason(&error) })?;
         Ok(head)
     }

@@ -1,8 +1,8 @@
-//! Readers of the files that Noisewright takes: columns of numbers from CSV, Stan CSV, NPY and NPZ.
+//! Readers of the files that Noisewright takes: columns of numbers from CSV, Stan CSV, Parquet, NPY and NPZ.
 //!
 //! The principal type is [`Table`]: named columns of equal length, and the name of what they were read from. [`read`]
 //! makes one from a file (or `-`, standard input), [`read_chains`] from several files with one Markov chain each;
-//! [`write_csv`] puts columns into a file. Nothing here knows what the numbers mean.
+//! [`write()`] puts columns into a file, as CSV or Parquet. Nothing here knows what the numbers mean.
 //!
 //! A value that is missing or not finite is an error that names the row and the column, unless
 //! [`Options::drop_missing`] asks for such rows to be dropped and counted. Only the columns asked for are looked at.
@@ -32,15 +32,18 @@ mod npy;
 mod npz;
 mod number;
 mod options;
+mod parquet;
 mod read;
 mod records;
 mod stan;
 mod table;
+mod whole;
 mod write;
 
 pub use error::{Error, Place, Result};
 pub use format::Format;
 pub use options::Options;
+pub use parquet::{write_parquet, write_parquet_to};
 pub use read::{read, read_chains, read_from};
 pub use table::Table;
-pub use write::{write_csv, write_csv_to};
+pub use write::{write, write_csv, write_csv_to};

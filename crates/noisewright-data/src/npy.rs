@@ -5,7 +5,8 @@ mod header;
 use self::header::{Element, Header};
 use crate::input::Input;
 use crate::names::locate;
-use crate::{Error, Options, Place, Result, Table};
+use crate::number::place;
+use crate::{Error, Options, Result, Table};
 
 /// Largest integer up to which every integer is a 64-bit floating-point number: 2^53.
 const EXACT: u64 = 1 << 53;
@@ -57,10 +58,6 @@ pub(crate) fn gather(
     let columns = chosen.iter().zip(&names).map(read).collect::<Result<Vec<_>>>()?;
     let table = Table::new(file, names, columns)?;
     if options.drop_missing { drop_incomplete(table) } else { refuse_incomplete(table) }
-}
-
-fn place(file: &str, row: usize, column: &str) -> Place {
-    Place { file: file.to_owned(), row: row + 1, line: None, column: column.to_owned() }
 }
 
 /// The error about the first row with a value that is not finite, if there is one.
@@ -169,13 +166,13 @@ impl<'a> Array<'a> {
 }
 
 /// An integer as a floating-point number, or itself if it would lose digits.
-fn exact(integer: impl Into<i128>) -> Result<f64, i128> {
+pub(crate) fn exact(integer: impl Into<i128>) -> Result<f64, i128> {
     let integer: i128 = integer.into();
     if integer.unsigned_abs() > u128::from(EXACT) { Err(integer) } else { Ok(integer as f64) }
 }
 
 /// A half-precision number: sign, 5 bits of exponent, 10 of fraction.
-fn half(bits: u16) -> f64 {
+pub(crate) fn half(bits: u16) -> f64 {
     let fraction = f64::from(bits & 0x3ff) / 1024.0;
     let magnitude = match i32::from(bits >> 10 & 0x1f) {
         0 => fraction * 2_f64.powi(-14),

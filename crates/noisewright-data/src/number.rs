@@ -49,6 +49,11 @@ fn has_decimal_comma(text: &str) -> bool {
     text.matches(',').count() == 1 && text.replace(',', ".").parse::<f64>().is_ok()
 }
 
+/// Where a value stands in a file that has no lines; `row` counts from 0.
+pub(crate) fn place(file: &str, row: usize, column: &str) -> Place {
+    Place { file: file.to_owned(), row: row + 1, line: None, column: column.to_owned() }
+}
+
 /// Bytes for a message: control characters escaped, cut after forty characters.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);

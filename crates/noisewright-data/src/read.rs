@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::input::Input;
-use crate::{Error, Format, Options, Result, Table, csv, npy, npz, stan};
+use crate::{Error, Format, Options, Result, Table, csv, npy, npz, parquet, stan};
 
 /// Reads the columns of a file, or of standard input if the path is `-`.
 ///
@@ -53,6 +53,7 @@ fn decode(input: Input<'_>, options: &Options) -> Result<Table> {
     match format {
         Format::Csv => csv::read(input, options),
         Format::StanCsv => stan::read(input, options),
+        Format::Parquet => parquet::read(input, options),
         Format::Npy => npy::read(input, options),
         Format::Npz => npz::read(input, options),
     }

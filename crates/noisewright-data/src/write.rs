@@ -1,15 +1,25 @@
 //! Writing CSV so that what is read back is the same to the last bit, and never half a file.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
+use std::path::Path;
 
 use crate::error::reason;
 use crate::number::{Value, value};
 use crate::table::check;
-use crate::{Error, Result};
+use crate::{Error, Format, Result, whole, write_parquet};
+
+/// Writes columns into a file: as Parquet if its name ends in `.parquet` or `.pq`, as CSV otherwise.
+///
+/// # Errors
+/// As for [`write_csv`] and [`write_parquet`].
+pub fn write<S: AsRef<str>>(path: impl AsRef<Path>, names: &[S], columns: &[Vec<f64>]) -> Result<()> {
+    let path = path.as_ref();
+    match Format::of_name(&path.to_string_lossy()) {
+        Some(Format::Parquet) => write_parquet(path, names, columns),
+        _ => write_csv(path, names, columns),
+    }
+}
 
 /// Writes columns under a header into a file, or to standard output if the path is `-`.
 ///
@@ -33,14 +43,8 @@ pub fn write_csv<S: AsRef<str>>(path: impl AsRef<Path>, names: &[S], columns: &[
     if path == Path::new("-") {
         return write_csv_to(io::stdout().lock(), "standard output", names, columns);
     }
-    let file = path.display().to_string();
-    check(&file, names, columns)?;
-    write_whole(path, names, columns).map_err(|error| Error::Write { file, reason: refusal(&error) })
-}
-
-/// What the system says; nothing is missing but the folder when a file is to be made.
-fn refusal(error: &io::Error) -> String {
-    if error.kind() == io::ErrorKind::NotFound { "there is no such folder".to_owned() } else { reason(error) }
+    check(&path.display().to_string(), names, columns)?;
+    whole::write(path, |file: &mut File| write_rows(file, names, columns))
 }
 
 /// Writes columns under a header to anything that takes bytes; `name` is what messages call it.
@@ -56,37 +60,6 @@ pub fn write_csv_to<S: AsRef<str>>(
     check(name, names, columns)?;
     write_rows(writer, names, columns)
         .map_err(|error| Error::Write { file: name.to_owned(), reason: reason(&error) })
-}
-
-fn write_whole<S: AsRef<str>>(path: &Path, names: &[S], columns: &[Vec<f64>]) -> io::Result<()> {
-    // A link is followed, so that it stays one.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let existing = fs::metadata(&target).ok();
-    if existing.as_ref().is_some_and(|data| !data.is_file()) {
-        // A device or a pipe cannot be moved onto; a folder refuses here.
-        return write_rows(File::options().write(true).open(&target)?, names, columns);
-    }
-    let mut beside = temporary(&folder_of(&target))?;
-    write_rows(beside.as_file_mut(), names, columns)?;
-    if let Some(data) = existing {
-        beside.as_file().set_permissions(data.permissions())?;
-    }
-    beside.as_file().sync_all()?;
-    beside.persist(&target).map_err(|error| error.error)?;
-    Ok(())
-}
-
-fn folder_of(path: &Path) -> PathBuf {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
-}
-
-/// A file that vanishes unless it is moved to its name, with the permissions of any new file.
-fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".noisewright-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
 }
 
 fn write_rows<S: AsRef<str>>(writer: impl Write, names: &[S], columns: &[Vec<f64>]) -> io::Result<()> {
@@ -116,6 +89,8 @@ fn quoted(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use noisewright_data::{Format, Options, read_from, write_csv_to};
+use noisewright_data::{Format, Options, read_from, write_csv_to, write_parquet_to};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -45,6 +45,8 @@ fn scraps() -> impl Strategy<Value = Vec<u8>> {
         b"\x1f\x8b\x08",
         b"\x93NUMPY\x01\x00",
         b"PK\x03\x04",
+        b"PAR1",
+        b"\x08\x00\x00\x00PAR1",
     ]);
     vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
@@ -83,8 +85,8 @@ fn npy_scraps() -> impl Strategy<Value = Vec<u8>> {
 
 /// Reads bytes in every way there is; nothing may panic, and a table must be whole and finite.
 fn read_in_all_ways(bytes: &[u8]) {
-    let formats = [None, Some(Format::Csv), Some(Format::StanCsv), Some(Format::Npy), Some(Format::Npz)];
-    for format in formats {
+    let formats = [Format::Csv, Format::StanCsv, Format::Parquet, Format::Npy, Format::Npz];
+    for format in formats.map(Some).into_iter().chain([None]) {
         for drop_missing in [false, true] {
             for wanted in [None, Some(vec!["x".to_owned()])] {
                 let options = Options { format, drop_missing, columns: wanted, names: None };
@@ -106,6 +108,17 @@ proptest! {
         let mut text = Vec::new();
         write_csv_to(&mut text, "memory", &names, &columns).unwrap();
         let back = read_from(&text[..], "memory", &Options::default()).unwrap();
+        prop_assert_eq!(back.names(), &names[..]);
+        let bits = |columns: &[Vec<f64>]| columns.iter().flatten().map(|x| x.to_bits()).collect::<Vec<_>>();
+        prop_assert_eq!(bits(back.columns()), bits(&columns));
+    }
+
+    #[test]
+    fn columns_written_as_parquet_read_back_to_the_bit(columns in columns()) {
+        let names: Vec<String> = (0..columns.len()).map(|j| format!("v {j}")).collect();
+        let mut bytes = Vec::new();
+        write_parquet_to(&mut bytes, "memory", &names, &columns).unwrap();
+        let back = read_from(&bytes[..], "memory", &Options::default()).unwrap();
         prop_assert_eq!(back.names(), &names[..]);
         let bits = |columns: &[Vec<f64>]| columns.iter().flatten().map(|x| x.to_bits()).collect::<Vec<_>>();
         prop_assert_eq!(bits(back.columns()), bits(&columns));
@@ -143,6 +156,30 @@ proptest! {
         let at = at % bytes.len();
         bytes[at] = byte;
         read_in_all_ways(&bytes);
+    }
+
+    #[test]
+    fn a_damaged_parquet_file_is_read_or_refused(
+        file in 0_usize..4, places in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)
+    ) {
+        let files: [&[u8]; 4] = [
+            include_bytes!("files/types.parquet"),
+            include_bytes!("files/holes.parquet"),
+            include_bytes!("files/zstd.parquet"),
+            include_bytes!("files/encodings.parquet"),
+        ];
+        let mut bytes = files[file].to_vec();
+        for (at, byte) in places {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        read_in_all_ways(&bytes);
+    }
+
+    #[test]
+    fn any_footer_is_read_or_refused(footer in vec(any::<u8>(), 0..200)) {
+        let length = u32::try_from(footer.len()).unwrap().to_le_bytes();
+        read_in_all_ways(&[b"PAR1", &footer[..], &length, b"PAR1"].concat());
     }
 
     #[test]

@@ -286,7 +286,7 @@ fn missing_noise(population: &Population, log_noise: &[f64]) -> Option<Divergent
     };
     let (below, above) = (lost(true), lost(false));
     let variable = (names.len() == 1).then(|| names[0].clone());
-    (below + above > 0.0).then_some(Divergent { variable, at_lower_end: below > above })
+    (below + above > 0.0).then_some(Divergent { variable, at_lower_end: below > above, inside: false })
 }
 
 fn diagonal_parts(covariance: &DMatrix<f64>, target: &DMatrix<f64>, scale: f64) -> Vec<f64> {

@@ -26,7 +26,7 @@ fn assert_infinite(model: &Model, at: &[f64], noise: &dyn Noise, loss: &Loss, lo
     assert!(found.parts.iter().all(|v| *v == f64::INFINITY), "{what}");
     assert_eq!(found.efficiency, Some(0.0), "{what}");
     assert!(found.noise_equals_data.is_finite(), "{what}");
-    let Some(Divergent { variable, at_lower_end }) = found.divergent else { panic!("{what}: no reason") };
+    let Some(Divergent { variable, at_lower_end, .. }) = found.divergent else { panic!("{what}: no reason") };
     assert_eq!(variable.as_deref(), Some("x"), "{what}");
     if let Some(lower) = lower {
         assert_eq!(at_lower_end, lower, "{what}: side");
@@ -130,7 +130,7 @@ fn states_that_the_noise_leaves_out_are_named_too() {
     let noise = Product::new(vec![down, fair]).unwrap();
     let found = report(&system.model, &system.parameters, &noise, 1.0, &Loss::Kl).unwrap();
     assert_eq!(found.error, f64::INFINITY);
-    assert_eq!(found.divergent, Some(Divergent { variable: None, at_lower_end: false }));
+    assert_eq!(found.divergent, Some(Divergent { variable: None, at_lower_end: false, inside: false }));
     let refused = report(&system.model, &system.parameters, &noise, 1.0, &Loss::Js);
     assert!(matches!(refused, Err(Error::Collinear { .. })), "{refused:?}");
 }

@@ -123,3 +123,26 @@ fn the_all_data_points_of_mean_and_variance() {
         points.iter().all(|p| (p.x.abs() - 5f64.sqrt()).abs() < 1e-6 && p.group == 0) && points.len() == 2
     );
 }
+
+/// At these ratios the fixed point was missed, and a noise a hundred times worse than p_n = p_d was called optimal.
+#[test]
+fn a_little_noise_is_designed_as_well_as_much() {
+    let model = Model::parse_file(
+        "variables = ['x']\nlog_density = '-a*x^2/2 - b*x^4'\n[parameters]\na = 1\nb = 0.1",
+    )
+    .unwrap();
+    let mut before = f64::INFINITY;
+    for nu in [3e-4, 1e-4, 3e-5, 1e-5, 1e-6] {
+        let options = Options { ratio: Ratio::Fixed(nu), ..Options::default() };
+        let best = design(&model, &[1.0, 0.1], &options).unwrap();
+        assert!(best.gap().unwrap() < 1e-4, "ν = {nu}: gap {}", best.gap().unwrap());
+        // An error of order 1/ν, with a factor that falls towards that of the all-data points.
+        let factor = best.error * nu;
+        assert!(factor < before && factor > 2.0, "ν = {nu}: {factor}");
+        before = factor;
+        let contrast = Contrast { noise: &best.noise, nu, loss: &Loss::Js };
+        let again =
+            asymptotic_error(&model, &[1.0, 0.1], contrast, &Target::Mse, &Precision::default()).unwrap();
+        assert!((again.error / best.error - 1.0).abs() < 1e-3, "ν = {nu}: {} {}", again.error, best.error);
+    }
+}

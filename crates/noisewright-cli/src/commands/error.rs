@@ -73,8 +73,18 @@ impl Answer<'_> {
             Some((false, true)) => "the data have lighter tails than the noise",
             _ => "the tails of data and noise differ too much",
         };
+        let place = if place.inside {
+            "at a point inside the domain".into()
+        } else {
+            format!("at the {end} end{variable}")
+        };
+        let culprit = if self.report.divergent.as_ref().is_some_and(|d| d.inside) {
+            "the noise has no density where the data have some"
+        } else {
+            culprit
+        };
         Some(format!(
-            "infinite: the {} loss has no finite variance here, because {culprit} at the {end} end{variable}",
+            "infinite: the {} loss has no finite variance here, because {culprit} {place}",
             self.loss
         ))
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use noisewright::{Context, Noise, Points, Precision, Space, Target, sample};
-use noisewright_data::{write_csv, write_csv_to};
+use noisewright_data::{write, write_csv_to};
 use serde_json::json;
 
 use crate::arguments::{Global, SampleArguments};
@@ -26,9 +26,7 @@ pub(crate) fn run(arguments: &SampleArguments, global: &Global) -> Outcome<()> {
         return output::print_json(&json!({ "noise": noise.describe(), "draws": object }));
     }
     match &arguments.out {
-        Some(path) if path.as_os_str() != "-" => {
-            write_csv(path.display().to_string(), &names, &columns).map_err(Failure::from)
-        }
+        Some(path) if path.as_os_str() != "-" => write(path, &names, &columns).map_err(Failure::from),
         _ => match write_csv_to(std::io::stdout().lock(), "standard output", &names, &columns) {
             Err(error) if error.to_string().contains("Broken pipe") => Err(Failure::ClosedPipe),
             other => other.map_err(Failure::from),

@@ -1,8 +1,12 @@
-"""Makes the NumPy files beside it: `python make.py` (NumPy 2; output is the same to the byte on each run)."""
+"""Makes the NumPy and Parquet files beside it: `python make.py` (NumPy 2, PyArrow 26; the same bytes on each run)."""
 
+import datetime
+import decimal
 import os
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 os.chdir(os.path.dirname(os.path.abspath(__file__)))
 
@@ -38,3 +42,61 @@ np.savez("positional.npz", np.array([1.0, 2.0]), np.array([3.0, 4.0]))
 np.savez("one_matrix.npz", draws=matrix)
 np.savez("two_matrices.npz", a=matrix, b=matrix)
 np.savez("unequal.npz", a=np.zeros(2), b=np.zeros(3))
+
+integers = [0, 1, 100]
+types = {"bool": pa.bool_(), "half": pa.float16(), "float": pa.float32(), "double": pa.float64()}
+types |= {f"{sign}int{bits}": getattr(pa, f"{sign}int{bits}")() for sign in ["", "u"] for bits in [8, 16, 32, 64]}
+columns = {name: pa.array(np.array(integers), type=pa.int64()).cast(kind) for name, kind in types.items() if name != "half"}
+columns["half"] = pa.array(np.array(integers, dtype=np.float16))
+for name, kind in [("decimal32", (9, 2)), ("decimal64", (18, 2)), ("decimal128", (38, 20))]:
+    columns[name] = pa.array([decimal.Decimal(text) for text in ["0", "1", "100"]], type=pa.decimal128(*kind))
+pq.write_table(pa.table(columns), "types.parquet", store_decimal_as_integer=True)
+pq.write_table(pa.table(columns), "types_old.parquet", version="1.0")
+
+edges = {
+    "uint32": pa.array([2**32 - 1, 2**31], pa.uint32()),
+    "int64": pa.array([-(2**53), 2**53], pa.int64()),
+    "uint64": pa.array([2**53, 0], pa.uint64()),
+    "int8": pa.array([-128, 127], pa.int8()),
+    "decimal": pa.array([decimal.Decimal("-0.1"), decimal.Decimal("123456789012345678.9")], pa.decimal128(19, 1)),
+    "float": pa.array([0.1, -0.0], pa.float32()),
+}
+pq.write_table(pa.table(edges), "edges.parquet")
+pq.write_table(pa.table({"x": pa.array([1, 2**53 + 1]), "y": pa.array([0, 2**64 - 1], pa.uint64())}), "too_large.parquet")
+
+rows = {"x": np.arange(200) / 8, "k": np.arange(200) % 7, "label": [f"row {i}" for i in range(200)]}
+for codec in ["none", "snappy", "gzip", "zstd", "brotli", "lz4"]:
+    pq.write_table(pa.table(rows), f"{codec}.parquet", compression=codec, row_group_size=60)
+pq.write_table(
+    pa.table({"x": rows["x"], "k": rows["k"]}),
+    "encodings.parquet",
+    use_dictionary=False,
+    column_encoding={"x": "BYTE_STREAM_SPLIT", "k": "DELTA_BINARY_PACKED"},
+    data_page_version="2.0",
+    data_page_size=500,
+)
+
+holes = {
+    "whole": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+    "x": pa.array([1.0, 2.0, 3.0, None, 5.0, float("nan")]),
+    "k": pa.array([1, 2, 3, 4, None, 6]),
+    "nan": [1.0, 2.0, float("nan"), 4.0, 5.0, 6.0],
+    "inf": [1.0, 2.0, 3.0, 4.0, 5.0, float("-inf")],
+    "nothing": pa.nulls(6),
+}
+pq.write_table(pa.table(holes), "holes.parquet", row_group_size=2)
+
+words = {
+    "x": [1.0, 2.0],
+    "name": ["a", "b"],
+    "day": [datetime.date(2020, 1, 1)] * 2,
+    "when": [datetime.datetime(2020, 1, 1)] * 2,
+    "raw": [b"a", b"b"],
+    "list": [[1.0], [2.0, 3.0]],
+    "map": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())),
+    "category": pa.array(["u", "v"]).dictionary_encode(),
+    "huge": pa.array([decimal.Decimal(1)] * 2, pa.decimal256(60, 3)),
+    "point": pa.array([{"x": 3.0, "y": 4}, None], pa.struct([("x", pa.float64()), ("y", pa.int32())])),
+}
+pq.write_table(pa.table(words), "words.parquet")
+pq.write_table(pa.table({"x": pa.array([], pa.float64())}), "no_rows.parquet")

@@ -31,7 +31,8 @@ pub fn minimize_bracketed(lower: f64, upper: f64, mut f: impl FnMut(f64) -> f64)
     let (mut step, mut previous) = (0.0f64, 0.0f64);
     for evaluations in 1..200 {
         let middle = 0.5 * (a + b);
-        let tolerance = 1e-9 * x.abs() + 1e-12 * (upper - lower);
+        // Values tell minima apart only to the root of their rounding.
+        let tolerance = 1e-8 * x.abs() + 1e-10 * (upper - lower);
         if (x - middle).abs() <= 2.0 * tolerance - 0.5 * (b - a) {
             return Minimum { at: vec![x], value: fx, evaluations, stop: Stop::Converged };
         }

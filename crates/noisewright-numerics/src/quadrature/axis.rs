@@ -42,6 +42,8 @@ pub struct Axis {
     scale: f64,
     /// Boundaries of the panels, increasing; panel `i` lies between boundary `i` and `i + 1`.
     boundaries: Vec<f64>,
+    /// Boundaries at which integrands are not smooth, and may have a pole.
+    breaks: Vec<f64>,
     states: Vec<f64>,
 }
 
@@ -72,7 +74,8 @@ impl Axis {
         // A kernel density has thousands of centers; the panels need only know roughly where they are.
         let keep_every = around.len().div_ceil(128).max(1);
         let mut boundaries: Vec<f64> = around.into_iter().step_by(keep_every).collect();
-        boundaries.extend(breaks.iter().copied().filter(inside));
+        let breaks: Vec<f64> = breaks.iter().copied().filter(inside).collect();
+        boundaries.extend_from_slice(&breaks);
         boundaries.extend([lower, upper].into_iter().filter(|x| x.is_finite()));
         if boundaries.len() < 2 {
             let anchor = boundaries.first().copied().unwrap_or(0.0);
@@ -83,7 +86,7 @@ impl Axis {
         boundaries.dedup_by(|b, a| (*b - *a) <= 1e-14 * a.abs().max(b.abs()));
         let (location, scale) = centers.first().copied().unwrap_or((0.0, 1.0));
         let center = location.clamp(boundaries[0], boundaries[boundaries.len() - 1]);
-        Self { kind: Kind::Line(lower, upper), center, scale, boundaries, states: Vec::new() }
+        Self { kind: Kind::Line(lower, upper), center, scale, boundaries, breaks, states: Vec::new() }
     }
 
     /// The non-negative integers, starting around the given centers (location and scale).
@@ -102,7 +105,14 @@ impl Axis {
         }
         boundaries.sort_by(f64::total_cmp);
         boundaries.dedup();
-        Self { kind: Kind::Integers, center: boundaries[0], scale: 1.0, boundaries, states: Vec::new() }
+        Self {
+            kind: Kind::Integers,
+            center: boundaries[0],
+            scale: 1.0,
+            boundaries,
+            breaks: Vec::new(),
+            states: Vec::new(),
+        }
     }
 
     /// A finite set of values.
@@ -113,6 +123,7 @@ impl Axis {
             center: 0.0,
             scale: 1.0,
             boundaries: vec![0.0, 1.0],
+            breaks: Vec::new(),
             states: values.to_vec(),
         }
     }
@@ -213,9 +224,11 @@ impl Axis {
         for (bounds, &divide) in self.boundaries.windows(2).zip(split) {
             let (a, b) = (bounds[0], bounds[1]);
             if divide {
-                if a == lower {
+                // A panel between two breaks is halved first, and graded when its halves have one each.
+                let (left, right) = (self.breaks.contains(&a), self.breaks.contains(&b));
+                if a == lower || left && !right {
                     out.extend([32.0, 16.0, 8.0, 4.0, 2.0].map(|f| a + (b - a) / f));
-                } else if b == upper {
+                } else if b == upper || right && !left {
                     out.extend([2.0, 4.0, 8.0, 16.0, 32.0].map(|f| b - (b - a) / f));
                 } else {
                     out.push(0.5 * (a + b));
@@ -276,6 +289,26 @@ impl Axis {
         };
         // The last split leaves two panels of equal width at the very end.
         (1..panels - 1).all(|i| width(i) <= 0.75 * width(i + 1))
+    }
+
+    /// The panels beside each break, nearest first: for each side of each break, where it was graded often enough and
+    /// its panels still halve.
+    pub(super) fn graded_breaks(&self, panels: usize, needed: usize) -> Vec<Vec<usize>> {
+        let width = |i: usize| self.boundaries[i + 1] - self.boundaries[i];
+        let mut sides = Vec::new();
+        for at in self.breaks.iter().filter_map(|x| self.boundaries.iter().position(|b| b == x)) {
+            if at + panels <= self.panels() {
+                sides.push((at..at + panels).collect::<Vec<_>>());
+            }
+            if at >= panels {
+                sides.push((at - panels..at).rev().collect());
+            }
+        }
+        sides.retain(|side| {
+            let halving = side[1..].windows(2).all(|pair| width(pair[0]) <= 0.75 * width(pair[1]));
+            halving && (self.scale / width(side[0])).log2() >= needed as f64
+        });
+        sides
     }
 
     /// Whether the outermost panel at a finite end holds only a few floating-point numbers.

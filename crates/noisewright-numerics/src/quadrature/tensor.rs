@@ -9,6 +9,15 @@ use crate::summation::log_sum_exp;
 /// Contributions below `exp(−NEGLIGIBLE)` of every integral do not survive rounding: their nodes are dropped.
 const NEGLIGIBLE: f64 = 45.0;
 
+/// Halvings towards a finite end or a break before an integrand that does not fall there is called divergent.
+const GRADINGS: usize = 40;
+
+/// As many towards a break, which unlike a bound is known only to rounding: fewer, and the fall is judged less finely.
+const GRADINGS_AT_BREAK: usize = 28;
+
+/// Passes after which the answer is what it is: each at least halves some panel, and fifty halvings reach rounding.
+const MOST_PASSES: usize = 200;
+
 /// Doublings of an unbounded axis before an integrand that does not fall is called divergent.
 const PATIENCE: usize = 16;
 
@@ -40,6 +49,8 @@ pub struct Divergence {
     pub axis: usize,
     /// The end of it at which the integrand does not fall fast enough.
     pub end: End,
+    /// At one of the breaks between the ends instead.
+    pub at_break: bool,
 }
 
 /// Why there is no result at all.
@@ -108,10 +119,14 @@ pub fn integrate(
     if nodes > options.max_nodes {
         return Err(QuadratureError::TooLarge { nodes, most: options.max_nodes });
     }
+    let mut passes = 0;
     loop {
         let pass = search.evaluate(log_integrands)?;
-        let Some(next) = search.next_axes(&pass) else { return Ok(search.finish(&pass)) };
-        search.axes = next;
+        passes += 1;
+        match search.next_axes(&pass) {
+            Some(next) if passes < MOST_PASSES => search.axes = next,
+            _ => return Ok(search.finish(&pass)),
+        }
     }
 }
 
@@ -122,6 +137,32 @@ struct Search {
     pair: &'static Pair,
     diverged: Vec<Option<Divergence>>,
     extensions: Vec<[usize; 2]>,
+    progress: Vec<Progress>,
+}
+
+/// When the error of a component last halved, and whether it ever will again.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    panels: usize,
+    relative_error: f64,
+    stalled: bool,
+}
+
+impl Progress {
+    /// Nodes below which patience costs nothing.
+    const CHEAP: usize = 1 << 15;
+
+    /// Growth of the panels in which an error that is not rounding falls to a half.
+    const GROWTH: usize = 8;
+
+    fn update(&mut self, nodes: usize, panels: usize, relative_error: f64) {
+        // The comparison is false for a NaN, which no refinement mends either.
+        if relative_error < 0.5 * self.relative_error {
+            *self = Self { panels, relative_error, stalled: false };
+        } else if nodes >= Self::CHEAP && panels >= Self::GROWTH * self.panels {
+            self.stalled = true;
+        }
+    }
 }
 
 /// One evaluation of all integrands on the current tensor.
@@ -149,7 +190,17 @@ impl Search {
     fn new(axes: Vec<Axis>, components: usize, options: Options) -> Self {
         let pair = if axes.len() == 1 { &TWENTY_ONE } else { &FIFTEEN };
         let extensions = vec![[0, 0]; axes.len()];
-        Self { axes, components, options, pair, diverged: vec![None; components], extensions }
+        let panels = axes.iter().map(Axis::panels).sum();
+        let progress = Progress { panels, relative_error: f64::INFINITY, stalled: false };
+        Self {
+            axes,
+            components,
+            options,
+            pair,
+            diverged: vec![None; components],
+            extensions,
+            progress: vec![progress; components],
+        }
     }
 
     fn node_count(&self, axes: &[Axis]) -> usize {
@@ -183,11 +234,11 @@ impl Search {
     /// The axes of the next pass, or `None` when this one is good enough or as good as it gets.
     fn next_axes(&mut self, pass: &Pass) -> Option<Vec<Axis>> {
         self.find_divergences(pass);
+        self.note_progress(pass);
         let mut next = self.axes.clone();
         let mut changed = false;
         for (index, axis) in next.iter_mut().enumerate() {
-            let marked: Vec<bool> =
-                (0..axis.panels()).map(|panel| self.too_coarse(pass, index, panel)).collect();
+            let marked = self.too_coarse(pass, index);
             for (slot, end) in [(0, End::Lower), (1, End::Upper)] {
                 if !axis.is_closed(end) && self.tail_matters(pass, index, end) {
                     // The steps grow, so that a tail that reaches to 1e290 takes a dozen passes.
@@ -225,15 +276,36 @@ impl Search {
         (0..self.components).filter(|k| self.diverged[*k].is_none())
     }
 
-    fn too_coarse(&self, pass: &Pass, axis: usize, panel: usize) -> bool {
-        self.active().any(|k| {
-            let total = pass.totals[k];
-            let panels = &pass.panels[k][axis];
+    /// Marks the panels of an axis that carry a fair share of an error that is too large.
+    fn too_coarse(&self, pass: &Pass, axis: usize) -> Vec<bool> {
+        let mut marked = vec![false; self.axes[axis].panels()];
+        for k in self.active().filter(|k| !self.progress[*k].stalled) {
+            let (total, panels) = (pass.totals[k], &pass.panels[k][axis]);
             let sum: f64 = panels.iter().map(|p| p.error).sum();
-            let allowed = self.options.relative_tolerance * total;
-            // Panels that carry a fair share of an error that is too large.
-            total > 0.0 && sum > allowed && panels[panel].error > 0.5 * allowed / panels.len() as f64
-        })
+            let allowed = self.tolerance(pass, k) * total;
+            if total > 0.0 && sum > allowed {
+                let share = 0.5 * allowed / panels.len() as f64;
+                marked.iter_mut().zip(panels).for_each(|(mark, panel)| *mark |= panel.error > share);
+            }
+        }
+        marked
+    }
+
+    /// An integrand that is nothing but rounding, as that of a divergence between equal densities, does not
+    /// become smooth on finer panels: its error stays, however many there are, and is reported as it is.
+    fn note_progress(&mut self, pass: &Pass) {
+        let nodes = pass.log_weights.len();
+        let panels = self.axes.iter().map(Axis::panels).sum();
+        for (k, progress) in self.progress.iter_mut().enumerate() {
+            let error: f64 = pass.panels[k].iter().flatten().map(|p| p.error).sum();
+            progress.update(nodes, panels, error / pass.totals[k]);
+        }
+    }
+
+    /// The tolerance asked for, but no finer than the rounding of logarithms as large as the integrand's.
+    fn tolerance(&self, pass: &Pass, component: usize) -> f64 {
+        let rounding = 64.0 * f64::EPSILON * pass.scale[component].abs().min(1e15);
+        self.options.relative_tolerance.max(rounding)
     }
 
     fn tail_matters(&self, pass: &Pass, axis: usize, end: End) -> bool {
@@ -250,8 +322,11 @@ impl Search {
             }
             self.diverged[component] = self.infinite_value(pass, component).or_else(|| {
                 (0..self.axes.len())
-                    .flat_map(|axis| [End::Lower, End::Upper].map(|end| Divergence { axis, end }))
+                    .flat_map(|axis| {
+                        [End::Lower, End::Upper].map(|end| Divergence { axis, end, at_break: false })
+                    })
                     .find(|place| self.diverges_at(pass, component, *place))
+                    .or_else(|| self.diverges_at_break(pass, component))
             });
         }
     }
@@ -260,7 +335,7 @@ impl Search {
     fn infinite_value(&self, pass: &Pass, component: usize) -> Option<Divergence> {
         let node = pass.log_values[component].iter().position(|value| *value == f64::INFINITY)?;
         let end = if pass.points[node] < self.axes[0].center() { End::Lower } else { End::Upper };
-        Some(Divergence { axis: 0, end })
+        Some(Divergence { axis: 0, end, at_break: false })
     }
 
     fn diverges_at(&self, pass: &Pass, component: usize, place: Divergence) -> bool {
@@ -268,7 +343,7 @@ impl Search {
         let bounded = axis.is_bounded(place.end);
         let slot = usize::from(place.end == End::Upper);
         let tried = if bounded { axis.grading(place.end) } else { self.extensions[place.axis][slot] };
-        let needed = if bounded { 40 } else { PATIENCE };
+        let needed = if bounded { GRADINGS } else { PATIENCE };
         let panels = &pass.panels[component][place.axis];
         if tried < needed || panels.len() < 8 || (bounded && !axis.is_graded(place.end, OUTER)) {
             return false;
@@ -278,6 +353,19 @@ impl Search {
         let outer = outermost(panels, place.end, OUTER);
         let matters = outer[0] > self.options.relative_tolerance * pass.totals[component];
         matters && outer.windows(2).all(|pair| pair[0] >= pair[1] * (1.0 - 1e-9))
+    }
+
+    /// A pole at a break: the contributions of ever narrower panels beside it do not fall.
+    fn diverges_at_break(&self, pass: &Pass, component: usize) -> Option<Divergence> {
+        let allowed = self.options.relative_tolerance * pass.totals[component];
+        (0..self.axes.len()).find_map(|axis| {
+            let panels = &pass.panels[component][axis];
+            let diverges = self.axes[axis].graded_breaks(OUTER, GRADINGS_AT_BREAK).iter().any(|side| {
+                let matters = panels[side[0]].value > allowed;
+                matters && side.windows(2).all(|p| panels[p[0]].value >= panels[p[1]].value * (1.0 - 1e-4))
+            });
+            diverges.then_some(Divergence { axis, end: End::Lower, at_break: true })
+        })
     }
 
     fn finish(&self, pass: &Pass) -> Quadrature {

@@ -1,6 +1,7 @@
 //! The exact optimal noise at a given ν (MATH §6): fill, move, certify.
 
 use super::criterion::{Criterion, Moments, Sensitivity};
+use super::dual;
 use super::limits::all_noise_ratio;
 use super::mixing::Mixing;
 use crate::{Error, Result};
@@ -16,6 +17,12 @@ const POLISHING: usize = 60;
 
 /// Relative certified gap at which a search ends.
 const CLOSE_ENOUGH: f64 = 1e-12;
+
+/// Relative gap up to which the fixed point counts as found.
+const GOOD_GAP: f64 = 1e-9;
+
+/// Largest relative gap of a noise that is still called optimal, with its gap.
+const LARGEST_GAP: f64 = 1e-2;
 
 /// An optimal noise on the points of a criterion.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,8 +58,8 @@ pub(crate) fn optimal_noise(
 ) -> Result<OptimalNoise> {
     let convex = criterion.population().has_constant();
     let starts = match warm {
-        Some(ratio) if convex => vec![ratio.to_vec()],
-        Some(ratio) => vec![ratio.to_vec()],
+        // A ratio from other points integrates to one there, not here.
+        Some(ratio) => vec![criterion.normalize(ratio.to_vec())?],
         None if convex => vec![vec![1.0; criterion.points()]],
         None => starts(criterion)?,
     };
@@ -68,6 +75,13 @@ pub(crate) fn optimal_noise(
     let distinct = found.len();
     let best = found.into_iter().min_by(|a, b| a.value.total_cmp(&b.value)).ok_or(failure)?;
     Ok(OptimalNoise { stationary_points: distinct, convex, ..best })
+}
+
+/// A noise that has shrunk to fewer places than there are points to see it with.
+pub(super) fn too_concentrated(nu: f64) -> Error {
+    let reason =
+        format!("the best noise at ν = {nu:e} is too concentrated to be computed; ask for a larger ν");
+    Error::Design { reason }
 }
 
 /// Two stationary points are one when their values and their noises agree.
@@ -128,7 +142,19 @@ fn descend(criterion: &Criterion<'_>, nu: f64, mut ratio: Vec<f64>) -> Result<Op
         }
     }
     let start = criterion.moments(&ratio, nu);
-    polish(criterion, nu, start, steps).ok_or(Error::NoOverlap)
+    let polished = polish(criterion, nu, start.clone(), steps);
+    if !criterion.population().has_constant() || polished.as_ref().is_some_and(|p| p.gap <= GOOD_GAP) {
+        return polished.ok_or(Error::NoOverlap);
+    }
+    let by_dual = dual::maximize(criterion, nu, &start)
+        .and_then(|sensitivity| filled_noise(criterion, nu, sensitivity, steps));
+    let smaller_gap = |a: &OptimalNoise, b: &OptimalNoise| a.gap.total_cmp(&b.gap);
+    let best = polished.into_iter().chain(by_dual).min_by(smaller_gap).ok_or(Error::NoOverlap)?;
+    // What a mixture reached on the way and the formula misses by far is no optimum.
+    if best.value > (1.0 + LARGEST_GAP) * state.value || best.gap.is_nan() || best.gap > LARGEST_GAP {
+        return Err(too_concentrated(nu));
+    }
+    Ok(best)
 }
 
 /// The fixed point of moments → noise → moments by Anderson's mixing, keeping the noise of the smallest gap.
@@ -141,24 +167,11 @@ fn polish(criterion: &Criterion<'_>, nu: f64, start: Moments, steps: usize) -> O
     let mut best: Option<OptimalNoise> = None;
     for step in 0..POLISHING {
         let Ok(state) = criterion.at_moments(&moments, nu) else { break };
-        let sensitivities = criterion.sensitivities(&state.sensitivity);
-        let Some((filled, multiplier)) = fill(&criterion.weights, &sensitivities, nu) else { break };
-        let next = criterion.moments(&filled, nu);
-        let Ok(at_filled) = criterion.at_moments(&next, nu) else { break };
-        let gap = relative_gap(criterion, &at_filled.sensitivity, at_filled.value, &filled, nu);
+        let Some(filled) = filled_noise(criterion, nu, state.sensitivity, steps + step) else { break };
+        let (gap, next) = (filled.gap, criterion.moments(&filled.ratio, nu));
         let worse = best.as_ref().is_some_and(|b| gap > 1e3 * b.gap);
         if best.as_ref().is_none_or(|b| gap < b.gap) {
-            best = Some(OptimalNoise {
-                value: at_filled.value,
-                nu,
-                ratio: filled,
-                sensitivity: state.sensitivity,
-                multiplier,
-                gap,
-                convex: false,
-                stationary_points: 1,
-                steps: steps + step,
-            });
+            best = Some(filled);
         }
         if worse || gap <= CLOSE_ENOUGH {
             break;
@@ -166,6 +179,29 @@ fn polish(criterion: &Criterion<'_>, nu: f64, start: Moments, steps: usize) -> O
         moments = mixing.next(&moments, &next);
     }
     best
+}
+
+/// The noise that sensitivities give, with its value and gap.
+fn filled_noise(
+    criterion: &Criterion<'_>,
+    nu: f64,
+    sensitivity: Sensitivity,
+    steps: usize,
+) -> Option<OptimalNoise> {
+    let (ratio, multiplier) = fill(&criterion.weights, &criterion.sensitivities(&sensitivity), nu)?;
+    let state = criterion.at(&ratio, nu).ok()?;
+    let gap = relative_gap(criterion, &state.sensitivity, state.value, &ratio, nu);
+    Some(OptimalNoise {
+        value: state.value,
+        nu,
+        ratio,
+        sensitivity,
+        multiplier,
+        gap,
+        convex: false,
+        stationary_points: 1,
+        steps,
+    })
 }
 
 /// `[√(ν a/μ) − 1]₊ / ν` with the μ that makes it integrate to one.

@@ -2,6 +2,7 @@
 
 mod criterion;
 mod dictionary;
+mod dual;
 mod exact;
 mod family;
 mod free;
@@ -27,7 +28,8 @@ pub use record::{NoiseRecord, Record, SampleRecord};
 
 use crate::asymptotics::trace_product;
 use crate::{
-    Contrast, Loss, Model, Points, Population, Precision, Result, Target, asymptotics::cramer_rao_covariance,
+    Contrast, Error, Loss, Model, Points, Population, Precision, Result, Target,
+    asymptotics::cramer_rao_covariance,
 };
 use criterion::Criterion;
 
@@ -173,7 +175,11 @@ impl Search<'_> {
         let prices = self.options.prices;
         let nu = match self.options.ratio {
             Ratio::Fixed(nu) => proportion::check_ratio(nu)?,
-            Ratio::Free => best_ratio(|nu| Ok(prices.scale(nu) * self.solve(nu)?.1.value))?.0,
+            Ratio::Free => {
+                let rough = |nu: f64| Ok(prices.scale(nu) * self.on_first_nodes(nu)?.value);
+                let exact = |nu: f64| Ok(prices.scale(nu) * self.solve(nu)?.1.value);
+                proportion::best_ratio_from(rough, exact)?.0
+            }
         };
         let (population, optimum) = self.solve(nu)?;
         let noise = ModelNoise::optimal(&population, self.model, self.parameters, &optimum)?;
@@ -192,10 +198,24 @@ impl Search<'_> {
         })
     }
 
-    /// The optimum at one ν; in one dimension the nodes are moved to the kinks that it has.
+    /// The optimum at one ν on the nodes that know nothing of its kinks.
+    fn on_first_nodes(&self, nu: f64) -> Result<OptimalNoise> {
+        exact::optimal_noise(&Criterion::new(self.population(), &self.options.target)?, nu, None)
+    }
+
+    /// The optimum at one ν.
     fn solve(&self, nu: f64) -> Result<Solved> {
+        // No noise was given that could miss the data: it is the best one that slips between the points.
+        self.solve_on_nodes(nu).map_err(|error| match error {
+            Error::NoOverlap => exact::too_concentrated(nu),
+            other => other,
+        })
+    }
+
+    /// In one dimension the nodes are moved to the kinks that the optimum has.
+    fn solve_on_nodes(&self, nu: f64) -> Result<Solved> {
         let target = &self.options.target;
-        let mut optimum = exact::optimal_noise(&Criterion::new(self.population(), target)?, nu, None)?;
+        let mut optimum = self.on_first_nodes(nu)?;
         let mut population = self.population().clone();
         let Start::Model(_) = self.start else { return Ok((population, optimum)) };
         if self.model.space().dimension() > 1 || self.model.space().domains()[0].is_discrete() {
@@ -207,7 +227,7 @@ impl Search<'_> {
             let next =
                 Population::for_contrast(self.model, self.parameters, contrast, &self.options.precision)?;
             let warm: Vec<f64> =
-                noise.log_ratio(next.score(), next.points().rows()).iter().map(|h| h.exp()).collect();
+                noise.shape().log_ratio(next.score(), next.points().rows()).iter().map(|h| h.exp()).collect();
             let refined = exact::optimal_noise(&Criterion::new(&next, target)?, nu, Some(&warm))?;
             let change = (refined.value - optimum.value).abs();
             let stationary_points = optimum.stationary_points;

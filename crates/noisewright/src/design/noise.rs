@@ -3,7 +3,7 @@
 //! All have the form `p_n = p_d · h(ψ)`, with p_d the model at given parameters and h a function of its score
 //! (MATH §5, §6), so that their density is known wherever the model can be evaluated.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::random::Stream;
@@ -37,6 +37,24 @@ pub enum Shape {
     },
 }
 
+impl Shape {
+    /// `log h` from column-major scores.
+    pub(crate) fn log_ratio(&self, score: &[f64], rows: usize) -> Vec<f64> {
+        match self {
+            Self::Data => vec![0.0; rows],
+            Self::AllNoise { sensitivity, mean } => {
+                let sizes = sensitivity.at(score, rows);
+                sizes.iter().map(|a| 0.5 * a.max(0.0).ln() - mean.ln()).collect()
+            }
+            Self::Optimal { sensitivity, multiplier, nu } => {
+                let scale = (nu / multiplier).sqrt();
+                let sizes = sensitivity.at(score, rows);
+                sizes.iter().map(|a| (scale * a.max(0.0).sqrt() - 1.0).max(0.0).ln() - nu.ln()).collect()
+            }
+        }
+    }
+}
+
 /// A noise made from a model at given parameters.
 #[derive(Clone)]
 pub struct ModelNoise {
@@ -47,7 +65,18 @@ pub struct ModelNoise {
     mean_score: Vec<f64>,
     shape: Shape,
     landmarks: Vec<Landmarks>,
-    sampler: Arc<Sampler>,
+    plan: Plan,
+    /// Made when the first point is drawn: a search over designs evaluates many noises that it never draws from.
+    sampler: Arc<OnceLock<Sampler>>,
+}
+
+/// What a sampler is made from.
+#[derive(Clone)]
+enum Plan {
+    /// The box that holds the mass, and a point of high density in it.
+    Boxes { lower: Vec<f64>, upper: Vec<f64>, peak: Vec<f64> },
+    /// Points and the logarithms of their weights.
+    Points { points: Arc<Points>, log_weights: Arc<Vec<f64>> },
 }
 
 /// How points are drawn.
@@ -55,7 +84,7 @@ enum Sampler {
     /// Rejection under boxes.
     Boxes(BoxSampler),
     /// From a finite list: all states, or the points of a sampled population.
-    Points { points: Points, picker: Picker },
+    Points { points: Arc<Points>, picker: Picker },
 }
 
 impl ModelNoise {
@@ -109,6 +138,7 @@ impl ModelNoise {
     /// # Errors
     /// When the shape has no mass on the population.
     pub fn on(population: &Population, model: &Model, parameters: &[f64], shape: Shape) -> Result<Self> {
+        let log_ratio = shape.log_ratio(population.score(), population.points().rows());
         let mut noise = Self {
             model: model.clone(),
             parameters: parameters.to_vec(),
@@ -116,14 +146,10 @@ impl ModelNoise {
             mean_score: population.mean_of_derivatives(model, parameters)?,
             shape,
             landmarks: Vec::new(),
-            sampler: Arc::new(Sampler::Points {
-                points: population.points().clone(),
-                picker: Picker::new(&[1.0]),
-            }),
+            plan: plan(population, &log_ratio, model.space())?,
+            sampler: Arc::new(OnceLock::new()),
         };
-        let log_ratio = noise.log_ratio(population.score(), population.points().rows());
         noise.landmarks = noise.find_landmarks(population, &log_ratio);
-        noise.sampler = Arc::new(noise.make_sampler(population, &log_ratio)?);
         Ok(noise)
     }
 
@@ -149,22 +175,6 @@ impl ModelNoise {
         &self.parameters
     }
 
-    /// `log h` from column-major scores.
-    pub(crate) fn log_ratio(&self, score: &[f64], rows: usize) -> Vec<f64> {
-        match &self.shape {
-            Shape::Data => vec![0.0; rows],
-            Shape::AllNoise { sensitivity, mean } => {
-                let sizes = sensitivity.at(score, rows);
-                sizes.iter().map(|a| 0.5 * a.max(0.0).ln() - mean.ln()).collect()
-            }
-            Shape::Optimal { sensitivity, multiplier, nu } => {
-                let scale = (nu / multiplier).sqrt();
-                let sizes = sensitivity.at(score, rows);
-                sizes.iter().map(|a| (scale * a.max(0.0).sqrt() - 1.0).max(0.0).ln() - nu.ln()).collect()
-            }
-        }
-    }
-
     /// The model's log-density and, unless the shape is the model itself, the ratio on top.
     fn log_density_at(&self, points: View<'_>, out: &mut [f64]) {
         let rows = points.rows();
@@ -188,7 +198,7 @@ impl ModelNoise {
         } else {
             score.resize(rows * (size + 1), -1.0);
         }
-        for (value, log_ratio) in out.iter_mut().zip(self.log_ratio(&score, rows)) {
+        for (value, log_ratio) in out.iter_mut().zip(self.shape.log_ratio(&score, rows)) {
             *value = if *value == f64::NEG_INFINITY { *value } else { *value + log_ratio };
         }
     }
@@ -276,24 +286,20 @@ impl ModelNoise {
         score
     }
 
-    fn make_sampler(&self, population: &Population, log_ratio: &[f64]) -> Result<Sampler> {
-        let log_weights: Vec<f64> =
-            population.log_weights().iter().zip(log_ratio).map(|(q, h)| q + h).collect();
-        let top = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if top == f64::NEG_INFINITY {
-            return Err(Error::NoOverlap);
-        }
-        let space = self.model.space();
-        let boxed =
-            space.dimension() <= 3 && !space.is_sphere() && space.domains().iter().all(|d| !d.is_discrete());
-        if boxed && population.accuracy().method == crate::Method::Quadrature {
-            let (lower, upper) = bounding_box(population.points(), &log_weights, top, space);
-            let breaks: Vec<Vec<f64>> = self.landmarks.iter().map(|l| l.breaks.clone()).collect();
-            let sampler = BoxSampler::new(&lower, &upper, &breaks, &self.density());
-            return sampler.map(Sampler::Boxes).ok_or(Error::NoOverlap);
-        }
-        let weights: Vec<f64> = log_weights.iter().map(|w| (w - top).exp()).collect();
-        Ok(Sampler::Points { points: population.points().clone(), picker: Picker::new(&weights) })
+    fn sampler(&self) -> &Sampler {
+        self.sampler.get_or_init(|| match &self.plan {
+            Plan::Boxes { lower, upper, peak } => {
+                let breaks: Vec<Vec<f64>> = self.landmarks.iter().map(|l| l.breaks.clone()).collect();
+                let boxes = BoxSampler::new(lower, upper, &breaks, &self.density());
+                // Mass narrower than the finest box that is looked at is as good as a point.
+                boxes.map_or_else(|| Sampler::point(peak), Sampler::Boxes)
+            }
+            Plan::Points { points, log_weights } => {
+                let top = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let weights: Vec<f64> = log_weights.iter().map(|w| (w - top).exp()).collect();
+                Sampler::Points { points: points.clone(), picker: Picker::new(&weights) }
+            }
+        })
     }
 
     /// The log-density as boxes want it: column-major points, rows, output.
@@ -301,6 +307,36 @@ impl ModelNoise {
         let dimension = self.model.space().dimension();
         move |points, rows, out| self.log_density_at(View::new(dimension, rows, points), out)
     }
+}
+
+impl Sampler {
+    fn point(at: &[f64]) -> Self {
+        Self::Points {
+            points: Arc::new(Points::unnamed(at.len(), 1, at.to_vec())),
+            picker: Picker::new(&[1.0]),
+        }
+    }
+}
+
+/// How points of a noise `p_d h` can be drawn.
+fn plan(population: &Population, log_ratio: &[f64], space: &crate::Space) -> Result<Plan> {
+    let log_weights: Vec<f64> = population.log_weights().iter().zip(log_ratio).map(|(q, h)| q + h).collect();
+    let best =
+        (0..log_weights.len()).fold(0, |best, i| if log_weights[i] > log_weights[best] { i } else { best });
+    let top = log_weights.get(best).copied().unwrap_or(f64::NEG_INFINITY);
+    if top == f64::NEG_INFINITY {
+        return Err(Error::NoOverlap);
+    }
+    let points = population.points();
+    let boxed =
+        space.dimension() <= 3 && !space.is_sphere() && space.domains().iter().all(|d| !d.is_discrete());
+    if boxed && population.accuracy().method == crate::Method::Quadrature {
+        let (lower, upper) = bounding_box(points, &log_weights, top, space);
+        let mut peak = vec![0.0; points.columns()];
+        points.view().copy_row(best, &mut peak);
+        return Ok(Plan::Boxes { lower, upper, peak });
+    }
+    Ok(Plan::Points { points: Arc::new(points.clone()), log_weights: Arc::new(log_weights) })
 }
 
 /// The smallest box around the nodes that carry mass, a little wider, within the domains.
@@ -337,7 +373,7 @@ impl Noise for ModelNoise {
 
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
         let dimension = self.dimension();
-        match self.sampler.as_ref() {
+        match self.sampler() {
             Sampler::Points { points, picker } => {
                 for row in 0..rows {
                     let pick = picker.pick(stream);

@@ -46,8 +46,16 @@ pub(crate) fn check_ratio(nu: f64) -> Result<f64> {
 /// # Errors
 /// The first error of the function where it has no value at any ν.
 pub fn best_ratio(error: impl Fn(f64) -> Result<f64>) -> Result<(f64, f64)> {
+    best_ratio_from(&error, &error)
+}
+
+/// As [`best_ratio`], with a cheaper error that is good enough for the scan.
+pub(crate) fn best_ratio_from(
+    rough: impl Fn(f64) -> Result<f64>,
+    error: impl Fn(f64) -> Result<f64>,
+) -> Result<(f64, f64)> {
     let mut failure = None;
-    let mut look = |log_nu: f64| match error(log_nu.exp()) {
+    let mut look = |log_nu: f64| match rough(log_nu.exp()) {
         Ok(value) => value,
         Err(reason) => {
             failure.get_or_insert(reason);
@@ -61,7 +69,10 @@ pub fn best_ratio(error: impl Fn(f64) -> Result<f64>) -> Result<(f64, f64)> {
         return Err(failure.unwrap_or(Error::NoOverlap));
     }
     let (lower, upper) = (grid[best.saturating_sub(1)], grid[(best + 1).min(grid.len() - 1)]);
-    let least = minimize_bracketed(lower, upper, look);
+    let least = minimize_bracketed(lower, upper, |log_nu| error(log_nu.exp()).unwrap_or(f64::INFINITY));
+    if !least.value.is_finite() {
+        return Err(Error::NoOverlap);
+    }
     Ok((least.at[0].exp(), least.value))
 }
 

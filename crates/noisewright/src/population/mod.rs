@@ -83,6 +83,8 @@ pub struct Divergent {
     pub variable: Option<String>,
     /// Towards −∞ or the lower end rather than ∞ or the upper.
     pub at_lower_end: bool,
+    /// At a point inside the domain where a density vanishes, rather than at an end.
+    pub inside: bool,
 }
 
 /// Weighted points under the model's density p_d, with the log-density and score at each.

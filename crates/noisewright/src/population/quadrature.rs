@@ -238,11 +238,11 @@ impl<'a> Task<'a> {
             Chart::Identity => Some(self.model.space().names()[divergence.axis].clone()),
             _ => None,
         };
-        Divergent { variable, at_lower_end: divergence.end == End::Lower }
+        Divergent { variable, at_lower_end: divergence.end == End::Lower, inside: divergence.at_break }
     }
 
     fn not_integrable(&self, chart: &Chart, divergence: Divergence) -> Error {
-        let Divergent { variable, at_lower_end } = self.name(chart, divergence);
+        let Divergent { variable, at_lower_end, .. } = self.name(chart, divergence);
         let domain = match chart {
             Chart::Identity => self.model.space().domains()[divergence.axis].bounds(),
             _ => (f64::NEG_INFINITY, f64::INFINITY),

@@ -155,7 +155,7 @@ fn check_noise(landscape: &Landscape<'_>) -> Result<()> {
 }
 
 fn refuse_endless(landscape: &Landscape<'_>, divergent: Option<Divergent>) -> Result<()> {
-    let Some(Divergent { variable, at_lower_end }) = divergent else { return Ok(()) };
+    let Some(Divergent { variable, at_lower_end, .. }) = divergent else { return Ok(()) };
     let space = landscape.model.space();
     let axis = variable.as_ref().and_then(|name| space.names().iter().position(|n| n == name));
     let (lower, upper) =

@@ -62,11 +62,15 @@ impl<'a> Tails<'a> {
             for at_lower_end in [true, false] {
                 if self.fails_along(axis, at_lower_end)? {
                     let variable = Some(self.landscape.model.space().names()[axis].clone());
-                    return Ok(Some(Divergent { variable, at_lower_end }));
+                    return Ok(Some(Divergent { variable, at_lower_end, inside: false }));
                 }
             }
         }
-        Ok(self.fails_outwards(seed)?.then_some(Divergent { variable: None, at_lower_end: false }))
+        Ok(self.fails_outwards(seed)?.then_some(Divergent {
+            variable: None,
+            at_lower_end: false,
+            inside: false,
+        }))
     }
 
     fn fails_along(&self, axis: usize, at_lower_end: bool) -> Result<bool> {

@@ -1,0 +1,82 @@
+//! Random access to a file's bytes: a file on disk where there is one, all bytes in memory otherwise.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+
+use ::parquet::errors::{ParquetError, Result};
+use ::parquet::file::reader::{ChunkReader, Length};
+use bytes::{Buf, Bytes};
+
+use crate::input::Input;
+
+/// Where the bytes are.
+pub(super) enum Source {
+    /// On disk, with the number of bytes.
+    Disk(File, u64),
+    Memory(Bytes),
+}
+
+impl Source {
+    pub(super) fn new(input: Input<'_>) -> crate::Result<Self> {
+        match input.on_disk() {
+            Some((file, length)) => Ok(Self::Disk(file, length)),
+            None => Ok(Self::Memory(input.into_bytes()?.into())),
+        }
+    }
+}
+
+impl Source {
+    /// Whether a mark stands at the end, and another of that length could stand before it.
+    pub(super) fn ends_with(&self, mark: &[u8]) -> bool {
+        let start = self.len().checked_sub(mark.len() as u64).filter(|start| *start >= mark.len() as u64);
+        start.and_then(|start| self.get_bytes(start, mark.len()).ok()).is_some_and(|bytes| bytes == mark)
+    }
+}
+
+impl Length for Source {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Disk(_, length) => *length,
+            Self::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+impl ChunkReader for Source {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        check(start, 0, self.len())?;
+        match self {
+            Self::Disk(file, _) => {
+                let mut file = file.try_clone()?;
+                file.seek(SeekFrom::Start(start))?;
+                Ok(Box::new(BufReader::new(file)))
+            }
+            Self::Memory(bytes) => Ok(Box::new(bytes.slice(usize::try_from(start)?..).reader())),
+        }
+    }
+
+    /// Nothing is allocated for bytes that the file does not have.
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        check(start, length as u64, self.len())?;
+        match self {
+            Self::Disk(..) => {
+                let mut buffer = vec![0; length];
+                self.get_read(start)?.read_exact(&mut buffer)?;
+                Ok(buffer.into())
+            }
+            Self::Memory(bytes) => {
+                let start = usize::try_from(start)?;
+                Ok(bytes.slice(start..start + length))
+            }
+        }
+    }
+}
+
+fn check(start: u64, length: u64, total: u64) -> Result<()> {
+    if start.checked_add(length).is_some_and(|end| end <= total) {
+        return Ok(());
+    }
+    Err(ParquetError::EOF(format!("it should go on after its {total} bytes")))
+}
