@@ -27,6 +27,7 @@ mod landscape;
 mod losses;
 mod normalizer;
 mod plane;
+mod rule;
 mod settings;
 mod tab1;
 mod tab2;

@@ -6,6 +6,8 @@
 
 use noisewright_numerics::optimize::{minimize_bracketed, scan_minima};
 
+use crate::rule::gauss_legendre;
+
 /// Beyond this t no mass is left: e⁻⁴⁴ ≈ 10⁻¹⁹.
 const FARTHEST: f64 = 44.0;
 
@@ -189,29 +191,6 @@ impl Plane {
 }
 
 const QUARTER: f64 = std::f64::consts::FRAC_PI_2;
-
-/// Nodes and weights on [0, 1], by Newton's method on the Legendre polynomial.
-fn gauss_legendre(count: usize) -> Vec<(f64, f64)> {
-    let node = |i: usize| {
-        let mut x = (std::f64::consts::PI * (i as f64 + 0.75) / (count as f64 + 0.5)).cos();
-        let mut slope = 1.0;
-        for _ in 0..100 {
-            let (mut before, mut value) = (1.0, x);
-            for k in 2..=count {
-                let k = k as f64;
-                (before, value) = (value, ((2.0 * k - 1.0) * x * value - (k - 1.0) * before) / k);
-            }
-            slope = count as f64 * (x * value - before) / (x * x - 1.0);
-            let step = value / slope;
-            x -= step;
-            if step.abs() < 1e-15 {
-                break;
-            }
-        }
-        (0.5 * (1.0 - x), 1.0 / ((1.0 - x * x) * slope * slope))
-    };
-    (0..count).map(node).collect()
-}
 
 #[cfg(test)]
 mod tests {

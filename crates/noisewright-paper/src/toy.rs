@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use noisewright::{Mixture, Model, Noise, Normal, Product, Result, Truncated};
+use noisewright::{Mixture, Model, Noise, Normal, Result};
 
 use crate::Settings;
 use crate::settings::{linear, powers_of_ten};
@@ -86,31 +86,27 @@ impl Toy {
         ))
     }
 
-    /// The normalized model in coordinates that make expectations cheap.
-    ///
-    /// With u = |x + y|/√2 and v = |x − y|/√2 every density of model (c) and its score are functions of (u, v), so
-    /// that (u, v) tell as much as (x, y) about the correlation: the errors of all designs are the same.
-    pub(crate) fn folded(self) -> Result<Model> {
-        match self {
-            Self::Mean | Self::Variance => self.model(true),
-            Self::Correlation => Model::parse_file(
-                "variables = ['u', 'v']\nnormalized = true\ndomain = 'positive'\n\
-                 log_density = 'log(2/pi) - log(1 - rho^2)/2 - u^2/(2*(1 + rho)) - v^2/(2*(1 - rho))'\n\
-                 [parameters]\nrho = { start = 0.3, lower = -1, upper = 1 }",
-            ),
-        }
-    }
-
-    /// A mixture of members from all over the noise grid, in folded coordinates: nodes that suit it suit them all.
+    /// A mixture of members from all over the noise grid of a model in one variable: nodes that suit it suit them all.
     pub(crate) fn cover(self) -> Result<Mixture<dyn Noise>> {
         let members: Vec<Arc<dyn Noise>> = match self {
-            Self::Mean => members(&linear(-10.0, 10.0, 10), |m| Ok(Arc::new(Normal::new(m, 1.0)?)))?,
             Self::Variance => members(&powers_of_ten(-3.0, 2.0, 5), |v| Ok(Arc::new(Normal::new(0.0, v)?)))?,
-            Self::Correlation => members(&[-0.95, 0.95], folded_pair)?,
+            _ => members(&linear(-10.0, 10.0, 10), |m| Ok(Arc::new(Normal::new(m, 1.0)?)))?,
         };
         let share = 1.0 / members.len() as f64;
         Mixture::<dyn Noise>::new(members.into_iter().map(|member| (share, member)).collect())
     }
+}
+
+/// Model (c), normalized, in coordinates that make expectations cheap.
+///
+/// With u = |x + y|/√2 and v = |x − y|/√2 every density of the model and its score are functions of (u, v), so that
+/// (u, v) tell as much as (x, y) about the correlation: the errors of all designs are the same.
+pub(crate) fn folded_correlation() -> Result<Model> {
+    Model::parse_file(
+        "variables = ['u', 'v']\nnormalized = true\ndomain = 'positive'\n\
+         log_density = 'log(2/pi) - log(1 - rho^2)/2 - u^2/(2*(1 + rho)) - v^2/(2*(1 - rho))'\n\
+         [parameters]\nrho = { start = 0.3, lower = -1, upper = 1 }",
+    )
 }
 
 fn members(
@@ -118,13 +114,4 @@ fn members(
     member: impl Fn(f64) -> Result<Arc<dyn Noise>>,
 ) -> Result<Vec<Arc<dyn Noise>>> {
     parameters.iter().map(|p| member(*p)).collect()
-}
-
-/// Two standard variables of the given correlation, in folded coordinates.
-fn folded_pair(correlation: f64) -> Result<Arc<dyn Noise>> {
-    let half = |variance: f64| -> Result<Arc<dyn Noise>> {
-        let whole = Arc::new(Normal::new(0.0, variance)?);
-        Ok(Arc::new(Truncated::new(whole, 0.0, f64::INFINITY)?))
-    };
-    Ok(Arc::new(Product::new(vec![half(1.0 + correlation)?, half(1.0 - correlation)?])?))
 }
