@@ -141,14 +141,12 @@ proptest! {
         let noise = Student::new(dof, location, spread).unwrap();
         let moved = Student::new(dof, scale * location + shift, scale * spread).unwrap();
         // JS alone: against heavy tails the other losses reach so far out that log p_d has no digits left there.
-        for loss in [Loss::Js] {
-            let (a, b) = (at(&here, &noise, nu, &loss), at(&there, &moved, nu, &loss));
-            let mut jacobian = vec![scale, scale * scale];
-            jacobian.resize(a.covariance.nrows(), 1.0);
-            let jacobian = DMatrix::from_diagonal(&DVector::from_vec(jacobian));
-            let gap = distance(&b.covariance, &(&jacobian * &a.covariance * &jacobian));
-            prop_assert!(gap < 1e-8, "{loss}: {gap:e}");
-        }
+        let (a, b) = (at(&here, &noise, nu, &Loss::Js), at(&there, &moved, nu, &Loss::Js));
+        let mut jacobian = vec![scale, scale * scale];
+        jacobian.resize(a.covariance.nrows(), 1.0);
+        let jacobian = DMatrix::from_diagonal(&DVector::from_vec(jacobian));
+        let gap = distance(&b.covariance, &(&jacobian * &a.covariance * &jacobian));
+        prop_assert!(gap < 1e-8, "{gap:e}");
         let kl = |system: &System, noise: &dyn Noise| {
             let contrast = Contrast { noise, nu, loss: &Loss::Js };
             asymptotic_error(&system.model, &system.parameters, contrast, &Target::Kl, &Precision::default())
