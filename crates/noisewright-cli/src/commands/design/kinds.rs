@@ -70,7 +70,8 @@ pub(super) fn answer(question: &Question<'_>, words: &str) -> Outcome<Answer> {
         _ => {
             let nu = given_ratio(question).unwrap_or(1.0);
             let noise =
-                noises::from_words(question.problem, &parsed, Purpose { nu, target: &question.target })?;
+                noises::from_words(question.problem, &parsed, Purpose { nu, target: &question.target })
+                    .map_err(|error| Failure::of_words(error, question.problem.data.is_some()))?;
             given_noise(question, noise, question.ratio)
         }
     }
