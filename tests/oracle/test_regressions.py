@@ -42,6 +42,9 @@ def test_a_constant_alone_has_no_negative_error_and_no_design(command):
     process = command.run("design", model, "--noise", "normal(?, ?)", "--nu", "1")
     assert process.returncode == 0
     assert "NaN" not in process.stdout and "∞" not in process.stdout
+    process = command.run("design", model, "--noise", "mixture", "--nu", "1")
+    assert process.returncode == 0, process.stderr
+    assert "NaN" not in process.stdout and "∞" not in process.stdout
 
 
 def test_with_prices_it_is_money_that_is_saved(command):
