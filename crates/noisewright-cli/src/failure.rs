@@ -39,12 +39,19 @@ impl Failure {
         ExitCode::from(status)
     }
 
-    /// The same with the file it is about in front.
+    /// The same with the file it is about in front: what is wrong in a file is not wrong usage.
     pub(crate) fn in_file(self, file: &str) -> Self {
         match self {
-            Self::Usage(sentence) => Self::Usage(format!("{file}: {sentence}")),
-            Self::NoAnswer(sentence) => Self::NoAnswer(format!("{file}: {sentence}")),
+            Self::Usage(sentence) | Self::NoAnswer(sentence) => Self::NoAnswer(format!("{file}: {sentence}")),
             other => other,
+        }
+    }
+
+    /// The failure of a noise in words: a number that it cannot take is wrong usage, unless it was fitted to data.
+    pub(crate) fn of_words(error: Error, fitted: bool) -> Self {
+        match error {
+            Error::Parameter { .. } if !fitted => Self::Usage(format!("--noise: {error}")),
+            other => other.into(),
         }
     }
 }

@@ -26,7 +26,8 @@ pub(crate) fn parse(text: &str) -> Outcome<NoiseWords> {
 
 /// The noise of a problem in words.
 pub(crate) fn build(problem: &Problem, text: &str, purpose: Purpose<'_>) -> Outcome<Arc<dyn Noise>> {
-    Ok(from_words(problem, &parse(text)?, purpose)?)
+    let words = parse(text)?;
+    from_words(problem, &words, purpose).map_err(|error| Failure::of_words(error, problem.data.is_some()))
 }
 
 /// The noise of parsed words.

@@ -66,6 +66,12 @@ pub(crate) fn write_report(global: &Global, page: impl FnOnce() -> Page, json: &
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Outcome<()> {
     let name = path.display();
     let failed = |error: std::io::Error| Failure::NoAnswer(format!("{name}: cannot be written: {error}"));
+    // A link is followed, and a device or a pipe is written to, not replaced by a file of its name.
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = target.as_path();
+    if std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return std::fs::write(path, bytes).map_err(failed);
+    }
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -36,6 +36,8 @@ impl Asymptotics {
         let scale = (log_scale - 2.0 * weights.log_scale).exp();
         let mut covariance = &bread * meat * &bread * scale;
         covariance = 0.5 * (&covariance + covariance.transpose());
+        // A variance of nothing but rounding, as of a constant with p_n = p_d, may come out below zero.
+        (0..covariance.nrows()).for_each(|j| covariance[(j, j)] = covariance[(j, j)].max(0.0));
         if !covariance.iter().all(|v| v.is_finite()) {
             covariance.fill(f64::INFINITY);
         }
@@ -172,7 +174,9 @@ pub fn cramer_rao_covariance(population: &Population) -> Result<DMatrix<f64>> {
         Inverse::Regular(mut bound) => {
             if population.has_constant() {
                 let last = bound.nrows() - 1;
-                bound[(last, last)] -= 1.0;
+                // Not below zero: without parameters the difference is rounding alone.
+                let rest = bound[(last, last)] - 1.0;
+                bound[(last, last)] = if last == 0 { 0.0 } else { rest.max(0.0) };
             }
             Ok(bound)
         }

@@ -52,6 +52,14 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// Data that a noise cannot be fitted to.
+    #[error("noise `{noise}`: {reason}")]
+    Fit {
+        /// The noise that was to be fitted.
+        noise: String,
+        /// What is wrong with the data.
+        reason: String,
+    },
     /// A model that cannot be built.
     #[error("model: {reason}")]
     Model {

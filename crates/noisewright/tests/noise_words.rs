@@ -245,7 +245,12 @@ fn spins_are_fitted_with_half_a_count_each() {
 #[test]
 fn what_does_not_fit_is_refused_with_advice() {
     let advice = [
-        ("circle", 1, "normal(0, 1)", "`x0` is an angle; use von-mises or uniform"),
+        (
+            "circle",
+            1,
+            "normal(0, 1)",
+            "`x0` is an angle; use von-mises(mean, concentration), or uniform without arguments",
+        ),
         ("real", 1, "von-mises(0, 1)", "it is for angles and `x0` is none; use normal or student"),
         ("spins", 1, "normal(0, 1)", "`x0` has finitely many states; use bernoulli, product or uniform"),
         ("counts", 1, "gamma(2, 1)", "`x0` is a count; use poisson or negative-binomial"),

@@ -41,16 +41,23 @@ pub(crate) fn run(arguments: &DesignArguments, global: &Global) -> Outcome<()> {
     let json = show::json(&question, &answer);
     if let Some(path) = &arguments.out {
         // A file that cannot be read back is worse than none.
-        answer
-            .record
-            .noise()
-            .map_err(|error| Failure::NoAnswer(format!("this noise cannot be saved: {error}")))?;
+        answer.record.noise().map_err(unsaved)?;
         let text = serde_json::to_string_pretty(&answer.record)
             .map_err(|error| Failure::NoAnswer(format!("the design cannot be written: {error}")))?;
         output::write_file(path, text.as_bytes())?;
     }
     output::write_report(global, || show::page(&question, &answer), &json)?;
     if global.json { output::print_json(&json) } else { output::print(&show::text(&question, &answer)) }
+}
+
+/// Words that need data or a model of their own cannot be read back.
+fn unsaved(error: noisewright::Error) -> Failure {
+    Failure::NoAnswer(match error {
+        noisewright::Error::Noise { noise, .. } => {
+            format!("--out: `{noise}` cannot be saved; use these words with the same files again instead")
+        }
+        other => format!("--out: this noise cannot be saved: {other}"),
+    })
 }
 
 /// `auto`, or a positive number.

@@ -173,7 +173,12 @@ impl Answer<'_> {
             lines.push(format!("Efficiency {}: Cramér–Rao over error.", format_percent(efficiency, 3)));
         }
         if report.error.is_finite() && report.noise_equals_data > 0.0 {
-            lines.push(comparison(report.error, report.noise_equals_data, "noise = data at the same ν"));
+            lines.push(comparison(
+                report.error,
+                report.noise_equals_data,
+                "noise = data at the same ν",
+                true,
+            ));
         }
         let accuracy = report.accuracy;
         if accuracy.relative_error > 1e-6 {
@@ -246,16 +251,21 @@ impl Answer<'_> {
     }
 }
 
-/// "12 % fewer points" or "12 % more points" than something else.
-pub(super) fn comparison(error: f64, other: f64, what: &str) -> String {
+/// "12 % fewer points" or "12 % more points" than something else; with prices, what is saved is money.
+pub(super) fn comparison(error: f64, other: f64, what: &str, counts_points: bool) -> String {
+    if other <= 0.0 {
+        return format!("With {what} there would be no error at all.");
+    }
     let saved = 1.0 - error / other;
     if saved.abs() < 1e-6 {
         return format!("The same error as {what}.");
     }
     if saved >= 0.0 {
-        format!("The same error as {what} with {} fewer points.", format_percent(saved, 3))
+        let less = if counts_points { "fewer points" } else { "less to pay" };
+        format!("The same error as {what} with {} {less}.", format_percent(saved, 3))
     } else {
-        format!("It needs {} more points than {what} for the same error.", format_percent(-saved, 3))
+        let more = if counts_points { "points" } else { "to pay" };
+        format!("It needs {} more {more} than {what} for the same error.", format_percent(-saved, 3))
     }
 }
 

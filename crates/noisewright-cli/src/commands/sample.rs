@@ -53,6 +53,7 @@ fn without_model(arguments: &SampleArguments, words: &str) -> Outcome<(Vec<Strin
     let space = Space::real(&["x"])?;
     let data = read_data(&arguments.data, &space)?;
     let context = Context { space: &space, data: data.as_ref().map(Points::view), designed: None };
-    let noise = noises::parse(words)?.build(&context)?;
+    let noise =
+        noises::parse(words)?.build(&context).map_err(|error| Failure::of_words(error, data.is_some()))?;
     Ok((vec!["x".into()], noise))
 }

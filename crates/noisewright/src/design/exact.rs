@@ -57,6 +57,9 @@ pub(crate) fn optimal_noise(
     warm: Option<&[f64]>,
 ) -> Result<OptimalNoise> {
     let convex = criterion.population().has_constant();
+    if convex && criterion.population().coordinates().len() == 1 {
+        return constant_alone(criterion, nu);
+    }
     let starts = match warm {
         // A ratio from other points integrates to one there, not here.
         Some(ratio) => vec![criterion.normalize(ratio.to_vec())?],
@@ -75,6 +78,13 @@ pub(crate) fn optimal_noise(
     let distinct = found.len();
     let best = found.into_iter().min_by(|a, b| a.value.total_cmp(&b.value)).ok_or(failure)?;
     Ok(OptimalNoise { stationary_points: distinct, convex, ..best })
+}
+
+/// p_n = p_d gives a constant without parameters beside it free of error (MATH §4).
+fn constant_alone(criterion: &Criterion<'_>, nu: f64) -> Result<OptimalNoise> {
+    let sensitivity = criterion.at(&vec![1.0; criterion.points()], nu)?.sensitivity;
+    let noise = filled_noise(criterion, nu, sensitivity, 0).ok_or(Error::NoOverlap)?;
+    Ok(OptimalNoise { value: 0.0, gap: 0.0, convex: true, ..noise })
 }
 
 /// A noise that has shrunk to fewer places than there are points to see it with.

@@ -161,6 +161,10 @@ struct Search<'a> {
     start: Start,
 }
 
+/// Why a constant alone is not designed for: p_n = p_d leaves it no error at any ν (MATH §4).
+const CONSTANT_ALONE: &str = "a model without parameters has itself as its best noise, which gives the constant \
+     without error at any ν; ask for the best of a family, such as normal(?, ?)";
+
 /// An optimum with the population it was computed on.
 type Solved = (Population, OptimalNoise);
 
@@ -172,6 +176,9 @@ impl Search<'_> {
     }
 
     fn run(&self) -> Result<Design> {
+        if self.population().has_constant() && self.population().coordinates().len() == 1 {
+            return Err(Error::Design { reason: CONSTANT_ALONE.into() });
+        }
         let prices = self.options.prices;
         let nu = match self.options.ratio {
             Ratio::Fixed(nu) => proportion::check_ratio(nu)?,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::fitting::{Sample, failed, total_weight};
+use super::fitting::{Sample, total_weight, unfitted};
 use super::whitening::mean_and_covariance;
 use crate::{
     Categorical, Domain, Error, Gamma, Histogram1d, LogNormal, Mixture, MultivariateNormal,
@@ -85,7 +85,7 @@ fn check(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Result<()> {
     let needed = 2 + 2 * expected;
     if rows < needed {
         let reason = format!("{rows} rows of data are too few to fit it: give at least {needed}");
-        return Err(failed("auto", &reason));
+        return Err(unfitted("auto", &reason));
     }
     (0..expected).try_for_each(|axis| check_column(space, data, weights, axis))
 }
@@ -101,13 +101,13 @@ fn check_column(space: &Space, data: View<'_>, weights: Option<&[f64]>, axis: us
             data.get(row, axis),
             words(domain)
         );
-        return Err(failed("auto", &reason));
+        return Err(unfitted("auto", &reason));
     }
     let (lo, hi) = Sample::column("auto", data, weights, axis)?.range();
     // States never seen have their pseudo-count, and one coordinate of directions may well be constant.
     if lo == hi && !space.is_sphere() && !matches!(domain, Domain::States(_)) {
         let reason = format!("column `{name}` is {lo} in every row, so no scale can be fitted to it");
-        return Err(failed("auto", &reason));
+        return Err(unfitted("auto", &reason));
     }
     Ok(())
 }
@@ -145,7 +145,7 @@ fn several_real(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Resul
     matrix.iter_mut().for_each(|entry| *entry *= inflation);
     let normal = MultivariateNormal::new(&mean, &matrix).map_err(|_| {
         let columns = crate::error::list(space.names());
-        failed("auto", &format!("columns {columns} are linearly dependent in the data: leave one out"))
+        unfitted("auto", &format!("columns {columns} are linearly dependent in the data: leave one out"))
     })?;
     let student = MultivariateStudent::new(Student::DEFAULT_DOF, &mean, &matrix)?;
     let parts: Vec<(f64, Arc<dyn Noise>)> =

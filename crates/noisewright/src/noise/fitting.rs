@@ -29,7 +29,7 @@ impl<'a> Sample<'a> {
         let values = points.column(column);
         let total = total_weight(noise, points.rows(), weights)?;
         if let Some(row) = values.iter().position(|v| !v.is_finite()) {
-            return Err(failed(noise, &format!("row {} of the data is not a finite number", row + 1)));
+            return Err(unfitted(noise, &format!("row {} of the data is not a finite number", row + 1)));
         }
         Ok(Self { noise, values, weights, total })
     }
@@ -56,7 +56,8 @@ impl<'a> Sample<'a> {
         if variance > 0.0 && variance.is_finite() {
             Ok((mean, variance))
         } else {
-            Err(self.failed("the data do not vary, so no scale can be fitted"))
+            let reason = if variance == 0.0 { "do not vary" } else { "are too far apart for their squares" };
+            Err(self.failed(&format!("the data {reason}, so no scale can be fitted")))
         }
     }
 
@@ -97,14 +98,14 @@ impl<'a> Sample<'a> {
 
     /// The error of a fit that cannot be made.
     pub(super) fn failed(&self, reason: &str) -> Error {
-        failed(self.noise, reason)
+        unfitted(self.noise, reason)
     }
 }
 
 /// Checks the weights and sums them; the number of rows when there are none.
 pub(super) fn total_weight(noise: &'static str, rows: usize, weights: Option<&[f64]>) -> Result<f64> {
     if rows == 0 {
-        return Err(failed(noise, "there are no data to fit it to"));
+        return Err(unfitted(noise, "there are no data to fit it to"));
     }
     let Some(weights) = weights else { return Ok(rows as f64) };
     if weights.len() != rows {
@@ -119,6 +120,11 @@ pub(super) fn total_weight(noise: &'static str, rows: usize, weights: Option<&[f
 }
 
 /// The error of a fit that cannot be made.
+pub(super) fn unfitted(noise: &str, reason: &str) -> Error {
+    Error::Fit { noise: noise.to_owned(), reason: reason.to_owned() }
+}
+
+/// A noise that cannot be built.
 pub(super) fn failed(noise: &str, reason: &str) -> Error {
     Error::Noise { noise: noise.to_owned(), reason: reason.to_owned() }
 }

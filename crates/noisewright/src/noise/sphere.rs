@@ -8,7 +8,7 @@ use rand::distr::Open01;
 use rand_distr::{Beta, Distribution, StandardNormal};
 
 use super::check::{finite, non_negative, require};
-use super::fitting::{failed, total_weight};
+use super::fitting::{failed, total_weight, unfitted};
 use super::spelling::{list, number};
 use crate::{Error, Landmarks, Noise, Result, View};
 
@@ -289,7 +289,7 @@ fn draw_tangent(stream: &mut Stream, mean: &[f64], out: &mut [f64]) {
 pub(super) fn concentration_of_length(noise: &str, dimension: usize, length: f64) -> Result<f64> {
     let d = dimension as f64;
     if length >= 1.0 - 1e-13 {
-        return Err(failed(noise, "the data all point the same way, so no concentration can be fitted"));
+        return Err(unfitted(noise, "the data all point the same way, so no concentration can be fitted"));
     }
     if length <= 0.0 {
         return Ok(0.0);

@@ -70,7 +70,8 @@ pub(super) fn answer(question: &Question<'_>, words: &str) -> Outcome<Answer> {
         _ => {
             let nu = given_ratio(question).unwrap_or(1.0);
             let noise =
-                noises::from_words(question.problem, &parsed, Purpose { nu, target: &question.target })?;
+                noises::from_words(question.problem, &parsed, Purpose { nu, target: &question.target })
+                    .map_err(|error| Failure::of_words(error, question.problem.data.is_some()))?;
             given_noise(question, noise, question.ratio)
         }
     }
@@ -243,9 +244,13 @@ fn over_mixtures(question: &Question<'_>) -> Outcome<Answer> {
     let words = best.noise.describe();
     let answer = given_noise(question, best.noise.clone(), Ratio::Fixed(best.nu))?;
     let used = best.weights.iter().filter(|w| **w > 0.0).count();
-    let excess = format_percent(best.excess().max(0.0), 3);
-    let mut remarks =
-        vec![format!("A mixture of {used} components; its error is {excess} above the exact optimum's.")];
+    let excess = match best.excess() {
+        excess if excess.is_finite() => {
+            format!("{} above the exact optimum's", format_percent(excess.max(0.0), 3))
+        }
+        _ => "above that of the model itself, which would leave none".to_owned(),
+    };
+    let mut remarks = vec![format!("A mixture of {used} components; its error is {excess}.")];
     if best.convex {
         remarks.push(format!(
             "Certified: no other weights of the same dictionary can be better by more than {:.1e} of the error.",

@@ -67,8 +67,18 @@ pub(super) fn text(question: &Question<'_>, answer: &Answer) -> String {
     text
 }
 
+/// Whether a budget counts points, all of one price.
+fn counts_points(question: &Question<'_>) -> bool {
+    question.prices == noisewright::design::Prices::default()
+}
+
+/// What errors are multiplied with.
+fn unit(question: &Question<'_>) -> &'static str {
+    if counts_points(question) { "T" } else { "budget" }
+}
+
 fn table(question: &Question<'_>, answer: &Answer) -> Table {
-    let unit = if question.prices == noisewright::design::Prices::default() { "T" } else { "budget" };
+    let unit = unit(question);
     Table::new(format!("The best noise for {} of {}", question.target, question.problem.title()))
         .column(Column::text(""))
         .column(Column::text("noise"))
@@ -95,9 +105,10 @@ fn table(question: &Question<'_>, answer: &Answer) -> Table {
 }
 
 fn sentences(question: &Question<'_>, answer: &Answer) -> Vec<String> {
+    let compare = |other: f64, what: &str| comparison(answer.error, other, what, counts_points(question));
     let mut lines = vec![
-        comparison(answer.error, answer.conventional, "noise = data with 50 % noise"),
-        comparison(answer.error, answer.noise_equals_data, "noise = data at the same proportion"),
+        compare(answer.conventional, "noise = data with 50 % noise"),
+        compare(answer.noise_equals_data, "noise = data at the same proportion"),
     ];
     lines.extend(answer.remarks.iter().cloned());
     if let Some(e) = &answer.efficiency {
@@ -116,10 +127,12 @@ fn sentences(question: &Question<'_>, answer: &Answer) -> Vec<String> {
 
 pub(super) fn page(question: &Question<'_>, answer: &Answer) -> Page {
     let saved = 1.0 - answer.error / answer.conventional;
+    let saved = if saved.is_finite() { format_percent(saved, 3) } else { "–".into() };
     let mut summary = Section::new("The design").cards([
         Card::new("noise proportion", share(answer.nu)).note(format!("ν = {}", format_number(answer.nu, 4))),
-        Card::new("error × T", format_number(answer.error, 6)),
-        Card::new("points saved", format_percent(saved, 3)).note("against noise = data, half and half"),
+        Card::new(format!("error × {}", unit(question)), format_number(answer.error, 6)),
+        Card::new(if counts_points(question) { "points saved" } else { "budget saved" }, saved)
+            .note("against noise = data, half and half"),
     ]);
     for sentence in sentences(question, answer) {
         summary = summary.paragraph(sentence);

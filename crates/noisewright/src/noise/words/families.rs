@@ -53,7 +53,9 @@ impl Family {
     pub(super) fn mismatch(&self, variable: &str, domain: &Domain) -> Option<String> {
         let advice = match (self.kind, domain) {
             (_, Domain::Circle) if self.kind == Kind::Circle => return None,
-            (_, Domain::Circle) => format!("`{variable}` is an angle; use von-mises or uniform"),
+            (_, Domain::Circle) => format!(
+                "`{variable}` is an angle; use von-mises(mean, concentration), or uniform without arguments"
+            ),
             (Kind::States, Domain::States(_)) | (Kind::Counts | Kind::States, Domain::Counts) => return None,
             (_, Domain::States(_)) => {
                 format!("`{variable}` has finitely many states; use bernoulli, product or uniform")
