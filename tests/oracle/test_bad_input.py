@@ -92,6 +92,7 @@ ARGUMENTS = [
     (["--noise", "normal(?, 1)"], ["?"]),
     (["--noise", "normal"], ["data"]),
     (["--noise", "uniform(20, 21)"], ["noise"]),
+    (["--noise", "uniform(500, 501)"], ["noise"]),
     (["--noise", "file(\"missing.json\")"], ["missing.json"]),
     (["--noise", "normal(0, 1)", "--data", "missing.csv"], ["missing.csv"]),
     (["--noise", "normal(0, 1)", "--threads", "0"], ["threads"]),

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 
-use crate::population::{log_ratio, weighted_outer};
+use crate::population::{log_scaled_noise, weighted_outer};
 use crate::{Accuracy, Contrast, Divergent, Error, Loss, Model, Population, Precision, Result, Target};
 
 /// The asymptotic covariance of the estimate of β, `Var β̂ ≈ Σ / T_d`.
@@ -82,32 +82,38 @@ pub(crate) fn trace_product(a: &DMatrix<f64>, b: &DMatrix<f64>) -> f64 {
 }
 
 /// The data points' weights w under p_d, and what the covariance of the estimating equation needs of them.
-struct Weights {
-    /// `log q_i`: the population's weights.
-    log_population: Vec<f64>,
-    /// `g_i`.
-    log_ratio: Vec<f64>,
-    /// `log w_i`.
-    log_weight: Vec<f64>,
-    /// `q_i w_i` over the largest of them.
+struct Weights<'a> {
+    /// Logarithm of the points' base-measure weights.
+    log_measure: &'a [f64],
+    log_density: &'a [f64],
+    /// `log(ν p_n)`.
+    log_noise: Vec<f64>,
+    loss: &'a Loss,
+    /// `q_i w_i` over the largest of them, q the population's weights.
     scaled: Vec<f64>,
     /// Logarithm of that largest.
     log_scale: f64,
 }
 
-impl Weights {
-    fn new(population: &Population, log_noise: &[f64], nu: f64, loss: &Loss) -> Self {
-        let log_nu = nu.ln();
-        let log_population = population.log_weights().to_vec();
-        let log_ratio: Vec<f64> =
-            population.log_density().iter().zip(log_noise).map(|(d, n)| log_ratio(*d, *n, log_nu)).collect();
-        let log_weight: Vec<f64> = log_ratio.iter().map(|g| loss.log_weight(*g)).collect();
-        let terms: Vec<f64> = log_population.iter().zip(&log_weight).map(|(q, w)| q + w).collect();
-        // Where the noise has no density at all the weight of the JS loss is zero, not just tiny.
+impl<'a> Weights<'a> {
+    fn new(population: &'a Population, log_noise: &[f64], nu: f64, loss: &'a Loss) -> Self {
+        let (log_measure, log_density) = (&population.log_measure[..], population.log_density());
+        let log_noise: Vec<f64> =
+            log_density.iter().zip(log_noise).map(|(d, n)| log_scaled_noise(*d, *n, nu.ln())).collect();
+        let mut weights = Self { log_measure, log_density, log_noise, loss, scaled: vec![], log_scale: 0.0 };
+        let terms: Vec<f64> = (0..log_density.len())
+            .map(|i| log_measure[i] + weights.log_product(i, [1.0, 1.0, 0.0]))
+            .collect();
         let log_scale = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let log_scale = if log_scale < -1e7 { f64::NEG_INFINITY } else { log_scale };
-        let scaled = terms.iter().map(|t| (t - log_scale).exp()).collect();
-        Self { log_population, log_ratio, log_weight, scaled, log_scale }
+        // Where the noise has no density at all the weight of the JS loss is zero, not just tiny.
+        weights.log_scale = if log_scale < -1e7 { f64::NEG_INFINITY } else { log_scale };
+        weights.scaled = terms.iter().map(|t| (t - weights.log_scale).exp()).collect();
+        weights
+    }
+
+    /// `log(p_dˢ wᵗ rᵘ)` at a point.
+    fn log_product(&self, i: usize, powers: [f64; 3]) -> f64 {
+        self.loss.log_product(self.log_density[i], self.log_noise[i], powers)
     }
 
     fn mean(&self) -> f64 {
@@ -119,17 +125,22 @@ impl Weights {
     /// densities give an exact zero.
     fn meat(&self, population: &Population, scaled_mean: &DVector<f64>, nu: f64) -> (DMatrix<f64>, f64) {
         let rows = self.scaled.len();
-        let log_scale = (0..rows)
-            .map(|i| self.log_population[i] + 2.0 * self.log_weight[i] + self.log_ratio[i].max(0.0))
-            .fold(f64::NEG_INFINITY, f64::max);
-        let half = |i: usize, exponent: f64| (0.5 * (self.log_population[i] - log_scale) + exponent).exp();
-        let mean_of = |i: usize| half(i, self.log_scale);
-        let noise_of = |i: usize| half(i, self.log_scale - 0.5 * self.log_ratio[i]) / nu;
-        let data = self.outer(population, scaled_mean, |i| half(i, self.log_weight[i]), mean_of);
-        let noise_weight = |i: usize| half(i, self.log_weight[i] + 0.5 * self.log_ratio[i]);
-        let noise = self.outer(population, scaled_mean, noise_weight, noise_of);
+        let larger = |i: usize| {
+            let data = self.log_product(i, [1.0, 2.0, 0.0]);
+            self.log_measure[i] + data.max(self.log_product(i, [1.0, 2.0, 1.0]))
+        };
+        let log_scale = (0..rows).map(larger).fold(f64::NEG_INFINITY, f64::max);
+        let half = |i: usize, powers: [f64; 3], more: f64| {
+            (0.5 * (self.log_measure[i] - log_scale) + self.log_product(i, powers) + more).exp()
+        };
+        let data_weight = |i: usize| half(i, [0.5, 1.0, 0.0], 0.0);
+        let data_mean = |i: usize| half(i, [0.5, 0.0, 0.0], self.log_scale);
+        let data = self.outer(population, scaled_mean, data_weight, data_mean);
+        let noise_weight = |i: usize| half(i, [0.5, 1.0, 0.5], 0.0);
+        let noise_mean = |i: usize| half(i, [0.5, 0.0, -0.5], self.log_scale) / nu;
+        let noise = self.outer(population, scaled_mean, noise_weight, noise_mean);
         let noise_mass: f64 =
-            (0..rows).map(|i| (self.log_population[i] - self.log_ratio[i]).exp() / nu).sum();
+            (0..rows).map(|i| (self.log_measure[i] + self.log_product(i, [1.0, 0.0, -1.0])).exp() / nu).sum();
         let mean_scale = (2.0 * self.log_scale - log_scale).exp();
         let beyond = scaled_mean * scaled_mean.transpose() * (mean_scale * (1.0 - noise_mass) / nu);
         (data + noise + beyond, log_scale)

@@ -132,6 +132,38 @@ impl Loss {
         }
     }
 
+    /// `log(p_dˢ wᵗ rᵘ)` from `log p_d` and `log(ν p_n)`.
+    ///
+    /// Far out both logarithms are huge and all digits may cancel, as in p_d·r^{−1} = ν p_n. So the weight is taken
+    /// as the power of the ratio that it is there, and the powers of the two densities are added up first.
+    pub(crate) fn log_product(&self, log_density: f64, log_noise: f64, [s, t, u]: [f64; 3]) -> f64 {
+        if log_density == f64::NEG_INFINITY {
+            return log_density;
+        }
+        let (a, log_factor) = self.power_at(log_density - log_noise);
+        let of_density = s + u - a * t;
+        let of_noise = a * t - u;
+        t * log_factor + of_density * log_density + of_noise * log_noise
+    }
+
+    /// The weight near g as `e^k r^{−a}`: (a, k).
+    fn power_at(&self, g: f64) -> (f64, f64) {
+        /// Beyond it a loss of one's own is taken for the power that it is there.
+        const FAR: f64 = 1e4;
+        match self {
+            Self::Js if g > 0.0 => (1.0, -softplus(-g)),
+            Self::Js => (0.0, -softplus(g)),
+            Self::Hellinger => (0.5, -std::f64::consts::LN_2),
+            Self::Own(own) if g.abs() <= FAR => (0.0, own.log_weight(g)),
+            Self::Own(own) => {
+                let edge = FAR.copysign(g);
+                let a = simple(-own.log_weight_slope(edge));
+                (a, own.log_weight(edge) + a * edge)
+            }
+            _ => (self.exponent(), 0.0),
+        }
+    }
+
     /// The exponent in the power family.
     fn exponent(&self) -> f64 {
         match self {
@@ -185,6 +217,14 @@ impl FromStr for Loss {
             }
         })
     }
+}
+
+/// The simple fraction that a measured exponent is meant to be: far out its rounding would be multiplied by numbers
+/// beyond all bounds.
+fn simple(exponent: f64) -> f64 {
+    const DENOMINATOR: f64 = 720.0;
+    let nearest = (exponent * DENOMINATOR).round() / DENOMINATOR;
+    if (nearest - exponent).abs() < 1e-7 { nearest } else { exponent }
 }
 
 struct Phi<A, B, C> {
@@ -268,6 +308,33 @@ mod tests {
         let own = Loss::from_phi(|r| -r.ln(), |r| -1.0 / r, |r| 1.0 / (r * r));
         for g in [-1e5, -800.0, -150.0, 150.0, 800.0, 1e5] {
             assert!((own.log_weight(g) - Loss::ReverseKl.log_weight(g)).abs() <= 1e-10 * g.abs(), "{g}");
+        }
+    }
+
+    #[test]
+    fn products_keep_their_digits_where_the_densities_have_none_left() {
+        // p_d w²(1 + r) of Hellinger is (p_d + ν p_n)/4, and of reverse KL ν p_n (1 + 1/r).
+        let (log_density, log_noise) = (-1e20, -37.25);
+        let of = |loss: &Loss| loss.log_product(log_density, log_noise, [1.0, 2.0, 0.0]);
+        assert!((of(&Loss::Hellinger) + 37.25 + 4f64.ln()).abs() < 1e-13);
+        let own =
+            Loss::from_phi(|r| (1.0 - r.sqrt()).powi(2), |r| 1.0 - 1.0 / r.sqrt(), |r| 0.5 * r.powf(-1.5));
+        assert!((own.log_product(-1e6, log_noise, [1.0, 2.0, 0.0]) + 37.25 + 4f64.ln()).abs() < 1e-6);
+        for loss in all() {
+            assert_eq!(loss.log_product(log_density, log_noise, [0.5, 0.0, -0.5]), 0.5 * log_noise, "{loss}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn products_are_what_the_weight_says(d in -50.0..5.0f64, n in -50.0..5.0f64, s in 0.0..2.0f64, u in -1.0..1.0f64) {
+            for loss in all() {
+                for t in [0.0, 1.0, 2.0] {
+                    let plain = s * d + t * loss.log_weight(d - n) + u * (d - n);
+                    let found = loss.log_product(d, n, [s, t, u]);
+                    prop_assert!((found - plain).abs() < 1e-10 * (1.0 + plain.abs()), "{loss}: {found} {plain}");
+                }
+            }
         }
     }
 

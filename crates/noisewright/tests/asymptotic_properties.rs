@@ -110,7 +110,11 @@ proptest! {
     fn cramer_rao_bounds_every_design(kind in 0..KINDS, free in any::<bool>(), u in numbers(), nu in ratio()) {
         let (system, noise) = setting(kind, !free, &u);
         for loss in [Loss::Js, Loss::Hellinger, Loss::Kl] {
-            let found = at(&system, &*noise, nu, &loss);
+            let found = match report(&system.model, &system.parameters, &*noise, nu, &loss) {
+                // KL against a noise of barely half the variance: finite, and too large to write.
+                Err(Error::HardlyAnyOverlap) if loss.to_string() == "kl" => continue,
+                found => found.unwrap(),
+            };
             let what = format!("{} against {}, nu {nu}, {loss}", system.name, noise.describe());
             prop_assert!(smallest_excess(&found.covariance, &system.bound()) > -1e-8, "{}", what);
             let efficiency = found.efficiency.unwrap();
@@ -140,13 +144,21 @@ proptest! {
         let there = gaussian_moments(scale * 0.4 + shift, scale * scale * variance, !free).unwrap();
         let noise = Student::new(dof, location, spread).unwrap();
         let moved = Student::new(dof, scale * location + shift, scale * spread).unwrap();
-        // JS alone: against heavy tails the other losses reach so far out that log p_d has no digits left there.
-        let (a, b) = (at(&here, &noise, nu, &Loss::Js), at(&there, &moved, nu, &Loss::Js));
-        let mut jacobian = vec![scale, scale * scale];
-        jacobian.resize(a.covariance.nrows(), 1.0);
-        let jacobian = DMatrix::from_diagonal(&DVector::from_vec(jacobian));
-        let gap = distance(&b.covariance, &(&jacobian * &a.covariance * &jacobian));
-        prop_assert!(gap < 1e-8, "{gap:e}");
+        // Fourth moments that hardly exist are integrals over more decades than a number has.
+        let others = (dof - 4.0).abs() > 0.15;
+        for loss in [Loss::Js, Loss::Hellinger, Loss::Power(0.3)].into_iter().take(if others { 3 } else { 1 }) {
+            let (a, b) = (at(&here, &noise, nu, &loss), at(&there, &moved, nu, &loss));
+            let infinite = |report: &ErrorReport| report.error == f64::INFINITY;
+            prop_assert_eq!(infinite(&a), infinite(&b), "{}", loss);
+            if infinite(&a) {
+                continue;
+            }
+            let mut jacobian = vec![scale, scale * scale];
+            jacobian.resize(a.covariance.nrows(), 1.0);
+            let jacobian = DMatrix::from_diagonal(&DVector::from_vec(jacobian));
+            let gap = distance(&b.covariance, &(&jacobian * &a.covariance * &jacobian));
+            prop_assert!(gap < 1e-8, "{loss}: {gap:e}");
+        }
         let kl = |system: &System, noise: &dyn Noise| {
             let contrast = Contrast { noise, nu, loss: &Loss::Js };
             asymptotic_error(&system.model, &system.parameters, contrast, &Target::Kl, &Precision::default())
@@ -183,6 +195,17 @@ proptest! {
         let half = at(&system, &*noise, nu, &Loss::Power(0.5)).error;
         prop_assert!(half == b || close(half, b, 1e-8), "{half} {b}");
     }
+}
+
+/// Hellinger against a Student noise with moments up to the sixth: I_v = (I + ν E_n[ψψᵀ])/4, whose fourth moments are
+/// finite however small the scale of the variable.
+#[test]
+fn a_heavy_tail_with_enough_moments_has_a_finite_error() {
+    let scale = 0.01;
+    let system = gaussian_moments(scale * 0.4, scale * scale * 1.786, true).unwrap();
+    let noise = Student::new(6.05, -scale, scale * 1.0926).unwrap();
+    let found = at(&system, &noise, 3.671_751_2, &Loss::Hellinger);
+    assert!(found.error.is_finite(), "{:?}", found.divergent);
 }
 
 /// JS is the best loss for models with a free constant. For a normalized model it need not be: the term

@@ -11,7 +11,7 @@ mod quadrature;
 mod sampling;
 
 pub(crate) use pair::integrate_pair;
-pub(crate) use quadrature::log_ratio;
+pub(crate) use quadrature::{log_ratio, log_scaled_noise};
 
 use std::ops::Range;
 

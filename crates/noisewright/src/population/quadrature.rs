@@ -6,11 +6,12 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::quadrature::{
     Axis, Divergence, End, Options, Quadrature, QuadratureError, integrate,
 };
+use noisewright_numerics::special::softplus;
 
 use super::chart::{Chart, frame_with_pole};
 use super::locate::{Location, locate, locate_on_sphere};
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
-use crate::{Domain, Error, Landmarks, Model, Points, Result, View};
+use crate::{Domain, Error, Landmarks, Loss, Model, Points, Result, View};
 
 /// Finest relative tolerance that a tensor of this many axes is asked for.
 const FINEST: [f64; 3] = [1e-13, 1e-11, 1e-8];
@@ -187,19 +188,19 @@ impl<'a> Task<'a> {
             let (points, energy, score) = self.evaluate(chart, coordinates, rows);
             out[..rows].copy_from_slice(&energy);
             for i in 0..rows {
-                out[rows + i] = energy[i] + mass.log_size(&score, rows, i);
+                out[rows + i] = zero_if_absent(energy[i], energy[i] + mass.log_size(&score, rows, i));
             }
             if let Some(contrast) = self.contrast {
                 let mut log_noise = vec![0.0; rows];
                 contrast.noise.log_density(View::new(points.len() / rows, rows, &points), &mut log_noise);
                 let log_nu = contrast.nu.ln();
                 for i in 0..rows {
-                    let g = log_ratio(energy[i] - mass.log_z, log_noise[i], log_nu);
-                    let log_w = contrast.loss.log_weight(g);
-                    let log_v = 2.0 * log_w + noisewright_numerics::special::softplus(g);
-                    let sized = out[rows + i];
-                    out[2 * rows + i] = zero_if_absent(energy[i], sized + defined(log_w, log_noise[i]));
-                    out[3 * rows + i] = zero_if_absent(energy[i], sized + defined(log_v, log_noise[i]));
+                    let log_density = energy[i] - mass.log_z;
+                    let size = mass.log_size(&score, rows, i) + mass.log_z;
+                    for (component, moment) in [(2, Moment::Bread), (3, Moment::Meat)] {
+                        let value = log_moment(contrast.loss, log_density, log_noise[i], log_nu, moment);
+                        out[component * rows + i] = zero_if_absent(energy[i], size + value);
+                    }
                 }
             }
         };
@@ -255,14 +256,17 @@ impl<'a> Task<'a> {
 impl Mass {
     /// `log(1 + Σ_j (∂_j u − mean)² / variance)`: a size of the score that all parameters share fairly.
     fn log_size(&self, score: &[f64], rows: usize, row: usize) -> f64 {
-        let mut size = 1.0;
-        for (j, (mean, variance)) in self.mean.iter().zip(&self.variance).enumerate() {
-            let deviation = score[j * rows + row] - mean;
-            if *variance > 0.0 {
-                size += deviation * deviation / variance;
-            }
-        }
-        size.ln()
+        // Far out a derivative may overflow, and the square of the largest, by which all are scaled.
+        const HUGE: f64 = 1e300;
+        let deviations = || {
+            let pairs = self.mean.iter().zip(&self.variance).enumerate().filter(|(_, (_, v))| **v > 0.0);
+            pairs.map(|(j, (mean, variance))| {
+                ((score[j * rows + row] - mean) / variance.sqrt()).clamp(-HUGE, HUGE)
+            })
+        };
+        let largest = deviations().fold(1.0, |largest: f64, d| largest.max(d.abs()));
+        let sum: f64 = deviations().map(|d| (d / largest).powi(2)).sum();
+        (sum + largest.powi(-2)).ln() + 2.0 * largest.ln()
     }
 }
 
@@ -275,11 +279,35 @@ pub(crate) fn log_ratio(log_density: f64, log_noise: f64, log_nu: f64) -> f64 {
     if log_noise == f64::NEG_INFINITY { ENDLESS } else { log_density - log_noise - log_nu }
 }
 
-/// The logarithm of a weight; nothing where the noise is absent and the weight a multiple of [`ENDLESS`], which
-/// has no digits to integrate. If it is an infinite one, [`error_report`](crate::error_report) says so.
-fn defined(log_weight: f64, log_noise: f64) -> f64 {
-    let absent = log_noise == f64::NEG_INFINITY && log_weight.abs() > 1e-3 * ENDLESS;
-    if absent { f64::NEG_INFINITY } else { log_weight }
+/// `log(ν p_n)`; where the noise has no density, what makes the log ratio that of [`log_ratio`].
+pub(crate) fn log_scaled_noise(log_density: f64, log_noise: f64, log_nu: f64) -> f64 {
+    if log_noise == f64::NEG_INFINITY { log_density - ENDLESS } else { log_noise + log_nu }
+}
+
+/// Which of the two moments of MATH §3.
+#[derive(Clone, Copy)]
+enum Moment {
+    /// `p_d w`.
+    Bread,
+    /// `p_d v = p_d w² (1 + r)`.
+    Meat,
+}
+
+/// The logarithm of the density of I_w or I_v at a point.
+///
+/// Nothing where the noise is absent and the weight a multiple of [`ENDLESS`], which has no digits to integrate. If it
+/// is an infinite one, [`error_report`](crate::error_report) says so.
+fn log_moment(loss: &Loss, log_density: f64, log_noise: f64, log_nu: f64, moment: Moment) -> f64 {
+    let scaled_noise = log_scaled_noise(log_density, log_noise, log_nu);
+    let g = log_density - scaled_noise;
+    let product = |powers| loss.log_product(log_density, scaled_noise, powers);
+    let value = match moment {
+        Moment::Bread => product([1.0, 1.0, 0.0]),
+        Moment::Meat if g > 0.0 => product([1.0, 2.0, 1.0]) + softplus(-g),
+        Moment::Meat => product([1.0, 2.0, 0.0]) + softplus(g),
+    };
+    let absent = log_noise == f64::NEG_INFINITY && (value - log_density).abs() > 1e-3 * ENDLESS;
+    if absent { f64::NEG_INFINITY } else { value }
 }
 
 fn zero_if_absent(energy: f64, value: f64) -> f64 {
