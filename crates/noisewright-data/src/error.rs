@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use crate::names::listed;
+use crate::number::printable;
 
 /// Result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -25,8 +26,8 @@ impl fmt::Display for Place {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, row, line, column } = self;
         match line {
-            Some(line) => write!(out, "{file}, row {row} (line {line}), column `{column}`"),
-            None => write!(out, "{file}, row {row}, column `{column}`"),
+            Some(line) => write!(out, "{file}, row {row} (line {line}), column `{}`", one_line(column)),
+            None => write!(out, "{file}, row {row}, column `{}`", one_line(column)),
         }
     }
 }
@@ -122,7 +123,7 @@ pub enum Error {
     /// A column that is not there.
     #[error(
         "{file} has no column `{wanted}`{}; its columns are {}",
-        suggestion.as_ref().map_or(String::new(), |name| format!(" (did you mean `{name}`?)")),
+        suggestion.as_ref().map_or(String::new(), |name| format!(" (did you mean `{}`?)", one_line(name))),
         listed(available)
     )]
     MissingColumn {
@@ -136,7 +137,7 @@ pub enum Error {
         suggestion: Option<String>,
     },
     /// A column's name that stands for two columns.
-    #[error("{file} has more than one column `{column}`; give each its own name")]
+    #[error("{file} has more than one column `{}`; give each its own name", one_line(column))]
     DuplicateColumn {
         /// The file.
         file: String,
@@ -161,7 +162,8 @@ pub enum Error {
     },
     /// Columns of different length.
     #[error(
-        "in {file}, column `{column}` has {} and `{first}` has {expected}; all must have the same number", counted(*found, "row")
+        "in {file}, column `{}` has {} and `{}` has {expected}; all must have the same number",
+        one_line(column), counted(*found, "row"), one_line(first)
     )]
     UnequalColumns {
         /// The file.
@@ -261,7 +263,8 @@ pub enum Error {
     },
     /// A column of something that is no real number.
     #[error(
-        "{file}, column `{column}` is of type {kind}; only floats, integers, decimals and booleans can be read"
+        "{file}, column `{}` is of type {kind}; only floats, integers, decimals and booleans can be read",
+        one_line(column)
     )]
     ColumnType {
         /// The file.
@@ -297,7 +300,8 @@ pub enum Error {
     },
     /// An archive whose arrays cannot be told apart into columns.
     #[error(
-        "{file} holds several arrays of which `{array}` is a matrix; keep one matrix alone, or columns only"
+        "{file} holds several arrays of which `{}` is a matrix; keep one matrix alone, or columns only",
+        one_line(array)
     )]
     SeveralMatrices {
         /// The file.
@@ -348,7 +352,7 @@ pub enum Error {
         value: String,
     },
     /// Weights of which none counts.
-    #[error("{file}, column `{column}`: all weights are zero; at least one row must count")]
+    #[error("{file}, column `{}`: all weights are zero; at least one row must count", one_line(column))]
     NoWeight {
         /// The file.
         file: String,
@@ -379,6 +383,11 @@ pub enum Error {
 /// A number of things: `1 row`, `2 rows`.
 fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A name from a file as it can stand in a sentence: without line breaks and other control characters.
+fn one_line(name: &str) -> String {
+    printable(name.as_bytes())
 }
 
 fn shown(text: &str) -> String {

@@ -28,6 +28,10 @@ fn every_file_of_the_corpus_is_columns_or_one_sentence() {
                 Err(error) => assert!(!error.to_string().contains('\n'), "{}: {error}", file.display()),
             }
         }
-        assert!(readable > 0 && readable < files.len(), "{name} has both kinds: {readable} of {}", files.len());
+        assert!(
+            readable > 0 && readable < files.len(),
+            "{name} has both kinds: {readable} of {}",
+            files.len()
+        );
     }
 }
