@@ -1,0 +1,276 @@
+//! From the sums to the estimates: standard errors by the delta method, refusals, and which one to trust.
+
+use super::allocation::allocations;
+use super::bootstrap::bootstrap;
+use super::bridge;
+use super::cross::Cross;
+use super::interval::{joint_freedom, two_sided};
+use super::moment::Moment;
+use super::nce::Bridge;
+use super::power::{self, Weights};
+use super::sample::Sample;
+use super::{EstimatedDivergences, LogZ, Method, NormalizerEstimate, Options, SampleSummary, Side, Warning};
+
+/// Shape of the tail above which the mean of the weights cannot be trusted (Vehtari et al. 2024).
+const HEAVY: f64 = 0.7;
+/// Effective draws below which averages of weights are too skewed for a standard error, unless they hardly vary.
+const FEWEST_EFFECTIVE: f64 = 30.0;
+const HARDLY_VARIES: f64 = 1e-24;
+/// Independent draws' worth of a chain below which its autocorrelation is hardly known.
+const ENOUGH_TO_KNOW_TIME: f64 = 50.0;
+/// Standard errors by which an average of weights may differ from the bridge.
+const AGREEMENT: f64 = 4.0;
+
+/// Place of the bridge among the estimates.
+const NCE: usize = 3;
+
+/// All estimates from two checked samples, and one that was made already.
+pub(super) fn all(
+    data: &Sample<'_>,
+    noise: &Sample<'_>,
+    further: Option<NormalizerEstimate>,
+    options: &Options,
+) -> LogZ {
+    let samples = [data, noise];
+    let log_nu = (noise.len() as f64 / data.len() as f64).ln();
+    let thinned = samples.map(|s| s.thinned(bridge::THINNED));
+    let start = bridge::thinned_root(&thinned[0], &thinned[1], log_nu);
+    let weights = [0, 1].map(|k| power::weights(samples[k], &thinned[k], start.at, options.dependence));
+    let bridge = Bridge::new(samples, &weights, start, log_nu, options);
+    let cross = Cross::new(&thinned, bridge.root.at);
+    let mut estimates = vec![
+        importance(&weights, options),
+        reverse(&weights, options),
+        product(&weights, options),
+        bridge.estimate(samples, &weights, options),
+    ];
+    estimates.extend(options.powers.iter().map(|&a| power_estimate(samples, a, options)));
+    estimates.extend(further);
+    judge(&mut estimates, &bridge, &cross, samples);
+    if let Some(resamples) = options.bootstrap {
+        bootstrap(&mut estimates, samples, &bridge, resamples, options);
+    }
+    let mut result = conclude(estimates, &bridge, &cross, samples, &weights, options);
+    if let Some(prices) = &options.prices {
+        let counts = samples.map(|s| s.len() as f64);
+        result.allocations = allocations(prices, &result.divergences, &thinned, &bridge, counts);
+    }
+    result
+}
+
+/// Refuses what the two sides together know to be worthless.
+fn judge(estimates: &mut [NormalizerEstimate], bridge: &Bridge, cross: &Cross, samples: [&Sample<'_>; 2]) {
+    // Weights that were hardly drawn from do not show how heavy their tail is.
+    if let Some(why) = bridge.too_few(bridge.crossings) {
+        estimates.iter_mut().for_each(|e| e.refuse(&why));
+    }
+    cross.judge(estimates, samples.map(Sample::len));
+    disagreeing(estimates);
+}
+
+/// Refuses averages of weights that the bridge contradicts: their tails were not drawn.
+fn disagreeing(estimates: &mut [NormalizerEstimate]) {
+    let (nce, nce_se) = (estimates[NCE].log_z, estimates[NCE].se);
+    if !nce_se.is_finite() {
+        return;
+    }
+    for e in estimates.iter_mut().filter(|e| e.se.is_finite() && e.method != Method::Nce) {
+        let apart = (e.log_z - nce).abs() / e.se.hypot(nce_se);
+        if apart > AGREEMENT && (e.log_z - nce).abs() > rounding(nce) {
+            e.refuse(&format!(
+                "it differs from nce by {apart:.1} standard errors, so its error is not what it seems"
+            ));
+        }
+    }
+}
+
+/// What rounding may do to an estimate.
+pub(super) fn rounding(log_z: f64) -> f64 {
+    16.0 * f64::EPSILON * log_z.abs().max(1.0)
+}
+
+/// An estimator's two means, before it is judged.
+pub(super) struct Parts {
+    pub(super) method: Method,
+    pub(super) log_z: f64,
+    pub(super) variances: [f64; 2],
+    pub(super) freedoms: [f64; 2],
+    pub(super) sizes: [Option<f64>; 2],
+    pub(super) shapes: [Option<f64>; 2],
+}
+
+impl Parts {
+    /// `log Z = log mean over the noise − log mean over the data`.
+    pub(super) fn ratio(method: Method, data: &Moment, noise: &Moment) -> Self {
+        Self {
+            method,
+            log_z: noise.log_mean - data.log_mean,
+            variances: [data.relative_variance, noise.relative_variance],
+            freedoms: [data.freedom, noise.freedom],
+            sizes: [data, noise].map(|m| m.count.is_finite().then(|| m.effective_size())),
+            shapes: [None, None],
+        }
+    }
+
+    pub(super) fn judged(
+        self,
+        converged: bool,
+        refused: Option<String>,
+        options: &Options,
+    ) -> NormalizerEstimate {
+        let se =
+            if refused.is_some() { f64::INFINITY } else { (self.variances[0] + self.variances[1]).sqrt() };
+        let reach = self.quantile(options.confidence) * se + rounding(self.log_z);
+        let worst = |a: Option<f64>, b: Option<f64>, better: fn(f64, f64) -> f64| match (a, b) {
+            (Some(a), Some(b)) => Some(better(a, b)),
+            (a, b) => a.or(b),
+        };
+        NormalizerEstimate {
+            method: self.method,
+            log_z: self.log_z,
+            se,
+            se_data: self.variances[0].sqrt(),
+            se_noise: self.variances[1].sqrt(),
+            lower: if se.is_finite() { self.log_z - reach } else { f64::NEG_INFINITY },
+            upper: if se.is_finite() { self.log_z + reach } else { f64::INFINITY },
+            ess: worst(self.sizes[0], self.sizes[1], f64::min).unwrap_or(0.0),
+            ess_data: self.sizes[0],
+            ess_noise: self.sizes[1],
+            pareto_k: worst(self.shapes[0], self.shapes[1], f64::max),
+            converged: converged && self.log_z.is_finite(),
+            refused,
+            bootstrap_se: None,
+        }
+    }
+
+    /// Judged by the tails of its weights.
+    pub(super) fn weighted(self, options: &Options) -> NormalizerEstimate {
+        let refused = self.refusal();
+        self.judged(true, refused, options)
+    }
+
+    /// How many standard errors make up an interval.
+    pub(super) fn quantile(&self, confidence: f64) -> f64 {
+        two_sided(confidence, joint_freedom(self.variances, self.freedoms))
+    }
+
+    fn refusal(&self) -> Option<String> {
+        if !self.log_z.is_finite() {
+            return Some("no draw of one side lies in the support of the other".into());
+        }
+        let variance = self.variances[0] + self.variances[1];
+        for (side, (size, shape)) in ["data", "noise"].into_iter().zip(self.sizes.iter().zip(self.shapes)) {
+            let Some(size) = *size else { continue };
+            if let Some(k) = shape.filter(|k| *k > HEAVY) {
+                return Some(format!(
+                    "the weights of the {side} draws have too heavy a tail (Pareto k = {k:.2}, above {HEAVY})"
+                ));
+            }
+            if size < FEWEST_EFFECTIVE && !(variance < HARDLY_VARIES) {
+                return Some(format!(
+                    "the {side} draws are worth only {size:.1} equally weighted ones, and below {FEWEST_EFFECTIVE} their average is too skewed"
+                ));
+            }
+        }
+        (!variance.is_finite()).then(|| "a single draw does not show how much its weight varies".into())
+    }
+}
+
+fn importance(weights: &[Weights; 2], options: &Options) -> NormalizerEstimate {
+    let mut parts = Parts::ratio(Method::Is, &weights[0].inside, &weights[1].full);
+    parts.shapes[1] = weights[1].tail.as_ref().map(|t| t.shape(|u| u));
+    parts.weighted(options)
+}
+
+fn reverse(weights: &[Weights; 2], options: &Options) -> NormalizerEstimate {
+    let mut parts = Parts::ratio(Method::Revis, &weights[0].full, &weights[1].inside);
+    parts.shapes[0] = weights[0].tail.as_ref().map(|t| t.shape(|u| u));
+    parts.weighted(options)
+}
+
+fn product(weights: &[Weights; 2], options: &Options) -> NormalizerEstimate {
+    let (data, noise) = (&weights[0].half, &weights[1].half);
+    let mut parts = Parts::ratio(Method::IsRevis, data, noise);
+    for k in 0..2 {
+        parts.shapes[k] = weights[k].tail.as_ref().map(|t| t.shape(|u| 0.5 * u));
+    }
+    parts.weighted(options)
+}
+
+fn power_estimate(samples: [&Sample<'_>; 2], a: f64, options: &Options) -> NormalizerEstimate {
+    let (data, shape_data) = power::power(samples[0], a, options.dependence);
+    let (noise, shape_noise) = power::power(samples[1], 1.0 - a, options.dependence);
+    let mut parts = Parts::ratio(Method::Power(a), &data, &noise);
+    parts.shapes = [shape_data, shape_noise];
+    parts.weighted(options)
+}
+
+fn conclude(
+    estimates: Vec<NormalizerEstimate>,
+    bridge: &Bridge,
+    cross: &Cross,
+    samples: [&Sample<'_>; 2],
+    weights: &[Weights; 2],
+    options: &Options,
+) -> LogZ {
+    let (recommended, reason) = choose(&estimates);
+    let summary = |k: usize| SampleSummary {
+        draws: samples[k].len(),
+        chains: samples[k].chains.len(),
+        autocorrelation_time: bridge.moments[k].time,
+        ess: samples[k].len() as f64 / bridge.moments[k].time,
+        outside: weights[k].outside,
+    };
+    let mut warnings = Vec::new();
+    if bridge.refusal().is_some() {
+        warnings.push(Warning::LittleOverlap { crossings: bridge.effective_crossings() });
+    }
+    for (k, side) in [Side::Data, Side::Noise].into_iter().enumerate() {
+        let ess = summary(k).ess;
+        if bridge.moments[k].time > 2.0 && ess < ENOUGH_TO_KNOW_TIME {
+            warnings.push(Warning::ShortChain { side, ess });
+        }
+    }
+    if !bridge.root.converged {
+        warnings.push(Warning::NotConverged);
+    }
+    LogZ {
+        recommended,
+        reason,
+        overlap: bridge.overlap,
+        expected_crossings: bridge.crossings,
+        confidence: options.confidence,
+        data: summary(0),
+        noise: summary(1),
+        divergences: EstimatedDivergences::new(cross, weights, bridge),
+        allocations: Vec::new(),
+        warnings,
+        converged: estimates.iter().all(|e| e.converged),
+        estimates,
+    }
+}
+
+/// The bridge, unless an average over one side is clearly better, as it is when the other side's chain is slow.
+fn choose(estimates: &[NormalizerEstimate]) -> (Method, String) {
+    let nce = &estimates[NCE];
+    let sound = |e: &&NormalizerEstimate| e.refused.is_none() && e.pareto_k.is_none_or(|k| k < 0.5);
+    let rival = estimates[..NCE].iter().filter(sound).min_by(|a, b| a.se.total_cmp(&b.se));
+    match (rival, &nce.refused) {
+        (Some(rival), Some(why)) => {
+            (rival.method, format!("{} is the best that remains, as nce is refused: {why}.", rival.method))
+        }
+        (None, Some(why)) => (Method::Nce, format!("No estimate can be trusted: {why}.")),
+        (Some(rival), None) if rival.se < 0.8 * nce.se => (
+            rival.method,
+            format!(
+                "{} has the smaller standard error, {:.2} times that of nce, and its weights have a light tail.",
+                rival.method,
+                rival.se / nce.se
+            ),
+        ),
+        _ => (
+            Method::Nce,
+            "nce is the optimal bridge: no other weighting of the same draws has a smaller error.".into(),
+        ),
+    }
+}
