@@ -237,6 +237,34 @@ pub enum Error {
         /// The values of the variables and parameters.
         point: String,
     },
+    /// Log-densities of no state at all.
+    #[error("there is no state: give the log-densities of at least one")]
+    NoStates,
+    /// States without any draws.
+    #[error("there is not a single draw: give draws of at least one state")]
+    NoDraws,
+    /// A log-density under a state that is not one.
+    #[error(
+        "the log-density of draw {row} under state {state} is {value}: it must be a number, or −∞ where the density is zero"
+    )]
+    StateValue {
+        /// The state, from 1.
+        state: usize,
+        /// The draw, from 1.
+        row: usize,
+        /// The value given.
+        value: f64,
+    },
+    /// A draw that its own state could not have given.
+    #[error(
+        "draw {row} is said to come from state {state}, which has density zero there: check which state it comes from"
+    )]
+    StateOwnDraw {
+        /// The state, from 1.
+        state: usize,
+        /// The draw, from 1.
+        row: usize,
+    },
     /// A field of a model, or an option of a family, that cannot be as it is.
     #[error("`{field}` {reason}")]
     ModelField {

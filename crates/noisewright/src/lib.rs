@@ -80,6 +80,7 @@ mod model;
 mod model_file;
 mod names;
 mod noise;
+pub mod normalizer;
 mod points;
 mod population;
 mod sweep;
