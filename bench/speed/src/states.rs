@@ -1,5 +1,6 @@
 //! Many states: the log-normalizers of 50 states from 10⁴ draws of each, in time and memory.
 
+use noisewright::normalizer::Dependence;
 use noisewright::normalizer::states::{Options, Origin, Pooled, estimate};
 use noisewright::{Normal, Result, sample};
 
@@ -17,21 +18,26 @@ pub(crate) fn run() -> Result<()> {
     let pooled = Pooled { log_f: &slices, origin: Origin::Counts(&counts), chains: None };
     let input = (STATES * STATES * DRAWS * 8) as f64 / 1e6;
     let before = peak_megabytes();
-    let (result, seconds) = time(|| estimate(&pooled, &Options::default()));
-    let result = result?;
-    let (value, error) = result.difference(0, STATES - 1);
     println!("## {STATES} states × {DRAWS} draws, budget 2 s CPU and 400 MB\n");
-    println!("| time | within budget | input | peak memory before, after | over all draws | log-ratio of the ends, truth 0 |");
-    println!("|---|---|---|---|---|---|");
-    let within = if seconds.used() < 2.0 { "yes" } else { "no" };
-    let memory = |m: Option<f64>| m.map_or("unknown".into(), |m| format!("{m:.0} MB"));
     println!(
-        "| {} | {within} | {input:.0} MB | {}, {} | {} times | {value:.4} ± {error:.4} |\n",
-        show(seconds),
-        memory(before),
-        memory(peak_megabytes()),
-        result.evaluations(),
+        "| draws | time | within budget | input | peak memory before, after | over all draws | log-ratio of the ends, truth 0 |"
     );
+    println!("|---|---|---|---|---|---|---|");
+    for (name, dependence) in [("independent", Dependence::Independent), ("chains", Dependence::Chains)] {
+        let (result, seconds) = time(|| estimate(&pooled, &Options { dependence, ..Options::default() }));
+        let result = result?;
+        let (value, error) = result.difference(0, STATES - 1);
+        let within = if seconds.used() < 2.0 { "yes" } else { "no" };
+        let memory = |m: Option<f64>| m.map_or("unknown".into(), |m| format!("{m:.0} MB"));
+        println!(
+            "| {name} | {} | {within} | {input:.0} MB | {}, {} | {} times | {value:.4} ± {error:.4} |",
+            show(seconds),
+            memory(before),
+            memory(peak_megabytes()),
+            result.evaluations(),
+        );
+    }
+    println!();
     Ok(())
 }
 

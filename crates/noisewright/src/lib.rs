@@ -39,6 +39,7 @@
 //! | expectations | [`Population`], [`Precision`], [`Accuracy`] | E over p_d: quadrature, enumeration, sampling |
 //! | the error of a design | [`asymptotic_error`], [`Asymptotics`], [`Target`] | Σ = I_w⁻¹ (I_v − (1+1/ν) m_w m_wᵀ) I_w⁻¹, error (1+ν) tr(ΣM) |
 //! | divergences | [`divergences`], [`NormalizerErrors`] | the errors of log Z by IS, RevIS, IS-RevIS and NCE |
+//! | normalizing constants | [`mod@normalizer`], [`normalizer::log_z`] | c = log Z from draws of both sides: IS, RevIS, IS-RevIS, NCE (MATH §4) |
 //! | the best design | [`mod@design`] | p_n = p_d/ν · \[√(ν a/μ) − 1\]₊ with a quadratic in the score, and its limits |
 //! | what goes wrong | [`Error`] | one plain sentence each |
 //!
@@ -76,11 +77,13 @@ mod domain;
 pub mod energy;
 mod error;
 mod loss;
+mod map;
 mod model;
 mod model_file;
 mod names;
 mod noise;
 pub mod normalizer;
+mod pareto;
 mod points;
 mod population;
 mod sweep;
@@ -92,6 +95,7 @@ pub use domain::{Domain, Space};
 pub use energy::{Energy, FamilyOptions, families};
 pub use error::{Error, Result};
 pub use loss::{Loss, LossFunction};
+pub use map::{Chart, RealMap};
 pub use model::{LOG_NORMALIZER, Model, Parameter};
 pub use noise::words::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};
 pub use noise::{

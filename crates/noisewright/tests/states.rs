@@ -3,12 +3,16 @@
 
 use std::f64::consts::TAU;
 
-use noisewright::normalizer::states::{Dependence, Estimate, Options, Origin, Pooled, Warning, estimate};
+use noisewright::normalizer::states::{Estimate, Options, Origin, Pooled, Warning, estimate};
+use noisewright::normalizer::{self, Dependence, Draws, Method};
 use noisewright::{Error, Normal, sample};
 use proptest::prelude::*;
 
 /// Mean, standard deviation and additive constant of an unnormalized Gaussian state.
 type State = (f64, f64, f64);
+
+const INDEPENDENT: Options =
+    Options { reference: 0, reference_log_z: 0.0, dependence: Dependence::Independent };
 
 const LADDER: [State; 5] =
     [(0.0, 1.0, 0.0), (0.7, 0.8, 3.0), (1.2, 0.7, -2.0), (1.8, 0.6, 10.0), (2.5, 0.5, 0.5)];
@@ -49,7 +53,7 @@ fn solve_columns(columns: &[Vec<f64>], counts: &[usize], options: &Options) -> E
 }
 
 fn solve(states: &[State], x: &[f64], counts: &[usize]) -> Estimate {
-    solve_columns(&log_f(states, x), counts, &Options::default())
+    solve_columns(&log_f(states, x), counts, &INDEPENDENT)
 }
 
 fn assert_near(found: &[f64], expected: &[f64], tolerance: f64) {
@@ -116,6 +120,15 @@ fn two_states_are_the_optimal_bridge() {
     let (noise, data) =
         ((0..300).map(|n| sigmoid(g(n))).sum::<f64>(), (300..400).map(|n| sigmoid(-g(n))).sum::<f64>());
     assert!((noise - data).abs() < 1e-9, "{noise} {data}");
+    // And the estimator of two samples, state 0 being the noise.
+    let draws = |range: std::ops::Range<usize>| Draws::new(&f[1][range.clone()], &f[0][range]);
+    let options =
+        normalizer::Options { dependence: Dependence::Independent, ..normalizer::Options::default() };
+    let pair = normalizer::log_z(draws(300..400), draws(0..300), &options).unwrap();
+    let nce = pair.estimates.iter().find(|e| e.method == Method::Nce).unwrap();
+    assert_near(&[result.log_z()[1]], &[nce.log_z], 1e-12);
+    // Its variance is that of the draws, ours the asymptotic formula: they differ by the draws' own noise.
+    assert!((nce.se / result.se()[1] - 1.0).abs() < 0.1, "{} {}", nce.se, result.se()[1]);
 }
 
 /// Mean and standard deviation of z-scores over repeats.
@@ -155,7 +168,7 @@ fn errors_of_chains_are_as_large_as_claimed_and_those_of_independence_are_not() 
     let states = [LADDER[0], LADDER[1], LADDER[3]];
     let counts = [4000, 3000, 3000];
     let truth = log_z(&states[2]) - log_z(&states[0]);
-    let options = Options { dependence: Dependence::Chains, ..Options::default() };
+    let options = Options { dependence: Dependence::Chains, ..INDEPENDENT };
     let run = |seed: u64, options: &Options| {
         let parts: Vec<Vec<f64>> =
             (0..3).map(|k| autoregressive(&states[k], counts[k], 0.9, 500 + 10 * seed + k as u64)).collect();
@@ -164,7 +177,7 @@ fn errors_of_chains_are_as_large_as_claimed_and_those_of_independence_are_not() 
         ((value - truth) / error, result.inefficiency()[0])
     };
     let (mean, sd) = z_scores(200, |seed| run(seed, &options).0);
-    let (_, naive) = z_scores(200, |seed| run(seed, &Options::default()).0);
+    let (_, naive) = z_scores(200, |seed| run(seed, &INDEPENDENT).0);
     let inefficiency = run(0, &options).1;
     println!("z: mean {mean:.3}, sd {sd:.3}, independent {naive:.3}, inefficiency {inefficiency:.1}");
     // Four standard deviations (1/√400), and 5 % for the noise of an estimated long-run variance.
@@ -182,7 +195,7 @@ fn labels_of_chains_keep_rows_in_any_order() {
     let ordered = log_f(&states, &chains.concat());
     let labels: Vec<usize> = (0..2000).map(|n| n / 500 % 2).collect();
     let slices: Vec<&[f64]> = ordered.iter().map(Vec::as_slice).collect();
-    let options = Options { dependence: Dependence::Chains, ..Options::default() };
+    let options = Options { dependence: Dependence::Chains, ..INDEPENDENT };
     let pooled = Pooled { log_f: &slices, origin: Origin::Counts(&[1000, 1000]), chains: Some(&labels) };
     let expected = estimate(&pooled, &options).unwrap();
 
@@ -257,7 +270,7 @@ fn log_densities_around_ten_to_the_ten_lose_only_their_own_digits() {
         let mut columns = log_f(&states, &x);
         columns[1].iter_mut().for_each(|v| *v += scale);
         columns[2].iter_mut().for_each(|v| *v -= scale);
-        let result = solve_columns(&columns, &counts, &Options::default());
+        let result = solve_columns(&columns, &counts, &INDEPENDENT);
         let shifted = [0.0, plain.log_z()[1] + scale, plain.log_z()[2] - scale];
         assert_near(result.log_z(), &shifted, 1e-15);
         // The input itself is rounded to scale · 2⁻⁵³, about 1e-6.
@@ -273,7 +286,7 @@ fn zero_densities_are_counted_exactly() {
     let x: Vec<f64> = (0..12000).map(|n| golden(n % 4000) * widths[n / 4000]).collect();
     let column = |w: &f64| x.iter().map(|x| if x < w { 0.0 } else { f64::NEG_INFINITY }).collect();
     let columns: Vec<Vec<f64>> = widths.iter().map(column).collect();
-    let result = solve_columns(&columns, &counts, &Options::default());
+    let result = solve_columns(&columns, &counts, &INDEPENDENT);
     // A sequence of low discrepancy misses its counts by a few in 4000.
     assert_near(result.log_z(), &[0.0, 2f64.ln(), 4f64.ln()], 3e-3);
     assert!(result.groups().len() == 1 && result.se()[2] < 0.05);
@@ -284,7 +297,7 @@ fn a_state_of_density_zero_everywhere_is_minus_infinity() {
     let x = draws(&LADDER[..2], &[100, 100], 1);
     let mut columns = log_f(&LADDER[..3], &x);
     columns[2].fill(f64::NEG_INFINITY);
-    let result = solve_columns(&columns, &[100, 100, 0], &Options::default());
+    let result = solve_columns(&columns, &[100, 100, 0], &INDEPENDENT);
     assert_eq!(result.log_z()[2], f64::NEG_INFINITY);
     assert_eq!(result.se()[2], f64::INFINITY);
     assert!(result.warnings().contains(&Warning::ZeroDensity { state: 2 }));
@@ -307,7 +320,7 @@ fn mistakes_in_the_input_are_named() {
         columns[state][row] = value;
         let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
         let pooled = Pooled { log_f: &slices, origin: Origin::Counts(&[50, 50]), chains: None };
-        estimate(&pooled, &Options::default())
+        estimate(&pooled, &INDEPENDENT)
     };
     assert!(matches!(run(1, 7, f64::NAN), Err(Error::StateValue { state: 2, row: 8, .. })));
     assert!(matches!(run(0, 70, f64::INFINITY), Err(Error::StateValue { state: 1, row: 71, .. })));
@@ -322,7 +335,7 @@ fn mistakes_in_the_input_are_named() {
         Pooled { log_f: &[&column], origin: Origin::Rows(&[0, 0, 1, 0]), chains: None },
     ];
     for pooled in &wrong {
-        assert!(estimate(pooled, &Options::default()).is_err(), "{pooled:?}");
+        assert!(estimate(pooled, &INDEPENDENT).is_err(), "{pooled:?}");
     }
 }
 
@@ -343,7 +356,7 @@ fn many_draws_solve_the_equations_whatever_the_threads() {
     let columns = log_f(&LADDER, &x);
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| solve_columns(&columns, &counts, &Options::default()))
+        pool.install(|| solve_columns(&columns, &counts, &INDEPENDENT))
     };
     let result = run(1);
     assert_eq!(result, run(3));
@@ -379,7 +392,7 @@ proptest! {
         for (column, constant) in columns.iter_mut().zip(&constants) {
             column.iter_mut().zip(&x).for_each(|(v, x)| *v += constant + slope * x);
         }
-        let moved = solve_columns(&columns, &counts, &Options::default());
+        let moved = solve_columns(&columns, &counts, &INDEPENDENT);
         for k in 0..3 {
             let expected = plain.log_z()[k] + constants[k] - constants[0];
             prop_assert!((moved.log_z()[k] - expected).abs() < 1e-9);

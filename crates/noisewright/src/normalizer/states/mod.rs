@@ -22,17 +22,8 @@ use self::problem::Problem;
 use self::result::Parts;
 use self::solve::Solution;
 use self::unsampled::Weights;
+use super::Dependence;
 use crate::{Error, Result};
-
-/// How draws of one state depend on each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dependence {
-    /// Not at all.
-    #[default]
-    Independent,
-    /// They are Markov chains: errors use the long-run covariance of what is estimated.
-    Chains,
-}
 
 /// What to take for known, and how draws depend on each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -41,7 +32,8 @@ pub struct Options {
     pub reference: usize,
     /// Its log-normalizer; 0 by default, which makes all others log-ratios to it.
     pub reference_log_z: f64,
-    /// Whether draws are chains; independent by default.
+    /// Whether draws of one state may depend on each other; chains by default, which independent draws are too, at the
+    /// price of an error that is itself less certain.
     pub dependence: Dependence,
 }
 
@@ -74,7 +66,7 @@ pub struct Options {
 pub fn estimate(pooled: &Pooled<'_>, options: &Options) -> Result<Estimate> {
     let (origin, counts) = pooled.origins()?;
     if origin.is_empty() {
-        return Err(Error::NoDraws);
+        return Err(Error::NoStateDraws);
     }
     if options.reference >= counts.len() {
         return Err(Error::Shape { what: "states", expected: options.reference + 1, found: counts.len() });
