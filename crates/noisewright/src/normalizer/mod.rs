@@ -23,6 +23,7 @@ mod bridge;
 mod estimate;
 mod interval;
 mod moment;
+pub mod path;
 mod power;
 mod result;
 mod sample;
