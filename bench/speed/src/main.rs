@@ -4,6 +4,7 @@
 mod clock;
 mod design;
 mod grid;
+mod normalizer;
 mod states;
 
 use clock::{Seconds, fastest, time};
@@ -11,16 +12,18 @@ use noisewright::{Contrast, Loss, Noise, Normal, Precision, Result, Student, Tar
 use noisewright_systems::{System, exponential_polynomial, gamma, gaussian_mean, gaussian_variance, quartic};
 
 fn main() -> Result<()> {
-    // First, so that the peak of the memory is its own.
-    states::run()?;
-    if std::env::args().nth(1).as_deref() == Some("states") {
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("normalizer") => return normalizer::run(),
+        Some("states") => return states::run(),
+        _ => {}
     }
     let yardstick = plain_exp();
     println!("The yardstick, `f64::exp` in a plain loop over 10⁶ numbers: {}.\n", show(yardstick));
     single_errors(yardstick)?;
     grids()?;
-    design::run()
+    design::run()?;
+    normalizer::run()?;
+    states::run()
 }
 
 /// A million exponentials in a plain loop, for ratios that survive a change of machine.

@@ -26,10 +26,9 @@ struct Answer<'a> {
 }
 
 pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
-    let model = arguments
-        .model
-        .as_deref()
-        .ok_or_else(|| Failure::Usage("--path needs the model whose constant it is to find: give --model FILE".into()))?;
+    let model = arguments.model.as_deref().ok_or_else(|| {
+        Failure::Usage("--path needs the model whose constant it is to find: give --model FILE".into())
+    })?;
     if arguments.data.is_some() {
         return Err(Failure::Usage("--path draws what it needs itself: leave out the files of draws".into()));
     }
@@ -181,9 +180,11 @@ impl Answer<'_> {
                 node.inefficiency.into(),
             ]);
         }
-        table
-            .note(format!("model {}", self.problem.title()))
-            .note(format!("noise {} at t = 0, the model at t = 1, moves {}", result.noise, moves_name(result.moves)))
+        table.note(format!("model {}", self.problem.title())).note(format!(
+            "noise {} at t = 0, the model at t = 1, moves {}",
+            result.noise,
+            moves_name(result.moves)
+        ))
     }
 
     fn sentences(&self) -> Vec<String> {
@@ -232,7 +233,8 @@ impl Answer<'_> {
         let places = nodes.clone().map(|node| (node.t, node.log_z));
         let ends = nodes.clone().map(|node| (node.log_z - 2.0 * node.se, node.log_z + 2.0 * node.se));
         let steps = nodes.skip(1).filter(|node| node.step_se.is_finite()).map(|node| (node.t, node.step_se));
-        let top = Panel::new(Axis::linear("t"), Axis::linear("log Z")).with(Points::new("", places).y_errors(ends));
+        let top =
+            Panel::new(Axis::linear("t"), Axis::linear("log Z")).with(Points::new("", places).y_errors(ends));
         let bottom = Panel::new(Axis::linear("t"), Axis::linear("error of the step").include(0.0))
             .with(Points::new("", steps));
         Figure::new().panel(top).panel(bottom).columns(1)

@@ -69,7 +69,8 @@ impl Draws {
         let asked = own.states.as_deref().unwrap_or_default();
         let mut options = noisewright_data::Options::default().minus_infinity(true);
         if let Some(format) = &arguments.format {
-            let format: Format = format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;
+            let format: Format =
+                format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;
             options = options.format(format);
         }
         let names = state_names(path, asked, &options)?;
@@ -125,13 +126,17 @@ impl Draws {
 fn state_names(path: &Path, asked: &str, options: &noisewright_data::Options) -> Outcome<Vec<String>> {
     let parts: Vec<&str> = asked.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {
-        return Err(Failure::Usage("--states: name the columns with the states' log-densities, such as u_*".into()));
+        return Err(Failure::Usage(
+            "--states: name the columns with the states' log-densities, such as u_*".into(),
+        ));
     }
     if parts.iter().all(|part| !part.contains('*')) {
         return Ok(parts.iter().map(|part| (*part).to_owned()).collect());
     }
     if path == Path::new("-") {
-        return Err(Failure::Usage("--states: list the columns by name to read them from standard input".into()));
+        return Err(Failure::Usage(
+            "--states: list the columns by name to read them from standard input".into(),
+        ));
     }
     let stream = Stream::open(path, options)?;
     let mut names = Vec::new();
@@ -141,7 +146,9 @@ fn state_names(path: &Path, asked: &str, options: &noisewright_data::Options) ->
         names.extend(stream.names().iter().filter(|name| pattern.matches(name)).cloned());
         if names.len() == before {
             let known = stream.names().join(", ");
-            return Err(Failure::Usage(format!("--states: no column is like `{part}`; the columns are {known}")));
+            return Err(Failure::Usage(format!(
+                "--states: no column is like `{part}`; the columns are {known}"
+            )));
         }
     }
     Ok(names)
@@ -152,7 +159,9 @@ fn from_counts(text: &str, states: usize, rows: usize) -> Outcome<Vec<usize>> {
     let wrong = |reason: String| Failure::Usage(format!("--counts: {reason}"));
     let counts: Vec<usize> = text
         .split(',')
-        .map(|part| part.trim().parse().map_err(|_| wrong(format!("`{}` is not a number of draws", part.trim()))))
+        .map(|part| {
+            part.trim().parse().map_err(|_| wrong(format!("`{}` is not a number of draws", part.trim())))
+        })
         .collect::<Outcome<_>>()?;
     if counts.len() != states {
         return Err(wrong(format!("{} numbers are given for {states} states", counts.len())));
@@ -323,11 +332,13 @@ impl Answer<'_> {
 
     fn constants_figure(&self) -> Figure {
         let (log_z, se) = (self.result.log_z(), self.result.se());
-        let known: Vec<usize> = (0..log_z.len()).filter(|k| log_z[*k].is_finite() && se[*k].is_finite()).collect();
+        let known: Vec<usize> =
+            (0..log_z.len()).filter(|k| log_z[*k].is_finite() && se[*k].is_finite()).collect();
         let ends = known.iter().map(|k| (log_z[*k] - 2.0 * se[*k], log_z[*k] + 2.0 * se[*k]));
         let points = known.iter().map(|k| ((k + 1) as f64, log_z[*k]));
-        let panel = Panel::new(Axis::linear("state").range(0.5, log_z.len() as f64 + 0.5), Axis::linear("log Z"))
-            .with(Points::new("", points).y_errors(ends));
+        let panel =
+            Panel::new(Axis::linear("state").range(0.5, log_z.len() as f64 + 0.5), Axis::linear("log Z"))
+                .with(Points::new("", points).y_errors(ends));
         Figure::from(panel)
     }
 }
@@ -340,11 +351,11 @@ pub(super) fn overlap_figure(result: &Estimate, names: &[String]) -> Figure {
     let values = (0..states).rev().flat_map(|i| (0..states).map(move |j| overlap[(i, j)])).collect();
     let skip = states.div_ceil(12);
     let label = |k: usize| if states <= 60 { names[k].clone() } else { (k + 1).to_string() };
-    let ticks: Vec<(f64, String)> =
-        (0..states).step_by(skip).map(|k| ((k + 1) as f64, label(k))).collect();
+    let ticks: Vec<(f64, String)> = (0..states).step_by(skip).map(|k| ((k + 1) as f64, label(k))).collect();
     let down: Vec<(f64, String)> =
         (0..states).step_by(skip).map(|k| ((states - k) as f64, label(k))).collect();
-    let panel = Panel::new(Axis::linear("draws of state").ticks(ticks), Axis::linear("as seen by state").ticks(down))
-        .with(HeatMap::new(edges.clone(), edges, values).scale_label("share").range(0.0, 1.0));
+    let panel =
+        Panel::new(Axis::linear("draws of state").ticks(ticks), Axis::linear("as seen by state").ticks(down))
+            .with(HeatMap::new(edges.clone(), edges, values).scale_label("share").range(0.0, 1.0));
     Figure::from(panel).description(format!("Overlap matrix of {} states", format_number(states as f64, 6)))
 }
