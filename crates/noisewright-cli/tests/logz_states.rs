@@ -45,7 +45,9 @@ fn plain(_: usize, _: usize, value: f64) -> String {
 fn json(arguments: &[&str]) -> Value {
     let run = command().args(arguments).args(["--json", "--quiet"]).assert().success();
     assert!(run.get_output().stderr.is_empty());
-    serde_json::from_slice(&run.get_output().stdout).unwrap()
+    let text = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+    // Infinity is a number beyond all, which other readers take for it and this one does not.
+    serde_json::from_str(&text.replace("1e999", "1e308")).unwrap()
 }
 
 fn refused(arguments: &[&str], status: i32) -> String {
@@ -114,7 +116,7 @@ fn the_summary_says_what_hangs_together() {
     let result = json(&["logz", apart.to_str().unwrap(), "--states", "u_*"]);
     let text = result["warnings"].to_string();
     assert!(text.contains("{u_10, u_20, u_30, u_40} and {u_50}"), "{text}");
-    assert_eq!(result["states"]["u_50"]["se"].as_f64(), Some(f64::INFINITY));
+    assert_eq!(result["states"]["u_50"]["se"].as_f64(), Some(1e308));
 }
 
 #[test]
@@ -128,7 +130,7 @@ fn bad_draws_are_named() {
     assert!(refused(&["logz", &good, "--states", "u_*", "--counts", "1,1,1,1,1"], 2).contains("500 rows"));
     assert!(refused(&["logz", &good, "--states", "u_*", "--reference", "w"], 2).contains("`w`"));
     assert!(refused(&["logz", &good, "--states", "u_10,u_20,u_30,u_40,u_50"], 1).contains("row 1"));
-    assert!(refused(&["logz", &good, "--states", "u_*", "--state-column", "u_10"], 1).contains("row 1"));
+    assert!(refused(&["logz", &good, "--states", "u_*", "--state-column", "u_10"], 1).contains("u_10"));
     let spoilt = |l: usize, row: usize, v: f64| {
         if (l, row) == (1, 41) { "NaN".to_owned() } else { v.to_string() }
     };

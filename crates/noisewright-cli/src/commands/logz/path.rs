@@ -165,10 +165,10 @@ impl Answer<'_> {
             .column(Column::number("t").significant(4))
             .column(Column::number("log Z").significant(7))
             .column(Column::number("std. error").significant(3))
-            .column(Column::number("of the step").significant(3))
+            .column(Column::number("its step").significant(3))
             .column(Column::number("acceptance").significant(3))
             .column(Column::number("R-hat").significant(4))
-            .column(Column::number("inefficiency").significant(3));
+            .column(Column::number("ineff.").significant(3));
         for node in &result.nodes {
             table.push_row([
                 Cell::from(node.t),

@@ -273,9 +273,9 @@ impl Answer<'_> {
             .column(Column::number("log Z").significant(7))
             .column(Column::number("std. error").significant(3))
             .column(Column::number("step").significant(6))
-            .column(Column::number("its std. error").significant(3))
+            .column(Column::number("± of it").significant(3))
             .column(Column::number("ESS").significant(4))
-            .column(Column::number("inefficiency").significant(3));
+            .column(Column::number("ineff.").significant(3));
         for (k, error) in result.se().into_iter().enumerate() {
             let (step, step_error) = result.difference(k.saturating_sub(1), k);
             let first = k == 0;
@@ -292,8 +292,8 @@ impl Answer<'_> {
         }
         let reference = &self.names[result.reference()];
         table
-            .note(format!("{}; log Z relative to that of {reference}, steps from the state before", self.source))
-            .note("ESS is what the pooled draws are worth for a state; inefficiency, how many of its draws are worth one")
+            .note(format!("{}; log Z relative to that of {reference}, step: from the state before", self.source))
+            .note("ESS: what all draws are worth for a state; ineff.: draws of it that are worth an independent one")
     }
 
     fn sentences(&self) -> Vec<String> {
