@@ -76,6 +76,7 @@ mod domain;
 pub mod energy;
 mod error;
 mod loss;
+mod map;
 mod model;
 mod model_file;
 mod names;
@@ -91,6 +92,7 @@ pub use domain::{Domain, Space};
 pub use energy::{Energy, FamilyOptions, families};
 pub use error::{Error, Result};
 pub use loss::{Loss, LossFunction};
+pub use map::{Chart, RealMap};
 pub use model::{LOG_NORMALIZER, Model, Parameter};
 pub use noise::words::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};
 pub use noise::{
