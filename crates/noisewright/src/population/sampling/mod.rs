@@ -9,7 +9,6 @@ mod coordinates;
 mod elliptical;
 mod landscape;
 mod marginal;
-mod pareto;
 mod proposal;
 mod spread;
 mod start;
@@ -288,7 +287,7 @@ impl Draws {
     /// n^{k−1} only, as if there were n^{2−2k} of them.
     fn most_effective(&self) -> f64 {
         let log_weights = self.log_weights();
-        let shape = pareto::shape(&log_weights);
+        let shape = crate::pareto::shape(&log_weights);
         if shape > 0.5 { (log_weights.len() as f64).powf(2.0 - 2.0 * shape) } else { f64::INFINITY }
     }
 
