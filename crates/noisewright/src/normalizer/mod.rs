@@ -21,6 +21,7 @@
 mod autocorrelation;
 mod bridge;
 mod estimate;
+mod evidence;
 mod interval;
 mod moment;
 mod power;
@@ -28,6 +29,10 @@ mod result;
 mod sample;
 mod tail;
 
+pub use evidence::{
+    BayesFactor, Density, Evidence, EvidenceOptions, ModelDensity, NoiseKind, TracePoint, bayes_factor,
+    evidence,
+};
 pub use result::{
     Dependence, Draws, LogZ, Method, NormalizerEstimate, Options, SampleSummary, Side, Warning,
 };

@@ -89,7 +89,8 @@ impl Mirror {
         match self {
             Self::Warped(noise) => noise.reflect(points, out),
             Self::About(center) => {
-                for ((j, center), out) in center.iter().enumerate().zip(out.chunks_mut(points.rows().max(1))) {
+                for ((j, center), out) in center.iter().enumerate().zip(out.chunks_mut(points.rows().max(1)))
+                {
                     out.iter_mut().zip(points.column(j)).for_each(|(o, y)| *o = 2.0 * center - y);
                 }
             }

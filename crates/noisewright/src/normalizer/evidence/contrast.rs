@@ -167,7 +167,13 @@ impl<'a> Problem<'a> {
 
     /// Replaces f by its mean with its mirror image (Meng and Schilling's Warp-III): the noise is its own image, so the
     /// ratio of the densities at the image is all that is needed, `ℓ ← ln ½(e^ℓ + e^ℓ′)`.
-    fn symmetrize(&self, fitted: &Fitted, points: View<'_>, log_f: &mut [f64], log_noise: &[f64]) -> Result<()> {
+    fn symmetrize(
+        &self,
+        fitted: &Fitted,
+        points: View<'_>,
+        log_f: &mut [f64],
+        log_noise: &[f64],
+    ) -> Result<()> {
         let Some(mirror) = fitted.mirror.as_ref().filter(|_| self.symmetric) else { return Ok(()) };
         let (d, rows) = (points.columns(), points.rows());
         let mut images = vec![0.0; d * rows];
@@ -176,7 +182,9 @@ impl<'a> Problem<'a> {
         let (mut image_f, mut image_noise) = (vec![0.0; rows], vec![0.0; rows]);
         self.evaluate(view, &mut image_f)?;
         fitted.noise.log_density(view, &mut image_noise);
-        for (((f, noise), image_f), image_noise) in log_f.iter_mut().zip(log_noise).zip(image_f).zip(image_noise) {
+        for (((f, noise), image_f), image_noise) in
+            log_f.iter_mut().zip(log_noise).zip(image_f).zip(image_noise)
+        {
             let image = image_f - image_noise;
             // An image so far out that both densities underflow says nothing.
             let image = if image.is_nan() { f64::NEG_INFINITY } else { image };

@@ -45,12 +45,6 @@ impl Half {
         let step = self.rows().div_ceil(count).max(1);
         self.stretches.iter().cloned().flatten().step_by(step).collect()
     }
-
-    /// The first `share` of every stretch.
-    pub(super) fn beginning(&self, share: f64) -> Self {
-        let cut = |r: &Range<usize>| r.start..r.start + ((r.len() as f64 * share).round() as usize).max(1);
-        Self { stretches: self.stretches.iter().map(cut).collect() }
-    }
 }
 
 /// The first and the second half of every chain.
@@ -86,7 +80,6 @@ mod tests {
         assert_eq!(second.gather(&values), [2.0, 3.0, 6.0, 7.0, 8.0]);
         let mut storage = Vec::new();
         assert_eq!(second.points(View::new(1, 9, &values), &mut storage).column(0), second.gather(&values));
-        assert_eq!(second.beginning(0.5).stretches, [2..3, 6..8]);
     }
 
     #[test]
