@@ -200,9 +200,6 @@ pub(crate) struct EvidenceArguments {
     /// Column that says which chain a row belongs to
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
     pub(crate) chain: Option<String>,
-    /// Balance the bridge by effective numbers of draws instead of their numbers
-    #[arg(long)]
-    pub(crate) weight_by_ess: bool,
     /// Probability that the interval is to cover the truth
     #[arg(long, default_value_t = 0.95, value_name = "P", allow_hyphen_values = true)]
     pub(crate) confidence: f64,
