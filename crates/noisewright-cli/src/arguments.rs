@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Error(ErrorArguments),
     /// The noise and the proportion that minimise the error
     Design(DesignArguments),
+    /// The logarithm of a normalizing constant from draws of both densities, with its error
+    Logz(LogzArguments),
     /// Draws from a noise, with their log-density
     Sample(SampleArguments),
     /// The integral of a model's unnormalized density (log evidence) from draws of it
@@ -138,6 +140,89 @@ pub(crate) struct DesignArguments {
     /// Save the designed noise, to be used as file("FILE") or with `sample --design`
     #[arg(long, value_name = "FILE.json", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LogzArguments {
+    /// Draws of the unnormalized density: a file with both log-densities at each, or with points if --model is given
+    #[arg(value_name = "DATA")]
+    pub(crate) data: PathBuf,
+    /// Draws of the noise, likewise; with --model and --noise they are drawn here if this is left out
+    #[arg(value_name = "NOISE", required_unless_present_all = ["model", "noise"])]
+    pub(crate) noise_draws: Option<PathBuf>,
+    /// Column with the log of the unnormalized density, −inf where it is zero
+    #[arg(long, value_name = "COLUMN", default_value = "log_f", help_heading = "Columns")]
+    pub(crate) log_f: String,
+    /// Column with the log of the noise density, −inf where it is zero
+    #[arg(long, value_name = "COLUMN", default_value = "log_noise", help_heading = "Columns")]
+    pub(crate) log_noise: String,
+    /// Column of DATA that tells the Markov chain of each draw
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) chain: Option<String>,
+    /// Column of NOISE that tells the Markov chain of each draw
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) noise_chain: Option<String>,
+    /// Format of the files: csv, parquet, npy, npz or stan-csv (default: told from each file)
+    #[arg(long, value_name = "FORMAT", help_heading = "Columns")]
+    pub(crate) format: Option<String>,
+    /// The model file whose log-density is computed at the points of both files
+    #[arg(long, value_name = "MODEL", requires = "noise", help_heading = "Points instead of log-densities")]
+    pub(crate) model: Option<PathBuf>,
+    /// Parameter values of the model, such as a=1,b=0.1
+    #[arg(
+        long,
+        value_name = "NAME=VALUE,…",
+        allow_hyphen_values = true,
+        requires = "model",
+        help_heading = "Points instead of log-densities"
+    )]
+    pub(crate) at: Option<String>,
+    #[arg(long, help = NOISE_HELP, value_name = "NOISE", allow_hyphen_values = true, requires = "model", help_heading = "Points instead of log-densities")]
+    pub(crate) noise: Option<String>,
+    /// Noise draws to make where none are given (default: as many as data draws)
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "noise_draws",
+        help_heading = "Points instead of log-densities"
+    )]
+    pub(crate) draws: Option<usize>,
+    /// Every draw is independent of the others (default: the files' order is that of Markov chains)
+    #[arg(long, conflicts_with_all = ["chain", "noise_chain"], help_heading = "Errors")]
+    pub(crate) independent: bool,
+    /// Balance the bridge by effective sample sizes instead of numbers of draws
+    #[arg(long, help_heading = "Errors")]
+    pub(crate) weight_by_ess: bool,
+    /// Resamples of a block bootstrap, as a second opinion on the errors
+    #[arg(long, value_name = "N", help_heading = "Errors")]
+    pub(crate) bootstrap: Option<usize>,
+    /// Probability that the intervals are to cover log Z
+    #[arg(
+        long,
+        value_name = "P",
+        default_value_t = 0.95,
+        allow_hyphen_values = true,
+        help_heading = "Errors"
+    )]
+    pub(crate) confidence: f64,
+    /// Also the bridge with this log α, a formula in log_f and log_noise such as "-(log_f + log_noise)/2"
+    #[arg(long, value_name = "FORMULA", allow_hyphen_values = true, help_heading = "Estimators")]
+    pub(crate) alpha: Option<String>,
+    /// Also the member of the power family with this exponent: 0 is is, 0.5 is-revis, 1 revis; may be repeated
+    #[arg(long, value_name = "A", allow_hyphen_values = true, help_heading = "Estimators")]
+    pub(crate) power: Vec<f64>,
+    /// The noise is known only up to a constant, too: what is estimated is the log of the ratio of the two constants
+    #[arg(long, conflicts_with = "model", help_heading = "Estimators")]
+    pub(crate) ratio: bool,
+    /// Price of a data draw, 0 if no more can be had: how a budget is best divided
+    #[arg(long, value_name = "P", allow_hyphen_values = true, help_heading = "Budget")]
+    pub(crate) price_data: Option<f64>,
+    /// Price of a noise draw
+    #[arg(long, value_name = "P", allow_hyphen_values = true, help_heading = "Budget")]
+    pub(crate) price_noise: Option<f64>,
+    /// What may be spent (default: what these draws cost)
+    #[arg(long, value_name = "B", allow_hyphen_values = true, help_heading = "Budget")]
+    pub(crate) budget: Option<f64>,
 }
 
 #[derive(Args, Debug)]
