@@ -3,6 +3,7 @@
 
 mod clock;
 mod design;
+mod evidence;
 mod grid;
 mod normalizer;
 mod states;
@@ -14,6 +15,7 @@ use noisewright_systems::{System, exponential_polynomial, gamma, gaussian_mean, 
 fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("normalizer") => return normalizer::run(),
+        Some("evidence") => return evidence::run(),
         Some("states") => return states::run(),
         _ => {}
     }
@@ -23,6 +25,7 @@ fn main() -> Result<()> {
     grids()?;
     design::run()?;
     normalizer::run()?;
+    evidence::run()?;
     states::run()
 }
 

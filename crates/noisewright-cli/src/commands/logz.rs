@@ -262,7 +262,8 @@ impl Answer<'_> {
     }
 }
 
-fn estimate_json(e: &NormalizerEstimate) -> Value {
+/// One estimator's numbers.
+pub(super) fn estimate_json(e: &NormalizerEstimate) -> Value {
     json!({
         "log_z": number(e.log_z),
         "se": number(e.se),

@@ -25,6 +25,7 @@ mod bootstrap;
 mod bridge;
 mod cross;
 mod estimate;
+mod evidence;
 mod interval;
 mod moment;
 mod nce;
@@ -37,6 +38,10 @@ mod tail;
 
 pub use allocation::{Allocation, EstimatedDivergences, Prices};
 pub use alpha::LogAlpha;
+pub use evidence::{
+    BayesFactor, Density, Evidence, EvidenceOptions, ModelDensity, NoiseKind, TracePoint, bayes_factor,
+    evidence,
+};
 pub use result::{
     Dependence, Draws, LogZ, Method, NormalizerEstimate, Options, SampleSummary, Side, Warning,
 };
