@@ -3,23 +3,30 @@
 
 mod clock;
 mod design;
+mod evidence;
 mod grid;
 mod normalizer;
+mod states;
 
 use clock::{Seconds, fastest, time};
 use noisewright::{Contrast, Loss, Noise, Normal, Precision, Result, Student, Target, asymptotic_error};
 use noisewright_systems::{System, exponential_polynomial, gamma, gaussian_mean, gaussian_variance, quartic};
 
 fn main() -> Result<()> {
-    if std::env::args().nth(1).as_deref() == Some("normalizer") {
-        return normalizer::run();
+    match std::env::args().nth(1).as_deref() {
+        Some("normalizer") => return normalizer::run(),
+        Some("evidence") => return evidence::run(),
+        Some("states") => return states::run(),
+        _ => {}
     }
     let yardstick = plain_exp();
     println!("The yardstick, `f64::exp` in a plain loop over 10⁶ numbers: {}.\n", show(yardstick));
     single_errors(yardstick)?;
     grids()?;
     design::run()?;
-    normalizer::run()
+    normalizer::run()?;
+    evidence::run()?;
+    states::run()
 }
 
 /// A million exponentials in a plain loop, for ratios that survive a change of machine.

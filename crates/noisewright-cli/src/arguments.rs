@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Logz(LogzArguments),
     /// Draws from a noise, with their log-density
     Sample(SampleArguments),
+    /// The integral of a model's unnormalized density (log evidence) from draws of it
+    Evidence(EvidenceArguments),
     /// Every figure and table of the paper on optimal noise, recomputed, with one HTML page
     Reproduce(ReproduceArguments),
     /// List the built-in families of models with their parameters and options
@@ -79,7 +81,7 @@ pub(crate) struct ModelArguments {
 }
 
 /// A data file.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct DataArguments {
     /// Data file (CSV, Parquet, NPY, NPZ, Stan CSV; `-` for standard input), for noises that are fitted to data
     #[arg(long, value_name = "FILE", help_heading = "Data")]
@@ -140,14 +142,65 @@ pub(crate) struct DesignArguments {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// Many states at once.
+#[derive(Args, Debug)]
+pub(crate) struct StatesArguments {
+    /// DATA holds the pooled draws of several states: the columns with the log-density of each state, as a list of names
+    /// or a pattern such as u_*
+    #[arg(long, value_name = "COLUMNS", conflicts_with_all = ["path", "model", "ratio", "alpha", "power", "bootstrap", "weight_by_ess"], help_heading = "Many states")]
+    pub(crate) states: Option<String>,
+    /// Column that tells the state of each draw: what * stands for where that is a number, else the state's place from 1
+    #[arg(long, value_name = "COLUMN", default_value = "state", help_heading = "Many states")]
+    pub(crate) state_column: String,
+    /// Numbers of draws instead of a column, such as 100,200,0: the draws stand state after state
+    #[arg(long, value_name = "N,N,…", requires = "states", help_heading = "Many states")]
+    pub(crate) counts: Option<String>,
+    /// The state whose log Z is taken for 0 (default: the first)
+    #[arg(long, value_name = "STATE", requires = "states", help_heading = "Many states")]
+    pub(crate) reference: Option<String>,
+}
+
+/// A path of bridges.
+#[derive(Args, Debug)]
+pub(crate) struct PathArguments {
+    /// Find log Z of --model by bridges from --noise (default: fitted to chains of the model) that are sampled here; --draws
+    /// is for every state (default 2000)
+    #[arg(long, conflicts_with_all = ["ratio", "alpha", "power", "bootstrap", "weight_by_ess", "independent", "chain"], help_heading = "A path")]
+    pub(crate) path: bool,
+    /// Number of states, both ends included (default: as many as the distance needs)
+    #[arg(long, value_name = "N", requires = "path", help_heading = "A path")]
+    pub(crate) path_states: Option<usize>,
+    /// Chains of every state (default 4)
+    #[arg(long, value_name = "N", requires = "path", help_heading = "A path")]
+    pub(crate) chains: Option<usize>,
+    /// Steps of each chain before its draws are kept (default 200)
+    #[arg(long, value_name = "N", requires = "path", help_heading = "A path")]
+    pub(crate) warm_up: Option<usize>,
+    /// Steps per draw (default 1)
+    #[arg(long, value_name = "N", requires = "path", help_heading = "A path")]
+    pub(crate) thin: Option<usize>,
+    /// Moves of the chains: auto, random-walk, hamiltonian or single-site
+    #[arg(long, value_name = "MOVES", default_value = "auto", help_heading = "A path")]
+    pub(crate) moves: String,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct LogzArguments {
     /// Draws of the unnormalized density: a file with both log-densities at each, or with points if --model is given
-    #[arg(value_name = "DATA")]
-    pub(crate) data: PathBuf,
+    #[arg(value_name = "DATA", required_unless_present = "path")]
+    pub(crate) data: Option<PathBuf>,
     /// Draws of the noise, likewise; with --model and --noise they are drawn here if this is left out
-    #[arg(value_name = "NOISE", required_unless_present_all = ["model", "noise"])]
+    #[arg(
+        value_name = "NOISE",
+        required_unless_present_all = ["model", "noise"],
+        required_unless_present_any = ["states", "path"],
+        conflicts_with_all = ["states", "path"]
+    )]
     pub(crate) noise_draws: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) many: StatesArguments,
+    #[command(flatten)]
+    pub(crate) bridges: PathArguments,
     /// Column with the log of the unnormalized density, −inf where it is zero
     #[arg(long, value_name = "COLUMN", default_value = "log_f", help_heading = "Columns")]
     pub(crate) log_f: String,
@@ -164,7 +217,7 @@ pub(crate) struct LogzArguments {
     #[arg(long, value_name = "FORMAT", help_heading = "Columns")]
     pub(crate) format: Option<String>,
     /// The model file whose log-density is computed at the points of both files
-    #[arg(long, value_name = "MODEL", requires = "noise", help_heading = "Points instead of log-densities")]
+    #[arg(long, value_name = "MODEL", help_heading = "Points instead of log-densities")]
     pub(crate) model: Option<PathBuf>,
     /// Parameter values of the model, such as a=1,b=0.1
     #[arg(
@@ -255,6 +308,43 @@ pub(crate) struct SampleArguments {
     /// standard output)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EvidenceArguments {
+    /// The model file (TOML), which states the log-density whose integral is asked for
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// Draws of that density: one file per Markov chain (CSV, Stan CSV, Parquet, NPY, NPZ; `-` for standard input)
+    #[arg(value_name = "DRAWS", required = true)]
+    pub(crate) draws: Vec<PathBuf>,
+    /// Parameter values, such as a=1,b=0.1; the model file's start values otherwise
+    #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
+    pub(crate) at: Option<String>,
+    /// The noise fitted to half of the draws: normal, student, mixture, warped, product or auto (what overlaps best)
+    #[arg(long, default_value = "auto", value_name = "NOISE")]
+    pub(crate) noise: String,
+    /// Number of noise draws (default: as many as draws)
+    #[arg(long, value_name = "N")]
+    pub(crate) noise_draws: Option<usize>,
+    /// Average the density with its mirror image in the noise's centre, which takes out skewness (Warp-III)
+    #[arg(long)]
+    pub(crate) symmetrize: bool,
+    /// The draws are independent, not a Markov chain
+    #[arg(long)]
+    pub(crate) independent: bool,
+    /// Column that says which chain a row belongs to
+    #[arg(long, value_name = "COLUMN", help_heading = "Data")]
+    pub(crate) chain: Option<String>,
+    /// Probability that the interval is to cover the truth
+    #[arg(long, default_value_t = 0.95, value_name = "P", allow_hyphen_values = true)]
+    pub(crate) confidence: f64,
+    /// Format of the draws: csv, parquet, npy, npz or stan-csv (default: told from the file)
+    #[arg(long, value_name = "FORMAT", help_heading = "Data")]
+    pub(crate) format: Option<String>,
+    /// Drop rows with a missing value instead of refusing them
+    #[arg(long, help_heading = "Data")]
+    pub(crate) drop_missing: bool,
 }
 
 #[derive(Args, Debug)]

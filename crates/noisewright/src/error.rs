@@ -103,6 +103,19 @@ pub enum Error {
         /// Number of the row, from 1.
         row: usize,
     },
+    /// A draw that is not inside the domain of a variable.
+    #[error(
+        "row {row} of the draws has `{variable}` = {value}, which is not inside its domain; draws of a density do not \
+         fall on an end of it, so if rounding put it there, write the draws with more digits"
+    )]
+    DrawOutside {
+        /// Number of the row, from 1.
+        row: usize,
+        /// The variable.
+        variable: String,
+        /// Its value.
+        value: f64,
+    },
     /// A density that draws do not find or follow well enough to say anything.
     #[error(
         "the model's density is too hard to sample: of {draws} draws only {effective:.0} are worth something; \
@@ -236,6 +249,40 @@ pub enum Error {
     NotANumber {
         /// The values of the variables and parameters.
         point: String,
+    },
+    /// Chains that cannot be run, or a path that cannot be gone.
+    #[error("{reason}")]
+    Chain {
+        /// What is wrong, and what would be right.
+        reason: String,
+    },
+    /// Log-densities of no state at all.
+    #[error("there is no state: give the log-densities of at least one")]
+    NoStates,
+    /// States without any draws.
+    #[error("there is not a single draw: give draws of at least one state")]
+    NoStateDraws,
+    /// A log-density under a state that is not one.
+    #[error(
+        "the log-density of draw {row} under state {state} is {value}: it must be a number, or −∞ where the density is zero"
+    )]
+    StateValue {
+        /// The state, from 1.
+        state: usize,
+        /// The draw, from 1.
+        row: usize,
+        /// The value given.
+        value: f64,
+    },
+    /// A draw that its own state could not have given.
+    #[error(
+        "draw {row} is said to come from state {state}, which has density zero there: check which state it comes from"
+    )]
+    StateOwnDraw {
+        /// The state, from 1.
+        state: usize,
+        /// The draw, from 1.
+        row: usize,
     },
     /// One of the two samples is empty.
     #[error("there are no {side} draws: log Z needs at least one draw on each side")]

@@ -71,12 +71,14 @@
 //! A model of your own type takes twenty lines: see `examples/own_model.rs`.
 
 mod asymptotics;
+pub mod chain;
 pub mod design;
 mod divergence;
 mod domain;
 pub mod energy;
 mod error;
 mod loss;
+mod map;
 mod model;
 mod model_file;
 mod names;
@@ -94,13 +96,14 @@ pub use domain::{Domain, Space};
 pub use energy::{Energy, FamilyOptions, families};
 pub use error::{Error, Result};
 pub use loss::{Loss, LossFunction};
+pub use map::{Chart, RealMap};
 pub use model::{LOG_NORMALIZER, Model, Parameter};
 pub use noise::words::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};
 pub use noise::{
-    Bandwidth, Beta, Categorical, Gamma, Histogram1d, Histogram2d, KernelDensity, Landmarks, Laplace,
-    LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise, Normal,
-    Poisson, Product, Scalar, Student, Truncated, Uniform, UniformSphere, VonMises, VonMisesFisher,
-    equal_edges, fit_auto, sample,
+    Bandwidth, Beta, Categorical, Elliptical, Gamma, Histogram1d, Histogram2d, KernelDensity, Landmarks,
+    Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise,
+    Normal, Poisson, Product, Scalar, SinhArcsinh, Student, Truncated, Uniform, UniformSphere, VonMises,
+    VonMisesFisher, Warped, equal_edges, fit_auto, fit_normal_mixture, sample,
 };
 pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};

@@ -1,7 +1,10 @@
-//! `noisewright logz`: the logarithm of a normalizing constant from two samples.
+//! `noisewright logz`: the logarithm of a normalizing constant from two samples, many states or a path.
 
 mod draws;
 mod page;
+mod path;
+mod states;
+mod wildcard;
 
 use noisewright::normalizer::{
     Allocation, Dependence, LogZ, NormalizerEstimate, Options, Prices, SampleSummary, log_z, log_z_with_alpha,
@@ -27,6 +30,12 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
+    if arguments.many.states.is_some() {
+        return states::run(arguments, global);
+    }
+    if arguments.bridges.path {
+        return path::run(arguments, global);
+    }
     let options = options(arguments, global);
     let log_alpha = arguments.alpha.as_deref().map(alpha).transpose()?;
     let progress = Progress::new(global.quiet || global.json, "estimating log Z");
@@ -54,6 +63,14 @@ pub(crate) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
         return output::print_json(&json);
     }
     output::print(&answer.text())
+}
+
+/// Warnings on standard error, as the object alone is on standard output.
+fn warn(global: &Global, warnings: &[String]) {
+    use std::io::Write;
+    for warning in warnings.iter().filter(|_| !global.quiet) {
+        let _ = writeln!(std::io::stderr(), "warning: {warning}");
+    }
 }
 
 fn options(arguments: &LogzArguments, global: &Global) -> Options {
@@ -245,7 +262,8 @@ impl Answer<'_> {
     }
 }
 
-fn estimate_json(e: &NormalizerEstimate) -> Value {
+/// One estimator's numbers.
+pub(super) fn estimate_json(e: &NormalizerEstimate) -> Value {
     json!({
         "log_z": number(e.log_z),
         "se": number(e.se),

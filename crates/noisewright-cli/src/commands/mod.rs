@@ -2,6 +2,7 @@
 
 mod design;
 mod error;
+mod evidence;
 mod logz;
 mod pictures;
 mod reproduce;
@@ -22,6 +23,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome<()> {
         Command::Design(own) => design::run(own, global),
         Command::Logz(own) => logz::run(own, global),
         Command::Sample(own) => sample::run(own, global),
+        Command::Evidence(own) => evidence::run(own, global),
         Command::Reproduce(own) => reproduce::run(own, global),
         Command::Families => families(),
         Command::Completions { shell } => {

@@ -5,7 +5,7 @@
 //! | normal, student, uniform, laplace, logistic | normal, student with a matrix | product |
 //! | gamma, beta, lognormal, von-mises | von-mises-fisher, uniform on the sphere | mixture |
 //! | categorical (bernoulli), poisson, negative-binomial | histogram of two variables | truncated |
-//! | histogram | kernel density | |
+//! | histogram | kernel density, warped, normal mixtures | |
 
 mod auto;
 mod beta;
@@ -13,8 +13,10 @@ mod boxes;
 mod categorical;
 mod check;
 mod counts;
+mod elliptical;
 mod fitting;
 mod gamma;
+mod gaussian_mixture;
 mod histogram;
 mod kernel_density;
 mod laplace;
@@ -26,12 +28,14 @@ mod normal;
 mod picker;
 mod product;
 mod scalar;
+mod sinh_arcsinh;
 mod spelling;
 mod sphere;
 mod student;
 mod truncated;
 mod uniform;
 mod von_mises;
+mod warped;
 mod whitening;
 pub(crate) mod words;
 
@@ -40,7 +44,9 @@ pub use beta::Beta;
 pub(crate) use boxes::{BoxSampler, LogDensity};
 pub use categorical::Categorical;
 pub use counts::{NegativeBinomial, Poisson};
+pub use elliptical::Elliptical;
 pub use gamma::Gamma;
+pub use gaussian_mixture::fit_normal_mixture;
 pub use histogram::{Histogram1d, Histogram2d, equal_edges};
 pub use kernel_density::{Bandwidth, KernelDensity};
 pub use laplace::Laplace;
@@ -52,11 +58,13 @@ pub use normal::Normal;
 pub(crate) use picker::Picker;
 pub use product::Product;
 pub use scalar::Scalar;
+pub use sinh_arcsinh::SinhArcsinh;
 pub use sphere::{UniformSphere, VonMisesFisher};
 pub use student::Student;
 pub use truncated::Truncated;
 pub use uniform::Uniform;
 pub use von_mises::VonMises;
+pub use warped::Warped;
 
 use noisewright_numerics::random::{BLOCK, Stream, stream};
 use rayon::prelude::*;
@@ -71,6 +79,13 @@ pub trait Noise: Send + Sync {
     /// Writes the log-density of every point (−∞ outside the support), normalized with respect to the
     /// base measure of its domain.
     fn log_density(&self, points: View<'_>, out: &mut [f64]);
+
+    /// Writes `∂ ln p(x)/∂x_j` at one point to `gradient[j]`, for samplers that follow the slope; returns `false`, leaving
+    /// `gradient` alone, where that is not available.
+    fn slope(&self, point: &[f64], gradient: &mut [f64]) -> bool {
+        let _ = (point, gradient);
+        false
+    }
 
     /// Draws `rows` points into `out`, column-major: `out[column * rows + row]`.
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]);

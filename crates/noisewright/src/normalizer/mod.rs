@@ -25,16 +25,23 @@ mod bootstrap;
 mod bridge;
 mod cross;
 mod estimate;
+mod evidence;
 mod interval;
 mod moment;
 mod nce;
+pub mod path;
 mod power;
 mod result;
 mod sample;
+pub mod states;
 mod tail;
 
 pub use allocation::{Allocation, EstimatedDivergences, Prices};
 pub use alpha::LogAlpha;
+pub use evidence::{
+    BayesFactor, Density, Evidence, EvidenceOptions, ModelDensity, NoiseKind, TracePoint, bayes_factor,
+    evidence,
+};
 pub use result::{
     Dependence, Draws, LogZ, Method, NormalizerEstimate, Options, SampleSummary, Side, Warning,
 };

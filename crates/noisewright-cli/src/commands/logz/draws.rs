@@ -42,7 +42,14 @@ pub(super) struct Pair {
 
 impl Pair {
     pub(super) fn read(arguments: &LogzArguments, global: &Global) -> Outcome<Self> {
-        let both_standard_input = |path: &Path| arguments.data == Path::new("-") && path == Path::new("-");
+        if arguments.model.is_some() && arguments.noise.is_none() {
+            return Err(Failure::Usage(
+                "--model needs --noise, the noise in words whose draws are compared".into(),
+            ));
+        }
+        let standard_input = Some(Path::new("-"));
+        let both_standard_input =
+            |path: &Path| arguments.data.as_deref() == standard_input && path == Path::new("-");
         if arguments.noise_draws.as_deref().is_some_and(both_standard_input) {
             return Err(Failure::Usage("only one of DATA and NOISE can be standard input".into()));
         }
@@ -66,7 +73,7 @@ impl Pair {
             .as_deref()
             .ok_or_else(|| Failure::Usage("give the file with the noise draws after DATA".into()))?;
         Ok(Self {
-            data: read(&arguments.data, arguments.chain.as_ref())?,
+            data: read(data(arguments)?, arguments.chain.as_ref())?,
             noise: read(noise_draws, arguments.noise_chain.as_ref())?,
             noise_words: None,
         })
@@ -85,7 +92,7 @@ impl Pair {
             let points = Points::from_columns(&names, table.columns())?;
             evaluated(&problem, &noise, table.source(), &points, chains, rows)
         };
-        let data = read(&arguments.data, arguments.chain.as_ref())?;
+        let data = read(data(arguments)?, arguments.chain.as_ref())?;
         let noise_side = match &arguments.noise_draws {
             Some(path) => read(path, arguments.noise_chain.as_ref())?,
             None => {
@@ -105,6 +112,11 @@ impl Pair {
         let row = from.rows.as_ref().and_then(|rows| rows.get(row - 1)).map_or(row, |r| r + 1);
         Failure::from(Error::LogDensity { side, column, row, value, reason }).in_file(&from.name)
     }
+}
+
+/// The file with the data draws.
+fn data(arguments: &LogzArguments) -> Outcome<&Path> {
+    arguments.data.as_deref().ok_or_else(|| Failure::Usage("give the file with the data draws".into()))
 }
 
 /// Both log-densities at points.
