@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
-use super::covariance::{self, Covariance};
+use super::covariance;
 use super::data::Data;
 use super::newton::Stop;
 use super::objective::{Objective, Order};
@@ -95,7 +95,7 @@ pub(crate) fn fit_against(
     let (some, _) = prepare::pick(data.points, None, &ranges);
     let mut objective = Objective::new(model, &options.loss, nu, data_side, noise_side, some.view(), keep)?;
     let solution = solve(&mut objective, start, options)?;
-    let mut fit = finish(&objective, solution, data, options)?;
+    let mut fit = finish(&objective, solution, Some(data), options)?;
     if let Against::Noise(noise, _) = against {
         fit.noise_description = noise.describe();
         fit.noise = Some(noise.clone());
@@ -107,7 +107,7 @@ pub(crate) fn fit_against(
 pub(crate) fn finish(
     objective: &Objective<'_>,
     solution: Solution,
-    data: Data<'_>,
+    data: Option<Data<'_>>,
     options: &Options,
 ) -> Result<Fit> {
     options.report(Stage::Errors, 0, f64::NAN)?;
@@ -126,12 +126,8 @@ pub(crate) fn finish(
     } else if stop == Stop::Converged {
         stop = Stop::NoDescent;
     }
-    let parts = covariance::parts(objective, &full, &bread, at.as_slice(), data, options)?;
+    let covariance = covariance::parts(objective, &full, &bread, at.as_slice(), data, options)?;
     let outer = objective.scaling.outer(at.as_slice());
-    let covariance = Covariance {
-        data: objective.scaling.outer_covariance(&parts.data),
-        noise: objective.scaling.outer_covariance(&parts.noise),
-    };
     let jacobian = objective.scaling.jacobian();
     let back = jacobian.try_inverse().unwrap_or_else(|| DMatrix::identity(size, size));
     let hessian = back.transpose() * hessian * back;

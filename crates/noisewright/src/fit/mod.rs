@@ -9,6 +9,8 @@ mod chunk;
 mod contrast;
 mod covariance;
 mod data;
+mod dependence;
+mod exact;
 mod newton;
 mod noise_choice;
 mod objective;
