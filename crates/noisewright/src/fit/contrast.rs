@@ -145,6 +145,9 @@ pub(crate) fn finish(
     }
     let covariance = covariance::parts(objective, &full, &bread, at.as_slice(), data, options)?;
     let outer = objective.scaling.outer(at.as_slice());
+    let mut optima = solution.optima;
+    // A linear model's only minimum has its value from here.
+    optima.iter_mut().filter(|o| o.loss.is_nan()).for_each(|o| o.loss = full.evaluation.value);
     let jacobian = objective.scaling.jacobian();
     let back = jacobian.try_inverse().unwrap_or_else(|| DMatrix::identity(size, size));
     let hessian = back.transpose() * hessian * back;
@@ -174,7 +177,7 @@ pub(crate) fn finish(
         budget_spent: false,
         rows: objective.data.rows,
         total_weight: objective.data.total,
-        optima: solution.optima,
+        optima,
         confidence,
     })
 }
