@@ -4,6 +4,7 @@
 mod clock;
 mod design;
 mod evidence;
+mod fit;
 mod grid;
 mod normalizer;
 mod states;
@@ -12,18 +13,24 @@ use clock::{Seconds, fastest, time};
 use noisewright::{Contrast, Loss, Noise, Normal, Precision, Result, Student, Target, asymptotic_error};
 use noisewright_systems::{System, exponential_polynomial, gamma, gaussian_mean, gaussian_variance, quartic};
 
+/// Everything, or one part alone, so that its memory is not that of the others.
 fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
-        Some("normalizer") => return normalizer::run(),
-        Some("evidence") => return evidence::run(),
-        Some("states") => return states::run(),
-        _ => {}
+        Some("fit") => fit::run(),
+        Some("normalizer") => normalizer::run(),
+        Some("evidence") => evidence::run(),
+        Some("states") => states::run(),
+        _ => all(),
     }
+}
+
+fn all() -> Result<()> {
     let yardstick = plain_exp();
     println!("The yardstick, `f64::exp` in a plain loop over 10⁶ numbers: {}.\n", show(yardstick));
     single_errors(yardstick)?;
     grids()?;
     design::run()?;
+    fit::run()?;
     normalizer::run()?;
     evidence::run()?;
     states::run()

@@ -41,6 +41,7 @@
 //! | divergences | [`divergences`], [`NormalizerErrors`] | the errors of log Z by IS, RevIS, IS-RevIS and NCE |
 //! | normalizing constants | [`mod@normalizer`], [`normalizer::log_z`] | c = log Z from draws of both sides: IS, RevIS, IS-RevIS, NCE (MATH §4) |
 //! | the best design | [`mod@design`] | p_n = p_d/ν · \[√(ν a/μ) − 1\]₊ with a quadratic in the score, and its limits |
+//! | fits | [`mod@fit`], [`Fit`], [`Estimate`] | ∇L = ν E_n\[w r ψ\] − E_d\[w ψ\] = 0, Var = H⁻¹ V H⁻¹ |
 //! | what goes wrong | [`Error`] | one plain sentence each |
 //!
 //! Letters: ν = T_n/T_d noise points per data point, T = T_d + T_n the budget, π = ν/(1+ν) the proportion of noise,
@@ -77,6 +78,7 @@ mod divergence;
 mod domain;
 pub mod energy;
 mod error;
+pub mod fit;
 mod loss;
 mod map;
 mod model;
@@ -95,6 +97,7 @@ pub use divergence::{Divergences, NormalizerErrors, divergences};
 pub use domain::{Domain, Space};
 pub use energy::{Energy, FamilyOptions, families};
 pub use error::{Error, Result};
+pub use fit::{Estimate, Fit, fit};
 pub use loss::{Loss, LossFunction};
 pub use map::{Chart, RealMap};
 pub use model::{LOG_NORMALIZER, Model, Parameter};
