@@ -100,7 +100,7 @@ impl Contrasted<'_, '_> {
     fn measure(&self, fit: &Fit, information: &DMatrix<f64>, diagnostics: &mut Diagnostics) -> Result<()> {
         let tested = matches!(self.objective.loss, Loss::Js) && fit.converged;
         let sizes: Vec<f64> = information.diagonal().iter().map(|d| d.abs()).collect();
-        let new = || (Gathered::default(), tested.then(|| InformationTest::new(&sizes)));
+        let new = || (Gathered::new(fit.total_weight), tested.then(|| InformationTest::new(&sizes)));
         let add = |(gathered, test): &mut Measured, block: &Block<'_>| {
             gathered.add(block);
             if let Some(test) = test {
