@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use noisewright::fit::{Amount, Data, NoiseChoice, Options, WarningKind, check_ratio, fit};
 use noisewright::{
-    Domain, FamilyOptions, Fit, Mixture, Model, NegativeBinomial, Noise, Normal, Parameter, Points, Scalar, Space,
-    Student, sample,
+    Domain, FamilyOptions, Fit, Mixture, Model, NegativeBinomial, Noise, Normal, Parameter, Points, Scalar,
+    Space, Student, sample,
 };
 
 fn given(noise: impl Noise + 'static, nu: f64) -> Options {
@@ -43,14 +43,18 @@ fn a_statistic_that_no_data_row_has_is_named_with_its_direction() {
     let space = Space::real(&["x"]).unwrap();
     let names = ["trend", "spread", "strauss"].map(|name| Parameter::new(name, 0.0)).to_vec();
     let model = Model::from_features(&["x", "x^2", "max(abs(x) - 2, 0)"], space, names).unwrap();
-    let inner: Vec<f64> = sample(&normal(0.0, 1.0), 2000, 1).values().iter().copied().filter(|x| x.abs() < 1.9).collect();
+    let inner: Vec<f64> =
+        sample(&normal(0.0, 1.0), 2000, 1).values().iter().copied().filter(|x| x.abs() < 1.9).collect();
     let points = Points::from_columns(&["x"], &[inner]).unwrap();
     let fitted = fit(&model, Data::from(&points), &given(normal(0.0, 2.0), 2.0)).unwrap();
     let separation = fitted.diagnostics.separation.as_ref().unwrap();
     assert_eq!(separation.running.len(), 1);
     assert_eq!((separation.running[0].name.as_str(), separation.running[0].sign), ("strauss", -1));
     assert!(separation.running[0].data_range.iter().all(|t| t.abs() < 1e-12));
-    assert!((separation.direction[2] + 1.0).abs() < 1e-12 && separation.direction[3].abs() < 1e-9, "{separation:?}");
+    assert!(
+        (separation.direction[2] + 1.0).abs() < 1e-12 && separation.direction[3].abs() < 1e-9,
+        "{separation:?}"
+    );
     assert!(!fitted.converged && fitted.parameters[2].se == f64::INFINITY);
     let warning = fitted.diagnostics.no_answer().unwrap();
     assert_eq!((warning.kind, warning.kind.name()), (WarningKind::Separation, "separation"));
@@ -61,7 +65,9 @@ fn a_statistic_that_no_data_row_has_is_named_with_its_direction() {
 fn classes_that_do_not_touch_leave_nothing_to_say() {
     let points = sample(&normal(30.0, 1.0), 500, 1);
     let fitted = fit(&gaussian(), Data::from(&points), &given(normal(0.0, 1.0), 2.0)).unwrap();
-    assert!(fitted.diagnostics.has(WarningKind::Separation) && fitted.diagnostics.has(WarningKind::NoOverlap));
+    assert!(
+        fitted.diagnostics.has(WarningKind::Separation) && fitted.diagnostics.has(WarningKind::NoOverlap)
+    );
     let overlap = fitted.diagnostics.overlap.unwrap();
     assert!(overlap.confusions() < 1.0 && overlap.overlap < 1e-2, "{overlap:?}");
 }
@@ -71,7 +77,8 @@ fn a_fit_with_an_answer_is_not_called_separated() {
     // Far from the noise, but touching it: large errors, not infinite ones.
     for seed in 0..20 {
         let points = sample(&normal(2.5, 1.0), 300, seed);
-        let fitted = fit(&gaussian(), Data::from(&points), &Options { seed, ..given(normal(0.0, 1.0), 5.0) }).unwrap();
+        let fitted =
+            fit(&gaussian(), Data::from(&points), &Options { seed, ..given(normal(0.0, 1.0), 5.0) }).unwrap();
         assert!(fitted.diagnostics.separation.is_none() && fitted.converged, "{seed}");
     }
 }
@@ -144,7 +151,12 @@ fn lighter_tails_than_the_data_are_named() {
 // ---- misspecification ----
 
 /// Shares of p-values below 5 % of the information-matrix test, and its mean over its degrees of freedom.
-fn information_tests(model: &Model, repeats: u64, draw: impl Fn(u64) -> Points, options: &Options) -> (f64, f64) {
+fn information_tests(
+    model: &Model,
+    repeats: u64,
+    draw: impl Fn(u64) -> Points,
+    options: &Options,
+) -> (f64, f64) {
     let (mut rejected, mut relative) = (0.0, 0.0);
     for seed in 0..repeats {
         let points = draw(1000 + seed);
@@ -166,13 +178,17 @@ fn the_information_test_keeps_its_level_for_a_right_model() {
         let draw = |seed| sample(&normal(0.5, 1.5), 600, seed);
         let (rejected, relative) = information_tests(&model, repeats, draw, &given(normal(0.0, 3.0), nu));
         println!("rejected {rejected}, statistic per degree {relative}");
-        assert!((rejected - 0.05).abs() < share && (relative - 1.0).abs() < 1.5 * mean, "{rejected} {relative}");
+        assert!(
+            (rejected - 0.05).abs() < share && (relative - 1.0).abs() < 1.5 * mean,
+            "{rejected} {relative}"
+        );
     }
 }
 
 #[test]
 fn the_information_test_finds_two_bumps() {
-    let (rejected, _) = information_tests(&gaussian(), 40, |seed| bumps(600, seed), &given(normal(0.0, 3.0), 3.0));
+    let (rejected, _) =
+        information_tests(&gaussian(), 40, |seed| bumps(600, seed), &given(normal(0.0, 3.0), 3.0));
     assert!(rejected > 0.9, "{rejected}");
 }
 
@@ -211,7 +227,8 @@ fn budget<'a>(fitted: &'a Fit, name: &str) -> &'a noisewright::fit::diagnostics:
 #[test]
 fn noise_equal_to_the_data_has_the_efficiency_of_theory() {
     // Var = (1 + 1/ν) I⁻¹ / T_d at p_n = p_d (MATH §3), half of it from each sample at ν = 1.
-    let model = Model::parse_file("variables = ['x']\nlog_density = 'm*x - x^2/2'\n[parameters]\nm = 0").unwrap();
+    let model =
+        Model::parse_file("variables = ['x']\nlog_density = 'm*x - x^2/2'\n[parameters]\nm = 0").unwrap();
     let points = sample(&normal(0.0, 1.0), 20_000, 1);
     for nu in [1.0, 4.0] {
         let fitted = fit(&model, Data::from(&points), &given(normal(0.0, 1.0), nu)).unwrap();

@@ -76,7 +76,9 @@ fn quartic_at_full_size() {
     for (nu, rows) in [(0.1, 8000), (1.0, 4000)] {
         let [gaussian, optimal, predicted] = quartic_errors(nu, rows, 3000);
         let theory = predicted_gaussian(nu);
-        println!("ν = {nu}: Gaussian {gaussian:.3} (theory {theory:.3}), optimal {optimal:.3} (predicted {predicted:.3})");
+        println!(
+            "ν = {nu}: Gaussian {gaussian:.3} (theory {theory:.3}), optimal {optimal:.3} (predicted {predicted:.3})"
+        );
         println!("  factor {:.4}, predicted {:.4}", optimal / gaussian, predicted / theory);
         assert!((optimal / gaussian / (predicted / theory) - 1.0).abs() < 0.1);
     }
@@ -112,7 +114,8 @@ fn the_designed_density_is_normalized() {
     let (model, truth, _) = quartic();
     let points = sample(&truth, 1000, 2);
     for nu in [0.1, 1.0, 5.0] {
-        let options = Options { noise: NoiseChoice::Optimal, amount: Amount::Ratio(nu), ..Options::default() };
+        let options =
+            Options { noise: NoiseChoice::Optimal, amount: Amount::Ratio(nu), ..Options::default() };
         let noise = fit(&model, Data::from(&points), &options).unwrap().noise.unwrap();
         // Beyond 60 the safe share leaves 10⁻⁹; at a kink the rule is wrong by the square of its step, 4·10⁻⁹.
         let integral = integral_on_the_line(noise.as_ref(), 60.0);
@@ -122,10 +125,8 @@ fn the_designed_density_is_normalized() {
 
 #[test]
 fn finite_states_and_several_dimensions_have_designs_too() {
-    let ising = Model::parse_file(
-        "variables = ['a', 'b', 'c']\nfamily = 'ising'\nstates = [0, 1]\n",
-    )
-    .unwrap();
+    let ising =
+        Model::parse_file("variables = ['a', 'b', 'c']\nfamily = 'ising'\nstates = [0, 1]\n").unwrap();
     let theta = ising.start();
     let points = sample(&ModelNoise::data(&ising, &theta, &Precision::default()).unwrap(), 500, 1);
     let options = Options { noise: NoiseChoice::Optimal, amount: Amount::Ratio(2.0), ..Options::default() };
@@ -133,7 +134,8 @@ fn finite_states_and_several_dimensions_have_designs_too() {
     assert!(report.exact && report.error < report.error_auto, "{report:?}");
 
     let names = ["x", "y", "z", "w"];
-    let gaussian = Model::from_family("gaussian", &names, &noisewright::FamilyOptions::default(), false).unwrap();
+    let gaussian =
+        Model::from_family("gaussian", &names, &noisewright::FamilyOptions::default(), false).unwrap();
     let columns = sample(&Normal::new(0.0, 1.0).unwrap(), 4 * 1000, 3);
     let points = Points::unnamed(4, 1000, columns.values().to_vec());
     let fitted = fit(&gaussian, Data::from(&points), &options).unwrap();
@@ -173,7 +175,9 @@ fn two_steps_lower_the_variance_as_the_formula_says() {
     // 1000 repeats know a variance to √(2/1000) = 4.5 %; four of those are allowed.
     let (plain, plain_reported) = mean_variance(false, 1000, 1000);
     let (twice, twice_reported) = mean_variance(true, 1000, 1000);
-    println!("plain {plain:.4} reported {plain_reported:.4}; two steps {twice:.4} reported {twice_reported:.4}");
+    println!(
+        "plain {plain:.4} reported {plain_reported:.4}; two steps {twice:.4} reported {twice_reported:.4}"
+    );
     assert!((plain / 1.71519 - 1.0).abs() < 0.18 && (twice / 1.24267 - 1.0).abs() < 0.18, "{plain} {twice}");
     // Reported variances are averages and known far better.
     assert!((plain_reported / 1.71519 - 1.0).abs() < 0.02, "{plain_reported}");
