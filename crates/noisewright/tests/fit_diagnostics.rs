@@ -108,6 +108,32 @@ fn a_quartic_that_opens_upwards_is_no_density() {
     assert_eq!(fitted.diagnostics.not_normalizable.unwrap().variable.as_deref(), Some("x"));
 }
 
+#[test]
+fn an_item_that_everybody_solves_has_no_finite_weight() {
+    let model = Model::parse_file("variables = ['a', 'b', 'c']\nfamily = 'ising'\nstates = [0, 1]").unwrap();
+    let coin = noisewright::Categorical::bernoulli(0.0, 1.0, 0.4).unwrap();
+    let columns = [sample(&coin, 300, 1).values().to_vec(), sample(&coin, 300, 2).values().to_vec(), vec![1.0; 300]];
+    let points = Points::from_columns(&["a", "b", "c"], &columns).unwrap();
+    let fitted = fit(&model, Data::from(&points), &Options::default()).unwrap();
+    assert_eq!(fitted.nu, f64::INFINITY);
+    let separation = fitted.diagnostics.separation.as_ref().unwrap();
+    // Without a state c = 0 in the data nothing holds the field of c back.
+    assert_eq!(separation.running.len(), 1);
+    assert_eq!((separation.running[0].name.as_str(), separation.running[0].sign), ("h2", 1));
+    let sentence = &fitted.diagnostics.no_answer().unwrap().sentence;
+    assert!(sentence.contains("`h2` → ∞") && sentence.contains("between 0 and 1"), "{sentence}");
+    assert!(!fitted.converged);
+    // With such rows beside all values of the other items the answer is finite.
+    let mut columns = columns;
+    columns[2][..4].fill(0.0);
+    for (i, (a, b)) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)].into_iter().enumerate() {
+        (columns[0][i], columns[1][i]) = (a, b);
+    }
+    let points = Points::from_columns(&["a", "b", "c"], &columns).unwrap();
+    let fitted = fit(&model, Data::from(&points), &Options::default()).unwrap();
+    assert!(fitted.converged && fitted.diagnostics.separation.is_none());
+}
+
 // ---- overlap and tails ----
 
 #[test]
@@ -189,6 +215,20 @@ fn the_information_test_keeps_its_level_for_a_right_model() {
 fn the_information_test_finds_two_bumps() {
     let (rejected, _) =
         information_tests(&gaussian(), 40, |seed| bumps(600, seed), &given(normal(0.0, 3.0), 3.0));
+    assert!(rejected > 0.9, "{rejected}");
+}
+
+#[test]
+fn the_information_test_of_maximum_likelihood_keeps_its_level_and_has_power() {
+    let exact = Options { noise: NoiseChoice::Exact, ..Options::default() };
+    let model = line(&["x^2", "x^4"]);
+    let truth = noisewright::design::ModelNoise::data(&model, &[0.5, -0.1], &noisewright::Precision::default()).unwrap();
+    // Four standard deviations of a proportion of 5 % in 200, and of a mean of χ² over its degrees of freedom.
+    let (rejected, relative) = information_tests(&model, 200, |seed| sample(&truth, 800, seed), &exact);
+    println!("rejected {rejected}, statistic per degree {relative}");
+    assert!((rejected - 0.05).abs() < 4.0 * (0.05f64 * 0.95 / 200.0).sqrt(), "{rejected}");
+    assert!((relative - 1.0).abs() < 4.0 * (2.0f64 / 200.0).sqrt(), "{relative}");
+    let (rejected, _) = information_tests(&gaussian(), 20, |seed| bumps(600, seed), &exact);
     assert!(rejected > 0.9, "{rejected}");
 }
 

@@ -3,7 +3,7 @@
 use super::overlap::{Overlap, Tails};
 use super::separation::{Running, Separation};
 use super::{ChiSquareTest, NotNormalizable, Warning, WarningKind};
-use crate::{LOG_NORMALIZER, Loss};
+use crate::Loss;
 
 /// Fewest expected confusions of the classifier about which anything can be said.
 const FEWEST_CONFUSIONS: f64 = 5.0;
@@ -40,9 +40,8 @@ fn range([low, high]: [f64; 2]) -> String {
 
 /// A separated fit; `exact` where the data are compared with the whole domain rather than with noise.
 pub(super) fn separated(separation: &Separation, exact: bool) -> Warning {
-    let parameters: Vec<&Running> = separation.running.iter().filter(|r| r.name != LOG_NORMALIZER).collect();
-    let arrows = parameters.iter().map(|r| arrow(r)).collect::<Vec<_>>().join(", ");
-    let reason = match (parameters.as_slice(), exact) {
+    let arrows = separation.running.iter().map(arrow).collect::<Vec<_>>().join(", ");
+    let reason = match (separation.running.as_slice(), exact) {
         ([only], true) => format!(
             "the mean of its statistic over the data is at the edge of its range, {} on the whole domain",
             range(only.noise_range)
