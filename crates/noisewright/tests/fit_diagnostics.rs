@@ -112,7 +112,8 @@ fn a_quartic_that_opens_upwards_is_no_density() {
 fn an_item_that_everybody_solves_has_no_finite_weight() {
     let model = Model::parse_file("variables = ['a', 'b', 'c']\nfamily = 'ising'\nstates = [0, 1]").unwrap();
     let coin = noisewright::Categorical::bernoulli(0.0, 1.0, 0.4).unwrap();
-    let columns = [sample(&coin, 300, 1).values().to_vec(), sample(&coin, 300, 2).values().to_vec(), vec![1.0; 300]];
+    let columns =
+        [sample(&coin, 300, 1).values().to_vec(), sample(&coin, 300, 2).values().to_vec(), vec![1.0; 300]];
     let points = Points::from_columns(&["a", "b", "c"], &columns).unwrap();
     let fitted = fit(&model, Data::from(&points), &Options::default()).unwrap();
     assert_eq!(fitted.nu, f64::INFINITY);
@@ -222,7 +223,9 @@ fn the_information_test_finds_two_bumps() {
 fn the_information_test_of_maximum_likelihood_keeps_its_level_and_has_power() {
     let exact = Options { noise: NoiseChoice::Exact, ..Options::default() };
     let model = line(&["x^2", "x^4"]);
-    let truth = noisewright::design::ModelNoise::data(&model, &[0.5, -0.1], &noisewright::Precision::default()).unwrap();
+    let truth =
+        noisewright::design::ModelNoise::data(&model, &[0.5, -0.1], &noisewright::Precision::default())
+            .unwrap();
     // Four standard deviations of a proportion of 5 % in 200, and of a mean of χ² over its degrees of freedom.
     let (rejected, relative) = information_tests(&model, 200, |seed| sample(&truth, 800, seed), &exact);
     println!("rejected {rejected}, statistic per degree {relative}");

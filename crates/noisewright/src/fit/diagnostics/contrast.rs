@@ -15,6 +15,7 @@ use super::normalizable::{NotNormalizable, not_normalizable};
 use super::overlap::Gathered;
 use super::rows::{Block, Rows};
 use super::separation::{Separation, separation};
+use super::words::Subject;
 use super::{Diagnostics, words};
 use crate::{Loss, Result};
 
@@ -71,20 +72,25 @@ pub(crate) fn of_contrast(
     let Some(place) = Place::new(objective, at) else { return Ok(diagnostics) };
     let rows = Contrasted { objective, place: &place };
     if let Some(found) = &separation {
-        diagnostics.warn(words::separated(found, false));
+        diagnostics.warn(words::separated(found, subject(objective)));
     } else if let Some(found) = integrability(objective, fit)? {
         diagnostics.warn(words::not_normalizable(&found));
         diagnostics.not_normalizable = Some(found);
     }
     diagnostics.separation = separation;
     rows.measure(fit, &(hessian * fit.total_weight), &mut diagnostics)?;
-    diagnostics.read(objective.model, fit);
+    diagnostics.read(objective.model, fit, subject(objective));
     Ok(diagnostics)
+}
+
+/// What the sentences are about.
+fn subject(objective: &Objective<'_>) -> Subject {
+    if objective.of_density { Subject::Noise } else { Subject::Sample }
 }
 
 /// Where the fitted density has no integral, if so.
 fn integrability(objective: &Objective<'_>, fit: &Fit) -> Result<Option<NotNormalizable>> {
-    if objective.model.is_normalized() {
+    if objective.model.is_normalized() || !objective.of_density {
         return Ok(None);
     }
     let drawn;
@@ -123,8 +129,11 @@ impl Contrasted<'_, '_> {
         let (overlap, tails) = (gathered.overlap(fit.nu), gathered.tails(fit.nu));
         diagnostics.information_test = test.and_then(|test| test.finish(information));
         let misspecified = diagnostics.information_test.as_ref().and_then(words::misspecified);
-        let found =
-            [words::overlap(&overlap, fit.nu), words::tails(&tails, self.objective.loss), misspecified];
+        let found = [
+            words::overlap(&overlap, fit.nu, subject(self.objective)),
+            words::tails(&tails, self.objective.loss, subject(self.objective)),
+            misspecified,
+        ];
         found.into_iter().flatten().for_each(|warning| diagnostics.warn(warning));
         diagnostics.overlap = Some(overlap);
         diagnostics.tails = Some(tails);

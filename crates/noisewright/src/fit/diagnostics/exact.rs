@@ -8,6 +8,7 @@ use super::super::result::Fit;
 use super::information::information_test_exact;
 use super::rows::Centred;
 use super::separation::{Separation, separation};
+use super::words::Subject;
 use super::{Diagnostics, words};
 use crate::{Method, Model, Population, Precision, Result, View};
 
@@ -33,7 +34,7 @@ pub(crate) fn of_exact(
     let mut diagnostics = Diagnostics::default();
     match separation {
         Some(found) => {
-            diagnostics.warn(words::separated(&found, true));
+            diagnostics.warn(words::separated(&found, Subject::Domain));
             diagnostics.separation = Some(found);
         }
         None if fit.converged => {
@@ -44,7 +45,7 @@ pub(crate) fn of_exact(
         }
         None => {}
     }
-    diagnostics.read(model, fit);
+    diagnostics.read(model, fit, Subject::Domain);
     Ok(diagnostics)
 }
 

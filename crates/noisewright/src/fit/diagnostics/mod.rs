@@ -81,7 +81,7 @@ impl Diagnostics {
     }
 
     /// What the numbers of a fit say by themselves.
-    fn read(&mut self, model: &Model, fit: &Fit) {
+    fn read(&mut self, model: &Model, fit: &Fit, subject: words::Subject) {
         let bounds = model.parameters().iter().zip(&fit.parameters).filter(|(_, e)| e.at_bound);
         for (parameter, estimate) in bounds {
             let lower =
@@ -95,14 +95,14 @@ impl Diagnostics {
         if fit.optima.len() > 1 {
             self.warn(words::several_optima(fit.optima.len()));
         }
-        let bound = efficiency::cramer_rao(model, &fit.theta(), fit.total_weight).filter(|_| fit.converged);
-        self.error_budget = efficiency::error_budget(
-            &model.coordinates(),
-            &fit.covariance_data,
-            &fit.covariance_noise,
-            bound.as_ref(),
-        );
-        self.read_noise(fit);
+        // A ratio of two samples has no density whose bound could be computed.
+        let density = subject != words::Subject::Sample && fit.converged && self.no_answer().is_none();
+        let bound = density.then(|| efficiency::cramer_rao(model, &fit.theta(), fit.total_weight)).flatten();
+        let parts = (&fit.covariance_data, &fit.covariance_noise);
+        self.error_budget = efficiency::error_budget(&model.coordinates(), parts.0, parts.1, bound.as_ref());
+        if subject == words::Subject::Noise {
+            self.read_noise(fit);
+        }
     }
 
     /// Recomputes the budget of errors from other parts of the covariance.
