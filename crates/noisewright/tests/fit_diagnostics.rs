@@ -73,6 +73,43 @@ fn classes_that_do_not_touch_leave_nothing_to_say() {
 }
 
 #[test]
+fn a_normalized_model_out_of_touch_is_a_result_and_no_error() {
+    let model = Model::from_family("gaussian", &["x"], &FamilyOptions::default(), true).unwrap();
+    let model = model.with_start(&[("h0", 50.0)]).unwrap();
+    let points = sample(&normal(50.0, 1.0), 500, 1);
+    let fitted = fit(&model, Data::from(&points), &given(normal(0.0, 1.0), 2.0)).unwrap();
+    assert_eq!(fitted.diagnostics.no_answer().unwrap().kind, WarningKind::NoOverlap);
+    assert!(!fitted.converged);
+}
+
+#[test]
+fn correlated_rows_are_not_tested_as_if_they_were_independent() {
+    let points = bumps(600, 1);
+    let clusters: Vec<u64> = (0..600).map(|i| i / 10).collect();
+    let data = Data::from(&points).with_dependence(noisewright::fit::Dependence::Clusters(&clusters));
+    let fitted = fit(&gaussian(), data, &given(normal(0.0, 3.0), 3.0)).unwrap();
+    assert!(
+        fitted.diagnostics.information_test.is_none() && !fitted.diagnostics.has(WarningKind::Misspecified)
+    );
+}
+
+#[test]
+fn two_samples_are_spoken_of_as_such() {
+    let (first, second) = (sample(&normal(20.0, 1.0), 300, 1), sample(&normal(0.0, 1.0), 300, 2));
+    let fitted =
+        noisewright::fit::ratio(&line(&["x"]), Data::from(&first), Data::from(&second), &Options::default())
+            .unwrap();
+    let warning = fitted.fit.diagnostics.no_answer().unwrap();
+    assert!(warning.sentence.contains("second sample") && !warning.suggestion.contains("noise"), "{warning}");
+    // A ratio that grows without bound is no fault.
+    let near = sample(&normal(0.5, 1.0), 3000, 1);
+    let fitted =
+        noisewright::fit::ratio(&line(&["x"]), Data::from(&near), Data::from(&second), &Options::default())
+            .unwrap();
+    assert!(fitted.fit.diagnostics.no_answer().is_none(), "{:?}", fitted.fit.diagnostics.warnings);
+}
+
+#[test]
 fn a_fit_with_an_answer_is_not_called_separated() {
     // Far from the noise, but touching it: large errors, not infinite ones.
     for seed in 0..20 {

@@ -57,7 +57,19 @@ pub(crate) fn separated(
     Ok(found.map(|found| found.outer(&objective.scaling)))
 }
 
-/// The diagnostics of a fit, whose place in the solver's coordinates is `at` and Hessian there `hessian`.
+/// Whether data and noise have so little in common at this place that nothing can be said.
+///
+/// # Errors
+/// When the rows cannot be passed over again.
+pub(crate) fn out_of_touch(objective: &Objective<'_>, at: &[f64]) -> Result<bool> {
+    let Some(place) = Place::new(objective, at) else { return Ok(false) };
+    let new = || Gathered::new(objective.data.total);
+    let gathered = Contrasted { objective, place: &place }.gather(new, Gathered::add, Gathered::join)?;
+    Ok(words::is_hopeless(&gathered.overlap(objective.nu)))
+}
+
+/// The diagnostics of a fit, whose place in the solver's coordinates is `at` and Hessian there `hessian`;
+/// `independent` says that no rows of data are correlated, without which no model is tested.
 ///
 /// # Errors
 /// When the rows cannot be passed over again.
@@ -67,6 +79,7 @@ pub(crate) fn of_contrast(
     hessian: &DMatrix<f64>,
     separation: Option<Separation>,
     fit: &Fit,
+    independent: bool,
 ) -> Result<Diagnostics> {
     let mut diagnostics = Diagnostics::default();
     let Some(place) = Place::new(objective, at) else { return Ok(diagnostics) };
@@ -78,7 +91,7 @@ pub(crate) fn of_contrast(
         diagnostics.not_normalizable = Some(found);
     }
     diagnostics.separation = separation;
-    rows.measure(fit, &(hessian * fit.total_weight), &mut diagnostics)?;
+    rows.measure(fit, &(hessian * fit.total_weight), independent, &mut diagnostics)?;
     diagnostics.read(objective.model, fit, subject(objective));
     Ok(diagnostics)
 }
@@ -114,8 +127,14 @@ type Measured = (Gathered, Option<InformationTest>);
 
 impl Contrasted<'_, '_> {
     /// Overlap, tails and the information-matrix test, in one pass; `information` is T_d times the Hessian.
-    fn measure(&self, fit: &Fit, information: &DMatrix<f64>, diagnostics: &mut Diagnostics) -> Result<()> {
-        let tested = matches!(self.objective.loss, Loss::Js) && fit.converged;
+    fn measure(
+        &self,
+        fit: &Fit,
+        information: &DMatrix<f64>,
+        independent: bool,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<()> {
+        let tested = independent && matches!(self.objective.loss, Loss::Js) && fit.converged;
         let sizes: Vec<f64> = information.diagonal().iter().map(|d| d.abs()).collect();
         let new = || (Gathered::new(fit.total_weight), tested.then(|| InformationTest::new(&sizes)));
         let add = |(gathered, test): &mut Measured, block: &Block<'_>| {

@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::super::Data;
+use super::super::data::{Data, Dependence};
 use super::super::newton::Stop;
 use super::super::result::Fit;
 use super::information::information_test_exact;
@@ -37,7 +37,7 @@ pub(crate) fn of_exact(
             diagnostics.warn(words::separated(&found, Subject::Domain));
             diagnostics.separation = Some(found);
         }
-        None if fit.converged => {
+        None if fit.converged && data.dependence == Dependence::Independent => {
             diagnostics.information_test = test(model, data, fit)?;
             if let Some(warning) = diagnostics.information_test.as_ref().and_then(words::misspecified) {
                 diagnostics.warn(warning);

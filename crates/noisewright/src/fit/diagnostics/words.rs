@@ -113,13 +113,18 @@ pub(super) fn not_normalizable(found: &NotNormalizable) -> Warning {
     )
 }
 
+/// Whether data and noise have too little in common to say anything.
+pub(super) fn is_hopeless(overlap: &Overlap) -> bool {
+    overlap.confusions() < FEWEST_CONFUSIONS
+}
+
 pub(super) fn overlap(overlap: &Overlap, nu: f64, subject: Subject) -> Option<Warning> {
-    let (few, other) = (overlap.confusions(), subject.name());
+    let other = subject.name();
     let near = match subject {
         Subject::Noise => "use a noise nearer to the data (--noise auto)",
         _ => "compare samples that have more in common",
     };
-    if few < FEWEST_CONFUSIONS {
+    if is_hopeless(overlap) {
         let both = overlap.data_taken_for_noise + overlap.noise_taken_for_data;
         let more = match subject {
             Subject::Noise => format!("{near} or more of it (--nu {})", digits(10.0 * nu)),
