@@ -145,11 +145,15 @@ impl Task<'_> {
     /// # Errors
     /// When no noise can be designed at these parameters.
     pub(crate) fn design(&self) -> Result<OptimalDesign> {
-        let designed = if self.allows_exact() { self.exact() } else { self.mixture() };
-        let designed = designed.or_else(|_| self.mixture()).or_else(|_| self.mixture_on_sample())?;
+        let exact = if self.allows_exact() { self.exact().ok() } else { None };
+        let designed = match exact {
+            Some(designed) => designed,
+            None => self.mixture().or_else(|_| self.mixture_on_sample())?,
+        };
         let safe: Arc<dyn Noise> =
             Arc::new(Restated { noise: Arc::clone(&self.safe), log_mass: 0.0, words: "auto".into() });
-        let weighted = designed.parts.iter().map(|(weight, part)| ((1.0 - SAFE_SHARE) * weight, Arc::clone(part)));
+        let weighted =
+            designed.parts.iter().map(|(weight, part)| ((1.0 - SAFE_SHARE) * weight, Arc::clone(part)));
         let parts = weighted.chain([(SAFE_SHARE, safe)]).collect();
         let mixed: Arc<dyn Noise> = Arc::new(Mixture::<dyn Noise>::new(parts)?);
         let used = self.errors(&mixed, &designed.population)?;
@@ -206,7 +210,14 @@ impl Task<'_> {
         }
         let gap = design.gap();
         let (noise, normalization, population) = self.renormalized(Arc::new(design.noise))?;
-        Ok(Designed { parts: vec![(1.0, noise)], exact: true, gap, normalization, error: design.error, population })
+        Ok(Designed {
+            parts: vec![(1.0, noise)],
+            exact: true,
+            gap,
+            normalization,
+            error: design.error,
+            population,
+        })
     }
 
     /// The noise with its density divided by its integral, on nodes that know where it has kinks.
