@@ -105,8 +105,8 @@ pub use noise::words::{Argument, Call, Context, NoiseWords, Span, Weight, WordsE
 pub use noise::{
     Bandwidth, Beta, Categorical, Elliptical, Gamma, Histogram1d, Histogram2d, KernelDensity, Landmarks,
     Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise,
-    Normal, Poisson, Product, Scalar, SinhArcsinh, Student, Truncated, Uniform, UniformSphere, VonMises,
-    VonMisesFisher, Warped, equal_edges, fit_auto, fit_normal_mixture, sample,
+    Normal, Poisson, Product, Refit, Scalar, SinhArcsinh, Student, Truncated, Uniform, UniformSphere,
+    VonMises, VonMisesFisher, Warped, equal_edges, fit_auto, fit_normal_mixture, sample,
 };
 pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};

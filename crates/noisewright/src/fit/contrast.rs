@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
-use super::covariance;
-use super::data::Data;
+use super::covariance::{self, Covariance};
+use super::data::{Data, Dependence};
+use super::diagnostics::{self, Diagnostics};
 use super::newton::Stop;
 use super::objective::{Objective, Order};
 use super::options::{Draws, Options, Stage};
@@ -132,10 +133,25 @@ pub(crate) fn finish(
     let size = objective.size();
     let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
     let hessian = full.evaluation.hessian.clone().unwrap_or_else(|| DMatrix::zeros(size, size));
-    let bread = covariance::bread(objective, &hessian, &free)?;
+    // Where the loss falls for ever, or data and noise do not touch, the curvature vanishes: that is no collinearity,
+    // and no step leads anywhere.
+    let separation = if free.len() == size {
+        diagnostics::separated(objective, solution.at.as_slice(), &hessian, solution.stop)?
+    } else {
+        None
+    };
+    let bread = match (&separation, covariance::bread(objective, &hessian, &free)) {
+        (None, Ok(bread)) => Some(bread),
+        (None, Err(error)) if !diagnostics::out_of_touch(objective, solution.at.as_slice())? => {
+            return Err(error);
+        }
+        _ => None,
+    };
+    let lost = bread.is_none();
+    let bread = bread.unwrap_or_else(|| DMatrix::zeros(size, size));
     let step = -(&bread * &full.evaluation.gradient);
     let mut at = solution.at;
-    let mut stop = solution.stop;
+    let mut stop = if lost { Stop::RunsOff } else { solution.stop };
     // The gradient came with the covariance: the last step costs nothing.
     let length = (-full.evaluation.gradient.dot(&step) * objective.data.total).max(0.0).sqrt();
     if length <= 1e-2 {
@@ -143,8 +159,13 @@ pub(crate) fn finish(
     } else if stop == Stop::Converged {
         stop = Stop::NoDescent;
     }
-    let covariance = covariance::parts(objective, &full, &bread, at.as_slice(), data, options)?;
+    let covariance = if lost {
+        Covariance::infinite(size)
+    } else {
+        covariance::parts(objective, &full, &bread, at.as_slice(), data, options)?
+    };
     let outer = objective.scaling.outer(at.as_slice());
+    let inner_hessian = hessian.clone();
     let mut optima = solution.optima;
     // A linear model's only minimum has its value from here.
     optima.iter_mut().filter(|o| o.loss.is_nan()).for_each(|o| o.loss = full.evaluation.value);
@@ -159,7 +180,7 @@ pub(crate) fn finish(
     let mut parameters: Vec<Estimate> =
         coordinates(objective.model).into_iter().enumerate().map(estimate).collect();
     let log_normalizer = if objective.model.is_normalized() { None } else { parameters.pop() };
-    Ok(Fit {
+    let mut fit = Fit {
         parameters,
         log_normalizer,
         covariance: covariance.whole(),
@@ -179,5 +200,10 @@ pub(crate) fn finish(
         total_weight: objective.data.total,
         optima,
         confidence,
-    })
+        diagnostics: Diagnostics::default(),
+    };
+    let independent = data.is_none_or(|data| data.dependence == Dependence::Independent);
+    fit.diagnostics =
+        diagnostics::of_contrast(objective, at.as_slice(), &inner_hessian, separation, &fit, independent)?;
+    Ok(fit)
 }

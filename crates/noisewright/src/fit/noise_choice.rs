@@ -5,10 +5,12 @@ use std::sync::Arc;
 use super::contrast::{Against, fit_against};
 use super::data::Data;
 use super::exact::{Way, fit_exact};
+use super::optimal;
 use super::options::{Amount, Draws, NoiseChoice, Options};
 use super::prepare::{pick, spread};
 use super::result::Fit;
 use super::side::BLOCK;
+use super::two_step;
 use crate::{Error, Model, Noise, Result, fit_auto};
 
 /// Rows that a noise is fitted to, at most; they are spread over all rows.
@@ -20,7 +22,11 @@ const ROUNDS: usize = 5;
 
 /// Fits with the noise and the amount that the options ask for.
 pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
+    if options.refit_noise && !matches!(options.noise, NoiseChoice::Exact) {
+        return two_step::fit_two_step(model, data, options);
+    }
     match &options.noise {
+        NoiseChoice::Optimal => optimal::fit_optimal(model, data, options),
         NoiseChoice::Auto if !model.is_normalized() && Way::of(model) == Ok(Way::Enumeration) => {
             fit_exact(model, data, options)
         }

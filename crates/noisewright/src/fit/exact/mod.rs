@@ -12,7 +12,8 @@ use super::bounds;
 use super::covariance::sandwich;
 use super::data::{Data, Dependence};
 use super::dependence::{self, Influences};
-use super::newton::{Evaluation, Problem};
+use super::diagnostics::{self, Diagnostics};
+use super::newton::{Evaluation, Problem, Stop};
 use super::objective::five_point;
 use super::options::{Amount, Errors, NoiseChoice, Options, Stage};
 use super::prepare::{pick, scaling, spread};
@@ -106,11 +107,23 @@ impl Likelihood<'_> {
         let size = theta.len();
         let hessian = there.hessian.unwrap_or_else(|| DMatrix::zeros(size, size));
         let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
-        let bread = self.bread(&hessian, &free)?;
+        let separation = if free.len() == size {
+            diagnostics::on_border(self.model, self.data, theta, &hessian, solution.stop)?
+        } else {
+            None
+        };
+        let bread = match &separation {
+            Some(_) => DMatrix::zeros(size, size),
+            None => self.bread(&hessian, &free)?,
+        };
         let mean = self.means.at(theta, false)?.ok_or(Error::NoMass)?;
         let normalizer = self.way.at(self.model, theta, &mean.score, false)?;
         let jacobian = self.jacobian(&normalizer.gradient);
-        let covariance = self.covariance(theta, &bread, &jacobian, options)?;
+        let covariance = match &separation {
+            Some(_) => DMatrix::from_diagonal_element(jacobian.nrows(), jacobian.nrows(), f64::INFINITY),
+            None => self.covariance(theta, &bread, &jacobian, options)?,
+        };
+        let stop = if separation.is_some() { Stop::RunsOff } else { solution.stop };
         let mut values = theta.to_vec();
         if !self.model.is_normalized() {
             values.push(normalizer.log_z);
@@ -122,7 +135,7 @@ impl Likelihood<'_> {
             .map(|(j, p)| Estimate::new(p, values[j], (covariance[(j, j)], 0.0), options.confidence, held(j)))
             .collect();
         let log_normalizer = if self.model.is_normalized() { None } else { parameters.pop() };
-        Ok(Fit {
+        let mut fit = Fit {
             parameters,
             log_normalizer,
             covariance_noise: DMatrix::zeros(values.len(), values.len()),
@@ -131,8 +144,8 @@ impl Likelihood<'_> {
             hessian,
             loss: there.value,
             iterations: solution.iterations,
-            converged: solution.stop.converged(),
-            stop: solution.stop,
+            converged: stop.converged(),
+            stop,
             nu: f64::INFINITY,
             noise_points: 0,
             noise: None,
@@ -142,7 +155,10 @@ impl Likelihood<'_> {
             total_weight: self.data.total_weight(),
             optima: solution.optima,
             confidence: options.confidence,
-        })
+            diagnostics: Diagnostics::default(),
+        };
+        fit.diagnostics = diagnostics::of_exact(self.model, self.data, separation, &fit)?;
+        Ok(fit)
     }
 
     fn bread(&self, hessian: &DMatrix<f64>, free: &[usize]) -> Result<DMatrix<f64>> {

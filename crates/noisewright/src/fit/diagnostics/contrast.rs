@@ -1,0 +1,208 @@
+//! The diagnostics of a fit against noise.
+
+use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::summation::mean_and_variance;
+
+use super::super::chunk::{Place, Seen};
+use super::super::newton::Stop;
+use super::super::objective::Objective;
+use super::super::result::Fit;
+use super::super::scaling::Scaling;
+use super::super::side::Feed;
+use super::super::terms::Class;
+use super::information::InformationTest;
+use super::normalizable::{NotNormalizable, not_normalizable};
+use super::overlap::Gathered;
+use super::rows::{Block, Rows};
+use super::separation::{Separation, separation};
+use super::words::Subject;
+use super::{Diagnostics, words};
+use crate::{Loss, Result};
+
+/// Information about some direction below that of so many points of data asks whether there is any at all.
+const FEW_POINTS: f64 = 1.0;
+
+/// Rows that tell where the data are, at most.
+const SAMPLE_ROWS: usize = 1 << 14;
+
+/// The rows of a fit at one place, in the coordinates of the solver.
+struct Contrasted<'o, 'a> {
+    objective: &'o Objective<'a>,
+    place: &'o Place,
+}
+
+/// The direction along which the loss of a linear model falls for ever, where there is one; `at` and `hessian` are where
+/// the descent ended.
+///
+/// A Newton iteration that runs to infinity ends with next to no information along its way, and may well call itself
+/// converged.
+///
+/// # Errors
+/// When the rows cannot be passed over again.
+pub(crate) fn separated(
+    objective: &Objective<'_>,
+    at: &[f64],
+    hessian: &DMatrix<f64>,
+    stop: Stop,
+) -> Result<Option<Separation>> {
+    if !objective.linear || objective.model.is_normalized() {
+        return Ok(None);
+    }
+    let information = hessian * objective.data.total;
+    let suspicious = !stop.converged()
+        || !information.iter().all(|v| v.is_finite())
+        || information.symmetric_eigenvalues().min() < FEW_POINTS;
+    let Some(place) = Place::new(objective, at).filter(|_| suspicious) else { return Ok(None) };
+    let found = separation(&Contrasted { objective, place: &place }, &objective.names())?;
+    Ok(found.map(|found| found.outer(&objective.scaling)))
+}
+
+/// Whether data and noise have so little in common at this place that nothing can be said.
+///
+/// # Errors
+/// When the rows cannot be passed over again.
+pub(crate) fn out_of_touch(objective: &Objective<'_>, at: &[f64]) -> Result<bool> {
+    let Some(place) = Place::new(objective, at) else { return Ok(false) };
+    let new = || Gathered::new(objective.data.total);
+    let gathered = Contrasted { objective, place: &place }.gather(new, Gathered::add, Gathered::join)?;
+    Ok(words::is_hopeless(&gathered.overlap(objective.nu)))
+}
+
+/// The diagnostics of a fit, whose place in the solver's coordinates is `at` and Hessian there `hessian`;
+/// `independent` says that no rows of data are correlated, without which no model is tested.
+///
+/// # Errors
+/// When the rows cannot be passed over again.
+pub(crate) fn of_contrast(
+    objective: &Objective<'_>,
+    at: &[f64],
+    hessian: &DMatrix<f64>,
+    separation: Option<Separation>,
+    fit: &Fit,
+    independent: bool,
+) -> Result<Diagnostics> {
+    let mut diagnostics = Diagnostics::default();
+    let Some(place) = Place::new(objective, at) else { return Ok(diagnostics) };
+    let rows = Contrasted { objective, place: &place };
+    if let Some(found) = &separation {
+        diagnostics.warn(words::separated(found, subject(objective)));
+    } else if let Some(found) = integrability(objective, fit)? {
+        diagnostics.warn(words::not_normalizable(&found));
+        diagnostics.not_normalizable = Some(found);
+    }
+    diagnostics.separation = separation;
+    rows.measure(fit, &(hessian * fit.total_weight), independent, &mut diagnostics)?;
+    diagnostics.read(objective.model, fit, subject(objective));
+    Ok(diagnostics)
+}
+
+/// What the sentences are about.
+fn subject(objective: &Objective<'_>) -> Subject {
+    if objective.of_density { Subject::Noise } else { Subject::Sample }
+}
+
+/// Where the fitted density has no integral, if so.
+fn integrability(objective: &Objective<'_>, fit: &Fit) -> Result<Option<NotNormalizable>> {
+    if objective.model.is_normalized() || !objective.of_density {
+        return Ok(None);
+    }
+    let drawn;
+    let sample = match &objective.data.feed {
+        Feed::Memory { points, .. } => points.view().slice(0..points.view().rows().min(SAMPLE_ROWS)),
+        // Where the data are not at hand, the noise is where they are.
+        Feed::Stream { noise, .. } | Feed::Drawn { noise, .. } => {
+            drawn = crate::sample(noise.as_ref(), SAMPLE_ROWS, 0);
+            drawn.view()
+        }
+    };
+    let usable = |variance: f64| if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 };
+    let moments = (0..sample.columns()).map(|j| mean_and_variance(sample.column(j)));
+    let (center, scale): (Vec<f64>, Vec<f64>) =
+        moments.map(|(mean, variance)| (mean, usable(variance))).unzip();
+    not_normalizable(objective.model, &fit.theta(), &center, &scale)
+}
+
+/// What one pass over the rows gathers.
+type Measured = (Gathered, Option<InformationTest>);
+
+impl Contrasted<'_, '_> {
+    /// Overlap, tails and the information-matrix test, in one pass; `information` is T_d times the Hessian.
+    fn measure(
+        &self,
+        fit: &Fit,
+        information: &DMatrix<f64>,
+        independent: bool,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<()> {
+        let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
+        let tested = independent && inside && matches!(self.objective.loss, Loss::Js) && fit.converged;
+        let sizes: Vec<f64> = information.diagonal().iter().map(|d| d.abs()).collect();
+        let new = || (Gathered::new(fit.total_weight), tested.then(|| InformationTest::new(&sizes)));
+        let add = |(gathered, test): &mut Measured, block: &Block<'_>| {
+            gathered.add(block);
+            if let Some(test) = test {
+                test.add(block);
+            }
+        };
+        let join = |a: Measured, b: Measured| (a.0.join(b.0), a.1.zip(b.1).map(|(a, b)| a.join(b)));
+        let (gathered, test) = self.gather(new, add, join)?;
+        let (overlap, tails) = (gathered.overlap(fit.nu), gathered.tails(fit.nu));
+        diagnostics.information_test = test.and_then(|test| test.finish(information));
+        let misspecified = diagnostics.information_test.as_ref().and_then(words::misspecified);
+        let found = [
+            words::overlap(&overlap, fit.nu, subject(self.objective)),
+            words::tails(&tails, self.objective.loss, subject(self.objective)),
+            misspecified,
+        ];
+        found.into_iter().flatten().for_each(|warning| diagnostics.warn(warning));
+        diagnostics.overlap = Some(overlap);
+        diagnostics.tails = Some(tails);
+        Ok(())
+    }
+}
+
+impl Rows for Contrasted<'_, '_> {
+    fn coordinates(&self) -> usize {
+        self.objective.size()
+    }
+
+    fn gather<T: Send>(
+        &self,
+        new: impl Fn() -> T + Sync,
+        add: impl Fn(&mut T, &Block<'_>) + Sync,
+        join: impl Fn(T, T) -> T + Sync,
+    ) -> Result<T> {
+        let objective = self.objective;
+        let visit = |class: Class| {
+            let add = &add;
+            move |total: &mut T, seen: &Seen<'_>| {
+                let data = class == Class::Data;
+                let (log_ratio, weights) = (seen.log_ratio, seen.weights);
+                add(total, &Block { data, rows: log_ratio.len(), score: seen.score, log_ratio, weights });
+                Ok(())
+            }
+        };
+        let data = objective.fold(&objective.data, self.place, &new, visit(Class::Data), &join)?;
+        let noise = objective.fold(&objective.noise, self.place, &new, visit(Class::Noise), &join)?;
+        Ok(join(data, noise))
+    }
+}
+
+impl Separation {
+    /// The same in the parameters that a user knows.
+    fn outer(mut self, scaling: &Scaling) -> Self {
+        let outer = scaling.outer_direction(&DVector::from_column_slice(&self.direction));
+        let largest = outer.rows(0, scaling.scale.len()).amax();
+        self.direction = outer.iter().map(|d| d / largest).collect();
+        for running in &mut self.running {
+            if let (Some(center), Some(scale)) =
+                (scaling.center.get(running.index), scaling.scale.get(running.index))
+            {
+                let own = |range: [f64; 2]| range.map(|z| center + scale * z);
+                (running.data_range, running.noise_range) =
+                    (own(running.data_range), own(running.noise_range));
+            }
+        }
+        self
+    }
+}
