@@ -2,7 +2,9 @@
 
 mod design;
 mod error;
+mod fit;
 mod pictures;
+mod ratio;
 mod reproduce;
 mod sample;
 
@@ -17,6 +19,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome<()> {
     set_threads(arguments.global.threads)?;
     let global = &arguments.global;
     match &arguments.command {
+        Command::Fit(own) => fit::run(own, global),
+        Command::Ratio(own) => ratio::run(own, global),
         Command::Error(own) => error::run(own, global),
         Command::Design(own) => design::run(own, global),
         Command::Sample(own) => sample::run(own, global),

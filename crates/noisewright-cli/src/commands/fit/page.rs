@@ -1,0 +1,120 @@
+//! The page of a fit: the numbers, data against the fitted model, the classifier, the error budget.
+
+use noisewright_report::{Card, Page, Section, format_number, format_percent};
+
+use super::pictures::{self, Budget};
+use super::scene::Scene;
+use super::show::{self, counted};
+use super::Answer;
+
+/// The page.
+pub(super) fn page(answer: &Answer) -> Page {
+    let mut page = Page::new("A fit")
+        .subtitle(format!("{} fitted to {}", answer.problem.name, answer.data))
+        .section(estimates(answer));
+    let theta = answer.fit.theta();
+    if let Some(scene) = scene(answer, &theta) {
+        page = page.section(model_and_data(&scene));
+        if let Some(section) = classifier(&scene) {
+            page = page.section(section);
+        }
+    }
+    page.section(budget(answer)).section(Section::new("The model").details(&answer.problem.name, &answer.problem.text))
+}
+
+fn scene<'a>(answer: &'a Answer, theta: &'a [f64]) -> Option<Scene<'a>> {
+    Some(Scene {
+        model: answer.model(),
+        parameters: theta,
+        log_z: answer.log_z()?,
+        noise: answer.fit.noise.as_deref(),
+        nu: answer.fit.nu,
+        data: answer.points()?.view(),
+        weights: answer.weights.as_deref(),
+        seed: answer.seed,
+    })
+}
+
+fn estimates(answer: &Answer) -> Section {
+    let fit = &answer.fit;
+    let noise = if fit.nu.is_finite() {
+        Card::new("ν", format_number(fit.nu, 4)).note(counted(fit.noise_points, "noise point"))
+    } else {
+        Card::new("ν", "∞").note("maximum likelihood")
+    };
+    let mut cards = vec![
+        Card::new("rows", counted(fit.rows, "row").trim_end_matches(" rows").to_owned()).note(answer.data.clone()),
+        noise,
+        Card::new("from noise", format_percent(fit.noise_share(), 2)).note("of a standard error, at most"),
+    ];
+    if let Some(overlap) = &fit.diagnostics.overlap {
+        cards.push(Card::new("overlap", format_percent(overlap.overlap, 2)).note("of data and noise"));
+    }
+    let mut section = Section::new("Estimates").cards(cards);
+    for warning in &fit.diagnostics.warnings {
+        section = section.warning(format!("{warning}."));
+    }
+    section = section.table(show::table(answer));
+    for sentence in show::sentences(answer) {
+        section = section.paragraph(sentence);
+    }
+    section
+}
+
+const RESIDUALS: &str = "Residuals are observed less expected counts over their standard deviation; about 95 % should lie \
+    between −2 and 2, and a pattern is a sign of what the model lacks.";
+
+fn model_and_data(scene: &Scene<'_>) -> Section {
+    let mut section = Section::new("Data against the fitted model");
+    if let Some((figure, unseen)) = pictures::states(scene).filter(|_| scene.data.columns() > 1) {
+        let rest = if unseen > 0 { format!(" {} were never seen.", counted(unseen, "state")) } else { String::new() };
+        section = section.figure(
+            figure,
+            format!("Every state of the variables together: how often it was seen against how often the model says.{rest}"),
+        );
+    }
+    if scene.data.columns() == 1 {
+        return match pictures::density(scene) {
+            Some(figure) => section.figure(figure, format!("The data, the fitted density and the noise. {RESIDUALS}")),
+            None => section.paragraph("The fitted density cannot be drawn."),
+        };
+    }
+    match pictures::marginals(scene) {
+        Some((figure, hidden)) => {
+            let rest = if hidden > 0 { format!(" {} are not shown.", counted(hidden, "more variable")) } else { String::new() };
+            section.figure(figure, format!("Each variable by itself: the data and the fitted model's marginal.{rest} {RESIDUALS}"))
+        }
+        None => section.paragraph("The marginals of the fitted model cannot be drawn."),
+    }
+}
+
+fn classifier(scene: &Scene<'_>) -> Option<Section> {
+    let figure = pictures::classifier(scene)?;
+    Some(Section::new("The classifier").figure(
+        figure,
+        "Left: the log ratio g = log p − log p_n − log ν at the data and at the noise; the estimate rests on where the two \
+         overlap. Right: points in ten groups by g, the share of data that the fit says against the share found, with 95 % \
+         of chance; away from the line the model is wrong there.",
+    ))
+}
+
+fn budget(answer: &Answer) -> Section {
+    let fit = &answer.fit;
+    let parts: Vec<Budget<'_>> = fit
+        .diagnostics
+        .budget
+        .iter()
+        .filter(|part| part.variance > 0.0 && part.variance.is_finite())
+        .map(|part| Budget { name: &part.name, data: part.data, noise: part.noise, efficiency: part.efficiency })
+        .collect();
+    let section = Section::new("Where the error comes from");
+    if parts.is_empty() {
+        return section.paragraph("There is no variance to divide.");
+    }
+    section.figure(
+        pictures::budget(&parts),
+        "Above: the variance of each estimate, the part of the data, which only more data lower, and the part of the noise, \
+         which more noise lowers. Below: the variance that maximum likelihood would have if the fitted model is true, over \
+         the one reported; above 100 % the robust error is smaller than the model's.",
+    )
+}

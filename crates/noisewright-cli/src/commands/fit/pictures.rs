@@ -1,0 +1,243 @@
+//! Pictures of a fit: data against the fitted density, marginals with residuals, the classifier, the error budget.
+
+use noisewright_report::{
+    Axis, Band, Bars, Figure, Line, Panel, Points as Dots, Reference, Stroke,
+};
+
+use super::bins::Bins;
+use super::scene::{Scene, Weighted};
+
+/// Number of places a curve is drawn through.
+const PLACES: usize = 400;
+/// Most variables that get a panel of their own.
+const VARIABLES: usize = 6;
+/// Bins of the log ratio.
+const RATIO_BINS: usize = 48;
+/// Groups of points whose calibration is compared.
+const GROUPS: usize = 10;
+
+/// The data as a histogram, with the fitted density and the noise's, in one variable.
+pub(super) fn density(scene: &Scene<'_>) -> Option<Figure> {
+    let column = scene.data.column(0);
+    let bins = Bins::new(scene.domain(0), column);
+    let observed = bins.shares(column, |row| scene.weight(row));
+    if bins.is_listed() {
+        let fitted = scene.fitted()?;
+        return Some(marginal(scene, 0, &fitted));
+    }
+    let (low, high) = (bins.edges[0], bins.edges[bins.len()]);
+    let x: Vec<f64> = (0..PLACES).map(|i| low + (high - low) * (i as f64 + 0.5) / PLACES as f64).collect();
+    let view = noisewright::View::new(1, PLACES, &x);
+    let fitted = scene.log_density(view)?;
+    let curve = |log: &[f64]| x.iter().copied().zip(log.iter().map(|l| l.exp())).collect::<Vec<_>>();
+    let mut panel = Panel::new(bins.axis(scene.name(0)), Axis::linear("density"))
+        .with(bins.bars("data", &observed))
+        .with(Line::new("fitted", curve(&fitted)).width(2.5));
+    if let Some(noise) = scene.noise {
+        let mut log_noise = vec![0.0; PLACES];
+        noise.log_density(view, &mut log_noise);
+        panel.push(Line::new("noise", curve(&log_noise)).stroke(Stroke::Dashed));
+    }
+    let fitted = scene.fitted().map(|fitted| fitted_shares(&bins, &fitted, 0));
+    let mut figure = Figure::new().panel(panel).columns(1);
+    if let Some(fitted) = fitted {
+        figure = figure.panel(residuals(scene, 0, &bins, &observed, &fitted));
+    }
+    Some(figure)
+}
+
+fn fitted_shares(bins: &Bins, fitted: &Weighted, variable: usize) -> Vec<f64> {
+    bins.shares(fitted.points.view().column(variable), |row| fitted.weights[row])
+}
+
+/// One variable's frequencies, observed and fitted, above their residuals.
+fn marginal(scene: &Scene<'_>, variable: usize, fitted: &Weighted) -> Figure {
+    let column = scene.data.column(variable);
+    let bins = Bins::new(scene.domain(variable), column);
+    let observed = bins.shares(column, |row| scene.weight(row));
+    let shares = fitted_shares(&bins, fitted, variable);
+    Figure::new()
+        .panel(compared(scene, variable, &bins, &observed, &shares))
+        .panel(residuals(scene, variable, &bins, &observed, &shares))
+        .columns(1)
+}
+
+fn compared(scene: &Scene<'_>, variable: usize, bins: &Bins, observed: &[f64], fitted: &[f64]) -> Panel {
+    let what = if bins.is_listed() { "frequency" } else { "density" };
+    Panel::new(bins.axis(scene.name(variable)), Axis::linear(what))
+        .with(bins.bars("data", observed))
+        .with(bins.bars("fitted", fitted).outline())
+}
+
+/// (observed − expected) / standard deviation of the count in each bin; about 95 % lie between −2 and 2.
+fn residuals(scene: &Scene<'_>, variable: usize, bins: &Bins, observed: &[f64], fitted: &[f64]) -> Panel {
+    let total = scene.total_weight();
+    let dots = (0..bins.len()).filter_map(|bin| {
+        let p = fitted[bin];
+        let spread = (p * (1.0 - p) / total).sqrt();
+        // A bin that expects less than one row says little.
+        (p * total >= 1.0 && spread > 0.0).then(|| (bins.center(bin), (observed[bin] - p) / spread))
+    });
+    Panel::new(bins.axis(scene.name(variable)).range(bins.edges[0], bins.edges[bins.len()]), Axis::linear("residual"))
+        .with(Dots::new("residual", dots.collect::<Vec<_>>()))
+        .with(Reference::horizontal(0.0, ""))
+        .with(Reference::horizontal(2.0, ""))
+        .with(Reference::horizontal(-2.0, ""))
+        .aspect(0.4)
+}
+
+/// Marginals of the first variables, each above its residuals; also says how many variables are left out.
+pub(super) fn marginals(scene: &Scene<'_>) -> Option<(Figure, usize)> {
+    let fitted = scene.fitted()?;
+    let shown = scene.data.columns().min(VARIABLES);
+    let mut figure = Figure::new().columns(2);
+    for pair in (0..shown).collect::<Vec<_>>().chunks(2) {
+        let parts: Vec<(usize, Bins)> =
+            pair.iter().map(|&j| (j, Bins::new(scene.domain(j), scene.data.column(j)))).collect();
+        let shares = |(j, bins): &(usize, Bins)| {
+            let observed = bins.shares(scene.data.column(*j), |row| scene.weight(row));
+            (observed, fitted_shares(bins, &fitted, *j))
+        };
+        for part in &parts {
+            let (observed, expected) = shares(part);
+            figure = figure.panel(compared(scene, part.0, &part.1, &observed, &expected));
+        }
+        if pair.len() == 1 {
+            let (observed, expected) = shares(&parts[0]);
+            figure = figure.panel(residuals(scene, parts[0].0, &parts[0].1, &observed, &expected));
+            continue;
+        }
+        for part in &parts {
+            let (observed, expected) = shares(part);
+            figure = figure.panel(residuals(scene, part.0, &part.1, &observed, &expected));
+        }
+    }
+    Some((figure, scene.data.columns() - shown))
+}
+
+/// Observed against fitted frequencies of all states, and how many states were never seen.
+pub(super) fn states(scene: &Scene<'_>) -> Option<(Figure, usize)> {
+    let states = scene.states()?;
+    let unseen = states.iter().filter(|(_, observed)| *observed == 0.0).count();
+    let seen = states.iter().copied().filter(|(_, observed)| *observed > 0.0);
+    let total = scene.total_weight();
+    let low = states.iter().map(|s| s.0).fold(f64::INFINITY, f64::min).max(0.2 / total);
+    let high = states.iter().map(|s| s.0.max(s.1)).fold(0.0, f64::max);
+    let places: Vec<f64> =
+        (0..=80).map(|i| (low.ln() + (high.ln() - low.ln()) * f64::from(i) / 80.0).exp()).collect();
+    let chance = places.iter().map(|&p| {
+        let half = 1.96 * (p * (1.0 - p) / total).sqrt();
+        (p, (p - half).max(0.2 / total), p + half)
+    });
+    let panel = Panel::new(Axis::log("fitted frequency"), Axis::log("observed frequency"))
+        .with(Band::new("95 % of chance", chance.collect::<Vec<_>>()).color(2))
+        .with(Line::new("equal", places.iter().map(|&p| (p, p))).color(2).width(1.0))
+        .with(Dots::new("state", seen.collect::<Vec<_>>()).color(0));
+    Some((Figure::from(panel), unseen))
+}
+
+/// The log ratio at data and noise, and whether the share of data is what it says.
+pub(super) fn classifier(scene: &Scene<'_>) -> Option<Figure> {
+    let (draws, each) = scene.draws()?;
+    let (data, noise) = (scene.log_ratio(scene.data)?, scene.log_ratio(draws.view())?);
+    let (low, high) = central(&data, &noise)?;
+    let bins = Bins::equal(low, high, RATIO_BINS);
+    let data_shares = bins.shares(&data, |row| scene.weight(row));
+    let noise_shares = bins.shares(&noise, |_| 1.0);
+    let overlap = Panel::new(
+        Axis::linear("log ratio g: noise ← → data"),
+        Axis::linear("density"),
+    )
+    .with(bars(&bins, "data", &data_shares).color(0))
+    .with(bars(&bins, "noise", &noise_shares).outline().color(1));
+    let pooled: Vec<(f64, f64, f64)> = data
+        .iter()
+        .enumerate()
+        .map(|(row, g)| (*g, scene.weight(row), scene.weight(row)))
+        .chain(noise.iter().map(|g| (*g, 0.0, each)))
+        .collect();
+    Some(Figure::new().panel(overlap).panel(calibration(pooled)).columns(2))
+}
+
+fn bars(bins: &Bins, label: &str, shares: &[f64]) -> Bars {
+    bins.bars(label, shares)
+}
+
+/// Where all but a thousandth of the ratios are.
+fn central(data: &[f64], noise: &[f64]) -> Option<(f64, f64)> {
+    let mut all: Vec<f64> = data.iter().chain(noise).copied().filter(|g| g.is_finite()).collect();
+    all.sort_by(f64::total_cmp);
+    let last = all.len().checked_sub(1)?;
+    let (low, high) = (all[last / 1000], all[last - last / 1000]);
+    Some(if low < high { (low, high) } else { (low - 0.5, high + 0.5) })
+}
+
+/// Groups of equal weight by the ratio: the share of data that the ratio says against the one found.
+fn calibration(mut pooled: Vec<(f64, f64, f64)>) -> Panel {
+    pooled.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = pooled.iter().map(|p| p.2).sum();
+    let mut groups = vec![(0.0, 0.0, 0.0); GROUPS];
+    let mut before = 0.0;
+    for (g, data, weight) in pooled {
+        let group = ((before / total * GROUPS as f64) as usize).min(GROUPS - 1);
+        before += weight;
+        groups[group].0 += weight / (1.0 + (-g).exp());
+        groups[group].1 += data;
+        groups[group].2 += weight;
+    }
+    let found: Vec<(f64, f64, f64)> = groups
+        .iter()
+        .filter(|group| group.2 > 0.0)
+        .map(|&(said, data, weight)| (said / weight, data / weight, weight))
+        .collect();
+    let errors = found.iter().map(|&(said, share, weight)| {
+        let half = 1.96 * (said * (1.0 - said) / weight).max(0.0).sqrt();
+        (share - half, share + half)
+    });
+    let dots = Dots::new("groups of points", found.iter().map(|f| (f.0, f.1)));
+    Panel::new(Axis::linear("share of data by the fit").percent(), Axis::linear("share found").percent())
+        .with(Line::new("equal", [(0.0, 0.0), found.iter().fold((0.0, 0.0), |m: (f64, f64), f| (m.0.max(f.0), m.1.max(f.0)))]).color(2).width(1.0))
+        .with(dots.y_errors(errors.collect::<Vec<_>>()).color(0))
+}
+
+/// One parameter's share of variance from the data and from the noise.
+pub(super) struct Budget<'a> {
+    pub(super) name: &'a str,
+    pub(super) data: f64,
+    pub(super) noise: f64,
+    /// Variance of maximum likelihood over that of the fit, where it is known.
+    pub(super) efficiency: Option<f64>,
+}
+
+/// The variance of every estimate in its two parts, as shares of the whole.
+pub(super) fn budget(parts: &[Budget<'_>]) -> Figure {
+    let edges = spans(parts.len());
+    let whole = |part: &Budget<'_>| part.data + part.noise;
+    // Every second span is a gap between bars.
+    let spread = |value: &dyn Fn(&Budget<'_>) -> f64| {
+        parts.iter().enumerate().flat_map(|(i, part)| {
+            let gap = (i > 0).then_some(f64::NAN);
+            gap.into_iter().chain([value(part)])
+        }).collect::<Vec<f64>>()
+    };
+    let ticks: Vec<(f64, String)> =
+        parts.iter().enumerate().map(|(i, part)| (i as f64, part.name.to_owned())).collect();
+    let axis = || Axis::linear("").ticks(ticks.clone());
+    let shares = Panel::new(axis(), Axis::linear("share of the variance").percent().range(0.0, 1.0))
+        .with(Bars::new("noise part", edges.clone(), spread(&|part| if whole(part) > 0.0 { 1.0 } else { 0.0 })).color(1))
+        .with(Bars::new("data part", edges.clone(), spread(&|part| part.data / whole(part))).color(0));
+    let figure = Figure::new().panel(shares).columns(1);
+    if parts.iter().all(|part| part.efficiency.is_none()) {
+        return figure;
+    }
+    let efficiency = Panel::new(axis(), Axis::linear("efficiency").percent().include(0.0).include(1.0))
+        .with(Bars::new("efficiency", edges, spread(&|part| part.efficiency.unwrap_or(f64::NAN))).color(2))
+        .with(Reference::horizontal(1.0, "maximum likelihood"))
+        .aspect(0.4);
+    figure.panel(efficiency)
+}
+
+/// Edges of bars of width 0.8 around 0, 1, 2, …, with gaps between.
+fn spans(count: usize) -> Vec<f64> {
+    (0..count).flat_map(|i| [i as f64 - 0.4, i as f64 + 0.4]).collect()
+}

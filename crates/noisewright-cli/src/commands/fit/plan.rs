@@ -1,0 +1,97 @@
+//! How the fit is to be made, checked before any data are read.
+
+use std::sync::Arc;
+
+use noisewright::fit::{Amount, Errors, NoiseChoice, Options};
+use noisewright::{Loss, Target};
+
+use crate::arguments::{CovarianceKind, FitArguments, Global};
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{self, Problem};
+use crate::noises::{self, Purpose};
+use crate::progress::Progress;
+
+/// Checked arguments.
+pub(super) struct Plan {
+    noise: String,
+    amount: Amount,
+    loss: Loss,
+    errors: Errors,
+    confidence: f64,
+    starts: usize,
+    max_iterations: usize,
+    seed: u64,
+}
+
+impl Plan {
+    pub(super) fn new(arguments: &FitArguments, global: &Global) -> Outcome<Self> {
+        let plan = Self {
+            noise: arguments.noise.trim().to_owned(),
+            amount: amount(arguments)?,
+            loss: inputs::loss(&arguments.loss)?,
+            errors: match arguments.covariance {
+                CovarianceKind::Robust => Errors::Robust,
+                CovarianceKind::Model => Errors::ModelBased,
+            },
+            confidence: arguments.confidence,
+            starts: arguments.starts,
+            max_iterations: arguments.max_iterations,
+            seed: global.seed,
+        };
+        if !matches!(plan.noise.as_str(), "auto" | "exact" | "optimal") {
+            noises::parse(&plan.noise)?;
+        }
+        plan.bare().check().map_err(|error| Failure::Usage(format!("--{error}")))?;
+        Ok(plan)
+    }
+
+    /// The options without the noise.
+    fn bare(&self) -> Options {
+        Options {
+            amount: self.amount,
+            loss: self.loss.clone(),
+            errors: self.errors,
+            confidence: self.confidence,
+            seed: self.seed,
+            starts: self.starts,
+            max_iterations: self.max_iterations,
+            ..Options::default()
+        }
+    }
+
+    /// The options, with the noise that fits the problem's data.
+    pub(super) fn options(&self, problem: &Problem, progress: &Progress) -> Outcome<Options> {
+        Ok(Options { noise: self.noise(problem)?, progress: Some(progress.hook()), ..self.bare() })
+    }
+
+    fn noise(&self, problem: &Problem) -> Outcome<NoiseChoice> {
+        match self.noise.as_str() {
+            "auto" => Ok(NoiseChoice::Auto),
+            "exact" => Ok(NoiseChoice::Exact),
+            words => {
+                let nu = if let Amount::Ratio(nu) = self.amount { nu } else { 1.0 };
+                let purpose = Purpose { nu, target: &Target::Mse };
+                Ok(NoiseChoice::Given(Arc::clone(&noises::build(problem, words, purpose)?)))
+            }
+        }
+    }
+}
+
+/// `--nu` and `--noise-points`, and the bounds of `auto`.
+fn amount(arguments: &FitArguments) -> Outcome<Amount> {
+    if let Some(points) = arguments.noise_points {
+        return Ok(Amount::Points(points));
+    }
+    if arguments.nu != "auto" {
+        return match arguments.nu.parse::<f64>() {
+            Ok(nu) if nu > 0.0 && nu.is_finite() => Ok(Amount::Ratio(nu)),
+            _ => Err(Failure::Usage(format!("--nu must be a positive number or auto, not {}", arguments.nu))),
+        };
+    }
+    let share = arguments.noise_share;
+    if !(share > 0.0 && share < 1.0) {
+        return Err(Failure::Usage(format!("--noise-share must lie between 0 and 1, not {share}")));
+    }
+    let Amount::Auto { most_values, .. } = Amount::auto() else { return Ok(Amount::auto()) };
+    Ok(Amount::Auto { share, most_values })
+}

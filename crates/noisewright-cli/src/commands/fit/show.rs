@@ -1,0 +1,166 @@
+//! The summary of a fit, for people.
+
+use noisewright::fit::Estimate;
+use noisewright_report::{Cell, Column, Table, format_number, format_percent};
+
+use super::Answer;
+use crate::commands::error::shortened;
+
+/// The table, and sentences on how the fit went and what to do next.
+pub(super) fn text(answer: &Answer) -> String {
+    let mut text = table(answer).to_text();
+    text.push('\n');
+    for sentence in sentences(answer) {
+        text.push_str(&sentence);
+        text.push('\n');
+    }
+    for warning in &answer.fit.diagnostics.warnings {
+        text.push_str(&format!("\nWarning: {warning}.\n"));
+    }
+    text
+}
+
+/// Estimates with their standard errors and intervals.
+pub(super) fn table(answer: &Answer) -> Table {
+    let fit = &answer.fit;
+    let interval = format_percent(fit.confidence, 6);
+    let mut table = Table::new(format!("{} fitted to {}", answer.problem.name, answer.data))
+        .column(Column::text(""))
+        .column(Column::number("estimate").significant(5))
+        .column(Column::number("std. error").significant(3))
+        .column(Column::number(format!("{interval} from")).significant(5))
+        .column(Column::number("to").significant(5))
+        .column(Column::text("noise"));
+    for estimate in fit.estimates() {
+        table.push_row(row(estimate));
+    }
+    table = table.note(rows(answer)).note(noise(answer));
+    if fit.nu.is_finite() {
+        table = table.note(
+            "noise: the share of the standard error that more noise would remove; the rest is the data's".to_owned(),
+        );
+    }
+    table
+}
+
+fn row(estimate: &Estimate) -> [Cell; 6] {
+    let number = |x: f64| if x.is_nan() { Cell::Empty } else { Cell::from(x) };
+    let share = if estimate.at_bound {
+        "at its bound".to_owned()
+    } else if estimate.se > 0.0 {
+        format_percent(estimate.se_noise / estimate.se, 2)
+    } else {
+        String::new()
+    };
+    [
+        Cell::from(estimate.name.as_str()),
+        number(estimate.estimate),
+        number(estimate.se),
+        number(estimate.lower),
+        number(estimate.upper),
+        Cell::from(share),
+    ]
+}
+
+/// `272 rows, weight 300, 3 left out, 4 Markov chains`.
+pub(super) fn rows(answer: &Answer) -> String {
+    let fit = &answer.fit;
+    let mut words = vec![counted(fit.rows, "row")];
+    if answer.weights.is_some() {
+        words.push(format!("weighing {} together", format_number(fit.total_weight, 8)));
+    }
+    if answer.dropped > 0 {
+        words.push(format!("{} with a missing value left out", answer.dropped));
+    }
+    words.extend(answer.dependence.clone());
+    words.join(", ")
+}
+
+/// The noise, how much of it, and the loss.
+pub(super) fn noise(answer: &Answer) -> String {
+    let fit = &answer.fit;
+    if !fit.nu.is_finite() {
+        return "no noise: maximum likelihood, with log Z computed exactly".into();
+    }
+    format!(
+        "noise {}; ν = {} ({}), loss {}",
+        shortened(&fit.noise_description),
+        format_number(fit.nu, 6),
+        counted(fit.noise_points, "noise point"),
+        answer.loss
+    )
+}
+
+/// How the fit went, and how good it is.
+pub(super) fn sentences(answer: &Answer) -> Vec<String> {
+    let fit = &answer.fit;
+    let mut lines = vec![format!(
+        "{} after {}; {} {}.",
+        if fit.converged { "Converged" } else { "Stopped" },
+        counted(fit.iterations, "step"),
+        if fit.nu.is_finite() { "mean loss" } else { "negative mean log-likelihood" },
+        format_number(fit.loss, 6)
+    )];
+    if let Some(passes) = answer.passes {
+        lines.push(format!("The file was read {} times, in blocks.", passes + 1));
+    }
+    if let Some(overlap) = &fit.diagnostics.overlap {
+        lines.push(format!(
+            "Data and noise overlap by {}: of {} it cannot tell about {} from noise.",
+            format_percent(overlap.overlap, 2),
+            counted(fit.rows, "data row"),
+            format_number(overlap.data_taken_for_noise.round(), 4)
+        ));
+    }
+    lines.extend(efficiency(answer));
+    if fit.budget_spent {
+        lines.push(format!(
+            "The budget of noise ended while it was still {} of a standard error; --noise optimal or --max-noise may help.",
+            format_percent(fit.noise_share(), 2)
+        ));
+    }
+    lines
+}
+
+/// The worst and the best efficiency against maximum likelihood, if it is known.
+fn efficiency(answer: &Answer) -> Option<String> {
+    if !answer.fit.nu.is_finite() {
+        return None;
+    }
+    let known = answer.fit.diagnostics.budget.iter().filter_map(|part| Some((part.efficiency?, &part.name)));
+    let (least, name) = known.filter(|(e, _)| e.is_finite()).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(format!(
+        "Against maximum likelihood the efficiency is at least {} (`{name}`).",
+        format_percent(least, 3)
+    ))
+}
+
+/// `1 row`, `2 rows`, `10,000 rows`.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// Thousands apart.
+fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_things() {
+        assert_eq!(counted(1, "row"), "1 row");
+        assert_eq!(counted(999, "row"), "999 rows");
+        assert_eq!(counted(1_234_567, "row"), "1,234,567 rows");
+    }
+}
