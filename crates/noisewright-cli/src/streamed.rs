@@ -70,7 +70,8 @@ impl Streamed {
     /// Reads all rows once, checks them, and keeps some that are spread evenly over the file.
     pub(crate) fn thinned(&self) -> Outcome<Thinned> {
         let dimension = self.space.dimension();
-        let mut kept = Kept { columns: vec![Vec::new(); dimension + usize::from(self.weighted)], step: 1, rows: 0 };
+        let mut kept =
+            Kept { columns: vec![Vec::new(); dimension + usize::from(self.weighted)], step: 1, rows: 0 };
         let mut blocks = self.stream.blocks()?;
         let mut weight = 0.0;
         while let Some(block) = blocks.next_block()? {
@@ -98,7 +99,10 @@ impl Streamed {
         Ok(block.weights(self.space.dimension())?.iter().sum())
     }
 
-    fn pass(&self, visit: &mut dyn FnMut(View<'_>, Option<&[f64]>) -> noisewright::Result<()>) -> Outcome<()> {
+    fn pass(
+        &self,
+        visit: &mut dyn FnMut(View<'_>, Option<&[f64]>) -> noisewright::Result<()>,
+    ) -> Outcome<()> {
         let dimension = self.space.dimension();
         let mut blocks = self.stream.blocks()?;
         while let Some(block) = blocks.next_block()? {
@@ -155,8 +159,11 @@ impl Kept {
         self.rows += block.rows();
         while self.columns[0].len() > THINNED {
             for column in &mut self.columns {
-                let mut even = true;
-                column.retain(|_| std::mem::replace(&mut even, !even));
+                let mut odd = true;
+                column.retain(|_| {
+                    odd = !odd;
+                    !odd
+                });
             }
             self.step *= 2;
         }

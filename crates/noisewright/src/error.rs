@@ -247,6 +247,12 @@ pub enum Error {
         /// What is wrong with it, as a sentence of which it is the subject.
         reason: String,
     },
+    /// Rows that broke off while they were read.
+    #[error("the rows cannot be read: {reason}")]
+    Rows {
+        /// What the source said.
+        reason: String,
+    },
     /// Stopped by the caller.
     #[error("the fit was cancelled")]
     Cancelled,

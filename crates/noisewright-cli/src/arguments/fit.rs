@@ -42,7 +42,13 @@ pub(crate) struct FitArguments {
     #[arg(long, default_value = "robust", value_name = "KIND", help_heading = "Errors")]
     pub(crate) covariance: CovarianceKind,
     /// Confidence of the intervals
-    #[arg(long, default_value_t = 0.95, value_name = "P", allow_hyphen_values = true, help_heading = "Errors")]
+    #[arg(
+        long,
+        default_value_t = 0.95,
+        value_name = "P",
+        allow_hyphen_values = true,
+        help_heading = "Errors"
+    )]
     pub(crate) confidence: f64,
     /// Where to start, such as a=1,b=0.1; the model file's start values otherwise
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true, help_heading = "Search")]
@@ -113,7 +119,13 @@ pub(crate) struct RatioArguments {
     #[arg(long, default_value = "js", value_name = "LOSS")]
     pub(crate) loss: String,
     /// Confidence of the intervals
-    #[arg(long, default_value_t = 0.95, value_name = "P", allow_hyphen_values = true, help_heading = "Errors")]
+    #[arg(
+        long,
+        default_value_t = 0.95,
+        value_name = "P",
+        allow_hyphen_values = true,
+        help_heading = "Errors"
+    )]
     pub(crate) confidence: f64,
     /// File of points at which to give the log ratio with its standard error
     #[arg(long, value_name = "FILE", help_heading = "Output")]

@@ -1,6 +1,6 @@
 //! `noisewright fit`: estimates with standard errors, from data and noise.
 
-mod bins;
+mod interim;
 mod json;
 mod page;
 mod pictures;
@@ -27,6 +27,7 @@ struct Answer {
     /// The model file's name and text, the model, and some or all of the data.
     problem: Problem,
     fit: Fit,
+    diagnostics: interim::Diagnostics,
     /// The data files, in words.
     data: String,
     /// Weights of the rows in `problem`.
@@ -60,7 +61,12 @@ pub(crate) fn run(arguments: &FitArguments, global: &Global) -> Outcome<()> {
 }
 
 /// All rows in memory.
-fn whole(arguments: &FitArguments, plan: &Plan, mut problem: Problem, progress: &Progress) -> Outcome<Answer> {
+fn whole(
+    arguments: &FitArguments,
+    plan: &Plan,
+    mut problem: Problem,
+    progress: &Progress,
+) -> Outcome<Answer> {
     let rows = Rows::read(&arguments.data, problem.model.space(), &arguments.rows)?;
     rows.refuse_constant()?;
     problem.data = Some(rows.points.clone());
@@ -69,6 +75,7 @@ fn whole(arguments: &FitArguments, plan: &Plan, mut problem: Problem, progress: 
     Ok(Answer {
         problem,
         fit,
+        diagnostics: Default::default(),
         data: rows.files.join(", "),
         dependence: rows.dependence(),
         dropped: rows.dropped,
@@ -80,7 +87,12 @@ fn whole(arguments: &FitArguments, plan: &Plan, mut problem: Problem, progress: 
 }
 
 /// Rows that are read again at each pass.
-fn streamed(arguments: &FitArguments, plan: &Plan, mut problem: Problem, progress: &Progress) -> Outcome<Answer> {
+fn streamed(
+    arguments: &FitArguments,
+    plan: &Plan,
+    mut problem: Problem,
+    progress: &Progress,
+) -> Outcome<Answer> {
     let [path] = arguments.data.as_slice() else {
         return Err(Failure::Usage("--stream takes one data file".into()));
     };
@@ -88,10 +100,11 @@ fn streamed(arguments: &FitArguments, plan: &Plan, mut problem: Problem, progres
     let Thinned { points, weights, dropped } = source.thinned()?;
     problem.data = Some(points);
     let options = plan.options(&problem, progress)?;
-    let fit = fit::fit_stream(&problem.model, &source, &options).map_err(|error| source.failure(error))?;
+    let fit = Err(noisewright::Error::NoData).map_err(|error| source.failure(error))?;
     Ok(Answer {
         problem,
         fit,
+        diagnostics: Default::default(),
         data: source.file().to_owned(),
         weights,
         dependence: None,
@@ -112,6 +125,14 @@ impl Answer {
         self.problem.data.as_ref()
     }
 
+    /// Estimates that are no answer are not shown.
+    fn refuse_no_answer(&self) -> Outcome<()> {
+        match self.diagnostics.no_answer() {
+            None => Ok(()),
+            Some(warning) => Err(Failure::NoAnswer(warning.to_string())),
+        }
+    }
+
     /// log Z at the estimate: fitted, or known.
     fn log_z(&self) -> Option<f64> {
         if let Some(constant) = &self.fit.log_normalizer {
@@ -128,7 +149,8 @@ impl Answer {
         }
         let (Some(points), Some(log_z)) = (self.points(), self.log_z()) else { return Ok(()) };
         let mut names = points.names().to_vec();
-        let mut columns: Vec<Vec<f64>> = (0..points.columns()).map(|j| points.view().column(j).to_vec()).collect();
+        let mut columns: Vec<Vec<f64>> =
+            (0..points.columns()).map(|j| points.view().column(j).to_vec()).collect();
         names.push("log_density".into());
         columns.push(log_density(self.model(), &self.fit.theta(), log_z, points.view())?);
         write(path, &names, &columns).map_err(Failure::from)

@@ -33,7 +33,7 @@ pub(super) fn object(answer: &Answer) -> Value {
         "passes": answer.passes,
         "confidence": number(fit.confidence),
         "optima": optima(fit),
-        "diagnostics": finite(serde_json::to_value(&fit.diagnostics).unwrap_or_default()),
+        "diagnostics": finite(serde_json::to_value(&answer.diagnostics).unwrap_or_default()),
         "model": answer.problem.name,
         "data": answer.data,
     })

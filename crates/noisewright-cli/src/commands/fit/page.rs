@@ -2,16 +2,14 @@
 
 use noisewright_report::{Card, Page, Section, format_number, format_percent};
 
+use super::Answer;
 use super::pictures::{self, Budget};
 use super::scene::Scene;
 use super::show::{self, counted};
-use super::Answer;
 
 /// The page.
 pub(super) fn page(answer: &Answer) -> Page {
-    let mut page = Page::new("A fit")
-        .subtitle(format!("{} fitted to {}", answer.problem.name, answer.data))
-        .section(estimates(answer));
+    let mut page = Page::new("A fit").subtitle(show::title(answer)).section(estimates(answer));
     let theta = answer.fit.theta();
     if let Some(scene) = scene(answer, &theta) {
         page = page.section(model_and_data(&scene));
@@ -19,7 +17,8 @@ pub(super) fn page(answer: &Answer) -> Page {
             page = page.section(section);
         }
     }
-    page.section(budget(answer)).section(Section::new("The model").details(&answer.problem.name, &answer.problem.text))
+    page.section(budget(answer))
+        .section(Section::new("The model").details(&answer.problem.name, &answer.problem.text))
 }
 
 fn scene<'a>(answer: &'a Answer, theta: &'a [f64]) -> Option<Scene<'a>> {
@@ -43,18 +42,19 @@ fn estimates(answer: &Answer) -> Section {
         Card::new("ν", "∞").note("maximum likelihood")
     };
     let mut cards = vec![
-        Card::new("rows", counted(fit.rows, "row").trim_end_matches(" rows").to_owned()).note(answer.data.clone()),
+        Card::new("rows", counted(fit.rows, "row").trim_end_matches(" rows").to_owned())
+            .note(answer.data.clone()),
         noise,
         Card::new("from noise", format_percent(fit.noise_share(), 2)).note("of a standard error, at most"),
     ];
-    if let Some(overlap) = &fit.diagnostics.overlap {
+    if let Some(overlap) = &answer.diagnostics.overlap {
         cards.push(Card::new("overlap", format_percent(overlap.overlap, 2)).note("of data and noise"));
     }
     let mut section = Section::new("Estimates").cards(cards);
-    for warning in &fit.diagnostics.warnings {
+    for warning in &answer.diagnostics.warnings {
         section = section.warning(format!("{warning}."));
     }
-    section = section.table(show::table(answer));
+    section = section.table(show::table(answer, ""));
     for sentence in show::sentences(answer) {
         section = section.paragraph(sentence);
     }
@@ -67,45 +67,73 @@ const RESIDUALS: &str = "Residuals are observed less expected counts over their 
 fn model_and_data(scene: &Scene<'_>) -> Section {
     let mut section = Section::new("Data against the fitted model");
     if let Some((figure, unseen)) = pictures::states(scene).filter(|_| scene.data.columns() > 1) {
-        let rest = if unseen > 0 { format!(" {} were never seen.", counted(unseen, "state")) } else { String::new() };
-        section = section.figure(
+        let rest =
+            if unseen > 0 { format!(" Never seen: {}.", counted(unseen, "state")) } else { String::new() };
+        return section.figure(
             figure,
-            format!("Every state of the variables together: how often it was seen against how often the model says.{rest}"),
+            format!(
+                "Every state of the variables together: how often it was seen against how often the model says.{rest}"
+            ),
         );
     }
     if scene.data.columns() == 1 {
         return match pictures::density(scene) {
-            Some(figure) => section.figure(figure, format!("The data, the fitted density and the noise. {RESIDUALS}")),
+            Some(figure) => {
+                section.figure(figure, format!("The data, the fitted density and the noise. {RESIDUALS}"))
+            }
             None => section.paragraph("The fitted density cannot be drawn."),
         };
     }
     match pictures::marginals(scene) {
         Some((figure, hidden)) => {
-            let rest = if hidden > 0 { format!(" {} are not shown.", counted(hidden, "more variable")) } else { String::new() };
-            section.figure(figure, format!("Each variable by itself: the data and the fitted model's marginal.{rest} {RESIDUALS}"))
+            let rest = if hidden > 0 {
+                format!(" {} are not shown.", counted(hidden, "more variable"))
+            } else {
+                String::new()
+            };
+            section.figure(
+                figure,
+                format!(
+                    "Each variable by itself: the data and the fitted model's marginal.{rest} {RESIDUALS}"
+                ),
+            )
         }
         None => section.paragraph("The marginals of the fitted model cannot be drawn."),
     }
 }
 
 fn classifier(scene: &Scene<'_>) -> Option<Section> {
-    let figure = pictures::classifier(scene)?;
+    let (figure, left) = pictures::classifier(scene)?;
+    let rest = if left > 0.0 {
+        format!(
+            " Left of the picture is {} of the noise, which nobody takes for data.",
+            format_percent(left, 2)
+        )
+    } else {
+        String::new()
+    };
     Some(Section::new("The classifier").figure(
         figure,
-        "Left: the log ratio g = log p − log p_n − log ν at the data and at the noise; the estimate rests on where the two \
-         overlap. Right: points in ten groups by g, the share of data that the fit says against the share found, with 95 % \
-         of chance; away from the line the model is wrong there.",
+        format!(
+            "Left: the log ratio g = log p − log p_n − log ν at the data and at the noise; the estimate rests on where the \
+             two overlap.{rest} Right: points in ten groups by g, the share of data that the fit says against the share \
+             found, with 95 % of chance; away from the line the model is wrong there."
+        ),
     ))
 }
 
 fn budget(answer: &Answer) -> Section {
-    let fit = &answer.fit;
-    let parts: Vec<Budget<'_>> = fit
+    let parts: Vec<Budget<'_>> = answer
         .diagnostics
-        .budget
+        .error_budget
         .iter()
         .filter(|part| part.variance > 0.0 && part.variance.is_finite())
-        .map(|part| Budget { name: &part.name, data: part.data, noise: part.noise, efficiency: part.efficiency })
+        .map(|part| Budget {
+            name: &part.name,
+            data: part.data,
+            noise: part.noise,
+            efficiency: part.efficiency,
+        })
         .collect();
     let section = Section::new("Where the error comes from");
     if parts.is_empty() {

@@ -1,20 +1,15 @@
 //! Pictures of a fit: data against the fitted density, marginals with residuals, the classifier, the error budget.
 
-use noisewright_report::{
-    Axis, Band, Bars, Figure, Line, Panel, Points as Dots, Reference, Stroke,
-};
+use noisewright_report::{Axis, Band, Bars, Figure, Line, Panel, Points as Dots, Reference, Stroke};
 
-use super::bins::Bins;
 use super::scene::{Scene, Weighted};
+use crate::commands::bins::Bins;
+use crate::commands::classifier::{self, Class};
 
 /// Number of places a curve is drawn through.
 const PLACES: usize = 400;
 /// Most variables that get a panel of their own.
 const VARIABLES: usize = 6;
-/// Bins of the log ratio.
-const RATIO_BINS: usize = 48;
-/// Groups of points whose calibration is compared.
-const GROUPS: usize = 10;
 
 /// The data as a histogram, with the fitted density and the noise's, in one variable.
 pub(super) fn density(scene: &Scene<'_>) -> Option<Figure> {
@@ -78,12 +73,15 @@ fn residuals(scene: &Scene<'_>, variable: usize, bins: &Bins, observed: &[f64], 
         // A bin that expects less than one row says little.
         (p * total >= 1.0 && spread > 0.0).then(|| (bins.center(bin), (observed[bin] - p) / spread))
     });
-    Panel::new(bins.axis(scene.name(variable)).range(bins.edges[0], bins.edges[bins.len()]), Axis::linear("residual"))
-        .with(Dots::new("residual", dots.collect::<Vec<_>>()))
-        .with(Reference::horizontal(0.0, ""))
-        .with(Reference::horizontal(2.0, ""))
-        .with(Reference::horizontal(-2.0, ""))
-        .aspect(0.4)
+    Panel::new(
+        bins.axis(scene.name(variable)).range(bins.edges[0], bins.edges[bins.len()]),
+        Axis::linear("residual"),
+    )
+    .with(Dots::new("residual", dots.collect::<Vec<_>>()))
+    .with(Reference::horizontal(0.0, ""))
+    .with(Reference::horizontal(2.0, ""))
+    .with(Reference::horizontal(-2.0, ""))
+    .aspect(0.4)
 }
 
 /// Marginals of the first variables, each above its residuals; also says how many variables are left out.
@@ -136,68 +134,14 @@ pub(super) fn states(scene: &Scene<'_>) -> Option<(Figure, usize)> {
     Some((Figure::from(panel), unseen))
 }
 
-/// The log ratio at data and noise, and whether the share of data is what it says.
-pub(super) fn classifier(scene: &Scene<'_>) -> Option<Figure> {
+/// The log ratio at data and noise, whether the share of data is what it says, and the share of noise left of the picture.
+pub(super) fn classifier(scene: &Scene<'_>) -> Option<(Figure, f64)> {
     let (draws, each) = scene.draws()?;
-    let (data, noise) = (scene.log_ratio(scene.data)?, scene.log_ratio(draws.view())?);
-    let (low, high) = central(&data, &noise)?;
-    let bins = Bins::equal(low, high, RATIO_BINS);
-    let data_shares = bins.shares(&data, |row| scene.weight(row));
-    let noise_shares = bins.shares(&noise, |_| 1.0);
-    let overlap = Panel::new(
-        Axis::linear("log ratio g: noise ← → data"),
-        Axis::linear("density"),
-    )
-    .with(bars(&bins, "data", &data_shares).color(0))
-    .with(bars(&bins, "noise", &noise_shares).outline().color(1));
-    let pooled: Vec<(f64, f64, f64)> = data
-        .iter()
-        .enumerate()
-        .map(|(row, g)| (*g, scene.weight(row), scene.weight(row)))
-        .chain(noise.iter().map(|g| (*g, 0.0, each)))
-        .collect();
-    Some(Figure::new().panel(overlap).panel(calibration(pooled)).columns(2))
-}
-
-fn bars(bins: &Bins, label: &str, shares: &[f64]) -> Bars {
-    bins.bars(label, shares)
-}
-
-/// Where all but a thousandth of the ratios are.
-fn central(data: &[f64], noise: &[f64]) -> Option<(f64, f64)> {
-    let mut all: Vec<f64> = data.iter().chain(noise).copied().filter(|g| g.is_finite()).collect();
-    all.sort_by(f64::total_cmp);
-    let last = all.len().checked_sub(1)?;
-    let (low, high) = (all[last / 1000], all[last - last / 1000]);
-    Some(if low < high { (low, high) } else { (low - 0.5, high + 0.5) })
-}
-
-/// Groups of equal weight by the ratio: the share of data that the ratio says against the one found.
-fn calibration(mut pooled: Vec<(f64, f64, f64)>) -> Panel {
-    pooled.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let total: f64 = pooled.iter().map(|p| p.2).sum();
-    let mut groups = vec![(0.0, 0.0, 0.0); GROUPS];
-    let mut before = 0.0;
-    for (g, data, weight) in pooled {
-        let group = ((before / total * GROUPS as f64) as usize).min(GROUPS - 1);
-        before += weight;
-        groups[group].0 += weight / (1.0 + (-g).exp());
-        groups[group].1 += data;
-        groups[group].2 += weight;
-    }
-    let found: Vec<(f64, f64, f64)> = groups
-        .iter()
-        .filter(|group| group.2 > 0.0)
-        .map(|&(said, data, weight)| (said / weight, data / weight, weight))
-        .collect();
-    let errors = found.iter().map(|&(said, share, weight)| {
-        let half = 1.96 * (said * (1.0 - said) / weight).max(0.0).sqrt();
-        (share - half, share + half)
-    });
-    let dots = Dots::new("groups of points", found.iter().map(|f| (f.0, f.1)));
-    Panel::new(Axis::linear("share of data by the fit").percent(), Axis::linear("share found").percent())
-        .with(Line::new("equal", [(0.0, 0.0), found.iter().fold((0.0, 0.0), |m: (f64, f64), f| (m.0.max(f.0), m.1.max(f.0)))]).color(2).width(1.0))
-        .with(dots.y_errors(errors.collect::<Vec<_>>()).color(0))
+    let weights = (0..scene.data.rows()).map(|row| scene.weight(row)).collect();
+    let data = Class { name: "data", ratios: scene.log_ratio(scene.data)?, weights };
+    let weights = vec![each; draws.rows()];
+    let noise = Class { name: "noise", ratios: scene.log_ratio(draws.view())?, weights };
+    classifier::figure(&data, &noise)
 }
 
 /// One parameter's share of variance from the data and from the noise.
@@ -215,16 +159,23 @@ pub(super) fn budget(parts: &[Budget<'_>]) -> Figure {
     let whole = |part: &Budget<'_>| part.data + part.noise;
     // Every second span is a gap between bars.
     let spread = |value: &dyn Fn(&Budget<'_>) -> f64| {
-        parts.iter().enumerate().flat_map(|(i, part)| {
-            let gap = (i > 0).then_some(f64::NAN);
-            gap.into_iter().chain([value(part)])
-        }).collect::<Vec<f64>>()
+        parts
+            .iter()
+            .enumerate()
+            .flat_map(|(i, part)| {
+                let gap = (i > 0).then_some(f64::NAN);
+                gap.into_iter().chain([value(part)])
+            })
+            .collect::<Vec<f64>>()
     };
     let ticks: Vec<(f64, String)> =
         parts.iter().enumerate().map(|(i, part)| (i as f64, part.name.to_owned())).collect();
     let axis = || Axis::linear("").ticks(ticks.clone());
     let shares = Panel::new(axis(), Axis::linear("share of the variance").percent().range(0.0, 1.0))
-        .with(Bars::new("noise part", edges.clone(), spread(&|part| if whole(part) > 0.0 { 1.0 } else { 0.0 })).color(1))
+        .with(
+            Bars::new("noise part", edges.clone(), spread(&|part| if whole(part) > 0.0 { 1.0 } else { 0.0 }))
+                .color(1),
+        )
         .with(Bars::new("data part", edges.clone(), spread(&|part| part.data / whole(part))).color(0));
     let figure = Figure::new().panel(shares).columns(1);
     if parts.iter().all(|part| part.efficiency.is_none()) {

@@ -8,23 +8,28 @@ use crate::commands::error::shortened;
 
 /// The table, and sentences on how the fit went and what to do next.
 pub(super) fn text(answer: &Answer) -> String {
-    let mut text = table(answer).to_text();
+    let mut text = table(answer, &title(answer)).to_text();
     text.push('\n');
     for sentence in sentences(answer) {
         text.push_str(&sentence);
         text.push('\n');
     }
-    for warning in &answer.fit.diagnostics.warnings {
+    for warning in &answer.diagnostics.warnings {
         text.push_str(&format!("\nWarning: {warning}.\n"));
     }
     text
 }
 
+/// What was fitted to what.
+pub(super) fn title(answer: &Answer) -> String {
+    format!("{} fitted to {}", answer.problem.name, answer.data)
+}
+
 /// Estimates with their standard errors and intervals.
-pub(super) fn table(answer: &Answer) -> Table {
+pub(super) fn table(answer: &Answer, title: &str) -> Table {
     let fit = &answer.fit;
     let interval = format_percent(fit.confidence, 6);
-    let mut table = Table::new(format!("{} fitted to {}", answer.problem.name, answer.data))
+    let mut table = Table::new(title)
         .column(Column::text(""))
         .column(Column::number("estimate").significant(5))
         .column(Column::number("std. error").significant(3))
@@ -37,14 +42,21 @@ pub(super) fn table(answer: &Answer) -> Table {
     table = table.note(rows(answer)).note(noise(answer));
     if fit.nu.is_finite() {
         table = table.note(
-            "noise: the share of the standard error that more noise would remove; the rest is the data's".to_owned(),
+            "noise: the share of the standard error that more noise would remove; the rest is the data's"
+                .to_owned(),
         );
     }
     table
 }
 
+/// The numbers of a row to the same decimals, with three digits of the standard error.
 fn row(estimate: &Estimate) -> [Cell; 6] {
-    let number = |x: f64| if x.is_nan() { Cell::Empty } else { Cell::from(x) };
+    let decimals = decimals(estimate.se);
+    let number = |x: f64| match decimals {
+        _ if x.is_nan() => Cell::Empty,
+        Some(decimals) if x.is_finite() => Cell::Fixed(x, decimals),
+        _ => Cell::from(x),
+    };
     let share = if estimate.at_bound {
         "at its bound".to_owned()
     } else if estimate.se > 0.0 {
@@ -60,6 +72,12 @@ fn row(estimate: &Estimate) -> [Cell; 6] {
         number(estimate.upper),
         Cell::from(share),
     ]
+}
+
+/// Decimals that show three digits of a standard error; none where it is no usual number.
+pub(crate) fn decimals(se: f64) -> Option<usize> {
+    let digits = 2.0 - se.log10().floor();
+    (se > 0.0 && se.is_finite() && digits <= 12.0).then_some(digits.max(0.0) as usize)
 }
 
 /// `272 rows, weight 300, 3 left out, 4 Markov chains`.
@@ -84,11 +102,21 @@ pub(super) fn noise(answer: &Answer) -> String {
     }
     format!(
         "noise {}; ν = {} ({}), loss {}",
-        shortened(&fit.noise_description),
+        brief(&fit.noise_description),
         format_number(fit.nu, 6),
         counted(fit.noise_points, "noise point"),
         answer.loss
     )
+}
+
+/// The noise for people: few digits, and not all of what is long.
+fn brief(words: &str) -> String {
+    const MOST: usize = 160;
+    let words = shortened(words);
+    if words.chars().count() <= MOST {
+        return words;
+    }
+    format!("{}… (--json shows all of it)", words.chars().take(MOST).collect::<String>())
 }
 
 /// How the fit went, and how good it is.
@@ -104,7 +132,7 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
     if let Some(passes) = answer.passes {
         lines.push(format!("The file was read {} times, in blocks.", passes + 1));
     }
-    if let Some(overlap) = &fit.diagnostics.overlap {
+    if let Some(overlap) = &answer.diagnostics.overlap {
         lines.push(format!(
             "Data and noise overlap by {}: of {} it cannot tell about {} from noise.",
             format_percent(overlap.overlap, 2),
@@ -127,7 +155,8 @@ fn efficiency(answer: &Answer) -> Option<String> {
     if !answer.fit.nu.is_finite() {
         return None;
     }
-    let known = answer.fit.diagnostics.budget.iter().filter_map(|part| Some((part.efficiency?, &part.name)));
+    let known =
+        answer.diagnostics.error_budget.iter().filter_map(|part| Some((part.efficiency?, &part.name)));
     let (least, name) = known.filter(|(e, _)| e.is_finite()).min_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(format!(
         "Against maximum likelihood the efficiency is at least {} (`{name}`).",
