@@ -38,6 +38,12 @@ pub(crate) struct FitArguments {
     /// Fit the noise to its own draws first, which lowers the error (parametric noises only)
     #[arg(long)]
     pub(crate) refit_noise: bool,
+    /// With --noise optimal: which error it minimises: mse (all unknowns), kl, or a comma-separated list of parameters
+    #[arg(long, default_value = "mse", value_name = "TARGET")]
+    pub(crate) target: String,
+    /// Fit again with four times as much noise, and test whether the estimates differ: a right model's do not
+    #[arg(long, conflicts_with = "stream")]
+    pub(crate) check_nu: bool,
     /// Standard errors that hold for a wrong model too (robust), or that trust the model
     #[arg(long, default_value = "robust", value_name = "KIND", help_heading = "Errors")]
     pub(crate) covariance: CovarianceKind,

@@ -118,9 +118,9 @@ impl Bins {
     }
 }
 
-/// More bins for more rows: three times the cube root, between 8 and 60.
+/// More bins for more rows: twice the cube root, between 8 and 60.
 fn count(rows: usize) -> usize {
-    ((3.0 * (rows as f64).cbrt()).ceil() as usize).clamp(8, 60)
+    ((2.0 * (rows as f64).cbrt()).ceil() as usize).clamp(8, 60)
 }
 
 fn range(column: &[f64]) -> (f64, f64) {

@@ -1,6 +1,6 @@
 //! `noisewright fit`: estimates with standard errors, from data and noise.
 
-mod interim;
+mod efficiency;
 mod json;
 mod page;
 mod pictures;
@@ -27,7 +27,6 @@ struct Answer {
     /// The model file's name and text, the model, and some or all of the data.
     problem: Problem,
     fit: Fit,
-    diagnostics: interim::Diagnostics,
     /// The data files, in words.
     data: String,
     /// Weights of the rows in `problem`.
@@ -39,19 +38,22 @@ struct Answer {
     passes: Option<usize>,
     loss: noisewright::Loss,
     seed: u64,
+    /// Against maximum likelihood, of every unknown.
+    efficiency: Option<Vec<f64>>,
 }
 
 pub(crate) fn run(arguments: &FitArguments, global: &Global) -> Outcome<()> {
     let plan = Plan::new(arguments, global)?;
     let problem = inputs::model_problem(&arguments.model, arguments.start.as_deref(), global)?;
     let progress = Progress::new(problem.quiet, "reading the data");
-    let answer = if arguments.stream {
+    let mut answer = if arguments.stream {
         streamed(arguments, &plan, problem, &progress)?
     } else {
         whole(arguments, &plan, problem, &progress)?
     };
     drop(progress);
     answer.refuse_no_answer()?;
+    answer.efficiency = efficiency::efficiencies(&answer);
     if let Some(path) = &arguments.out {
         answer.write_fitted(path, arguments.stream)?;
     }
@@ -71,11 +73,13 @@ fn whole(
     rows.refuse_constant()?;
     problem.data = Some(rows.points.clone());
     let options = plan.options(&problem, progress)?;
-    let fit = fit::fit(&problem.model, rows.data(), &options).map_err(|error| rows.failure(error))?;
+    let mut fit = fit::fit(&problem.model, rows.data(), &options).map_err(|error| rows.failure(error))?;
+    if arguments.check_nu {
+        check_nu(&problem.model, &rows, &mut fit, &options)?;
+    }
     Ok(Answer {
         problem,
         fit,
-        diagnostics: Default::default(),
         data: rows.files.join(", "),
         dependence: rows.dependence(),
         dropped: rows.dropped,
@@ -83,7 +87,16 @@ fn whole(
         passes: None,
         loss: options.loss,
         seed: options.seed,
+        efficiency: None,
     })
+}
+
+/// Adds the comparison with four times as much noise.
+fn check_nu(model: &Model, rows: &Rows, fit: &mut Fit, options: &fit::Options) -> Outcome<()> {
+    let check = fit::check_ratio(model, rows.data(), fit, options)?;
+    fit.diagnostics.warnings.extend(check.warning(fit.nu));
+    fit.diagnostics.ratio_check = Some(check);
+    Ok(())
 }
 
 /// Rows that are read again at each pass.
@@ -104,7 +117,6 @@ fn streamed(
     Ok(Answer {
         problem,
         fit,
-        diagnostics: Default::default(),
         data: source.file().to_owned(),
         weights,
         dependence: None,
@@ -112,6 +124,7 @@ fn streamed(
         passes: Some(source.passes()),
         loss: options.loss,
         seed: options.seed,
+        efficiency: None,
     })
 }
 
@@ -127,7 +140,7 @@ impl Answer {
 
     /// Estimates that are no answer are not shown.
     fn refuse_no_answer(&self) -> Outcome<()> {
-        match self.diagnostics.no_answer() {
+        match self.fit.diagnostics.no_answer() {
             None => Ok(()),
             Some(warning) => Err(Failure::NoAnswer(warning.to_string())),
         }

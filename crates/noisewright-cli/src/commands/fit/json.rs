@@ -32,8 +32,11 @@ pub(super) fn object(answer: &Answer) -> Value {
         "dropped": answer.dropped,
         "passes": answer.passes,
         "confidence": number(fit.confidence),
+        "efficiency": answer.efficiency.as_ref().map(|all| {
+            fit.estimates().iter().zip(all).map(|(e, ratio)| (e.name.clone(), number(*ratio))).collect::<Map<_, _>>()
+        }),
         "optima": optima(fit),
-        "diagnostics": finite(serde_json::to_value(&answer.diagnostics).unwrap_or_default()),
+        "diagnostics": serde_json::to_value(&fit.diagnostics).unwrap_or_default(),
         "model": answer.problem.name,
         "data": answer.data,
     })
@@ -64,9 +67,4 @@ fn optima(fit: &Fit) -> Value {
         })
     };
     fit.optima.iter().map(one).collect::<Vec<_>>().into()
-}
-
-/// The value as it is: what is not finite is null already.
-fn finite(value: Value) -> Value {
-    value
 }

@@ -47,11 +47,11 @@ fn estimates(answer: &Answer) -> Section {
         noise,
         Card::new("from noise", format_percent(fit.noise_share(), 2)).note("of a standard error, at most"),
     ];
-    if let Some(overlap) = &answer.diagnostics.overlap {
+    if let Some(overlap) = &answer.fit.diagnostics.overlap {
         cards.push(Card::new("overlap", format_percent(overlap.overlap, 2)).note("of data and noise"));
     }
     let mut section = Section::new("Estimates").cards(cards);
-    for warning in &answer.diagnostics.warnings {
+    for warning in &answer.fit.diagnostics.warnings {
         section = section.warning(format!("{warning}."));
     }
     section = section.table(show::table(answer, ""));
@@ -123,16 +123,17 @@ fn classifier(scene: &Scene<'_>) -> Option<Section> {
 }
 
 fn budget(answer: &Answer) -> Section {
-    let parts: Vec<Budget<'_>> = answer
-        .diagnostics
-        .error_budget
+    let efficiency = |index: usize| answer.efficiency.as_ref().and_then(|all| all.get(index).copied());
+    let estimates = answer.fit.estimates();
+    let parts: Vec<Budget<'_>> = estimates
         .iter()
-        .filter(|part| part.variance > 0.0 && part.variance.is_finite())
-        .map(|part| Budget {
-            name: &part.name,
-            data: part.data,
-            noise: part.noise,
-            efficiency: part.efficiency,
+        .enumerate()
+        .filter(|(_, e)| e.se > 0.0 && e.se.is_finite())
+        .map(|(i, e)| Budget {
+            name: &e.name,
+            data: e.se_data / e.se,
+            noise: e.se_noise / e.se,
+            efficiency: efficiency(i),
         })
         .collect();
     let section = Section::new("Where the error comes from");
@@ -141,8 +142,8 @@ fn budget(answer: &Answer) -> Section {
     }
     section.figure(
         pictures::budget(&parts),
-        "Above: the variance of each estimate, the part of the data, which only more data lower, and the part of the noise, \
-         which more noise lowers. Below: the variance that maximum likelihood would have if the fitted model is true, over \
-         the one reported; above 100 % the robust error is smaller than the model's.",
+        "Above: the parts of each standard error, as shares of it; their squares sum to one. Only more data lower the \
+         data's part; more noise lowers the noise's. Below, for a fit with noise: the variance of maximum likelihood over \
+         that of the fit, if the fitted model is true.",
     )
 }

@@ -8,6 +8,8 @@ use crate::commands::classifier::{self, Class};
 
 /// Number of places a curve is drawn through.
 const PLACES: usize = 400;
+/// Most names along an axis.
+const NAMES: usize = 16;
 /// Most variables that get a panel of their own.
 const VARIABLES: usize = 6;
 
@@ -27,7 +29,7 @@ pub(super) fn density(scene: &Scene<'_>) -> Option<Figure> {
     let curve = |log: &[f64]| x.iter().copied().zip(log.iter().map(|l| l.exp())).collect::<Vec<_>>();
     let mut panel = Panel::new(bins.axis(scene.name(0)), Axis::linear("density"))
         .with(bins.bars("data", &observed))
-        .with(Line::new("fitted", curve(&fitted)).width(2.5));
+        .with(Line::new("fitted", curve(&fitted)).stroke(Stroke::Solid).width(2.5));
     if let Some(noise) = scene.noise {
         let mut log_noise = vec![0.0; PLACES];
         noise.log_density(view, &mut log_noise);
@@ -144,51 +146,43 @@ pub(super) fn classifier(scene: &Scene<'_>) -> Option<(Figure, f64)> {
     classifier::figure(&data, &noise)
 }
 
-/// One parameter's share of variance from the data and from the noise.
+/// One unknown's standard error, its parts, and its efficiency.
 pub(super) struct Budget<'a> {
     pub(super) name: &'a str,
+    /// Parts of the standard error, as shares of it; their squares sum to one.
     pub(super) data: f64,
     pub(super) noise: f64,
     /// Variance of maximum likelihood over that of the fit, where it is known.
     pub(super) efficiency: Option<f64>,
 }
 
-/// The variance of every estimate in its two parts, as shares of the whole.
+/// The standard error of every estimate in its two parts, and its efficiency.
 pub(super) fn budget(parts: &[Budget<'_>]) -> Figure {
-    let edges = spans(parts.len());
-    let whole = |part: &Budget<'_>| part.data + part.noise;
-    // Every second span is a gap between bars.
-    let spread = |value: &dyn Fn(&Budget<'_>) -> f64| {
-        parts
-            .iter()
-            .enumerate()
-            .flat_map(|(i, part)| {
-                let gap = (i > 0).then_some(f64::NAN);
-                gap.into_iter().chain([value(part)])
-            })
-            .collect::<Vec<f64>>()
-    };
+    let step = parts.len().div_ceil(NAMES);
     let ticks: Vec<(f64, String)> =
-        parts.iter().enumerate().map(|(i, part)| (i as f64, part.name.to_owned())).collect();
-    let axis = || Axis::linear("").ticks(ticks.clone());
-    let shares = Panel::new(axis(), Axis::linear("share of the variance").percent().range(0.0, 1.0))
-        .with(
-            Bars::new("noise part", edges.clone(), spread(&|part| if whole(part) > 0.0 { 1.0 } else { 0.0 }))
-                .color(1),
-        )
-        .with(Bars::new("data part", edges.clone(), spread(&|part| part.data / whole(part))).color(0));
+        parts.iter().enumerate().step_by(step).map(|(i, part)| (i as f64, part.name.to_owned())).collect();
+    let axis = || Axis::linear("").ticks(ticks.clone()).range(-0.6, parts.len() as f64 - 0.4);
+    let shares = Panel::new(axis(), Axis::linear("share of the standard error").percent().range(0.0, 1.0))
+        .with(columns("data part", parts, (-0.36, -0.02), |part| part.data).color(0))
+        .with(columns("noise part", parts, (0.02, 0.36), |part| part.noise).color(1))
+        .aspect(0.4);
     let figure = Figure::new().panel(shares).columns(1);
     if parts.iter().all(|part| part.efficiency.is_none()) {
         return figure;
     }
-    let efficiency = Panel::new(axis(), Axis::linear("efficiency").percent().include(0.0).include(1.0))
-        .with(Bars::new("efficiency", edges, spread(&|part| part.efficiency.unwrap_or(f64::NAN))).color(2))
-        .with(Reference::horizontal(1.0, "maximum likelihood"))
+    let efficiency = Panel::new(axis(), Axis::linear("efficiency").percent().range(0.0, 1.05))
+        .with(
+            columns("efficiency", parts, (-0.36, 0.36), |part| part.efficiency.unwrap_or(f64::NAN)).color(2),
+        )
+        .with(Reference::horizontal(1.0, ""))
         .aspect(0.4);
     figure.panel(efficiency)
 }
 
-/// Edges of bars of width 0.8 around 0, 1, 2, …, with gaps between.
-fn spans(count: usize) -> Vec<f64> {
-    (0..count).flat_map(|i| [i as f64 - 0.4, i as f64 + 0.4]).collect()
+/// A bar for every part between two distances from 0, 1, 2, …, with gaps between them.
+fn columns(label: &str, parts: &[Budget<'_>], span: (f64, f64), height: impl Fn(&Budget<'_>) -> f64) -> Bars {
+    let edges = (0..parts.len()).flat_map(|i| [i as f64 + span.0, i as f64 + span.1]).collect();
+    let gap = std::iter::once(f64::NAN);
+    let heights = parts.iter().flat_map(|part| gap.clone().chain([height(part)])).skip(1).collect();
+    Bars::new(label, edges, heights)
 }

@@ -20,6 +20,8 @@ pub(super) struct Plan {
     confidence: f64,
     starts: usize,
     max_iterations: usize,
+    refit_noise: bool,
+    target: Target,
     seed: u64,
 }
 
@@ -36,6 +38,8 @@ impl Plan {
             confidence: arguments.confidence,
             starts: arguments.starts,
             max_iterations: arguments.max_iterations,
+            refit_noise: arguments.refit_noise,
+            target: Target::parse(&arguments.target),
             seed: global.seed,
         };
         if !matches!(plan.noise.as_str(), "auto" | "exact" | "optimal") {
@@ -55,6 +59,8 @@ impl Plan {
             seed: self.seed,
             starts: self.starts,
             max_iterations: self.max_iterations,
+            refit_noise: self.refit_noise,
+            target: self.target.clone(),
             ..Options::default()
         }
     }
@@ -68,9 +74,10 @@ impl Plan {
         match self.noise.as_str() {
             "auto" => Ok(NoiseChoice::Auto),
             "exact" => Ok(NoiseChoice::Exact),
+            "optimal" => Ok(NoiseChoice::Optimal),
             words => {
                 let nu = if let Amount::Ratio(nu) = self.amount { nu } else { 1.0 };
-                let purpose = Purpose { nu, target: &Target::Mse };
+                let purpose = Purpose { nu, target: &self.target };
                 Ok(NoiseChoice::Given(Arc::clone(&noises::build(problem, words, purpose)?)))
             }
         }

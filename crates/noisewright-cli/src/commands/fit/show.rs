@@ -14,7 +14,7 @@ pub(super) fn text(answer: &Answer) -> String {
         text.push_str(&sentence);
         text.push('\n');
     }
-    for warning in &answer.diagnostics.warnings {
+    for warning in &answer.fit.diagnostics.warnings {
         text.push_str(&format!("\nWarning: {warning}.\n"));
     }
     text
@@ -132,12 +132,11 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
     if let Some(passes) = answer.passes {
         lines.push(format!("The file was read {} times, in blocks.", passes + 1));
     }
-    if let Some(overlap) = &answer.diagnostics.overlap {
+    if let Some(overlap) = &fit.diagnostics.overlap {
         lines.push(format!(
-            "Data and noise overlap by {}: of {} it cannot tell about {} from noise.",
-            format_percent(overlap.overlap, 2),
-            counted(fit.rows, "data row"),
-            format_number(overlap.data_taken_for_noise.round(), 4)
+            "Of {} about {} lie where the data are.",
+            counted(fit.noise_points, "noise point"),
+            grouped(overlap.effective_noise.round() as usize)
         ));
     }
     lines.extend(efficiency(answer));
@@ -150,17 +149,15 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
     lines
 }
 
-/// The worst and the best efficiency against maximum likelihood, if it is known.
+/// The least efficiency against maximum likelihood, if it is known.
 fn efficiency(answer: &Answer) -> Option<String> {
-    if !answer.fit.nu.is_finite() {
-        return None;
-    }
-    let known =
-        answer.diagnostics.error_budget.iter().filter_map(|part| Some((part.efficiency?, &part.name)));
-    let (least, name) = known.filter(|(e, _)| e.is_finite()).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let estimates = answer.fit.estimates();
+    let known = estimates.iter().zip(answer.efficiency.as_ref()?);
+    let (estimate, least) = known.min_by(|a, b| a.1.total_cmp(b.1))?;
     Some(format!(
-        "Against maximum likelihood the efficiency is at least {} (`{name}`).",
-        format_percent(least, 3)
+        "Efficiency against maximum likelihood: {} or more (`{}`).",
+        format_percent(*least, 3),
+        estimate.name
     ))
 }
 
