@@ -10,7 +10,7 @@ use super::diagnostics::{self, Diagnostics};
 use super::newton::Stop;
 use super::objective::{Objective, Order};
 use super::options::{Draws, Options, Stage};
-use super::prepare;
+use super::prepare::{self, pick, spread};
 use super::result::{Estimate, Fit, coordinates};
 use super::side::{Held, Side};
 use super::solve::{Solution, solve};
@@ -86,17 +86,19 @@ pub(crate) fn fit_against(
     start: Option<&[f64]>,
 ) -> Result<Fit> {
     options.report(Stage::Prepare, 0, f64::NAN)?;
+    let found = if start.is_none() { free_start(model, data, against, options) } else { None };
+    let start = start.or(found.as_deref());
     let total = data.total_weight();
     let nu = against.rows() as f64 / total;
     let data_side =
         Side::memory(Class::Data, Held::Borrowed(data.points), data.weights, against.at_data(data));
     let noise_side = against.side(model, options.seed);
     let keep = (data_side.rows + noise_side.rows) * prepare::width(model) <= MOST_KEPT;
-    let ranges = prepare::spread(data.points.rows(), SCALE_ROWS);
-    let (some, _) = prepare::pick(data.points, None, &ranges);
+    let ranges = spread(data.points.rows(), SCALE_ROWS);
+    let (some, _) = pick(data.points, None, &ranges);
     let mut objective = Objective::new(model, &options.loss, nu, data_side, noise_side, some.view(), keep)?;
     let solution = solve(&mut objective, start, options)?;
-    let mut fit = finish(&objective, solution, data, options)?;
+    let mut fit = finish(&objective, solution, Some(data), options)?;
     if let Against::Noise(noise, _) = against {
         fit.noise_description = noise.describe();
         fit.noise = Some(noise.clone());
@@ -104,11 +106,26 @@ pub(crate) fn fit_against(
     Ok(fit)
 }
 
+/// Parameters for a linear normalized model to start from: those of the same model with a free constant, whose loss is
+/// convex, fitted to a part of the rows.
+fn free_start(model: &Model, data: Data<'_>, against: &Against, options: &Options) -> Option<Vec<f64>> {
+    let Against::Noise(noise, rows) = against else { return None };
+    if !(model.is_normalized() && model.energy().is_linear()) {
+        return None;
+    }
+    let free = model.clone().with_free_constant();
+    let (points, weights) = pick(data.points, data.weights, &spread(data.points.rows(), SCALE_ROWS));
+    let part = Data { weights: weights.as_deref(), ..Data::from(&points) };
+    let few = Against::Noise(noise.clone(), (*rows).min(SCALE_ROWS));
+    let found = fit_against(&free, part, &few, options, None).ok()?;
+    Some(found.theta()).filter(|theta| model.log_normalizer(theta, &mut vec![0.0; theta.len()]).is_some())
+}
+
 /// The covariance at the minimum, a last Newton step with it, and the estimates in the model's own coordinates.
 pub(crate) fn finish(
     objective: &Objective<'_>,
     solution: Solution,
-    data: Data<'_>,
+    data: Option<Data<'_>>,
     options: &Options,
 ) -> Result<Fit> {
     options.report(Stage::Errors, 0, f64::NAN)?;
@@ -132,19 +149,11 @@ pub(crate) fn finish(
     } else if stop == Stop::Converged {
         stop = Stop::NoDescent;
     }
-    let parts = match &separation {
+    let covariance = match &separation {
         Some(_) => Covariance::infinite(size),
         None => covariance::parts(objective, &full, &bread, at.as_slice(), data, options)?,
     };
     let outer = objective.scaling.outer(at.as_slice());
-    let covariance = if separation.is_some() {
-        parts
-    } else {
-        Covariance {
-            data: objective.scaling.outer_covariance(&parts.data),
-            noise: objective.scaling.outer_covariance(&parts.noise),
-        }
-    };
     let inner_hessian = hessian.clone();
     let jacobian = objective.scaling.jacobian();
     let back = jacobian.try_inverse().unwrap_or_else(|| DMatrix::identity(size, size));
@@ -179,8 +188,6 @@ pub(crate) fn finish(
         confidence,
         diagnostics: Diagnostics::default(),
     };
-    let sample = data.points.slice(0..data.points.rows().min(SCALE_ROWS));
-    fit.diagnostics =
-        diagnostics::of_contrast(objective, at.as_slice(), &inner_hessian, separation, &fit, sample)?;
+    fit.diagnostics = diagnostics::of_contrast(objective, at.as_slice(), &inner_hessian, separation, &fit)?;
     Ok(fit)
 }

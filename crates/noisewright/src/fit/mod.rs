@@ -9,7 +9,9 @@ mod chunk;
 mod contrast;
 mod covariance;
 mod data;
+mod dependence;
 pub mod diagnostics;
+mod exact;
 mod newton;
 mod noise_choice;
 mod objective;
@@ -17,11 +19,13 @@ pub mod optimal;
 mod options;
 mod polish;
 mod prepare;
+mod ratio;
 mod result;
 mod scaling;
 mod side;
 mod solve;
 mod starts;
+mod stream;
 mod terms;
 pub mod two_step;
 
@@ -29,7 +33,9 @@ pub use data::{Data, Dependence, Source};
 pub use diagnostics::{Diagnostics, Warning, WarningKind, check_ratio};
 pub use newton::Stop;
 pub use options::{Amount, Draws, Errors, NoiseChoice, Options, Progress, ProgressHook, Stage};
+pub use ratio::{LogRatio, RatioFit, ratio};
 pub use result::{Estimate, Fit, Optimum};
+pub use stream::fit_stream;
 
 use crate::{Domain, Error, Model, Result};
 
@@ -58,7 +64,7 @@ use crate::{Domain, Error, Model, Result};
 pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
     options.check()?;
     data.check(model.space().dimension())?;
-    check_domain(model, data)?;
+    check_domain(model, data, 0)?;
     let rows = data.weights.map_or(data.points.rows(), |w| w.iter().filter(|w| **w > 0.0).count());
     let coordinates = model.coordinates().len();
     if rows < coordinates {
@@ -67,8 +73,8 @@ pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
     noise_choice::fit_with(model, data, options)
 }
 
-/// Every value that counts must belong to its variable's domain.
-fn check_domain(model: &Model, data: Data<'_>) -> Result<()> {
+/// Every value that counts must belong to its variable's domain; `before` rows came before these.
+fn check_domain(model: &Model, data: Data<'_>, before: usize) -> Result<()> {
     let space = model.space();
     let counts = |row: usize| data.weights.is_none_or(|w| w[row] > 0.0);
     for (j, (name, domain)) in space.names().iter().zip(space.domains()).enumerate() {
@@ -77,7 +83,7 @@ fn check_domain(model: &Model, data: Data<'_>) -> Result<()> {
         let column = data.points.column(j);
         if let Some(row) = column.iter().enumerate().position(|(row, x)| !allowed(*x) && counts(row)) {
             let (column, value, domain) = (name.clone(), column[row], domain_words(domain));
-            return Err(Error::OutsideDomain { row: row + 1, column, value, domain });
+            return Err(Error::OutsideDomain { row: before + row + 1, column, value, domain });
         }
     }
     Ok(())

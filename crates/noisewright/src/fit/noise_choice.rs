@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::contrast::{Against, fit_against};
 use super::data::Data;
+use super::exact::{Way, fit_exact};
 use super::optimal;
 use super::options::{Amount, Draws, NoiseChoice, Options};
 use super::prepare::{pick, spread};
@@ -26,14 +27,15 @@ pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &Options) -> Resu
     }
     match &options.noise {
         NoiseChoice::Optimal => optimal::fit_optimal(model, data, options),
+        NoiseChoice::Auto if !model.is_normalized() && Way::of(model) == Ok(Way::Enumeration) => {
+            fit_exact(model, data, options)
+        }
         NoiseChoice::Auto => dosed(model, data, &auto_noise(model, data)?, options),
         NoiseChoice::Given(noise) => {
             check_noise(model, noise.as_ref())?;
             dosed(model, data, noise, options)
         }
-        NoiseChoice::Exact => {
-            Err(Error::Option { option: "noise exact".into(), reason: "is not there yet".into() })
-        }
+        NoiseChoice::Exact => fit_exact(model, data, options),
         NoiseChoice::Draws(draws) => {
             check_draws(model, data, draws)?;
             fit_against(model, data, &Against::Draws(draws.clone()), options, None)
@@ -50,7 +52,7 @@ pub(crate) fn auto_noise(model: &Model, data: Data<'_>) -> Result<Arc<dyn Noise>
     fit_auto(model.space(), points.view(), weights.as_deref())
 }
 
-fn check_noise(model: &Model, noise: &dyn Noise) -> Result<()> {
+pub(crate) fn check_noise(model: &Model, noise: &dyn Noise) -> Result<()> {
     let (expected, found) = (model.space().dimension(), noise.dimension());
     if expected == found {
         Ok(())
@@ -89,7 +91,7 @@ pub(crate) fn dosed(model: &Model, data: Data<'_>, noise: &Arc<dyn Noise>, optio
 }
 
 /// Extends one and the same stream of noise until its part of every standard error is small enough, or the budget ends.
-fn enough(
+pub(crate) fn enough(
     total: f64,
     model: &Model,
     share: f64,
@@ -111,7 +113,7 @@ fn enough(
         }
         // A tenth more than the prediction, which leaves out that the weights change with ν.
         points = whole(1.1 * factor * points as f64).min(most);
-        let start = fit.theta();
+        let start = fit.unknowns();
         fit = with(points, Some(&start))?;
     }
     fit.budget_spent = shortfall(&fit, share) > 1.0;

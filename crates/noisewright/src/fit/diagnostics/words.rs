@@ -3,7 +3,7 @@
 use super::overlap::{Overlap, Tails};
 use super::separation::{Running, Separation};
 use super::{ChiSquareTest, NotNormalizable, Warning, WarningKind};
-use crate::{LOG_NORMALIZER, Loss};
+use crate::Loss;
 
 /// Fewest expected confusions of the classifier about which anything can be said.
 const FEWEST_CONFUSIONS: f64 = 5.0;
@@ -40,9 +40,8 @@ fn range([low, high]: [f64; 2]) -> String {
 
 /// A separated fit; `exact` where the data are compared with the whole domain rather than with noise.
 pub(super) fn separated(separation: &Separation, exact: bool) -> Warning {
-    let parameters: Vec<&Running> = separation.running.iter().filter(|r| r.name != LOG_NORMALIZER).collect();
-    let arrows = parameters.iter().map(|r| arrow(r)).collect::<Vec<_>>().join(", ");
-    let reason = match (parameters.as_slice(), exact) {
+    let arrows = separation.running.iter().map(arrow).collect::<Vec<_>>().join(", ");
+    let reason = match (separation.running.as_slice(), exact) {
         ([only], true) => format!(
             "the mean of its statistic over the data is at the edge of its range, {} on the whole domain",
             range(only.noise_range)
@@ -114,18 +113,26 @@ pub(super) fn overlap(overlap: &Overlap, nu: f64) -> Option<Warning> {
 }
 
 pub(super) fn tails(tails: &Tails, loss: &Loss) -> Option<Warning> {
-    let shape = tails.pareto_k.filter(|k| *k > LARGEST_SHAPE)?;
     let harm = match loss {
         Loss::Js => "data in the tails say little",
         _ => "the estimates rest on a few noise points",
     };
-    Some(Warning::new(
-        WarningKind::LightTails,
-        format!(
-            "the noise has lighter tails than the data: the ratio of their densities has the tail shape {} (above \
-             {LARGEST_SHAPE}), so that {harm}",
+    let reason = match tails.pareto_k.filter(|k| *k > LARGEST_SHAPE) {
+        Some(shape) => format!(
+            "the ratio of their densities has the tail shape {} (above {LARGEST_SHAPE}), so that {harm}",
             digits(shape)
         ),
+        None if tails.out_of_reach > 0.0 => format!(
+            "{} data points are where hardly any noise is expected, the farthest with a ratio of densities of \
+             e^{}",
+            digits(tails.out_of_reach),
+            digits(tails.largest_log_ratio_data.round())
+        ),
+        None => return None,
+    };
+    Some(Warning::new(
+        WarningKind::LightTails,
+        format!("the noise has lighter tails than the data: {reason}"),
         "use a noise with heavier tails, such as --noise auto or a student",
     ))
 }
