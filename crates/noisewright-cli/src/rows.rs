@@ -70,6 +70,10 @@ impl Rows {
     /// The failure of a fit, with the file where the library knows only the row.
     pub(crate) fn failure(&self, error: noisewright::Error) -> Failure {
         match error {
+            noisewright::Error::NoiseMissesData { row } => Failure::NoAnswer(format!(
+                "the noise has no density at {}; choose a noise whose support covers all data",
+                self.place(row.saturating_sub(1))
+            )),
             noisewright::Error::NoDensity { row } => Failure::NoAnswer(format!(
                 "{} has no density under the model; correct it, or the model's domain",
                 self.place(row.saturating_sub(1))
@@ -114,6 +118,16 @@ pub(crate) fn constant(file: &str, name: &str, value: f64) -> Failure {
     ))
 }
 
+impl RowArguments {
+    /// How files are read, whatever the columns.
+    pub(crate) fn options(&self) -> Outcome<Options> {
+        let options = Options::default().drop_missing(self.read.drop_missing);
+        let Some(format) = &self.read.format else { return Ok(options) };
+        let format: Format = format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;
+        Ok(options.format(format))
+    }
+}
+
 /// Which columns are read, and how.
 pub(crate) struct Wanted<'a> {
     pub(crate) space: &'a Space,
@@ -132,13 +146,7 @@ impl<'a> Wanted<'a> {
             }
             names.push(name.clone());
         }
-        let mut options =
-            Options::default().columns(&names).names(&names).drop_missing(arguments.drop_missing);
-        if let Some(format) = &arguments.format {
-            let format: Format =
-                format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;
-            options = options.format(format);
-        }
+        let options = arguments.options()?.columns(&names).names(&names);
         Ok(Self { space, options, arguments })
     }
 

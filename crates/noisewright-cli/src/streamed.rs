@@ -73,10 +73,14 @@ impl Streamed {
         let mut kept =
             Kept { columns: vec![Vec::new(); dimension + usize::from(self.weighted)], step: 1, rows: 0 };
         let mut blocks = self.stream.blocks()?;
-        let mut weight = 0.0;
+        let (mut weight, mut varied) = (0.0, Varied::new(dimension));
         while let Some(block) = blocks.next_block()? {
             weight += self.check(&block)?;
+            varied.look(&block);
             kept.add(&block);
+        }
+        if let Some((column, value)) = varied.constant() {
+            return Err(rows::constant(self.file(), &self.space.names()[column], value));
         }
         if weight == 0.0 {
             let column = self.stream.names()[dimension].clone();
@@ -140,6 +144,32 @@ impl Source for Streamed {
             }
             error
         })
+    }
+}
+
+/// Whether each column has two different values.
+struct Varied {
+    first: Vec<Option<f64>>,
+    varied: Vec<bool>,
+}
+
+impl Varied {
+    fn new(columns: usize) -> Self {
+        Self { first: vec![None; columns], varied: vec![false; columns] }
+    }
+
+    fn look(&mut self, block: &Block<'_>) {
+        for (j, (first, varied)) in self.first.iter_mut().zip(&mut self.varied).enumerate() {
+            let column = block.column(j);
+            let first = *first.get_or_insert(column[0]);
+            *varied = *varied || column.iter().any(|x| *x != first);
+        }
+    }
+
+    /// The first column that never varied, and its value.
+    fn constant(&self) -> Option<(usize, f64)> {
+        let column = self.varied.iter().position(|varied| !varied)?;
+        Some((column, self.first[column]?))
     }
 }
 

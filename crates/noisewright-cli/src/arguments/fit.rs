@@ -82,15 +82,22 @@ pub(crate) enum CovarianceKind {
     Model,
 }
 
-/// How rows are read, how often they count, and which belong together.
-#[derive(Args, Debug)]
-pub(crate) struct RowArguments {
+/// How rows are read.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ReadArguments {
     /// Format of the data: csv, parquet, npy, npz or stan-csv (default: told from the file)
     #[arg(long, value_name = "FORMAT", help_heading = "Data")]
     pub(crate) format: Option<String>,
     /// Drop rows with a missing value instead of refusing them
     #[arg(long, help_heading = "Data")]
     pub(crate) drop_missing: bool,
+}
+
+/// How rows are read, how often they count, and which belong together.
+#[derive(Args, Debug)]
+pub(crate) struct RowArguments {
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
     /// Column that says how often a row counts
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
     pub(crate) weights: Option<String>,
@@ -120,7 +127,10 @@ pub(crate) struct RatioArguments {
     #[arg(long, value_name = "NAME,…", help_heading = "Data")]
     pub(crate) columns: Option<String>,
     #[command(flatten)]
-    pub(crate) rows: RowArguments,
+    pub(crate) read: ReadArguments,
+    /// Column that says how often a row of the first sample counts
+    #[arg(long, value_name = "COLUMN", help_heading = "Data")]
+    pub(crate) weights: Option<String>,
     /// The loss: js, kl, reverse-kl, hellinger, pearson or power:A
     #[arg(long, default_value = "js", value_name = "LOSS")]
     pub(crate) loss: String,
@@ -139,4 +149,22 @@ pub(crate) struct RatioArguments {
     /// Where to write the log ratio at the points (Parquet if the name ends in .parquet or .pq, otherwise CSV)
     #[arg(long, value_name = "FILE", requires = "points", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+}
+
+impl RatioArguments {
+    /// How the first sample is read.
+    pub(crate) fn first_rows(&self) -> RowArguments {
+        RowArguments { weights: self.weights.clone(), ..self.other_rows() }
+    }
+
+    /// How the second sample and the points are read.
+    pub(crate) fn other_rows(&self) -> RowArguments {
+        RowArguments {
+            read: self.read.clone(),
+            weights: None,
+            cluster: None,
+            chains: false,
+            chain_column: None,
+        }
+    }
 }

@@ -9,7 +9,7 @@ const BINS: usize = 48;
 /// Groups of points whose calibration is compared.
 const GROUPS: usize = 10;
 /// Share of the first class that may lie beyond either end of the picture.
-const TAIL: f64 = 0.002;
+const TAIL: f64 = 0.01;
 
 /// One class: the log ratio `g` at its points, and how many points each stands for.
 pub(super) struct Class<'a> {

@@ -1,12 +1,12 @@
 //! `noisewright fit`: estimates with standard errors, from data and noise.
 
 mod efficiency;
-mod json;
+pub(super) mod json;
 mod page;
 mod pictures;
 mod plan;
 mod scene;
-mod show;
+pub(super) mod show;
 
 use noisewright::fit::{self, Fit};
 use noisewright::{Model, Points, View};
@@ -113,7 +113,7 @@ fn streamed(
     let Thinned { points, weights, dropped } = source.thinned()?;
     problem.data = Some(points);
     let options = plan.options(&problem, progress)?;
-    let fit = Err(noisewright::Error::NoData).map_err(|error| source.failure(error))?;
+    let fit = fit::fit_stream(&problem.model, &source, &options).map_err(|error| source.failure(error))?;
     Ok(Answer {
         problem,
         fit,

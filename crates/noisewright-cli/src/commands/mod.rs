@@ -6,6 +6,7 @@ mod design;
 mod error;
 mod fit;
 mod pictures;
+mod ratio;
 mod reproduce;
 mod sample;
 
@@ -21,7 +22,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome<()> {
     let global = &arguments.global;
     match &arguments.command {
         Command::Fit(own) => fit::run(own, global),
-        Command::Ratio(_) => Ok(()),
+        Command::Ratio(own) => ratio::run(own, global),
         Command::Error(own) => error::run(own, global),
         Command::Design(own) => design::run(own, global),
         Command::Sample(own) => sample::run(own, global),

@@ -27,19 +27,28 @@ struct Answer {
 
 pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     let loss = inputs::loss(&arguments.loss)?;
-    let options = fit::Options { loss: loss.clone(), confidence: arguments.confidence, seed: global.seed, ..fit::Options::default() };
-    options.check().map_err(|error| Failure::Usage(format!("--{error}")))?;
+    let options = fit::Options {
+        loss: loss.clone(),
+        confidence: arguments.confidence,
+        seed: global.seed,
+        ..fit::Options::default()
+    };
+    options.check()?;
     let progress = Progress::new(global.quiet || global.json, "reading the data");
     let names = points::columns(arguments)?;
     let space = Space::real(&names)?;
     let features = features(&arguments.features, &names);
     let model = Model::from_features(&features, space.clone(), Vec::new())
         .map_err(|error| Failure::Usage(format!("--features: {error}")))?;
-    let first = Rows::read(std::slice::from_ref(&arguments.first), &space, &arguments.rows)?;
-    let second = Rows::read(std::slice::from_ref(&arguments.second), &space, &arguments.rows)?;
+    let first = Rows::read(std::slice::from_ref(&arguments.first), &space, &arguments.first_rows())?;
+    let second = Rows::read(std::slice::from_ref(&arguments.second), &space, &arguments.other_rows())?;
     let options = fit::Options { progress: Some(progress.hook()), ..options };
     let fit = fit::ratio(&model, first.data(), second.data(), &options)?;
-    let points = arguments.points.as_ref().map(|path| Points::read(path, &space, &fit, arguments)).transpose()?;
+    if let Some(warning) = fit.fit.diagnostics.no_answer() {
+        return Err(Failure::NoAnswer(warning.to_string()));
+    }
+    let points =
+        arguments.points.as_ref().map(|path| Points::read(path, &space, &fit, arguments)).transpose()?;
     drop(progress);
     let answer = Answer { fit, features: features.join(", "), first, second, loss, points };
     if let (Some(path), Some(points)) = (&arguments.out, &answer.points) {

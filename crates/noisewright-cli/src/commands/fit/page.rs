@@ -47,8 +47,10 @@ fn estimates(answer: &Answer) -> Section {
         noise,
         Card::new("from noise", format_percent(fit.noise_share(), 2)).note("of a standard error, at most"),
     ];
-    if let Some(overlap) = &answer.fit.diagnostics.overlap {
-        cards.push(Card::new("overlap", format_percent(overlap.overlap, 2)).note("of data and noise"));
+    if let Some(least) = answer.efficiency.as_ref().and_then(|all| all.iter().copied().reduce(f64::min)) {
+        cards.push(
+            Card::new("efficiency", format_percent(least, 3)).note("against maximum likelihood, at least"),
+        );
     }
     let mut section = Section::new("Estimates").cards(cards);
     for warning in &answer.fit.diagnostics.warnings {
@@ -106,7 +108,7 @@ fn classifier(scene: &Scene<'_>) -> Option<Section> {
     let (figure, left) = pictures::classifier(scene)?;
     let rest = if left > 0.0 {
         format!(
-            " Left of the picture is {} of the noise, which nobody takes for data.",
+            " Left of the picture is {} of the noise, told from data without doubt.",
             format_percent(left, 2)
         )
     } else {

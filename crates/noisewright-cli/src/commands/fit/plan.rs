@@ -15,6 +15,7 @@ use crate::progress::Progress;
 pub(super) struct Plan {
     noise: String,
     amount: Amount,
+    max_noise: Option<usize>,
     loss: Loss,
     errors: Errors,
     confidence: f64,
@@ -30,6 +31,7 @@ impl Plan {
         let plan = Self {
             noise: arguments.noise.trim().to_owned(),
             amount: amount(arguments)?,
+            max_noise: arguments.max_noise,
             loss: inputs::loss(&arguments.loss)?,
             errors: match arguments.covariance {
                 CovarianceKind::Robust => Errors::Robust,
@@ -45,7 +47,7 @@ impl Plan {
         if !matches!(plan.noise.as_str(), "auto" | "exact" | "optimal") {
             noises::parse(&plan.noise)?;
         }
-        plan.bare().check().map_err(|error| Failure::Usage(format!("--{error}")))?;
+        plan.bare().check()?;
         Ok(plan)
     }
 
@@ -67,7 +69,12 @@ impl Plan {
 
     /// The options, with the noise that fits the problem's data.
     pub(super) fn options(&self, problem: &Problem, progress: &Progress) -> Outcome<Options> {
-        Ok(Options { noise: self.noise(problem)?, progress: Some(progress.hook()), ..self.bare() })
+        let mut options =
+            Options { noise: self.noise(problem)?, progress: Some(progress.hook()), ..self.bare() };
+        if let (Amount::Auto { most_values, .. }, Some(points)) = (&mut options.amount, self.max_noise) {
+            *most_values = points.saturating_mul(problem.model.coordinates().len());
+        }
+        Ok(options)
     }
 
     fn noise(&self, problem: &Problem) -> Outcome<NoiseChoice> {
