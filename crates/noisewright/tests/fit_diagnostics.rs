@@ -73,6 +73,43 @@ fn classes_that_do_not_touch_leave_nothing_to_say() {
 }
 
 #[test]
+fn a_normalized_model_out_of_touch_is_a_result_and_no_error() {
+    let model = Model::from_family("gaussian", &["x"], &FamilyOptions::default(), true).unwrap();
+    let model = model.with_start(&[("h0", 50.0)]).unwrap();
+    let points = sample(&normal(50.0, 1.0), 500, 1);
+    let fitted = fit(&model, Data::from(&points), &given(normal(0.0, 1.0), 2.0)).unwrap();
+    assert_eq!(fitted.diagnostics.no_answer().unwrap().kind, WarningKind::NoOverlap);
+    assert!(!fitted.converged);
+}
+
+#[test]
+fn correlated_rows_are_not_tested_as_if_they_were_independent() {
+    let points = bumps(600, 1);
+    let clusters: Vec<u64> = (0..600).map(|i| i / 10).collect();
+    let data = Data::from(&points).with_dependence(noisewright::fit::Dependence::Clusters(&clusters));
+    let fitted = fit(&gaussian(), data, &given(normal(0.0, 3.0), 3.0)).unwrap();
+    assert!(
+        fitted.diagnostics.information_test.is_none() && !fitted.diagnostics.has(WarningKind::Misspecified)
+    );
+}
+
+#[test]
+fn two_samples_are_spoken_of_as_such() {
+    let (first, second) = (sample(&normal(20.0, 1.0), 300, 1), sample(&normal(0.0, 1.0), 300, 2));
+    let fitted =
+        noisewright::fit::ratio(&line(&["x"]), Data::from(&first), Data::from(&second), &Options::default())
+            .unwrap();
+    let warning = fitted.fit.diagnostics.no_answer().unwrap();
+    assert!(warning.sentence.contains("second sample") && !warning.suggestion.contains("noise"), "{warning}");
+    // A ratio that grows without bound is no fault.
+    let near = sample(&normal(0.5, 1.0), 3000, 1);
+    let fitted =
+        noisewright::fit::ratio(&line(&["x"]), Data::from(&near), Data::from(&second), &Options::default())
+            .unwrap();
+    assert!(fitted.fit.diagnostics.no_answer().is_none(), "{:?}", fitted.fit.diagnostics.warnings);
+}
+
+#[test]
 fn a_fit_with_an_answer_is_not_called_separated() {
     // Far from the noise, but touching it: large errors, not infinite ones.
     for seed in 0..20 {
@@ -112,7 +149,8 @@ fn a_quartic_that_opens_upwards_is_no_density() {
 fn an_item_that_everybody_solves_has_no_finite_weight() {
     let model = Model::parse_file("variables = ['a', 'b', 'c']\nfamily = 'ising'\nstates = [0, 1]").unwrap();
     let coin = noisewright::Categorical::bernoulli(0.0, 1.0, 0.4).unwrap();
-    let columns = [sample(&coin, 300, 1).values().to_vec(), sample(&coin, 300, 2).values().to_vec(), vec![1.0; 300]];
+    let columns =
+        [sample(&coin, 300, 1).values().to_vec(), sample(&coin, 300, 2).values().to_vec(), vec![1.0; 300]];
     let points = Points::from_columns(&["a", "b", "c"], &columns).unwrap();
     let fitted = fit(&model, Data::from(&points), &Options::default()).unwrap();
     assert_eq!(fitted.nu, f64::INFINITY);
@@ -222,7 +260,9 @@ fn the_information_test_finds_two_bumps() {
 fn the_information_test_of_maximum_likelihood_keeps_its_level_and_has_power() {
     let exact = Options { noise: NoiseChoice::Exact, ..Options::default() };
     let model = line(&["x^2", "x^4"]);
-    let truth = noisewright::design::ModelNoise::data(&model, &[0.5, -0.1], &noisewright::Precision::default()).unwrap();
+    let truth =
+        noisewright::design::ModelNoise::data(&model, &[0.5, -0.1], &noisewright::Precision::default())
+            .unwrap();
     // Four standard deviations of a proportion of 5 % in 200, and of a mean of χ² over its degrees of freedom.
     let (rejected, relative) = information_tests(&model, 200, |seed| sample(&truth, 800, seed), &exact);
     println!("rejected {rejected}, statistic per degree {relative}");

@@ -74,7 +74,7 @@ pub(crate) fn separation(rows: &impl Rows, names: &[String]) -> Result<Option<Se
 fn one_by_one(ranges: &[Ranges], scale: &[f64]) -> Option<DVector<f64>> {
     let last = ranges.len() - 1;
     let constant = ranges[last].iter().all(|range| *range == [-1.0, -1.0]);
-    let mut sum = DVector::zeros(ranges.len());
+    let mut sum: DVector<f64> = DVector::zeros(ranges.len());
     for (j, [data, noise]) in ranges.iter().enumerate().take(if constant { last } else { last + 1 }) {
         // Without data rows, or without a constant, the threshold is zero.
         let threshold = if constant { data } else { &[0.0, 0.0] };
