@@ -353,13 +353,39 @@ def test_states_never_seen_are_named(command, noise):
     command.refuses("fit", model, "d.csv", "--noise", noise, says=["J01", "−∞"])
 
 
-def test_com_poisson_with_negative_dispersion_is_named(command):
-    """Counts far more spread than any Conway-Maxwell-Poisson: the best dispersion is negative and does not integrate."""
+def spread_counts(command):
     x = np.random.default_rng(9).negative_binomial(0.25, 0.02, 400)
     write_csv(command.folder / "d.csv", {"x": x})
-    process = command.run("fit", command.model(COUNTS), "d.csv")
+
+
+@pytest.mark.parametrize("noise", ["auto", "exact"])
+def test_com_poisson_with_negative_dispersion_is_named(command, noise):
+    """Counts more spread than any Conway-Maxwell-Poisson: the best dispersion is negative, where nothing integrates."""
+    spread_counts(command)
+    process = command.run("fit", command.model(COUNTS), "d.csv", "--noise", noise)
     assert process.returncode == 1, process.stdout
-    command.refuses("fit", "model.toml", "d.csv")
+    command.refuses("fit", "model.toml", "d.csv", "--noise", noise, says=["dispersion", "com-poisson"])
+
+
+def test_a_fitted_density_that_does_not_integrate_is_named(command):
+    """The same as features, without the family's bound."""
+    spread_counts(command)
+    model = command.model('variables = ["x"]\nfeatures = ["x", "-lgamma(x + 1)"]\ndomain = { x = "counts" }\n')
+    process = command.run("fit", model, "d.csv")
+    assert process.returncode == 1, process.stdout
+    command.refuses("fit", model, "d.csv", says=["no probability", "`x`"])
+
+
+def test_a_bound_that_was_written_is_accepted_with_a_warning(command):
+    spread_counts(command)
+    model = command.model(COUNTS + "[parameters]\ndispersion = { start = 1, lower = 0 }\n")
+    fit = command.json("fit", model, "d.csv")
+    assert fit["parameters"]["dispersion"]["at_bound"] and fit["parameters"]["dispersion"]["se"] is None
+    assert "at-bound" in [warning["kind"] for warning in fit["diagnostics"]["warnings"]]
+    # What is left is geometric: log_rate = log(mean / (1 + mean)).
+    x = np.genfromtxt(command.folder / "d.csv", skip_header=1)
+    found = fit["parameters"]["log_rate"]
+    assert abs(found["estimate"] - math.log(x.mean() / (1 + x.mean()))) < 5 * found["se_noise"] + 0.3 * found["se"]
 
 
 USAGE = [

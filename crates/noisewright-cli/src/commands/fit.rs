@@ -2,6 +2,7 @@
 
 mod efficiency;
 pub(super) mod json;
+mod limits;
 mod page;
 mod pictures;
 mod plan;
@@ -140,10 +141,9 @@ impl Answer {
 
     /// Estimates that are no answer are not shown.
     fn refuse_no_answer(&self) -> Outcome<()> {
-        match self.fit.diagnostics.no_answer() {
-            None => Ok(()),
-            Some(warning) => Err(Failure::NoAnswer(warning.to_string())),
-        }
+        let warning = self.fit.diagnostics.no_answer().map(ToString::to_string);
+        let sentence = warning.or_else(|| limits::beyond_family(&self.problem.text, self.model(), &self.fit));
+        sentence.map_or(Ok(()), |sentence| Err(Failure::NoAnswer(sentence)))
     }
 
     /// log Z at the estimate: fitted, or known.
