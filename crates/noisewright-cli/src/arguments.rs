@@ -1,12 +1,16 @@
 //! The command line as it is typed.
 
+mod fit;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
 
-/// Noise-contrastive estimation by theory: what a noise costs, and which one is best.
+pub(crate) use self::fit::{CovarianceKind, FitArguments, RatioArguments, RowArguments};
+
+/// Noise-contrastive estimation: unnormalized models fitted to data, and the noise that does it best.
 #[derive(Debug, Parser)]
 #[command(name = "noisewright", version, arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -38,6 +42,10 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Fit a model to data: estimates with standard errors, and its normalizing constant
+    Fit(Box<FitArguments>),
+    /// Fit the ratio of the densities of two samples
+    Ratio(RatioArguments),
     /// The asymptotic error of a design: what a noise, a ratio and a loss would cost
     Error(ErrorArguments),
     /// The noise and the proportion that minimise the error

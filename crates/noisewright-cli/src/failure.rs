@@ -68,6 +68,7 @@ impl From<Error> for Failure {
             | Error::Price { .. }
             | Error::Efficiency { .. }
             | Error::Option { .. }
+            | Error::Setting { .. }
             | Error::Target => Self::Usage(sentence),
             _ => Self::NoAnswer(sentence),
         }
@@ -76,7 +77,15 @@ impl From<Error> for Failure {
 
 impl From<noisewright_data::Error> for Failure {
     fn from(error: noisewright_data::Error) -> Self {
-        Self::NoAnswer(error.to_string())
+        use noisewright_data::Error::{Missing, NonFinite};
+        let sentence = error.to_string();
+        // The library speaks of dropping rows; here there is a flag for it.
+        Self::NoAnswer(match error {
+            Missing { .. } | NonFinite { .. } => {
+                sentence.replace("have such rows dropped", "leave such rows out with --drop-missing")
+            }
+            _ => sentence,
+        })
     }
 }
 

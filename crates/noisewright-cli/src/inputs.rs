@@ -71,6 +71,19 @@ impl Problem {
     }
 }
 
+/// A model that is to be fitted, with `--start` as its start values and without data yet.
+pub(crate) fn model_problem(path: &Path, start: Option<&str>, global: &Global) -> Outcome<Problem> {
+    let name = path.display().to_string();
+    let text = read_text(path)?;
+    let model = Model::parse_file(&text).map_err(|error| Failure::from(error).in_file(&name))?;
+    let pairs = start.map_or(Ok(Vec::new()), |start| parse_pairs("--start", start))?;
+    let model = model.with_start(&pairs).map_err(|error| Failure::Usage(format!("--start: {error}")))?;
+    let parameters = model.start();
+    let precision = Precision { seed: global.seed, ..Precision::default() };
+    let quiet = global.quiet || global.json;
+    Ok(Problem { name, text, model, parameters, data: None, precision, quiet })
+}
+
 /// A small text file, whole.
 pub(crate) fn read_text(path: &Path) -> Outcome<String> {
     let name = path.display();
@@ -88,26 +101,26 @@ pub(crate) fn read_text(path: &Path) -> Outcome<String> {
 
 /// The start values with those of `--at` replaced.
 fn parameters(model: &Model, at: Option<&str>) -> Outcome<Vec<f64>> {
-    let pairs = at.map_or(Ok(Vec::new()), parse_at)?;
+    let pairs = at.map_or(Ok(Vec::new()), |at| parse_pairs("--at", at))?;
     let values = model.at(&pairs).map_err(|error| Failure::Usage(format!("--at: {error}")))?;
     model.check(&values).map_err(|error| Failure::Usage(format!("--at: {error}")))?;
     Ok(values)
 }
 
-/// `a=1,b=0.1`.
-fn parse_at(text: &str) -> Outcome<Vec<(String, f64)>> {
+/// `a=1,b=0.1`, as the value of a flag.
+fn parse_pairs(flag: &str, text: &str) -> Outcome<Vec<(String, f64)>> {
     text.split(',')
         .map(str::trim)
         .filter(|part| !part.is_empty())
         .map(|part| {
             let (name, value) = part
                 .rsplit_once('=')
-                .ok_or_else(|| Failure::Usage(format!("--at: `{part}` is not of the form name=value")))?;
+                .ok_or_else(|| Failure::Usage(format!("{flag}: `{part}` is not of the form name=value")))?;
             let (name, value) = (name.trim(), value.trim());
             match value.parse::<f64>() {
                 Ok(number) if number.is_finite() => Ok((name.to_owned(), number)),
                 _ => Err(Failure::Usage(format!(
-                    "--at: the value of `{name}` must be a finite number, not `{value}`"
+                    "{flag}: the value of `{name}` must be a finite number, not `{value}`"
                 ))),
             }
         })

@@ -7,6 +7,8 @@ mod inputs;
 mod noises;
 mod output;
 mod progress;
+mod rows;
+mod streamed;
 
 use std::process::ExitCode;
 

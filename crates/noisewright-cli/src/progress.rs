@@ -1,8 +1,11 @@
 //! A spinner on standard error for what takes longer than two seconds.
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use noisewright::fit::{ProgressHook, Stage};
 
 /// Shows what is being done while it is done, if that takes a while and somebody is looking.
 pub(crate) struct Progress {
@@ -22,6 +25,22 @@ impl Progress {
         bar.set_message(what.to_owned());
         bar.enable_steady_tick(Duration::from_secs(1));
         Self { bar }
+    }
+
+    /// Tells what a fit is at.
+    pub(crate) fn hook(&self) -> ProgressHook {
+        let bar = self.bar.clone();
+        Arc::new(move |progress: &noisewright::fit::Progress| {
+            let what = match progress.stage {
+                Stage::Prepare => "preparing the noise".to_owned(),
+                Stage::Pilot => format!("fitting a part of the rows, step {}", progress.iteration),
+                Stage::Descent => format!("fitting, step {}, loss {:.6}", progress.iteration, progress.loss),
+                Stage::Errors => "computing the standard errors".to_owned(),
+                _ => "fitting".to_owned(),
+            };
+            bar.set_message(what);
+            ControlFlow::Continue(())
+        })
     }
 }
 

@@ -260,6 +260,12 @@ pub enum Error {
         /// What is wrong with it, as a sentence of which it is the subject.
         reason: String,
     },
+    /// Rows that broke off while they were read.
+    #[error("the rows cannot be read: {reason}")]
+    Rows {
+        /// What the source said.
+        reason: String,
+    },
     /// Stopped by the caller.
     #[error("the fit was cancelled")]
     Cancelled,
@@ -385,7 +391,7 @@ pub enum Error {
     },
     /// An option that cannot be.
     #[error("{name} must be {expected}, not {value}")]
-    Option {
+    Setting {
         /// The option.
         name: &'static str,
         /// What it may be.

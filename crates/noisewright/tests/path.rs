@@ -253,6 +253,6 @@ fn what_cannot_be_is_refused() {
         Options { confidence: 1.0, ..Options::default() },
     ];
     for options in &wrong {
-        assert!(matches!(path(&noise, &density, options), Err(Error::Option { .. })), "{options:?}");
+        assert!(matches!(path(&noise, &density, options), Err(Error::Setting { .. })), "{options:?}");
     }
 }

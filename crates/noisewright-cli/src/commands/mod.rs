@@ -1,10 +1,14 @@
 //! One file per command.
 
+mod bins;
+mod classifier;
 mod design;
 mod error;
 mod evidence;
+mod fit;
 mod logz;
 mod pictures;
+mod ratio;
 mod reproduce;
 mod sample;
 
@@ -19,6 +23,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome<()> {
     set_threads(arguments.global.threads)?;
     let global = &arguments.global;
     match &arguments.command {
+        Command::Fit(own) => fit::run(own, global),
+        Command::Ratio(own) => ratio::run(own, global),
         Command::Error(own) => error::run(own, global),
         Command::Design(own) => design::run(own, global),
         Command::Logz(own) => logz::run(own, global),

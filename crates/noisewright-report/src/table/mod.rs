@@ -96,6 +96,8 @@ pub enum Cell {
     Number(f64),
     /// A number with its own count of significant digits.
     Significant(f64, usize),
+    /// A number with its own count of decimals.
+    Fixed(f64, usize),
     /// A fraction, shown as a percentage to so many significant digits.
     Percent(f64, usize),
 }
@@ -109,6 +111,7 @@ impl Cell {
             (Self::Number(value), Digits::Significant(digits)) => format_number(*value, digits),
             (Self::Number(value), Digits::Fixed(digits)) => format_fixed(*value, digits),
             (Self::Significant(value, digits), _) => format_number(*value, *digits),
+            (Self::Fixed(value, digits), _) => format_fixed(*value, *digits),
             (Self::Percent(value, digits), _) => format_percent(*value, *digits),
         }
     }
@@ -122,7 +125,10 @@ impl Cell {
             Self::Empty => String::new(),
             Self::Text(text) => csv_field(text).into_owned(),
             Self::Integer(value) => value.to_string(),
-            Self::Number(value) | Self::Significant(value, _) | Self::Percent(value, _) => csv_number(*value),
+            Self::Number(value)
+            | Self::Significant(value, _)
+            | Self::Fixed(value, _)
+            | Self::Percent(value, _) => csv_number(*value),
         }
     }
 }

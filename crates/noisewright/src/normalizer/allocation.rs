@@ -74,7 +74,7 @@ impl Prices {
         }
         match self.budget {
             Some(value) if !(value > 0.0 && value.is_finite()) => {
-                Err(Error::Option { name: "the budget", expected: "a positive number", value })
+                Err(Error::Setting { name: "the budget", expected: "a positive number", value })
             }
             _ => Ok(()),
         }

@@ -215,7 +215,7 @@ impl Direction {
         let data = TwoLogDensities { log_f: half.gather(&all.log_f), log_noise: half.gather(&all.log_noise) };
         let count = options.noise_draws.map_or(half.rows(), |total| (total + number) / 2);
         if count == 0 {
-            return Err(Error::Option {
+            return Err(Error::Setting {
                 name: "the number of noise draws",
                 expected: "at least 2",
                 value: 0.0,

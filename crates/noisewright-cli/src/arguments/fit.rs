@@ -1,0 +1,170 @@
+//! What `fit` and `ratio` take.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+const NOISE_HELP: &str = "The noise: auto (fitted to the data), exact (no noise: maximum likelihood by quadrature or \
+    enumeration), optimal (a pilot fit, then the best noise at it), or in words: normal(0, 4), student(5, 0, 2), kde, \
+    0.7*normal(0,1) + 0.3*laplace(0,1), model(a=2), file(\"design.json\"), …";
+
+#[derive(Args, Debug)]
+pub(crate) struct FitArguments {
+    /// The model file (TOML)
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// Data files (CSV, Parquet, NPY, NPZ, Stan CSV, gzip; `-` for standard input), one after the other
+    #[arg(value_name = "DATA", required = true)]
+    pub(crate) data: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) rows: RowArguments,
+    #[arg(long, default_value = "auto", help = NOISE_HELP, value_name = "NOISE", allow_hyphen_values = true)]
+    pub(crate) noise: String,
+    /// Noise points per data point, or auto: enough that they add little to the standard errors
+    #[arg(long, default_value = "auto", value_name = "R", allow_hyphen_values = true)]
+    pub(crate) nu: String,
+    /// Number of noise points, instead of --nu
+    #[arg(long, value_name = "N", conflicts_with = "nu")]
+    pub(crate) noise_points: Option<usize>,
+    /// With --nu auto: the largest share of a standard error that may come from the noise
+    #[arg(long, value_name = "S", default_value_t = 0.1, allow_hyphen_values = true)]
+    pub(crate) noise_share: f64,
+    /// With --nu auto: most noise points (default: as many as the memory budget allows)
+    #[arg(long, value_name = "N")]
+    pub(crate) max_noise: Option<usize>,
+    /// The loss: js, kl, reverse-kl, hellinger, pearson or power:A
+    #[arg(long, default_value = "js", value_name = "LOSS")]
+    pub(crate) loss: String,
+    /// Fit the noise to its own draws first, which lowers the error (parametric noises only)
+    #[arg(long)]
+    pub(crate) refit_noise: bool,
+    /// With --noise optimal: which error it minimises: mse (all unknowns), kl, or a comma-separated list of parameters
+    #[arg(long, default_value = "mse", value_name = "TARGET")]
+    pub(crate) target: String,
+    /// Fit again with four times as much noise, and test whether the estimates differ: a right model's do not
+    #[arg(long, conflicts_with = "stream")]
+    pub(crate) check_nu: bool,
+    /// Standard errors that hold for a wrong model too (robust), or that trust the model
+    #[arg(long, default_value = "robust", value_name = "KIND", help_heading = "Errors")]
+    pub(crate) covariance: CovarianceKind,
+    /// Confidence of the intervals
+    #[arg(
+        long,
+        default_value_t = 0.95,
+        value_name = "P",
+        allow_hyphen_values = true,
+        help_heading = "Errors"
+    )]
+    pub(crate) confidence: f64,
+    /// Where to start, such as a=1,b=0.1; the model file's start values otherwise
+    #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true, help_heading = "Search")]
+    pub(crate) start: Option<String>,
+    /// From how many places a model that is not linear in its parameters is fitted
+    #[arg(long, value_name = "N", default_value_t = 6, help_heading = "Search")]
+    pub(crate) starts: usize,
+    /// Most steps of one search
+    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Search")]
+    pub(crate) max_iterations: usize,
+    /// Read the data in blocks, again at each pass, for files larger than memory (CSV, Parquet, NPY)
+    #[arg(long, help_heading = "Data")]
+    pub(crate) stream: bool,
+    /// Write the rows with their fitted log-density (Parquet if the name ends in .parquet or .pq, otherwise CSV)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Which standard errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CovarianceKind {
+    /// From the spread of the scores in the sample
+    Robust,
+    /// From the fitted model, taken to be true
+    Model,
+}
+
+/// How rows are read.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ReadArguments {
+    /// Format of the data: csv, parquet, npy, npz or stan-csv (default: told from the file)
+    #[arg(long, value_name = "FORMAT", help_heading = "Data")]
+    pub(crate) format: Option<String>,
+    /// Drop rows with a missing value instead of refusing them
+    #[arg(long, help_heading = "Data")]
+    pub(crate) drop_missing: bool,
+}
+
+/// How rows are read, how often they count, and which belong together.
+#[derive(Args, Debug)]
+pub(crate) struct RowArguments {
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+    /// Column that says how often a row counts
+    #[arg(long, value_name = "COLUMN", help_heading = "Data")]
+    pub(crate) weights: Option<String>,
+    /// Column of numbers: rows with the same one belong together, for the standard errors
+    #[arg(long, value_name = "COLUMN", help_heading = "Errors")]
+    pub(crate) cluster: Option<String>,
+    /// The rows are Markov chains in order, one per file, for the standard errors (understood for Stan CSV)
+    #[arg(long, conflicts_with = "cluster", help_heading = "Errors")]
+    pub(crate) chains: bool,
+    /// Column of numbers that says which Markov chain a row belongs to; the rows of a chain stand together
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["cluster", "chains"], help_heading = "Errors")]
+    pub(crate) chain_column: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RatioArguments {
+    /// Sample from the first density
+    #[arg(value_name = "DATA1")]
+    pub(crate) first: PathBuf,
+    /// Sample from the second density
+    #[arg(value_name = "DATA2")]
+    pub(crate) second: PathBuf,
+    /// Features of the log ratio: linear, quadratic, or formulas in the columns such as "x, x^2, x*y"
+    #[arg(long, default_value = "quadratic", value_name = "FEATURES", allow_hyphen_values = true)]
+    pub(crate) features: String,
+    /// Columns to use, such as x,y (default: all that both files have, but the weights)
+    #[arg(long, value_name = "NAME,…", help_heading = "Data")]
+    pub(crate) columns: Option<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+    /// Column that says how often a row of the first sample counts
+    #[arg(long, value_name = "COLUMN", help_heading = "Data")]
+    pub(crate) weights: Option<String>,
+    /// The loss: js, kl, reverse-kl, hellinger, pearson or power:A
+    #[arg(long, default_value = "js", value_name = "LOSS")]
+    pub(crate) loss: String,
+    /// Confidence of the intervals
+    #[arg(
+        long,
+        default_value_t = 0.95,
+        value_name = "P",
+        allow_hyphen_values = true,
+        help_heading = "Errors"
+    )]
+    pub(crate) confidence: f64,
+    /// File of points at which to give the log ratio with its standard error
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) points: Option<PathBuf>,
+    /// Where to write the log ratio at the points (Parquet if the name ends in .parquet or .pq, otherwise CSV)
+    #[arg(long, value_name = "FILE", requires = "points", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+impl RatioArguments {
+    /// How the first sample is read.
+    pub(crate) fn first_rows(&self) -> RowArguments {
+        RowArguments { weights: self.weights.clone(), ..self.other_rows() }
+    }
+
+    /// How the second sample and the points are read.
+    pub(crate) fn other_rows(&self) -> RowArguments {
+        RowArguments {
+            read: self.read.clone(),
+            weights: None,
+            cluster: None,
+            chains: false,
+            chain_column: None,
+        }
+    }
+}

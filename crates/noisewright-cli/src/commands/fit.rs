@@ -1,0 +1,178 @@
+//! `noisewright fit`: estimates with standard errors, from data and noise.
+
+mod efficiency;
+pub(super) mod json;
+mod limits;
+mod page;
+mod pictures;
+mod plan;
+mod scene;
+pub(super) mod show;
+
+use noisewright::fit::{self, Fit};
+use noisewright::{Model, Points, View};
+use noisewright_data::write;
+
+use crate::arguments::{FitArguments, Global};
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{self, Problem};
+use crate::output;
+use crate::progress::Progress;
+use crate::rows::Rows;
+use crate::streamed::{Streamed, Thinned};
+
+use self::plan::Plan;
+
+/// A fit, and what it was made of.
+struct Answer {
+    /// The model file's name and text, the model, and some or all of the data.
+    problem: Problem,
+    fit: Fit,
+    /// The data files, in words.
+    data: String,
+    /// Weights of the rows in `problem`.
+    weights: Option<Vec<f64>>,
+    /// What is known of the rows' dependence, in words.
+    dependence: Option<String>,
+    dropped: usize,
+    /// Passes over the file, for data that were streamed.
+    passes: Option<usize>,
+    loss: noisewright::Loss,
+    seed: u64,
+    /// Against maximum likelihood, of every unknown.
+    efficiency: Option<Vec<f64>>,
+}
+
+pub(crate) fn run(arguments: &FitArguments, global: &Global) -> Outcome<()> {
+    let plan = Plan::new(arguments, global)?;
+    let problem = inputs::model_problem(&arguments.model, arguments.start.as_deref(), global)?;
+    let progress = Progress::new(problem.quiet, "reading the data");
+    let mut answer = if arguments.stream {
+        streamed(arguments, &plan, problem, &progress)?
+    } else {
+        whole(arguments, &plan, problem, &progress)?
+    };
+    drop(progress);
+    answer.refuse_no_answer()?;
+    answer.efficiency = efficiency::efficiencies(&answer);
+    if let Some(path) = &arguments.out {
+        answer.write_fitted(path, arguments.stream)?;
+    }
+    let json = json::object(&answer);
+    output::write_report(global, || page::page(&answer), &json)?;
+    if global.json { output::print_json(&json) } else { output::print(&show::text(&answer)) }
+}
+
+/// All rows in memory.
+fn whole(
+    arguments: &FitArguments,
+    plan: &Plan,
+    mut problem: Problem,
+    progress: &Progress,
+) -> Outcome<Answer> {
+    let rows = Rows::read(&arguments.data, problem.model.space(), &arguments.rows)?;
+    rows.refuse_constant()?;
+    problem.data = Some(rows.points.clone());
+    let options = plan.options(&problem, progress)?;
+    let mut fit = fit::fit(&problem.model, rows.data(), &options).map_err(|error| rows.failure(error))?;
+    if arguments.check_nu {
+        check_nu(&problem.model, &rows, &mut fit, &options)?;
+    }
+    Ok(Answer {
+        problem,
+        fit,
+        data: rows.files.join(", "),
+        dependence: rows.dependence(),
+        dropped: rows.dropped,
+        weights: rows.weights,
+        passes: None,
+        loss: options.loss,
+        seed: options.seed,
+        efficiency: None,
+    })
+}
+
+/// Adds the comparison with four times as much noise.
+fn check_nu(model: &Model, rows: &Rows, fit: &mut Fit, options: &fit::Options) -> Outcome<()> {
+    let check = fit::check_ratio(model, rows.data(), fit, options)?;
+    fit.diagnostics.warnings.extend(check.warning(fit.nu));
+    fit.diagnostics.ratio_check = Some(check);
+    Ok(())
+}
+
+/// Rows that are read again at each pass.
+fn streamed(
+    arguments: &FitArguments,
+    plan: &Plan,
+    mut problem: Problem,
+    progress: &Progress,
+) -> Outcome<Answer> {
+    let [path] = arguments.data.as_slice() else {
+        return Err(Failure::Usage("--stream takes one data file".into()));
+    };
+    let source = Streamed::open(path, problem.model.space(), &arguments.rows)?;
+    let Thinned { points, weights, dropped } = source.thinned()?;
+    problem.data = Some(points);
+    let options = plan.options(&problem, progress)?;
+    let fit = fit::fit_stream(&problem.model, &source, &options).map_err(|error| source.failure(error))?;
+    Ok(Answer {
+        problem,
+        fit,
+        data: source.file().to_owned(),
+        weights,
+        dependence: None,
+        dropped,
+        passes: Some(source.passes()),
+        loss: options.loss,
+        seed: options.seed,
+        efficiency: None,
+    })
+}
+
+impl Answer {
+    fn model(&self) -> &Model {
+        &self.problem.model
+    }
+
+    /// The data, or a part of them spread evenly where they were streamed.
+    fn points(&self) -> Option<&Points> {
+        self.problem.data.as_ref()
+    }
+
+    /// Estimates that are no answer are not shown.
+    fn refuse_no_answer(&self) -> Outcome<()> {
+        let warning = self.fit.diagnostics.no_answer().map(ToString::to_string);
+        let sentence = warning.or_else(|| limits::beyond_family(&self.problem.text, self.model(), &self.fit));
+        sentence.map_or(Ok(()), |sentence| Err(Failure::NoAnswer(sentence)))
+    }
+
+    /// log Z at the estimate: fitted, or known.
+    fn log_z(&self) -> Option<f64> {
+        if let Some(constant) = &self.fit.log_normalizer {
+            return Some(constant.estimate);
+        }
+        let theta = self.fit.theta();
+        self.model().log_normalizer(&theta, &mut vec![0.0; theta.len()])
+    }
+
+    /// Writes the rows with their log-density.
+    fn write_fitted(&self, path: &std::path::Path, is_streamed: bool) -> Outcome<()> {
+        if is_streamed {
+            return Err(Failure::Usage("--out needs all rows in memory; leave --stream out".into()));
+        }
+        let (Some(points), Some(log_z)) = (self.points(), self.log_z()) else { return Ok(()) };
+        let mut names = points.names().to_vec();
+        let mut columns: Vec<Vec<f64>> =
+            (0..points.columns()).map(|j| points.view().column(j).to_vec()).collect();
+        names.push("log_density".into());
+        columns.push(log_density(self.model(), &self.fit.theta(), log_z, points.view())?);
+        write(path, &names, &columns).map_err(Failure::from)
+    }
+}
+
+fn log_density(model: &Model, theta: &[f64], log_z: f64, points: View<'_>) -> Outcome<Vec<f64>> {
+    let mut out = vec![0.0; points.rows()];
+    model.evaluate(theta, points, &mut out, None)?;
+    out.iter_mut().for_each(|u| *u -= log_z);
+    Ok(out)
+}

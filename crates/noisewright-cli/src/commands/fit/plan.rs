@@ -1,0 +1,111 @@
+//! How the fit is to be made, checked before any data are read.
+
+use std::sync::Arc;
+
+use noisewright::fit::{Amount, Errors, NoiseChoice, Options};
+use noisewright::{Loss, Target};
+
+use crate::arguments::{CovarianceKind, FitArguments, Global};
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{self, Problem};
+use crate::noises::{self, Purpose};
+use crate::progress::Progress;
+
+/// Checked arguments.
+pub(super) struct Plan {
+    noise: String,
+    amount: Amount,
+    max_noise: Option<usize>,
+    loss: Loss,
+    errors: Errors,
+    confidence: f64,
+    starts: usize,
+    max_iterations: usize,
+    refit_noise: bool,
+    target: Target,
+    seed: u64,
+}
+
+impl Plan {
+    pub(super) fn new(arguments: &FitArguments, global: &Global) -> Outcome<Self> {
+        let plan = Self {
+            noise: arguments.noise.trim().to_owned(),
+            amount: amount(arguments)?,
+            max_noise: arguments.max_noise,
+            loss: inputs::loss(&arguments.loss)?,
+            errors: match arguments.covariance {
+                CovarianceKind::Robust => Errors::Robust,
+                CovarianceKind::Model => Errors::ModelBased,
+            },
+            confidence: arguments.confidence,
+            starts: arguments.starts,
+            max_iterations: arguments.max_iterations,
+            refit_noise: arguments.refit_noise,
+            target: Target::parse(&arguments.target),
+            seed: global.seed,
+        };
+        if !matches!(plan.noise.as_str(), "auto" | "exact" | "optimal") {
+            noises::parse(&plan.noise)?;
+        }
+        plan.bare().check()?;
+        Ok(plan)
+    }
+
+    /// The options without the noise.
+    fn bare(&self) -> Options {
+        Options {
+            amount: self.amount,
+            loss: self.loss.clone(),
+            errors: self.errors,
+            confidence: self.confidence,
+            seed: self.seed,
+            starts: self.starts,
+            max_iterations: self.max_iterations,
+            refit_noise: self.refit_noise,
+            target: self.target.clone(),
+            ..Options::default()
+        }
+    }
+
+    /// The options, with the noise that fits the problem's data.
+    pub(super) fn options(&self, problem: &Problem, progress: &Progress) -> Outcome<Options> {
+        let mut options =
+            Options { noise: self.noise(problem)?, progress: Some(progress.hook()), ..self.bare() };
+        if let (Amount::Auto { most_values, .. }, Some(points)) = (&mut options.amount, self.max_noise) {
+            *most_values = points.saturating_mul(problem.model.coordinates().len());
+        }
+        Ok(options)
+    }
+
+    fn noise(&self, problem: &Problem) -> Outcome<NoiseChoice> {
+        match self.noise.as_str() {
+            "auto" => Ok(NoiseChoice::Auto),
+            "exact" => Ok(NoiseChoice::Exact),
+            "optimal" => Ok(NoiseChoice::Optimal),
+            words => {
+                let nu = if let Amount::Ratio(nu) = self.amount { nu } else { 1.0 };
+                let purpose = Purpose { nu, target: &self.target };
+                Ok(NoiseChoice::Given(Arc::clone(&noises::build(problem, words, purpose)?)))
+            }
+        }
+    }
+}
+
+/// `--nu` and `--noise-points`, and the bounds of `auto`.
+fn amount(arguments: &FitArguments) -> Outcome<Amount> {
+    if let Some(points) = arguments.noise_points {
+        return Ok(Amount::Points(points));
+    }
+    if arguments.nu != "auto" {
+        return match arguments.nu.parse::<f64>() {
+            Ok(nu) if nu > 0.0 && nu.is_finite() => Ok(Amount::Ratio(nu)),
+            _ => Err(Failure::Usage(format!("--nu must be a positive number or auto, not {}", arguments.nu))),
+        };
+    }
+    let share = arguments.noise_share;
+    if !(share > 0.0 && share < 1.0) {
+        return Err(Failure::Usage(format!("--noise-share must lie between 0 and 1, not {share}")));
+    }
+    let Amount::Auto { most_values, .. } = Amount::auto() else { return Ok(Amount::auto()) };
+    Ok(Amount::Auto { share, most_values })
+}

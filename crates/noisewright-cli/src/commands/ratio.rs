@@ -1,0 +1,105 @@
+//! `noisewright ratio`: the logarithm of the ratio of two densities, from a sample of each.
+
+mod points;
+mod show;
+
+use noisewright::fit::{self, RatioFit};
+use noisewright::{Model, Space};
+
+use crate::arguments::{Global, RatioArguments};
+use crate::failure::{Failure, Outcome};
+use crate::inputs;
+use crate::output;
+use crate::progress::Progress;
+use crate::rows::Rows;
+
+use self::points::Points;
+
+/// A fitted ratio, and what it was made of.
+struct Answer {
+    fit: RatioFit,
+    features: String,
+    first: Rows,
+    second: Rows,
+    loss: noisewright::Loss,
+    points: Option<Points>,
+}
+
+pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
+    let loss = inputs::loss(&arguments.loss)?;
+    let options = fit::Options {
+        loss: loss.clone(),
+        confidence: arguments.confidence,
+        seed: global.seed,
+        ..fit::Options::default()
+    };
+    options.check()?;
+    let progress = Progress::new(global.quiet || global.json, "reading the data");
+    let names = points::columns(arguments)?;
+    let space = Space::real(&names)?;
+    let features = features(&arguments.features, &names);
+    let model = Model::from_features(&features, space.clone(), Vec::new())
+        .map_err(|error| Failure::Usage(format!("--features: {error}")))?;
+    let first = Rows::read(std::slice::from_ref(&arguments.first), &space, &arguments.first_rows())?;
+    let second = Rows::read(std::slice::from_ref(&arguments.second), &space, &arguments.other_rows())?;
+    let options = fit::Options { progress: Some(progress.hook()), ..options };
+    let fit = fit::ratio(&model, first.data(), second.data(), &options)?;
+    if let Some(warning) = fit.fit.diagnostics.no_answer() {
+        return Err(Failure::NoAnswer(warning.to_string()));
+    }
+    let points =
+        arguments.points.as_ref().map(|path| Points::read(path, &space, &fit, arguments)).transpose()?;
+    drop(progress);
+    let answer = Answer { fit, features: features.join(", "), first, second, loss, points };
+    if let (Some(path), Some(points)) = (&arguments.out, &answer.points) {
+        points.write(path)?;
+    }
+    let json = show::json(&answer);
+    output::write_report(global, || show::page(&answer), &json)?;
+    if global.json { output::print_json(&json) } else { output::print(&show::text(&answer)) }
+}
+
+/// `linear`, `quadratic`, or formulas with commas between them.
+fn features(words: &str, names: &[String]) -> Vec<String> {
+    let linear = || names.iter().cloned();
+    match words.trim() {
+        "linear" => linear().collect(),
+        "quadratic" => {
+            let squares = names.iter().map(|name| format!("{name}^2"));
+            let products = (0..names.len())
+                .flat_map(|i| (i + 1..names.len()).map(move |j| format!("{}*{}", names[i], names[j])));
+            linear().chain(squares).chain(products).collect()
+        }
+        formulas => split(formulas),
+    }
+}
+
+/// Splits at commas outside parentheses.
+fn split(text: &str) -> Vec<String> {
+    let (mut parts, mut depth) = (vec![String::new()], 0_i32);
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        match parts.last_mut() {
+            Some(part) if c != ',' || depth > 0 => part.push(c),
+            _ => parts.push(String::new()),
+        }
+    }
+    parts.iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_by_name_or_by_formula() {
+        let names = ["x".to_owned(), "y".to_owned()];
+        assert_eq!(features("quadratic", &names), ["x", "y", "x^2", "y^2", "x*y"]);
+        assert_eq!(features("linear", &names), ["x", "y"]);
+        assert_eq!(features(" x, max(x, y) ,x*y,", &names), ["x", "max(x, y)", "x*y"]);
+    }
+}

@@ -1,0 +1,191 @@
+//! A fitted ratio for people and for programs.
+
+use noisewright::View;
+use noisewright::fit::Estimate;
+use noisewright_report::{
+    Axis, Band, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, format_number,
+    format_percent,
+};
+use serde_json::{Map, Value, json};
+
+use super::Answer;
+use super::points::Points;
+use crate::commands::classifier::{self, Class};
+use crate::commands::fit::json::{estimate as estimate_json, matrix};
+use crate::commands::fit::show::{counted, decimals};
+use crate::output::number;
+use crate::rows::Rows;
+
+/// Most points that are listed.
+const LISTED: usize = 40;
+/// Number of places a curve is drawn through.
+const PLACES: usize = 300;
+
+/// Everything that a program may want to know.
+pub(super) fn json(answer: &Answer) -> Value {
+    let (ratio, fit) = (&answer.fit, &answer.fit.fit);
+    json!({
+        "parameters": ratio.parameters.iter().map(|e| (e.name.clone(), estimate_json(e))).collect::<Map<_, _>>(),
+        "constant": estimate_json(&ratio.constant),
+        "covariance": matrix(&ratio.covariance),
+        "loss": number(fit.loss),
+        "loss_name": answer.loss.to_string(),
+        "iterations": fit.iterations,
+        "converged": fit.converged,
+        "rows": [answer.first.points.rows(), answer.second.points.rows()],
+        "dropped": [answer.first.dropped, answer.second.dropped],
+        "confidence": number(fit.confidence),
+        "features": answer.features,
+        "diagnostics": serde_json::to_value(&fit.diagnostics).unwrap_or_default(),
+        "points": answer.points.as_ref().map(Points::json),
+    })
+}
+
+/// The tables and how the fit went.
+pub(super) fn text(answer: &Answer) -> String {
+    let mut text = table(answer).to_text();
+    text.push_str(&format!("\n{}\n", sentence(answer)));
+    for warning in &answer.fit.fit.diagnostics.warnings {
+        text.push_str(&format!("\nWarning: {warning}.\n"));
+    }
+    if let Some(table) = answer.points.as_ref().map(points_table) {
+        text.push_str(&format!("\n{}", table.to_text()));
+    }
+    text
+}
+
+fn sentence(answer: &Answer) -> String {
+    let fit = &answer.fit.fit;
+    let how = if fit.converged { "Converged" } else { "Stopped" };
+    format!("{how} after {}; mean loss {}.", counted(fit.iterations, "step"), format_number(fit.loss, 6))
+}
+
+fn table(answer: &Answer) -> Table {
+    let interval = format_percent(answer.fit.fit.confidence, 6);
+    let (first, second) = (&answer.first, &answer.second);
+    let mut table = Table::new(format!("log ratio of {} to {}", file(first), file(second)))
+        .column(Column::text(""))
+        .column(Column::number("estimate").significant(5))
+        .column(Column::number("std. error").significant(3))
+        .column(Column::number(format!("{interval} from")).significant(5))
+        .column(Column::number("to").significant(5));
+    for estimate in answer.fit.parameters.iter().chain([&answer.fit.constant]) {
+        let name = if std::ptr::eq(estimate, &answer.fit.constant) { "constant" } else { &estimate.name };
+        table.push_row(row(name, estimate));
+    }
+    table
+        .note(format!("{} and {}, loss {}", rows(first), rows(second), answer.loss))
+        .note("log p₁/p₂ = Σ estimate × feature − constant")
+}
+
+fn file(rows: &Rows) -> String {
+    rows.files.join(", ")
+}
+
+fn rows(rows: &Rows) -> String {
+    let count = counted(rows.points.rows(), "row");
+    if rows.dropped > 0 { format!("{count} ({} left out)", rows.dropped) } else { count }
+}
+
+fn row(name: &str, estimate: &Estimate) -> Vec<Cell> {
+    let numbers = [estimate.estimate, estimate.se, estimate.lower, estimate.upper];
+    std::iter::once(Cell::from(name)).chain(cells(&numbers, estimate.se)).collect()
+}
+
+/// Numbers to the decimals that their standard error deserves.
+fn cells(numbers: &[f64], se: f64) -> Vec<Cell> {
+    let decimals = decimals(se);
+    let cell = |x: &f64| match decimals {
+        _ if x.is_nan() => Cell::Empty,
+        Some(decimals) if x.is_finite() => Cell::Fixed(*x, decimals),
+        _ => Cell::from(*x),
+    };
+    numbers.iter().map(cell).collect()
+}
+
+fn points_table(points: &Points) -> Table {
+    let mut table = Table::new("log ratio at the points");
+    for name in &points.names {
+        table = table.column(Column::number(name.as_str()).significant(6));
+    }
+    for name in ["log ratio", "std. error", "from", "to"] {
+        table = table.column(Column::number(name).significant(5));
+    }
+    for (i, ratio) in points.ratios.iter().enumerate().take(LISTED) {
+        let place = points.columns.iter().map(|column| Cell::from(column[i]));
+        let ratio = cells(&[ratio.value, ratio.se, ratio.lower, ratio.upper], ratio.se);
+        table.push_row(place.chain(ratio));
+    }
+    match points.ratios.len().saturating_sub(LISTED) {
+        0 => table,
+        more => table.note(format!("{more} more points with --json or --out")),
+    }
+}
+
+/// The numbers, the ratio in one variable, and the classifier.
+pub(super) fn page(answer: &Answer) -> Page {
+    let (first, second) = (&answer.first, &answer.second);
+    let cards = [
+        Card::new("first", counted(first.points.rows(), "row")).note(file(first)),
+        Card::new("second", counted(second.points.rows(), "row")).note(file(second)),
+        Card::new("features", answer.fit.parameters.len().to_string()).note(answer.features.clone()),
+    ];
+    let mut section = Section::new("Estimates").cards(cards);
+    for warning in &answer.fit.fit.diagnostics.warnings {
+        section = section.warning(format!("{warning}."));
+    }
+    section = section.table(table(answer)).paragraph(sentence(answer));
+    if let Some(points) = &answer.points {
+        section = section.table(points_table(points));
+    }
+    let mut page = Page::new("A ratio of densities")
+        .subtitle(format!("{} against {}", file(first), file(second)))
+        .section(section);
+    if let Some(figure) = curve(answer) {
+        page = page.section(Section::new("The ratio").figure(
+            figure,
+            "log p₁/p₂ with its interval over where the two samples are; zero is where both are equally dense.",
+        ));
+    }
+    if let Some((figure, _)) = classifier(answer) {
+        page = page.section(Section::new("The classifier").figure(
+            figure,
+            "Left: the log ratio with the samples' sizes, g = log(n₁p₁/n₂p₂), at both samples. Right: points in ten groups \
+             by g, the share of the first sample that the fit says against the share found, with 95 % of chance; away from \
+             the line the features lack something.",
+        ));
+    }
+    page
+}
+
+/// The ratio in one variable.
+fn curve(answer: &Answer) -> Option<Figure> {
+    let views = [answer.first.points.view(), answer.second.points.view()];
+    if views[0].columns() != 1 {
+        return None;
+    }
+    let values = || views.iter().flat_map(|view| view.column(0).iter().copied());
+    let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    let x: Vec<f64> = (0..PLACES).map(|i| low + (high - low) * i as f64 / (PLACES - 1) as f64).collect();
+    let ratios = answer.fit.log_ratio_at(View::new(1, PLACES, &x)).ok()?;
+    let band = x.iter().zip(&ratios).map(|(x, r)| (*x, r.lower, r.upper));
+    let interval = format!("{} interval", format_percent(answer.fit.fit.confidence, 4));
+    let panel = Panel::new(Axis::linear(answer.first.points.names()[0].clone()), Axis::linear("log p₁/p₂"))
+        .with(Band::new(interval, band).color(0))
+        .with(Line::new("log ratio", x.iter().zip(&ratios).map(|(x, r)| (*x, r.value))).color(0))
+        .with(Reference::horizontal(0.0, ""));
+    Some(Figure::from(panel))
+}
+
+fn classifier(answer: &Answer) -> Option<(Figure, f64)> {
+    let weights = |rows: &Rows| rows.weights.clone().unwrap_or_else(|| vec![1.0; rows.points.rows()]);
+    let (first, second) = (weights(&answer.first), weights(&answer.second));
+    let shift = (first.iter().sum::<f64>() / second.iter().sum::<f64>()).ln();
+    let ratios = |rows: &Rows| -> Option<Vec<f64>> {
+        let ratios = answer.fit.log_ratio_at(rows.points.view()).ok()?;
+        Some(ratios.iter().map(|ratio| ratio.value + shift).collect())
+    };
+    let one = Class { name: "first", ratios: ratios(&answer.first)?, weights: first };
+    let two = Class { name: "second", ratios: ratios(&answer.second)?, weights: second };
+    classifier::figure(&one, &two)
+}
