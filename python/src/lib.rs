@@ -1,0 +1,31 @@
+//! The Python module `noisewright._core`: it converts, the library computes.
+
+mod design;
+mod energy;
+mod examples;
+mod failure;
+mod model;
+mod noise;
+mod problem;
+mod show;
+mod task;
+mod theory;
+mod tree;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::design::design;
+    #[pymodule_export]
+    use super::examples::examples;
+    #[pymodule_export]
+    use super::model::{PyModel, families};
+    #[pymodule_export]
+    use super::noise::{BuiltNoise, build_noise, noise_from_record};
+    #[pymodule_export]
+    use super::show::{figure, table};
+    #[pymodule_export]
+    use super::theory::error;
+}
