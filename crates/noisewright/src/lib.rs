@@ -99,7 +99,7 @@ pub use noise::words::{Argument, Call, Context, NoiseWords, Span, Weight, WordsE
 pub use noise::{
     Bandwidth, Beta, Categorical, Gamma, Histogram1d, Histogram2d, KernelDensity, Landmarks, Laplace,
     LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise, Normal,
-    Poisson, Product, Scalar, Student, Truncated, Uniform, UniformSphere, VonMises, VonMisesFisher,
+    Poisson, Product, Refit, Scalar, Student, Truncated, Uniform, UniformSphere, VonMises, VonMisesFisher,
     equal_edges, fit_auto, sample,
 };
 pub use points::{Points, View};

@@ -6,7 +6,7 @@ use super::check::{finite, probabilities, require};
 use super::fitting::Sample;
 use super::picker::Picker;
 use super::spelling::list;
-use crate::{Error, Result, Scalar, View};
+use crate::{Error, Refit, Result, Scalar, View};
 
 /// Probabilities of finitely many values (density with respect to counting).
 ///
@@ -173,5 +173,9 @@ impl Scalar for Categorical {
 
     fn words(&self) -> String {
         format!("categorical({}, {})", list(&self.states), list(&self.probabilities))
+    }
+
+    fn family(&self) -> Option<&dyn Refit> {
+        Some(self)
     }
 }

@@ -7,7 +7,7 @@ use rand_distr::Distribution;
 use super::check::{positive, require};
 use super::fitting::Sample;
 use super::spelling::call;
-use crate::{Error, Result, Scalar, View};
+use crate::{Error, Refit, Result, Scalar, View};
 
 /// `poisson(mean)`: `ln p = k ln m − m − ln k!`.
 ///
@@ -108,6 +108,10 @@ impl Scalar for Poisson {
 
     fn words(&self) -> String {
         call("poisson", &[self.mean])
+    }
+
+    fn family(&self) -> Option<&dyn Refit> {
+        Some(self)
     }
 }
 

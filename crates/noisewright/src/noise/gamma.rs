@@ -9,7 +9,7 @@ use super::check::positive;
 use super::fitting::Sample;
 use super::scalar::in_blocks;
 use super::spelling::call;
-use crate::{Error, Result, Scalar, View};
+use crate::{Error, Refit, Result, Scalar, View};
 
 /// `gamma(shape, rate)`: `ln p = a ln r − ln Γ(a) + (a−1) ln x − r x` for x > 0 (at 0, its limit).
 ///
@@ -126,5 +126,9 @@ impl Scalar for Gamma {
 
     fn words(&self) -> String {
         call("gamma", &[self.shape, self.rate])
+    }
+
+    fn family(&self) -> Option<&dyn Refit> {
+        Some(self)
     }
 }

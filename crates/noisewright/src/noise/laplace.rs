@@ -7,7 +7,7 @@ use rand_distr::{Distribution, Exp1};
 use super::check::{finite, positive};
 use super::fitting::Sample;
 use super::spelling::call;
-use crate::{Result, Scalar, View};
+use crate::{Refit, Result, Scalar, View};
 
 /// `laplace(location, scale)`: `ln p = −|x−l|/s − ln(2s)`.
 ///
@@ -106,5 +106,9 @@ impl Scalar for Laplace {
 
     fn words(&self) -> String {
         call("laplace", &[self.location, self.scale])
+    }
+
+    fn family(&self) -> Option<&dyn Refit> {
+        Some(self)
     }
 }

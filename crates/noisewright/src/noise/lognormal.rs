@@ -9,7 +9,7 @@ use super::check::{finite, positive};
 use super::fitting::Sample;
 use super::scalar::in_blocks;
 use super::spelling::call;
-use crate::{Result, Scalar, View};
+use crate::{Refit, Result, Scalar, View};
 
 /// `lognormal(mu, sigma)`: the logarithm is normal with mean `mu` and standard deviation `sigma`.
 ///
@@ -113,5 +113,9 @@ impl Scalar for LogNormal {
 
     fn words(&self) -> String {
         call("lognormal", &[self.mu, self.sigma])
+    }
+
+    fn family(&self) -> Option<&dyn Refit> {
+        Some(self)
     }
 }

@@ -25,6 +25,7 @@ mod multivariate;
 mod normal;
 mod picker;
 mod product;
+mod refit;
 mod scalar;
 mod spelling;
 mod sphere;
@@ -51,6 +52,7 @@ pub use multivariate::{MultivariateNormal, MultivariateStudent};
 pub use normal::Normal;
 pub(crate) use picker::Picker;
 pub use product::Product;
+pub use refit::Refit;
 pub use scalar::Scalar;
 pub use sphere::{UniformSphere, VonMisesFisher};
 pub use student::Student;
@@ -83,6 +85,11 @@ pub trait Noise: Send + Sync {
 
     /// The noise in words, in the syntax in which it can be asked for where there is one.
     fn describe(&self) -> String;
+
+    /// The parametric family it belongs to, where maximum likelihood can fit that again to draws; none by default.
+    fn refittable(&self) -> Option<&dyn Refit> {
+        None
+    }
 }
 
 impl std::fmt::Debug for dyn Noise {

@@ -8,7 +8,7 @@ use super::check::{positive, require};
 use super::spelling::{list, matrix, number};
 use super::student::ln_one_plus;
 use super::whitening::{Whitening, mean_and_covariance};
-use crate::{Error, Landmarks, Noise, Result, Student, View};
+use crate::{Error, Landmarks, Noise, Refit, Result, Student, View};
 
 /// `normal([m…], [[c…], …])`: `ln p = −½(x−m)ᵀC⁻¹(x−m) − ½ ln det(2πC)`.
 ///
@@ -54,6 +54,11 @@ impl MultivariateNormal {
     pub fn covariance(&self) -> &[f64] {
         self.map.matrix()
     }
+
+    /// Writes `L⁻¹(x − m)` of every point, column-major, with `L Lᵀ` the covariance.
+    pub(super) fn whiten(&self, points: View<'_>, z: &mut [f64]) {
+        self.map.whiten(points, z);
+    }
 }
 
 impl Noise for MultivariateNormal {
@@ -79,6 +84,10 @@ impl Noise for MultivariateNormal {
 
     fn describe(&self) -> String {
         format!("normal({}, {})", list(self.mean()), matrix(self.dimension(), self.covariance()))
+    }
+
+    fn refittable(&self) -> Option<&dyn Refit> {
+        Some(self)
     }
 }
 

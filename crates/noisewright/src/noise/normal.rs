@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use super::check::{finite, positive};
 use super::fitting::Sample;
 use super::spelling::call;
-use crate::{Result, Scalar, View};
+use crate::{Refit, Result, Scalar, View};
 
 /// `normal(mean, variance)`: `ln p = −(x−m)²/(2v) − ½ ln(2πv)`.
 ///
@@ -98,5 +98,9 @@ impl Scalar for Normal {
 
     fn words(&self) -> String {
         call("normal", &[self.mean, self.variance])
+    }
+
+    fn family(&self) -> Option<&dyn Refit> {
+        Some(self)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use noisewright_numerics::random::Stream;
 
-use crate::{Error, Landmarks, Noise, Result, View};
+use crate::{Error, Landmarks, Noise, Refit, Result, View};
 
 /// Independent blocks of variables, each with its own noise; most often one noise per variable.
 ///
@@ -90,5 +90,9 @@ impl Noise for Product {
     fn describe(&self) -> String {
         let parts: Vec<String> = self.blocks.iter().map(|block| block.describe()).collect();
         format!("product({})", parts.join(", "))
+    }
+
+    fn refittable(&self) -> Option<&dyn Refit> {
+        (self.parameters() > 0).then_some(self as &dyn Refit)
     }
 }

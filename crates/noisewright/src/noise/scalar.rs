@@ -3,7 +3,7 @@
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::{ln_add_exp, ln_sub_exp};
 
-use crate::{Landmarks, Noise, View};
+use crate::{Landmarks, Noise, Refit, View};
 
 /// A distribution of one variable whose distribution function is known.
 ///
@@ -62,6 +62,11 @@ pub trait Scalar: Noise {
 
     /// The distribution in the syntax in which it can be asked for.
     fn words(&self) -> String;
+
+    /// As [`Noise::refittable`]; none by default.
+    fn family(&self) -> Option<&dyn Refit> {
+        None
+    }
 }
 
 impl<T: Scalar> Noise for T {
@@ -85,6 +90,10 @@ impl<T: Scalar> Noise for T {
 
     fn describe(&self) -> String {
         self.words()
+    }
+
+    fn refittable(&self) -> Option<&dyn Refit> {
+        self.family()
     }
 }
 

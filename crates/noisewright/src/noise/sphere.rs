@@ -10,7 +10,7 @@ use rand_distr::{Beta, Distribution, StandardNormal};
 use super::check::{finite, non_negative, require};
 use super::fitting::{failed, total_weight, unfitted};
 use super::spelling::{list, number};
-use crate::{Error, Landmarks, Noise, Result, View};
+use crate::{Error, Landmarks, Noise, Refit, Result, View};
 
 /// Uniform on the unit sphere of d variables, with respect to its surface measure.
 ///
@@ -208,6 +208,10 @@ impl Noise for VonMisesFisher {
 
     fn describe(&self) -> String {
         format!("von-mises-fisher({}, {})", list(&self.direction), number(self.concentration))
+    }
+
+    fn refittable(&self) -> Option<&dyn Refit> {
+        Some(self)
     }
 }
 

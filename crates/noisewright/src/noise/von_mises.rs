@@ -12,7 +12,7 @@ use super::check::{finite, non_negative};
 use super::fitting::Sample;
 use super::spelling::call;
 use super::sphere::concentration_of_length;
-use crate::{Result, Scalar, View};
+use crate::{Refit, Result, Scalar, View};
 
 /// `von-mises(mean, concentration)`: `ln p = κ cos(x−m) − ln(2π I₀(κ))`, for angles in radians of any turn.
 ///
@@ -170,5 +170,9 @@ impl Scalar for VonMises {
 
     fn words(&self) -> String {
         call("von-mises", &[self.mean, self.concentration])
+    }
+
+    fn family(&self) -> Option<&dyn Refit> {
+        Some(self)
     }
 }

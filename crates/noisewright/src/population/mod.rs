@@ -12,6 +12,7 @@ mod sampling;
 
 pub(crate) use pair::integrate_pair;
 pub(crate) use quadrature::log_ratio;
+pub(crate) use sampling::pareto::shape as pareto_shape;
 
 use std::ops::Range;
 
@@ -177,6 +178,21 @@ impl Population {
             return sampling::build(model, parameters, contrast, precision);
         }
         quadrature::build(model, parameters, contrast, precision)
+    }
+
+    /// Whether the model integrates on its domain, as cheaply as that can be told: nothing is computed with it.
+    ///
+    /// # Errors
+    /// [`Error::NotIntegrable`] when it does not; others as for [`Population::new`].
+    pub(crate) fn check_integrable(model: &Model, parameters: &[f64], precision: &Precision) -> Result<()> {
+        model.check(parameters)?;
+        if enumeration::applies(model) {
+            return Ok(());
+        }
+        if quadrature::applies(model) {
+            return quadrature::check_integrable(model, parameters, precision);
+        }
+        sampling::check_integrable(model, parameters, precision)
     }
 
     /// Finishes a population from points, the logarithm of their base-measure weights and the energy there.

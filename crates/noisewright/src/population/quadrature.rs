@@ -39,6 +39,13 @@ pub(super) fn build(
     Population::assemble(model, parameters, parts)
 }
 
+/// Refuses a density that has no integral.
+pub(super) fn check_integrable(model: &Model, parameters: &[f64], precision: &Precision) -> Result<()> {
+    let task = Task::new(model, parameters, None);
+    let (chart, axes) = task.coordinates()?;
+    task.integrate_mass(&chart, &axes, &options(axes.len(), precision)).map(|_| ())
+}
+
 /// Nodes that an axis without states takes, as a rule.
 const USUAL_NODES: usize = 200;
 

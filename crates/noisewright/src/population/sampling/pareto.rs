@@ -2,7 +2,7 @@
 
 /// The shape k of a generalised Pareto distribution fitted to the largest weights (Zhang and Stephens 2009): the
 /// weights have moments up to 1/k. −∞ where all of the largest are the same.
-pub(super) fn shape(log_weights: &[f64]) -> f64 {
+pub(crate) fn shape(log_weights: &[f64]) -> f64 {
     let mut sorted: Vec<f64> = log_weights.iter().copied().filter(|w| *w > f64::NEG_INFINITY).collect();
     sorted.sort_by(f64::total_cmp);
     let size = sorted.len() as f64;

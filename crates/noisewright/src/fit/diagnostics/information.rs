@@ -1,0 +1,232 @@
+//! The information-matrix test: whether the curvature of the loss is the variance of its slope (White 1982).
+//!
+//! The fit is a logistic regression: rows of class y (1 for data, 0 for noise) with the fitted probability
+//! `s = r/(1+r)`. If the model is right, `E[(y − s) h(x)] = 0` for every function h; White's equality of the two
+//! forms of the information matrix is the choice `h = (1 − 2s) ψ_j ψ_l`, because `(y − s)² − s(1 − s)` is
+//! `(y − s)(1 − 2s)`. The diagonal, `j = l`, is what is tested, pooled into a few groups when there are many
+//! parameters: with as many indicators as k(k+1)/2 the test would reject right models.
+//!
+//! With β̂ in place of β the sum `m = Σ (y − s) h` loses what the estimating equation explains, the regression of h on ψ
+//! with weights s(1 − s): `h⊥ = h − C H⁻¹ ψ`, `C = Σ s(1−s) h ψᵀ`, `H = Σ s(1−s) ψψᵀ`. The numbers of data and of noise
+//! points are fixed, not drawn, so that each class is centred by itself:
+//! `Var m = Σ s(1−s) h⊥h⊥ᵀ − (1/T_d + 1/T_n) a aᵀ` with `a = Σ s(1−s) h⊥` (zero when the constant is free, because −1 is
+//! then a column of ψ). `mᵀ Var(m)⁻¹ m` is χ² in as many degrees of freedom as Var m has ranks.
+
+use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::linalg::{Inverse, invert};
+use noisewright_numerics::special::{gamma_q, sigmoid};
+
+use super::rows::Block;
+use crate::Population;
+
+/// Most indicators.
+const MOST_INDICATORS: usize = 4;
+
+/// Share of an indicator's variance that must be left beside the score's, and eigenvalue of the correlation of what is
+/// left, below which there is nothing but rounding.
+const RANK: (f64, f64) = (1e-9, 1e-6);
+
+/// A χ² test.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct ChiSquareTest {
+    /// The statistic.
+    pub statistic: f64,
+    /// Degrees of freedom.
+    pub degrees_of_freedom: usize,
+    /// Probability of a statistic as large when the model is right.
+    pub p_value: f64,
+}
+
+impl ChiSquareTest {
+    /// `mᵀ V⁻ m` with the generalised inverse of the covariance V, what is not above rounding against `reference` (the
+    /// variances before anything was subtracted) left out; `None` where nothing is left.
+    pub(crate) fn of(
+        difference: &DVector<f64>,
+        covariance: &DMatrix<f64>,
+        reference: &DVector<f64>,
+    ) -> Option<Self> {
+        let size = difference.len();
+        let known = |j: usize| covariance[(j, j)] > RANK.0 * reference[j].abs();
+        let unit = |j: usize| if known(j) { 1.0 / covariance[(j, j)].sqrt() } else { 0.0 };
+        let correlation = DMatrix::from_fn(size, size, |i, j| covariance[(i, j)] * unit(i) * unit(j));
+        if !correlation.iter().chain(difference.iter()).all(|v| v.is_finite()) {
+            return None;
+        }
+        let standardized = DVector::from_fn(size, |j, _| difference[j] * unit(j));
+        let eigen = correlation.symmetric_eigen();
+        let kept = (0..size).filter(|&j| eigen.eigenvalues[j] > RANK.1);
+        let parts: Vec<f64> = kept
+            .map(|j| eigen.eigenvectors.column(j).dot(&standardized).powi(2) / eigen.eigenvalues[j])
+            .collect();
+        let statistic: f64 = parts.iter().sum();
+        let degrees_of_freedom = parts.len();
+        (degrees_of_freedom > 0).then(|| Self {
+            statistic,
+            degrees_of_freedom,
+            p_value: gamma_q(0.5 * degrees_of_freedom as f64, 0.5 * statistic),
+        })
+    }
+}
+
+/// Which squared scores go into which indicator, with what weight: every coordinate's relative to its own size.
+struct Groups {
+    of: Vec<usize>,
+    weight: Vec<f64>,
+    count: usize,
+}
+
+impl Groups {
+    /// `sizes` are mean squares of the scores; the constant, whose score is −1, is one coordinate among them.
+    fn new(sizes: &[f64]) -> Self {
+        let count = sizes.len().min(MOST_INDICATORS);
+        Self {
+            of: (0..sizes.len()).map(|j| j * count / sizes.len()).collect(),
+            weight: sizes.iter().map(|size| if *size > 0.0 { 1.0 / size } else { 0.0 }).collect(),
+            count,
+        }
+    }
+
+    /// Pooled squares of the scores, one column per indicator.
+    fn squares<'a>(&self, columns: impl Iterator<Item = &'a [f64]>, rows: usize) -> Vec<f64> {
+        let mut out = vec![0.0; self.count * rows];
+        for (j, column) in columns.enumerate() {
+            let target = &mut out[self.of[j] * rows..(self.of[j] + 1) * rows];
+            for (o, s) in target.iter_mut().zip(column) {
+                *o += self.weight[j] * s * s;
+            }
+        }
+        out
+    }
+}
+
+/// The test for a fit with the JS loss, gathered block by block.
+pub(crate) struct InformationTest {
+    groups: Groups,
+    /// `m = Σ (y − s) h`.
+    indicators: DVector<f64>,
+    /// `Σ (y − s) ψ`, which the fit has driven to zero but for rounding.
+    slope: DVector<f64>,
+    /// `Σ s(1−s) h ψᵀ`.
+    cross: DMatrix<f64>,
+    /// `Σ s(1−s) h hᵀ`.
+    squares: DMatrix<f64>,
+    /// `Σ s(1−s) h`.
+    mean: DVector<f64>,
+    /// `Σ s(1−s) ψ`.
+    score: DVector<f64>,
+    points: [f64; 2],
+}
+
+impl InformationTest {
+    /// Begins; `sizes` are mean squares of the scores, up to a common factor.
+    pub(crate) fn new(sizes: &[f64]) -> Self {
+        let groups = Groups::new(sizes);
+        let (count, size) = (groups.count, sizes.len());
+        Self {
+            indicators: DVector::zeros(count),
+            slope: DVector::zeros(size),
+            cross: DMatrix::zeros(count, size),
+            squares: DMatrix::zeros(count, count),
+            mean: DVector::zeros(count),
+            score: DVector::zeros(size),
+            points: [0.0; 2],
+            groups,
+        }
+    }
+
+    /// Both of two neighbouring parts of the rows.
+    pub(crate) fn join(mut self, other: Self) -> Self {
+        self.indicators += other.indicators;
+        self.slope += other.slope;
+        self.cross += other.cross;
+        self.squares += other.squares;
+        self.mean += other.mean;
+        self.score += other.score;
+        self.points[0] += other.points[0];
+        self.points[1] += other.points[1];
+        self
+    }
+
+    /// The result; `hessian` is `Σ s(1−s) ψψᵀ` over all rows. `None` where there is nothing to test.
+    pub(crate) fn finish(&self, hessian: &DMatrix<f64>) -> Option<ChiSquareTest> {
+        let Inverse::Regular(inverse) = invert(hessian) else { return None };
+        let explained = &self.cross * &inverse;
+        let variance = &self.squares - &explained * self.cross.transpose();
+        let mean = &self.mean - &explained * &self.score;
+        let centred = &mean * mean.transpose() * (1.0 / self.points[0] + 1.0 / self.points[1]);
+        let indicators = &self.indicators - &explained * &self.slope;
+        ChiSquareTest::of(&indicators, &(variance - centred), &self.squares.diagonal())
+    }
+
+    /// Takes in some rows.
+    pub(crate) fn add(&mut self, block: &Block<'_>) {
+        let rows = block.rows;
+        let mut h = self.groups.squares(block.columns(), rows);
+        let (mut residual, mut variance) = (vec![0.0; rows], vec![0.0; rows]);
+        for i in 0..rows {
+            let (s, t) = (sigmoid(block.log_ratio[i]), sigmoid(-block.log_ratio[i]));
+            residual[i] = block.weight(i) * if block.data { t } else { -s };
+            variance[i] = block.weight(i) * s * t;
+            for column in h.chunks_mut(rows) {
+                column[i] *= t - s;
+            }
+            self.points[usize::from(!block.data)] += block.weight(i);
+        }
+        for (j, column) in block.columns().enumerate() {
+            self.score[j] += dot(column, &variance);
+            self.slope[j] += dot(column, &residual);
+        }
+        for (g, column) in h.chunks(rows.max(1)).enumerate() {
+            self.indicators[g] += dot(column, &residual);
+            self.mean[g] += dot(column, &variance);
+            let weighted: Vec<f64> = column.iter().zip(&variance).map(|(h, v)| h * v).collect();
+            block.columns().enumerate().for_each(|(j, score)| self.cross[(g, j)] += dot(score, &weighted));
+            h.chunks(rows).enumerate().for_each(|(l, other)| self.squares[(g, l)] += dot(other, &weighted));
+        }
+    }
+}
+
+/// The test for maximum likelihood: the data's mean of the pooled `ψ_j²` against the model's.
+///
+/// `score` are the data's scores `t − E t` in columns, `population` the model at the estimate; h is regressed on ψ under
+/// the model, and `n · m̄ᵀ E[h⊥h⊥ᵀ]⁻¹ m̄` is χ².
+pub(crate) fn information_test_exact(
+    columns: &[&[f64]],
+    weights: Option<&[f64]>,
+    population: &Population,
+) -> Option<ChiSquareTest> {
+    let size = columns.len();
+    let rows = columns.first()?.len();
+    let nodes = population.points().rows();
+    let mass: Vec<f64> = population.log_weights().iter().map(|w| w.exp()).collect();
+    let model: Vec<Vec<f64>> = (0..size)
+        .map(|j| {
+            let column = population.score_of(j);
+            let mean = dot(column, &mass);
+            column.iter().map(|s| s - mean).collect()
+        })
+        .collect();
+    let sizes: Vec<f64> = model.iter().map(|c| c.iter().zip(&mass).map(|(s, q)| s * s * q).sum()).collect();
+    let groups = Groups::new(&sizes);
+    let data = groups.squares(columns.iter().copied(), rows);
+    let expected = groups.squares(model.iter().map(Vec::as_slice), nodes);
+    let count = weights.map_or(rows as f64, |w| w.iter().sum());
+    let average = |column: &[f64]| match weights {
+        Some(weights) => dot(column, weights) / count,
+        None => column.iter().sum::<f64>() / count,
+    };
+    let means: Vec<f64> = expected.chunks(nodes.max(1)).map(|h| dot(h, &mass)).collect();
+    let difference = DVector::from_fn(groups.count, |g, _| average(&data[g * rows..(g + 1) * rows]) - means[g]);
+    let h = DMatrix::from_fn(nodes, groups.count, |i, g| expected[g * nodes + i] - means[g]);
+    let psi = DMatrix::from_fn(nodes, size, |i, j| model[j][i]);
+    let weighted = |m: &DMatrix<f64>| DMatrix::from_fn(m.nrows(), m.ncols(), |i, j| mass[i] * m[(i, j)]);
+    let Inverse::Regular(inverse) = invert(&(psi.transpose() * weighted(&psi))) else { return None };
+    let cross = h.transpose() * weighted(&psi);
+    let squares = h.transpose() * weighted(&h);
+    let variance = &squares - &cross * inverse * cross.transpose();
+    ChiSquareTest::of(&difference, &(variance / count), &(squares.diagonal() / count))
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    noisewright_numerics::summation::dot(a, b)
+}

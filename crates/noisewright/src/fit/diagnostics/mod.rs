@@ -1,0 +1,110 @@
+//! What a fit cannot say by itself: whether there is an answer, whether the noise served, whether the model fits.
+
+mod contrast;
+mod efficiency;
+mod exact;
+mod information;
+mod normalizable;
+mod overlap;
+mod ratio_check;
+mod rows;
+mod separation;
+mod warning;
+mod words;
+
+pub(crate) use contrast::of_contrast;
+pub use efficiency::ErrorBudget;
+pub(crate) use exact::of_exact;
+pub use information::ChiSquareTest;
+pub use normalizable::NotNormalizable;
+pub use overlap::{Overlap, Tails};
+pub use ratio_check::{RatioCheck, check_ratio};
+pub use separation::{Running, Separation};
+pub use warning::{Warning, WarningKind};
+
+use super::optimal::OptimalReport;
+use super::result::Fit;
+use super::two_step::TwoStepReport;
+use crate::Model;
+
+/// Share of a variance that may come from the noise before it is worth a word.
+const MOST_NOISE: f64 = 0.5;
+
+/// What is known about a fit beside its numbers.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Diagnostics {
+    /// The direction in which parameters run to infinity, where they do.
+    pub separation: Option<Separation>,
+    /// Where the fitted density has no integral, if so.
+    pub not_normalizable: Option<NotNormalizable>,
+    /// How much data and noise overlap; absent for an exact fit.
+    pub overlap: Option<Overlap>,
+    /// How far the noise's tails reach; absent for an exact fit.
+    pub tails: Option<Tails>,
+    /// The information-matrix test of the model; only for the JS loss and for exact fits.
+    pub information_test: Option<ChiSquareTest>,
+    /// The comparison with four times as much noise, where it was asked for.
+    pub ratio_check: Option<RatioCheck>,
+    /// Where the error of every coordinate comes from.
+    pub error_budget: Vec<ErrorBudget>,
+    /// What the designed noise was expected to be worth, where one was asked for.
+    pub optimal: Option<OptimalReport>,
+    /// What the refit of the noise did, where one was asked for.
+    pub two_step: Option<TwoStepReport>,
+    /// What a user should know, the gravest first.
+    pub warnings: Vec<Warning>,
+}
+
+impl Diagnostics {
+    /// Why the estimates are no answer, if they are not.
+    #[must_use]
+    pub fn no_answer(&self) -> Option<&Warning> {
+        self.warnings.iter().find(|warning| warning.kind.is_fatal())
+    }
+
+    /// Whether there is a warning of this kind.
+    #[must_use]
+    pub fn has(&self, kind: WarningKind) -> bool {
+        self.warnings.iter().any(|warning| warning.kind == kind)
+    }
+
+    /// Adds a warning, fatal ones before all others.
+    pub(crate) fn warn(&mut self, warning: Warning) {
+        let at = if warning.kind.is_fatal() {
+            self.warnings.iter().take_while(|w| w.kind.is_fatal()).count()
+        } else {
+            self.warnings.len()
+        };
+        self.warnings.insert(at, warning);
+    }
+
+    /// What the numbers of a fit say by themselves.
+    fn read(&mut self, model: &Model, fit: &Fit) {
+        let bounds = model.parameters().iter().zip(&fit.parameters).filter(|(_, e)| e.at_bound);
+        for (parameter, estimate) in bounds {
+            let lower = (estimate.estimate - parameter.lower).abs() <= (parameter.upper - estimate.estimate).abs();
+            let bound = if lower { parameter.lower } else { parameter.upper };
+            self.warn(words::at_bound(&parameter.name, bound, lower));
+        }
+        if !fit.converged && self.no_answer().is_none() {
+            self.warn(words::not_converged(fit.stop, fit.iterations));
+        }
+        if fit.optima.len() > 1 {
+            self.warn(words::several_optima(fit.optima.len()));
+        }
+        let bound = efficiency::cramer_rao(model, &fit.theta(), fit.total_weight).filter(|_| fit.converged);
+        self.error_budget =
+            efficiency::error_budget(&model.coordinates(), &fit.covariance_data, &fit.covariance_noise, bound.as_ref());
+        self.read_noise(fit);
+    }
+
+    /// Whether most of some error comes from the noise.
+    fn read_noise(&mut self, fit: &Fit) {
+        let shares = self.error_budget.iter().filter(|b| b.variance > 0.0 && b.variance.is_finite());
+        let worst = shares.max_by(|a, b| b.data_share.total_cmp(&a.data_share));
+        if let Some(worst) = worst.filter(|b| 1.0 - b.data_share > MOST_NOISE && self.no_answer().is_none()) {
+            let warning = words::noise_error(&worst.name, 1.0 - worst.data_share, fit.nu);
+            self.warn(warning);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! How much data and noise have in common, and whether the noise's tails reach as far as the data's.
+
+use noisewright_numerics::special::sigmoid;
+
+use super::rows::Block;
+use crate::population::pareto_shape;
+
+/// Most log ratios of noise points that the tail is fitted to: the first ones, which are as random as any.
+const MOST_WEIGHTS: usize = 1 << 17;
+
+/// How much data and noise overlap under the fitted classifier.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Overlap {
+    /// Expected number of data points that the classifier gives to the noise, `Σ_d 1/(1+r)`.
+    pub data_taken_for_noise: f64,
+    /// Expected number of noise points that the classifier gives to the data, `Σ_n r/(1+r)`.
+    pub noise_taken_for_data: f64,
+    /// Data points in the region of overlap, `(Σ q)² / Σ q²` with `q = 1/(1+r)`: all of them when p_n = p_d.
+    pub effective_data: f64,
+    /// Noise points in the region of overlap, with `q = r/(1+r)`.
+    pub effective_noise: f64,
+    /// `E_d[p_n / ((1−π) p_d + π p_n)]`, one less the harmonic divergence: 1 when p_n = p_d, 0 when they are apart.
+    pub overlap: f64,
+}
+
+impl Overlap {
+    /// The smaller of the two expected numbers of confusions.
+    #[must_use]
+    pub fn confusions(&self) -> f64 {
+        self.data_taken_for_noise.min(self.noise_taken_for_data)
+    }
+}
+
+/// Whether the noise's tails reach as far as the data's.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Tails {
+    /// The largest `log p − log p_n` of a data point.
+    pub largest_log_ratio_data: f64,
+    /// The largest `log p − log p_n` of a noise point.
+    pub largest_log_ratio_noise: f64,
+    /// Shape k̂ of the tail of the noise points' weights p/p_n (Vehtari et al. 2024): above 0.7 their mean cannot be
+    /// trusted, above ½ they have no variance; absent for fewer than 25 noise points.
+    pub pareto_k: Option<f64>,
+}
+
+/// Sums over one side.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    points: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Share {
+    fn add(&mut self, weight: f64, q: f64) {
+        self.points += weight;
+        self.sum += weight * q;
+        self.squares += weight * q * q;
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self {
+            points: self.points + other.points,
+            sum: self.sum + other.sum,
+            squares: self.squares + other.squares,
+        }
+    }
+
+    fn effective(self) -> f64 {
+        if self.squares > 0.0 { self.sum * self.sum / self.squares } else { 0.0 }
+    }
+}
+
+/// Both figures, gathered block by block.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    data: Share,
+    noise: Share,
+    /// Largest g of data and of noise rows.
+    largest: [Option<f64>; 2],
+    /// Log ratios of noise rows.
+    log_ratios: Vec<f64>,
+}
+
+impl Gathered {
+    /// Takes in some rows.
+    pub(crate) fn add(&mut self, block: &Block<'_>) {
+        let side = if block.data { &mut self.data } else { &mut self.noise };
+        let largest = &mut self.largest[usize::from(!block.data)];
+        for (row, &g) in block.log_ratio.iter().enumerate().filter(|(row, _)| block.weight(*row) > 0.0) {
+            side.add(block.weight(row), sigmoid(-block.sign() * g));
+            *largest = Some(largest.map_or(g, |top| top.max(g)));
+        }
+        if !block.data && self.log_ratios.len() < MOST_WEIGHTS {
+            self.log_ratios.extend(block.log_ratio.iter().filter(|g| g.is_finite()));
+        }
+    }
+
+    /// Both of two neighbouring parts of the rows.
+    pub(crate) fn join(mut self, other: Self) -> Self {
+        self.data = self.data.join(other.data);
+        self.noise = self.noise.join(other.noise);
+        for (mine, theirs) in self.largest.iter_mut().zip(other.largest) {
+            *mine = match (*mine, theirs) {
+                (Some(a), Some(b)) => Some(a.max(b)),
+                (a, b) => a.or(b),
+            };
+        }
+        let room = MOST_WEIGHTS.saturating_sub(self.log_ratios.len());
+        self.log_ratios.extend(other.log_ratios.into_iter().take(room));
+        self
+    }
+
+    /// How much data and noise overlap.
+    pub(crate) fn overlap(&self, nu: f64) -> Overlap {
+        let mean = if self.data.points > 0.0 { self.data.sum / self.data.points } else { 0.0 };
+        Overlap {
+            data_taken_for_noise: self.data.sum,
+            noise_taken_for_data: self.noise.sum,
+            effective_data: self.data.effective(),
+            effective_noise: self.noise.effective(),
+            // On a sample the mean may exceed what densities allow.
+            overlap: (mean * (1.0 + 1.0 / nu)).clamp(0.0, 1.0),
+        }
+    }
+
+    /// How far the tails reach.
+    pub(crate) fn tails(&self, nu: f64) -> Tails {
+        let log_ratio = |side: usize| self.largest[side].map_or(f64::NEG_INFINITY, |g| g + nu.ln());
+        Tails {
+            largest_log_ratio_data: log_ratio(0),
+            largest_log_ratio_noise: log_ratio(1),
+            pareto_k: (self.log_ratios.len() >= 25).then(|| pareto_shape(&self.log_ratios)),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The sentences of the diagnostics.
+
+use super::overlap::{Overlap, Tails};
+use super::separation::{Running, Separation};
+use super::{ChiSquareTest, NotNormalizable, Warning, WarningKind};
+use crate::{LOG_NORMALIZER, Loss};
+
+/// Fewest expected confusions of the classifier about which anything can be said.
+const FEWEST_CONFUSIONS: f64 = 5.0;
+
+/// Overlap below which the errors are much larger than they need be.
+const LITTLE_OVERLAP: f64 = 0.05;
+
+/// Largest Pareto shape of weights whose mean can be trusted (Vehtari et al. 2024).
+const LARGEST_SHAPE: f64 = 0.7;
+
+/// Below this p-value a right model is a bad bet.
+const DOUBTFUL: f64 = 0.01;
+
+/// A number for a sentence, with as many digits as one reads.
+pub(super) fn digits(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return crate::error::number(x);
+    }
+    if x.abs() < 1e-4 || x.abs() >= 1e6 {
+        return format!("{x:.2e}");
+    }
+    let places = (3.0 - x.abs().log10().floor()).clamp(0.0, 8.0) as usize;
+    let text = format!("{x:.places$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+fn arrow(running: &Running) -> String {
+    format!("`{}` → {}", running.name, if running.sign > 0 { "∞" } else { "−∞" })
+}
+
+fn range([low, high]: [f64; 2]) -> String {
+    if low == high { digits(low) } else { format!("between {} and {}", digits(low), digits(high)) }
+}
+
+/// A separated fit; `exact` where the data are compared with the whole domain rather than with noise.
+pub(super) fn separated(separation: &Separation, exact: bool) -> Warning {
+    let parameters: Vec<&Running> = separation.running.iter().filter(|r| r.name != LOG_NORMALIZER).collect();
+    let arrows = parameters.iter().map(|r| arrow(r)).collect::<Vec<_>>().join(", ");
+    let reason = match (parameters.as_slice(), exact) {
+        ([only], true) => format!(
+            "the mean of its statistic over the data is at the edge of its range, {} on the whole domain",
+            range(only.noise_range)
+        ),
+        (_, true) => "the means of the statistics over the data are on the border of what the model can give".into(),
+        ([only], false) => format!(
+            "its statistic is {} on the data and {} on the noise, so that no data row speaks against it",
+            range(only.data_range),
+            range(only.noise_range)
+        ),
+        (_, false) => format!(
+            "in this direction no row speaks against it, and {} data rows and {} noise rows speak for it",
+            separation.data_rows, separation.noise_rows
+        ),
+    };
+    let suggestion = if exact {
+        "leave that parameter out, bound it, or collect data that vary in it"
+    } else {
+        "use more noise (--nu 20) or a noise nearer to the data, bound that parameter, or leave it out"
+    };
+    Warning::new(WarningKind::Separation, format!("there is no finite estimate: {arrows}: {reason}"), suggestion)
+}
+
+pub(super) fn not_normalizable(found: &NotNormalizable) -> Warning {
+    let place = match (&found.variable, &found.direction) {
+        (Some(variable), _) => format!("towards {} in `{variable}`", found.towards),
+        (None, Some(direction)) => {
+            let list: Vec<String> = direction.iter().map(|d| digits(*d)).collect();
+            format!("along the direction ({}) of the variables", list.join(", "))
+        }
+        (None, None) => format!("towards {}", found.towards),
+    };
+    Warning::new(
+        WarningKind::NotNormalizable,
+        format!("the fitted model is no probability: its density does not fall fast enough {place}"),
+        "bound the parameter that makes it fall (lower = 0 or upper = 0), restrict the domain, or use another model",
+    )
+}
+
+pub(super) fn overlap(overlap: &Overlap, nu: f64) -> Option<Warning> {
+    let few = overlap.confusions();
+    if few < FEWEST_CONFUSIONS {
+        return Some(Warning::new(
+            WarningKind::NoOverlap,
+            format!(
+                "nothing can be said: data and noise hardly overlap, only {} points of both classes together could \
+                 be of the other one",
+                digits(overlap.data_taken_for_noise + overlap.noise_taken_for_data)
+            ),
+            format!("use a noise nearer to the data (--noise auto) or more of it (--nu {})", digits(10.0 * nu)),
+        ));
+    }
+    (overlap.overlap < LITTLE_OVERLAP).then(|| {
+        Warning::new(
+            WarningKind::LittleOverlap,
+            format!("data and noise overlap by {} %", digits(100.0 * overlap.overlap)),
+            "use a noise nearer to the data (--noise auto or --noise optimal)",
+        )
+    })
+}
+
+pub(super) fn tails(tails: &Tails, loss: &Loss) -> Option<Warning> {
+    let shape = tails.pareto_k.filter(|k| *k > LARGEST_SHAPE)?;
+    let harm = match loss {
+        Loss::Js => "data in the tails say little",
+        _ => "the estimates rest on a few noise points",
+    };
+    Some(Warning::new(
+        WarningKind::LightTails,
+        format!(
+            "the noise has lighter tails than the data: the ratio of their densities has the tail shape {} (above \
+             {LARGEST_SHAPE}), so that {harm}",
+            digits(shape)
+        ),
+        "use a noise with heavier tails, such as --noise auto or a student",
+    ))
+}
+
+pub(super) fn misspecified(test: &ChiSquareTest) -> Option<Warning> {
+    (test.p_value < DOUBTFUL).then(|| {
+        Warning::new(
+            WarningKind::Misspecified,
+            format!(
+                "the model does not fit the data: the two forms of its information differ more than by chance \
+                 (χ² = {} with {} degrees of freedom, p = {})",
+                digits(test.statistic),
+                test.degrees_of_freedom,
+                digits(test.p_value)
+            ),
+            "compare data and fitted density in the report, and add what is missing to the model; the robust errors \
+             hold for its best approximation",
+        )
+    })
+}
+
+pub(super) fn ratio_matters(test: &ChiSquareTest, nu: f64) -> Option<Warning> {
+    (test.p_value < DOUBTFUL).then(|| {
+        Warning::new(
+            WarningKind::RatioMatters,
+            format!(
+                "the estimates at ν = {} and at four times as much noise differ more than by chance (χ² = {}, p = {}), \
+                 which they do not when the model is right",
+                digits(nu),
+                digits(test.statistic),
+                digits(test.p_value)
+            ),
+            "use much more noise, whose limit is the best approximation in the sense of maximum likelihood, and doubt \
+             the model",
+        )
+    })
+}
+
+pub(super) fn noise_error(name: &str, share: f64, nu: f64) -> Warning {
+    // The noise part of a variance falls like 1/ν.
+    let wanted = nu * 9.0 * share / (1.0 - share).max(0.05);
+    Warning::new(
+        WarningKind::NoiseError,
+        format!("{} % of the variance of `{name}` comes from the noise", digits((100.0 * share).round())),
+        format!("give more noise: --nu {}", digits(wanted.max(2.0 * nu))),
+    )
+}
+
+pub(super) fn at_bound(name: &str, bound: f64, lower: bool) -> Warning {
+    let side = if lower { "lower" } else { "upper" };
+    Warning::new(
+        WarningKind::AtBound,
+        format!("`{name}` is at its {side} bound {}, so that its standard error means nothing", digits(bound)),
+        "take the bound as the estimate, widen it if the model allows, or use a model that reaches further",
+    )
+}
+
+pub(super) fn not_converged(stop: impl std::fmt::Display, iterations: usize) -> Warning {
+    Warning::new(
+        WarningKind::NotConverged,
+        format!("the search for the best parameters {stop} after {iterations} steps"),
+        "give start values nearer to the answer, bounds for the parameters, or more noise",
+    )
+}
+
+pub(super) fn several_optima(count: usize) -> Warning {
+    Warning::new(
+        WarningKind::SeveralOptima,
+        format!("the loss has {count} minima, of which the lowest was taken"),
+        "look at the others before you trust it: start values decide which one a single search finds",
+    )
+}

@@ -1,0 +1,238 @@
+//! The noise `optimal`: a pilot fit, the best noise for what it found (MATH §6), mixed with a safe one.
+
+use std::sync::Arc;
+
+use noisewright_numerics::random::Stream;
+use noisewright_numerics::summation::log_sum_exp;
+
+use crate::design::{self, DictionaryOptions, Ratio, design_mixture, design_mixture_on_sample};
+use crate::{
+    Contrast, Error, Landmarks, Loss, Method, Mixture, Model, Noise, Points, Population, Precision, Result,
+    Target, View, error_report,
+};
+
+/// Share of the safe noise (MATH §6.6): it keeps the density positive wherever the data may be, however wrong the pilot.
+pub const SAFE_SHARE: f64 = 0.1;
+
+/// Largest error of the designed density's integral; beyond it the density would bias the constant.
+const WORST_INTEGRAL: f64 = 1e-3;
+
+/// The designed noise, and what it was expected to be worth.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct OptimalReport {
+    /// Noise points per data point that it was designed for.
+    pub nu: f64,
+    /// The pilot's parameters.
+    pub pilot: Vec<f64>,
+    /// The noise that was used, in words.
+    pub noise: String,
+    /// Share of the safe noise in it.
+    pub safe_share: f64,
+    /// Whether the designed part is the exact optimum, rather than the best mixture of a dictionary.
+    pub exact: bool,
+    /// Relative certified gap of the designed part, where the problem is convex.
+    pub gap: Option<f64>,
+    /// Relative correction that made the designed density integrate to one.
+    pub normalization: f64,
+    /// Predicted error times the budget, `(1+ν) tr(ΣM)`, with the noise used.
+    pub error: f64,
+    /// The same with the best noise of all, not mixed.
+    pub error_optimum: f64,
+    /// The same with the noise `auto`.
+    pub error_auto: f64,
+    /// The same with noise equal to the data.
+    pub error_noise_equals_data: f64,
+}
+
+/// A designed noise with its report.
+#[derive(Clone)]
+pub struct OptimalDesign {
+    /// The noise.
+    pub noise: Arc<dyn Noise>,
+    /// What it is expected to be worth.
+    pub report: OptimalReport,
+}
+
+/// What a noise is designed for.
+pub(crate) struct Task<'a> {
+    pub(crate) model: &'a Model,
+    /// The pilot's θ.
+    pub(crate) parameters: &'a [f64],
+    /// The pilot's log Z.
+    pub(crate) log_normalizer: f64,
+    /// The data.
+    pub(crate) data: View<'a>,
+    /// The safe noise.
+    pub(crate) safe: Arc<dyn Noise>,
+    pub(crate) nu: f64,
+    pub(crate) loss: &'a Loss,
+    pub(crate) target: &'a Target,
+    pub(crate) seed: u64,
+}
+
+/// The designed part.
+struct Designed {
+    noise: Arc<dyn Noise>,
+    exact: bool,
+    gap: Option<f64>,
+    normalization: f64,
+    error: f64,
+    /// Where the errors are computed.
+    population: Population,
+}
+
+impl Task<'_> {
+    /// The designed noise mixed with the safe one.
+    ///
+    /// # Errors
+    /// When no noise can be designed at these parameters.
+    pub(crate) fn design(&self) -> Result<OptimalDesign> {
+        let designed = if self.allows_exact() { self.exact() } else { self.mixture() };
+        let designed = designed.or_else(|_| self.mixture()).or_else(|_| self.mixture_on_sample())?;
+        let parts = vec![(1.0 - SAFE_SHARE, Arc::clone(&designed.noise)), (SAFE_SHARE, Arc::clone(&self.safe))];
+        let mixed: Arc<dyn Noise> = Arc::new(Mixture::<dyn Noise>::new(parts)?);
+        let used = self.errors(&mixed, &designed.population)?;
+        let auto = self.errors(&self.safe, &designed.population)?;
+        let report = OptimalReport {
+            nu: self.nu,
+            pilot: self.parameters.to_vec(),
+            noise: mixed.describe(),
+            safe_share: SAFE_SHARE,
+            exact: designed.exact,
+            gap: designed.gap,
+            normalization: designed.normalization,
+            error: used.error,
+            error_optimum: designed.error,
+            error_auto: auto.error,
+            error_noise_equals_data: used.noise_equals_data,
+        };
+        Ok(OptimalDesign { noise: mixed, report })
+    }
+
+    /// Whether the exact optimum can be both evaluated and drawn from: finite states, counts, or boxes of up to three
+    /// real variables.
+    fn allows_exact(&self) -> bool {
+        let space = self.model.space();
+        let discrete = space.domains().iter().filter(|d| d.is_discrete()).count();
+        let pure = discrete == 0 || discrete == space.dimension();
+        let enumerable = space.state_count().is_some_and(|states| states <= 1 << 20);
+        enumerable || (pure && space.dimension() <= 3 && !space.is_sphere())
+    }
+
+    /// How accurate the integrals need be: far beyond the error of the pilot.
+    fn precision(&self) -> Precision {
+        let relative = if self.model.space().dimension() == 1 { 1e-9 } else { 1e-5 };
+        Precision { relative, max_nodes: 1 << 19, draws: 1 << 15, seed: self.seed }
+    }
+
+    fn options(&self) -> design::Options {
+        design::Options {
+            target: self.target.clone(),
+            ratio: Ratio::Fixed(self.nu),
+            precision: self.precision(),
+            ..design::Options::default()
+        }
+    }
+
+    fn contrast<'n>(&'n self, noise: &'n dyn Noise) -> Contrast<'n> {
+        Contrast { noise, nu: self.nu, loss: self.loss }
+    }
+
+    fn exact(&self) -> Result<Designed> {
+        let design = design::design(self.model, self.parameters, &self.options())?;
+        if matches!(design.population.accuracy().method, Method::Sampling | Method::Sample) {
+            return Err(Error::Design { reason: "the exact optimum cannot be drawn from here".into() });
+        }
+        let gap = design.gap();
+        let (noise, normalization, population) = self.renormalized(Arc::new(design.noise))?;
+        Ok(Designed { noise, exact: true, gap, normalization, error: design.error, population })
+    }
+
+    /// The noise with its density divided by its integral, on nodes that know where it has kinks.
+    fn renormalized(&self, noise: Arc<dyn Noise>) -> Result<(Arc<dyn Noise>, f64, Population)> {
+        let contrast = self.contrast(noise.as_ref());
+        let population =
+            Population::for_contrast(self.model, self.parameters, contrast, &self.precision())?;
+        let log_noise = population.log_noise(noise.as_ref());
+        let weights = population.log_weights().iter().zip(population.log_density());
+        let terms: Vec<f64> = weights.zip(&log_noise).map(|((q, d), n)| q - d + n).collect();
+        let log_mass = log_sum_exp(&terms);
+        if log_mass.abs() > WORST_INTEGRAL || log_mass.is_nan() {
+            return Err(Error::Design { reason: format!("the designed noise integrates to {}", log_mass.exp()) });
+        }
+        Ok((Arc::new(Renormalized { noise, log_mass }), log_mass.exp_m1(), population))
+    }
+
+    fn mixture(&self) -> Result<Designed> {
+        let options = self.options();
+        let design = design_mixture(self.model, self.parameters, &DictionaryOptions::default(), &options)?;
+        let contrast = self.contrast(design.noise.as_ref());
+        let population = Population::for_contrast(self.model, self.parameters, contrast, &options.precision)?;
+        Ok(Designed::from_mixture(design, population))
+    }
+
+    /// On the data themselves, where the model's own density is too hard to sample.
+    fn mixture_on_sample(&self) -> Result<Designed> {
+        let sample = Points::from_values(
+            self.model.space().names(),
+            self.data.rows(),
+            (0..self.data.columns()).flat_map(|j| self.data.column(j).iter().copied()).collect(),
+        )?;
+        let (parameters, log_z) = (self.parameters, self.log_normalizer);
+        let dictionary = DictionaryOptions::default();
+        let design =
+            design_mixture_on_sample(self.model, parameters, log_z, &sample, &dictionary, &self.options())?;
+        let population = Population::from_sample(self.model, parameters, log_z, &sample)?;
+        Ok(Designed::from_mixture(design, population))
+    }
+
+    fn errors(&self, noise: &Arc<dyn Noise>, population: &Population) -> Result<crate::ErrorReport> {
+        if population.accuracy().method != Method::Quadrature {
+            return error_report(population, &population.log_noise(noise.as_ref()), self.nu, self.loss, self.target);
+        }
+        let contrast = self.contrast(noise.as_ref());
+        crate::asymptotic_error(self.model, self.parameters, contrast, self.target, &self.precision())
+    }
+}
+
+impl Designed {
+    fn from_mixture(design: design::MixtureDesign, population: Population) -> Self {
+        Self {
+            gap: design.convex.then_some(design.gap),
+            error: design.exact_error,
+            noise: design.noise,
+            exact: false,
+            normalization: 0.0,
+            population,
+        }
+    }
+}
+
+/// A noise whose density is divided by its integral.
+struct Renormalized {
+    noise: Arc<dyn Noise>,
+    log_mass: f64,
+}
+
+impl Noise for Renormalized {
+    fn dimension(&self) -> usize {
+        self.noise.dimension()
+    }
+
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) {
+        self.noise.log_density(points, out);
+        out.iter_mut().for_each(|l| *l -= self.log_mass);
+    }
+
+    fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
+        self.noise.draw(stream, rows, out);
+    }
+
+    fn landmarks(&self, axis: usize) -> Landmarks {
+        self.noise.landmarks(axis)
+    }
+
+    fn describe(&self) -> String {
+        self.noise.describe()
+    }
+}
