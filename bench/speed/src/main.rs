@@ -4,12 +4,18 @@
 mod clock;
 mod design;
 mod grid;
+mod states;
 
 use clock::{Seconds, fastest, time};
 use noisewright::{Contrast, Loss, Noise, Normal, Precision, Result, Student, Target, asymptotic_error};
 use noisewright_systems::{System, exponential_polynomial, gamma, gaussian_mean, gaussian_variance, quartic};
 
 fn main() -> Result<()> {
+    // First, so that the peak of the memory is its own.
+    states::run()?;
+    if std::env::args().nth(1).as_deref() == Some("states") {
+        return Ok(());
+    }
     let yardstick = plain_exp();
     println!("The yardstick, `f64::exp` in a plain loop over 10⁶ numbers: {}.\n", show(yardstick));
     single_errors(yardstick)?;

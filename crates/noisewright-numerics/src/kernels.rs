@@ -19,7 +19,7 @@ mod simd;
 mod x86;
 
 pub use dispatch::{Backend, backend, with_backend};
-pub use reduce::{max, sum_exp, sum_sigmoid};
+pub use reduce::{max, sum_exp, sum_exp_moments, sum_sigmoid, sum_sigmoid_moments};
 
 pub(crate) use dispatch::{Task, dispatch};
 pub(crate) use simd::Simd;

@@ -306,6 +306,74 @@ pub enum Error {
         /// The values of the variables and parameters.
         point: String,
     },
+    /// Log-densities of no state at all.
+    #[error("there is no state: give the log-densities of at least one")]
+    NoStates,
+    /// States without any draws.
+    #[error("there is not a single draw: give draws of at least one state")]
+    NoStateDraws,
+    /// A log-density under a state that is not one.
+    #[error(
+        "the log-density of draw {row} under state {state} is {value}: it must be a number, or −∞ where the density is zero"
+    )]
+    StateValue {
+        /// The state, from 1.
+        state: usize,
+        /// The draw, from 1.
+        row: usize,
+        /// The value given.
+        value: f64,
+    },
+    /// A draw that its own state could not have given.
+    #[error(
+        "draw {row} is said to come from state {state}, which has density zero there: check which state it comes from"
+    )]
+    StateOwnDraw {
+        /// The state, from 1.
+        state: usize,
+        /// The draw, from 1.
+        row: usize,
+    },
+    /// One of the two samples is empty.
+    #[error("there are no {side} draws: log Z needs at least one draw on each side")]
+    NoDraws {
+        /// Which side, as a word.
+        side: &'static str,
+    },
+    /// A log-density of a draw that cannot be.
+    #[error("row {row} of the {side} draws: {column} is {}; {reason}", crate::error::number(*value))]
+    LogDensity {
+        /// Which side, as a word.
+        side: &'static str,
+        /// Which of the two log-densities.
+        column: &'static str,
+        /// Number of the draw, from 1.
+        row: usize,
+        /// The value found.
+        value: f64,
+        /// What it must be.
+        reason: &'static str,
+    },
+    /// Chains whose lengths do not make up the draws.
+    #[error("the {side} chains hold {found} draws together, but there are {expected}")]
+    ChainLengths {
+        /// Which side, as a word.
+        side: &'static str,
+        /// Number of draws.
+        expected: usize,
+        /// Sum of the lengths given.
+        found: usize,
+    },
+    /// An option that cannot be.
+    #[error("{name} must be {expected}, not {value}")]
+    Setting {
+        /// The option.
+        name: &'static str,
+        /// What it may be.
+        expected: &'static str,
+        /// The value given.
+        value: f64,
+    },
     /// A field of a model, or an option of a family, that cannot be as it is.
     #[error("`{field}` {reason}")]
     ModelField {

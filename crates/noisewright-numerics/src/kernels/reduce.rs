@@ -44,38 +44,99 @@ pub fn max(x: &[f64]) -> f64 {
     dispatch(Max(x))
 }
 
-/// Terms of two sums at one vector of numbers.
-trait Terms: Copy {
-    /// How many of the two sums are asked for; the other stays 0.
-    const SUMS: usize;
-    fn at<S: Simd>(self, s: S, x: S::V) -> [S::V; 2];
+/// `[Σ (σ − center), Σ (σ − center)², Σ σ(1 − σ), Σ σ(1 − σ)(1 − 2σ)]` with `σ = 1 / (1 + e^−(x[i] − shift))`: a sum
+/// with its variance and its first two derivatives, for a third-order step of Bennett's acceptance ratio.
+///
+/// The center keeps the digits of a variance that is small beside the square of the mean.
+///
+/// ```
+/// use noisewright_numerics::kernels::sum_sigmoid_moments;
+/// assert_eq!(sum_sigmoid_moments(&[3.0, 3.0], 3.0, 0.5), [0.0, 0.0, 0.5, 0.0]);
+/// ```
+#[must_use]
+pub fn sum_sigmoid_moments(x: &[f64], shift: f64, center: f64) -> [f64; 4] {
+    dispatch(Reduce { x, terms: SigmoidMoments { shift, center } })
+}
+
+/// `[Σ (h − center), Σ (h − center)², Σ (h² − center²), Σ (h² − center²)²]` with `h = e^(rate·(x[i] − shift))`: the
+/// moments of a weight and of its square from one exponential.
+///
+/// ```
+/// use noisewright_numerics::kernels::sum_exp_moments;
+/// assert_eq!(sum_exp_moments(&[2.0, f64::NEG_INFINITY], 2.0, 0.5, 1.0), [-1.0, 1.0, -1.0, 1.0]);
+/// ```
+#[must_use]
+pub fn sum_exp_moments(x: &[f64], shift: f64, rate: f64, center: f64) -> [f64; 4] {
+    dispatch(Reduce { x, terms: ExpMoments { shift, rate, center } })
+}
+
+/// Terms of `N` sums at one vector of numbers.
+trait Terms<const N: usize>: Copy {
+    fn at<S: Simd>(self, s: S, x: S::V) -> [S::V; N];
 }
 
 #[derive(Clone, Copy)]
 struct ExpTerms(f64);
 
-impl Terms for ExpTerms {
-    const SUMS: usize = 1;
+impl Terms<1> for ExpTerms {
     #[inline(always)]
-    fn at<S: Simd>(self, s: S, x: S::V) -> [S::V; 2] {
-        [s.exp(s.sub(x, s.splat(self.0))), s.splat(0.0)]
+    fn at<S: Simd>(self, s: S, x: S::V) -> [S::V; 1] {
+        [s.exp(s.sub(x, s.splat(self.0)))]
     }
 }
 
 #[derive(Clone, Copy)]
 struct SigmoidTerms(f64);
 
-impl Terms for SigmoidTerms {
-    const SUMS: usize = 2;
+impl Terms<2> for SigmoidTerms {
     #[inline(always)]
     fn at<S: Simd>(self, s: S, x: S::V) -> [S::V; 2] {
-        let g = s.sub(x, s.splat(self.0));
-        let e = functions::exp_minus_abs(s, g);
-        let one = s.splat(1.0);
-        let inverse = s.div(one, s.add(one, e));
-        let small = s.mul(e, inverse);
-        let sigmoid = s.select(s.less(g, s.splat(0.0)), small, inverse);
-        [sigmoid, s.mul(small, inverse)]
+        sigmoid_and_slope(s, s.sub(x, s.splat(self.0)))
+    }
+}
+
+/// `[σ(g), σ(g)(1 − σ(g))]`, both to full relative accuracy.
+#[inline(always)]
+fn sigmoid_and_slope<S: Simd>(s: S, g: S::V) -> [S::V; 2] {
+    let e = functions::exp_minus_abs(s, g);
+    let one = s.splat(1.0);
+    let inverse = s.div(one, s.add(one, e));
+    let small = s.mul(e, inverse);
+    let sigmoid = s.select(s.less(g, s.splat(0.0)), small, inverse);
+    [sigmoid, s.mul(small, inverse)]
+}
+
+#[derive(Clone, Copy)]
+struct SigmoidMoments {
+    shift: f64,
+    center: f64,
+}
+
+impl Terms<4> for SigmoidMoments {
+    #[inline(always)]
+    fn at<S: Simd>(self, s: S, x: S::V) -> [S::V; 4] {
+        let [sigmoid, slope] = sigmoid_and_slope(s, s.sub(x, s.splat(self.shift)));
+        let above = s.sub(sigmoid, s.splat(self.center));
+        let bend = s.mul(slope, s.sub(s.splat(1.0), s.add(sigmoid, sigmoid)));
+        [above, s.mul(above, above), slope, bend]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct ExpMoments {
+    shift: f64,
+    rate: f64,
+    center: f64,
+}
+
+impl Terms<4> for ExpMoments {
+    #[inline(always)]
+    fn at<S: Simd>(self, s: S, x: S::V) -> [S::V; 4] {
+        let h = s.exp(s.mul(s.splat(self.rate), s.sub(x, s.splat(self.shift))));
+        let center = s.splat(self.center);
+        let above = s.sub(h, center);
+        let square_above = s.sub(s.mul(h, h), s.mul(center, center));
+        [above, s.mul(above, above), square_above, s.mul(square_above, square_above)]
     }
 }
 
@@ -84,14 +145,18 @@ struct Reduce<'a, T> {
     terms: T,
 }
 
-impl<T: Terms> Task for Reduce<'_, T> {
-    type Output = [f64; 2];
+/// The sums of a [`Reduce`], one number each.
+trait Sums<const N: usize> {
+    fn sums<S: Simd>(&self, s: S) -> [f64; N];
+}
+
+impl<T: Terms<N>, const N: usize> Sums<N> for Reduce<'_, T> {
     #[inline(always)]
-    fn run<S: Simd>(self, s: S) -> [f64; 2] {
-        let mut totals = [Compensated::default(); 2];
+    fn sums<S: Simd>(&self, s: S) -> [f64; N] {
+        let mut totals = [Compensated::default(); N];
         for block in self.x.chunks(BLOCK) {
             let lanes = block_lanes(s, block, self.terms);
-            for (total, lanes) in totals.iter_mut().zip(lanes).take(T::SUMS) {
+            for (total, lanes) in totals.iter_mut().zip(lanes) {
                 total.add(pairwise(lanes));
             }
         }
@@ -99,21 +164,41 @@ impl<T: Terms> Task for Reduce<'_, T> {
     }
 }
 
+macro_rules! tasks {
+    ($($terms:ty => $count:literal;)*) => {$(
+        impl Task for Reduce<'_, $terms> {
+            type Output = [f64; $count];
+            #[inline(always)]
+            fn run<S: Simd>(self, s: S) -> [f64; $count] {
+                self.sums(s)
+            }
+        }
+    )*};
+}
+
+tasks! {
+    ExpTerms => 1;
+    SigmoidTerms => 2;
+    SigmoidMoments => 4;
+    ExpMoments => 4;
+}
+
 /// The partial sums of one block, lane by lane.
 #[inline(always)]
-fn block_lanes<S: Simd, T: Terms>(s: S, block: &[f64], terms: T) -> [[f64; STRIDE]; 2] {
+fn block_lanes<S: Simd, T: Terms<N>, const N: usize>(s: S, block: &[f64], terms: T) -> [[f64; STRIDE]; N] {
     // As many vectors as make up a stride; arrays of four leave the spare ones untouched on AVX-512.
     let vectors = STRIDE / S::WIDTH;
-    let mut sums = [[s.splat(0.0); 4]; 2];
+    let mut sums = [[s.splat(0.0); 4]; N];
     let mut chunks = block.chunks_exact(STRIDE);
     for chunk in &mut chunks {
         for j in 0..vectors {
-            let [a, b] = terms.at(s, s.load(&chunk[j * S::WIDTH..]));
-            sums[0][j] = s.add(sums[0][j], a);
-            sums[1][j] = s.add(sums[1][j], b);
+            let at = terms.at(s, s.load(&chunk[j * S::WIDTH..]));
+            for k in 0..N {
+                sums[k][j] = s.add(sums[k][j], at[k]);
+            }
         }
     }
-    let mut lanes = [[0.0; STRIDE]; 2];
+    let mut lanes = [[0.0; STRIDE]; N];
     for (lanes, sums) in lanes.iter_mut().zip(sums) {
         for j in 0..vectors {
             s.store(sums[j], &mut lanes[j * S::WIDTH..]);
@@ -123,23 +208,23 @@ fn block_lanes<S: Simd, T: Terms>(s: S, block: &[f64], terms: T) -> [[f64; STRID
     lanes
 }
 
-/// Adds the last numbers, fewer than a stride, through a padded vector whose padding is not counted.
+/// Adds the last numbers, fewer than a stride, through padded vectors whose padding is not counted.
 #[inline(always)]
-fn add_tail<S: Simd, T: Terms>(s: S, rest: &[f64], terms: T, lanes: &mut [[f64; STRIDE]; 2]) {
-    if rest.is_empty() {
-        return;
-    }
-    let mut padded = [0.0; STRIDE];
-    padded[..rest.len()].copy_from_slice(rest);
-    let mut values = [[0.0; STRIDE]; 2];
-    for start in (0..STRIDE).step_by(S::WIDTH) {
-        let [a, b] = terms.at(s, s.load(&padded[start..]));
-        s.store(a, &mut values[0][start..]);
-        s.store(b, &mut values[1][start..]);
-    }
-    for (lanes, values) in lanes.iter_mut().zip(values) {
-        for i in 0..rest.len() {
-            lanes[i] += values[i];
+fn add_tail<S: Simd, T: Terms<N>, const N: usize>(
+    s: S,
+    rest: &[f64],
+    terms: T,
+    lanes: &mut [[f64; STRIDE]; N],
+) {
+    for (index, part) in rest.chunks(S::WIDTH).enumerate() {
+        let mut padded = [0.0; super::WIDEST];
+        padded[..part.len()].copy_from_slice(part);
+        let at = terms.at(s, s.load(&padded));
+        for (lanes, at) in lanes.iter_mut().zip(at) {
+            s.store(at, &mut padded);
+            for i in 0..part.len() {
+                lanes[index * S::WIDTH + i] += padded[i];
+            }
         }
     }
 }

@@ -12,7 +12,6 @@ mod sampling;
 
 pub(crate) use pair::integrate_pair;
 pub(crate) use quadrature::log_ratio;
-pub(crate) use sampling::pareto::shape as pareto_shape;
 
 use std::ops::Range;
 

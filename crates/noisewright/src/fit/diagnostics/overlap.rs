@@ -3,7 +3,7 @@
 use noisewright_numerics::special::sigmoid;
 
 use super::rows::Block;
-use crate::population::pareto_shape;
+use crate::pareto::shape as pareto_shape;
 
 /// Most log ratios of noise points that the tail is fitted to: the first ones, which are as random as any.
 const MOST_WEIGHTS: usize = 1 << 17;

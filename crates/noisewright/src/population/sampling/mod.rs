@@ -9,7 +9,6 @@ mod coordinates;
 mod elliptical;
 mod landscape;
 mod marginal;
-pub(super) mod pareto;
 mod proposal;
 mod spread;
 mod start;
@@ -75,17 +74,6 @@ pub(super) fn build(
             return Ok(population);
         }
     }
-}
-
-/// Refuses a density that does not fall fast enough to have an integral, as far as lines and rays tell.
-pub(super) fn check_integrable(model: &Model, parameters: &[f64], precision: &Precision) -> Result<()> {
-    if model.space().is_sphere() {
-        return Ok(());
-    }
-    let landscape = Landscape { model, parameters, contrast: None };
-    let modes = Climb::new(landscape, Height::Density, 0.0).modes(None, precision.seed)?;
-    let tails = Tails::new(landscape, Height::Density, 0.0, &modes[0], precision.seed);
-    refuse_endless(&landscape, tails.divergence(precision.seed)?)
 }
 
 fn most_draws(precision: &Precision) -> usize {
@@ -299,7 +287,7 @@ impl Draws {
     /// n^{k−1} only, as if there were n^{2−2k} of them.
     fn most_effective(&self) -> f64 {
         let log_weights = self.log_weights();
-        let shape = pareto::shape(&log_weights);
+        let shape = crate::pareto::shape(&log_weights);
         if shape > 0.5 { (log_weights.len() as f64).powf(2.0 - 2.0 * shape) } else { f64::INFINITY }
     }
 

@@ -1,18 +1,27 @@
 //! The shape of the tail of importance weights: whether their mean can be trusted (Vehtari et al. 2024).
 
+/// How many of the largest of `count` weights make up their tail; fewer than 5 say nothing.
+pub(crate) fn tail_length(count: usize) -> usize {
+    let size = count as f64;
+    (0.2 * size).min(3.0 * size.sqrt()).floor() as usize
+}
+
 /// The shape k of a generalised Pareto distribution fitted to the largest weights (Zhang and Stephens 2009): the
 /// weights have moments up to 1/k. −∞ where all of the largest are the same.
 pub(crate) fn shape(log_weights: &[f64]) -> f64 {
     let mut sorted: Vec<f64> = log_weights.iter().copied().filter(|w| *w > f64::NEG_INFINITY).collect();
     sorted.sort_by(f64::total_cmp);
-    let size = sorted.len() as f64;
-    let tail = (0.2 * size).min(3.0 * size.sqrt()).floor() as usize;
+    let tail = tail_length(sorted.len());
     if tail < 5 {
         return f64::INFINITY;
     }
-    let (top, cut) = (sorted[sorted.len() - 1], sorted[sorted.len() - tail - 1]);
-    let excess: Vec<f64> =
-        sorted[sorted.len() - tail..].iter().map(|w| (w - top).exp() - (cut - top).exp()).collect();
+    shape_above(sorted[sorted.len() - tail - 1], &sorted[sorted.len() - tail..])
+}
+
+/// The shape of a tail given by its increasing logarithms and the largest logarithm below it.
+pub(crate) fn shape_above(cut: f64, tail: &[f64]) -> f64 {
+    let Some(top) = tail.last() else { return f64::NEG_INFINITY };
+    let excess: Vec<f64> = tail.iter().map(|w| (w - top).exp() - (cut - top).exp()).collect();
     fit(&excess)
 }
 

@@ -1,0 +1,42 @@
+//! Intervals from standard errors, and quantiles of Student's distribution.
+
+use noisewright_numerics::optimize::root_increasing;
+use noisewright_numerics::special::{ln_gamma, normal_quantile, student_cdf};
+
+/// Degrees of freedom beyond which Student's distribution is taken as normal.
+const MANY: f64 = 1e6;
+
+/// The quantile of Student's distribution that a two-sided interval of this confidence needs.
+pub(super) fn two_sided(confidence: f64, freedom: f64) -> f64 {
+    let p = 0.5 + 0.5 * confidence;
+    let normal = normal_quantile(p);
+    if !(freedom < MANY) {
+        return normal;
+    }
+    let log_scale = ln_gamma(0.5 * (freedom + 1.0))
+        - ln_gamma(0.5 * freedom)
+        - 0.5 * (freedom * std::f64::consts::PI).ln();
+    let density = |x: f64| (log_scale - 0.5 * (freedom + 1.0) * (x * x / freedom).ln_1p()).exp();
+    root_increasing(normal, 1.0, |x| (student_cdf(freedom, x) - p, density(x))).at
+}
+
+/// Degrees of freedom of a sum of two estimated variances (Welch and Satterthwaite).
+pub(super) fn joint_freedom(variances: [f64; 2], freedoms: [f64; 2]) -> f64 {
+    let total = variances[0] + variances[1];
+    let spread: f64 =
+        variances.iter().zip(freedoms).map(|(v, d)| if *v > 0.0 { v * v / d.max(1.0) } else { 0.0 }).sum();
+    if spread > 0.0 { total * total / spread } else { f64::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn student_quantiles_of_the_tables() {
+        for (freedom, quantile) in [(1.0, 12.706_204_736), (5.0, 2.570_581_836), (30.0, 2.042_272_456)] {
+            assert!((two_sided(0.95, freedom) - quantile).abs() < 1e-8, "{freedom}");
+        }
+        assert!((two_sided(0.95, f64::INFINITY) - 1.959_963_984_540).abs() < 1e-11);
+    }
+}

@@ -1,0 +1,75 @@
+//! Normalizing constants from two samples: importance sampling, its reverse, their product and the optimal bridge.
+//!
+//! A density is known up to a constant, `p_d = f/Z`, and there are draws from it ("data") and draws from a density
+//! `p_n` that is known ("noise"). At every draw both logarithms, `log f` and `log p_n`, are given; [`log_z`] returns
+//! `log Z` by the estimators of MATH §4 with standard errors, intervals and what shows whether to trust them. If `p_n`
+//! is itself known only up to a constant, the same numbers are the logarithm of the ratio of the two constants.
+//!
+//! ```
+//! use noisewright::normalizer::{Draws, Method, Options, log_z};
+//! // f = 3 p_n, so log Z = log 3 whatever the draws.
+//! let log_noise = [-0.3, -1.2, -0.7, -2.5];
+//! let log_f = log_noise.map(|l| l + 3_f64.ln());
+//! let draws = Draws::new(&log_f, &log_noise);
+//! let result = log_z(draws, draws, &Options::default())?;
+//! let best = result.best();
+//! assert_eq!(best.method, Method::Nce);
+//! assert!((best.log_z - 3_f64.ln()).abs() < 1e-15 && best.se < 1e-15);
+//! # Ok::<(), noisewright::Error>(())
+//! ```
+
+mod autocorrelation;
+mod bridge;
+mod estimate;
+mod interval;
+mod moment;
+mod power;
+mod result;
+mod sample;
+pub mod states;
+mod tail;
+
+pub use result::{
+    Dependence, Draws, LogZ, Method, NormalizerEstimate, Options, SampleSummary, Side, Warning,
+};
+
+use crate::{Error, Result};
+
+/// `log Z` of an unnormalized density from draws of it and draws of a noise.
+///
+/// `data` holds the two log-densities at draws from `f/Z`, `noise` those at draws from the noise. A log-density of −∞
+/// is legitimate where the draw came from the other density: such points lie outside the support and are counted as
+/// what they are. Draws are taken as Markov chains in the order given, one chain unless their lengths are given, and
+/// the standard errors allow for their autocorrelation; [`Dependence::Independent`] says that there is none.
+///
+/// Too little overlap is a result, not an error: the estimate then has an infinite standard error and says why in
+/// [`NormalizerEstimate::refused`].
+///
+/// # Errors
+/// When a side has no draws, a log-density is `NaN` or +∞, a draw has zero density under what it was drawn from
+/// (the error names side, column and row), or an option cannot be.
+pub fn log_z(data: Draws<'_>, noise: Draws<'_>, options: &Options) -> Result<LogZ> {
+    options.check()?;
+    let data = sample::Sample::new(Side::Data, data)?;
+    let noise = sample::Sample::new(Side::Noise, noise)?;
+    data.check()?;
+    noise.check()?;
+    Ok(estimate::all(&data, &noise, options))
+}
+
+impl Options {
+    fn check(&self) -> Result<()> {
+        if !(self.confidence > 0.0 && self.confidence < 1.0) {
+            let expected = "a number between 0 and 1";
+            return Err(Error::Setting { name: "the confidence", expected, value: self.confidence });
+        }
+        if let Some(&value) = self.powers.iter().find(|a| !a.is_finite()) {
+            return Err(Error::Setting {
+                name: "the exponent of a power estimator",
+                expected: "a finite number",
+                value,
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! The mean of a positive function over one side's draws, and how uncertain it is.
+
+use super::Dependence;
+use super::autocorrelation::{LongRun, long_run};
+use super::sample::Sample;
+
+/// A mean with the relative variance of its estimate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    /// Number of draws.
+    pub(super) count: f64,
+    /// The logarithm of the mean.
+    pub(super) log_mean: f64,
+    /// Variance of the mean's estimate over its square: by the delta method, the variance of its logarithm.
+    pub(super) relative_variance: f64,
+    /// Variance of a draw over the square of the mean.
+    pub(super) spread: f64,
+    /// Integrated autocorrelation time of the terms, 1 for independent draws.
+    pub(super) time: f64,
+    /// Degrees of freedom of the variance.
+    pub(super) freedom: f64,
+}
+
+impl Moment {
+    /// A number that needs no sample.
+    pub(super) const EXACT: Self = Self {
+        count: f64::INFINITY,
+        log_mean: 0.0,
+        relative_variance: 0.0,
+        spread: 0.0,
+        time: 1.0,
+        freedom: f64::INFINITY,
+    };
+
+    /// From the sums of terms and of their squares, both about `center`, and the batches' sums of the former; the terms
+    /// are `e^−log_scale` times what is averaged.
+    pub(super) fn new(
+        sample: &Sample<'_>,
+        [sum, squares]: [f64; 2],
+        center: f64,
+        log_scale: f64,
+        batches: impl Iterator<Item = f64>,
+        dependence: Dependence,
+    ) -> Self {
+        let count = sample.len() as f64;
+        let mean = center + sum / count;
+        let about_mean = (squares - sum * sum / count).max(0.0);
+        let log_mean = if center == 1.0 { (sum / count).ln_1p() } else { mean.ln() };
+        let spread = about_mean / count / (mean * mean);
+        let independent = LongRun::independent(about_mean, count);
+        let run = match dependence {
+            Dependence::Independent => independent,
+            Dependence::Chains => {
+                let sizes = sample.batch_sizes();
+                let centred: Vec<f64> = batches.zip(&sizes).map(|(s, n)| s - n * (sum / count)).collect();
+                long_run(&centred, &sizes, &sample.chains, independent)
+            }
+        };
+        Self {
+            count,
+            log_mean: log_scale + log_mean,
+            relative_variance: run.variance_of_sum / (count * count) / (mean * mean),
+            spread,
+            time: run.time,
+            freedom: run.freedom,
+        }
+    }
+
+    /// How many equal weights would spread as little (Kish).
+    pub(super) fn effective_size(&self) -> f64 {
+        self.count / (1.0 + self.spread)
+    }
+}

@@ -1,0 +1,239 @@
+//! What is asked of the estimators of log Z, and what they answer.
+
+use std::fmt;
+
+/// One side's draws: the two log-densities at each, and how they fall into chains.
+#[derive(Clone, Copy, Debug)]
+pub struct Draws<'a> {
+    /// Log of the unnormalized density at each draw.
+    pub log_f: &'a [f64],
+    /// Log of the noise density at each draw.
+    pub log_noise: &'a [f64],
+    /// Lengths of the Markov chains that the draws are, one after the other; one chain if not given.
+    pub chains: Option<&'a [usize]>,
+}
+
+impl<'a> Draws<'a> {
+    /// Draws in one chain, or independent ones.
+    #[must_use]
+    pub fn new(log_f: &'a [f64], log_noise: &'a [f64]) -> Self {
+        Self { log_f, log_noise, chains: None }
+    }
+
+    /// The same draws as several chains of these lengths.
+    #[must_use]
+    pub fn with_chains(self, lengths: &'a [usize]) -> Self {
+        Self { chains: Some(lengths), ..self }
+    }
+}
+
+/// Where a draw came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The unnormalized density.
+    Data,
+    /// The noise.
+    Noise,
+}
+
+impl Side {
+    /// The side's name in a sentence.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Side::Data => "data",
+            Side::Noise => "noise",
+        }
+    }
+}
+
+/// Whether neighbouring draws may depend on each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dependence {
+    /// Every draw is independent of all others.
+    Independent,
+    /// The draws are Markov chains in their order; standard errors come from their long-run variance.
+    #[default]
+    Chains,
+}
+
+/// How log Z is estimated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Probability that the intervals are to cover log Z; 0.95 by default.
+    pub confidence: f64,
+    /// Whether neighbouring draws may depend on each other; [`Dependence::Chains`] by default.
+    pub dependence: Dependence,
+    /// Balance the bridge by effective sample sizes instead of numbers of draws; off by default.
+    pub weight_by_ess: bool,
+    /// Resamples of a block bootstrap, as a second opinion on the standard errors; none by default.
+    pub bootstrap: Option<usize>,
+    /// Exponents of further members of the power family, beside 0 (IS), ½ (IS-RevIS) and 1 (RevIS); none by default.
+    pub powers: Vec<f64>,
+    /// Seed of the bootstrap; 0 by default.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            confidence: 0.95,
+            dependence: Dependence::default(),
+            weight_by_ess: false,
+            bootstrap: None,
+            powers: Vec::new(),
+            seed: 0,
+        }
+    }
+}
+
+/// An estimator of log Z (MATH §4).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Method {
+    /// Importance sampling: the mean of f/p_n over the noise.
+    Is,
+    /// Reverse importance sampling: one over the mean of p_n/f over the data.
+    Revis,
+    /// The product of the two on square roots.
+    IsRevis,
+    /// Noise-contrastive estimation: the optimal bridge, Bennett's acceptance ratio.
+    Nce,
+    /// The member of the power family with this exponent.
+    Power(f64),
+    /// Meng and Wong's bridge with an α of the caller's.
+    Alpha,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Method::Is => f.write_str("is"),
+            Method::Revis => f.write_str("revis"),
+            Method::IsRevis => f.write_str("is-revis"),
+            Method::Nce => f.write_str("nce"),
+            Method::Power(a) => write!(f, "power:{a}"),
+            Method::Alpha => f.write_str("alpha"),
+        }
+    }
+}
+
+/// One estimate of log Z.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NormalizerEstimate {
+    /// The estimator.
+    pub method: Method,
+    /// The estimate.
+    pub log_z: f64,
+    /// Its standard error; infinite if the estimate is refused.
+    pub se: f64,
+    /// The part of the standard error that comes from the data draws.
+    pub se_data: f64,
+    /// The part that comes from the noise draws.
+    pub se_noise: f64,
+    /// Lower end of the interval.
+    pub lower: f64,
+    /// Upper end of the interval.
+    pub upper: f64,
+    /// Effective number of draws: of the side that has fewer, among those the estimator averages over.
+    pub ess: f64,
+    /// Effective number of data draws, where the estimator averages over them.
+    pub ess_data: Option<f64>,
+    /// Effective number of noise draws, where the estimator averages over them.
+    pub ess_noise: Option<f64>,
+    /// Shape of the weights' tail, the worse of the two sides: above 0.7 the mean of the weights cannot be trusted.
+    /// Not given for fewer than 25 draws.
+    pub pareto_k: Option<f64>,
+    /// Whether the numbers are those of the equation's root.
+    pub converged: bool,
+    /// Why nothing can be said, if nothing can.
+    pub refused: Option<String>,
+    /// Standard error by block bootstrap, where one was asked for.
+    pub bootstrap_se: Option<f64>,
+}
+
+/// What is known of one side's draws.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampleSummary {
+    /// Number of draws.
+    pub draws: usize,
+    /// Number of chains.
+    pub chains: usize,
+    /// Integrated autocorrelation time of the bridge's terms; 1 for independent draws.
+    pub autocorrelation_time: f64,
+    /// Number of independent draws that would say as much: draws over the autocorrelation time.
+    pub ess: f64,
+    /// Number of draws that lie outside the other density's support.
+    pub outside: usize,
+}
+
+/// Something to know about a result that is not an error.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Warning {
+    /// Data and noise hardly overlap.
+    #[error(
+        "data and noise hardly overlap: about {crossings:.2} draws of either side look like the other, and below 5 \
+         nothing can be said; choose a noise nearer to the data, or a path of densities between them"
+    )]
+    LittleOverlap {
+        /// Expected number of draws that the classifier gives to the other side.
+        crossings: f64,
+    },
+    /// A chain so short that its autocorrelation is a guess.
+    #[error(
+        "the {side} draws are worth only {ess:.0} independent ones, too few to know their autocorrelation well: run \
+         the chain longer", side = side.word()
+    )]
+    ShortChain {
+        /// The side.
+        side: Side,
+        /// Number of independent draws that would say as much.
+        ess: f64,
+    },
+    /// The equation was not solved.
+    #[error("the equation of the bridge was not solved to rounding: its last estimate is given")]
+    NotConverged,
+}
+
+/// `log Z` by several estimators, and what shows which to trust.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogZ {
+    /// One estimate per estimator: is, revis, is-revis, nce, then the powers asked for.
+    pub estimates: Vec<NormalizerEstimate>,
+    /// The estimator to trust, or the least bad one if all are refused.
+    pub recommended: Method,
+    /// Why that one, or why none, in a sentence.
+    pub reason: String,
+    /// Share of the densities that overlaps, `1 − D_HM` between 0 and 1 (MATH §4).
+    pub overlap: f64,
+    /// Expected number of draws of either side that the classifier gives to the other.
+    pub expected_crossings: f64,
+    /// Probability that the intervals are to cover.
+    pub confidence: f64,
+    /// What is known of the data draws.
+    pub data: SampleSummary,
+    /// What is known of the noise draws.
+    pub noise: SampleSummary,
+    /// What else to know.
+    pub warnings: Vec<Warning>,
+    /// Whether every equation was solved.
+    pub converged: bool,
+}
+
+impl LogZ {
+    /// The estimate of the recommended estimator.
+    ///
+    /// # Panics
+    /// If the estimates were emptied by hand.
+    #[must_use]
+    pub fn best(&self) -> &NormalizerEstimate {
+        self.get(self.recommended).unwrap_or(&self.estimates[0])
+    }
+
+    /// The estimate of one estimator.
+    #[must_use]
+    pub fn get(&self, method: Method) -> Option<&NormalizerEstimate> {
+        self.estimates.iter().find(|e| e.method == method)
+    }
+}

@@ -1,0 +1,163 @@
+//! Draws that are Markov chains: the long-run covariance of the estimating functions, state by state.
+//!
+//! What a dependent sample adds to the variance of `Σ_n W_n` is not the number of draws times a covariance but the sum
+//! of the autocovariances at all lags. They are summed, matrix by matrix, up to the lag where Geyer's initial positive
+//! sequence ends for the last of the components; before that, neighbours are added up in pairs until few lags suffice,
+//! which leaves the sum over all lags as it is.
+
+use std::ops::Range;
+
+use nalgebra::DMatrix;
+use noisewright_numerics::summation::dot;
+use rayon::prelude::*;
+
+use super::problem::{Scratch, cut};
+use super::unsampled::Weights;
+
+/// Lags to be summed at most.
+const LAGS: usize = 16;
+/// Rows below which neighbours are no longer added up.
+const FEWEST_ROWS: usize = 8 * LAGS;
+/// Components that vary less than this share of the one that varies most do not decide on the lags.
+const NEGLIGIBLE: f64 = 1e-3;
+
+/// The draws of one chain, in order: pieces of the rows of the pool.
+pub(super) struct Chain {
+    pub(super) state: usize,
+    pub(super) pieces: Vec<Range<usize>>,
+}
+
+/// The draws of one state as the classifier sees them.
+pub(super) struct LongRun {
+    /// Covariance of `Σ_n W_n` over the draws of the state.
+    pub(super) covariance: DMatrix<f64>,
+    /// Draws that are worth one independent draw.
+    pub(super) inefficiency: f64,
+    /// Whether the chains are long enough for that to be known.
+    pub(super) reliable: bool,
+}
+
+/// The long-run covariances of all states with draws, in order.
+pub(super) fn long_run(weights: &Weights<'_>, chains: &[Chain]) -> Vec<LongRun> {
+    let states = weights.problem.states();
+    (0..states)
+        .into_par_iter()
+        .map(|state| {
+            let own: Vec<&Chain> = chains.iter().filter(|chain| chain.state == state).collect();
+            of_state(weights, &own)
+        })
+        .collect()
+}
+
+fn of_state(weights: &Weights<'_>, chains: &[&Chain]) -> LongRun {
+    let mut series: Vec<Series> = chains.iter().map(|chain| Series::read(weights, chain)).collect();
+    centre(&mut series, weights.states());
+    let plain: Vec<f64> = (0..weights.states()).map(|j| autocovariance(&series, j, 0)).collect();
+    let (lags, reliable) = loop {
+        match last_lag(&series, weights.states()) {
+            Some(lags) => break (lags, true),
+            None if rows(&series) < 2 * FEWEST_ROWS => break (LAGS, false),
+            None => series.iter_mut().for_each(Series::coarsen),
+        }
+    };
+    let sum = sum_of_lags(&series, weights.states(), lags);
+    let (trace, plain): (f64, f64) = (sum.trace(), plain.iter().sum());
+    let inefficiency = if plain > 0.0 && trace > 0.0 { trace / plain } else { 1.0 };
+    let scaled = weights.in_units_of_weights(sum.as_slice());
+    LongRun {
+        covariance: DMatrix::from_vec(weights.states(), weights.states(), scaled),
+        inefficiency,
+        reliable,
+    }
+}
+
+/// The weights along one chain, one column per state.
+struct Series {
+    rows: usize,
+    columns: Vec<Vec<f64>>,
+}
+
+impl Series {
+    fn read(weights: &Weights<'_>, chain: &Chain) -> Self {
+        let rows = chain.pieces.iter().map(ExactSizeIterator::len).sum();
+        let mut columns = vec![Vec::with_capacity(rows); weights.states()];
+        let mut scratch = Scratch::new(weights.states());
+        for block in chain.pieces.iter().flat_map(|piece| cut(piece.clone())) {
+            let count = block.len();
+            weights.fill(block, &mut scratch);
+            for (k, column) in columns.iter_mut().enumerate() {
+                column.extend_from_slice(scratch.column(k, count));
+            }
+        }
+        Self { rows, columns }
+    }
+
+    /// Adds up neighbours in pairs; an odd one at the end stays alone.
+    fn coarsen(&mut self) {
+        self.rows = self.rows.div_ceil(2);
+        for column in &mut self.columns {
+            for i in 0..self.rows {
+                column[i] = column[2 * i] + column.get(2 * i + 1).copied().unwrap_or(0.0);
+            }
+            column.truncate(self.rows);
+        }
+    }
+}
+
+fn rows(series: &[Series]) -> usize {
+    series.iter().map(|s| s.rows).sum()
+}
+
+/// Takes off each component its mean over all chains of the state.
+fn centre(series: &mut [Series], components: usize) {
+    let count = rows(series) as f64;
+    for j in 0..components {
+        let mean = series.iter().map(|s| s.columns[j].iter().sum::<f64>()).sum::<f64>() / count;
+        series.iter_mut().flat_map(|s| &mut s.columns[j]).for_each(|v| *v -= mean);
+    }
+}
+
+/// `Σ_i x_i x_{i+lag}` of one component over all chains.
+fn autocovariance(series: &[Series], component: usize, lag: usize) -> f64 {
+    let of = |x: &[f64]| if lag < x.len() { dot(&x[..x.len() - lag], &x[lag..]) } else { 0.0 };
+    series.iter().map(|s| of(&s.columns[component])).sum()
+}
+
+/// The last lag of the longest initial positive sequence among the components; `None` beyond [`LAGS`].
+fn last_lag(series: &[Series], components: usize) -> Option<usize> {
+    let variances: Vec<f64> = (0..components).map(|j| autocovariance(series, j, 0)).collect();
+    let largest = variances.iter().copied().fold(0.0, f64::max);
+    let mut last = 0;
+    for j in (0..components).filter(|j| variances[*j] > NEGLIGIBLE * largest) {
+        last = last.max(positive_until(series, j, variances[j])?);
+    }
+    Some(last)
+}
+
+/// The last lag before a pair of neighbouring autocovariances has a sum that is not positive.
+fn positive_until(series: &[Series], component: usize, variance: f64) -> Option<usize> {
+    let mut first = variance;
+    for lag in (1..=LAGS + 1).step_by(2) {
+        if first + autocovariance(series, component, lag) <= 0.0 {
+            return Some(lag.saturating_sub(2));
+        }
+        first = autocovariance(series, component, lag + 1);
+    }
+    None
+}
+
+/// `Γ_0 + Σ_t (Γ_t + Γ_tᵀ)`, mended for what taking off the sample mean takes off each lag.
+fn sum_of_lags(series: &[Series], components: usize, lags: usize) -> DMatrix<f64> {
+    let mut sum = DMatrix::zeros(components, components);
+    for chain in series {
+        let x = DMatrix::from_fn(chain.rows, components, |i, j| chain.columns[j][i]);
+        sum += x.tr_mul(&x);
+        for lag in (1..=lags).take_while(|lag| *lag < chain.rows) {
+            let length = chain.rows - lag;
+            let product = x.rows(0, length).tr_mul(&x.rows(lag, length));
+            sum += &product + product.transpose();
+        }
+    }
+    let lost = (2 * lags + 1) as f64 / rows(series) as f64;
+    sum / (1.0 - lost.min(0.5))
+}

@@ -1,0 +1,205 @@
+//! Many states at once (MBAR): the ratios of K normalizing constants from pooled draws, with their full covariance.
+//!
+//! The many-state form of the optimal bridge of MATH §4: for K = 2 it is the NCE estimate. See [`estimate`].
+
+mod chains;
+mod covariance;
+mod input;
+mod problem;
+mod result;
+mod solve;
+mod start;
+mod unsampled;
+
+pub use input::{Origin, Pooled};
+pub use result::{Estimate, Warning};
+
+use nalgebra::DMatrix;
+
+use self::chains::LongRun;
+use self::covariance::Gram;
+use self::problem::Problem;
+use self::result::Parts;
+use self::solve::Solution;
+use self::unsampled::Weights;
+use super::Dependence;
+use crate::{Error, Result};
+
+/// What to take for known, and how draws depend on each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Options {
+    /// The state whose log-normalizer is known; the first one by default.
+    pub reference: usize,
+    /// Its log-normalizer; 0 by default, which makes all others log-ratios to it.
+    pub reference_log_z: f64,
+    /// Whether draws of one state may depend on each other; chains by default, which independent draws are too, at the
+    /// price of an error that is itself less certain.
+    pub dependence: Dependence,
+}
+
+/// Log-normalizers of all states relative to one of them, from draws of all of them.
+///
+/// # Formula
+/// `Z_k = Σ_n f_k(x_n) / Σ_l N_l f_l(x_n)/Z_l`, solved for all k jointly: the estimate with the smallest asymptotic variance
+/// that the pooled draws allow. The errors are those of Shirts and Chodera (2008) for independent draws, and a sandwich
+/// around the long-run covariance for chains.
+///
+/// States between which hardly any draw goes over are in different groups: their ratio has an infinite error
+/// ([`Estimate::groups`], [`Warning::Disconnected`]).
+///
+/// ```
+/// use noisewright::normalizer::states::{Options, Origin, Pooled, estimate};
+/// // Uniform densities on [0, 1] and on [0, 3], known up to their constants: three draws of the first, and three of
+/// // the second, of which one lies where the first has density too.
+/// let first = [0.0, 0.0, 0.0, 0.0, f64::NEG_INFINITY, f64::NEG_INFINITY];
+/// let second = [0.0; 6];
+/// let pooled = Pooled { log_f: &[&first, &second], origin: Origin::Counts(&[3, 3]), chains: None };
+/// let result = estimate(&pooled, &Options::default())?;
+/// assert!((result.log_z()[1] - 3f64.ln()).abs() < 1e-12);
+/// assert_eq!(result.se()[1], f64::INFINITY); // but from six draws nobody should believe it
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// When the sizes do not fit, a log-density is `NaN` or +∞ (the message names state and draw), a draw has no density
+/// under its own state, or there are no draws at all.
+pub fn estimate(pooled: &Pooled<'_>, options: &Options) -> Result<Estimate> {
+    let (origin, counts) = pooled.origins()?;
+    if origin.is_empty() {
+        return Err(Error::NoStateDraws);
+    }
+    if options.reference >= counts.len() {
+        return Err(Error::Shape { what: "states", expected: options.reference + 1, found: counts.len() });
+    }
+    pooled.check(&origin)?;
+    let order = Order::new(&counts);
+    let internal: Vec<u32> = origin.iter().map(|k| order.place[*k as usize] as u32).collect();
+    let mut problem = Problem {
+        columns: order.sampled.iter().map(|k| pooled.log_f[*k]).collect(),
+        counts: order.sampled.iter().map(|k| counts[*k] as f64).collect(),
+        offsets: order.sampled.iter().map(|k| center(pooled.log_f[*k])).collect(),
+        origin: &internal,
+    };
+    let solution = solve::solve(&mut problem);
+    let unsampled: Vec<&[f64]> = order.unsampled.iter().map(|k| pooled.log_f[*k]).collect();
+    let unsampled_c = unsampled::log_normalizers(&problem, &solution.c, &unsampled);
+    let weights =
+        Weights { problem: &problem, c: &solution.c, unsampled: &unsampled, unsampled_c: &unsampled_c };
+    let gram = gram(&weights, &solution);
+    let long_run = match options.dependence {
+        Dependence::Independent => None,
+        Dependence::Chains => {
+            // Chains know their states by the caller's numbers.
+            let mut chains = pooled.chains(&origin)?;
+            chains.iter_mut().for_each(|chain| chain.state = order.place[chain.state]);
+            Some(chains::long_run(&weights, &chains))
+        }
+    };
+    let sampled_c = solution.c.iter().zip(&problem.offsets).map(|(c, offset)| offset + c);
+    let log_z: Vec<f64> = sampled_c.chain(unsampled_c.iter().copied()).collect();
+    Ok(assemble(log_z, &gram, long_run.as_deref(), &solution, &order, options))
+}
+
+/// A finite value near the middle of a column's range, so that what is solved for is small.
+fn center(column: &[f64]) -> f64 {
+    column.iter().copied().find(|v| v.is_finite()).unwrap_or(0.0)
+}
+
+/// States with draws first, the others after them.
+struct Order {
+    sampled: Vec<usize>,
+    unsampled: Vec<usize>,
+    /// Where each of the caller's states stands.
+    place: Vec<usize>,
+}
+
+impl Order {
+    fn new(counts: &[usize]) -> Self {
+        let (sampled, unsampled): (Vec<usize>, Vec<usize>) = (0..counts.len()).partition(|k| counts[*k] > 0);
+        let mut place = vec![0; counts.len()];
+        for (at, k) in sampled.iter().chain(&unsampled).enumerate() {
+            place[*k] = at;
+        }
+        Self { sampled, unsampled, place }
+    }
+}
+
+/// The centred Gram matrix of all states: that of the last step, unless there are states without draws.
+fn gram(weights: &Weights<'_>, solution: &Solution) -> Gram {
+    let states = weights.states();
+    let centred = if weights.unsampled.is_empty() {
+        weights.in_units_of_weights(&solution.sums.gram)
+    } else {
+        weights.gram()
+    };
+    let mut counts = weights.problem.counts.clone();
+    counts.resize(states, 0.0);
+    Gram {
+        centred: DMatrix::from_vec(states, states, centred),
+        empty: (0..states).map(|k| weights.is_empty(k)).collect(),
+        counts,
+        draws: weights.problem.draws() as f64,
+    }
+}
+
+/// Puts everything together in the caller's order.
+fn assemble(
+    log_z: Vec<f64>,
+    gram: &Gram,
+    long_run: Option<&[LongRun]>,
+    solution: &Solution,
+    order: &Order,
+    options: &Options,
+) -> Estimate {
+    let states = log_z.len();
+    let mut inefficiency = vec![1.0; states];
+    for (g, chain) in inefficiency.iter_mut().zip(long_run.unwrap_or_default()) {
+        *g = chain.inefficiency;
+    }
+    let groups = gram.groups(&inefficiency);
+    let mut covariance = DMatrix::zeros(states, states);
+    for group in &groups {
+        let part = match long_run {
+            None => gram.covariance(group),
+            Some(chains) => sandwich(gram, chains, group),
+        };
+        let part = part.unwrap_or_else(|| DMatrix::from_element(group.len(), group.len(), f64::INFINITY));
+        for (i, k) in group.iter().enumerate() {
+            for (j, l) in group.iter().enumerate() {
+                covariance[(*k, *l)] = part[(i, j)];
+            }
+        }
+    }
+    let parts = Parts {
+        overlap: gram.overlap(),
+        effective: (0..states).map(|k| gram.effective(k)).collect(),
+        counts: gram.counts.clone(),
+        short_chains: long_run
+            .unwrap_or_default()
+            .iter()
+            .enumerate()
+            .filter(|(_, chain)| !chain.reliable)
+            .map(|(k, _)| k)
+            .collect(),
+        log_z,
+        covariance,
+        groups,
+        inefficiency,
+        converged: solution.converged,
+        evaluations: solution.evaluations,
+    };
+    parts.in_order(&order.place, options)
+}
+
+/// `R S Rᵀ` with `R = (I − G̃N)⁻¹` and S the long-run covariance, without what rounding made negative.
+fn sandwich(gram: &Gram, chains: &[LongRun], group: &[usize]) -> Option<DMatrix<f64>> {
+    let response = gram.response(group)?;
+    let size = group.len();
+    let mut middle = DMatrix::zeros(size, size);
+    for chain in group.iter().filter_map(|k| chains.get(*k)) {
+        middle += DMatrix::from_fn(size, size, |i, j| chain.covariance[(group[i], group[j])]);
+    }
+    let eigen = (&response * middle * response.transpose()).symmetric_eigen();
+    let kept = DMatrix::from_diagonal(&eigen.eigenvalues.map(|v| v.max(0.0)));
+    Some(&eigen.eigenvectors * kept * eigen.eigenvectors.transpose())
+}

@@ -1,0 +1,270 @@
+//! The log-normalizers of many states with their errors, and what the reader should know about them.
+
+use nalgebra::DMatrix;
+
+use super::Options;
+
+/// Effective draws below which an error bar is only a hint.
+const FEW: f64 = 50.0;
+/// Variances below this are the rounding of identical states.
+const ROUNDING: f64 = 1e-29;
+
+/// What the reader should know before trusting the numbers. States are numbered from 0.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// Groups of states between which too few draws go over: ratios across them have an infinite error.
+    Disconnected {
+        /// The groups, each a list of states.
+        groups: Vec<Vec<usize>>,
+    },
+    /// The solver ran out of steps.
+    NotConverged,
+    /// A state whose weights rest on few draws.
+    FewEffectiveDraws {
+        /// The state.
+        state: usize,
+        /// Draws that its weights are worth.
+        effective: f64,
+    },
+    /// Chains too short to know how dependent their draws are: the error may be too small.
+    ShortChains {
+        /// The state.
+        state: usize,
+    },
+    /// A state without draws whose density is zero at all draws.
+    ZeroDensity {
+        /// The state.
+        state: usize,
+    },
+}
+
+impl Warning {
+    /// One sentence, with the states by their names.
+    ///
+    /// # Panics
+    /// When there are fewer names than states.
+    #[must_use]
+    pub fn sentence<S: AsRef<str>>(&self, names: &[S]) -> String {
+        let name = |k: usize| names[k].as_ref();
+        match self {
+            Self::Disconnected { groups } => {
+                let list = |group: &Vec<usize>| group.iter().map(|k| name(*k)).collect::<Vec<_>>().join(", ");
+                let groups = groups.iter().map(|g| format!("{{{}}}", list(g))).collect::<Vec<_>>();
+                format!(
+                    "the states fall into groups that hardly overlap, {}: nothing can be said about ratios between \
+                     them; add states in between, or more draws",
+                    groups.join(" and ")
+                )
+            }
+            Self::NotConverged => {
+                "the solver ran out of steps: the numbers are not the solution; check the log-densities"
+                    .into()
+            }
+            Self::FewEffectiveDraws { state, effective } => format!(
+                "state {} rests on {effective:.1} effective draws, so its error is only a hint: draw more from it or \
+                 near it",
+                name(*state)
+            ),
+            Self::ShortChains { state } => format!(
+                "the chains of state {} are too short for how dependent their draws are: the error may be too small; \
+                 run them longer",
+                name(*state)
+            ),
+            Self::ZeroDensity { state } => {
+                format!("state {} has density zero at all draws: its log-normalizer is −∞", name(*state))
+            }
+        }
+    }
+}
+
+/// The log-normalizers of all states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    log_z: Vec<f64>,
+    covariance: DMatrix<f64>,
+    reference: usize,
+    group_of: Vec<usize>,
+    groups: Vec<Vec<usize>>,
+    overlap: DMatrix<f64>,
+    effective: Vec<f64>,
+    inefficiency: Vec<f64>,
+    converged: bool,
+    evaluations: usize,
+    warnings: Vec<Warning>,
+}
+
+impl Estimate {
+    /// `log Z_k` of every state, relative to the reference.
+    #[must_use]
+    pub fn log_z(&self) -> &[f64] {
+        &self.log_z
+    }
+
+    /// Standard errors of [`log_z`](Self::log_z): 0 for the reference, infinite for states that hardly overlap with its
+    /// group.
+    #[must_use]
+    pub fn se(&self) -> Vec<f64> {
+        (0..self.log_z.len()).map(|k| self.difference(self.reference, k).1).collect()
+    }
+
+    /// `log Z_j − log Z_i` and its standard error.
+    ///
+    /// # Panics
+    /// When there is no such state.
+    #[must_use]
+    pub fn difference(&self, i: usize, j: usize) -> (f64, f64) {
+        let value = self.log_z[j] - self.log_z[i];
+        if i == j {
+            return (0.0, 0.0);
+        }
+        if self.group_of[i] != self.group_of[j] {
+            return (value, f64::INFINITY);
+        }
+        let c = &self.covariance;
+        let variance = c[(i, i)] - 2.0 * c[(i, j)] + c[(j, j)];
+        let error = if variance.is_nan() {
+            f64::INFINITY
+        } else if variance > ROUNDING {
+            variance.sqrt()
+        } else {
+            0.0
+        };
+        (value, error)
+    }
+
+    /// The covariance of `log Z_i` and `log Z_j`, both relative to the reference: infinite when a state in it hardly
+    /// overlaps with the reference.
+    ///
+    /// # Panics
+    /// When there is no such state.
+    #[must_use]
+    pub fn covariance(&self, i: usize, j: usize) -> f64 {
+        let r = self.reference;
+        if i == r || j == r {
+            return 0.0;
+        }
+        if self.group_of[i] != self.group_of[r] || self.group_of[j] != self.group_of[r] {
+            return f64::INFINITY;
+        }
+        let c = &self.covariance;
+        c[(i, j)] - c[(i, r)] - c[(r, j)] + c[(r, r)]
+    }
+
+    /// The state that all others are relative to.
+    #[must_use]
+    pub fn reference(&self) -> usize {
+        self.reference
+    }
+
+    /// `O_kl`: the share of state l among the draws as state k weighs them. Rows sum to one; the closer the matrix is
+    /// to blocks, the less is known about ratios between the blocks.
+    #[must_use]
+    pub fn overlap(&self) -> &DMatrix<f64> {
+        &self.overlap
+    }
+
+    /// How many draws the weights of each state are worth, `1/Σ_n W_nk²`, before any dependence of the draws.
+    #[must_use]
+    pub fn ess(&self) -> &[f64] {
+        &self.effective
+    }
+
+    /// How many draws of each state are worth one independent draw; 1 for independent draws and states without any.
+    #[must_use]
+    pub fn inefficiency(&self) -> &[f64] {
+        &self.inefficiency
+    }
+
+    /// The states in groups, within which ratios are known and across which they are not; one group is what one wants.
+    #[must_use]
+    pub fn groups(&self) -> &[Vec<usize>] {
+        &self.groups
+    }
+
+    /// Whether the solver came to its end.
+    #[must_use]
+    pub fn converged(&self) -> bool {
+        self.converged
+    }
+
+    /// How often all draws were gone over.
+    #[must_use]
+    pub fn evaluations(&self) -> usize {
+        self.evaluations
+    }
+
+    /// What the reader should know.
+    #[must_use]
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+}
+
+/// Everything that is known, in the solver's order of the states.
+pub(super) struct Parts {
+    pub(super) log_z: Vec<f64>,
+    pub(super) covariance: DMatrix<f64>,
+    pub(super) groups: Vec<Vec<usize>>,
+    pub(super) overlap: DMatrix<f64>,
+    pub(super) effective: Vec<f64>,
+    pub(super) counts: Vec<f64>,
+    pub(super) inefficiency: Vec<f64>,
+    pub(super) short_chains: Vec<usize>,
+    pub(super) converged: bool,
+    pub(super) evaluations: usize,
+}
+
+impl Parts {
+    /// The result in the caller's order: state k of the caller is number `place[k]` here.
+    pub(super) fn in_order(self, place: &[usize], options: &Options) -> Estimate {
+        let states = place.len();
+        let mut caller = vec![0; states];
+        place.iter().enumerate().for_each(|(k, at)| caller[*at] = k);
+        let shift = options.reference_log_z - self.log_z[place[options.reference]];
+        let matrix = |m: &DMatrix<f64>| DMatrix::from_fn(states, states, |i, j| m[(place[i], place[j])]);
+        let vector = |v: &[f64]| place.iter().map(|at| v[*at]).collect::<Vec<_>>();
+        let mut groups: Vec<Vec<usize>> =
+            self.groups.iter().map(|group| group.iter().map(|at| caller[*at]).collect()).collect();
+        groups.iter_mut().for_each(|group: &mut Vec<usize>| group.sort_unstable());
+        groups.sort_unstable();
+        let mut group_of = vec![0; states];
+        for (index, group) in groups.iter().enumerate() {
+            group.iter().for_each(|k| group_of[*k] = index);
+        }
+        let log_z = vector(&self.log_z);
+        Estimate {
+            warnings: self.warnings(&log_z, &caller, &groups),
+            log_z: log_z.iter().map(|v| v + shift).collect(),
+            covariance: matrix(&self.covariance),
+            reference: options.reference,
+            overlap: matrix(&self.overlap),
+            effective: vector(&self.effective),
+            inefficiency: vector(&self.inefficiency),
+            converged: self.converged,
+            evaluations: self.evaluations,
+            group_of,
+            groups,
+        }
+    }
+
+    fn warnings(&self, log_z: &[f64], caller: &[usize], groups: &[Vec<usize>]) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if !self.converged {
+            warnings.push(Warning::NotConverged);
+        }
+        if groups.len() > 1 {
+            warnings.push(Warning::Disconnected { groups: groups.to_vec() });
+        }
+        for (at, &effective) in self.effective.iter().enumerate() {
+            let state = caller[at];
+            if log_z[state] == f64::NEG_INFINITY {
+                warnings.push(Warning::ZeroDensity { state });
+            } else if effective < FEW && effective < 0.9 * self.counts[at].max(FEW) {
+                warnings.push(Warning::FewEffectiveDraws { state, effective });
+            }
+        }
+        warnings.extend(self.short_chains.iter().map(|at| Warning::ShortChains { state: caller[*at] }));
+        warnings
+    }
+}
