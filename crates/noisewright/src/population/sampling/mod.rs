@@ -76,6 +76,17 @@ pub(super) fn build(
     }
 }
 
+/// Refuses a density that does not fall fast enough to have an integral, as far as lines and rays tell.
+pub(super) fn check_integrable(model: &Model, parameters: &[f64], precision: &Precision) -> Result<()> {
+    if model.space().is_sphere() {
+        return Ok(());
+    }
+    let landscape = Landscape { model, parameters, contrast: None };
+    let modes = Climb::new(landscape, Height::Density, 0.0).modes(None, precision.seed)?;
+    let tails = Tails::new(landscape, Height::Density, 0.0, &modes[0], precision.seed);
+    refuse_endless(&landscape, tails.divergence(precision.seed)?)
+}
+
 fn most_draws(precision: &Precision) -> usize {
     (precision.draws / REPLICATES).max(FEWEST) * REPLICATES
 }
