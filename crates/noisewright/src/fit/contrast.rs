@@ -6,6 +6,7 @@ use nalgebra::DMatrix;
 
 use super::covariance::{self, Covariance};
 use super::data::Data;
+use super::diagnostics::{self, Diagnostics};
 use super::newton::Stop;
 use super::objective::{Objective, Order};
 use super::options::{Draws, Options, Stage};
@@ -115,10 +116,15 @@ pub(crate) fn finish(
     let size = objective.size();
     let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
     let hessian = full.evaluation.hessian.clone().unwrap_or_else(|| DMatrix::zeros(size, size));
-    let bread = covariance::bread(objective, &hessian, &free)?;
+    // Where the loss falls for ever the curvature vanishes: that is no collinearity, and no step leads anywhere.
+    let separation = diagnostics::separated(objective, solution.at.as_slice(), &hessian, solution.stop)?;
+    let bread = match &separation {
+        Some(_) => DMatrix::zeros(size, size),
+        None => covariance::bread(objective, &hessian, &free)?,
+    };
     let step = -(&bread * &full.evaluation.gradient);
     let mut at = solution.at;
-    let mut stop = solution.stop;
+    let mut stop = if separation.is_some() { Stop::RunsOff } else { solution.stop };
     // The gradient came with the covariance: the last step costs nothing.
     let length = (-full.evaluation.gradient.dot(&step) * objective.data.total).max(0.0).sqrt();
     if length <= 1e-2 {
@@ -126,12 +132,20 @@ pub(crate) fn finish(
     } else if stop == Stop::Converged {
         stop = Stop::NoDescent;
     }
-    let parts = covariance::parts(objective, &full, &bread, at.as_slice(), data, options)?;
-    let outer = objective.scaling.outer(at.as_slice());
-    let covariance = Covariance {
-        data: objective.scaling.outer_covariance(&parts.data),
-        noise: objective.scaling.outer_covariance(&parts.noise),
+    let parts = match &separation {
+        Some(_) => Covariance::infinite(size),
+        None => covariance::parts(objective, &full, &bread, at.as_slice(), data, options)?,
     };
+    let outer = objective.scaling.outer(at.as_slice());
+    let covariance = if separation.is_some() {
+        parts
+    } else {
+        Covariance {
+            data: objective.scaling.outer_covariance(&parts.data),
+            noise: objective.scaling.outer_covariance(&parts.noise),
+        }
+    };
+    let inner_hessian = hessian.clone();
     let jacobian = objective.scaling.jacobian();
     let back = jacobian.try_inverse().unwrap_or_else(|| DMatrix::identity(size, size));
     let hessian = back.transpose() * hessian * back;
@@ -143,7 +157,7 @@ pub(crate) fn finish(
     let mut parameters: Vec<Estimate> =
         coordinates(objective.model).into_iter().enumerate().map(estimate).collect();
     let log_normalizer = if objective.model.is_normalized() { None } else { parameters.pop() };
-    Ok(Fit {
+    let mut fit = Fit {
         parameters,
         log_normalizer,
         covariance: covariance.whole(),
@@ -163,5 +177,10 @@ pub(crate) fn finish(
         total_weight: objective.data.total,
         optima: solution.optima,
         confidence,
-    })
+        diagnostics: Diagnostics::default(),
+    };
+    let sample = data.points.slice(0..data.points.rows().min(SCALE_ROWS));
+    fit.diagnostics =
+        diagnostics::of_contrast(objective, at.as_slice(), &inner_hessian, separation, &fit, sample)?;
+    Ok(fit)
 }

@@ -21,6 +21,12 @@ impl Covariance {
     pub(crate) fn whole(&self) -> DMatrix<f64> {
         &self.data + &self.noise
     }
+
+    /// Where there is no finite estimate.
+    pub(crate) fn infinite(size: usize) -> Self {
+        let data = DMatrix::from_diagonal_element(size, size, f64::INFINITY);
+        Self { data, noise: DMatrix::zeros(size, size) }
+    }
 }
 
 /// `H⁻¹` over the unknowns that are free, zero elsewhere.

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use super::contrast::{Against, fit_against};
 use super::data::Data;
+use super::optimal;
 use super::options::{Amount, Draws, NoiseChoice, Options};
 use super::prepare::{pick, spread};
 use super::result::Fit;
 use super::side::BLOCK;
+use super::two_step;
 use crate::{Error, Model, Noise, Result, fit_auto};
 
 /// Rows that a noise is fitted to, at most; they are spread over all rows.
@@ -19,7 +21,11 @@ const ROUNDS: usize = 5;
 
 /// Fits with the noise and the amount that the options ask for.
 pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
+    if options.refit_noise && !matches!(options.noise, NoiseChoice::Exact) {
+        return two_step::fit_two_step(model, data, options);
+    }
     match &options.noise {
+        NoiseChoice::Optimal => optimal::fit_optimal(model, data, options),
         NoiseChoice::Auto => dosed(model, data, &auto_noise(model, data)?, options),
         NoiseChoice::Given(noise) => {
             check_noise(model, noise.as_ref())?;

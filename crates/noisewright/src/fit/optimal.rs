@@ -5,6 +5,9 @@ use std::sync::Arc;
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::summation::log_sum_exp;
 
+use super::diagnostics::{Warning, WarningKind};
+use super::noise_choice::{auto_noise, dosed};
+use super::{Amount, Data, Fit, Options};
 use crate::design::{self, DictionaryOptions, Ratio, design_mixture, design_mixture_on_sample};
 use crate::{
     Contrast, Error, Landmarks, Loss, Method, Mixture, Model, Noise, Points, Population, Precision, Result,
@@ -13,6 +16,9 @@ use crate::{
 
 /// Share of the safe noise (MATH §6.6): it keeps the density positive wherever the data may be, however wrong the pilot.
 pub const SAFE_SHARE: f64 = 0.1;
+
+/// Least noise of the pilot, per data point.
+const PILOT_RATIO: f64 = 2.0;
 
 /// Largest error of the designed density's integral; beyond it the density would bias the constant.
 const WORST_INTEGRAL: f64 = 1e-3;
@@ -42,6 +48,57 @@ pub struct OptimalReport {
     pub error_auto: f64,
     /// The same with noise equal to the data.
     pub error_noise_equals_data: f64,
+}
+
+/// Fits with the noise `optimal`: a pilot fit against the noise `auto`, the design at what it found, a fit against that.
+///
+/// Where no noise can be designed, the pilot's is used and a warning says so.
+///
+/// # Errors
+/// As for [`fit`](super::fit).
+pub(crate) fn fit_optimal(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
+    let total = data.total_weight();
+    let asked = match options.amount {
+        Amount::Ratio(nu) => Some(nu),
+        Amount::Points(points) => Some(points as f64 / total),
+        Amount::Auto { .. } => None,
+    };
+    let amount = asked.map_or(options.amount, |nu| Amount::Ratio(nu.max(PILOT_RATIO)));
+    let safe = auto_noise(model, data)?;
+    let pilot = dosed(model, data, &safe, &Options { amount, ..options.clone() })?;
+    let nu = asked.unwrap_or(pilot.nu);
+    let parameters = pilot.theta();
+    let task = Task {
+        model,
+        parameters: &parameters,
+        log_normalizer: pilot.log_normalizer.as_ref().map_or(0.0, |c| c.estimate),
+        data: data.points,
+        safe: Arc::clone(&safe),
+        nu,
+        loss: &options.loss,
+        target: &options.target,
+        seed: options.seed,
+    };
+    let designed = match pilot.diagnostics.no_answer() {
+        Some(warning) => Err(warning.sentence.clone()),
+        None => task.design().map_err(|error| error.to_string()),
+    };
+    // The pilot's noise must not come again: what was designed on it would know it.
+    let again = Options { seed: options.seed.wrapping_add(1), amount: Amount::Ratio(nu), ..options.clone() };
+    let (noise, report) = match designed {
+        Ok(design) => (design.noise, Ok(design.report)),
+        Err(reason) => (safe, Err(reason)),
+    };
+    let mut fit = dosed(model, data, &noise, &again)?;
+    match report {
+        Ok(report) => fit.diagnostics.optimal = Some(report),
+        Err(reason) => fit.diagnostics.warn(Warning::new(
+            WarningKind::NotOptimal,
+            format!("no optimal noise could be designed: {reason}"),
+            "the noise auto was used instead",
+        )),
+    }
+    Ok(fit)
 }
 
 /// A designed noise with its report.
@@ -89,7 +146,8 @@ impl Task<'_> {
     pub(crate) fn design(&self) -> Result<OptimalDesign> {
         let designed = if self.allows_exact() { self.exact() } else { self.mixture() };
         let designed = designed.or_else(|_| self.mixture()).or_else(|_| self.mixture_on_sample())?;
-        let parts = vec![(1.0 - SAFE_SHARE, Arc::clone(&designed.noise)), (SAFE_SHARE, Arc::clone(&self.safe))];
+        let parts =
+            vec![(1.0 - SAFE_SHARE, Arc::clone(&designed.noise)), (SAFE_SHARE, Arc::clone(&self.safe))];
         let mixed: Arc<dyn Noise> = Arc::new(Mixture::<dyn Noise>::new(parts)?);
         let used = self.errors(&mixed, &designed.population)?;
         let auto = self.errors(&self.safe, &designed.population)?;
@@ -151,14 +209,15 @@ impl Task<'_> {
     /// The noise with its density divided by its integral, on nodes that know where it has kinks.
     fn renormalized(&self, noise: Arc<dyn Noise>) -> Result<(Arc<dyn Noise>, f64, Population)> {
         let contrast = self.contrast(noise.as_ref());
-        let population =
-            Population::for_contrast(self.model, self.parameters, contrast, &self.precision())?;
+        let population = Population::for_contrast(self.model, self.parameters, contrast, &self.precision())?;
         let log_noise = population.log_noise(noise.as_ref());
         let weights = population.log_weights().iter().zip(population.log_density());
         let terms: Vec<f64> = weights.zip(&log_noise).map(|((q, d), n)| q - d + n).collect();
         let log_mass = log_sum_exp(&terms);
         if log_mass.abs() > WORST_INTEGRAL || log_mass.is_nan() {
-            return Err(Error::Design { reason: format!("the designed noise integrates to {}", log_mass.exp()) });
+            return Err(Error::Design {
+                reason: format!("the designed noise integrates to {}", log_mass.exp()),
+            });
         }
         Ok((Arc::new(Renormalized { noise, log_mass }), log_mass.exp_m1(), population))
     }
@@ -188,7 +247,13 @@ impl Task<'_> {
 
     fn errors(&self, noise: &Arc<dyn Noise>, population: &Population) -> Result<crate::ErrorReport> {
         if population.accuracy().method != Method::Quadrature {
-            return error_report(population, &population.log_noise(noise.as_ref()), self.nu, self.loss, self.target);
+            return error_report(
+                population,
+                &population.log_noise(noise.as_ref()),
+                self.nu,
+                self.loss,
+                self.target,
+            );
         }
         let contrast = self.contrast(noise.as_ref());
         crate::asymptotic_error(self.model, self.parameters, contrast, self.target, &self.precision())

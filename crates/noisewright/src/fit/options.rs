@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::{Error, Loss, Noise, Points, Result};
+use crate::{Error, Loss, Noise, Points, Result, Target};
 
 /// How to fit; the default is the noise `auto`, as much of it as is needed, the JS loss, robust errors, 95 %, seed 0.
 ///
@@ -19,6 +19,10 @@ pub struct Options {
     pub noise: NoiseChoice,
     /// How much noise (default [`Amount::auto`]).
     pub amount: Amount,
+    /// Whether a parametric noise is fitted again to its own draws, which lowers the variance (default no).
+    pub refit_noise: bool,
+    /// The error that [`NoiseChoice::Optimal`] minimises (default the mean squared error of all unknowns).
+    pub target: Target,
     /// The loss (default JS).
     pub loss: Loss,
     /// Which covariance (default [`Errors::Robust`]).
@@ -46,6 +50,8 @@ impl Default for Options {
         Self {
             noise: NoiseChoice::Auto,
             amount: Amount::auto(),
+            refit_noise: false,
+            target: Target::Mse,
             loss: Loss::Js,
             errors: Errors::Robust,
             confidence: 0.95,
@@ -115,6 +121,8 @@ pub enum NoiseChoice {
     /// No noise: the limit ν → ∞, which is maximum likelihood with log Z by quadrature (one to three variables) or
     /// enumeration (at most 2²⁰ states), or in closed form for a normalized model.
     Exact,
+    /// The best noise for the error that is to be small, designed at a pilot fit and mixed with a little of `auto`.
+    Optimal,
     /// Draws that are there already, with their log-densities.
     Draws(Arc<Draws>),
 }

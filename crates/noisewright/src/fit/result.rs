@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nalgebra::DMatrix;
 use noisewright_numerics::special::normal_quantile;
 
+use super::diagnostics::Diagnostics;
 use super::newton::Stop;
 use crate::{Model, Noise, Parameter};
 
@@ -143,6 +144,8 @@ pub struct Fit {
     pub optima: Vec<Optimum>,
     /// Confidence of the intervals.
     pub confidence: f64,
+    /// What else is known: whether there is an answer, whether the noise served, whether the model fits.
+    pub diagnostics: Diagnostics,
 }
 
 impl Fit {
@@ -162,6 +165,19 @@ impl Fit {
     #[must_use]
     pub fn estimates(&self) -> Vec<&Estimate> {
         self.parameters.iter().chain(&self.log_normalizer).collect()
+    }
+
+    /// Puts another noise part into the covariance, the errors and the intervals.
+    pub(crate) fn replace_noise_part(&mut self, model: &Model, noise: DMatrix<f64>) {
+        self.covariance = &self.covariance_data + &noise;
+        self.covariance_noise = noise;
+        let estimates = self.parameters.iter_mut().chain(&mut self.log_normalizer);
+        for (j, (estimate, parameter)) in estimates.zip(coordinates(model)).enumerate() {
+            let variances = (self.covariance_data[(j, j)], self.covariance_noise[(j, j)]);
+            *estimate =
+                Estimate::new(&parameter, estimate.estimate, variances, self.confidence, estimate.at_bound);
+        }
+        self.diagnostics.budget_errors(&self.covariance_data, &self.covariance_noise);
     }
 
     /// The largest share that the noise has in any standard error.

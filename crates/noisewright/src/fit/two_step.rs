@@ -19,8 +19,10 @@ use std::sync::Arc;
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 
+use super::diagnostics::{Warning, WarningKind};
+use super::noise_choice;
 use super::terms::{Class, Terms};
-use super::{Data, Draws, Fit};
+use super::{Data, Draws, Fit, NoiseChoice, Options};
 use crate::noise::Refit;
 use crate::population::weighted_outer;
 use crate::{Error, Loss, Model, Noise, Result, View, sample};
@@ -38,6 +40,59 @@ pub struct TwoStepReport {
     pub se_without: Vec<f64>,
 }
 
+/// Fits with a noise that is fitted again to its own draws; where that cannot be, with the noise as it is and a warning.
+///
+/// # Errors
+/// As for [`fit`](super::fit).
+pub(crate) fn fit_two_step(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
+    let plain = noise_choice::fit_with(model, data, &Options { refit_noise: false, ..options.clone() })?;
+    let refitted = match &plain.noise {
+        Some(noise) => refit(noise.as_ref(), plain.noise_points, options.seed, data.points),
+        None => Err(Error::Option { option: "refit".into(), reason: "needs a noise to draw from".into() }),
+    };
+    match refitted {
+        Ok(refitted) => with_refitted(model, data, options, &plain, &refitted),
+        Err(error) => Ok(unrefitted(plain, &error)),
+    }
+}
+
+fn unrefitted(mut plain: Fit, error: &Error) -> Fit {
+    plain.diagnostics.warn(Warning::new(
+        WarningKind::NotRefitted,
+        format!("the noise was not fitted again to its draws: {error}"),
+        "use a noise with parameters, such as --noise normal",
+    ));
+    plain
+}
+
+fn with_refitted(
+    model: &Model,
+    data: Data<'_>,
+    options: &Options,
+    plain: &Fit,
+    refitted: &Refitted,
+) -> Result<Fit> {
+    let draws = NoiseChoice::Draws(Arc::clone(&refitted.draws));
+    let mut fit = noise_choice::fit_with(
+        model,
+        data,
+        &Options { refit_noise: false, noise: draws, ..options.clone() },
+    )?;
+    let correction = Correction { model, loss: &options.loss, data, refitted, fit: &fit };
+    let noise = correction.noise_covariance()?;
+    fit.replace_noise_part(model, noise);
+    let drawn = plain.noise.as_ref().map(|noise| noise.describe()).unwrap_or_default();
+    fit.noise_description = refitted.noise.describe();
+    fit.noise = Some(Arc::clone(&refitted.noise));
+    fit.diagnostics.two_step = Some(TwoStepReport {
+        drawn,
+        refitted: refitted.noise.describe(),
+        parameters: refitted.noise.refittable().map_or(0, Refit::parameters),
+        se_without: plain.estimates().iter().map(|e| e.se).collect(),
+    });
+    Ok(fit)
+}
+
 /// A noise fitted to its own draws.
 pub(crate) struct Refitted {
     /// The draws, with the fitted log-density there and at the data.
@@ -52,7 +107,8 @@ pub(crate) struct Refitted {
 /// When the noise has no family to be fitted in, the draws do not determine a member, or that misses a data point.
 pub(crate) fn refit(noise: &dyn Noise, points: usize, seed: u64, data: View<'_>) -> Result<Refitted> {
     let unfit = |reason: &str| Error::Noise { noise: noise.describe(), reason: reason.into() };
-    let family = noise.refittable().ok_or_else(|| unfit("it is no family that can be fitted again to its draws"))?;
+    let family =
+        noise.refittable().ok_or_else(|| unfit("it is no family that can be fitted again to its draws"))?;
     let drawn = sample(noise, points, seed);
     let fitted = family.refit(drawn.view())?;
     let (mut log_density, mut at_data) = (vec![0.0; points], vec![0.0; data.rows()]);
@@ -93,7 +149,8 @@ impl Correction<'_> {
     pub(crate) fn noise_covariance(&self) -> Result<DMatrix<f64>> {
         let family = self.refitted.noise.refittable().ok_or(Error::NoOverlap)?;
         let draws = &self.refitted.draws;
-        let data = self.side(Class::Data, self.data.points, self.data.weights, &draws.log_density_at_data, family)?;
+        let data =
+            self.side(Class::Data, self.data.points, self.data.weights, &draws.log_density_at_data, family)?;
         let noise = self.side(Class::Noise, draws.points.view(), None, &draws.log_density, family)?;
         let nu = self.fit.nu;
         let slope = data.cross / data.total + noise.cross * (nu / noise.total);
@@ -116,7 +173,9 @@ impl Correction<'_> {
             }
         }
         let meat = covariance_of_mean(&influence, size, rows);
-        let Inverse::Regular(bread) = invert(&self.fit.hessian) else { return Ok(self.fit.covariance_noise.clone()) };
+        let Inverse::Regular(bread) = invert(&self.fit.hessian) else {
+            return Ok(self.fit.covariance_noise.clone());
+        };
         Ok(symmetric(&(&bread * meat * &bread)))
     }
 
@@ -176,7 +235,8 @@ pub(crate) fn scores(
 
 /// The covariance of the mean of column-major rows.
 pub(crate) fn covariance_of_mean(columns: &[f64], size: usize, rows: usize) -> DMatrix<f64> {
-    let mean = DVector::from_iterator(size, columns.chunks(rows.max(1)).map(noisewright_numerics::summation::mean));
+    let mean =
+        DVector::from_iterator(size, columns.chunks(rows.max(1)).map(noisewright_numerics::summation::mean));
     let mut centred = columns.to_vec();
     for (column, mean) in centred.chunks_mut(rows.max(1)).zip(mean.iter()) {
         column.iter_mut().for_each(|x| *x -= mean);

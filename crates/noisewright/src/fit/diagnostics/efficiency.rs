@@ -29,6 +29,24 @@ pub struct ErrorBudget {
     pub efficiency: Option<f64>,
 }
 
+impl ErrorBudget {
+    /// The budget of one coordinate.
+    pub(crate) fn new(name: &str, data: f64, noise: f64, cramer_rao: Option<f64>) -> Self {
+        let (data, noise) = (data.max(0.0), noise.max(0.0));
+        let variance = data + noise;
+        let share = data / variance;
+        Self {
+            name: name.into(),
+            variance,
+            data,
+            noise,
+            data_share: if share.is_nan() { 1.0 } else { share },
+            cramer_rao,
+            efficiency: cramer_rao.filter(|_| variance > 0.0).map(|bound| bound / variance),
+        }
+    }
+}
+
 /// The budget of every coordinate, from the parts of the covariance; `bound` is the Cramér–Rao covariance.
 pub(crate) fn error_budget(
     names: &[String],
@@ -36,20 +54,8 @@ pub(crate) fn error_budget(
     noise: &DMatrix<f64>,
     bound: Option<&DMatrix<f64>>,
 ) -> Vec<ErrorBudget> {
-    let of = |(j, name): (usize, &String)| {
-        let (data, noise) = (data[(j, j)].max(0.0), noise[(j, j)].max(0.0));
-        let variance = data + noise;
-        let cramer_rao = bound.and_then(|b| b.get((j, j)).copied());
-        ErrorBudget {
-            name: name.clone(),
-            variance,
-            data,
-            noise,
-            data_share: if variance > 0.0 { data / variance } else { 1.0 },
-            cramer_rao,
-            efficiency: cramer_rao.filter(|_| variance > 0.0).map(|bound| bound / variance),
-        }
-    };
+    let bound = |j: usize| bound.and_then(|b| b.get((j, j)).copied());
+    let of = |(j, name): (usize, &String)| ErrorBudget::new(name, data[(j, j)], noise[(j, j)], bound(j));
     names.iter().enumerate().map(of).collect()
 }
 

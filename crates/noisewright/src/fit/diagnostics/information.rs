@@ -216,7 +216,8 @@ pub(crate) fn information_test_exact(
         None => column.iter().sum::<f64>() / count,
     };
     let means: Vec<f64> = expected.chunks(nodes.max(1)).map(|h| dot(h, &mass)).collect();
-    let difference = DVector::from_fn(groups.count, |g, _| average(&data[g * rows..(g + 1) * rows]) - means[g]);
+    let difference =
+        DVector::from_fn(groups.count, |g, _| average(&data[g * rows..(g + 1) * rows]) - means[g]);
     let h = DMatrix::from_fn(nodes, groups.count, |i, g| expected[g * nodes + i] - means[g]);
     let psi = DMatrix::from_fn(nodes, size, |i, j| model[j][i]);
     let weighted = |m: &DMatrix<f64>| DMatrix::from_fn(m.nrows(), m.ncols(), |i, j| mass[i] * m[(i, j)]);

@@ -12,7 +12,7 @@ mod separation;
 mod warning;
 mod words;
 
-pub(crate) use contrast::of_contrast;
+pub(crate) use contrast::{of_contrast, separated};
 pub use efficiency::ErrorBudget;
 pub(crate) use exact::of_exact;
 pub use information::ChiSquareTest;
@@ -21,6 +21,8 @@ pub use overlap::{Overlap, Tails};
 pub use ratio_check::{RatioCheck, check_ratio};
 pub use separation::{Running, Separation};
 pub use warning::{Warning, WarningKind};
+
+use nalgebra::DMatrix;
 
 use super::optimal::OptimalReport;
 use super::result::Fit;
@@ -82,7 +84,8 @@ impl Diagnostics {
     fn read(&mut self, model: &Model, fit: &Fit) {
         let bounds = model.parameters().iter().zip(&fit.parameters).filter(|(_, e)| e.at_bound);
         for (parameter, estimate) in bounds {
-            let lower = (estimate.estimate - parameter.lower).abs() <= (parameter.upper - estimate.estimate).abs();
+            let lower =
+                (estimate.estimate - parameter.lower).abs() <= (parameter.upper - estimate.estimate).abs();
             let bound = if lower { parameter.lower } else { parameter.upper };
             self.warn(words::at_bound(&parameter.name, bound, lower));
         }
@@ -93,9 +96,20 @@ impl Diagnostics {
             self.warn(words::several_optima(fit.optima.len()));
         }
         let bound = efficiency::cramer_rao(model, &fit.theta(), fit.total_weight).filter(|_| fit.converged);
-        self.error_budget =
-            efficiency::error_budget(&model.coordinates(), &fit.covariance_data, &fit.covariance_noise, bound.as_ref());
+        self.error_budget = efficiency::error_budget(
+            &model.coordinates(),
+            &fit.covariance_data,
+            &fit.covariance_noise,
+            bound.as_ref(),
+        );
         self.read_noise(fit);
+    }
+
+    /// Recomputes the budget of errors from other parts of the covariance.
+    pub(crate) fn budget_errors(&mut self, data: &DMatrix<f64>, noise: &DMatrix<f64>) {
+        for (j, budget) in self.error_budget.iter_mut().enumerate() {
+            *budget = ErrorBudget::new(&budget.name, data[(j, j)], noise[(j, j)], budget.cramer_rao);
+        }
     }
 
     /// Whether most of some error comes from the noise.

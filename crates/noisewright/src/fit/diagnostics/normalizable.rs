@@ -65,12 +65,19 @@ pub(crate) fn not_normalizable(
 const FAR: [f64; 4] = [1e3, 1e4, 1e5, 1e6];
 
 /// A variable along which the log-density still rises far from the data.
-fn rising(model: &Model, parameters: &[f64], center: &[f64], scale: &[f64]) -> Result<Option<NotNormalizable>> {
+fn rising(
+    model: &Model,
+    parameters: &[f64],
+    center: &[f64],
+    scale: &[f64],
+) -> Result<Option<NotNormalizable>> {
     for (axis, domain) in model.space().domains().iter().enumerate() {
         let ends = [(domain.bounds().0, -1.0), (domain.bounds().1, 1.0)];
         for (_, sign) in ends.into_iter().filter(|(end, _)| end.is_infinite()) {
             let step = |far: &f64| {
-                let reach = sign * far * if domain.is_discrete() { scale[axis].max(1.0).round() } else { scale[axis] };
+                let reach = sign
+                    * far
+                    * if domain.is_discrete() { scale[axis].max(1.0).round() } else { scale[axis] };
                 let mut z = vec![0.0; center.len()];
                 z[axis] = reach / scale[axis];
                 z
@@ -139,11 +146,7 @@ impl Quadratic {
             std::cmp::Ordering::Greater => pair(i, j) - up(i) - up(j) + zero,
             std::cmp::Ordering::Less => pair(j, i) - up(i) - up(j) + zero,
         });
-        Self {
-            slope: DVector::from_fn(d, |i, _| 0.5 * (up(i) - down(i))),
-            curvature,
-            scale: scale.to_vec(),
-        }
+        Self { slope: DVector::from_fn(d, |i, _| 0.5 * (up(i) - down(i))), curvature, scale: scale.to_vec() }
     }
 
     /// The direction along which it does not fall, if there is one.

@@ -14,7 +14,7 @@ use super::super::two_step::scores;
 use super::super::{Data, Fit, fit};
 use super::{ChiSquareTest, Warning, words};
 use crate::population::weighted_outer;
-use crate::{Error, Loss, Model, Noise, Result};
+use crate::{Error, Loss, Model, Result};
 
 /// How many times as much noise the second fit has.
 const MORE: f64 = 4.0;

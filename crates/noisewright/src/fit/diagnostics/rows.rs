@@ -1,5 +1,6 @@
 //! The rows of a fitted contrast as the diagnostics see them: scores and log ratios, block by block.
 
+use noisewright_numerics::gram::Columns;
 use noisewright_numerics::summation::blocked;
 
 use crate::Result;
@@ -10,8 +11,8 @@ pub(crate) struct Block<'a> {
     pub(crate) data: bool,
     /// Number of rows.
     pub(crate) rows: usize,
-    /// `ψ = ∇_β log p`, one column after another.
-    pub(crate) score: &'a [f64],
+    /// `ψ = ∇_β log p`.
+    pub(crate) score: Columns<'a>,
     /// `g = log p − log p_n − log ν`.
     pub(crate) log_ratio: &'a [f64],
     /// Frequencies of the rows, where they are not all one.
@@ -21,7 +22,8 @@ pub(crate) struct Block<'a> {
 impl<'a> Block<'a> {
     /// The columns of the score.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &'a [f64]> {
-        self.score.chunks(self.rows.max(1))
+        let score = self.score;
+        (0..score.columns()).map(move |j| score.column(j))
     }
 
     /// 1 for data, −1 for noise.
@@ -76,11 +78,13 @@ impl Rows for Centred<'_> {
         const BLOCK: usize = 4096;
         let block = |range: std::ops::Range<usize>| {
             let columns = self.statistics.chunks(self.points).zip(self.means);
-            let score: Vec<f64> =
-                columns.flat_map(|(column, mean)| column[range.clone()].iter().map(move |t| t - mean)).collect();
+            let score: Vec<f64> = columns
+                .flat_map(|(column, mean)| column[range.clone()].iter().map(move |t| t - mean))
+                .collect();
             let mut out = new();
             let rows = range.len();
-            add(&mut out, &Block { data: false, rows, score: &score, log_ratio: &[], weights: None });
+            let score = Columns::new(&score, rows, self.means.len(), rows);
+            add(&mut out, &Block { data: false, rows, score, log_ratio: &[], weights: None });
             out
         };
         Ok(blocked(self.points, BLOCK, block, join).unwrap_or_else(new))

@@ -287,6 +287,7 @@ fn report(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use noisewright_numerics::gram::Columns;
     use proptest::prelude::*;
 
     /// Rows in memory: data, then noise.
@@ -310,7 +311,8 @@ mod tests {
             for (data, rows) in [(true, &self.data), (false, &self.noise)] {
                 let size = self.coordinates();
                 let score: Vec<f64> = (0..size).flat_map(|j| rows.iter().map(move |row| row[j])).collect();
-                add(&mut out, &Block { data, rows: rows.len(), score: &score, log_ratio: &[], weights: None });
+                let score = Columns::new(&score, rows.len(), size, rows.len());
+                add(&mut out, &Block { data, rows: rows.len(), score, log_ratio: &[], weights: None });
             }
             Ok(out)
         }
@@ -328,8 +330,10 @@ mod tests {
         for &[a, b] in &z {
             candidates.extend([[a, b], [-a, -b], [-b, a], [b, -a]]);
         }
-        let halves: Vec<[i64; 2]> =
-            candidates.iter().flat_map(|p| candidates.iter().map(move |q| [p[0] + q[0], p[1] + q[1]])).collect();
+        let halves: Vec<[i64; 2]> = candidates
+            .iter()
+            .flat_map(|p| candidates.iter().map(move |q| [p[0] + q[0], p[1] + q[1]]))
+            .collect();
         candidates.into_iter().chain(halves).any(|d| {
             let products: Vec<i64> = z.iter().map(|r| r[0] * d[0] + r[1] * d[1]).collect();
             products.iter().all(|p| *p >= 0) && products.iter().any(|p| *p > 0)

@@ -47,7 +47,9 @@ pub(super) fn separated(separation: &Separation, exact: bool) -> Warning {
             "the mean of its statistic over the data is at the edge of its range, {} on the whole domain",
             range(only.noise_range)
         ),
-        (_, true) => "the means of the statistics over the data are on the border of what the model can give".into(),
+        (_, true) => {
+            "the means of the statistics over the data are on the border of what the model can give".into()
+        }
         ([only], false) => format!(
             "its statistic is {} on the data and {} on the noise, so that no data row speaks against it",
             range(only.data_range),
@@ -63,7 +65,11 @@ pub(super) fn separated(separation: &Separation, exact: bool) -> Warning {
     } else {
         "use more noise (--nu 20) or a noise nearer to the data, bound that parameter, or leave it out"
     };
-    Warning::new(WarningKind::Separation, format!("there is no finite estimate: {arrows}: {reason}"), suggestion)
+    Warning::new(
+        WarningKind::Separation,
+        format!("there is no finite estimate: {arrows}: {reason}"),
+        suggestion,
+    )
 }
 
 pub(super) fn not_normalizable(found: &NotNormalizable) -> Warning {
@@ -92,7 +98,10 @@ pub(super) fn overlap(overlap: &Overlap, nu: f64) -> Option<Warning> {
                  be of the other one",
                 digits(overlap.data_taken_for_noise + overlap.noise_taken_for_data)
             ),
-            format!("use a noise nearer to the data (--noise auto) or more of it (--nu {})", digits(10.0 * nu)),
+            format!(
+                "use a noise nearer to the data (--noise auto) or more of it (--nu {})",
+                digits(10.0 * nu)
+            ),
         ));
     }
     (overlap.overlap < LITTLE_OVERLAP).then(|| {
@@ -169,7 +178,10 @@ pub(super) fn at_bound(name: &str, bound: f64, lower: bool) -> Warning {
     let side = if lower { "lower" } else { "upper" };
     Warning::new(
         WarningKind::AtBound,
-        format!("`{name}` is at its {side} bound {}, so that its standard error means nothing", digits(bound)),
+        format!(
+            "`{name}` is at its {side} bound {}, so that its standard error means nothing",
+            digits(bound)
+        ),
         "take the bound as the estimate, widen it if the model allows, or use a model that reaches further",
     )
 }
