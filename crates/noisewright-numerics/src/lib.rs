@@ -11,6 +11,7 @@
 //! | [`optimize`] | roots and minima, with stop reasons as data |
 //! | [`quadrature`] | adaptive tensor quadrature of log-integrands |
 //! | [`random`] | independent random streams, one per block |
+//! | [`triangular`] | triangular matrices times many vectors at once |
 
 pub mod gram;
 pub mod halton;
@@ -21,3 +22,4 @@ pub mod quadrature;
 pub mod random;
 pub mod special;
 pub mod summation;
+pub mod triangular;

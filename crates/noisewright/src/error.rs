@@ -103,6 +103,19 @@ pub enum Error {
         /// Number of the row, from 1.
         row: usize,
     },
+    /// A draw that is not inside the domain of a variable.
+    #[error(
+        "row {row} of the draws has `{variable}` = {value}, which is not inside its domain; draws of a density do not \
+         fall on an end of it, so if rounding put it there, write the draws with more digits"
+    )]
+    DrawOutside {
+        /// Number of the row, from 1.
+        row: usize,
+        /// The variable.
+        variable: String,
+        /// Its value.
+        value: f64,
+    },
     /// A density that draws do not find or follow well enough to say anything.
     #[error(
         "the model's density is too hard to sample: of {draws} draws only {effective:.0} are worth something; \

@@ -102,10 +102,10 @@ pub use map::{Chart, RealMap};
 pub use model::{LOG_NORMALIZER, Model, Parameter};
 pub use noise::words::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};
 pub use noise::{
-    Bandwidth, Beta, Categorical, Gamma, Histogram1d, Histogram2d, KernelDensity, Landmarks, Laplace,
-    LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise, Normal,
-    Poisson, Product, Refit, Scalar, Student, Truncated, Uniform, UniformSphere, VonMises, VonMisesFisher,
-    equal_edges, fit_auto, sample,
+    Bandwidth, Beta, Categorical, Elliptical, Gamma, Histogram1d, Histogram2d, KernelDensity, Landmarks,
+    Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise,
+    Normal, Poisson, Product, Refit, Scalar, SinhArcsinh, Student, Truncated, Uniform, UniformSphere,
+    VonMises, VonMisesFisher, Warped, equal_edges, fit_auto, fit_normal_mixture, sample,
 };
 pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};

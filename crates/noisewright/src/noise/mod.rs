@@ -5,7 +5,7 @@
 //! | normal, student, uniform, laplace, logistic | normal, student with a matrix | product |
 //! | gamma, beta, lognormal, von-mises | von-mises-fisher, uniform on the sphere | mixture |
 //! | categorical (bernoulli), poisson, negative-binomial | histogram of two variables | truncated |
-//! | histogram | kernel density | |
+//! | histogram | kernel density, warped, normal mixtures | |
 
 mod auto;
 mod beta;
@@ -13,8 +13,10 @@ mod boxes;
 mod categorical;
 mod check;
 mod counts;
+mod elliptical;
 mod fitting;
 mod gamma;
+mod gaussian_mixture;
 mod histogram;
 mod kernel_density;
 mod laplace;
@@ -27,12 +29,14 @@ mod picker;
 mod product;
 mod refit;
 mod scalar;
+mod sinh_arcsinh;
 mod spelling;
 mod sphere;
 mod student;
 mod truncated;
 mod uniform;
 mod von_mises;
+mod warped;
 mod whitening;
 pub(crate) mod words;
 
@@ -41,7 +45,9 @@ pub use beta::Beta;
 pub(crate) use boxes::{BoxSampler, LogDensity};
 pub use categorical::Categorical;
 pub use counts::{NegativeBinomial, Poisson};
+pub use elliptical::Elliptical;
 pub use gamma::Gamma;
+pub use gaussian_mixture::fit_normal_mixture;
 pub use histogram::{Histogram1d, Histogram2d, equal_edges};
 pub use kernel_density::{Bandwidth, KernelDensity};
 pub use laplace::Laplace;
@@ -54,11 +60,13 @@ pub(crate) use picker::Picker;
 pub use product::Product;
 pub use refit::Refit;
 pub use scalar::Scalar;
+pub use sinh_arcsinh::SinhArcsinh;
 pub use sphere::{UniformSphere, VonMisesFisher};
 pub use student::Student;
 pub use truncated::Truncated;
 pub use uniform::Uniform;
 pub use von_mises::VonMises;
+pub use warped::Warped;
 
 use noisewright_numerics::random::{BLOCK, Stream, stream};
 use rayon::prelude::*;

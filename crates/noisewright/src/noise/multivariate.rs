@@ -7,7 +7,7 @@ use rand_distr::{ChiSquared, Distribution, StandardNormal};
 use super::check::{positive, require};
 use super::spelling::{list, matrix, number};
 use super::student::ln_one_plus;
-use super::whitening::{Whitening, mean_and_covariance};
+use super::whitening::{BLOCK, Whitening, mean_and_covariance};
 use crate::{Error, Landmarks, Noise, Refit, Result, Student, View};
 
 /// `normal([m…], [[c…], …])`: `ln p = −½(x−m)ᵀC⁻¹(x−m) − ½ ln det(2πC)`.
@@ -202,7 +202,7 @@ impl Noise for MultivariateStudent {
     }
 }
 
-/// Draws `location + stretch · L z` with z standard normal, row by row.
+/// Draws `location + stretch · L z` with z standard normal, the random numbers row by row.
 fn draw_colored(
     map: &Whitening,
     stream: &mut Stream,
@@ -210,14 +210,18 @@ fn draw_colored(
     out: &mut [f64],
     stretch: impl Fn(&mut Stream) -> f64,
 ) {
-    let mut z = vec![0.0; map.dimension()];
-    for row in 0..rows {
-        for z in &mut z {
-            *z = StandardNormal.sample(stream);
+    let d = map.dimension();
+    let (mut z, mut factors) = (vec![0.0; d * BLOCK], [1.0; BLOCK]);
+    for start in (0..rows).step_by(BLOCK) {
+        let count = BLOCK.min(rows - start);
+        for row in 0..count {
+            (0..d).for_each(|axis| z[axis * count + row] = StandardNormal.sample(stream));
+            factors[row] = stretch(stream);
         }
-        let stretch = stretch(stream);
+        map.color_all(&z[..d * count], count, &mut out[start..], rows);
         for (axis, location) in map.location().iter().enumerate() {
-            out[axis * rows + row] = location + stretch * map.color(axis, &z);
+            let column = &mut out[axis * rows + start..][..count];
+            column.iter_mut().zip(&factors).for_each(|(x, factor)| *x = location + factor * *x);
         }
     }
 }

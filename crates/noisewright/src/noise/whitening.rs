@@ -1,6 +1,9 @@
 //! Location and Cholesky factor: the affine map behind the multivariate normal, Student and kernel densities.
 
 use nalgebra::{Cholesky, DMatrix};
+use noisewright_numerics::gram::{Columns, weighted_gram};
+use noisewright_numerics::summation::blocked;
+use noisewright_numerics::triangular::lower_times;
 
 use super::fitting::{Sample, failed};
 use crate::{Error, Result, View};
@@ -8,6 +11,10 @@ use crate::{Error, Result, View};
 /// The share of a variable's deviation that must be its own. Rounding leaves up to 3e-8 to one that follows from
 /// the others.
 const MIN_PIVOT: f64 = 1e-7;
+/// Points that are whitened or coloured at a time: they stay in the cache.
+pub(super) const BLOCK: usize = 256;
+/// Rows whose products are summed by one thread.
+const SUMMED: usize = 4096;
 
 /// `x = location + L z` with L lower triangular.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +22,8 @@ pub(super) struct Whitening {
     location: Vec<f64>,
     /// Row-major lower triangle: `factor[row * dimension + column]`.
     factor: Vec<f64>,
+    /// Its inverse, likewise.
+    inverse: Vec<f64>,
     /// `L Lᵀ` as it was given, row after row.
     matrix: Vec<f64>,
     ln_determinant: f64,
@@ -54,14 +63,16 @@ impl Whitening {
                 failed(noise, "its matrix must be positive definite (no variable may follow from the others)")
             })?;
         let l = cholesky.l();
-        let mut factor = vec![0.0; d * d];
+        let inverted = l.solve_lower_triangular(&DMatrix::identity(d, d)).unwrap_or_else(|| l.clone());
+        let (mut factor, mut inverse) = (vec![0.0; d * d], vec![0.0; d * d]);
         for i in 0..d {
             for j in 0..=i {
                 factor[i * d + j] = scale[i] * l[(i, j)];
+                inverse[i * d + j] = inverted[(i, j)] / scale[j];
             }
         }
         let ln_determinant = (0..d).map(|i| factor[i * d + i].ln()).sum();
-        Ok(Self { location: location.to_vec(), factor, matrix: matrix.to_vec(), ln_determinant })
+        Ok(Self { location: location.to_vec(), factor, inverse, matrix: matrix.to_vec(), ln_determinant })
     }
 
     pub(super) fn dimension(&self) -> usize {
@@ -87,34 +98,29 @@ impl Whitening {
         self.matrix[axis * (self.dimension() + 1)].sqrt()
     }
 
-    /// Writes `z = L⁻¹(x − location)` of every point, column-major, by forward substitution over columns.
+    /// Writes `z = L⁻¹(x − location)` of every point, column-major.
     pub(super) fn whiten(&self, points: View<'_>, z: &mut [f64]) {
         let (d, rows) = (self.dimension(), points.rows());
-        for i in 0..d {
-            let (done, rest) = z.split_at_mut(i * rows);
-            let current = &mut rest[..rows];
-            for (c, x) in current.iter_mut().zip(points.column(i)) {
-                *c = x - self.location[i];
-            }
-            for j in 0..i {
-                let l = self.factor[i * d + j];
-                for (c, z) in current.iter_mut().zip(&done[j * rows..(j + 1) * rows]) {
-                    *c -= l * z;
-                }
-            }
-            let inverse = 1.0 / self.factor[i * d + i];
-            for c in current {
-                *c *= inverse;
-            }
+        let mut centered = vec![0.0; d * BLOCK.min(rows)];
+        for start in (0..rows).step_by(BLOCK) {
+            let part = points.slice(start..rows.min(start + BLOCK));
+            let centered = &mut centered[..d * part.rows()];
+            center(part, &self.location, centered);
+            let columns = Columns::new(centered, part.rows(), d, part.rows());
+            lower_times(&self.inverse, columns, &mut z[start..], rows);
         }
+    }
+
+    /// Writes `L z` of every point, both column-major.
+    pub(super) fn color_all(&self, z: &[f64], rows: usize, out: &mut [f64], stride: usize) {
+        lower_times(&self.factor, Columns::new(z, rows, self.dimension(), rows), out, stride);
     }
 
     /// Writes `‖L⁻¹(x − location)‖²` of every point.
     pub(super) fn squared_distances(&self, points: View<'_>, out: &mut [f64]) {
-        const WIDTH: usize = 256;
-        let mut z = vec![0.0; self.dimension() * WIDTH.min(points.rows())];
-        for start in (0..points.rows()).step_by(WIDTH) {
-            let rows = WIDTH.min(points.rows() - start);
+        let mut z = vec![0.0; self.dimension() * BLOCK.min(points.rows())];
+        for start in (0..points.rows()).step_by(BLOCK) {
+            let rows = BLOCK.min(points.rows() - start);
             let z = &mut z[..self.dimension() * rows];
             self.whiten(points.slice(start..start + rows), z);
             let out = &mut out[start..start + rows];
@@ -143,15 +149,29 @@ pub(super) fn mean_and_covariance(
     let d = points.columns();
     let columns = (0..d).map(|j| Sample::column(noise, points, weights, j)).collect::<Result<Vec<_>>>()?;
     let mean: Vec<f64> = columns.iter().map(|c| c.mean_of(|x| x)).collect();
-    let mut covariance = vec![0.0; d * d];
-    for i in 0..d {
-        for j in 0..=i {
-            let products = columns[i].values.iter().zip(columns[j].values).enumerate();
-            let sum: f64 =
-                products.map(|(row, (a, b))| columns[i].weight(row) * (a - mean[i]) * (b - mean[j])).sum();
-            covariance[i * d + j] = sum / columns[i].total();
-            covariance[j * d + i] = covariance[i * d + j];
-        }
-    }
+    let total = columns.first().map_or(0.0, Sample::total);
+    let products = |rows: std::ops::Range<usize>| {
+        let part = points.slice(rows.clone());
+        let mut centered = vec![0.0; d * rows.len()];
+        center(part, &mean, &mut centered);
+        let ones = weights.is_none().then(|| vec![1.0; rows.len()]);
+        let weights = weights.map_or_else(|| ones.as_deref().unwrap_or_default(), |w| &w[rows.clone()]);
+        let mut sums = vec![0.0; d * d];
+        weighted_gram(Columns::new(&centered, rows.len(), d, rows.len()), weights, &mut sums);
+        sums
+    };
+    let add = |mut a: Vec<f64>, b: Vec<f64>| {
+        a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        a
+    };
+    let mut covariance = blocked(points.rows(), SUMMED, products, add).unwrap_or_default();
+    covariance.iter_mut().for_each(|entry| *entry /= total);
     Ok((mean, covariance))
+}
+
+/// Writes `x − location`, column-major.
+fn center(points: View<'_>, location: &[f64], out: &mut [f64]) {
+    for ((j, location), out) in location.iter().enumerate().zip(out.chunks_mut(points.rows().max(1))) {
+        out.iter_mut().zip(points.column(j)).for_each(|(o, x)| *o = x - location);
+    }
 }

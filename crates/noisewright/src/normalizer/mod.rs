@@ -21,6 +21,7 @@
 mod autocorrelation;
 mod bridge;
 mod estimate;
+mod evidence;
 mod interval;
 mod moment;
 mod power;
@@ -29,6 +30,10 @@ mod sample;
 pub mod states;
 mod tail;
 
+pub use evidence::{
+    BayesFactor, Density, Evidence, EvidenceOptions, ModelDensity, NoiseKind, TracePoint, bayes_factor,
+    evidence,
+};
 pub use result::{
     Dependence, Draws, LogZ, Method, NormalizerEstimate, Options, SampleSummary, Side, Warning,
 };

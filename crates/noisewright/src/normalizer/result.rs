@@ -191,6 +191,17 @@ pub enum Warning {
         /// Number of independent draws that would say as much.
         ess: f64,
     },
+    /// The two halves of the draws give different answers.
+    #[error(
+        "the first and the second half of the draws disagree by {difference:.3}, {standard_errors:.1} standard errors: \
+         the chains have not settled, so run them longer or drop more of their beginning"
+    )]
+    HalvesDisagree {
+        /// Difference of the two estimates.
+        difference: f64,
+        /// The same in standard errors.
+        standard_errors: f64,
+    },
     /// The equation was not solved.
     #[error("the equation of the bridge was not solved to rounding: its last estimate is given")]
     NotConverged,

@@ -1,0 +1,144 @@
+//! Lower triangular matrices times many vectors at once, which is how points are whitened and coloured.
+
+use crate::gram::Columns;
+use crate::kernels::{Simd, Task, dispatch};
+
+/// Rows of a block: the columns of fifty variables stay in the second-level cache at worst.
+const ROWS: usize = 128;
+/// Outputs that are made together, so that each number loaded is used as often.
+const TILE: usize = 4;
+/// The widest vector of any instruction set.
+const WIDEST: usize = 8;
+
+/// Writes `out_i = Σ_{j ≤ i} factor_ij · column_j`, output `i` to `out[i·stride ..]`; `factor` is row-major and what
+/// stands above its diagonal is not looked at.
+///
+/// ```
+/// use noisewright_numerics::gram::Columns;
+/// use noisewright_numerics::triangular::lower_times;
+/// // The matrix (2 0; 3 4) times the vectors (1, 10) and (2, 20).
+/// let mut out = [0.0; 4];
+/// lower_times(&[2.0, 0.0, 3.0, 4.0], Columns::new(&[1.0, 2.0, 10.0, 20.0], 2, 2, 2), &mut out, 2);
+/// assert_eq!(out, [2.0, 4.0, 43.0, 86.0]);
+/// ```
+///
+/// # Panics
+/// If the matrix is not as wide and as high as the number of columns, or the output ends too early.
+pub fn lower_times(factor: &[f64], columns: Columns<'_>, out: &mut [f64], stride: usize) {
+    let (k, rows) = (columns.columns(), columns.rows());
+    assert_eq!(factor.len(), k * k, "the matrix must be {k} by {k}");
+    assert!(stride >= rows, "columns of {rows} rows cannot stand {stride} numbers apart");
+    assert!(
+        k == 0 || out.len() >= (k - 1) * stride + rows,
+        "the output must hold {k} columns of {rows} rows"
+    );
+    dispatch(LowerTimes { factor, columns, out, stride });
+}
+
+struct LowerTimes<'a> {
+    factor: &'a [f64],
+    columns: Columns<'a>,
+    out: &'a mut [f64],
+    stride: usize,
+}
+
+impl Task for LowerTimes<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self, s: S) {
+        let rows = self.columns.rows();
+        let full = rows / S::WIDTH * S::WIDTH;
+        for start in (0..full).step_by(ROWS) {
+            let end = (start + ROWS).min(full);
+            let mut first = 0;
+            while first < self.columns.columns() {
+                match (self.columns.columns() - first).min(TILE) {
+                    1 => self.tile::<S, 1>(s, first, start, end),
+                    2 => self.tile::<S, 2>(s, first, start, end),
+                    3 => self.tile::<S, 3>(s, first, start, end),
+                    _ => self.tile::<S, 4>(s, first, start, end),
+                }
+                first += TILE;
+            }
+        }
+        self.tail(s, full);
+    }
+}
+
+impl LowerTimes<'_> {
+    /// Outputs `first .. first + N` of some rows, a multiple of the vector's width.
+    #[inline(always)]
+    fn tile<S: Simd, const N: usize>(&mut self, s: S, first: usize, start: usize, end: usize) {
+        let k = self.columns.columns();
+        for row in (start..end).step_by(S::WIDTH) {
+            let mut sums = [s.splat(0.0); N];
+            for j in 0..=first {
+                let x = s.load(&self.columns.column(j)[row..row + S::WIDTH]);
+                for (p, sum) in sums.iter_mut().enumerate() {
+                    *sum = s.mul_add(s.splat(self.factor[(first + p) * k + j]), x, *sum);
+                }
+            }
+            // The triangle at the end of the tile: output first + p takes columns up to first + p.
+            for j in first + 1..first + N {
+                let x = s.load(&self.columns.column(j)[row..row + S::WIDTH]);
+                for (p, sum) in sums.iter_mut().enumerate().skip(j - first) {
+                    *sum = s.mul_add(s.splat(self.factor[(first + p) * k + j]), x, *sum);
+                }
+            }
+            for (p, sum) in sums.iter().enumerate() {
+                s.store(*sum, &mut self.out[(first + p) * self.stride + row..]);
+            }
+        }
+    }
+
+    /// Fewer rows than a vector holds, through padded vectors: the same arithmetic as elsewhere.
+    #[inline(always)]
+    fn tail<S: Simd>(&mut self, s: S, from: usize) {
+        let (k, rows) = (self.columns.columns(), self.columns.rows() - from);
+        if rows == 0 {
+            return;
+        }
+        for i in 0..k {
+            let mut sum = s.splat(0.0);
+            for j in 0..=i {
+                let mut padded = [0.0; WIDEST];
+                padded[..rows].copy_from_slice(&self.columns.column(j)[from..]);
+                sum = s.mul_add(s.splat(self.factor[i * k + j]), s.load(&padded), sum);
+            }
+            let mut padded = [0.0; WIDEST];
+            s.store(sum, &mut padded);
+            self.out[i * self.stride + from..][..rows].copy_from_slice(&padded[..rows]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::{Backend, with_backend};
+
+    /// Whole numbers, so that every order of summation gives the same.
+    fn whole(count: usize, seed: usize) -> Vec<f64> {
+        (0..count).map(|i| ((i * 7919 + seed * 104_729) % 23) as f64 - 11.0).collect()
+    }
+
+    #[test]
+    fn every_shape_and_instruction_set_agrees_with_a_plain_loop() {
+        for (k, rows, gap) in [(1, 1, 0), (2, 7, 3), (3, 8, 0), (4, 9, 1), (5, 130, 0), (11, 261, 5)] {
+            let stride = rows + gap;
+            let (factor, x) = (whole(k * k, 1), whole(k * stride, 2));
+            for backend in Backend::available() {
+                let mut out = vec![f64::NAN; k * stride];
+                with_backend(*backend, || {
+                    lower_times(&factor, Columns::new(&x, rows, k, stride), &mut out, stride)
+                });
+                for i in 0..k {
+                    for row in 0..rows {
+                        let sum: f64 = (0..=i).map(|j| factor[i * k + j] * x[j * stride + row]).sum();
+                        assert_eq!(out[i * stride + row], sum, "{k} {rows} {backend:?}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The two log-densities at draws and at noise points, block by block: the points of the noise are never all in memory.
+
+use rayon::prelude::*;
+
+use noisewright_numerics::random::stream;
+use noisewright_numerics::special::ln_add_exp;
+
+use super::choose::Fitted;
+use super::density::{BLOCK, Density, evaluate_draws};
+use crate::{Error, RealMap, Result, Space, View};
+
+/// The two log-densities at some points, in the space of real vectors.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TwoLogDensities {
+    pub(super) log_f: Vec<f64>,
+    pub(super) log_noise: Vec<f64>,
+}
+
+/// What random numbers are for: each purpose has streams of its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stage {
+    First,
+    Second,
+    Trial,
+}
+
+impl Stage {
+    fn first_block(self) -> u64 {
+        match self {
+            Self::First => 0,
+            Self::Second => 1 << 40,
+            Self::Trial => 1 << 41,
+        }
+    }
+}
+
+/// The density, the draws mapped to the real line, and the log-density of every draw there.
+pub(super) struct Problem<'a> {
+    density: &'a dyn Density,
+    pub(super) space: &'a Space,
+    draws: View<'a>,
+    map: Option<RealMap>,
+    /// The mapped draws, empty where mapping changes nothing.
+    mapped: Vec<f64>,
+    /// `log f(x) + Σ ln dx/dy` at the draws.
+    pub(super) log_f: Vec<f64>,
+    symmetric: bool,
+    seed: u64,
+}
+
+impl<'a> Problem<'a> {
+    pub(super) fn new(
+        density: &'a dyn Density,
+        draws: View<'a>,
+        space: &'a Space,
+        symmetric: bool,
+        seed: u64,
+    ) -> Result<Self> {
+        if draws.columns() != space.dimension() {
+            let (expected, found) = (space.dimension(), draws.columns());
+            return Err(Error::Shape { what: "columns of draws", expected, found });
+        }
+        check_domains(draws, space)?;
+        let continuous = !space.is_sphere() && space.domains().iter().all(|domain| !domain.is_discrete());
+        let map = if continuous { Some(RealMap::new(space, Some(draws))?) } else { None };
+        let mut log_f = evaluate_draws(density, draws)?;
+        let mut mapped = Vec::new();
+        if let Some(map) = map.as_ref().filter(|map| !map.is_identity()) {
+            let mut log_jacobian = vec![0.0; draws.rows()];
+            mapped = vec![0.0; draws.rows() * draws.columns()];
+            map.to_real(draws, &mut mapped, &mut log_jacobian);
+            check_inside(draws, &mapped, space)?;
+            log_f.iter_mut().zip(log_jacobian).for_each(|(f, j)| *f += j);
+        }
+        Ok(Self { density, space, draws, map, mapped, log_f, symmetric, seed })
+    }
+
+    /// Whether the points are real vectors, mapped or by themselves.
+    pub(super) fn is_mapped(&self) -> bool {
+        self.map.is_some()
+    }
+
+    /// The draws as the noise sees them.
+    pub(super) fn points(&self) -> View<'_> {
+        if self.mapped.is_empty() {
+            self.draws
+        } else {
+            View::new(self.draws.columns(), self.draws.rows(), &self.mapped)
+        }
+    }
+
+    /// A fit's failure with the columns it is about.
+    pub(super) fn named<T>(&self, fit: Result<T>) -> Result<T> {
+        fit.map_err(|error| match error {
+            Error::Noise { noise, reason } if reason.contains("positive definite") => {
+                let columns = crate::error::list(self.space.names());
+                let reason = if self.space.dimension() == 1 {
+                    format!("column {columns} does not vary in the draws")
+                } else {
+                    format!("columns {columns} are linearly dependent in the draws: leave out what follows from the others")
+                };
+                Error::Fit { noise, reason }
+            }
+            other => other,
+        })
+    }
+
+    /// Both log-densities at every draw.
+    pub(super) fn all(&self, fitted: &Fitted) -> Result<TwoLogDensities> {
+        let points = self.points();
+        let mut out = TwoLogDensities { log_f: self.log_f.clone(), log_noise: vec![0.0; points.rows()] };
+        let blocks = out.log_noise.par_chunks_mut(BLOCK).zip(out.log_f.par_chunks_mut(BLOCK)).enumerate();
+        blocks.try_for_each(|(block, (log_noise, log_f))| {
+            let start = block * BLOCK;
+            let part = points.slice(start..start + log_noise.len());
+            fitted.noise.log_density(part, log_noise);
+            self.symmetrize(fitted, part, log_f, log_noise)
+        })?;
+        Ok(out)
+    }
+
+    /// Both log-densities at some draws.
+    pub(super) fn selected(&self, fitted: &Fitted, rows: &[usize]) -> Result<TwoLogDensities> {
+        let points = self.points();
+        let mut values = Vec::with_capacity(rows.len() * points.columns());
+        for j in 0..points.columns() {
+            let column = points.column(j);
+            values.extend(rows.iter().map(|row| column[*row]));
+        }
+        let view = View::new(points.columns(), rows.len(), &values);
+        let mut log_f: Vec<f64> = rows.iter().map(|row| self.log_f[*row]).collect();
+        let mut log_noise = vec![0.0; rows.len()];
+        fitted.noise.log_density(view, &mut log_noise);
+        self.symmetrize(fitted, view, &mut log_f, &log_noise)?;
+        Ok(TwoLogDensities { log_f, log_noise })
+    }
+
+    /// Both log-densities at so many draws of the noise.
+    pub(super) fn noise_side(&self, fitted: &Fitted, count: usize, stage: Stage) -> Result<TwoLogDensities> {
+        let mut out = TwoLogDensities { log_f: vec![0.0; count], log_noise: vec![0.0; count] };
+        let d = self.draws.columns();
+        let blocks = out.log_noise.par_chunks_mut(BLOCK).zip(out.log_f.par_chunks_mut(BLOCK)).enumerate();
+        blocks.try_for_each(|(block, (log_noise, log_f))| {
+            let rows = log_noise.len();
+            let mut points = vec![0.0; d * rows];
+            fitted.noise.draw(&mut stream(self.seed, stage.first_block() + block as u64), rows, &mut points);
+            let view = View::new(d, rows, &points);
+            fitted.noise.log_density(view, log_noise);
+            self.evaluate(view, log_f)?;
+            self.symmetrize(fitted, view, log_f, log_noise)
+        })?;
+        Ok(out)
+    }
+
+    /// `log f(x(y)) + Σ ln dx/dy` of points y.
+    fn evaluate(&self, points: View<'_>, out: &mut [f64]) -> Result<()> {
+        let Some(map) = self.map.as_ref().filter(|map| !map.is_identity()) else {
+            return self.density.log_density(points, out);
+        };
+        let (d, rows) = (points.columns(), points.rows());
+        let (mut x, mut log_jacobian) = (vec![0.0; d * rows], vec![0.0; rows]);
+        map.from_real(points, &mut x, &mut log_jacobian);
+        self.density.log_density(View::new(d, rows, &x), out)?;
+        out.iter_mut().zip(log_jacobian).for_each(|(o, j)| *o += j);
+        Ok(())
+    }
+
+    /// Replaces f by its mean with its mirror image (Meng and Schilling's Warp-III): the noise is its own image, so the
+    /// ratio of the densities at the image is all that is needed, `ℓ ← ln ½(e^ℓ + e^ℓ′)`.
+    fn symmetrize(
+        &self,
+        fitted: &Fitted,
+        points: View<'_>,
+        log_f: &mut [f64],
+        log_noise: &[f64],
+    ) -> Result<()> {
+        let Some(mirror) = fitted.mirror.as_ref().filter(|_| self.symmetric) else { return Ok(()) };
+        let (d, rows) = (points.columns(), points.rows());
+        let mut images = vec![0.0; d * rows];
+        mirror.reflect(points, &mut images);
+        let view = View::new(d, rows, &images);
+        let (mut image_f, mut image_noise) = (vec![0.0; rows], vec![0.0; rows]);
+        self.evaluate(view, &mut image_f)?;
+        fitted.noise.log_density(view, &mut image_noise);
+        for (((f, noise), image_f), image_noise) in
+            log_f.iter_mut().zip(log_noise).zip(image_f).zip(image_noise)
+        {
+            let image = image_f - image_noise;
+            // An image so far out that both densities underflow says nothing.
+            let image = if image.is_nan() { f64::NEG_INFINITY } else { image };
+            *f = noise + ln_add_exp(*f - noise, image) - std::f64::consts::LN_2;
+        }
+        Ok(())
+    }
+}
+
+fn check_domains(draws: View<'_>, space: &Space) -> Result<()> {
+    if space.is_sphere() {
+        return Ok(());
+    }
+    for (j, (domain, variable)) in space.domains().iter().zip(space.names()).enumerate() {
+        if let Some(row) = draws.column(j).iter().position(|x| !domain.contains(*x)) {
+            return Err(outside(row, variable, draws.get(row, j)));
+        }
+    }
+    Ok(())
+}
+
+/// A draw on an end of its domain has no place on the real line.
+fn check_inside(draws: View<'_>, mapped: &[f64], space: &Space) -> Result<()> {
+    let rows = draws.rows();
+    match mapped.iter().position(|y| !y.is_finite()) {
+        None => Ok(()),
+        Some(at) => Err(outside(at % rows, &space.names()[at / rows], draws.get(at % rows, at / rows))),
+    }
+}
+
+fn outside(row: usize, variable: &str, value: f64) -> Error {
+    Error::DrawOutside { row: row + 1, variable: variable.to_owned(), value }
+}

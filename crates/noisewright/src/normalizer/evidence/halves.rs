@@ -1,0 +1,90 @@
+//! The draws cut in two halves, each chain at its middle, so that a noise fitted on one half is independent of the other.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::{Error, Result, View};
+
+/// One half of the draws: a stretch of rows from every chain.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Half {
+    pub(super) stretches: Vec<Range<usize>>,
+}
+
+impl Half {
+    /// Number of draws.
+    pub(super) fn rows(&self) -> usize {
+        self.stretches.iter().map(Range::len).sum()
+    }
+
+    /// The length of every chain's stretch.
+    pub(super) fn chains(&self) -> Vec<usize> {
+        self.stretches.iter().map(Range::len).collect()
+    }
+
+    /// The values of this half's draws, in order.
+    pub(super) fn gather(&self, values: &[f64]) -> Vec<f64> {
+        self.stretches.iter().flat_map(|stretch| values[stretch.clone()].iter().copied()).collect()
+    }
+
+    /// The points of this half: in place when it is one stretch, otherwise copied to `storage`.
+    pub(super) fn points<'a>(&self, all: View<'a>, storage: &'a mut Vec<f64>) -> View<'a> {
+        if let [stretch] = &self.stretches[..] {
+            return all.slice(stretch.clone());
+        }
+        for j in 0..all.columns() {
+            for stretch in &self.stretches {
+                storage.extend_from_slice(&all.column(j)[stretch.clone()]);
+            }
+        }
+        View::new(all.columns(), self.rows(), storage)
+    }
+
+    /// About `count` rows, evenly spread.
+    pub(super) fn thinned(&self, count: usize) -> Vec<usize> {
+        let step = self.rows().div_ceil(count).max(1);
+        self.stretches.iter().cloned().flatten().step_by(step).collect()
+    }
+}
+
+/// The first and the second half of every chain.
+pub(super) fn split(rows: usize, chains: Option<&[usize]>) -> Result<[Half; 2]> {
+    let lengths = chains.map_or(Cow::Owned(vec![rows]), Cow::Borrowed);
+    let found: usize = lengths.iter().sum();
+    if found != rows {
+        return Err(Error::Shape { what: "draws in the chains", expected: rows, found });
+    }
+    let (mut first, mut second, mut start) = (Vec::new(), Vec::new(), 0);
+    for &length in lengths.iter().filter(|length| **length > 1) {
+        let middle = start + length / 2;
+        first.push(start..middle);
+        second.push(middle..start + length);
+        start += length;
+    }
+    if first.is_empty() {
+        return Err(Error::TooFewPoints { rows, coordinates: 1 });
+    }
+    Ok([Half { stretches: first }, Half { stretches: second }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chain_is_cut_at_its_middle() {
+        let [first, second] = split(9, Some(&[4, 5])).unwrap();
+        assert_eq!(first.stretches, [0..2, 4..6]);
+        assert_eq!(second.stretches, [2..4, 6..9]);
+        let values: Vec<f64> = (0..9).map(f64::from).collect();
+        assert_eq!(second.gather(&values), [2.0, 3.0, 6.0, 7.0, 8.0]);
+        let mut storage = Vec::new();
+        assert_eq!(second.points(View::new(1, 9, &values), &mut storage).column(0), second.gather(&values));
+    }
+
+    #[test]
+    fn chains_must_have_all_draws() {
+        assert!(split(10, Some(&[4, 5])).is_err());
+        assert!(split(1, None).is_err());
+    }
+}

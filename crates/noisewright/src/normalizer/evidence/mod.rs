@@ -1,0 +1,314 @@
+//! The integral of an unnormalized density from draws of it alone: a noise is fitted to one half of the draws and
+//! contrasted with the other, then the halves change places.
+
+mod choose;
+mod combine;
+mod contrast;
+mod density;
+mod factor;
+mod halves;
+mod trace;
+
+use std::sync::Arc;
+
+pub use choose::NoiseKind;
+pub use density::{Density, ModelDensity};
+pub use factor::{BayesFactor, bayes_factor};
+pub use trace::TracePoint;
+
+use super::estimate::choose as recommend;
+use super::{Draws, LogZ, Method, NormalizerEstimate, Options, Warning, log_z};
+use crate::{Error, Noise, Result, Space, View};
+use choose::{Fitted, choose, fit};
+use contrast::{Problem, Stage, TwoLogDensities};
+use halves::{Half, split};
+
+/// Standard errors between the halves' estimates beyond which the chain is suspected not to have settled.
+const APART: f64 = 4.0;
+/// Log-ratios of either side that are kept for pictures.
+const KEPT: usize = 4000;
+
+/// How evidence is estimated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvidenceOptions {
+    /// The noise that is fitted; [`NoiseKind::Auto`] by default.
+    pub noise: NoiseKind,
+    /// Number of noise draws in all; as many as draws by default.
+    pub noise_draws: Option<usize>,
+    /// Lengths of the Markov chains that the draws are, one after the other; one chain by default.
+    pub chains: Option<Vec<usize>>,
+    /// Whether the density is averaged with its mirror image in the centre of the noise (Warp-III), which takes out
+    /// skewness for a second evaluation of every point; off by default. Mixtures have no centre and are left alone.
+    pub symmetrize: bool,
+    /// Number of places at which the estimate from the first part of the draws is kept; 20 by default.
+    pub trace: usize,
+    /// Confidence, dependence, seed and the rest, as for [`log_z`].
+    pub log_z: Options,
+}
+
+impl Default for EvidenceOptions {
+    fn default() -> Self {
+        Self {
+            noise: NoiseKind::default(),
+            noise_draws: None,
+            chains: None,
+            symmetrize: false,
+            trace: 20,
+            log_z: Options::default(),
+        }
+    }
+}
+
+/// The integral of a density, and what shows whether to trust it.
+#[derive(Clone)]
+pub struct Evidence {
+    /// The logarithm of the integral by the recommended estimator.
+    pub log_evidence: f64,
+    /// Its standard error; infinite if nothing can be said.
+    pub se: f64,
+    /// Lower end of the interval.
+    pub lower: f64,
+    /// Upper end of the interval.
+    pub upper: f64,
+    /// The mean of both halves' estimates by every estimator.
+    pub estimates: Vec<NormalizerEstimate>,
+    /// The estimator to trust, or the least bad one if all are refused.
+    pub recommended: Method,
+    /// Why that one, in a sentence.
+    pub reason: String,
+    /// Share of the densities that overlaps, the mean of both halves.
+    pub overlap: f64,
+    /// Expected number of draws of either side that the classifier gives to the other, over both halves.
+    pub expected_crossings: f64,
+    /// Number of independent draws that would say as much about the integral.
+    pub chain_ess: f64,
+    /// Correlation of the errors that the two halves' draws cause; 1 where the noise is of the density's own family.
+    pub correlation: f64,
+    /// The kind of noise that was fitted.
+    pub noise: NoiseKind,
+    /// The noises fitted to the first and to the second half.
+    pub noises: [Arc<dyn Noise>; 2],
+    /// Number of draws.
+    pub draws: usize,
+    /// Number of noise draws.
+    pub noise_draws: usize,
+    /// Probability that the intervals are to cover.
+    pub confidence: f64,
+    /// The results of the halves: noise from the first with draws of the second, then the reverse.
+    pub halves: [LogZ; 2],
+    /// The estimate from the first part of the draws, for growing parts.
+    pub trace: Vec<TracePoint>,
+    /// `log f − log p_n − log Z` at some draws and at some noise points, to look at.
+    pub log_ratios: [Vec<f64>; 2],
+    /// What else to know.
+    pub warnings: Vec<Warning>,
+    /// Whether every equation was solved.
+    pub converged: bool,
+}
+
+impl std::fmt::Debug for Evidence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Evidence")
+            .field("log_evidence", &self.log_evidence)
+            .field("se", &self.se)
+            .field("noise", &self.noise)
+            .field("overlap", &self.overlap)
+            .field("chain_ess", &self.chain_ess)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Evidence {
+    /// The estimate of the recommended estimator.
+    #[must_use]
+    pub fn best(&self) -> &NormalizerEstimate {
+        self.get(self.recommended).unwrap_or(&self.estimates[0])
+    }
+
+    /// The estimate of one estimator.
+    #[must_use]
+    pub fn get(&self, method: Method) -> Option<&NormalizerEstimate> {
+        self.estimates.iter().find(|e| e.method == method)
+    }
+}
+
+/// The logarithm of the integral of a density known up to nothing but that: `log ∫ f(x) dx`, from draws of `f`.
+///
+/// Every chain is cut at its middle. A noise is fitted to the first halves, after all variables are mapped to the
+/// real line; its draws are contrasted with the second halves, of which it is independent; then the halves change
+/// places, and the two estimates are averaged. The standard error allows for the autocorrelation of the chains and for
+/// what the two estimates have in common.
+///
+/// ```
+/// use noisewright::normalizer::{EvidenceOptions, evidence};
+/// use noisewright::{Normal, Space, View, sample};
+/// let draws = sample(&Normal::new(3.0, 4.0)?, 4000, 1);
+/// let density = |points: View<'_>, out: &mut [f64]| {
+///     out.iter_mut().zip(points.column(0)).for_each(|(o, x)| *o = -(x - 3.0).powi(2) / 8.0);
+///     Ok(())
+/// };
+/// let result = evidence(&density, draws.view(), &Space::real(&["x"])?, &EvidenceOptions::default())?;
+/// let truth = 0.5 * (4.0 * std::f64::consts::TAU).ln();
+/// assert!((result.log_evidence - truth).abs() < 4.0 * result.se && result.se < 0.01);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// When the draws are too few for a fit, one lies outside its domain or has no density, the density is not a number
+/// somewhere, or an option cannot be. Too little overlap is a result with an infinite standard error.
+pub fn evidence(
+    density: &dyn Density,
+    draws: View<'_>,
+    space: &Space,
+    options: &EvidenceOptions,
+) -> Result<Evidence> {
+    let rows = draws.rows();
+    let halves = split(rows, options.chains.as_deref())?;
+    check_count(rows, space.dimension())?;
+    let problem = Problem::new(density, draws, space, options.symmetrize, options.log_z.seed)?;
+    let fitted = both_fits(&problem, options.noise, &halves)?;
+    let densities = [problem.all(&fitted[0])?, problem.all(&fitted[1])?];
+    let directions =
+        [0, 1].map(|k| Direction::new(&problem, &fitted[k], &densities[k], &halves[1 - k], k, options));
+    let [first, second] = directions;
+    let directions = [first?, second?];
+    Ok(conclude(&directions, &densities, &halves, fitted, options))
+}
+
+/// A fit to half of the draws needs a covariance matrix, which takes more draws than variables.
+fn check_count(rows: usize, dimension: usize) -> Result<()> {
+    let needed = 4 * (dimension + 1);
+    if rows >= needed {
+        return Ok(());
+    }
+    let reason =
+        format!("{rows} draws are too few to fit a noise to each half of them: give at least {needed}");
+    Err(Error::Fit { noise: "auto".into(), reason })
+}
+
+/// One kind of noise, fitted to each half.
+fn both_fits(problem: &Problem<'_>, kind: NoiseKind, halves: &[Half; 2]) -> Result<[Fitted; 2]> {
+    let first = choose(problem, kind, halves)?;
+    let mut storage = Vec::new();
+    let points = halves[1].points(problem.points(), &mut storage);
+    let second = problem.named(fit(first.kind, problem, points))?;
+    Ok([first, second])
+}
+
+/// One half's draws against the noise of the other.
+struct Direction {
+    data: TwoLogDensities,
+    noise: TwoLogDensities,
+    chains: Vec<usize>,
+    result: LogZ,
+}
+
+impl Direction {
+    fn new(
+        problem: &Problem<'_>,
+        fitted: &Fitted,
+        all: &TwoLogDensities,
+        half: &Half,
+        number: usize,
+        options: &EvidenceOptions,
+    ) -> Result<Self> {
+        let data = TwoLogDensities { log_f: half.gather(&all.log_f), log_noise: half.gather(&all.log_noise) };
+        let count = options.noise_draws.map_or(half.rows(), |total| (total + number) / 2);
+        if count == 0 {
+            return Err(Error::Setting {
+                name: "the number of noise draws",
+                expected: "at least 2",
+                value: 0.0,
+            });
+        }
+        let stage = if number == 0 { Stage::First } else { Stage::Second };
+        let noise = problem.noise_side(fitted, count, stage)?;
+        let chains = half.chains();
+        let result = log_z(
+            Draws::new(&data.log_f, &data.log_noise).with_chains(&chains),
+            Draws::new(&noise.log_f, &noise.log_noise),
+            &options.log_z,
+        )?;
+        Ok(Self { data, noise, chains, result })
+    }
+
+    /// The bridge's estimate, about which everything else is linearised.
+    fn center(&self) -> f64 {
+        self.result.get(Method::Nce).map_or(0.0, |e| e.log_z)
+    }
+}
+
+fn conclude(
+    directions: &[Direction; 2],
+    densities: &[TwoLogDensities; 2],
+    halves: &[Half; 2],
+    fitted: [Fitted; 2],
+    options: &EvidenceOptions,
+) -> Evidence {
+    let results = [0, 1].map(|k| directions[k].result.clone());
+    let centers = [0, 1].map(|k| directions[k].center());
+    let correlation = combine::correlation(densities, halves, centers, options.log_z.dependence);
+    let estimates = combine::all_joined(&results, correlation);
+    let (recommended, reason) = recommend(&estimates);
+    let best = estimates.iter().find(|e| e.method == recommended).unwrap_or(&estimates[0]).clone();
+    let trace = trace::trace(directions, options.trace, &best);
+    let sum = |of: fn(&LogZ) -> f64| of(&results[0]) + of(&results[1]);
+    Evidence {
+        log_evidence: best.log_z,
+        se: best.se,
+        lower: best.lower,
+        upper: best.upper,
+        recommended,
+        reason,
+        overlap: 0.5 * sum(|r| r.overlap),
+        expected_crossings: sum(|r| r.expected_crossings),
+        chain_ess: sum(|r| r.data.ess),
+        correlation,
+        noise: fitted[0].kind,
+        noises: fitted.map(|f| f.noise),
+        draws: directions.iter().map(|d| d.data.log_f.len()).sum(),
+        noise_draws: directions.iter().map(|d| d.noise.log_f.len()).sum(),
+        confidence: options.log_z.confidence,
+        trace,
+        log_ratios: kept_ratios(directions),
+        warnings: warnings(&results, correlation, recommended),
+        converged: results.iter().all(|r| r.converged),
+        estimates,
+        halves: results,
+    }
+}
+
+/// Both halves' warnings, once each, and whether the halves contradict each other.
+fn warnings(results: &[LogZ; 2], correlation: f64, method: Method) -> Vec<Warning> {
+    let mut all: Vec<Warning> = Vec::new();
+    for warning in results.iter().flat_map(|r| &r.warnings) {
+        if !all.iter().any(|known| std::mem::discriminant(known) == std::mem::discriminant(warning)) {
+            all.push(warning.clone());
+        }
+    }
+    if let (Some(a), Some(b)) = (results[0].get(method), results[1].get(method)) {
+        let apart = combine::disagreement([a, b], correlation);
+        if apart > APART && a.refused.is_none() && b.refused.is_none() {
+            all.push(Warning::HalvesDisagree {
+                difference: (a.log_z - b.log_z).abs(),
+                standard_errors: apart,
+            });
+        }
+    }
+    all
+}
+
+/// `log f − log p_n − log Z` at some draws and some noise points of both directions.
+fn kept_ratios(directions: &[Direction; 2]) -> [Vec<f64>; 2] {
+    let some = |side: fn(&Direction) -> &TwoLogDensities| {
+        let mut kept = Vec::new();
+        for direction in directions {
+            let densities = side(direction);
+            let step = (2 * densities.log_f.len()).div_ceil(KEPT).max(1);
+            let ratios = densities.log_f.iter().zip(&densities.log_noise).step_by(step);
+            kept.extend(ratios.map(|(f, noise)| f - noise - direction.center()));
+        }
+        kept
+    };
+    [some(|d| &d.data), some(|d| &d.noise)]
+}
