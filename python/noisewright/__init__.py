@@ -18,7 +18,9 @@ from .errors import (
     NoisewrightError,
     NoisewrightWarning,
 )
+from .evidences import BayesFactor, EvidenceResult, bayes_factor, evidence
 from .examples import Example, example_names, load_example
+from .fitting import FitResult, NoiseDraws, fit
 from .models import Model, Parameter, families
 from .noises import (
     FREE,
@@ -44,13 +46,14 @@ from .noises import (
     VonMises,
     VonMisesFisher,
 )
+from .normalizers import LogZResult, NormalizerEstimate, StatesResult, log_z, log_z_states, mbar
 from .results import Estimate, Result
 from .theory import DesignResult, ErrorResult, design, error
 
 __version__ = _version("noisewright")
 
 __all__ = [
-    "FREE",
+    "BayesFactor",
     "Bernoulli",
     "Beta",
     "Categorical",
@@ -58,8 +61,11 @@ __all__ = [
     "DesignedNoise",
     "ErrorResult",
     "Estimate",
+    "EvidenceResult",
     "Example",
+    "FREE",
     "FiniteDifferenceWarning",
+    "FitResult",
     "FittedNoise",
     "FunctionError",
     "Gamma",
@@ -67,6 +73,7 @@ __all__ = [
     "KernelDensity",
     "Laplace",
     "LogNormal",
+    "LogZResult",
     "Logistic",
     "MissingLibraryError",
     "Mixture",
@@ -75,21 +82,30 @@ __all__ = [
     "NegativeBinomial",
     "NoAnswerError",
     "Noise",
+    "NoiseDraws",
     "NoisewrightError",
     "NoisewrightWarning",
     "Normal",
+    "NormalizerEstimate",
     "Parameter",
     "Poisson",
     "Product",
     "Result",
+    "StatesResult",
     "Student",
     "Truncated",
     "Uniform",
     "VonMises",
     "VonMisesFisher",
+    "bayes_factor",
     "design",
     "error",
+    "evidence",
     "example_names",
     "families",
+    "fit",
     "load_example",
+    "log_z",
+    "log_z_states",
+    "mbar",
 ]

@@ -78,3 +78,37 @@ def design(
     efficiency: float | None,
     tick: Any = None,
 ) -> dict[str, Any]: ...
+def fit(
+    model: Model,
+    rows: dict[str, Any],
+    settings: dict[str, Any],
+    draws: tuple[_Array, _Array, _Array] | None = None,
+    tick: Any = None,
+) -> dict[str, Any]: ...
+def log_z(
+    data: tuple[_Array, _Array],
+    noise: tuple[_Array, _Array],
+    chains_data: list[int] | None,
+    chains_noise: list[int] | None,
+    settings: dict[str, Any],
+    tick: Any = None,
+) -> dict[str, Any]: ...
+def log_z_states(
+    log_f: _Array,
+    counts: list[int] | None,
+    origin: list[int] | None,
+    chains: list[int] | None,
+    reference: int,
+    reference_log_z: float,
+    independent: bool,
+    names: list[str],
+    tick: Any = None,
+) -> dict[str, Any]: ...
+def evidence(
+    model: Model,
+    parameters: list[float],
+    draws: _Array,
+    own: dict[str, Any],
+    settings: dict[str, Any],
+    tick: Any = None,
+) -> dict[str, Any]: ...

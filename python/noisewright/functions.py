@@ -60,16 +60,20 @@ class Evaluator:
             return self._values(calls.value(x, theta), x), None
         if self.score is not None:
             values = self._values(calls.value(x, theta), x)
-            return values, self._scores(calls.given(x, theta), x)
+            return values, _sound(self._scores(calls.given(x, theta), x), values)
         values, scores = calls.both(x, theta)
         values = self._values(values, x)
-        return values, self._scores_by_parameter(scores, x)
+        return values, _sound(np.ascontiguousarray(_numbers(scores, "score")), values)
 
     def curvature(self, theta: Array, columns: Array, weights: Array) -> Array | None:
         """`Σ weights_i ∇²f(x_i, theta)`, or `None` where second derivatives are not to be had."""
-        x = columns.T
         if self.n_params > CURVATURE_PARAMETERS:
             return None
+        x = columns.T
+        idle = weights == 0.0
+        if idle.any():
+            # Points without density count for nothing, but their second derivatives may be no numbers.
+            x = np.where(idle[:, np.newaxis], x[int(np.argmin(idle))], x)
         return self._ready(x, theta).curvature(x, theta, weights)
 
     def _ready(self, x: Array, theta: Array) -> _Calls:
@@ -117,10 +121,7 @@ class Evaluator:
                 f"`score` returned the shape {array.shape} for {rows} points, and must return one row per point and one "
                 f"column for each of the {self.n_params} parameters"
             )
-        return self._scores_by_parameter(array.T, x)
-
-    def _scores_by_parameter(self, scores: Any, x: Array) -> Array:
-        return np.ascontiguousarray(_numbers(scores, "score"))
+        return np.ascontiguousarray(array.T)
 
 
 class _Calls:
@@ -213,7 +214,7 @@ class _Jax(_Calls):
         def bent(x: Any, theta: Any, weights: Any) -> Any:
             return jax.hessian(lambda at: weights @ rows(x, at))(theta)
 
-        self._double = getattr(jax, "enable_x64", None) or jax.experimental.enable_x64
+        self._double = _double_precision(jax)
         self._value = jax.jit(rows)
         self._both = jax.jit(forward if self.size <= FORWARD_PARAMETERS else backward)
         self._bent = jax.jit(bent)
@@ -309,6 +310,14 @@ def _numbers(values: Any, name: str) -> Array:
         raise FunctionError(f"`{name}` must return an array of real numbers: {error}") from error
 
 
+def _sound(scores: Array, values: Array) -> Array:
+    """The score, zero where a point has no density and so no slope."""
+    outside = np.isneginf(values)
+    if outside.any():
+        scores = np.where(outside, 0.0, scores)
+    return scores
+
+
 def _steps(theta: Array) -> Any:
     """For each parameter the two sides of a central difference, and their true distance."""
     for j, value in enumerate(theta):
@@ -317,6 +326,15 @@ def _steps(theta: Array) -> Any:
         up[j] += step
         down[j] -= step
         yield up, down, up[j] - down[j]
+
+
+def _double_precision(jax: Any) -> Any:
+    """JAX's switch to double precision, which older versions have under another name."""
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64
+    from jax import experimental
+
+    return experimental.enable_x64
 
 
 def _padded(x: Array) -> Array:

@@ -210,7 +210,7 @@ class Model:
         array([-0.5, -2. ])
         """
         declared = _declared(n_params, start, parameters)
-        functions = {
+        functions: dict[str, Any] = {
             "log_density": log_density,
             "score": score,
             "parameters": declared,

@@ -12,6 +12,7 @@ import numpy as np
 from . import _core, domains
 from .arrays import Array, points, rows_of
 from .domains import DomainLike
+from .checks import whole
 from .errors import InputError
 
 __all__ = [
@@ -91,7 +92,7 @@ class Noise:
         >>> Normal(0.0, 1.0).sample(3, seed=1).shape
         (3,)
         """
-        draws = self._build(_variables(dimension), domain).sample(_count(n, "n"), _count(seed, "seed"))
+        draws = self._build(_variables(dimension), domain).sample(whole(n, "n"), whole(seed, "seed"))
         return np.ascontiguousarray(draws[0] if len(draws) == 1 else draws.T)
 
     def _build(self, variables: list[str], domain: DomainLike) -> _core.Noise:
@@ -378,7 +379,7 @@ class FittedNoise(Noise):
 
     def sample(self, n: int, *, seed: int = 0, dimension: int | None = None, domain: DomainLike = None) -> Array:
         """`n` draws, one row each (a vector where there is one variable)."""
-        draws = self._built.sample(_count(n, "n"), _count(seed, "seed"))
+        draws = self._built.sample(whole(n, "n"), whole(seed, "seed"))
         return np.ascontiguousarray(draws[0] if len(draws) == 1 else draws.T)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -481,13 +482,3 @@ def _spoken(argument: Any) -> str:
 
 def _variables(count: int) -> list[str]:
     return ["x"] if count == 1 else [f"x{j}" for j in range(count)]
-
-
-def _count(value: Any, argument: str) -> int:
-    try:
-        count = int(value)
-    except (TypeError, ValueError):
-        raise InputError(f"`{argument}` must be a whole number, not {value!r}") from None
-    if count != value or count < 0:
-        raise InputError(f"`{argument}` must be a whole number from 0, not {value!r}")
-    return count

@@ -39,6 +39,7 @@ class Estimate:
     se_noise: float
     lower: float
     upper: float
+    at_bound: bool = False
 
     def __float__(self) -> float:
         return self.estimate

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from . import _core
 from .arrays import Array, points
+from .checks import number, whole
 from .errors import InputError
 from .models import Model, values_at
 from .noises import DesignedNoise, FittedNoise, NoiseLike, noise_request
@@ -167,7 +166,7 @@ def error(
     )
     with Bar("asymptotic error", progress) as bar:
         answer = _core.error(
-            built, question, noise_request(noise), _number(nu, "nu"), loss, _target(target), bar
+            built, question, noise_request(noise), number(nu, "nu"), loss, _target(target), bar
         )
     answer["noise"] = FittedNoise(answer["noise"])
     return ErrorResult(**answer)
@@ -212,7 +211,7 @@ def design(
     (3.50813, 4.0)
     """
     built, question = _question(model, at, data, expectations, "data", log_normalizer, accuracy, draws, seed)
-    ratio = None if nu == "auto" else _number(nu, "nu")
+    ratio = None if nu == "auto" else number(nu, "nu")
     with Bar("best noise", progress) as bar:
         answer = _core.design(
             built,
@@ -221,9 +220,9 @@ def design(
             noise_request(noise),
             ratio,
             _target(target),
-            _number(price_data, "price_data"),
-            _number(price_noise, "price_noise"),
-            None if efficiency is None else _number(efficiency, "efficiency"),
+            number(price_data, "price_data"),
+            number(price_noise, "price_noise"),
+            None if efficiency is None else number(efficiency, "efficiency"),
             bar,
         )
     kind, details, grid, record = (answer.pop(name) for name in ("kind", "details", "grid", "record"))
@@ -258,10 +257,10 @@ def _question(
         "parameters": values_at(built, at),
         "data": None if data is None else points(data, built.variables),
         "on_data": expectations == "data",
-        "log_normalizer": None if log_normalizer is None else _number(log_normalizer, "log_normalizer"),
-        "accuracy": _number(accuracy, "accuracy"),
-        "draws": int(draws),
-        "seed": int(seed),
+        "log_normalizer": None if log_normalizer is None else number(log_normalizer, "log_normalizer"),
+        "accuracy": number(accuracy, "accuracy"),
+        "draws": whole(draws, "draws"),
+        "seed": whole(seed, "seed"),
     }
     return built, question
 
@@ -271,16 +270,6 @@ def _constant(at: Any) -> float | None:
     constant = None if isinstance(at, Mapping) else getattr(at, "log_normalizer", None)
     value = getattr(constant, "estimate", None)
     return None if value is None else float(value)
-
-
-def _number(value: Any, argument: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"`{argument}` must be a number, not {value!r}") from None
-    if np.isnan(number):
-        raise InputError(f"`{argument}` must be a number, not NaN")
-    return number
 
 
 def _target(target: str | Sequence[str]) -> str:

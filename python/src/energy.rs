@@ -79,6 +79,10 @@ impl Energy for Callback {
         self.linear
     }
 
+    fn prefers_batches(&self) -> bool {
+        true
+    }
+
     fn log_normalizer(&self, _: &[f64], gradient: &mut [f64]) -> Option<f64> {
         gradient.fill(0.0);
         self.normalized.then_some(0.0)

@@ -27,7 +27,7 @@ impl Failure {
     /// The exception, of a class in `noisewright.errors`.
     pub(crate) fn exception(self, py: Python<'_>) -> PyErr {
         let (class, sentence) = match self {
-            Self::Library(error) => (class_of(&error), in_python(&error.render())),
+            Self::Library(error) => (class_of(&error), sentence(&error)),
             Self::Input(sentence) => ("InputError", sentence),
             Self::Broken(what) => {
                 ("NoisewrightError", format!("noisewright broke down ({what}); please report it"))
@@ -71,13 +71,43 @@ fn class_of(error: &Error) -> &'static str {
         | Error::Parameter { .. }
         | Error::Price { .. }
         | Error::Efficiency { .. }
+        | Error::Option { .. }
+        | Error::Setting { .. }
+        | Error::ChainLengths { .. }
+        | Error::NoDraws { .. }
+        | Error::LogDensity { .. }
+        | Error::NoData
+        | Error::Weight { .. }
+        | Error::OutsideDomain { .. }
+        | Error::NoStates
+        | Error::NoStateDraws
+        | Error::StateValue { .. }
+        | Error::StateOwnDraw { .. }
         | Error::Target => "InputError",
         Error::Energy { .. } => "FunctionError",
         _ => "NoAnswerError",
     }
 }
 
-/// The sentence with the command's options and the model file's tables in Python's words.
+/// The error's sentence with arguments by their names in Python.
+fn sentence(error: &Error) -> String {
+    match error {
+        Error::LogDensity { side, column, row, value, reason } => {
+            format!("row {row} of `{column}_{side}` is {value}; {reason}")
+        }
+        Error::NoDraws { side } => format!("`log_f_{side}` is empty, and must have at least one draw"),
+        Error::NoStates => "`log_f` is empty, and must have a row for at least one state".into(),
+        Error::NoStateDraws => "`log_f` has no draws, and must have at least one".into(),
+        Error::StateValue { .. } | Error::StateOwnDraw { .. } => format!("`log_f`: {error}"),
+        Error::OutsideDomain { .. } | Error::NoData => format!("`data`: {error}"),
+        Error::Weight { .. } => format!("`weights`: {error}"),
+        Error::NoiseRatio { .. } => format!("`nu`: {error}"),
+        Error::UnknownLoss { .. } => format!("`loss`: {error}"),
+        _ => in_python(&error.render()),
+    }
+}
+
+/// A sentence with the command's options and the model file's tables in Python's words.
 fn in_python(sentence: &str) -> String {
     sentence
         .replace("give them with --data", "give them as `data`")

@@ -4,8 +4,10 @@ mod design;
 mod energy;
 mod examples;
 mod failure;
+mod fit;
 mod model;
 mod noise;
+mod normalizer;
 mod problem;
 mod show;
 mod task;
@@ -21,9 +23,13 @@ mod _core {
     #[pymodule_export]
     use super::examples::examples;
     #[pymodule_export]
+    use super::fit::fit;
+    #[pymodule_export]
     use super::model::{PyModel, families};
     #[pymodule_export]
     use super::noise::{BuiltNoise, build_noise, noise_from_record};
+    #[pymodule_export]
+    use super::normalizer::{evidence, log_z, log_z_states};
     #[pymodule_export]
     use super::show::{figure, table};
     #[pymodule_export]

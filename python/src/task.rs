@@ -164,6 +164,10 @@ impl Energy for Watched {
         self.model.energy().is_linear()
     }
 
+    fn prefers_batches(&self) -> bool {
+        self.model.energy().prefers_batches()
+    }
+
     fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
         self.model.energy().log_normalizer(parameters, gradient)
     }
