@@ -3,7 +3,6 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::newton::{Evaluation, Problem, Stop, newton};
-use super::objective::Objective;
 use super::options::{Options, Stage};
 use super::solve::Solution;
 use crate::{Model, Result};
@@ -14,21 +13,25 @@ pub(crate) fn unbounded(model: &Model) -> bool {
 }
 
 /// Minimises over the box of the bounds by holding those parameters at a bound that the descent would carry across it.
-pub(crate) fn solve(objective: &Objective<'_>, begin: &DVector<f64>, options: &Options) -> Result<Solution> {
-    let limits = limits(objective);
+pub(crate) fn solve(
+    problem: &dyn Problem,
+    limits: &[(f64, f64)],
+    begin: &DVector<f64>,
+    options: &Options,
+) -> Result<Solution> {
     let mut held: Vec<Option<f64>> = vec![None; begin.len()];
     let mut at = begin.clone();
     let mut iterations = 0;
     let mut stop = Stop::StepLimit;
     // Every round holds or frees at least one parameter.
     for _ in 0..=3 * begin.len() {
-        let problem = Held { problem: objective, held: &held };
-        let found = newton(&problem, &problem.project(&at), options, Stage::Descent)?;
-        at = problem.expand(&found.at);
+        let part = Held { problem, held: &held };
+        let found = newton(&part, &part.project(&at), options, Stage::Descent)?;
+        at = part.expand(&found.at);
         iterations += found.iterations;
         stop = found.stop;
-        let crossed = hold_crossed(&at, &limits, &mut held);
-        if !crossed && !free_one(objective, &at, &limits, &mut held)? {
+        let crossed = hold_crossed(&at, limits, &mut held);
+        if !crossed && !free_one(problem, &at, limits, &mut held)? {
             break;
         }
     }
@@ -40,8 +43,8 @@ pub(crate) fn solve(objective: &Objective<'_>, begin: &DVector<f64>, options: &O
 }
 
 /// The bounds in the solver's coordinates, which are the model's but for a positive factor.
-fn limits(objective: &Objective<'_>) -> Vec<(f64, f64)> {
-    let scaled = objective.model.parameters().iter().zip(&objective.scaling.scale);
+pub(crate) fn limits(model: &Model, scale: &[f64]) -> Vec<(f64, f64)> {
+    let scaled = model.parameters().iter().zip(scale);
     scaled.map(|(p, s)| (p.lower * s, p.upper * s)).collect()
 }
 
@@ -59,7 +62,7 @@ fn hold_crossed(at: &DVector<f64>, limits: &[(f64, f64)], held: &mut [Option<f64
 
 /// Frees the parameter whose loss falls fastest away from its bound, if there is one.
 fn free_one(
-    objective: &Objective<'_>,
+    problem: &dyn Problem,
     at: &DVector<f64>,
     limits: &[(f64, f64)],
     held: &mut [Option<f64>],
@@ -67,7 +70,7 @@ fn free_one(
     if held.iter().all(Option::is_none) {
         return Ok(false);
     }
-    let gradient = objective.evaluate(at, false)?.gradient;
+    let gradient = problem.evaluate(at, false)?.gradient;
     let inward = |j: usize, value: f64| if value <= limits[j].0 { -gradient[j] } else { gradient[j] };
     let gains = held.iter().enumerate().filter_map(|(j, h)| h.map(|value| (j, inward(j, value))));
     let best = gains.max_by(|a, b| a.1.total_cmp(&b.1));
@@ -109,6 +112,10 @@ impl Held<'_> {
 impl Problem for Held<'_> {
     fn rows(&self) -> f64 {
         self.problem.rows()
+    }
+
+    fn rounding(&self) -> f64 {
+        self.problem.rounding()
     }
 
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {

@@ -96,7 +96,7 @@ pub(crate) fn fit_against(
     let (some, _) = prepare::pick(data.points, None, &ranges);
     let mut objective = Objective::new(model, &options.loss, nu, data_side, noise_side, some.view(), keep)?;
     let solution = solve(&mut objective, start, options)?;
-    let mut fit = finish(&objective, solution, data, options)?;
+    let mut fit = finish(&objective, solution, Some(data), options)?;
     if let Against::Noise(noise, _) = against {
         fit.noise_description = noise.describe();
         fit.noise = Some(noise.clone());
@@ -108,7 +108,7 @@ pub(crate) fn fit_against(
 pub(crate) fn finish(
     objective: &Objective<'_>,
     solution: Solution,
-    data: Data<'_>,
+    data: Option<Data<'_>>,
     options: &Options,
 ) -> Result<Fit> {
     options.report(Stage::Errors, 0, f64::NAN)?;
@@ -132,19 +132,11 @@ pub(crate) fn finish(
     } else if stop == Stop::Converged {
         stop = Stop::NoDescent;
     }
-    let parts = match &separation {
+    let covariance = match &separation {
         Some(_) => Covariance::infinite(size),
         None => covariance::parts(objective, &full, &bread, at.as_slice(), data, options)?,
     };
     let outer = objective.scaling.outer(at.as_slice());
-    let covariance = if separation.is_some() {
-        parts
-    } else {
-        Covariance {
-            data: objective.scaling.outer_covariance(&parts.data),
-            noise: objective.scaling.outer_covariance(&parts.noise),
-        }
-    };
     let inner_hessian = hessian.clone();
     let jacobian = objective.scaling.jacobian();
     let back = jacobian.try_inverse().unwrap_or_else(|| DMatrix::identity(size, size));
@@ -179,8 +171,6 @@ pub(crate) fn finish(
         confidence,
         diagnostics: Diagnostics::default(),
     };
-    let sample = data.points.slice(0..data.points.rows().min(SCALE_ROWS));
-    fit.diagnostics =
-        diagnostics::of_contrast(objective, at.as_slice(), &inner_hessian, separation, &fit, sample)?;
+    fit.diagnostics = diagnostics::of_contrast(objective, at.as_slice(), &inner_hessian, separation, &fit)?;
     Ok(fit)
 }

@@ -1,12 +1,17 @@
 //! The covariance of the estimate (MATH §3): what the data leave open, and what the noise adds.
 
 use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::gram::{weighted_gram, weighted_sum};
 use noisewright_numerics::linalg::{Inverse, invert};
+use noisewright_numerics::special::ln_sigmoid;
 
-use super::data::Data;
+use super::chunk::{Place, Seen};
+use super::data::{Data, Dependence};
+use super::dependence::{self, Influences};
 use super::objective::{Full, Objective};
-use super::options::Options;
-use crate::{Error, Result};
+use super::options::{Errors, Options};
+use super::terms::{Class, Terms};
+use crate::{Error, Loss, Result};
 
 /// `Var β̂` and its two parts.
 #[derive(Clone, Debug)]
@@ -57,29 +62,127 @@ pub(crate) fn bread(
     }
 }
 
-/// The covariance in the solver's coordinates, as the options ask for it.
+/// The covariance in the model's coordinates, as the options ask for it.
 pub(crate) fn parts(
     objective: &Objective<'_>,
     full: &Full,
     bread: &DMatrix<f64>,
     at: &[f64],
-    data: Data<'_>,
+    data: Option<Data<'_>>,
     options: &Options,
 ) -> Result<Covariance> {
-    let _ = (at, data, options);
-    Ok(robust(objective, full, bread, None))
+    let inner = match options.errors {
+        Errors::Robust => robust(objective, full, bread),
+        Errors::ModelBased => model_based(objective, bread, at)?,
+    };
+    let scaling = &objective.scaling;
+    let mut outer = Covariance {
+        data: scaling.outer_covariance(&inner.data),
+        noise: scaling.outer_covariance(&inner.noise),
+    };
+    if let Some(data) = data.filter(|d| d.dependence != Dependence::Independent) {
+        outer.data = correlated(objective, &(scaling.jacobian() * bread), at, data)?;
+    }
+    Ok(outer)
 }
 
 /// Each class centred within itself: `H⁻¹ V H⁻¹` with `V = Cov_d(wψ)/T_d + ν² Cov_n(w r ψ)/T_n`.
-fn robust(
-    objective: &Objective<'_>,
-    full: &Full,
-    bread: &DMatrix<f64>,
-    data_meat: Option<DMatrix<f64>>,
-) -> Covariance {
-    let data = data_meat.unwrap_or_else(|| centred(&full.data.meat, &full.data.gradient, full.data.weight));
+fn robust(objective: &Objective<'_>, full: &Full, bread: &DMatrix<f64>) -> Covariance {
+    let data = centred(&full.data.meat, &full.data.gradient, full.data.weight);
     let noise = centred(&full.noise.meat, &full.noise.gradient, full.noise.weight) * objective.nu.powi(2);
     Covariance { data: sandwich(bread, &data), noise: sandwich(bread, &noise) }
+}
+
+/// The data part for rows that depend on one another, from what each adds to the estimate.
+fn correlated(
+    objective: &Objective<'_>,
+    outer_bread: &DMatrix<f64>,
+    at: &[f64],
+    data: Data<'_>,
+) -> Result<DMatrix<f64>> {
+    let Some(place) = Place::new(objective, at) else { return Err(Error::NoMass) };
+    let size = objective.size();
+    let add = |(values, terms): &mut (Vec<f64>, Terms), seen: &Seen<'_>| {
+        terms.fill(objective.loss, Class::Data, seen.log_ratio);
+        terms.weigh(seen.weights);
+        for row in 0..seen.log_ratio.len() {
+            let score = DVector::from_fn(size, |j, _| terms.first[row] * seen.score.column(j)[row]);
+            values.extend((outer_bread * score).iter());
+        }
+        Ok(())
+    };
+    let join = |mut a: (Vec<f64>, Terms), b: (Vec<f64>, Terms)| {
+        a.0.extend_from_slice(&b.0);
+        a
+    };
+    let (values, _) = objective.fold(&objective.data, &place, Default::default, add, join)?;
+    let influences = Influences { values: &values, size, total: objective.data.total };
+    Ok(dependence::covariance(&influences, data.weights, data.dependence))
+}
+
+/// The sums that MATH §3 takes under the model, estimated from both samples together, whose density is
+/// `T_d (p + ν p_n)`: each point has the weight `p / (p + ν p_n) = σ(g)`.
+struct Pooled {
+    /// `E[w ψ]`.
+    mean: DVector<f64>,
+    /// `E[w ψψᵀ]`.
+    bread: DMatrix<f64>,
+    /// `E[w² ψψᵀ]`.
+    data: DMatrix<f64>,
+    /// `E[w² r ψψᵀ]`.
+    noise: DMatrix<f64>,
+}
+
+impl Pooled {
+    fn new(size: usize) -> Self {
+        let zero = || DMatrix::zeros(size, size);
+        Self { mean: DVector::zeros(size), bread: zero(), data: zero(), noise: zero() }
+    }
+
+    fn add(&mut self, loss: &Loss, seen: &Seen<'_>) {
+        let count = |row: usize| seen.weights.map_or(1.0, |w| w[row]);
+        let rows = || seen.log_ratio.iter().enumerate();
+        // In the log domain: for g → −∞ the weight of a loss may grow as fast as σ(g) falls.
+        let weights = |power: f64, ratio: f64| -> Vec<f64> {
+            let term = |g: f64| (ln_sigmoid(g) + power * loss.log_weight(g) + ratio * g).exp();
+            rows().map(|(row, g)| if g.is_finite() { count(row) * term(*g) } else { 0.0 }).collect()
+        };
+        let first = weights(1.0, 0.0);
+        weighted_sum(seen.score, &first, self.mean.as_mut_slice());
+        weighted_gram(seen.score, &first, self.bread.as_mut_slice());
+        weighted_gram(seen.score, &weights(2.0, 0.0), self.data.as_mut_slice());
+        weighted_gram(seen.score, &weights(2.0, 1.0), self.noise.as_mut_slice());
+    }
+
+    fn join(mut self, other: Self) -> Self {
+        self.mean += other.mean;
+        self.bread += other.bread;
+        self.data += other.data;
+        self.noise += other.noise;
+        self
+    }
+}
+
+/// The covariance of MATH §3 under the fitted model; unknowns held at a bound have none in `bread` nor here.
+fn model_based(objective: &Objective<'_>, bread: &DMatrix<f64>, at: &[f64]) -> Result<Covariance> {
+    let Some(place) = Place::new(objective, at) else { return Err(Error::NoMass) };
+    let size = objective.size();
+    let sums = |side| {
+        let add = |total: &mut Pooled, seen: &Seen<'_>| {
+            total.add(objective.loss, seen);
+            Ok(())
+        };
+        objective.fold(side, &place, || Pooled::new(size), add, Pooled::join)
+    };
+    let pooled = sums(&objective.data)?.join(sums(&objective.noise)?);
+    let total = objective.data.total;
+    let mean = &pooled.mean / total;
+    let square = &mean * mean.transpose();
+    let free: Vec<usize> = (0..size).filter(|j| bread[(*j, *j)] != 0.0).collect();
+    let inverse = self::bread(objective, &(&pooled.bread / total), &free)?;
+    let data = (&pooled.data / total - &square) / total;
+    let noise = (&pooled.noise / total - square / objective.nu) / total;
+    Ok(Covariance { data: sandwich(&inverse, &data), noise: sandwich(&inverse, &noise) })
 }
 
 /// The covariance of a mean from the sums of squares and of terms over so many rows.

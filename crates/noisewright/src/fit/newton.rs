@@ -10,6 +10,11 @@ pub(crate) trait Problem {
     /// How many rows its average is over: with them, a step is measured in standard errors.
     fn rows(&self) -> f64;
 
+    /// Share of its value that is rounding.
+    fn rounding(&self) -> f64 {
+        1e-12
+    }
+
     /// Value, gradient and, where asked for, Hessian; an infinite value is a wall.
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation>;
 }
@@ -110,7 +115,7 @@ pub(crate) fn newton(
         }
         let place = &at + &step;
         let next = problem.evaluate(&place, true)?;
-        match judge(&here, &next, &step) {
+        match judge(&here, &next, &step, problem.rounding()) {
             Verdict::Good => {
                 damping = if damping * 0.1 < NO_DAMPING { 0.0 } else { damping * 0.1 };
                 (at, here) = (place, next);
@@ -121,7 +126,8 @@ pub(crate) fn newton(
         if damping > MOST_DAMPING {
             // What a step could gain is below rounding: this is as near as numbers get.
             let gain = here.gradient.dot(&step).abs();
-            let stop = if gain <= 1e-13 * here.value.abs() { Stop::Converged } else { Stop::NoDescent };
+            let stop =
+                if gain <= problem.rounding() * here.value.abs() { Stop::Converged } else { Stop::NoDescent };
             return end(at, here.value, iteration, stop);
         }
     }
@@ -135,7 +141,7 @@ enum Verdict {
 }
 
 /// Compares what a step gained with what the second-order model promised.
-fn judge(here: &Evaluation, next: &Evaluation, step: &DVector<f64>) -> Verdict {
+fn judge(here: &Evaluation, next: &Evaluation, step: &DVector<f64>, rounding: f64) -> Verdict {
     if !next.value.is_finite() {
         return Verdict::Bad;
     }
@@ -144,7 +150,7 @@ fn judge(here: &Evaluation, next: &Evaluation, step: &DVector<f64>) -> Verdict {
     let promised = -slope - 0.5 * bend;
     let gained = here.value - next.value;
     // Where the gain drowns in rounding, the slope at the far end still tells.
-    if promised <= 1e-12 * here.value.abs() {
+    if promised <= rounding * here.value.abs() {
         let there = next.gradient.dot(step);
         return if there.abs() <= 0.9 * slope.abs() { Verdict::Good } else { Verdict::Bad };
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::contrast::{Against, fit_against};
 use super::data::Data;
+use super::exact::{Way, fit_exact};
 use super::optimal;
 use super::options::{Amount, Draws, NoiseChoice, Options};
 use super::prepare::{pick, spread};
@@ -26,14 +27,15 @@ pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &Options) -> Resu
     }
     match &options.noise {
         NoiseChoice::Optimal => optimal::fit_optimal(model, data, options),
+        NoiseChoice::Auto if !model.is_normalized() && Way::of(model) == Ok(Way::Enumeration) => {
+            fit_exact(model, data, options)
+        }
         NoiseChoice::Auto => dosed(model, data, &auto_noise(model, data)?, options),
         NoiseChoice::Given(noise) => {
             check_noise(model, noise.as_ref())?;
             dosed(model, data, noise, options)
         }
-        NoiseChoice::Exact => {
-            Err(Error::Option { option: "noise exact".into(), reason: "is not there yet".into() })
-        }
+        NoiseChoice::Exact => fit_exact(model, data, options),
         NoiseChoice::Draws(draws) => {
             check_draws(model, data, draws)?;
             fit_against(model, data, &Against::Draws(draws.clone()), options, None)

@@ -9,9 +9,9 @@ use super::objective::Objective;
 use super::options::{Options, Stage};
 use super::polish::polish;
 use super::result::Optimum;
-use super::side::Side;
+use super::side::{BLOCK, Side};
 use super::starts;
-use crate::Result;
+use crate::{Error, Result};
 
 /// A minimum in the solver's coordinates.
 #[derive(Clone, Debug)]
@@ -39,21 +39,24 @@ pub(crate) fn solve(
     options: &Options,
 ) -> Result<Solution> {
     if !objective.linear {
-        return starts::solve(objective, start, options);
+        let begin = |theta: &[f64]| with_constant(objective, theta);
+        let found = starts::solve(objective, objective.model, &objective.unit, &begin, start, options)?;
+        return found.ok_or_else(|| explain(objective));
     }
     let begin = linear_start(objective, start)?;
     let rows = objective.data.rows.min(objective.noise.rows);
     let wanted = PART.0.max(PART.1 * objective.size());
+    let limits = bounds::limits(objective.model, &objective.scaling.scale);
     let free = bounds::unbounded(objective.model);
     let mut solution =
         if objective.data.kept.is_some() && rows >= LARGE.max(4 * wanted) && free && start.is_none() {
             let pilot = pilot(objective, rows / wanted, &begin, options)?;
             match pilot {
                 Some((at, hessian)) => large(objective, &at, &hessian, options)?,
-                None => bounds::solve(objective, &begin, options)?,
+                None => bounds::solve(objective, &limits, &begin, options)?,
             }
         } else {
-            bounds::solve(objective, &begin, options)?
+            bounds::solve(objective, &limits, &begin, options)?
         };
     let loss = objective.evaluate(&solution.at, false)?.value;
     let at = objective.scaling.outer(solution.at.as_slice());
@@ -90,7 +93,8 @@ fn large(
         let iterations = found.iterations;
         return Ok(Solution { at: found.at, iterations, stop: found.stop, bound, optima: Vec::new() });
     }
-    bounds::solve(objective, at, options)
+    let limits = bounds::limits(objective.model, &objective.scaling.scale);
+    bounds::solve(objective, &limits, at, options)
 }
 
 /// Where a linear model starts: the given parameters, or none of its features (for a normalized one its start values),
@@ -135,4 +139,25 @@ fn mean_log_ratio<'a>(objective: &Objective<'a>, side: &Side<'a>, place: &Place)
     };
     let (sum, count) = objective.fold(side, place, || (0.0, 0.0), add, |a, b| (a.0 + b.0, a.1 + b.1))?;
     Ok((count > 0.0).then_some(sum / count))
+}
+
+/// Why even the model's own start has no finite loss.
+fn explain(objective: &Objective<'_>) -> Error {
+    let model = objective.model;
+    let theta = model.start();
+    if model.is_normalized() && model.log_normalizer(&theta, &mut vec![0.0; theta.len()]).is_none() {
+        return Error::NoMass;
+    }
+    let check = objective.data.reduce(
+        |raw| {
+            let mut value = vec![0.0; raw.points.rows()];
+            model.evaluate(&theta, raw.points, &mut value, None)?;
+            match value.iter().position(|v| !v.is_finite()) {
+                Some(row) => Err(Error::NoDensity { row: raw.index * BLOCK + row + 1 }),
+                None => Ok(()),
+            }
+        },
+        |(), ()| (),
+    );
+    check.err().unwrap_or(Error::NoMass)
 }

@@ -5,67 +5,48 @@ use noisewright_numerics::random::stream;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::newton::{Descent, Evaluation, Problem, newton};
-use super::objective::Objective;
 use super::options::{Options, Stage};
 use super::result::Optimum;
-use super::solve::{Solution, with_constant};
-use crate::{Error, Parameter, Result};
+use super::solve::Solution;
+use crate::{Model, Parameter, Result};
 
 /// The random stream of the starts, far from those of the noise.
 const STARTS: u64 = u64::MAX;
 
-/// The best of the minima that descents from several starts end in.
-pub(crate) fn solve(objective: &Objective<'_>, start: Option<&[f64]>, options: &Options) -> Result<Solution> {
-    let maps: Vec<Map> = objective.model.parameters().iter().map(Map::of).collect();
-    let problem = Transformed { problem: objective, maps: &maps };
+/// The best of the minima that descents from several starts end in; `None` if no start has a finite value.
+///
+/// `unit` are natural sizes of a step in the parameters, `begin` makes a start of the problem from parameters.
+pub(crate) fn solve(
+    problem: &dyn Problem,
+    model: &Model,
+    unit: &[f64],
+    begin: &dyn Fn(&[f64]) -> Result<DVector<f64>>,
+    start: Option<&[f64]>,
+    options: &Options,
+) -> Result<Option<Solution>> {
+    let maps: Vec<Map> = model.parameters().iter().map(Map::of).collect();
+    let problem = Transformed { problem, maps: &maps };
     let mut found: Vec<Descent> = Vec::new();
-    for begin in candidates(objective, start, options) {
-        let begin = with_constant(objective, &begin)?;
-        let descent = newton(&problem, &problem.inner(&begin), options, Stage::Descent)?;
+    for place in candidates(model, unit, start, options) {
+        let descent = newton(&problem, &problem.inner(&begin(&place)?), options, Stage::Descent)?;
         if descent.value.is_finite() {
             found.push(descent);
         }
-    }
-    if found.is_empty() {
-        return Err(explain(objective));
     }
     // A descent that did not converge counts only if none did.
     let any = found.iter().any(|d| d.stop.converged());
     found.retain(|d| d.stop.converged() || !any);
     found.sort_by(|a, b| a.value.total_cmp(&b.value));
+    let Some(best) = found.first() else { return Ok(None) };
+    let optima = distinct(&problem, &found)?;
     let iterations = found.iter().map(|d| d.iterations).sum();
-    let optima = distinct(&problem, objective, &found)?;
-    let best = &found[0];
-    let at = problem.outer(&best.at);
-    let (at, bound) = settle(objective, &maps, at);
-    Ok(Solution { at, iterations, stop: best.stop, bound, optima })
-}
-
-/// Why even the model's own start has no finite loss.
-fn explain(objective: &Objective<'_>) -> Error {
-    let model = objective.model;
-    let theta = model.start();
-    if model.is_normalized() && model.log_normalizer(&theta, &mut vec![0.0; theta.len()]).is_none() {
-        return Error::NoMass;
-    }
-    let check = objective.data.reduce(
-        |raw| {
-            let mut value = vec![0.0; raw.points.rows()];
-            model.evaluate(&theta, raw.points, &mut value, None)?;
-            match value.iter().position(|v| !v.is_finite()) {
-                Some(row) => Err(Error::NoDensity { row: raw.index * super::side::BLOCK + row + 1 }),
-                None => Ok(()),
-            }
-        },
-        |(), ()| (),
-    );
-    check.err().unwrap_or(Error::NoMass)
+    let (at, bound) = settle(unit, &maps, problem.outer(&best.at));
+    Ok(Some(Solution { at, iterations, stop: best.stop, bound, optima }))
 }
 
 /// The given start or the model's own, and others around it: so many natural units away, or a few times as far from a
 /// bound.
-fn candidates(objective: &Objective<'_>, start: Option<&[f64]>, options: &Options) -> Vec<Vec<f64>> {
-    let model = objective.model;
+fn candidates(model: &Model, unit: &[f64], start: Option<&[f64]>, options: &Options) -> Vec<Vec<f64>> {
     let first: Vec<f64> = start.map_or_else(|| model.start(), <[f64]>::to_vec);
     let first: Vec<f64> = model.parameters().iter().zip(first).map(|(p, x)| inside(p, x)).collect();
     let mut all = vec![first.clone()];
@@ -75,7 +56,7 @@ fn candidates(objective: &Objective<'_>, start: Option<&[f64]>, options: &Option
             let z: f64 = StandardNormal.sample(&mut rng);
             let map = Map::of(p);
             match map {
-                Map::Free => first[j] + 2.0 * z * objective.unit[j].max(0.5 * first[j].abs()),
+                Map::Free => first[j] + 2.0 * z * unit[j].max(0.5 * first[j].abs()),
                 _ => map.outer(map.inner(first[j]) + 1.5 * z),
             }
         };
@@ -94,12 +75,12 @@ fn inside(parameter: &Parameter, x: f64) -> f64 {
 
 /// The minima that are not the same, the best first: two are the same when a step between them is no longer than a
 /// small part of a standard error.
-fn distinct(problem: &Transformed<'_>, objective: &Objective<'_>, found: &[Descent]) -> Result<Vec<Optimum>> {
+fn distinct(problem: &Transformed<'_>, found: &[Descent]) -> Result<Vec<Optimum>> {
     let mut optima: Vec<(DVector<f64>, DMatrix<f64>, Optimum)> = Vec::new();
     for descent in found {
         let near = |(at, hessian, optimum): &(DVector<f64>, DMatrix<f64>, Optimum)| {
             let apart = &descent.at - at;
-            let length = apart.dot(&(hessian * &apart)) * objective.rows();
+            let length = apart.dot(&(hessian * &apart)) * problem.rows();
             length.abs() < 1e-4 && (descent.value - optimum.loss).abs() <= 1e-9 * optimum.loss.abs().max(1e-9)
         };
         if let Some(known) = optima.iter_mut().find(|known| near(known)) {
@@ -107,7 +88,7 @@ fn distinct(problem: &Transformed<'_>, objective: &Objective<'_>, found: &[Desce
             continue;
         }
         let hessian = problem.evaluate(&descent.at, true)?.hessian;
-        let at = objective.scaling.outer(problem.outer(&descent.at).as_slice());
+        let at = problem.outer(&descent.at).as_slice().to_vec();
         let size = descent.at.len();
         let hessian = hessian.unwrap_or_else(|| DMatrix::identity(size, size));
         optima.push((descent.at.clone(), hessian, Optimum { at, loss: descent.value, starts: 1 }));
@@ -116,10 +97,10 @@ fn distinct(problem: &Transformed<'_>, objective: &Objective<'_>, found: &[Desce
 }
 
 /// Puts parameters that came as near to a bound as their transformation lets them on it.
-fn settle(objective: &Objective<'_>, maps: &[Map], mut at: DVector<f64>) -> (DVector<f64>, Vec<bool>) {
+fn settle(unit: &[f64], maps: &[Map], mut at: DVector<f64>) -> (DVector<f64>, Vec<bool>) {
     let mut bound = vec![false; at.len()];
     for (j, map) in maps.iter().enumerate() {
-        let reach = 1e-7 * objective.unit[j];
+        let reach = 1e-7 * unit[j];
         let edge = match map {
             Map::Free => None,
             Map::Above(lower) => Some(*lower).filter(|l| at[j] - l < reach),
@@ -215,6 +196,10 @@ impl Transformed<'_> {
 impl Problem for Transformed<'_> {
     fn rows(&self) -> f64 {
         self.problem.rows()
+    }
+
+    fn rounding(&self) -> f64 {
+        self.problem.rounding()
     }
 
     fn evaluate(&self, eta: &DVector<f64>, hessian: bool) -> Result<Evaluation> {

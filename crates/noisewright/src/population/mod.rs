@@ -21,6 +21,16 @@ use noisewright_numerics::summation::blocked;
 
 use crate::{Error, Loss, Model, Noise, Points, Result};
 
+/// Whether every state of the model's space can be visited.
+pub(crate) fn enumerates(model: &Model) -> bool {
+    enumeration::applies(model)
+}
+
+/// Whether the model's space has few enough dimensions for quadrature.
+pub(crate) fn integrates(model: &Model) -> bool {
+    quadrature::applies(model)
+}
+
 /// How the points of an expectation came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -8,6 +8,7 @@ use super::super::newton::Stop;
 use super::super::objective::Objective;
 use super::super::result::Fit;
 use super::super::scaling::Scaling;
+use super::super::side::Feed;
 use super::super::terms::Class;
 use super::information::InformationTest;
 use super::normalizable::{NotNormalizable, not_normalizable};
@@ -15,10 +16,13 @@ use super::overlap::Gathered;
 use super::rows::{Block, Rows};
 use super::separation::{Separation, separation};
 use super::{Diagnostics, words};
-use crate::{Loss, Result, View};
+use crate::{Loss, Result};
 
 /// Information about some direction below that of so many points of data asks whether there is any at all.
 const FEW_POINTS: f64 = 1.0;
+
+/// Rows that tell where the data are, at most.
+const SAMPLE_ROWS: usize = 1 << 14;
 
 /// The rows of a fit at one place, in the coordinates of the solver.
 struct Contrasted<'o, 'a> {
@@ -52,8 +56,7 @@ pub(crate) fn separated(
     Ok(found.map(|found| found.outer(&objective.scaling)))
 }
 
-/// The diagnostics of a fit, whose place in the solver's coordinates is `at` and Hessian there `hessian`; `sample` are
-/// some of the data.
+/// The diagnostics of a fit, whose place in the solver's coordinates is `at` and Hessian there `hessian`.
 ///
 /// # Errors
 /// When the rows cannot be passed over again.
@@ -63,14 +66,13 @@ pub(crate) fn of_contrast(
     hessian: &DMatrix<f64>,
     separation: Option<Separation>,
     fit: &Fit,
-    sample: View<'_>,
 ) -> Result<Diagnostics> {
     let mut diagnostics = Diagnostics::default();
     let Some(place) = Place::new(objective, at) else { return Ok(diagnostics) };
     let rows = Contrasted { objective, place: &place };
     if let Some(found) = &separation {
         diagnostics.warn(words::separated(found, false));
-    } else if let Some(found) = integrability(objective, fit, sample)? {
+    } else if let Some(found) = integrability(objective, fit)? {
         diagnostics.warn(words::not_normalizable(&found));
         diagnostics.not_normalizable = Some(found);
     }
@@ -81,10 +83,19 @@ pub(crate) fn of_contrast(
 }
 
 /// Where the fitted density has no integral, if so.
-fn integrability(objective: &Objective<'_>, fit: &Fit, sample: View<'_>) -> Result<Option<NotNormalizable>> {
+fn integrability(objective: &Objective<'_>, fit: &Fit) -> Result<Option<NotNormalizable>> {
     if objective.model.is_normalized() {
         return Ok(None);
     }
+    let drawn;
+    let sample = match &objective.data.feed {
+        Feed::Memory { points, .. } => points.view().slice(0..points.view().rows().min(SAMPLE_ROWS)),
+        // Where the data are not at hand, the noise is where they are.
+        Feed::Stream { noise, .. } | Feed::Drawn { noise, .. } => {
+            drawn = crate::sample(noise.as_ref(), SAMPLE_ROWS, 0);
+            drawn.view()
+        }
+    };
     let usable = |variance: f64| if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 };
     let moments = (0..sample.columns()).map(|j| mean_and_variance(sample.column(j)));
     let (center, scale): (Vec<f64>, Vec<f64>) =
@@ -100,7 +111,7 @@ impl Contrasted<'_, '_> {
     fn measure(&self, fit: &Fit, information: &DMatrix<f64>, diagnostics: &mut Diagnostics) -> Result<()> {
         let tested = matches!(self.objective.loss, Loss::Js) && fit.converged;
         let sizes: Vec<f64> = information.diagonal().iter().map(|d| d.abs()).collect();
-        let new = || (Gathered::default(), tested.then(|| InformationTest::new(&sizes)));
+        let new = || (Gathered::new(fit.total_weight), tested.then(|| InformationTest::new(&sizes)));
         let add = |(gathered, test): &mut Measured, block: &Block<'_>| {
             gathered.add(block);
             if let Some(test) = test {

@@ -3,43 +3,77 @@
 use nalgebra::DMatrix;
 
 use super::super::Data;
+use super::super::newton::Stop;
 use super::super::result::Fit;
 use super::information::information_test_exact;
 use super::rows::Centred;
 use super::separation::{Separation, separation};
 use super::{Diagnostics, words};
-use crate::{Method, Model, Population, Result, View};
+use crate::{Method, Model, Population, Precision, Result, View};
 
 /// Information about some direction below that of so many points of data asks whether there is any at all.
 const FEW_POINTS: f64 = 1.0;
 
-/// The diagnostics of an exact fit; `population` is the model at the estimate.
+/// Most states of a space on which the model is tested.
+const MOST_STATES: u64 = 1 << 16;
+
+/// Most variables of a space on which the model is tested.
+const MOST_VARIABLES: usize = 2;
+
+/// The diagnostics of an exact fit.
 ///
 /// # Errors
 /// When the model cannot be evaluated at the data.
 pub(crate) fn of_exact(
     model: &Model,
     data: Data<'_>,
-    population: &Population,
+    separation: Option<Separation>,
     fit: &Fit,
 ) -> Result<Diagnostics> {
     let mut diagnostics = Diagnostics::default();
-    let derivatives = derivatives(model, &fit.theta(), data.points)?;
-    let means = means(&derivatives, data);
-    if may_be_on_the_border(fit)
-        && let Some(found) = border(model, population, fit, &means)?
-    {
-        diagnostics.warn(words::separated(&found, true));
-        diagnostics.separation = Some(found);
-    }
-    if fit.converged && diagnostics.separation.is_none() {
-        diagnostics.information_test = test(&derivatives, data, model, population, fit)?;
-        if let Some(warning) = diagnostics.information_test.as_ref().and_then(words::misspecified) {
-            diagnostics.warn(warning);
+    match separation {
+        Some(found) => {
+            diagnostics.warn(words::separated(&found, true));
+            diagnostics.separation = Some(found);
         }
+        None if fit.converged => {
+            diagnostics.information_test = test(model, data, fit)?;
+            if let Some(warning) = diagnostics.information_test.as_ref().and_then(words::misspecified) {
+                diagnostics.warn(warning);
+            }
+        }
+        None => {}
     }
     diagnostics.read(model, fit);
     Ok(diagnostics)
+}
+
+/// The direction along which the likelihood of a linear model on finitely many states rises for ever, where there is one:
+/// the means of its statistics are on the border of their convex hull. `theta` and `hessian` are where the ascent ended.
+///
+/// # Errors
+/// When the model cannot be evaluated.
+pub(crate) fn on_border(
+    model: &Model,
+    data: Data<'_>,
+    theta: &[f64],
+    hessian: &DMatrix<f64>,
+    stop: Stop,
+) -> Result<Option<Separation>> {
+    let finite = model.space().state_count().is_some();
+    if !model.energy().is_linear()
+        || !finite
+        || !(is_flat(&(hessian * data.total_weight())) || !stop.converged())
+    {
+        return Ok(None);
+    }
+    let means = means(&derivatives(model, theta, data.points)?, data);
+    // All states are the same ones whatever the parameters.
+    let population = Population::new(model, &model.start(), &Precision::default())?;
+    if population.accuracy().method != Method::Enumeration {
+        return Ok(None);
+    }
+    border(model, &population, &means)
 }
 
 /// `∂u/∂θ` at some points, one column after another.
@@ -61,22 +95,17 @@ fn means(derivatives: &[f64], data: Data<'_>) -> Vec<f64> {
 }
 
 /// A likelihood whose maximum is at infinity is flat there.
-fn may_be_on_the_border(fit: &Fit) -> bool {
-    let parameters = fit.parameters.len();
-    let information = fit.hessian.view((0, 0), (parameters, parameters)) * fit.total_weight;
+fn is_flat(information: &DMatrix<f64>) -> bool {
+    let size = information.nrows();
     let scale = information.diagonal().map(|d| if d > 0.0 { 1.0 / d.sqrt() } else { 0.0 });
     let least = information.diagonal().iter().copied().fold(f64::INFINITY, f64::min);
-    let scaled = DMatrix::from_fn(parameters, parameters, |i, j| information[(i, j)] * scale[i] * scale[j]);
-    let flat = !scaled.iter().all(|v| v.is_finite()) || scaled.symmetric_eigenvalues().min() < 1e-10;
-    !fit.converged || flat || least < FEW_POINTS
+    let scaled = DMatrix::from_fn(size, size, |i, j| information[(i, j)] * scale[i] * scale[j]);
+    least < FEW_POINTS || !scaled.iter().all(|v| v.is_finite()) || scaled.symmetric_eigenvalues().min() < 1e-8
 }
 
 /// Whether the means of a linear model's statistics are on the border of their convex hull over all states.
-fn border(model: &Model, population: &Population, fit: &Fit, means: &[f64]) -> Result<Option<Separation>> {
-    if !model.energy().is_linear() || population.accuracy().method != Method::Enumeration {
-        return Ok(None);
-    }
-    let statistics = derivatives(model, &fit.theta(), population.points().view())?;
+fn border(model: &Model, population: &Population, means: &[f64]) -> Result<Option<Separation>> {
+    let statistics = derivatives(model, &model.start(), population.points().view())?;
     let names: Vec<String> = model.parameters().iter().map(|p| p.name.clone()).collect();
     let rows = Centred { statistics: &statistics, means, points: population.points().rows() };
     let found = separation(&rows, &names)?;
@@ -90,25 +119,27 @@ fn border(model: &Model, population: &Population, fit: &Fit, means: &[f64]) -> R
     }))
 }
 
-fn test(
-    derivatives: &[f64],
-    data: Data<'_>,
-    model: &Model,
-    population: &Population,
-    fit: &Fit,
-) -> Result<Option<super::ChiSquareTest>> {
-    let rows = data.points.rows();
-    // Of a free constant's column of −1 there is nothing to test.
-    let own = self::derivatives(model, &fit.theta(), population.points().view())?;
-    let nodes = population.points().rows();
+/// The information-matrix test, where the population costs little.
+fn test(model: &Model, data: Data<'_>, fit: &Fit) -> Result<Option<super::ChiSquareTest>> {
+    let cheap = match model.space().state_count() {
+        Some(states) => states <= MOST_STATES,
+        None => model.space().dimension() <= MOST_VARIABLES,
+    };
+    let (theta, precision) = (fit.theta(), Precision { relative: 1e-6, ..Precision::default() });
+    if !cheap || theta.is_empty() {
+        return Ok(None);
+    }
+    let Ok(population) = Population::new(model, &theta, &precision) else { return Ok(None) };
+    let own = derivatives(model, &theta, population.points().view())?;
     let mass: Vec<f64> = population.log_weights().iter().map(|w| w.exp()).collect();
     let expected: Vec<f64> =
-        own.chunks(nodes).map(|column| noisewright_numerics::summation::dot(column, &mass)).collect();
-    let centred: Vec<f64> = derivatives
+        own.chunks(mass.len()).map(|column| noisewright_numerics::summation::dot(column, &mass)).collect();
+    let rows = data.points.rows();
+    let centred: Vec<f64> = derivatives(model, &theta, data.points)?
         .chunks(rows.max(1))
         .zip(&expected)
         .flat_map(|(column, mean)| column.iter().map(move |t| t - mean))
         .collect();
     let columns: Vec<&[f64]> = centred.chunks(rows.max(1)).collect();
-    Ok(information_test_exact(&columns, data.weights, population))
+    Ok(information_test_exact(&columns, data.weights, &population))
 }

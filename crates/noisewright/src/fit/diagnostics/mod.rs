@@ -14,7 +14,7 @@ mod words;
 
 pub(crate) use contrast::{of_contrast, separated};
 pub use efficiency::ErrorBudget;
-pub(crate) use exact::of_exact;
+pub(crate) use exact::{of_exact, on_border};
 pub use information::ChiSquareTest;
 pub use normalizable::NotNormalizable;
 pub use overlap::{Overlap, Tails};

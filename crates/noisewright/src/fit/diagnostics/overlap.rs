@@ -41,6 +41,9 @@ pub struct Tails {
     /// Shape k̂ of the tail of the noise points' weights p/p_n (Vehtari et al. 2024): above 0.7 their mean cannot be
     /// trusted, above ½ they have no variance; absent for fewer than 25 noise points.
     pub pareto_k: Option<f64>,
+    /// Data points where `p/p_n` exceeds the number of noise points, so that less than one noise point is expected among
+    /// all of that ratio or more (`P_n(p/p_n ≥ R) ≤ 1/R`): tails that never are visited do not show in k̂.
+    pub out_of_reach: f64,
 }
 
 /// Sums over one side.
@@ -72,8 +75,10 @@ impl Share {
 }
 
 /// Both figures, gathered block by block.
-#[derive(Default)]
 pub(crate) struct Gathered {
+    /// g from which on a data point is out of reach: the logarithm of the number of data points.
+    reach: f64,
+    out_of_reach: f64,
     data: Share,
     noise: Share,
     /// Largest g of data and of noise rows.
@@ -83,6 +88,18 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
+    /// Nothing yet, of so many data points.
+    pub(crate) fn new(data_points: f64) -> Self {
+        Self {
+            reach: data_points.ln(),
+            out_of_reach: 0.0,
+            data: Share::default(),
+            noise: Share::default(),
+            largest: [None; 2],
+            log_ratios: Vec::new(),
+        }
+    }
+
     /// Takes in some rows.
     pub(crate) fn add(&mut self, block: &Block<'_>) {
         let side = if block.data { &mut self.data } else { &mut self.noise };
@@ -90,6 +107,9 @@ impl Gathered {
         for (row, &g) in block.log_ratio.iter().enumerate().filter(|(row, _)| block.weight(*row) > 0.0) {
             side.add(block.weight(row), sigmoid(-block.sign() * g));
             *largest = Some(largest.map_or(g, |top| top.max(g)));
+            if block.data && g > self.reach {
+                self.out_of_reach += block.weight(row);
+            }
         }
         if !block.data && self.log_ratios.len() < MOST_WEIGHTS {
             self.log_ratios.extend(block.log_ratio.iter().filter(|g| g.is_finite()));
@@ -100,6 +120,7 @@ impl Gathered {
     pub(crate) fn join(mut self, other: Self) -> Self {
         self.data = self.data.join(other.data);
         self.noise = self.noise.join(other.noise);
+        self.out_of_reach += other.out_of_reach;
         for (mine, theirs) in self.largest.iter_mut().zip(other.largest) {
             *mine = match (*mine, theirs) {
                 (Some(a), Some(b)) => Some(a.max(b)),
@@ -131,6 +152,7 @@ impl Gathered {
             largest_log_ratio_data: log_ratio(0),
             largest_log_ratio_noise: log_ratio(1),
             pareto_k: (self.log_ratios.len() >= 25).then(|| pareto_shape(&self.log_ratios)),
+            out_of_reach: self.out_of_reach,
         }
     }
 }

@@ -114,18 +114,26 @@ pub(super) fn overlap(overlap: &Overlap, nu: f64) -> Option<Warning> {
 }
 
 pub(super) fn tails(tails: &Tails, loss: &Loss) -> Option<Warning> {
-    let shape = tails.pareto_k.filter(|k| *k > LARGEST_SHAPE)?;
     let harm = match loss {
         Loss::Js => "data in the tails say little",
         _ => "the estimates rest on a few noise points",
     };
-    Some(Warning::new(
-        WarningKind::LightTails,
-        format!(
-            "the noise has lighter tails than the data: the ratio of their densities has the tail shape {} (above \
-             {LARGEST_SHAPE}), so that {harm}",
+    let reason = match tails.pareto_k.filter(|k| *k > LARGEST_SHAPE) {
+        Some(shape) => format!(
+            "the ratio of their densities has the tail shape {} (above {LARGEST_SHAPE}), so that {harm}",
             digits(shape)
         ),
+        None if tails.out_of_reach > 0.0 => format!(
+            "{} data points are where hardly any noise is expected, the farthest with a ratio of densities of \
+             e^{}",
+            digits(tails.out_of_reach),
+            digits(tails.largest_log_ratio_data.round())
+        ),
+        None => return None,
+    };
+    Some(Warning::new(
+        WarningKind::LightTails,
+        format!("the noise has lighter tails than the data: {reason}"),
         "use a noise with heavier tails, such as --noise auto or a student",
     ))
 }

@@ -1,0 +1,226 @@
+//! Correlated rows: the covariance of a mean of influences that come in clusters or along Markov chains.
+
+use std::collections::HashMap;
+
+use nalgebra::{DMatrix, DVector};
+
+use super::data::Dependence;
+
+/// What each row adds to the estimate, `H⁻¹ w ψ` times its weight: row after row, so many numbers each.
+pub(crate) struct Influences<'i> {
+    pub(crate) values: &'i [f64],
+    pub(crate) size: usize,
+    /// The sum of the weights.
+    pub(crate) total: f64,
+}
+
+impl Influences<'_> {
+    fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        self.values.chunks_exact(self.size)
+    }
+
+    /// `Σ (group sum − its weight · mean)(…)ᵀ / total²`, with the correction for so many groups.
+    fn between(&self, groups: &[(DVector<f64>, f64)]) -> DMatrix<f64> {
+        let mut mean = DVector::zeros(self.size);
+        groups.iter().for_each(|(sum, _)| mean += sum);
+        let weight: f64 = groups.iter().map(|g| g.1).sum();
+        mean /= weight;
+        let mut out = DMatrix::zeros(self.size, self.size);
+        for (sum, weight) in groups {
+            let off = sum - &mean * *weight;
+            out += &off * off.transpose();
+        }
+        let count = groups.len() as f64;
+        out * (count / (count - 1.0) / (self.total * self.total))
+    }
+}
+
+/// The covariance of the mean of the influences; `NaN` where there are too few clusters or too short chains to tell.
+pub(crate) fn covariance(
+    influences: &Influences<'_>,
+    weights: Option<&[f64]>,
+    dependence: Dependence<'_>,
+) -> DMatrix<f64> {
+    let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
+    match dependence {
+        Dependence::Clusters(ids) => clustered(influences, ids, weight),
+        Dependence::Chains(lengths) => along_chains(influences, lengths, weight),
+        Dependence::Independent => {
+            let groups: Vec<_> = influences
+                .rows()
+                .enumerate()
+                .map(|(i, r)| (DVector::from_column_slice(r), weight(i)))
+                .collect();
+            influences.between(&groups)
+        }
+    }
+}
+
+fn clustered(influences: &Influences<'_>, ids: &[u64], weight: impl Fn(usize) -> f64) -> DMatrix<f64> {
+    let mut place: HashMap<u64, usize> = HashMap::new();
+    let mut groups: Vec<(DVector<f64>, f64)> = Vec::new();
+    for (i, (row, id)) in influences.rows().zip(ids).enumerate() {
+        let next = groups.len();
+        let at = *place.entry(*id).or_insert(next);
+        if at == next {
+            groups.push((DVector::zeros(influences.size), 0.0));
+        }
+        groups[at].0 += DVector::from_column_slice(row);
+        groups[at].1 += weight(i);
+    }
+    influences.between(&groups)
+}
+
+/// Along chains: correlations between the unknowns from means of batches, and each variance from its own initial convex
+/// sequence (Geyer 1992), so that the matrix stays semi-definite and short batches do not bias it.
+fn along_chains(
+    influences: &Influences<'_>,
+    lengths: &[usize],
+    weight: impl Fn(usize) -> f64,
+) -> DMatrix<f64> {
+    let mut groups: Vec<(DVector<f64>, f64)> = Vec::new();
+    let mut start = 0;
+    for length in lengths {
+        // Batches of the square root of the chain, whose number then grows as fast as their length.
+        let batch = ((*length as f64).sqrt() as usize).max(1);
+        for (k, rows) in influences.values[start * influences.size..(start + length) * influences.size]
+            .chunks(batch * influences.size)
+            .enumerate()
+        {
+            let mut sum = DVector::zeros(influences.size);
+            rows.chunks_exact(influences.size).for_each(|row| sum += DVector::from_column_slice(row));
+            let first = start + k * batch;
+            let total = (first..first + rows.len() / influences.size).map(&weight).sum();
+            groups.push((sum, total));
+        }
+        start += length;
+    }
+    let batches = influences.between(&groups);
+    let deviation: Vec<f64> = (0..influences.size)
+        .map(|j| {
+            let series: Vec<f64> = influences.rows().map(|row| row[j]).collect();
+            long_run_variance(&series, lengths).sqrt() / influences.total
+        })
+        .collect();
+    DMatrix::from_fn(influences.size, influences.size, |i, j| {
+        let scale = (batches[(i, i)] * batches[(j, j)]).sqrt();
+        let correlation = if i == j { 1.0 } else { batches[(i, j)] / scale };
+        // An unknown that does not vary at all is correlated with nothing.
+        if deviation[i] == 0.0 || deviation[j] == 0.0 {
+            0.0
+        } else {
+            correlation * deviation[i] * deviation[j]
+        }
+    })
+}
+
+/// The variance of the sum of a series made of chains: `n (γ_0 + 2 Σ γ_t)`, the sums of pairs of autocovariances cut off where
+/// they become negative and made convex.
+fn long_run_variance(series: &[f64], lengths: &[usize]) -> f64 {
+    let n = series.len() as f64;
+    let mean = series.iter().sum::<f64>() / n;
+    let longest = lengths.iter().copied().max().unwrap_or(0);
+    let autocovariance = |lag: usize| {
+        let mut start = 0;
+        let mut sum = 0.0;
+        for length in lengths {
+            let chain = &series[start..start + length];
+            if *length > lag {
+                let pairs = chain.iter().zip(&chain[lag..]);
+                sum += pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>();
+            }
+            start += length;
+        }
+        sum / n
+    };
+    let mut pairs: Vec<f64> = Vec::new();
+    for lag in (0..longest.max(1)).step_by(2) {
+        let pair = autocovariance(lag) + autocovariance(lag + 1);
+        if pair <= 0.0 {
+            break;
+        }
+        pairs.push(pair);
+    }
+    let first = autocovariance(0);
+    let sum: f64 = convex_minorant(&pairs).iter().sum();
+    n * (2.0 * sum - first).max(if pairs.is_empty() { first } else { 0.0 })
+}
+
+/// The greatest convex function below a sequence.
+fn convex_minorant(values: &[f64]) -> Vec<f64> {
+    let mut hull: Vec<usize> = Vec::new();
+    let slope = |a: usize, b: usize| (values[b] - values[a]) / (b - a) as f64;
+    for i in 0..values.len() {
+        while let [.., a, b] = hull[..] {
+            if slope(a, b) <= slope(b, i) {
+                break;
+            }
+            hull.pop();
+        }
+        hull.push(i);
+    }
+    let mut out = values.to_vec();
+    for pair in hull.windows(2) {
+        for i in pair[0]..=pair[1] {
+            out[i] = values[pair[0]] + slope(pair[0], pair[1]) * (i - pair[0]) as f64;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use noisewright_numerics::random::stream;
+    use rand_distr::{Distribution, StandardNormal};
+
+    /// Two coordinates of an autoregression `x' = φ x + e`, the second twice the first.
+    fn autoregression(phi: f64, rows: usize) -> Vec<f64> {
+        let mut rng = stream(3, 0);
+        let mut x = 0.0;
+        (0..rows)
+            .flat_map(|_| {
+                let e: f64 = StandardNormal.sample(&mut rng);
+                x = phi * x + e;
+                [x, 2.0 * x]
+            })
+            .collect()
+    }
+
+    #[test]
+    fn an_autoregression_has_its_long_run_variance() {
+        // Var of the mean is 1/(1−φ)²/n; the estimate's own error is about √(2·(4τ)/n), four of which are allowed.
+        let rows = 200_000;
+        for phi in [0.0, 0.5, 0.9] {
+            let values = autoregression(phi, rows);
+            let influences = Influences { values: &values, size: 2, total: rows as f64 };
+            let found = covariance(&influences, None, Dependence::Chains(&[rows / 2, rows / 2]));
+            let exact = 1.0 / (1.0 - phi).powi(2) / rows as f64;
+            let time = (1.0 + phi) / (1.0 - phi);
+            let bound = 4.0 * (8.0 * time / rows as f64).sqrt();
+            assert!((found[(0, 0)] / exact - 1.0).abs() < bound, "{phi} {}", found[(0, 0)] / exact);
+            assert!((found[(0, 1)] / found[(0, 0)] - 2.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn clusters_of_equal_rows_count_once() {
+        // Every row four times: the variance of the mean is that of the rows once (times n/(n−1)).
+        let once: Vec<f64> = (0..50).map(|i| f64::from(i).sin()).collect();
+        let four: Vec<f64> = once.iter().flat_map(|x| [*x; 4]).collect();
+        let ids: Vec<u64> = (0..200).map(|i| i / 4).collect();
+        let single = Influences { values: &once, size: 1, total: 50.0 };
+        let grouped = Influences { values: &four, size: 1, total: 200.0 };
+        let expected = covariance(&single, None, Dependence::Independent)[(0, 0)];
+        let found = covariance(&grouped, None, Dependence::Clusters(&ids))[(0, 0)];
+        assert!((found / expected - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_minorant_is_convex_and_below() {
+        let values = [5.0, 3.0, 3.5, 1.0, 1.2, 0.1];
+        let hull = convex_minorant(&values);
+        assert!(hull.iter().zip(values).all(|(h, v)| *h <= v + 1e-15));
+        assert!(hull.windows(3).all(|w| w[0] - 2.0 * w[1] + w[2] >= -1e-12));
+    }
+}

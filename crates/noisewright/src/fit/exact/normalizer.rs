@@ -1,0 +1,247 @@
+//! log Z of a model with its first two derivatives: in closed form, over all states, or by quadrature.
+
+use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
+use noisewright_numerics::summation::{blocked, sum};
+
+use crate::fit::objective::five_point;
+use crate::fit::side::BLOCK;
+use crate::population::{enumerates, integrates};
+use crate::{Domain, Error, Model, Population, Precision, Result, View};
+
+/// How log Z is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Closed,
+    Enumeration,
+    Quadrature,
+}
+
+/// log Z and its derivatives.
+pub(crate) struct Normalizer {
+    pub(crate) log_z: f64,
+    pub(crate) gradient: DVector<f64>,
+    /// `None` where the model does not give the second derivatives of its energy, or they were not asked for.
+    pub(crate) curvature: Option<DMatrix<f64>>,
+}
+
+impl Way {
+    /// The way to log Z of a model.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn of(model: &Model) -> Result<Self> {
+        if model.is_normalized() {
+            return Ok(Self::Closed);
+        }
+        if enumerates(model) {
+            return Ok(Self::Enumeration);
+        }
+        if integrates(model) {
+            return Ok(Self::Quadrature);
+        }
+        let reason = "needs at most three variables or 2²⁰ states: leave it out to fit against noise";
+        Err(Error::Option { option: "noise exact".into(), reason: reason.into() })
+    }
+
+    /// In words.
+    pub(crate) fn describe(self, model: &Model) -> String {
+        match self {
+            Self::Closed => "none (exact: closed form)".into(),
+            Self::Quadrature => "none (exact: quadrature)".into(),
+            Self::Enumeration => {
+                format!("none (exact: all {} states)", model.space().state_count().unwrap_or(0))
+            }
+        }
+    }
+
+    /// Share of log Z that is not to be trusted.
+    pub(crate) fn rounding(self, model: &Model) -> f64 {
+        match (self, model.space().dimension()) {
+            (Self::Quadrature, 3) => 1e-7,
+            (Self::Quadrature, _) => 1e-9,
+            _ => 1e-12,
+        }
+    }
+
+    /// log Z at θ; scores are centred by `center` before their squares are summed.
+    ///
+    /// # Errors
+    /// When the density does not integrate at θ, or θ is not allowed.
+    pub(crate) fn at(
+        self,
+        model: &Model,
+        theta: &[f64],
+        center: &DVector<f64>,
+        curvature: bool,
+    ) -> Result<Normalizer> {
+        match self {
+            Self::Closed => closed(model, theta, curvature),
+            Self::Enumeration => enumerated(model, theta, center, curvature),
+            Self::Quadrature => integrated(model, theta, center, curvature),
+        }
+    }
+}
+
+fn closed(model: &Model, theta: &[f64], curvature: bool) -> Result<Normalizer> {
+    let at = |theta: &[f64]| {
+        let mut gradient = vec![0.0; theta.len()];
+        let log_z =
+            model.log_normalizer(theta, &mut gradient).filter(|z| z.is_finite()).ok_or(Error::NoMass)?;
+        Ok::<_, Error>((log_z, DVector::from_vec(gradient)))
+    };
+    let (log_z, gradient) = at(theta)?;
+    let column = |j: usize| {
+        let slope = |step: f64| {
+            let mut there = theta.to_vec();
+            there[j] += step;
+            Ok(at(&there)?.1)
+        };
+        let size = theta[j].abs().max(1e-3);
+        let steps = [1e-3, 1e-4, 1e-6].map(|h| h * size);
+        steps.iter().find_map(|h| five_point(*h, slope).ok()).ok_or(Error::NoMass)
+    };
+    let curvature = if curvature {
+        let columns = (0..theta.len()).map(column).collect::<Result<Vec<_>>>()?;
+        let matrix = DMatrix::from_columns(&columns);
+        Some((&matrix + matrix.transpose()) * 0.5)
+    } else {
+        None
+    };
+    Ok(Normalizer { log_z, gradient, curvature })
+}
+
+/// Sums over weighted points relative to the largest term: `Σ e^{u−top}`, with the centred score and its square.
+struct Mass {
+    top: f64,
+    mass: f64,
+    first: DVector<f64>,
+    second: DMatrix<f64>,
+    curvature: Option<DMatrix<f64>>,
+}
+
+impl Mass {
+    fn new(
+        model: &Model,
+        theta: &[f64],
+        points: View<'_>,
+        log_terms: &[f64],
+        score: &[f64],
+        center: &DVector<f64>,
+        curvature: bool,
+    ) -> Result<Self> {
+        let (rows, size) = (points.rows(), theta.len());
+        let top = log_terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights: Vec<f64> =
+            log_terms.iter().map(|t| if *t == f64::NEG_INFINITY { 0.0 } else { (t - top).exp() }).collect();
+        let centred: Vec<f64> = score[..rows * size]
+            .chunks_exact(rows.max(1))
+            .zip(center.iter())
+            .flat_map(|(column, m)| column.iter().map(move |s| s - m))
+            .collect();
+        let columns = Columns::new(&centred, rows, size, rows);
+        let mut first = DVector::zeros(size);
+        weighted_sum(columns, &weights, first.as_mut_slice());
+        let mut second = DMatrix::zeros(size, size);
+        let mut bend = DMatrix::zeros(size, size);
+        let mut known = false;
+        if curvature {
+            weighted_gram(columns, &weights, second.as_mut_slice());
+            known = model.energy().add_curvature(theta, points, &weights, bend.as_mut_slice())?;
+        }
+        Ok(Self { top, mass: sum(&weights), first, second, curvature: known.then_some(bend) })
+    }
+
+    fn scaled(mut self, top: f64) -> Self {
+        let factor = if self.top == f64::NEG_INFINITY { 0.0 } else { (self.top - top).exp() };
+        self.mass *= factor;
+        self.first *= factor;
+        self.second *= factor;
+        self.curvature = self.curvature.map(|c| c * factor);
+        Self { top, ..self }
+    }
+
+    fn join(self, other: Self) -> Self {
+        let top = self.top.max(other.top);
+        if top == f64::NEG_INFINITY {
+            return self;
+        }
+        let (a, b) = (self.scaled(top), other.scaled(top));
+        Self {
+            top,
+            mass: a.mass + b.mass,
+            first: a.first + b.first,
+            second: a.second + b.second,
+            curvature: a.curvature.zip(b.curvature).map(|(x, y)| x + y),
+        }
+    }
+
+    fn finish(self, center: &DVector<f64>) -> Result<Normalizer> {
+        if !(self.mass > 0.0 && self.top.is_finite()) {
+            return Err(Error::NoMass);
+        }
+        let mean = self.first / self.mass;
+        let covariance = self.second / self.mass - &mean * mean.transpose();
+        let curvature = self.curvature.map(|c| covariance + c / self.mass);
+        Ok(Normalizer { log_z: self.top + self.mass.ln(), gradient: mean + center, curvature })
+    }
+}
+
+fn integrated(model: &Model, theta: &[f64], center: &DVector<f64>, curvature: bool) -> Result<Normalizer> {
+    let population = Population::new(model, theta, &Precision::default())?;
+    let points = population.points().view();
+    let log_z = population.log_normalizer();
+    let terms: Vec<f64> = population.log_weights().iter().map(|w| w + log_z).collect();
+    let mass = Mass::new(model, theta, points, &terms, population.score(), center, curvature)?;
+    mass.finish(center)
+}
+
+/// All states, a block at a time, so that their number does not matter to the memory.
+fn enumerated(model: &Model, theta: &[f64], center: &DVector<f64>, curvature: bool) -> Result<Normalizer> {
+    let states: Vec<&[f64]> = model
+        .space()
+        .domains()
+        .iter()
+        .filter_map(|domain| match domain {
+            Domain::States(states) => Some(states.as_slice()),
+            _ => None,
+        })
+        .collect();
+    let rows: usize = states.iter().map(|s| s.len()).product();
+    let leaf = |range: std::ops::Range<usize>| {
+        let values = combinations(&states, rows, range.clone());
+        let points = View::new(states.len(), range.len(), &values);
+        let mut energy = vec![0.0; range.len()];
+        let mut score = vec![0.0; range.len() * theta.len()];
+        model.evaluate(theta, points, &mut energy, Some(&mut score))?;
+        Mass::new(model, theta, points, &energy, &score, center, curvature)
+    };
+    let total = blocked(rows, BLOCK, leaf, |a: Result<Mass>, b| Ok(a?.join(b?)));
+    total.unwrap_or(Err(Error::NoMass))?.finish(center)
+}
+
+/// Some of all combinations of states, column-major, the last variable changing fastest.
+fn combinations(states: &[&[f64]], rows: usize, range: std::ops::Range<usize>) -> Vec<f64> {
+    let mut out = Vec::with_capacity(range.len() * states.len());
+    let mut repeat = rows;
+    for values in states {
+        repeat /= values.len();
+        out.extend(range.clone().map(|row| values[row / repeat % values.len()]));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn combinations_in_parts_are_the_combinations() {
+        let states: [&[f64]; 3] = [&[0.0, 1.0], &[5.0, 6.0, 7.0], &[2.0, 3.0]];
+        let all = combinations(&states, 12, 0..12);
+        let part = combinations(&states, 12, 5..9);
+        for column in 0..3 {
+            assert_eq!(part[column * 4..column * 4 + 4], all[column * 12 + 5..column * 12 + 9]);
+        }
+    }
+}

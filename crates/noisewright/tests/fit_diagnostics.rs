@@ -1,0 +1,250 @@
+//! What a fit says about itself: separation, integrability, overlap, tails, misspecification, efficiency.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+use std::sync::Arc;
+
+use noisewright::fit::{Amount, Data, NoiseChoice, Options, WarningKind, check_ratio, fit};
+use noisewright::{
+    Domain, FamilyOptions, Fit, Mixture, Model, NegativeBinomial, Noise, Normal, Parameter, Points, Scalar,
+    Space, Student, sample,
+};
+
+fn given(noise: impl Noise + 'static, nu: f64) -> Options {
+    Options { noise: NoiseChoice::Given(Arc::new(noise)), amount: Amount::Ratio(nu), ..Options::default() }
+}
+
+fn ratio(nu: f64) -> Options {
+    Options { amount: Amount::Ratio(nu), ..Options::default() }
+}
+
+fn normal(mean: f64, variance: f64) -> Normal {
+    Normal::new(mean, variance).unwrap()
+}
+
+fn gaussian() -> Model {
+    Model::from_family("gaussian", &["x"], &FamilyOptions::default(), false).unwrap()
+}
+
+fn line(features: &[&str]) -> Model {
+    Model::from_features(features, Space::real(&["x"]).unwrap(), vec![]).unwrap()
+}
+
+/// Two bumps, which no Gaussian fits.
+fn bumps(rows: usize, seed: u64) -> Points {
+    let part = |mean: f64| -> Arc<dyn Scalar> { Arc::new(normal(mean, 0.5)) };
+    sample(&Mixture::new(vec![(0.5, part(-1.2)), (0.5, part(1.2))]).unwrap(), rows, seed)
+}
+
+// ---- no finite answer ----
+
+#[test]
+fn a_statistic_that_no_data_row_has_is_named_with_its_direction() {
+    // As a Strauss process on regular points: the pairs that it counts occur in the noise alone.
+    let space = Space::real(&["x"]).unwrap();
+    let names = ["trend", "spread", "strauss"].map(|name| Parameter::new(name, 0.0)).to_vec();
+    let model = Model::from_features(&["x", "x^2", "max(abs(x) - 2, 0)"], space, names).unwrap();
+    let inner: Vec<f64> =
+        sample(&normal(0.0, 1.0), 2000, 1).values().iter().copied().filter(|x| x.abs() < 1.9).collect();
+    let points = Points::from_columns(&["x"], &[inner]).unwrap();
+    let fitted = fit(&model, Data::from(&points), &given(normal(0.0, 2.0), 2.0)).unwrap();
+    let separation = fitted.diagnostics.separation.as_ref().unwrap();
+    assert_eq!(separation.running.len(), 1);
+    assert_eq!((separation.running[0].name.as_str(), separation.running[0].sign), ("strauss", -1));
+    assert!(separation.running[0].data_range.iter().all(|t| t.abs() < 1e-12));
+    assert!(
+        (separation.direction[2] + 1.0).abs() < 1e-12 && separation.direction[3].abs() < 1e-9,
+        "{separation:?}"
+    );
+    assert!(!fitted.converged && fitted.parameters[2].se == f64::INFINITY);
+    let warning = fitted.diagnostics.no_answer().unwrap();
+    assert_eq!((warning.kind, warning.kind.name()), (WarningKind::Separation, "separation"));
+    assert!(warning.sentence.contains("`strauss` → −∞"), "{warning}");
+}
+
+#[test]
+fn classes_that_do_not_touch_leave_nothing_to_say() {
+    let points = sample(&normal(30.0, 1.0), 500, 1);
+    let fitted = fit(&gaussian(), Data::from(&points), &given(normal(0.0, 1.0), 2.0)).unwrap();
+    assert!(
+        fitted.diagnostics.has(WarningKind::Separation) && fitted.diagnostics.has(WarningKind::NoOverlap)
+    );
+    let overlap = fitted.diagnostics.overlap.unwrap();
+    assert!(overlap.confusions() < 1.0 && overlap.overlap < 1e-2, "{overlap:?}");
+}
+
+#[test]
+fn a_fit_with_an_answer_is_not_called_separated() {
+    // Far from the noise, but touching it: large errors, not infinite ones.
+    for seed in 0..20 {
+        let points = sample(&normal(2.5, 1.0), 300, seed);
+        let fitted =
+            fit(&gaussian(), Data::from(&points), &Options { seed, ..given(normal(0.0, 1.0), 5.0) }).unwrap();
+        assert!(fitted.diagnostics.separation.is_none() && fitted.converged, "{seed}");
+    }
+}
+
+#[test]
+fn counts_more_spread_than_the_model_allows_are_named_and_not_fitted() {
+    let points = sample(&NegativeBinomial::new(5.0, 0.4).unwrap(), 2000, 1);
+    let space = Space::product(&[("x", Domain::Counts)]).unwrap();
+    let names = vec![Parameter::new("log_rate", 0.0), Parameter::new("dispersion", 1.0)];
+    let free = Model::from_features(&["x", "-lgamma(x + 1)"], space, names).unwrap();
+    let fitted = fit(&free, Data::from(&points), &ratio(5.0)).unwrap();
+    assert!(fitted.get("dispersion").unwrap().estimate < 0.0);
+    let found = fitted.diagnostics.not_normalizable.as_ref().unwrap();
+    assert_eq!((found.variable.as_deref(), found.towards.as_str()), (Some("x"), "∞"));
+    assert_eq!(fitted.diagnostics.no_answer().unwrap().kind, WarningKind::NotNormalizable);
+    // With its bound the family ends there, and says so.
+    let family = Model::from_family("com-poisson", &["x"], &FamilyOptions::default(), false).unwrap();
+    let fitted = fit(&family, Data::from(&points), &ratio(5.0)).unwrap();
+    assert!(fitted.diagnostics.has(WarningKind::AtBound), "{:?}", fitted.diagnostics.warnings);
+}
+
+#[test]
+fn a_quartic_that_opens_upwards_is_no_density() {
+    let points = sample(&Student::new(3.0, 0.0, 1.0).unwrap(), 3000, 4);
+    let fitted = fit(&line(&["x^2", "x^4"]), Data::from(&points), &ratio(5.0)).unwrap();
+    assert!(fitted.get("x^4").unwrap().estimate > 0.0);
+    assert_eq!(fitted.diagnostics.not_normalizable.unwrap().variable.as_deref(), Some("x"));
+}
+
+// ---- overlap and tails ----
+
+#[test]
+fn noise_equal_to_the_data_overlaps_wholly() {
+    let points = sample(&normal(0.0, 1.0), 4000, 1);
+    let fitted = fit(&gaussian(), Data::from(&points), &given(normal(0.0, 1.0), 1.0)).unwrap();
+    let overlap = fitted.diagnostics.overlap.unwrap();
+    // 1/(1+r) is ½ but for the parameters' errors, of relative variance 3/4000 at most.
+    assert!((overlap.overlap - 1.0).abs() < 0.01, "{overlap:?}");
+    assert!(overlap.effective_data > 3900.0 && overlap.effective_noise > 3900.0, "{overlap:?}");
+    assert!((overlap.data_taken_for_noise - overlap.noise_taken_for_data).abs() < 1e-6);
+    assert!(fitted.diagnostics.warnings.iter().all(|w| w.kind != WarningKind::LightTails));
+}
+
+#[test]
+fn the_overlap_of_two_normals_is_that_of_quadrature() {
+    // E_d[p_n/(½p_d + ½p_n)] for N(0,1) and N(1,1): 2∫p_d p_n/(p_d + p_n), 0.795946 by scipy's quad.
+    let points = sample(&normal(0.0, 1.0), 20_000, 1);
+    let fitted = fit(&gaussian(), Data::from(&points), &given(normal(1.0, 1.0), 1.0)).unwrap();
+    let overlap = fitted.diagnostics.overlap.unwrap().overlap;
+    // The standard deviation of 2p_n/(p_d + p_n) is 0.40.
+    assert!((overlap - OVERLAP_OF_NORMALS).abs() < 4.0 * 0.40 / 20_000f64.sqrt(), "{overlap}");
+}
+
+const OVERLAP_OF_NORMALS: f64 = 0.795_946;
+
+#[test]
+fn lighter_tails_than_the_data_are_named() {
+    let model = Model::parse_file(
+        "variables = ['x']\nlog_density = '-a*log1p(x^2/3)'\n[parameters]\na = { start = 2, lower = 0.6 }",
+    )
+    .unwrap();
+    let points = sample(&Student::new(3.0, 0.0, 1.0).unwrap(), 5000, 1);
+    let light = fit(&model, Data::from(&points), &given(normal(0.0, 1.0), 2.0)).unwrap();
+    assert!(light.diagnostics.has(WarningKind::LightTails), "{:?}", light.diagnostics.tails);
+    assert!(light.diagnostics.tails.unwrap().largest_log_ratio_data > 10.0);
+    let heavy = fit(&model, Data::from(&points), &given(Student::new(2.0, 0.0, 1.0).unwrap(), 2.0)).unwrap();
+    assert!(!heavy.diagnostics.has(WarningKind::LightTails), "{:?}", heavy.diagnostics.tails);
+}
+
+// ---- misspecification ----
+
+/// Shares of p-values below 5 % of the information-matrix test, and its mean over its degrees of freedom.
+fn information_tests(
+    model: &Model,
+    repeats: u64,
+    draw: impl Fn(u64) -> Points,
+    options: &Options,
+) -> (f64, f64) {
+    let (mut rejected, mut relative) = (0.0, 0.0);
+    for seed in 0..repeats {
+        let points = draw(1000 + seed);
+        let fitted = fit(model, Data::from(&points), &Options { seed, ..options.clone() }).unwrap();
+        let test = fitted.diagnostics.information_test.unwrap();
+        rejected += f64::from(u8::from(test.p_value < 0.05));
+        relative += test.statistic / test.degrees_of_freedom as f64;
+    }
+    (rejected / repeats as f64, relative / repeats as f64)
+}
+
+#[test]
+fn the_information_test_keeps_its_level_for_a_right_model() {
+    let repeats = 400;
+    // Four standard deviations of a proportion of 5 % in 400, and of a mean of χ²/3 with variance 2/3.
+    let (share, mean) = (4.0 * (0.05f64 * 0.95 / 400.0).sqrt(), 4.0 * (2.0f64 / 3.0 / 400.0).sqrt());
+    let normalized = Model::from_family("gaussian", &["x"], &FamilyOptions::default(), true).unwrap();
+    for (model, nu) in [(gaussian(), 1.0), (normalized, 3.0)] {
+        let draw = |seed| sample(&normal(0.5, 1.5), 600, seed);
+        let (rejected, relative) = information_tests(&model, repeats, draw, &given(normal(0.0, 3.0), nu));
+        println!("rejected {rejected}, statistic per degree {relative}");
+        assert!(
+            (rejected - 0.05).abs() < share && (relative - 1.0).abs() < 1.5 * mean,
+            "{rejected} {relative}"
+        );
+    }
+}
+
+#[test]
+fn the_information_test_finds_two_bumps() {
+    let (rejected, _) =
+        information_tests(&gaussian(), 40, |seed| bumps(600, seed), &given(normal(0.0, 3.0), 3.0));
+    assert!(rejected > 0.9, "{rejected}");
+}
+
+/// Share of p-values below 5 % when ν is compared with 4ν.
+fn ratio_tests(model: &Model, repeats: u64, draw: impl Fn(u64) -> Points, options: &Options) -> f64 {
+    let rejects = |seed: u64| {
+        let points = draw(2000 + seed);
+        let options = Options { seed, ..options.clone() };
+        let first = fit(model, Data::from(&points), &options).unwrap();
+        let check = check_ratio(model, Data::from(&points), &first, &options).unwrap();
+        f64::from(u8::from(check.test.unwrap().p_value < 0.05))
+    };
+    (0..repeats).map(rejects).sum::<f64>() / repeats as f64
+}
+
+#[test]
+fn four_times_as_much_noise_changes_nothing_when_the_model_is_right() {
+    let draw = |seed| sample(&normal(0.5, 1.5), 600, seed);
+    let rejected = ratio_tests(&gaussian(), 300, draw, &given(normal(0.0, 3.0), 0.5));
+    // Four standard deviations of a proportion of 5 % in 300.
+    assert!((rejected - 0.05).abs() < 4.0 * (0.05f64 * 0.95 / 300.0).sqrt(), "{rejected}");
+}
+
+#[test]
+fn four_times_as_much_noise_tells_a_wrong_model() {
+    let rejected = ratio_tests(&gaussian(), 20, |seed| bumps(3000, seed), &given(normal(1.5, 2.0), 0.5));
+    assert!(rejected > 0.8, "{rejected}");
+}
+
+// ---- efficiency ----
+
+fn budget<'a>(fitted: &'a Fit, name: &str) -> &'a noisewright::fit::diagnostics::ErrorBudget {
+    fitted.diagnostics.error_budget.iter().find(|b| b.name == name).unwrap()
+}
+
+#[test]
+fn noise_equal_to_the_data_has_the_efficiency_of_theory() {
+    // Var = (1 + 1/ν) I⁻¹ / T_d at p_n = p_d (MATH §3), half of it from each sample at ν = 1.
+    let model =
+        Model::parse_file("variables = ['x']\nlog_density = 'm*x - x^2/2'\n[parameters]\nm = 0").unwrap();
+    let points = sample(&normal(0.0, 1.0), 20_000, 1);
+    for nu in [1.0, 4.0] {
+        let fitted = fit(&model, Data::from(&points), &given(normal(0.0, 1.0), nu)).unwrap();
+        let mean = budget(&fitted, "m");
+        assert!((mean.efficiency.unwrap() - nu / (1.0 + nu)).abs() < 0.03, "{mean:?}");
+        assert!((mean.data_share - nu / (1.0 + nu)).abs() < 0.03, "{mean:?}");
+        assert!((mean.cramer_rao.unwrap() * 20_000.0 - 1.0).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn too_little_noise_is_said_with_how_much_would_do() {
+    let points = sample(&normal(0.0, 1.0), 2000, 1);
+    let fitted = fit(&gaussian(), Data::from(&points), &given(normal(0.0, 1.5), 0.2)).unwrap();
+    let warning = fitted.diagnostics.warnings.iter().find(|w| w.kind == WarningKind::NoiseError).unwrap();
+    assert!(warning.suggestion.starts_with("give more noise: --nu "), "{warning}");
+    let enough = fit(&gaussian(), Data::from(&points), &given(normal(0.0, 1.5), 20.0)).unwrap();
+    assert!(!enough.diagnostics.has(WarningKind::NoiseError));
+}
