@@ -3,6 +3,7 @@
 
 mod clock;
 mod design;
+mod fit;
 mod grid;
 mod states;
 
@@ -11,6 +12,10 @@ use noisewright::{Contrast, Loss, Noise, Normal, Precision, Result, Student, Tar
 use noisewright_systems::{System, exponential_polynomial, gamma, gaussian_mean, gaussian_variance, quartic};
 
 fn main() -> Result<()> {
+    // First and alone on request, so that its memory is not that of the others.
+    if std::env::args().nth(1).as_deref() == Some("fit") {
+        return fit::run();
+    }
     // First, so that the peak of the memory is its own.
     states::run()?;
     if std::env::args().nth(1).as_deref() == Some("states") {
@@ -20,7 +25,8 @@ fn main() -> Result<()> {
     println!("The yardstick, `f64::exp` in a plain loop over 10⁶ numbers: {}.\n", show(yardstick));
     single_errors(yardstick)?;
     grids()?;
-    design::run()
+    design::run()?;
+    fit::run()
 }
 
 /// A million exponentials in a plain loop, for ratios that survive a change of machine.

@@ -232,6 +232,12 @@ impl Model {
         self
     }
 
+    /// The same model with its constant taken as unknown.
+    pub(crate) fn with_free_constant(mut self) -> Self {
+        self.normalized = false;
+        self
+    }
+
     /// The same model with other start values, by name.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use super::diagnostics::{self, Diagnostics};
 use super::newton::Stop;
 use super::objective::{Objective, Order};
 use super::options::{Draws, Options, Stage};
-use super::prepare;
+use super::prepare::{self, pick, spread};
 use super::result::{Estimate, Fit, coordinates};
 use super::side::{Held, Side};
 use super::solve::{Solution, solve};
@@ -86,14 +86,16 @@ pub(crate) fn fit_against(
     start: Option<&[f64]>,
 ) -> Result<Fit> {
     options.report(Stage::Prepare, 0, f64::NAN)?;
+    let found = if start.is_none() { free_start(model, data, against, options) } else { None };
+    let start = start.or(found.as_deref());
     let total = data.total_weight();
     let nu = against.rows() as f64 / total;
     let data_side =
         Side::memory(Class::Data, Held::Borrowed(data.points), data.weights, against.at_data(data));
     let noise_side = against.side(model, options.seed);
     let keep = (data_side.rows + noise_side.rows) * prepare::width(model) <= MOST_KEPT;
-    let ranges = prepare::spread(data.points.rows(), SCALE_ROWS);
-    let (some, _) = prepare::pick(data.points, None, &ranges);
+    let ranges = spread(data.points.rows(), SCALE_ROWS);
+    let (some, _) = pick(data.points, None, &ranges);
     let mut objective = Objective::new(model, &options.loss, nu, data_side, noise_side, some.view(), keep)?;
     let solution = solve(&mut objective, start, options)?;
     let mut fit = finish(&objective, solution, Some(data), options)?;
@@ -102,6 +104,21 @@ pub(crate) fn fit_against(
         fit.noise = Some(noise.clone());
     }
     Ok(fit)
+}
+
+/// Parameters for a linear normalized model to start from: those of the same model with a free constant, whose loss is
+/// convex, fitted to a part of the rows.
+fn free_start(model: &Model, data: Data<'_>, against: &Against, options: &Options) -> Option<Vec<f64>> {
+    let Against::Noise(noise, rows) = against else { return None };
+    if !(model.is_normalized() && model.energy().is_linear()) {
+        return None;
+    }
+    let free = model.clone().with_free_constant();
+    let (points, weights) = pick(data.points, data.weights, &spread(data.points.rows(), SCALE_ROWS));
+    let part = Data { weights: weights.as_deref(), ..Data::from(&points) };
+    let few = Against::Noise(noise.clone(), (*rows).min(SCALE_ROWS));
+    let found = fit_against(&free, part, &few, options, None).ok()?;
+    Some(found.theta()).filter(|theta| model.log_normalizer(theta, &mut vec![0.0; theta.len()]).is_some())
 }
 
 /// The covariance at the minimum, a last Newton step with it, and the estimates in the model's own coordinates.

@@ -20,11 +20,13 @@ pub mod optimal;
 mod options;
 mod polish;
 mod prepare;
+mod ratio;
 mod result;
 mod scaling;
 mod side;
 mod solve;
 mod starts;
+mod stream;
 mod terms;
 pub mod two_step;
 
@@ -32,7 +34,9 @@ pub use data::{Data, Dependence, Source};
 pub use diagnostics::{Diagnostics, Warning, WarningKind, check_ratio};
 pub use newton::Stop;
 pub use options::{Amount, Draws, Errors, NoiseChoice, Options, Progress, ProgressHook, Stage};
+pub use ratio::{LogRatio, RatioFit, ratio};
 pub use result::{Estimate, Fit, Optimum};
+pub use stream::fit_stream;
 
 use crate::{Domain, Error, Model, Result};
 
@@ -61,7 +65,7 @@ use crate::{Domain, Error, Model, Result};
 pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
     options.check()?;
     data.check(model.space().dimension())?;
-    check_domain(model, data)?;
+    check_domain(model, data, 0)?;
     let rows = data.weights.map_or(data.points.rows(), |w| w.iter().filter(|w| **w > 0.0).count());
     let coordinates = model.coordinates().len();
     if rows < coordinates {
@@ -70,8 +74,8 @@ pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
     noise_choice::fit_with(model, data, options)
 }
 
-/// Every value that counts must belong to its variable's domain.
-fn check_domain(model: &Model, data: Data<'_>) -> Result<()> {
+/// Every value that counts must belong to its variable's domain; `before` rows came before these.
+fn check_domain(model: &Model, data: Data<'_>, before: usize) -> Result<()> {
     let space = model.space();
     let counts = |row: usize| data.weights.is_none_or(|w| w[row] > 0.0);
     for (j, (name, domain)) in space.names().iter().zip(space.domains()).enumerate() {
@@ -80,7 +84,7 @@ fn check_domain(model: &Model, data: Data<'_>) -> Result<()> {
         let column = data.points.column(j);
         if let Some(row) = column.iter().enumerate().position(|(row, x)| !allowed(*x) && counts(row)) {
             let (column, value, domain) = (name.clone(), column[row], domain_words(domain));
-            return Err(Error::OutsideDomain { row: row + 1, column, value, domain });
+            return Err(Error::OutsideDomain { row: before + row + 1, column, value, domain });
         }
     }
     Ok(())

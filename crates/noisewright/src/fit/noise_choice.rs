@@ -52,7 +52,7 @@ pub(crate) fn auto_noise(model: &Model, data: Data<'_>) -> Result<Arc<dyn Noise>
     fit_auto(model.space(), points.view(), weights.as_deref())
 }
 
-fn check_noise(model: &Model, noise: &dyn Noise) -> Result<()> {
+pub(crate) fn check_noise(model: &Model, noise: &dyn Noise) -> Result<()> {
     let (expected, found) = (model.space().dimension(), noise.dimension());
     if expected == found {
         Ok(())
@@ -91,7 +91,7 @@ pub(crate) fn dosed(model: &Model, data: Data<'_>, noise: &Arc<dyn Noise>, optio
 }
 
 /// Extends one and the same stream of noise until its part of every standard error is small enough, or the budget ends.
-fn enough(
+pub(crate) fn enough(
     total: f64,
     model: &Model,
     share: f64,
@@ -113,7 +113,7 @@ fn enough(
         }
         // A tenth more than the prediction, which leaves out that the weights change with ν.
         points = whole(1.1 * factor * points as f64).min(most);
-        let start = fit.theta();
+        let start = fit.unknowns();
         fit = with(points, Some(&start))?;
     }
     fit.budget_spent = shortfall(&fit, share) > 1.0;

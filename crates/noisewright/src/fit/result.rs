@@ -161,6 +161,12 @@ impl Fit {
         self.parameters.iter().map(|e| e.estimate).collect()
     }
 
+    /// The estimates of all unknowns, the constant last.
+    #[must_use]
+    pub fn unknowns(&self) -> Vec<f64> {
+        self.estimates().iter().map(|e| e.estimate).collect()
+    }
+
     /// All unknowns, the constant last.
     #[must_use]
     pub fn estimates(&self) -> Vec<&Estimate> {

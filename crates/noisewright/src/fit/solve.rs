@@ -29,7 +29,7 @@ const LARGE: usize = 1 << 15;
 /// Rows of that part, per sample: this many at least, and so many per unknown.
 const PART: (usize, usize) = (1 << 12, 100);
 
-/// Minimises the loss; `start` are parameters of the model to begin with instead of its own.
+/// Minimises the loss; `start` are unknowns to begin with instead of the model's own start.
 ///
 /// # Errors
 /// When no start has a finite loss, or the fit is cancelled.
@@ -43,25 +43,78 @@ pub(crate) fn solve(
         let found = starts::solve(objective, objective.model, &objective.unit, &begin, start, options)?;
         return found.ok_or_else(|| explain(objective));
     }
+    if objective.model.is_normalized() {
+        return linear_normalized(objective, start, options);
+    }
     let begin = linear_start(objective, start)?;
     let rows = objective.data.rows.min(objective.noise.rows);
     let wanted = PART.0.max(PART.1 * objective.size());
     let limits = bounds::limits(objective.model, &objective.scaling.scale);
     let free = bounds::unbounded(objective.model);
-    let mut solution =
-        if objective.data.kept.is_some() && rows >= LARGE.max(4 * wanted) && free && start.is_none() {
-            let pilot = pilot(objective, rows / wanted, &begin, options)?;
-            match pilot {
-                Some((at, hessian)) => large(objective, &at, &hessian, options)?,
-                None => bounds::solve(objective, &limits, &begin, options)?,
-            }
-        } else {
-            bounds::solve(objective, &limits, &begin, options)?
-        };
+    let mut solution = if objective.data.kept.is_some() && rows >= LARGE.max(4 * wanted) && free {
+        let pilot = pilot(objective, rows / wanted, &begin, options)?;
+        match pilot {
+            Some((at, hessian)) => large(objective, &at, &hessian, options)?,
+            None => bounds::solve(objective, &limits, &begin, options)?,
+        }
+    } else {
+        bounds::solve(objective, &limits, &begin, options)?
+    };
     let loss = objective.evaluate(&solution.at, false)?.value;
     let at = objective.scaling.outer(solution.at.as_slice());
     solution.optima = vec![Optimum { at, loss, starts: 1 }];
     Ok(solution)
+}
+
+/// A linear model whose constant is tied to its parameters: the loss need not be convex, so the given start and the
+/// model's own are both tried.
+fn linear_normalized(
+    objective: &Objective<'_>,
+    start: Option<&[f64]>,
+    options: &Options,
+) -> Result<Solution> {
+    let limits = bounds::limits(objective.model, &objective.scaling.scale);
+    let mut found: Vec<(f64, Solution)> = Vec::new();
+    for begin in [start, None] {
+        let solution = bounds::solve(objective, &limits, &linear_start(objective, begin)?, options)?;
+        let loss = objective.evaluate(&solution.at, false)?.value;
+        if loss.is_finite() {
+            found.push((loss, solution));
+        }
+    }
+    let any = found.iter().any(|(_, s)| s.stop.converged());
+    found.retain(|(_, s)| s.stop.converged() || !any);
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut optima: Vec<Optimum> = Vec::new();
+    for (loss, solution) in &found {
+        match optima.iter_mut().find(|o| (o.loss - loss).abs() <= 1e-9 * loss.abs().max(1e-9)) {
+            Some(known) => known.starts += 1,
+            None => {
+                let at = objective.scaling.outer(solution.at.as_slice());
+                optima.push(Optimum { at, loss: *loss, starts: 1 });
+            }
+        }
+    }
+    let best = found.into_iter().next().map(|(_, solution)| Solution { optima, ..solution });
+    best.ok_or_else(|| explain(objective))
+}
+
+/// Minimises the loss from unknowns near its minimum in as few passes over the rows as possible.
+///
+/// # Errors
+/// As for [`solve`].
+pub(crate) fn refine(objective: &mut Objective<'_>, start: &[f64], options: &Options) -> Result<Solution> {
+    let begin = with_constant(objective, start)?;
+    if objective.linear && bounds::unbounded(objective.model) {
+        let hessian = objective.evaluate(&begin, true)?.hessian;
+        if let Some(hessian) = hessian {
+            let mut solution = large(objective, &begin, &hessian, options)?;
+            let at = objective.scaling.outer(solution.at.as_slice());
+            solution.optima = vec![Optimum { at, loss: f64::NAN, starts: 1 }];
+            return Ok(solution);
+        }
+    }
+    solve(objective, Some(start), &Options { starts: 1, ..options.clone() })
 }
 
 /// The minimum over a part of the rows, with the curvature there; `None` where it has none.
@@ -97,32 +150,32 @@ fn large(
     bounds::solve(objective, &limits, at, options)
 }
 
-/// Where a linear model starts: the given parameters, or none of its features (for a normalized one its start values),
+/// Where a linear model starts: the given unknowns, or none of its features (for a normalized one its start values),
 /// with a constant that puts data and noise on both sides of zero.
 fn linear_start(objective: &Objective<'_>, start: Option<&[f64]>) -> Result<DVector<f64>> {
     let model = objective.model;
-    let theta = match start {
-        Some(theta) => theta.to_vec(),
-        None if model.is_normalized() => model.start(),
-        None => model.parameters().iter().map(|p| 0f64.clamp(p.lower, p.upper)).collect(),
-    };
-    with_constant(objective, &theta)
+    match start {
+        Some(start) => with_constant(objective, start),
+        None if model.is_normalized() => with_constant(objective, &model.start()),
+        None => {
+            let flat: Vec<f64> = model.parameters().iter().map(|p| 0f64.clamp(p.lower, p.upper)).collect();
+            with_constant(objective, &flat)
+        }
+    }
 }
 
-/// The solver's coordinates of some parameters, with a constant between the mean log ratios of data and noise.
+/// The solver's coordinates of all unknowns, or of the parameters alone with a constant between the mean log ratios of
+/// data and noise.
 pub(crate) fn with_constant(objective: &Objective<'_>, theta: &[f64]) -> Result<DVector<f64>> {
     let mut outer = theta.to_vec();
-    if objective.model.is_normalized() {
+    if theta.len() == objective.size() {
         return Ok(DVector::from_vec(objective.scaling.inner(&outer)));
     }
     outer.push(0.0);
     let inner = objective.scaling.inner(&outer);
     if let Some(place) = Place::new(objective, &inner) {
-        let means = [
-            mean_log_ratio(objective, &objective.data, &place),
-            mean_log_ratio(objective, &objective.noise, &place),
-        ];
-        if let [Ok(Some(data)), Ok(Some(noise))] = means {
+        let mean = |side| mean_log_ratio(objective, side, &place);
+        if let (Ok(Some(data)), Ok(Some(noise))) = (mean(&objective.data), mean(&objective.noise)) {
             outer[theta.len()] += f64::midpoint(data, noise);
         }
     }

@@ -47,7 +47,8 @@ pub(crate) fn solve(
 /// The given start or the model's own, and others around it: so many natural units away, or a few times as far from a
 /// bound.
 fn candidates(model: &Model, unit: &[f64], start: Option<&[f64]>, options: &Options) -> Vec<Vec<f64>> {
-    let first: Vec<f64> = start.map_or_else(|| model.start(), <[f64]>::to_vec);
+    // A start may have the constant with it, which is found anew.
+    let first = start.map_or_else(|| model.start(), |s| s[..model.parameters().len()].to_vec());
     let first: Vec<f64> = model.parameters().iter().zip(first).map(|(p, x)| inside(p, x)).collect();
     let mut all = vec![first.clone()];
     let mut rng = stream(options.seed, STARTS);

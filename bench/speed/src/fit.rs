@@ -1,0 +1,53 @@
+//! The fit of a ten-dimensional Gaussian against noise, with standard errors: time and memory.
+
+use noisewright::fit::{Amount, Data, NoiseChoice, Options};
+use noisewright::{FamilyOptions, Model, MultivariateNormal, Result, fit, fit_auto, sample};
+
+use crate::clock::{fastest, time};
+use crate::show;
+
+const DIMENSION: usize = 10;
+const ROWS: usize = 100_000;
+
+/// Prints the time of one fit and the largest memory that the process has had.
+pub(crate) fn run() -> Result<()> {
+    let names: Vec<String> = (0..DIMENSION).map(|j| format!("x{j}")).collect();
+    let model = Model::from_family("gaussian", &names, &FamilyOptions::default(), false)?;
+    let covariance: Vec<f64> = (0..DIMENSION * DIMENSION)
+        .map(|at| 0.3f64.powf((at / DIMENSION).abs_diff(at % DIMENSION) as f64))
+        .collect();
+    let density = MultivariateNormal::new(&[0.0; DIMENSION], &covariance)?;
+    let points = sample(&density, ROWS, 1);
+    let base = peak_megabytes();
+    let noise = fit_auto(model.space(), points.view(), None)?;
+    println!(
+        "## Fit of 65 quadratic features and the constant, 10⁵ data and 10⁵ noise points, budget 0.3 CPU-seconds and 200 MB\n"
+    );
+    println!("| what | time | steps | converged |\n|---|---|---|---|");
+    for (what, choice) in
+        [("noise `auto`", NoiseChoice::Auto), ("noise given", NoiseChoice::Given(noise.clone()))]
+    {
+        let options = Options { noise: choice, amount: Amount::Points(ROWS), ..Options::default() };
+        let once = || fit(&model, Data::from(&points), &options);
+        let fitted = once()?;
+        let seconds = fastest(5, 1, once);
+        println!("| {what} | {} | {} | {} |", show(seconds), fitted.iterations, fitted.converged);
+    }
+    let (_, drawing) = time(|| sample(noise.as_ref(), ROWS, 2));
+    println!("| drawing the noise alone | {} | | |", show(drawing));
+    match (base, peak_megabytes()) {
+        (Some(base), Some(peak)) => {
+            println!("\nMost memory of the process: {peak:.0} MB ({base:.0} MB before the first fit).\n")
+        }
+        _ => println!(),
+    }
+    Ok(())
+}
+
+/// The largest resident size of this process so far, where the system tells.
+fn peak_megabytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM"))?;
+    let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes / 1024.0)
+}

@@ -1,0 +1,127 @@
+//! The ratio of the densities of two samples: the same loss, with the second sample where the noise would be.
+
+use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::special::normal_quantile;
+
+use super::contrast::{SCALE_ROWS, finish};
+use super::data::{Data, Dependence};
+use super::objective::Objective;
+use super::options::Options;
+use super::prepare::{pick, spread, width};
+use super::result::{Estimate, Fit};
+use super::side::{Held, Side};
+use super::solve::solve;
+use super::terms::Class;
+use crate::{Error, Model, Result, View};
+
+/// The fitted logarithm of a ratio of densities, `log p₁/p₂ = θ·t(x) − c`.
+#[derive(Clone, Debug)]
+pub struct RatioFit {
+    /// θ, one per feature.
+    pub parameters: Vec<Estimate>,
+    /// c.
+    pub constant: Estimate,
+    /// Covariance of θ and c, in that order.
+    pub covariance: DMatrix<f64>,
+    /// Everything else about the fit; what it calls noise is the second sample, and its part of the errors that
+    /// sample's.
+    pub fit: Fit,
+    model: Model,
+}
+
+/// The log ratio at one point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogRatio {
+    /// The estimate.
+    pub value: f64,
+    /// Its standard error.
+    pub se: f64,
+    /// Lower end of its interval.
+    pub lower: f64,
+    /// Upper end of its interval.
+    pub upper: f64,
+}
+
+/// Fits the logarithm of the ratio of two samples' densities as a combination of the features of `model`.
+///
+/// ```
+/// use noisewright::fit::{Data, Options, ratio};
+/// use noisewright::{Model, Normal, Space, sample};
+///
+/// // log N(1, 1) / N(0, 1) = x − ½.
+/// let (first, second) = (sample(&Normal::new(1.0, 1.0)?, 4000, 1), sample(&Normal::new(0.0, 1.0)?, 4000, 2));
+/// let model = Model::from_features(&["x"], Space::real(&["x"])?, vec![])?;
+/// let fitted = ratio(&model, Data::from(&first), Data::from(&second), &Options::default())?;
+/// let slope = &fitted.parameters[0];
+/// assert!((slope.estimate - 1.0).abs() < 4.0 * slope.se && (fitted.constant.estimate - 0.5).abs() < 4.0 * fitted.constant.se);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// When the samples do not fit the model, there are too few rows, or features cannot be told apart. The second sample cannot
+/// have weights, and must be independent rows.
+pub fn ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &Options) -> Result<RatioFit> {
+    options.check()?;
+    if model.is_normalized() {
+        let reason = "must not be set for a ratio, whose constant is estimated".into();
+        return Err(Error::Option { option: "normalized".into(), reason });
+    }
+    for data in [first, second] {
+        data.check(model.space().dimension())?;
+        super::check_domain(model, data, 0)?;
+    }
+    if second.weights.is_some() || second.dependence != Dependence::Independent {
+        let reason =
+            "must be independent rows without weights; exchange the samples, or repeat the rows".into();
+        return Err(Error::Option { option: "second sample".into(), reason });
+    }
+    let (rows, coordinates) = (first.points.rows().min(second.points.rows()), width(model));
+    if rows < coordinates {
+        return Err(Error::TooFewPoints { rows, coordinates });
+    }
+    let nu = second.points.rows() as f64 / first.total_weight();
+    // Both log-densities of the "noise" are zero: what is left of g is the log ratio itself.
+    let zeros = |data: Data<'_>| vec![0.0; data.points.rows()];
+    let data = Side::memory(Class::Data, Held::Borrowed(first.points), first.weights, zeros(first));
+    let noise = Side::memory(Class::Noise, Held::Borrowed(second.points), None, zeros(second));
+    let (some, _) = pick(first.points, None, &spread(first.points.rows(), SCALE_ROWS));
+    let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), true)?;
+    let solution = solve(&mut objective, None, options)?;
+    let mut fit = finish(&objective, solution, Some(first), options)?;
+    fit.noise_description = "the second sample".into();
+    let constant = fit.log_normalizer.clone().ok_or(Error::NoMass)?;
+    Ok(RatioFit {
+        parameters: fit.parameters.clone(),
+        constant,
+        covariance: fit.covariance.clone(),
+        fit,
+        model: model.clone(),
+    })
+}
+
+impl RatioFit {
+    /// The log ratio at some points, with standard errors from the covariance of the estimate.
+    ///
+    /// # Errors
+    /// When the points do not have the model's variables, or a feature is not a number there.
+    pub fn log_ratio_at(&self, points: View<'_>) -> Result<Vec<LogRatio>> {
+        let (expected, found) = (self.model.space().dimension(), points.columns());
+        if expected != found {
+            return Err(Error::Shape { what: "columns of points", expected, found });
+        }
+        let theta: Vec<f64> = self.parameters.iter().map(|e| e.estimate).collect();
+        let (rows, count) = (points.rows(), theta.len());
+        let mut value = vec![0.0; rows];
+        let mut score = vec![0.0; rows * count];
+        self.model.evaluate(&theta, points, &mut value, Some(&mut score))?;
+        let reach = normal_quantile(0.5 + 0.5 * self.fit.confidence);
+        let at = |row: usize| {
+            let gradient =
+                DVector::from_fn(count + 1, |j, _| if j == count { -1.0 } else { score[j * rows + row] });
+            let se = gradient.dot(&(&self.covariance * &gradient)).max(0.0).sqrt();
+            let value = value[row] - self.constant.estimate;
+            LogRatio { value, se, lower: value - reach * se, upper: value + reach * se }
+        };
+        Ok((0..rows).map(at).collect())
+    }
+}
