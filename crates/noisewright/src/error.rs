@@ -319,6 +319,12 @@ pub enum Error {
         /// The values of the variables and parameters.
         point: String,
     },
+    /// Chains that cannot be run, or a path that cannot be gone.
+    #[error("{reason}")]
+    Chain {
+        /// What is wrong, and what would be right.
+        reason: String,
+    },
     /// Log-densities of no state at all.
     #[error("there is no state: give the log-densities of at least one")]
     NoStates,

@@ -72,6 +72,7 @@
 //! A model of your own type takes twenty lines: see `examples/own_model.rs`.
 
 mod asymptotics;
+pub mod chain;
 pub mod design;
 mod divergence;
 mod domain;

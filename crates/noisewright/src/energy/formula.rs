@@ -29,6 +29,8 @@ pub struct FormulaEnergy {
     linear: bool,
     /// Compiled when first asked for: many parameters have very many second derivatives.
     curvature: OnceLock<Tape>,
+    /// Value and derivatives in the variables, compiled when first asked for.
+    slope: OnceLock<Tape>,
     normalized: bool,
 }
 
@@ -61,7 +63,15 @@ impl FormulaEnergy {
     fn compile(formula: Formula) -> Self {
         let linear = formula.linear().is_some();
         let (value, score) = (formula.compile(Order::Value), formula.compile(Order::First));
-        Self { formula, value, score, linear, curvature: OnceLock::new(), normalized: false }
+        Self {
+            formula,
+            value,
+            score,
+            linear,
+            curvature: OnceLock::new(),
+            slope: OnceLock::new(),
+            normalized: false,
+        }
     }
 
     /// The same formula, which the caller knows to integrate to one for all parameters: log Z is zero.
@@ -75,6 +85,20 @@ impl FormulaEnergy {
     #[must_use]
     pub fn formula(&self) -> &Formula {
         &self.formula
+    }
+
+    /// The tape of the derivatives in the variables: variables and parameters change roles, so one point is one set of
+    /// parameters.
+    fn slope(&self) -> Result<&Tape> {
+        if let Some(tape) = self.slope.get() {
+            return Ok(tape);
+        }
+        let text = self.formula.to_string();
+        let wrong = wrong_formula("log_density", &text);
+        let names = self.formula.symbols();
+        let swapped = Symbols::new(names.parameters(), names.variables()).map_err(&wrong)?;
+        let formula = Formula::parse(&text, &swapped).map_err(&wrong)?;
+        Ok(self.slope.get_or_init(|| formula.compile(Order::First)))
     }
 
     /// Adds one block's weighted second derivatives, which come as columns of the upper triangle.
@@ -147,6 +171,17 @@ impl Energy for FormulaEnergy {
         self.score.evaluate(parameters, &columns, &mut out);
         clear_scores_of_zero_density(value, score);
         Ok(())
+    }
+
+    fn point_gradient(&self, parameters: &[f64], point: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
+        let tape = self.slope()?;
+        let columns: Vec<&[f64]> = parameters.iter().map(std::slice::from_ref).collect();
+        let mut value = [0.0];
+        let mut out: Vec<&mut [f64]> = Vec::with_capacity(tape.outputs());
+        out.push(&mut value);
+        out.extend(gradient.chunks_exact_mut(1));
+        tape.evaluate(point, &columns, &mut out);
+        Ok(Some(value[0]))
     }
 
     fn is_linear(&self) -> bool {
@@ -274,6 +309,10 @@ impl Energy for FeatureEnergy {
         score: Option<&mut [f64]>,
     ) -> Result<()> {
         self.sum.evaluate(parameters, points, value, score)
+    }
+
+    fn point_gradient(&self, parameters: &[f64], point: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
+        self.sum.point_gradient(parameters, point, gradient)
     }
 
     fn is_linear(&self) -> bool {

@@ -63,6 +63,18 @@ impl Statistics for Gaussian {
         }
     }
 
+    fn slope(&self, parameters: &[f64], point: &[f64], gradient: &mut [f64]) -> bool {
+        let (h, precision) = parameters.split_at(self.dimension);
+        gradient.copy_from_slice(h);
+        for (&(i, j), p) in self.pairs.iter().zip(precision) {
+            gradient[i] -= p * point[j];
+            if i != j {
+                gradient[j] -= p * point[i];
+            }
+        }
+        true
+    }
+
     fn log_partition(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
         let d = self.dimension;
         let (h, precision) = parameters.split_at(d);

@@ -220,6 +220,14 @@ impl Energy for GaussianMoments {
         Ok(())
     }
 
+    fn point_gradient(&self, parameters: &[f64], point: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
+        let precision = self.precision(parameters)?;
+        let deviation = DVector::from_fn(self.dimension, |j, _| point[j] - parameters[j]);
+        let solved = precision * &deviation;
+        gradient.iter_mut().zip(solved.iter()).for_each(|(g, s)| *g = -s);
+        Ok(Some(-0.5 * deviation.dot(&solved)))
+    }
+
     fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
         let d = self.dimension;
         let factor = self.covariance(parameters)?;

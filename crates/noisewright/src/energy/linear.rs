@@ -42,6 +42,12 @@ pub trait Statistics: Send + Sync {
     /// Writes `t_index(x_i)` to `out[i]`.
     fn column(&self, index: usize, points: View<'_>, out: &mut [f64]);
 
+    /// Writes `∂(θ·t(x))/∂x_j` at one point; returns `false`, leaving `gradient` alone, where that is not available.
+    fn slope(&self, parameters: &[f64], point: &[f64], gradient: &mut [f64]) -> bool {
+        let _ = (parameters, point, gradient);
+        false
+    }
+
     /// `log Z(θ)` where it is known in closed form; its gradient goes to `gradient`.
     fn log_partition(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
         let _ = (parameters, gradient);
@@ -67,6 +73,15 @@ impl<T: Statistics> Energy for T {
     ) -> Result<()> {
         evaluate(self, parameters, points, value, score);
         Ok(())
+    }
+
+    fn point_gradient(&self, parameters: &[f64], point: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
+        if !self.slope(parameters, point, gradient) {
+            return Ok(None);
+        }
+        let mut value = [0.0];
+        evaluate(self, parameters, View::new(point.len(), 1, point), &mut value, None);
+        Ok(Some(value[0]))
     }
 
     fn is_linear(&self) -> bool {

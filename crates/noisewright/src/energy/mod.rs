@@ -92,6 +92,16 @@ pub trait Energy: Send + Sync {
         score: Option<&mut [f64]>,
     ) -> Result<()>;
 
+    /// Writes `∂u(x; θ)/∂x_j` at one point to `gradient[j]` and returns `u(x; θ)`, for samplers that follow the slope;
+    /// `None`, leaving `gradient` alone, when the derivatives in the variables are not available.
+    ///
+    /// # Errors
+    /// As for [`evaluate`](Self::evaluate).
+    fn point_gradient(&self, parameters: &[f64], point: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
+        let _ = (parameters, point, gradient);
+        Ok(None)
+    }
+
     /// Whether `u = θ·t(x)` (plus a function of x): then the score does not depend on θ and NCE with the
     /// JS and KL losses is convex.
     fn is_linear(&self) -> bool {

@@ -103,6 +103,10 @@ impl Scalar for Gamma {
         });
     }
 
+    fn slope_at(&self, x: f64) -> Option<f64> {
+        Some((self.shape - 1.0) / x - self.rate)
+    }
+
     fn draw_one(&self, stream: &mut Stream) -> f64 {
         // A small shape puts mass below the smallest number, which must not come out as 0.
         self.sampler.sample(stream).max(f64::MIN_POSITIVE)

@@ -138,6 +138,23 @@ impl Noise for Mixture<dyn Noise> {
         self.log_sum(out, |k, rows, part| self.components[k].log_density(points.slice(rows), part));
     }
 
+    fn slope(&self, point: &[f64], gradient: &mut [f64]) -> bool {
+        let at = View::new(point.len(), 1, point);
+        let (mut all, mut own) = ([0.0], [0.0]);
+        self.log_density(at, &mut all);
+        let mut sum = vec![0.0; point.len()];
+        for (weight, component) in self.weights.iter().zip(&self.components) {
+            if !component.slope(point, gradient) {
+                return false;
+            }
+            component.log_density(at, &mut own);
+            let share = weight * (own[0] - all[0]).exp();
+            sum.iter_mut().zip(gradient.iter()).for_each(|(s, g)| *s += share * g);
+        }
+        gradient.copy_from_slice(&sum);
+        true
+    }
+
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
         let picks: Vec<usize> = (0..rows).map(|_| self.picker.pick(stream)).collect();
         for (k, component) in self.components.iter().enumerate() {
@@ -177,6 +194,18 @@ impl Mixture<dyn Scalar> {
 impl Scalar for Mixture<dyn Scalar> {
     fn log_density_of(&self, x: &[f64], out: &mut [f64]) {
         self.log_sum(out, |k, rows, part| self.components[k].log_density_of(&x[rows], part));
+    }
+
+    fn slope_at(&self, x: f64) -> Option<f64> {
+        let mut log_density = [0.0];
+        self.log_density_of(&[x], &mut log_density);
+        let share = |weight: f64, part: &dyn Scalar| {
+            let mut own = [0.0];
+            part.log_density_of(&[x], &mut own);
+            weight * (own[0] - log_density[0]).exp()
+        };
+        let parts = self.weights.iter().zip(&self.components);
+        parts.map(|(w, c)| Some(share(*w, c.as_ref()) * c.slope_at(x)?)).sum()
     }
 
     fn draw_one(&self, stream: &mut Stream) -> f64 {

@@ -82,6 +82,13 @@ pub trait Noise: Send + Sync {
     /// base measure of its domain.
     fn log_density(&self, points: View<'_>, out: &mut [f64]);
 
+    /// Writes `∂ ln p(x)/∂x_j` at one point to `gradient[j]`, for samplers that follow the slope; returns `false`, leaving
+    /// `gradient` alone, where that is not available.
+    fn slope(&self, point: &[f64], gradient: &mut [f64]) -> bool {
+        let _ = (point, gradient);
+        false
+    }
+
     /// Draws `rows` points into `out`, column-major: `out[column * rows + row]`.
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]);
 

@@ -74,6 +74,12 @@ impl Noise for MultivariateNormal {
         }
     }
 
+    fn slope(&self, point: &[f64], gradient: &mut [f64]) -> bool {
+        self.map.solve(point, gradient);
+        gradient.iter_mut().for_each(|g| *g = -*g);
+        true
+    }
+
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
         draw_colored(&self.map, stream, rows, out, |_| 1.0);
     }
@@ -186,6 +192,13 @@ impl Noise for MultivariateStudent {
         for o in out {
             *o = constant - 0.5 * (n + d) * *o;
         }
+    }
+
+    fn slope(&self, point: &[f64], gradient: &mut [f64]) -> bool {
+        let squared = self.map.solve(point, gradient);
+        let factor = (self.dof + self.dimension() as f64) / (self.dof + squared);
+        gradient.iter_mut().for_each(|g| *g *= -factor);
+        true
     }
 
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {

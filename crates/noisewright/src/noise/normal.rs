@@ -71,6 +71,10 @@ impl Scalar for Normal {
         }
     }
 
+    fn slope_at(&self, x: f64) -> Option<f64> {
+        Some(-self.standardized(x) / self.deviation)
+    }
+
     fn draw_one(&self, stream: &mut Stream) -> f64 {
         let z: f64 = StandardNormal.sample(stream);
         self.mean + self.deviation * z

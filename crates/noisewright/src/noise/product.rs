@@ -67,6 +67,15 @@ impl Noise for Product {
         }
     }
 
+    fn slope(&self, point: &[f64], gradient: &mut [f64]) -> bool {
+        let mut first = 0;
+        self.blocks.iter().all(|block| {
+            let mine = first..first + block.dimension();
+            first = mine.end;
+            block.slope(&point[mine.clone()], &mut gradient[mine])
+        })
+    }
+
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
         let mut rest = out;
         for block in &self.blocks {

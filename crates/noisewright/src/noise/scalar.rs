@@ -12,6 +12,12 @@ pub trait Scalar: Noise {
     /// Writes the log-density of every value (−∞ outside the support).
     fn log_density_of(&self, x: &[f64], out: &mut [f64]);
 
+    /// `d ln p(x)/dx`; `None` where that is not available.
+    fn slope_at(&self, x: f64) -> Option<f64> {
+        let _ = x;
+        None
+    }
+
     /// One draw.
     fn draw_one(&self, stream: &mut Stream) -> f64;
 
@@ -76,6 +82,16 @@ impl<T: Scalar> Noise for T {
 
     fn log_density(&self, points: View<'_>, out: &mut [f64]) {
         self.log_density_of(points.column(0), out);
+    }
+
+    fn slope(&self, point: &[f64], gradient: &mut [f64]) -> bool {
+        match self.slope_at(point[0]) {
+            Some(slope) => {
+                gradient[0] = slope;
+                true
+            }
+            None => false,
+        }
     }
 
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {

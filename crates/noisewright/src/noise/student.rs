@@ -120,6 +120,11 @@ impl Scalar for Student {
         });
     }
 
+    fn slope_at(&self, x: f64) -> Option<f64> {
+        let z = self.standardized(x);
+        Some(-(self.dof + 1.0) * z / ((self.dof + z * z) * self.scale))
+    }
+
     fn draw_one(&self, stream: &mut Stream) -> f64 {
         self.location + self.scale * self.sampler.sample(stream)
     }

@@ -58,6 +58,11 @@ impl Scalar for Uniform {
         }
     }
 
+    fn slope_at(&self, x: f64) -> Option<f64> {
+        let _ = x;
+        Some(0.0)
+    }
+
     fn draw_one(&self, stream: &mut Stream) -> f64 {
         // Rounding may carry the sum past the upper end.
         (self.lo + self.width() * stream.random::<f64>()).min(self.hi)

@@ -133,6 +133,18 @@ impl Whitening {
         }
     }
 
+    /// Writes `(L Lᵀ)⁻¹(x − location)` and returns `‖L⁻¹(x − location)‖²`, at one point.
+    pub(super) fn solve(&self, point: &[f64], out: &mut [f64]) -> f64 {
+        let d = self.dimension();
+        self.whiten(View::new(d, 1, point), out);
+        let squared = out.iter().map(|z| z * z).sum();
+        for i in (0..d).rev() {
+            let below: f64 = (i + 1..d).map(|j| self.factor[j * d + i] * out[j]).sum();
+            out[i] = (out[i] - below) / self.factor[i * d + i];
+        }
+        squared
+    }
+
     /// One entry of `L z`.
     pub(super) fn color(&self, axis: usize, z: &[f64]) -> f64 {
         let d = self.dimension();

@@ -24,6 +24,7 @@ mod estimate;
 mod evidence;
 mod interval;
 mod moment;
+pub mod path;
 mod power;
 mod result;
 mod sample;

@@ -1,0 +1,162 @@
+//! One step of a chain, whatever its moves.
+
+use noisewright_numerics::random::Stream;
+
+use super::coordinates::Coordinates;
+use super::density::Density;
+use super::hamiltonian::Hamiltonian;
+use super::random_walk::RandomWalk;
+use super::single_site::SingleSite;
+use crate::{Error, Result, View};
+
+/// Kinds of moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Moves {
+    /// Hamiltonian where there is a gradient, a random walk on other continuous variables, single sites otherwise.
+    #[default]
+    Auto,
+    /// Random-walk Metropolis in all variables at once, with their covariance.
+    RandomWalk,
+    /// Hamiltonian Monte Carlo; needs a gradient.
+    Hamiltonian,
+    /// One variable after the other: from its conditional over all states (Gibbs) where these are finitely many, by
+    /// Metropolis otherwise.
+    SingleSite,
+}
+
+/// A density seen in the coordinates of the chain.
+#[derive(Clone, Copy)]
+pub(crate) struct Landscape<'a> {
+    pub(crate) density: &'a dyn Density,
+    pub(crate) coordinates: &'a Coordinates,
+}
+
+impl Landscape<'_> {
+    /// The log-density of the coordinates; −∞ far beyond anything that can be computed with.
+    pub(crate) fn height(&self, y: &[f64]) -> Result<f64> {
+        if y.iter().any(|v| v.is_nan() || v.abs() > 1e150) {
+            return Ok(f64::NEG_INFINITY);
+        }
+        let mut x = vec![0.0; y.len()];
+        let log_jacobian = self.coordinates.variables(y, &mut x);
+        let mut out = [0.0];
+        self.density.log_density(View::new(x.len(), 1, &x), &mut out)?;
+        Ok(out[0] + log_jacobian)
+    }
+
+    /// The log-density and its gradient in the coordinates; `None` where there is none.
+    pub(super) fn slope(&self, y: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
+        use super::coordinates::Coordinate;
+        if y.iter().any(|v| v.is_nan() || v.abs() > 1e150) {
+            return Ok(Some(f64::NEG_INFINITY));
+        }
+        let mut x = vec![0.0; y.len()];
+        let log_jacobian = self.coordinates.variables(y, &mut x);
+        let Some(value) = self.density.gradient(&x, gradient)? else { return Ok(None) };
+        for ((g, y), coordinate) in gradient.iter_mut().zip(y).zip(&self.coordinates.each) {
+            if let Coordinate::Line(chart) = coordinate {
+                *g = *g * chart.log_jacobian(*y).exp() + chart.log_jacobian_slope(*y);
+            }
+        }
+        Ok(Some(value + log_jacobian))
+    }
+}
+
+/// Where a chain is.
+#[derive(Clone, Debug)]
+pub(crate) struct Walker {
+    pub(crate) y: Vec<f64>,
+    pub(crate) height: f64,
+}
+
+/// The moves of one chain with what they have learnt.
+#[derive(Clone, Debug)]
+pub(crate) enum Kernel {
+    RandomWalk(RandomWalk),
+    Hamiltonian(Hamiltonian),
+    SingleSite(SingleSite),
+}
+
+impl Kernel {
+    /// The kernel that was asked for, or that suits the density.
+    ///
+    /// # Errors
+    /// When the moves asked for are not possible for the density.
+    pub(crate) fn new(moves: Moves, landscape: Landscape<'_>, at: &[f64]) -> Result<Self> {
+        let coordinates = landscape.coordinates;
+        let dimension = coordinates.dimension();
+        let continuous = coordinates.is_continuous();
+        let gradient = || -> Result<bool> {
+            let mut gradient = vec![0.0; dimension];
+            Ok(continuous && !coordinates.sphere && landscape.slope(at, &mut gradient)?.is_some())
+        };
+        let refuse = |reason: &str| Err(Error::Chain { reason: reason.into() });
+        Ok(match moves {
+            Moves::Auto if coordinates.sphere => Self::RandomWalk(RandomWalk::new(dimension, true)),
+            Moves::Auto if gradient()? => Self::Hamiltonian(Hamiltonian::new(dimension)),
+            Moves::Auto if continuous => Self::RandomWalk(RandomWalk::new(dimension, false)),
+            Moves::Auto => Self::SingleSite(SingleSite::new(dimension)),
+            Moves::RandomWalk if continuous => {
+                Self::RandomWalk(RandomWalk::new(dimension, coordinates.sphere))
+            }
+            Moves::RandomWalk => {
+                return refuse("a random walk needs continuous variables; ask for single-site moves");
+            }
+            Moves::Hamiltonian if gradient()? => Self::Hamiltonian(Hamiltonian::new(dimension)),
+            Moves::Hamiltonian => {
+                return refuse(
+                    "Hamiltonian moves need continuous variables and a gradient; ask for a random walk",
+                );
+            }
+            Moves::SingleSite if coordinates.sphere => {
+                return refuse("single-site moves cannot stay on a sphere; ask for a random walk");
+            }
+            Moves::SingleSite => Self::SingleSite(SingleSite::new(dimension)),
+        })
+    }
+
+    /// What kind of moves it makes.
+    pub(crate) fn moves(&self) -> Moves {
+        match self {
+            Self::RandomWalk(_) => Moves::RandomWalk,
+            Self::Hamiltonian(_) => Moves::Hamiltonian,
+            Self::SingleSite(_) => Moves::SingleSite,
+        }
+    }
+
+    /// One step; with a positive `gain` the step size learns from it. Returns the probability of acceptance.
+    pub(crate) fn step(
+        &mut self,
+        landscape: Landscape<'_>,
+        walker: &mut Walker,
+        stream: &mut Stream,
+        gain: f64,
+    ) -> Result<f64> {
+        match self {
+            Self::RandomWalk(kernel) => kernel.step(landscape, walker, stream, gain),
+            Self::Hamiltonian(kernel) => kernel.step(landscape, walker, stream, gain),
+            Self::SingleSite(kernel) => kernel.step(landscape, walker, stream, gain),
+        }
+    }
+
+    /// Takes the shape of its moves from a sample of the coordinates, one vector per point.
+    pub(crate) fn shape(&mut self, sample: &[Vec<f64>]) {
+        match self {
+            Self::RandomWalk(kernel) => kernel.shape(sample),
+            Self::Hamiltonian(kernel) => kernel.shape(sample),
+            Self::SingleSite(kernel) => kernel.shape(sample),
+        }
+    }
+}
+
+/// The probability of accepting a change of the log-density; none at all where there is no telling.
+pub(super) fn acceptance(change: f64) -> f64 {
+    if change.is_nan() { 0.0 } else { change.exp().min(1.0) }
+}
+
+/// Mean and variance of one coordinate of a sample.
+pub(super) fn moments(sample: &[Vec<f64>], axis: usize) -> (f64, f64) {
+    let count = sample.len() as f64;
+    let mean = sample.iter().map(|y| y[axis]).sum::<f64>() / count;
+    (mean, sample.iter().map(|y| (y[axis] - mean).powi(2)).sum::<f64>() / count)
+}

@@ -1,0 +1,21 @@
+//! Markov chains on the densities this library holds: random-walk, Hamiltonian and single-site moves.
+//!
+//! Chains adapt to the density while they warm up and then stay as they are, so that what is kept has the density for its
+//! stationary law. Constrained variables are sampled on the real line ([`Chart`](crate::Chart)) and handed out in their
+//! domain. Every chain has a random stream of its own: the same seed gives the same draws for any number of threads.
+
+mod coordinates;
+mod density;
+mod diagnostics;
+mod hamiltonian;
+mod kernel;
+mod random_walk;
+mod run;
+mod single_site;
+
+pub(crate) use coordinates::Coordinates;
+pub use density::{Bridge, Density, ModelDensity};
+pub use diagnostics::{Convergence, convergence};
+pub use kernel::Moves;
+pub(crate) use kernel::{Kernel, Landscape, Walker};
+pub use run::{Chains, Options, run};

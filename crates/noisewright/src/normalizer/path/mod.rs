@@ -1,0 +1,273 @@
+//! A path of bridges between a noise and a density far from it, sampled by chains and joined by all states at once.
+
+mod pilot;
+mod result;
+
+pub use result::{Estimate, Node, Warning};
+
+use noisewright_numerics::random::stream;
+use rayon::prelude::*;
+
+use self::pilot::{Stop, distance, pilot, resample};
+use super::Dependence;
+use super::states::{self, Origin, Pooled};
+use crate::chain::{Bridge, Coordinates, Density, Kernel, Landscape, Moves, Walker, convergence};
+use crate::{Error, Noise, Points, Result, sample};
+
+/// How a path is made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Number of states, both ends included; as many as the distance needs by default.
+    pub states: Option<usize>,
+    /// Distance of neighbouring states, where their number is not given: the standard error of their log-ratio, times the
+    /// root of the draws of each. 1 by default.
+    pub spacing: f64,
+    /// Draws of every state; 2,000 by default.
+    pub draws: usize,
+    /// Chains that the draws of every state come from; 4 by default.
+    pub chains: usize,
+    /// Steps of each chain before its draws are kept; 200 by default.
+    pub warm_up: usize,
+    /// Steps per draw; 1 by default.
+    pub thin: usize,
+    /// Points of the pilot's swarm; 400 by default.
+    pub swarm: usize,
+    /// Kind of moves; chosen by the density by default.
+    pub moves: Moves,
+    /// Probability that the interval is to cover log Z; 0.95 by default.
+    pub confidence: f64,
+    /// Seed of all random draws.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            states: None,
+            spacing: 1.0,
+            draws: 2000,
+            chains: 4,
+            warm_up: 200,
+            thin: 1,
+            swarm: 400,
+            moves: Moves::Auto,
+            confidence: 0.95,
+            seed: 0,
+        }
+    }
+}
+
+impl Options {
+    fn check(&self) -> Result<()> {
+        let wrong = |name: &'static str, expected: &'static str, value: f64| {
+            Err(Error::Option { name, expected, value })
+        };
+        if self.states.is_some_and(|states| states < 2) {
+            return wrong("the number of states", "at least 2", self.states.unwrap_or(0) as f64);
+        }
+        if !(self.spacing > 0.0 && self.spacing.is_finite()) {
+            return wrong("the spacing", "a positive number", self.spacing);
+        }
+        if self.chains == 0 || self.draws < 20 * self.chains {
+            return wrong(
+                "the number of draws",
+                "at least 20 for each of one or more chains",
+                self.draws as f64,
+            );
+        }
+        if self.thin == 0 {
+            return wrong("the number of steps per draw", "at least 1", 0.0);
+        }
+        if self.swarm < 50 {
+            return wrong("the pilot's swarm", "at least 50 points", self.swarm as f64);
+        }
+        if !(self.confidence > 0.0 && self.confidence < 1.0) {
+            return wrong("the confidence", "a number between 0 and 1", self.confidence);
+        }
+        Ok(())
+    }
+}
+
+/// The two ends of a path.
+struct Problem<'a> {
+    noise: &'a dyn Noise,
+    density: &'a dyn Density,
+    coordinates: &'a Coordinates,
+}
+
+/// log Z of a density that is far from every noise one can sample, by geometric bridges
+/// `log f_t = (1 − t) log p_n + t log f`.
+///
+/// A pilot swarm is led from the noise to the density to learn how far apart bridges may be; the states are then placed so
+/// that the errors between neighbours are equal, sampled by Markov chains that start from the swarm, and joined by
+/// [`states::estimate`] with errors that allow for the chains.
+///
+/// ```
+/// use noisewright::chain::ModelDensity;
+/// use noisewright::normalizer::path::{Options, path};
+/// use noisewright::{Model, Normal};
+/// // A Gaussian thirty deviations away: log Z = ½ ln 2π.
+/// let model = Model::parse_file("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 30")?;
+/// let density = ModelDensity { model: &model, parameters: &[30.0] };
+/// let result = path(&Normal::new(0.0, 1.0)?, &density, &Options { draws: 400, ..Options::default() })?;
+/// let truth = 0.5 * std::f64::consts::TAU.ln();
+/// assert!((result.log_z - truth).abs() < 4.0 * result.se && result.se < 1.0);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// When an option cannot be, noise and density differ in their variables, no draw of the noise has a positive density,
+/// no path leads from one to the other, or the log-density is not a number somewhere.
+pub fn path(noise: &dyn Noise, density: &dyn Density, options: &Options) -> Result<Estimate> {
+    options.check()?;
+    let (expected, found) = (density.space().dimension(), noise.dimension());
+    if expected != found {
+        return Err(Error::Shape { what: "variables of the noise", expected, found });
+    }
+    let coordinates = Coordinates::new(density.space());
+    let problem = Problem { noise, density, coordinates: &coordinates };
+    let stops = pilot(&problem, options.swarm, options.moves, options.seed)?;
+    let places = places(&stops, options)?;
+    let samples = samples(&problem, &stops, &places, options)?;
+    result::assemble(&problem, &places, &samples, options)
+}
+
+/// Where the states are: even steps of the distance gone so far.
+fn places(stops: &[Stop], options: &Options) -> Result<Vec<f64>> {
+    let mut gone = vec![0.0];
+    for pair in stops.windows(2) {
+        gone.push(gone[gone.len() - 1] + distance(&pair[0], &pair[1])?.max(1e-9));
+    }
+    let total = gone[gone.len() - 1];
+    let intervals = match options.states {
+        Some(states) => states - 1,
+        None => ((total / options.spacing).ceil() as usize).clamp(1, 1000),
+    };
+    let at = |wanted: f64| {
+        let after = gone.partition_point(|g| *g < wanted).clamp(1, gone.len() - 1);
+        let share = (wanted - gone[after - 1]) / (gone[after] - gone[after - 1]);
+        let (a, b) = (stops[after - 1].t, stops[after].t);
+        // Steps near the noise grow by factors rather than by amounts.
+        if a > 0.0 { a * (b / a).powf(share) } else { b * share }
+    };
+    let mut places: Vec<f64> = (0..=intervals).map(|i| at(total * i as f64 / intervals as f64)).collect();
+    places[0] = 0.0;
+    places[intervals] = 1.0;
+    places.dedup();
+    Ok(places)
+}
+
+/// The draws of one state.
+struct Sample {
+    points: Points,
+    lengths: Vec<usize>,
+    acceptance: f64,
+    moves: Option<Moves>,
+}
+
+fn samples(problem: &Problem<'_>, stops: &[Stop], places: &[f64], options: &Options) -> Result<Vec<Sample>> {
+    let seed = options.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    places
+        .par_iter()
+        .enumerate()
+        .map(|(index, &t)| {
+            if index == 0 {
+                let points = sample(problem.noise, options.draws, seed);
+                return Ok(Sample { points, lengths: vec![options.draws], acceptance: 1.0, moves: None });
+            }
+            chains(problem, stops, t, options, seed.wrapping_add(index as u64))
+        })
+        .collect()
+}
+
+/// Chains of the bridge at `t`, from where the pilot's swarm was just before it.
+fn chains(problem: &Problem<'_>, stops: &[Stop], t: f64, options: &Options, seed: u64) -> Result<Sample> {
+    let before = stops.partition_point(|stop| stop.t <= t).max(1) - 1;
+    let stop = &stops[before];
+    let bridge = Bridge { noise: problem.noise, density: problem.density, t };
+    let landscape = Landscape { density: &bridge, coordinates: problem.coordinates };
+    let mut picks = stream(seed, u64::MAX);
+    let swarm: Vec<&Vec<f64>> = resample(&stop.log_ratio, t - stop.t, options.swarm, &mut picks)
+        .into_iter()
+        .map(|i| &stop.swarm[i])
+        .collect();
+    // Moves of the first bridge after the noise, for states between the two.
+    let learnt = stop.kernel.as_ref().or(stops.get(before + 1).and_then(|next| next.kernel.as_ref()));
+    let tracks: Vec<Track> = (0..options.chains)
+        .into_par_iter()
+        .map(|chain| {
+            let start = swarm[chain * swarm.len() / options.chains];
+            let kernel = match learnt {
+                Some(kernel) => kernel.clone(),
+                None => Kernel::new(options.moves, landscape, start)?,
+            };
+            Track::run(
+                landscape,
+                kernel,
+                start,
+                length(options, chain),
+                options,
+                &mut stream(seed, chain as u64),
+            )
+        })
+        .collect::<Result<_>>()?;
+    joined(problem, &tracks)
+}
+
+/// Draws of one chain: an even share of all.
+fn length(options: &Options, chain: usize) -> usize {
+    (chain + 1) * options.draws / options.chains - chain * options.draws / options.chains
+}
+
+/// The points of one chain, point after point.
+struct Track {
+    points: Vec<f64>,
+    acceptance: f64,
+    moves: Moves,
+}
+
+impl Track {
+    fn run(
+        landscape: Landscape<'_>,
+        mut kernel: Kernel,
+        start: &[f64],
+        draws: usize,
+        options: &Options,
+        stream: &mut noisewright_numerics::random::Stream,
+    ) -> Result<Self> {
+        let mut walker = Walker { y: start.to_vec(), height: landscape.height(start)? };
+        for step in 0..options.warm_up {
+            // The pilot has found the size of the steps: only small corrections are left.
+            kernel.step(landscape, &mut walker, stream, (step as f64 + 5.0).powf(-0.8))?;
+        }
+        let mut x = vec![0.0; start.len()];
+        let mut track = Self { points: Vec::new(), acceptance: 0.0, moves: kernel.moves() };
+        for _ in 0..draws {
+            for _ in 0..options.thin {
+                track.acceptance += kernel.step(landscape, &mut walker, stream, 0.0)?;
+            }
+            landscape.coordinates.variables(&walker.y, &mut x);
+            track.points.extend_from_slice(&x);
+        }
+        track.acceptance /= (draws * options.thin) as f64;
+        Ok(track)
+    }
+}
+
+/// The tracks of one state as points, chain after chain.
+fn joined(problem: &Problem<'_>, tracks: &[Track]) -> Result<Sample> {
+    let dimension = problem.coordinates.dimension();
+    let lengths: Vec<usize> = tracks.iter().map(|track| track.points.len() / dimension).collect();
+    let mut values = Vec::new();
+    for axis in 0..dimension {
+        tracks.iter().for_each(|track| values.extend(track.points.iter().skip(axis).step_by(dimension)));
+    }
+    let rows = lengths.iter().sum();
+    let acceptance = tracks.iter().map(|track| track.acceptance).sum::<f64>() / tracks.len() as f64;
+    Ok(Sample {
+        points: Points::from_values(problem.density.space().names(), rows, values)?,
+        lengths,
+        acceptance,
+        moves: tracks.first().map(|track| track.moves),
+    })
+}

@@ -1,0 +1,258 @@
+//! Paths: closed forms, enumeration, and errors that are as large as they say.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+use std::f64::consts::{LN_2, TAU};
+use std::sync::Arc;
+
+use noisewright::chain::{ModelDensity, Moves};
+use noisewright::normalizer::path::{Estimate, Options, path};
+use noisewright::{
+    Categorical, Error, FamilyOptions, Gamma, Model, MultivariateNormal, Noise, Normal, Product, Space,
+    Uniform,
+};
+
+fn solve(model: &Model, noise: &dyn Noise, options: &Options) -> Estimate {
+    let parameters = model.start();
+    path(noise, &ModelDensity { model, parameters: &parameters }, options).unwrap()
+}
+
+fn show(name: &str, result: &Estimate, truth: f64) {
+    let z = (result.log_z - truth) / result.se;
+    println!(
+        "{name}: {:.4} ± {:.4} (truth {truth:.4}, z {z:.2}), {} states, {:?}, {:?}",
+        result.log_z,
+        result.se,
+        result.nodes.len(),
+        result.moves,
+        result.warnings
+    );
+}
+
+fn assert_near(name: &str, result: &Estimate, truth: f64, largest_se: f64) {
+    show(name, result, truth);
+    assert!((result.log_z - truth).abs() < 4.0 * result.se, "{name}: {} ± {}", result.log_z, result.se);
+    assert!(result.se < largest_se, "{name}: {}", result.se);
+}
+
+/// Mean and standard deviation of z-scores over repeats.
+fn z_scores(repeats: u64, truth: f64, run: impl Fn(u64) -> Estimate) -> (f64, f64) {
+    let z: Vec<f64> = (0..repeats)
+        .map(|seed| {
+            let result = run(seed);
+            (result.log_z - truth) / result.se
+        })
+        .collect();
+    let mean = z.iter().sum::<f64>() / z.len() as f64;
+    let sd = (z.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (z.len() - 1) as f64).sqrt();
+    println!("z over {repeats}: mean {mean:.3}, sd {sd:.3}");
+    (mean, sd)
+}
+
+const FAR: &str = "variables = ['x']\nlog_density = '-(x - 12)^2/(2*0.25) + 5'";
+
+#[test]
+fn a_far_gaussian_has_its_closed_form() {
+    let model = Model::parse_file(FAR).unwrap();
+    let truth = 5.0 + 0.5 * (TAU * 0.25).ln();
+    for moves in [Moves::Hamiltonian, Moves::RandomWalk] {
+        let options = Options { moves, ..Options::default() };
+        let result = solve(&model, &Normal::new(0.0, 1.0).unwrap(), &options);
+        assert_near("far Gaussian", &result, truth, 0.4);
+        assert!(result.warnings.is_empty(), "{:?}", result.warnings);
+        assert!(result.lower < result.log_z && result.log_z < result.upper);
+        // Placed for equal errors, from a pilot that knows them to some tens of per cent.
+        let steps: Vec<f64> = result.nodes[1..].iter().map(|node| node.step_se).collect();
+        let (low, high) = steps.iter().fold((f64::INFINITY, 0.0f64), |(l, h), s| (l.min(*s), h.max(*s)));
+        println!("steps {low:.4} to {high:.4}");
+        assert!(high < 3.0 * low, "{steps:?}");
+    }
+}
+
+#[test]
+fn errors_are_as_large_as_they_say() {
+    let model = Model::parse_file(FAR).unwrap();
+    let noise = Normal::new(0.0, 1.0).unwrap();
+    let (mean, sd) = z_scores(60, 5.0 + 0.5 * (TAU * 0.25).ln(), |seed| {
+        solve(&model, &noise, &Options { seed: 100 * seed, draws: 400, swarm: 100, ..Options::default() })
+    });
+    // Four standard deviations of mean (1/√60) and standard deviation (1/√120).
+    assert!(mean.abs() < 0.52 && (sd - 1.0).abs() < 0.37, "{mean} {sd}");
+}
+
+#[test]
+fn errors_of_a_random_walk_are_as_large_as_they_say() {
+    let model = Model::parse_file(QUARTIC).unwrap();
+    let noise = Normal::new(-4.0, 0.5).unwrap();
+    let (mean, sd) = z_scores(60, 1.362_293, |seed| {
+        let options = Options {
+            seed: 100 * seed,
+            draws: 800,
+            swarm: 100,
+            moves: Moves::RandomWalk,
+            ..Options::default()
+        };
+        solve(&model, &noise, &options)
+    });
+    assert!(mean.abs() < 0.52 && (sd - 1.0).abs() < 0.37, "{mean} {sd}");
+}
+
+const QUARTIC: &str = "variables = ['x']\nlog_density = 'x^2/2 - x^4/4'";
+
+#[test]
+fn the_quartic_has_its_constant() {
+    let model = Model::parse_file(QUARTIC).unwrap();
+    for (mean, variance) in [(0.0, 1.0), (-6.0, 0.25), (0.0, 100.0)] {
+        let result = solve(&model, &Normal::new(mean, variance).unwrap(), &Options::default());
+        assert_near("quartic", &result, 1.362_293, 0.15);
+    }
+}
+
+#[test]
+fn several_correlated_variables_have_their_closed_form() {
+    let model = Model::parse_file(
+        "variables = ['a', 'b', 'c', 'd']\n\
+         log_density = '-((a-4)^2 + (b-a)^2*4 + (c-b)^2*9 + (d-c)^2*16)/2'",
+    )
+    .unwrap();
+    let truth = 2.0 * TAU.ln() - 24f64.ln();
+    let identity: Vec<f64> = (0..16).map(|i| if i % 5 == 0 { 1.0 } else { 0.0 }).collect();
+    let noise = MultivariateNormal::new(&[0.0; 4], &identity).unwrap();
+    assert_near("four variables", &solve(&model, &noise, &Options::default()), truth, 0.3);
+}
+
+#[test]
+fn constrained_variables_are_sampled_on_the_line() {
+    let model = Model::parse_file(
+        "variables = ['s', 'p']\ndomain = { s = 'positive', p = [0, 1] }\n\
+         log_density = '29*log(s) - 2*s + 39*log(p) + 4*log(1 - p)'",
+    )
+    .unwrap();
+    let ln_factorial = |n: usize| (1..=n).map(|k| (k as f64).ln()).sum::<f64>();
+    // Γ(30)/2³⁰ · B(40, 5)
+    let truth = ln_factorial(29) - 30.0 * LN_2 + ln_factorial(39) + ln_factorial(4) - ln_factorial(44);
+    let noise = Product::new(vec![
+        Arc::new(Gamma::new(1.0, 1.0).unwrap()),
+        Arc::new(Uniform::new(0.0, 1.0).unwrap()),
+    ])
+    .unwrap();
+    assert_near("constrained", &solve(&model, &noise, &Options::default()), truth, 0.3);
+}
+
+fn coins(variables: usize, states: [f64; 2]) -> Product {
+    let coin = || -> Arc<dyn Noise> { Arc::new(Categorical::bernoulli(states[0], states[1], 0.5).unwrap()) };
+    Product::new((0..variables).map(|_| coin()).collect()).unwrap()
+}
+
+/// `Σ_h exp(v·b + h·c + vᵀWh)` with weights from a fixed sequence: 8 visible, 3 hidden units.
+#[test]
+fn a_restricted_boltzmann_machine_agrees_with_enumeration() {
+    let weight = |k: usize| 8.0 * ((k as f64 * 0.618_033_988_749_894_9) % 1.0) - 4.0;
+    let hidden: Vec<String> = (0..3)
+        .map(|j| {
+            let terms: Vec<String> = (0..8).map(|i| format!("({})*v{i}", weight(8 * j + i + 1))).collect();
+            format!("softplus({} + {})", 0.5 - j as f64, terms.join(" + "))
+        })
+        .collect();
+    let visible: Vec<String> = (0..8).map(|i| format!("({})*v{i}", 0.3 * weight(40 + i))).collect();
+    let names: Vec<String> = (0..8).map(|i| format!("v{i}")).collect();
+    let domain = noisewright::Domain::States(vec![0.0, 1.0]);
+    let space = Space::product(&names.iter().map(|n| (n, domain.clone())).collect::<Vec<_>>()).unwrap();
+    let formula = format!("{} + {}", visible.join(" + "), hidden.join(" + "));
+    let model = Model::from_formula(&formula, space, vec![], false).unwrap();
+    // Over all states of both layers, with nothing in common with the formula above.
+    let mut sum = 0.0;
+    for bits in 0..1usize << 11 {
+        let unit = |k: usize| (bits >> k & 1) as f64;
+        let mut energy: f64 = (0..8).map(|i| 0.3 * weight(40 + i) * unit(i)).sum();
+        for j in 0..3 {
+            let input: f64 = (0..8).map(|i| weight(8 * j + i + 1) * unit(i)).sum();
+            energy += unit(8 + j) * (0.5 - j as f64 + input);
+        }
+        sum += energy.exp();
+    }
+    let result = solve(&model, &coins(8, [0.0, 1.0]), &Options::default());
+    assert_eq!(result.moves, Some(Moves::SingleSite));
+    assert_near("Boltzmann machine", &result, sum.ln(), 0.1);
+}
+
+#[test]
+fn an_ising_model_agrees_with_enumeration() {
+    // A 3 × 4 lattice, strongly coupled, with a field on one corner.
+    let site = |row: usize, column: usize| 4 * row + column;
+    let mut edges = Vec::new();
+    for row in 0..3 {
+        for column in 0..4 {
+            if column < 3 {
+                edges.push((site(row, column), site(row, column + 1)));
+            }
+            if row < 2 {
+                edges.push((site(row, column), site(row + 1, column)));
+            }
+        }
+    }
+    let names: Vec<String> = (0..12).map(|i| format!("s{i}")).collect();
+    let options = FamilyOptions { edges: Some(edges.clone()), ..FamilyOptions::default() };
+    let model = Model::from_family("ising", &names, &options, false).unwrap();
+    let values: Vec<(String, f64)> = model
+        .parameters()
+        .iter()
+        .map(|p| (p.name.clone(), if p.name.starts_with('J') { 0.45 } else { 0.0 }))
+        .chain([("h0".to_owned(), 0.2)])
+        .fold(Vec::new(), |mut all, (name, value)| {
+            all.retain(|(known, _): &(String, f64)| *known != name);
+            all.push((name, value));
+            all
+        });
+    let model = model.with_start(&values).unwrap();
+    let sum: f64 = (0..1usize << 12)
+        .map(|bits| {
+            let spin = |i: usize| if bits >> i & 1 == 1 { 1.0 } else { -1.0 };
+            (0.2 * spin(0) + edges.iter().map(|(i, j)| 0.45 * spin(*i) * spin(*j)).sum::<f64>()).exp()
+        })
+        .sum();
+    let result = solve(&model, &coins(12, [-1.0, 1.0]), &Options::default());
+    assert_near("Ising", &result, sum.ln(), 0.1);
+}
+
+#[test]
+fn a_noise_that_is_the_density_needs_no_path() {
+    let model = Model::parse_file("variables = ['x']\nlog_density = '-x^2/2'").unwrap();
+    let result = solve(&model, &Normal::new(0.0, 1.0).unwrap(), &Options::default());
+    assert_eq!(result.nodes.len(), 2);
+    assert!((result.log_z - 0.5 * TAU.ln()).abs() < 1e-12 && result.se < 1e-10, "{result:?}");
+}
+
+#[test]
+fn a_seed_is_a_result_whatever_the_threads() {
+    let model = Model::parse_file(QUARTIC).unwrap();
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let options = Options { draws: 200, ..Options::default() };
+        pool.install(|| solve(&model, &Normal::new(-3.0, 0.2).unwrap(), &options))
+    };
+    assert_eq!(run(1), run(4));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let model =
+        Model::parse_file("variables = ['x']\ndomain = { x = 'positive' }\nlog_density = '-x'").unwrap();
+    let density = ModelDensity { model: &model, parameters: &[] };
+    let elsewhere = Uniform::new(-2.0, -1.0).unwrap();
+    assert_eq!(path(&elsewhere, &density, &Options::default()).unwrap_err(), Error::NoOverlap);
+    let pair = MultivariateNormal::new(&[0.0, 0.0], &[1.0, 0.0, 0.0, 1.0]).unwrap();
+    assert!(matches!(path(&pair, &density, &Options::default()), Err(Error::Shape { .. })));
+    let noise = Gamma::new(1.0, 1.0).unwrap();
+    let wrong = [
+        Options { states: Some(1), ..Options::default() },
+        Options { spacing: 0.0, ..Options::default() },
+        Options { draws: 3, ..Options::default() },
+        Options { chains: 0, ..Options::default() },
+        Options { thin: 0, ..Options::default() },
+        Options { swarm: 3, ..Options::default() },
+        Options { confidence: 1.0, ..Options::default() },
+    ];
+    for options in &wrong {
+        assert!(matches!(path(&noise, &density, options), Err(Error::Option { .. })), "{options:?}");
+    }
+}
