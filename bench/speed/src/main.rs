@@ -5,6 +5,7 @@ mod clock;
 mod design;
 mod fit;
 mod grid;
+mod normalizer;
 mod states;
 
 use clock::{Seconds, fastest, time};
@@ -12,6 +13,9 @@ use noisewright::{Contrast, Loss, Noise, Normal, Precision, Result, Student, Tar
 use noisewright_systems::{System, exponential_polynomial, gamma, gaussian_mean, gaussian_variance, quartic};
 
 fn main() -> Result<()> {
+    if std::env::args().nth(1).as_deref() == Some("normalizer") {
+        return normalizer::run();
+    }
     // First and alone on request, so that its memory is not that of the others.
     if std::env::args().nth(1).as_deref() == Some("fit") {
         return fit::run();
@@ -26,6 +30,7 @@ fn main() -> Result<()> {
     single_errors(yardstick)?;
     grids()?;
     design::run()?;
+    normalizer::run()?;
     fit::run()
 }
 

@@ -2,22 +2,23 @@
 
 use std::io::BufRead;
 
+use crate::gather::{self, Decoder, Gathered};
 use crate::input::Input;
 use crate::names::{locate, repeated};
 use crate::number::{Value, complaint, printable, value};
 use crate::records::{Next, Records};
 use crate::{Error, Options, Place, Result, Table};
 
+/// Lines read at a time.
+const PIECE: usize = 1 << 16;
+
 /// Reads a whole CSV file.
 pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
-    let mut rows = open(input, options, &mut |_| {})?;
-    while rows.advance(&mut |_, _| {})? {
-        rows.take()?;
-    }
-    rows.finish()
+    let file = input.file.clone();
+    gather::all(open(input, options, &mut |_| {})?, &file, options.drop_missing)
 }
 
-/// The rows of a text file under its header, and the columns read so far.
+/// The rows of a text file under its header.
 pub(crate) struct Rows<R> {
     file: String,
     records: Records<R>,
@@ -27,7 +28,6 @@ pub(crate) struct Rows<R> {
     positions: Vec<usize>,
     /// Names of the columns taken.
     names: Vec<String>,
-    columns: Vec<Vec<f64>>,
     /// The row at hand, kept apart until all of it is known to be good.
     row: Vec<f64>,
     /// Rows passed, taken or not.
@@ -53,7 +53,6 @@ pub(crate) fn open<'a>(
     Ok(Rows {
         width: records.len(),
         row: vec![0.0; positions.len()],
-        columns: vec![Vec::new(); positions.len()],
         file,
         records,
         positions,
@@ -110,8 +109,8 @@ impl<R: BufRead> Rows<R> {
         Ok(())
     }
 
-    /// Reads the numbers of the row at hand into the columns.
-    pub(crate) fn take(&mut self) -> Result<()> {
+    /// Appends the numbers of the row at hand.
+    pub(crate) fn take(&mut self, gathered: &mut Gathered) -> Result<()> {
         for j in 0..self.positions.len() {
             let field = self.records.field(self.positions[j]);
             match value(field) {
@@ -120,9 +119,7 @@ impl<R: BufRead> Rows<R> {
                 bad => return Err(complaint(bad, self.place(j, self.records.line_number()), field)),
             }
         }
-        for (column, number) in self.columns.iter_mut().zip(&self.row) {
-            column.push(*number);
-        }
+        gathered.push(&self.row, self.row_number);
         Ok(())
     }
 
@@ -138,9 +135,8 @@ impl<R: BufRead> Rows<R> {
         Ok(())
     }
 
-    /// Forgets all rows taken so far.
-    pub(crate) fn forget(&mut self) {
-        self.columns.iter_mut().for_each(Vec::clear);
+    /// Forgets that rows were dropped.
+    pub(crate) fn forget_dropped(&mut self) {
         self.dropped = 0;
     }
 
@@ -149,20 +145,39 @@ impl<R: BufRead> Rows<R> {
         self.row_number
     }
 
-    /// The table of all rows taken.
-    pub(crate) fn finish(self) -> Result<Table> {
-        if self.row_number == 0 {
-            return Err(Error::NoRows { file: self.file });
-        }
-        if self.dropped > 0 && self.columns.first().is_some_and(Vec::is_empty) {
-            return Err(Error::AllDropped { file: self.file, dropped: self.dropped });
-        }
-        Ok(Table::new(&self.file, self.names, self.columns)?.with_dropped(self.dropped))
+    /// Number of rows dropped.
+    pub(crate) fn dropped(&self) -> usize {
+        self.dropped
+    }
+
+    /// Names of the columns taken.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
     }
 
     fn place(&self, column: usize, line: usize) -> Place {
         let column = self.names[column].clone();
         Place { file: self.file.clone(), row: self.row_number, line: Some(line), column }
+    }
+}
+
+impl<R: BufRead> Decoder for Rows<R> {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn fill(&mut self, gathered: &mut Gathered, room: usize) -> Result<bool> {
+        let (wanted, mut more) = (gathered.rows().saturating_add(room), true);
+        let mut pieces = 0;
+        while more && gathered.rows() < wanted && pieces < PIECE {
+            more = self.advance(&mut |_, _| {})?;
+            if more {
+                self.take(gathered)?;
+            }
+            pieces += 1;
+        }
+        gathered.count(self.row_number, self.dropped);
+        Ok(more)
     }
 }
 

@@ -313,6 +313,48 @@ pub enum Error {
         /// The first file.
         first: String,
     },
+    /// A source that gives its bytes only once, where they are needed again and again.
+    #[error("{file} can be read only once; save it as a file to read it in blocks")]
+    OnlyOnce {
+        /// The source.
+        file: String,
+    },
+    /// A file whose rows cannot be had one after the other.
+    #[error("{file} is {what} and cannot be read in blocks; read it whole, or convert it to Parquet or CSV")]
+    NotInBlocks {
+        /// The file.
+        file: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// A file that is not what it was at the first pass.
+    #[error("{file} changed while it was being read; start again when nothing writes to it any more")]
+    Changed {
+        /// The file.
+        file: String,
+    },
+    /// A file that is no longer there.
+    #[error("{file} is gone; it must stay where it is until the last pass over it")]
+    Gone {
+        /// The file.
+        file: String,
+    },
+    /// A weight that is no frequency.
+    #[error("{place}: a weight must be zero or more, not {value}")]
+    Weight {
+        /// Where.
+        place: Place,
+        /// The value, as text.
+        value: String,
+    },
+    /// Weights of which none counts.
+    #[error("{file}, column `{column}`: all weights are zero; at least one row must count")]
+    NoWeight {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+    },
     /// No file at all where chains belong.
     #[error("no file was given to read chains from")]
     NoChains,

@@ -2,7 +2,7 @@
 //!
 //! The principal type is [`Table`]: named columns of equal length, and the name of what they were read from. [`read`]
 //! makes one from a file (or `-`, standard input), [`read_chains`] from several files with one Markov chain each;
-//! [`write()`] puts columns into a file, as CSV or Parquet. Nothing here knows what the numbers mean.
+//! A file that is larger than memory is a [`Stream`]: blocks of rows, passed over as often as it takes. [`write()`] puts columns into a file, as CSV or Parquet. Nothing here knows what the numbers mean.
 //!
 //! A value that is missing or not finite is an error that names the row and the column, unless
 //! [`Options::drop_missing`] asks for such rows to be dropped and counted. Only the columns asked for are looked at.
@@ -26,6 +26,7 @@
 mod csv;
 mod error;
 mod format;
+mod gather;
 mod input;
 mod names;
 mod npy;
@@ -36,7 +37,9 @@ mod parquet;
 mod read;
 mod records;
 mod stan;
+mod stream;
 mod table;
+mod weights;
 mod whole;
 mod write;
 
@@ -45,5 +48,6 @@ pub use format::Format;
 pub use options::Options;
 pub use parquet::{write_parquet, write_parquet_to};
 pub use read::{read, read_chains, read_from};
+pub use stream::{BLOCK_ROWS, Block, Blocks, Stream};
 pub use table::Table;
 pub use write::{write, write_csv, write_csv_to};

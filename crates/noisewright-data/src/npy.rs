@@ -1,6 +1,7 @@
 //! NPY: one NumPy array of one or two dimensions, in either order of storage, as columns.
 
 mod header;
+pub(crate) mod rows;
 
 use self::header::{Element, Header};
 use crate::input::Input;
@@ -23,19 +24,29 @@ pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
 
 /// The columns of an array that gives them no names.
 pub(crate) fn unnamed(array: &Array<'_>, file: &str, options: &Options) -> Result<Table> {
-    let names = match &options.names {
-        Some(names) if names.len() == array.columns => names.clone(),
-        Some(names) => {
-            return Err(Error::ColumnCount {
-                file: file.to_owned(),
-                found: array.columns,
-                names: names.clone(),
-            });
-        }
-        None => (0..array.columns).map(|j| format!("x{j}")).collect(),
-    };
+    let names = column_names(file, array.columns, options)?;
     let sources: Vec<_> = (0..array.columns).map(|j| (array, j)).collect();
     gather(file, &names, &sources, options)
+}
+
+/// The names that the caller gives the columns, or `x0`, `x1`, ….
+fn column_names(file: &str, columns: usize, options: &Options) -> Result<Vec<String>> {
+    match &options.names {
+        Some(names) if names.len() == columns => Ok(names.clone()),
+        Some(names) => {
+            Err(Error::ColumnCount { file: file.to_owned(), found: columns, names: names.clone() })
+        }
+        None => Ok((0..columns).map(|j| format!("x{j}")).collect()),
+    }
+}
+
+/// Rows and columns.
+fn shape(header: &Header, file: &str) -> Result<(usize, usize)> {
+    match header.shape[..] {
+        [rows] => Ok((rows, 1)),
+        [rows, columns] => Ok((rows, columns)),
+        _ => Err(Error::Dimensions { file: file.to_owned(), dimensions: header.shape.len() }),
+    }
 }
 
 /// The table of the columns asked for, out of named columns of arrays.
@@ -78,13 +89,14 @@ fn drop_incomplete(table: Table) -> Result<Table> {
     if dropped == rows {
         return Err(Error::AllDropped { file: table.source().to_owned(), dropped });
     }
+    let numbers = (1..=rows).zip(&complete).filter(|(_, kept)| **kept).map(|(i, _)| i).collect();
     let (source, names) = (table.source().to_owned(), table.names().to_vec());
     let mut columns = table.into_columns();
     for column in &mut columns {
         let mut kept = complete.iter();
         column.retain(|_| kept.next().copied().unwrap_or(true));
     }
-    Ok(Table::new(&source, names, columns)?.with_dropped(dropped))
+    Ok(Table::new(&source, names, columns)?.with_dropped(dropped).with_numbers(Some(numbers)))
 }
 
 /// An array whose header has been read and whose numbers are still bytes.
@@ -106,11 +118,7 @@ impl<'a> Array<'a> {
         let malformed = |reason| Error::Malformed { file: file.to_owned(), format: "NPY", reason };
         let (header, data) = Header::parse(bytes).map_err(malformed)?;
         let (element, big_endian) = header.element(file)?;
-        let (rows, columns) = match header.shape[..] {
-            [rows] => (rows, 1),
-            [rows, columns] => (rows, columns),
-            _ => return Err(Error::Dimensions { file: file.to_owned(), dimensions: header.shape.len() }),
-        };
+        let (rows, columns) = shape(&header, file)?;
         let expected = rows.checked_mul(columns).and_then(|count| count.checked_mul(element.size()));
         if expected != Some(data.len()) {
             let expected = expected.map_or("more than can be".to_owned(), |bytes| bytes.to_string());

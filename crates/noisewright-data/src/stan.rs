@@ -1,6 +1,7 @@
 //! Stan CSV: the same rows as CSV, with a sampler whose comments say which of them are warm-up.
 
 use crate::csv;
+use crate::gather::Gathered;
 use crate::input::Input;
 use crate::{Error, Options, Result, Table};
 
@@ -25,6 +26,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
     let mut rows = csv::open(input, options, &mut |comment| run.note(comment))?;
     run.refuse_estimates(&file)?;
     let mut warmup = run.rows_before_draws();
+    let mut gathered = Gathered::new(rows.names().len(), options.drop_missing);
     loop {
         let mut adapted_after = None;
         let more = rows.advance(&mut |comment, passed| {
@@ -34,20 +36,22 @@ pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
         })?;
         // The mark is where adaptation really ended, whatever was planned.
         if let Some(passed) = adapted_after {
-            rows.forget();
+            gathered.clear();
+            rows.forget_dropped();
             warmup = passed;
         }
         if !more {
             break;
         }
         if rows.passed() > warmup {
-            rows.take()?;
+            rows.take(&mut gathered)?;
         }
     }
     if rows.passed() > 0 && rows.passed() <= warmup {
         return Err(Error::OnlyWarmup { file, warmup: rows.passed() });
     }
-    Ok(rows.finish()?.into_stan_chain())
+    gathered.count(rows.passed(), rows.dropped());
+    Ok(gathered.into_table(&file, rows.names().to_vec())?.into_stan_chain())
 }
 
 /// What the leading comments say of the run that wrote the file.

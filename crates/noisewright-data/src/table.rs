@@ -23,6 +23,8 @@ pub struct Table {
     columns: Vec<Vec<f64>>,
     sampler: Vec<bool>,
     dropped: usize,
+    /// Row numbers in the file, where they are not simply 1, 2, ….
+    numbers: Option<Vec<usize>>,
     chains: Option<Vec<usize>>,
 }
 
@@ -37,12 +39,26 @@ impl Table {
             return Err(Error::DuplicateColumn { file: source.to_owned(), column: column.to_owned() });
         }
         let sampler = vec![false; names.len()];
-        Ok(Self { source: source.to_owned(), names, columns, sampler, dropped: 0, chains: None })
+        Ok(Self {
+            source: source.to_owned(),
+            names,
+            columns,
+            sampler,
+            dropped: 0,
+            numbers: None,
+            chains: None,
+        })
     }
 
     /// Says how many rows were left out.
     pub(crate) fn with_dropped(mut self, dropped: usize) -> Self {
         self.dropped = dropped;
+        self
+    }
+
+    /// Says which rows of the file these are.
+    pub(crate) fn with_numbers(mut self, numbers: Option<Vec<usize>>) -> Self {
+        self.numbers = numbers;
         self
     }
 
@@ -67,6 +83,8 @@ impl Table {
         chains.extend(next.chains().unwrap_or(&[next.rows()]));
         self.chains = Some(chains);
         self.dropped += next.dropped;
+        let numbers = |table: &Self| (0..table.rows()).map(|i| table.row_number(i)).collect::<Vec<_>>();
+        self.numbers = Some([numbers(self), numbers(&next)].concat());
         for (column, more) in self.columns.iter_mut().zip(next.columns) {
             column.extend(more);
         }
@@ -109,6 +127,15 @@ impl Table {
         self.dropped
     }
 
+    /// The number of a row in its file, counted from 1 and with the rows that were dropped.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    #[must_use]
+    pub fn row_number(&self, row: usize) -> usize {
+        self.numbers.as_ref().map_or(row + 1, |numbers| numbers[row])
+    }
+
     /// The rows of each Markov chain, one after the other; `None` for data that are no chains.
     #[must_use]
     pub fn chains(&self) -> Option<&[usize]> {
@@ -142,6 +169,7 @@ impl Table {
             columns: found.iter().map(|&j| self.columns[j].clone()).collect(),
             sampler: found.iter().map(|&j| self.sampler[j]).collect(),
             dropped: self.dropped,
+            numbers: self.numbers.clone(),
             chains: self.chains.clone(),
         })
     }

@@ -13,6 +13,8 @@ pub(super) const THINNED: usize = 32_768;
 const FAR: f64 = -600.0;
 /// A third-order step of this size leaves an error far below rounding.
 const LAST_STEP: f64 = 1e-6;
+/// Steps to the root, of which a handful is taken: bisection alone would need no more.
+const STEPS: usize = 200;
 
 /// One side of the equation at some c: `log mean σ(u − shift)` and how it changes as the shift falls.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +91,6 @@ pub(super) fn equation(data: Level, noise: Level, log_nu: f64) -> [f64; 3] {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Root {
     pub(super) at: f64,
-    pub(super) evaluations: usize,
     pub(super) converged: bool,
 }
 
@@ -99,12 +100,12 @@ pub(super) struct Root {
 pub(super) fn root(start: f64, last_step: f64, mut f: impl FnMut(f64) -> [f64; 3]) -> Root {
     let (mut at, mut lower, mut upper) = (start, f64::NEG_INFINITY, f64::INFINITY);
     let mut reach = 1.0;
-    for evaluations in 1..=200 {
+    for _ in 0..STEPS {
         let [value, slope, bend] = f(at);
         if value.is_nan() || value.is_infinite() {
             // No draw of one side, or of both, lies in the other's support.
             let at = if value.is_nan() { f64::NAN } else { -value };
-            return Root { at, evaluations, converged: false };
+            return Root { at, converged: false };
         }
         if value < 0.0 {
             lower = at
@@ -114,18 +115,18 @@ pub(super) fn root(start: f64, last_step: f64, mut f: impl FnMut(f64) -> [f64; 3
         let rounding = 2.0 * f64::EPSILON * at.abs().max(1.0);
         let step = halley(value, slope, bend);
         if value == 0.0 || step.abs() <= rounding || upper - lower <= rounding {
-            return Root { at, evaluations, converged: true };
+            return Root { at, converged: true };
         }
         let limit = reach + value.abs();
         reach *= 2.0;
         let next = at + if step.abs() <= limit { step } else { limit.copysign(-value) };
         let inside = next > lower && next < upper;
         if inside && step.abs() <= last_step {
-            return Root { at: next, evaluations, converged: true };
+            return Root { at: next, converged: true };
         }
         at = if inside { next } else { 0.5 * (lower + upper) };
     }
-    Root { at, evaluations: 200, converged: false }
+    Root { at, converged: false }
 }
 
 fn halley(value: f64, slope: f64, bend: f64) -> f64 {
@@ -138,7 +139,11 @@ fn halley(value: f64, slope: f64, bend: f64) -> f64 {
 pub(super) fn thinned_root(data: &[f64], noise: &[f64], log_nu: f64) -> Root {
     let half = |u: &[f64]| log_mean_exp(&u.iter().map(|u| 0.5 * u).collect::<Vec<_>>());
     let start = half(noise) - half(data);
-    let start = if start.is_finite() { start } else { 0.0 };
+    in_memory_root(data, noise, if start.is_finite() { start } else { 0.0 }, log_nu)
+}
+
+/// The root on log-ratios in memory.
+pub(super) fn in_memory_root(data: &[f64], noise: &[f64], start: f64, log_nu: f64) -> Root {
     let (top_data, top_noise) = (kernels::max(data), kernels::max(noise));
     root(start, 0.0, |c| {
         let data = level_of(Side::Data, data, top_data, c, log_nu);

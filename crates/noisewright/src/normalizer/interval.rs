@@ -28,9 +28,51 @@ pub(super) fn joint_freedom(variances: [f64; 2], freedoms: [f64; 2]) -> f64 {
     if spread > 0.0 { total * total / spread } else { f64::INFINITY }
 }
 
+/// Where an increasing function reaches a level, from a start below it and a first guess of the way; infinite if it
+/// does not come that far.
+///
+/// Known to a ten-thousandth of the way, which is all that the end of an interval can mean.
+pub(super) fn reaches(level: f64, start: f64, step: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let (mut near, mut far) = ((start, -level), (start + step, f(start + step) - level));
+    for _ in 0..60 {
+        if far.1 * level > 0.0 {
+            return between(near, far, 1e-4 * step.abs(), |x| f(x) - level);
+        }
+        near = far;
+        let next = start + 2.0 * (far.0 - start);
+        far = (next, f(next) - level);
+    }
+    f64::INFINITY.copysign(step)
+}
+
+/// A root between two points of opposite sign, by the Illinois rule.
+fn between(mut a: (f64, f64), mut b: (f64, f64), width: f64, f: impl Fn(f64) -> f64) -> f64 {
+    for _ in 0..60 {
+        let x = b.0 - b.1 * (b.0 - a.0) / (b.1 - a.1);
+        let at = (x, f(x));
+        if at.1 == 0.0 || (at.0 - b.0).abs() < width || (at.0 - a.0).abs() < width {
+            return x;
+        }
+        if at.1 * b.1 < 0.0 {
+            a = b
+        } else {
+            a.1 *= 0.5
+        }
+        b = at;
+    }
+    b.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_level_is_reached_or_not() {
+        assert!((reaches(2.0, 0.0, 0.1, f64::sinh) - 2_f64.asinh()).abs() < 1e-4);
+        assert!((reaches(-2.0, 0.0, -0.1, f64::sinh) + 2_f64.asinh()).abs() < 1e-4);
+        assert_eq!(reaches(2.0, 0.0, 0.1, f64::tanh), f64::INFINITY);
+    }
 
     #[test]
     fn student_quantiles_of_the_tables() {

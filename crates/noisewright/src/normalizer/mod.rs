@@ -18,12 +18,17 @@
 //! # Ok::<(), noisewright::Error>(())
 //! ```
 
+mod allocation;
+mod alpha;
 mod autocorrelation;
+mod bootstrap;
 mod bridge;
+mod cross;
 mod estimate;
 mod evidence;
 mod interval;
 mod moment;
+mod nce;
 pub mod path;
 mod power;
 mod result;
@@ -31,6 +36,8 @@ mod sample;
 pub mod states;
 mod tail;
 
+pub use allocation::{Allocation, EstimatedDivergences, Prices};
+pub use alpha::LogAlpha;
 pub use evidence::{
     BayesFactor, Density, Evidence, EvidenceOptions, ModelDensity, NoiseKind, TracePoint, bayes_factor,
     evidence,
@@ -55,12 +62,52 @@ use crate::{Error, Result};
 /// When a side has no draws, a log-density is `NaN` or +∞, a draw has zero density under what it was drawn from
 /// (the error names side, column and row), or an option cannot be.
 pub fn log_z(data: Draws<'_>, noise: Draws<'_>, options: &Options) -> Result<LogZ> {
+    estimates(data, noise, None, options)
+}
+
+/// `log Z` as by [`log_z`], and also by Meng and Wong's bridge `Z = E_n[f α] / E_d[p_n α]` with an α of the caller's, as
+/// [`Method::Alpha`].
+///
+/// ```
+/// use noisewright::normalizer::{Draws, Method, Options, log_z_with_alpha};
+/// let log_noise: Vec<f64> = (0..50).map(|i| -0.1 * f64::from(i)).collect();
+/// let log_f: Vec<f64> = log_noise.iter().map(|l| l + 2.0).collect();
+/// let draws = Draws::new(&log_f, &log_noise);
+/// // α = 1/√(f p_n): the product of importance sampling and its reverse.
+/// let product = |log_f: &[f64], log_noise: &[f64], log_alpha: &mut [f64]| {
+///     for i in 0..log_alpha.len() {
+///         log_alpha[i] = -0.5 * (log_f[i] + log_noise[i]);
+///     }
+/// };
+/// let result = log_z_with_alpha(draws, draws, &product, &Options::default())?;
+/// assert!((result.get(Method::Alpha).unwrap().log_z - 2.0).abs() < 1e-14);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`log_z`], and when log α is `NaN` or +∞.
+pub fn log_z_with_alpha(
+    data: Draws<'_>,
+    noise: Draws<'_>,
+    log_alpha: &LogAlpha<'_>,
+    options: &Options,
+) -> Result<LogZ> {
+    estimates(data, noise, Some(log_alpha), options)
+}
+
+fn estimates(
+    data: Draws<'_>,
+    noise: Draws<'_>,
+    log_alpha: Option<&LogAlpha<'_>>,
+    options: &Options,
+) -> Result<LogZ> {
     options.check()?;
     let data = sample::Sample::new(Side::Data, data)?;
     let noise = sample::Sample::new(Side::Noise, noise)?;
     data.check()?;
     noise.check()?;
-    Ok(estimate::all(&data, &noise, options))
+    let further = log_alpha.map(|alpha| alpha::estimate([&data, &noise], alpha, options)).transpose()?;
+    Ok(estimate::all(&data, &noise, further, options))
 }
 
 impl Options {
@@ -68,6 +115,13 @@ impl Options {
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             let expected = "a number between 0 and 1";
             return Err(Error::Setting { name: "the confidence", expected, value: self.confidence });
+        }
+        if let Some(prices) = &self.prices {
+            prices.check()?;
+        }
+        if let Some(count) = self.bootstrap.filter(|count| *count < 2) {
+            let expected = "at least 2";
+            return Err(Error::Setting { name: "the number of resamples", expected, value: count as f64 });
         }
         if let Some(&value) = self.powers.iter().find(|a| !a.is_finite()) {
             return Err(Error::Setting {

@@ -4,6 +4,9 @@ use super::Dependence;
 use super::autocorrelation::{LongRun, long_run};
 use super::sample::Sample;
 
+/// Draws below which an autocorrelation cannot be told from noise.
+const SHORTEST: f64 = 20.0;
+
 /// A mean with the relative variance of its estimate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
@@ -49,12 +52,12 @@ impl Moment {
         let spread = about_mean / count / (mean * mean);
         let independent = LongRun::independent(about_mean, count);
         let run = match dependence {
-            Dependence::Independent => independent,
-            Dependence::Chains => {
+            Dependence::Chains if count >= SHORTEST => {
                 let sizes = sample.batch_sizes();
                 let centred: Vec<f64> = batches.zip(&sizes).map(|(s, n)| s - n * (sum / count)).collect();
                 long_run(&centred, &sizes, &sample.chains, independent)
             }
+            _ => independent,
         };
         Self {
             count,

@@ -1,6 +1,7 @@
 //! Weights that are powers of the density ratio: importance sampling, its reverse, and all between (MATH §4).
 
 use noisewright_numerics::kernels;
+use noisewright_numerics::summation::log_mean_exp;
 
 use super::moment::Moment;
 use super::sample::{Sample, Sums};
@@ -95,26 +96,35 @@ fn assemble(
 
 /// The mean of e^(exponent·u) over the draws inside the other's support, and the shape of its tail.
 pub(super) fn power(sample: &Sample<'_>, exponent: f64, dependence: Dependence) -> (Moment, Option<f64>) {
-    let log_weights: Vec<f64> = sample
-        .thinned(usize::MAX)
-        .into_iter()
-        .map(|u| if u == f64::NEG_INFINITY { u } else { exponent * u })
-        .collect();
-    let top = finite_or_zero(kernels::max(&log_weights));
-    let place = |u: &[f64], _: &mut Vec<f64>| {
-        let log_weights: Vec<f64> =
-            u.iter().map(|&u| if u == f64::NEG_INFINITY { u } else { exponent * u }).collect();
-        let [sum, squares, _, _] = kernels::sum_exp_moments(&log_weights, top, 1.0, 0.0);
-        [sum, squares]
-    };
-    let sums = sample.sums(place);
-    let batches = sums.batches.iter().map(|b| b[0]);
-    let moment = Moment::new(sample, sums.totals, 0.0, top, batches, dependence);
-    let shape = pareto_shape(&log_weights);
-    (moment, shape)
+    let log_weights = log_powers(&sample.thinned(usize::MAX), exponent);
+    let zeros = vec![0.0; log_weights.len()];
+    log_weighted(&sample.with_ratios(&log_weights, &zeros), &log_weights, dependence)
 }
 
-fn pareto_shape(log_weights: &[f64]) -> Option<f64> {
+/// The mean of weights given by their logarithms, and the shape of their tail.
+pub(super) fn log_weighted(
+    sample: &Sample<'_>,
+    log_weights: &[f64],
+    dependence: Dependence,
+) -> (Moment, Option<f64>) {
+    let top = finite_or_zero(kernels::max(log_weights));
+    let sums = sample.sums(|w, _| {
+        let [sum, squares, _, _] = kernels::sum_exp_moments(w, top, 1.0, 0.0);
+        [sum, squares]
+    });
+    let batches = sums.batches.iter().map(|b| b[0]);
+    let moment = Moment::new(sample, sums.totals, 0.0, top, batches, dependence);
     let finite = log_weights.iter().filter(|w| **w > f64::NEG_INFINITY).count();
-    (crate::pareto::tail_length(finite) >= 5).then(|| crate::pareto::shape(log_weights))
+    let long_enough = crate::pareto::tail_length(finite) >= 5;
+    (moment, long_enough.then(|| crate::pareto::shape(log_weights)))
+}
+
+/// `log mean e^(exponent·u)` over the draws inside the other's support.
+pub(super) fn log_mean_power(ratios: &[f64], exponent: f64) -> f64 {
+    log_mean_exp(&log_powers(ratios, exponent))
+}
+
+/// `exponent·u`, but −∞ outside the other's support whatever the exponent.
+fn log_powers(ratios: &[f64], exponent: f64) -> Vec<f64> {
+    ratios.iter().map(|&u| if u == f64::NEG_INFINITY { u } else { exponent * u }).collect()
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::{Allocation, EstimatedDivergences, Prices};
+
 /// One side's draws: the two log-densities at each, and how they fall into chains.
 #[derive(Clone, Copy, Debug)]
 pub struct Draws<'a> {
@@ -70,6 +72,8 @@ pub struct Options {
     pub bootstrap: Option<usize>,
     /// Exponents of further members of the power family, beside 0 (IS), ½ (IS-RevIS) and 1 (RevIS); none by default.
     pub powers: Vec<f64>,
+    /// What draws cost, to have a budget divided between the two sides; not by default.
+    pub prices: Option<Prices>,
     /// Seed of the bootstrap; 0 by default.
     pub seed: u64,
 }
@@ -82,6 +86,7 @@ impl Default for Options {
             weight_by_ess: false,
             bootstrap: None,
             powers: Vec::new(),
+            prices: None,
             seed: 0,
         }
     }
@@ -150,6 +155,15 @@ pub struct NormalizerEstimate {
     pub refused: Option<String>,
     /// Standard error by block bootstrap, where one was asked for.
     pub bootstrap_se: Option<f64>,
+}
+
+impl NormalizerEstimate {
+    /// Withdraws the claim to know the error, for a reason unless there is one already.
+    pub(super) fn refuse(&mut self, why: &str) {
+        self.refused.get_or_insert_with(|| why.to_owned());
+        self.se = f64::INFINITY;
+        (self.lower, self.upper) = (f64::NEG_INFINITY, f64::INFINITY);
+    }
 }
 
 /// What is known of one side's draws.
@@ -226,6 +240,10 @@ pub struct LogZ {
     pub data: SampleSummary,
     /// What is known of the noise draws.
     pub noise: SampleSummary,
+    /// How far apart the two densities are.
+    pub divergences: EstimatedDivergences,
+    /// What a budget should buy for each of the four estimators, where prices were given.
+    pub allocations: Vec<Allocation>,
     /// What else to know.
     pub warnings: Vec<Warning>,
     /// Whether every equation was solved.

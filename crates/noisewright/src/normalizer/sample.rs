@@ -68,9 +68,40 @@ impl<'a> Sample<'a> {
         Ok(Self { side, other, own, chains, batches })
     }
 
+    /// Other numbers in place of the log-ratios, in the same chains.
+    pub(super) fn with_ratios<'b>(&self, ratios: &'b [f64], zeros: &'b [f64]) -> Sample<'b> {
+        Sample {
+            side: self.side,
+            other: ratios,
+            own: zeros,
+            chains: self.chains.clone(),
+            batches: self.batches.clone(),
+        }
+    }
+
+    /// The two log-densities of the draws: of f, and of the noise.
+    pub(super) fn log_densities(&self) -> (&'a [f64], &'a [f64]) {
+        match self.side {
+            Side::Noise => (self.other, self.own),
+            Side::Data => (self.own, self.other),
+        }
+    }
+
     /// Number of draws.
     pub(super) fn len(&self) -> usize {
         self.own.len()
+    }
+
+    /// First draw and end of each chain.
+    pub(super) fn chain_ranges(&self) -> Vec<(usize, usize)> {
+        let mut batches = self.batches.iter();
+        let range = |&count: &usize| {
+            let mut of_chain = batches.by_ref().take(count);
+            let first = of_chain.next()?;
+            let last = of_chain.last().unwrap_or(first);
+            Some((first.start, last.end))
+        };
+        self.chains.iter().filter_map(range).collect()
     }
 
     /// Draws in each batch.

@@ -60,7 +60,7 @@ impl Default for Options {
 impl Options {
     fn check(&self) -> Result<()> {
         let wrong = |name: &'static str, expected: &'static str, value: f64| {
-            Err(Error::Option { name, expected, value })
+            Err(Error::Setting { name, expected, value })
         };
         if self.states.is_some_and(|states| states < 2) {
             return wrong("the number of states", "at least 2", self.states.unwrap_or(0) as f64);

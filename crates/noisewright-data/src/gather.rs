@@ -1,0 +1,124 @@
+//! Rows gathered from a file: all of them, or as many as a block takes.
+
+use crate::{Error, Result, Table};
+
+/// What reads rows of numbers out of one kind of file, some at a time.
+pub(crate) trait Decoder {
+    /// Names of the columns taken.
+    fn names(&self) -> &[String];
+
+    /// Appends up to `room` rows; false when there are none left.
+    fn fill(&mut self, gathered: &mut Gathered, room: usize) -> Result<bool>;
+}
+
+/// Columns gathered so far, and how many rows were passed on the way.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    columns: Vec<Vec<f64>>,
+    /// Row numbers in the file, counted from 1; kept only where rows may be dropped.
+    numbers: Option<Vec<usize>>,
+    passed: usize,
+    dropped: usize,
+}
+
+impl Gathered {
+    pub(crate) fn new(columns: usize, drop_missing: bool) -> Self {
+        let numbers = drop_missing.then(Vec::new);
+        Self { columns: vec![Vec::new(); columns], numbers, passed: 0, dropped: 0 }
+    }
+
+    /// Rows passed, taken or not.
+    pub(crate) fn passed(&self) -> usize {
+        self.passed
+    }
+
+    /// Rows left out since they are not complete.
+    pub(crate) fn dropped(&self) -> usize {
+        self.dropped
+    }
+
+    /// Rows at hand.
+    pub(crate) fn rows(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
+    }
+
+    pub(crate) fn columns(&self) -> &[Vec<f64>] {
+        &self.columns
+    }
+
+    /// Row numbers of the rows at hand, where they are not simply the next ones.
+    pub(crate) fn numbers(&self) -> Option<&[usize]> {
+        self.numbers.as_deref()
+    }
+
+    /// Forgets the rows at hand, not how many there were.
+    pub(crate) fn clear(&mut self) {
+        self.columns.iter_mut().for_each(Vec::clear);
+        if let Some(numbers) = &mut self.numbers {
+            numbers.clear();
+        }
+    }
+
+    /// Appends rows; where they may be dropped, only those that are complete.
+    pub(crate) fn extend(&mut self, columns: &[&[f64]], rows: usize) {
+        match &mut self.numbers {
+            None => {
+                for (column, more) in self.columns.iter_mut().zip(columns) {
+                    column.extend_from_slice(more);
+                }
+            }
+            Some(numbers) => {
+                let complete: Vec<usize> =
+                    (0..rows).filter(|&i| columns.iter().all(|column| column[i].is_finite())).collect();
+                self.dropped += rows - complete.len();
+                numbers.extend(complete.iter().map(|i| self.passed + i + 1));
+                for (column, more) in self.columns.iter_mut().zip(columns) {
+                    column.extend(complete.iter().map(|&i| more[i]));
+                }
+            }
+        }
+        self.passed += rows;
+    }
+
+    /// Appends one complete row that the decoder counted itself.
+    pub(crate) fn push(&mut self, row: &[f64], number: usize) {
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            column.push(*value);
+        }
+        if let Some(numbers) = &mut self.numbers {
+            numbers.push(number);
+        }
+    }
+
+    /// Takes over the counts of a decoder that keeps them itself.
+    pub(crate) fn count(&mut self, passed: usize, dropped: usize) {
+        (self.passed, self.dropped) = (passed, dropped);
+    }
+
+    /// The error about a file of which nothing was taken.
+    pub(crate) fn refuse_nothing(&self, file: &str) -> Result<()> {
+        let file = || file.to_owned();
+        if self.passed == 0 {
+            return Err(Error::NoRows { file: file() });
+        }
+        if self.dropped == self.passed {
+            return Err(Error::AllDropped { file: file(), dropped: self.dropped });
+        }
+        Ok(())
+    }
+
+    /// The table of all rows.
+    pub(crate) fn into_table(self, file: &str, names: Vec<String>) -> Result<Table> {
+        self.refuse_nothing(file)?;
+        let numbers = self.numbers.filter(|_| self.dropped > 0);
+        Ok(Table::new(file, names, self.columns)?.with_dropped(self.dropped).with_numbers(numbers))
+    }
+}
+
+/// All rows of a file.
+pub(crate) fn all(mut decoder: impl Decoder, file: &str, drop_missing: bool) -> Result<Table> {
+    let names = decoder.names().to_vec();
+    let mut gathered = Gathered::new(names.len(), drop_missing);
+    while decoder.fill(&mut gathered, usize::MAX)? {}
+    gathered.into_table(file, names)
+}

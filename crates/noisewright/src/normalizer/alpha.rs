@@ -1,0 +1,50 @@
+//! Meng and Wong's bridge with an α of the caller's: `Z = E_n[f α] / E_d[p_n α]` (MATH §4).
+
+use super::estimate::Parts;
+use super::power::log_weighted;
+use super::sample::Sample;
+use super::{Method, NormalizerEstimate, Options, Side};
+use crate::{Error, Result};
+
+/// `log α` of a batch of draws, from their log f and log p_n, into the third slice.
+///
+/// α may be scaled by any constant; where it is zero its logarithm is −∞, and those draws do not count.
+pub type LogAlpha<'a> = dyn Fn(&[f64], &[f64], &mut [f64]) + Sync + 'a;
+
+/// The estimate with the caller's α.
+pub(super) fn estimate(
+    samples: [&Sample<'_>; 2],
+    log_alpha: &LogAlpha<'_>,
+    options: &Options,
+) -> Result<NormalizerEstimate> {
+    let weights = [log_weights(samples[0], log_alpha)?, log_weights(samples[1], log_alpha)?];
+    let moment = |k: usize| {
+        let zeros = vec![0.0; weights[k].len()];
+        log_weighted(&samples[k].with_ratios(&weights[k], &zeros), &weights[k], options.dependence)
+    };
+    let ((data, data_shape), (noise, noise_shape)) = (moment(0), moment(1));
+    let mut parts = Parts::ratio(Method::Alpha, &data, &noise);
+    parts.shapes = [data_shape, noise_shape];
+    Ok(parts.weighted(options))
+}
+
+/// `log (p_n α)` at data draws, `log (f α)` at noise draws.
+fn log_weights(sample: &Sample<'_>, log_alpha: &LogAlpha<'_>) -> Result<Vec<f64>> {
+    let (log_f, log_noise) = sample.log_densities();
+    let mut weights = vec![0.0; sample.len()];
+    log_alpha(log_f, log_noise, &mut weights);
+    let other = if sample.side == Side::Data { log_noise } else { log_f };
+    for (row, (weight, &other)) in weights.iter_mut().zip(other).enumerate() {
+        if weight.is_nan() || *weight == f64::INFINITY {
+            return Err(Error::LogDensity {
+                side: sample.side.word(),
+                column: "log α",
+                row: row + 1,
+                value: *weight,
+                reason: "it must be a number below infinity, or minus infinity where α is zero",
+            });
+        }
+        *weight = if other == f64::NEG_INFINITY { other } else { *weight + other };
+    }
+    Ok(weights)
+}
