@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Design(DesignArguments),
     /// Draws from a noise, with their log-density
     Sample(SampleArguments),
+    /// The integral of a model's unnormalized density (log evidence) from draws of it
+    Evidence(EvidenceArguments),
     /// Every figure and table of the paper on optimal noise, recomputed, with one HTML page
     Reproduce(ReproduceArguments),
     /// List the built-in families of models with their parameters and options
@@ -77,7 +79,7 @@ pub(crate) struct ModelArguments {
 }
 
 /// A data file.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct DataArguments {
     /// Data file (CSV, Parquet, NPY, NPZ, Stan CSV; `-` for standard input), for noises that are fitted to data
     #[arg(long, value_name = "FILE", help_heading = "Data")]
@@ -170,6 +172,46 @@ pub(crate) struct SampleArguments {
     /// standard output)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EvidenceArguments {
+    /// The model file (TOML), which states the log-density whose integral is asked for
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// Draws of that density: one file per Markov chain (CSV, Stan CSV, Parquet, NPY, NPZ; `-` for standard input)
+    #[arg(value_name = "DRAWS", required = true)]
+    pub(crate) draws: Vec<PathBuf>,
+    /// Parameter values, such as a=1,b=0.1; the model file's start values otherwise
+    #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
+    pub(crate) at: Option<String>,
+    /// The noise fitted to half of the draws: normal, student, mixture, warped, product or auto (what overlaps best)
+    #[arg(long, default_value = "auto", value_name = "NOISE")]
+    pub(crate) noise: String,
+    /// Number of noise draws (default: as many as draws)
+    #[arg(long, value_name = "N")]
+    pub(crate) noise_draws: Option<usize>,
+    /// Average the density with its mirror image in the noise's centre, which takes out skewness (Warp-III)
+    #[arg(long)]
+    pub(crate) symmetrize: bool,
+    /// The draws are independent, not a Markov chain
+    #[arg(long)]
+    pub(crate) independent: bool,
+    /// Column that says which chain a row belongs to
+    #[arg(long, value_name = "COLUMN", help_heading = "Data")]
+    pub(crate) chain: Option<String>,
+    /// Balance the bridge by effective numbers of draws instead of their numbers
+    #[arg(long)]
+    pub(crate) weight_by_ess: bool,
+    /// Probability that the interval is to cover the truth
+    #[arg(long, default_value_t = 0.95, value_name = "P", allow_hyphen_values = true)]
+    pub(crate) confidence: f64,
+    /// Format of the draws: csv, parquet, npy, npz or stan-csv (default: told from the file)
+    #[arg(long, value_name = "FORMAT", help_heading = "Data")]
+    pub(crate) format: Option<String>,
+    /// Drop rows with a missing value instead of refusing them
+    #[arg(long, help_heading = "Data")]
+    pub(crate) drop_missing: bool,
 }
 
 #[derive(Args, Debug)]

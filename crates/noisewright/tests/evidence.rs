@@ -6,7 +6,7 @@ use std::f64::consts::{PI, TAU};
 use noisewright::normalizer::{
     Density, Dependence, Evidence, EvidenceOptions, Method, NoiseKind, Options, bayes_factor, evidence,
 };
-use noisewright::{Domain, Error, MultivariateNormal, Noise, Result, Space, View, sample};
+use noisewright::{Domain, Error, Result, Space, View, sample};
 use noisewright_numerics::random::stream;
 use noisewright_numerics::special::{ln_beta, ln_gamma};
 use rand_distr::{Beta, Distribution, Gamma, StandardNormal};
@@ -74,14 +74,20 @@ fn coverage(replications: u64, truth: f64, one: impl Fn(u64) -> Evidence) -> (f6
     (covered / n, (squares / n).sqrt(), errors / n)
 }
 
-fn gaussian_coverage(dimension: usize, rows: usize, coefficient: f64, replications: u64) -> (f64, f64, f64) {
+fn gaussian_coverage(
+    dimension: usize,
+    rows: usize,
+    coefficient: f64,
+    replications: u64,
+    by_ess: bool,
+) -> (f64, f64, f64) {
     let density = Gaussian { dimension };
     let dependence = if coefficient == 0.0 { Dependence::Independent } else { Dependence::Chains };
     coverage(replications, density.log_z(), |seed| {
         let values = density.chain(rows, coefficient, seed);
         let options = EvidenceOptions {
             trace: 0,
-            log_z: Options { dependence, seed, ..Options::default() },
+            log_z: Options { dependence, seed, weight_by_ess: by_ess, ..Options::default() },
             ..EvidenceOptions::default()
         };
         evidence(&density, View::new(dimension, rows, &values), &density.space(), &options).unwrap()
@@ -91,17 +97,449 @@ fn gaussian_coverage(dimension: usize, rows: usize, coefficient: f64, replicatio
 #[test]
 #[ignore = "takes minutes: the full table of coverages"]
 fn coverage_at_full_size() {
-    for (dimension, rows, coefficient, replications) in [
-        (1, 2000, 0.0, 2000),
-        (2, 2000, 0.0, 1000),
-        (10, 2000, 0.0, 1000),
-        (10, 10_000, 0.0, 500),
-        (1, 20_000, 0.9, 1000),
-        (10, 20_000, 0.9, 500),
+    for (dimension, rows, coefficient, replications, by_ess) in [
+        (1, 2000, 0.0, 2000, false),
+        (10, 2000, 0.0, 1000, false),
+        (1, 20_000, 0.9, 1000, false),
+        (1, 20_000, 0.9, 1000, true),
+        (10, 20_000, 0.9, 500, false),
+        (10, 20_000, 0.9, 500, true),
     ] {
-        let (covered, deviation, se) = gaussian_coverage(dimension, rows, coefficient, replications);
+        let (covered, deviation, se) = gaussian_coverage(dimension, rows, coefficient, replications, by_ess);
         println!(
-            "d={dimension} n={rows} a={coefficient}: coverage {covered:.3}, z sd {deviation:.3}, se {se:.5}"
+            "d={dimension} n={rows} a={coefficient} {by_ess}: coverage {covered:.3}, z sd {deviation:.3}, se {se:.5}"
         );
     }
+}
+
+/// Whether the truth is within four standard errors, which are finite.
+fn assert_near(result: &Evidence, truth: f64, what: &str) {
+    let z = (result.log_evidence - truth) / result.se;
+    assert!(
+        result.se.is_finite() && z.abs() < 4.0 && result.converged,
+        "{what}: {} ± {} against {truth} by {}",
+        result.log_evidence,
+        result.se,
+        result.noise
+    );
+}
+
+fn options(noise: NoiseKind) -> EvidenceOptions {
+    let log_z = Options { dependence: Dependence::Independent, ..Options::default() };
+    EvidenceOptions { noise, log_z, ..EvidenceOptions::default() }
+}
+
+#[test]
+fn gaussians_in_1_4_10_and_50_dimensions() {
+    for (dimension, rows) in [(1, 2000), (4, 4000), (10, 8000), (50, 20_000)] {
+        let density = Gaussian { dimension };
+        let values = density.chain(rows, 0.0, 5);
+        let draws = View::new(dimension, rows, &values);
+        let result = evidence(&density, draws, &density.space(), &options(NoiseKind::Auto)).unwrap();
+        assert_near(&result, density.log_z(), &format!("{dimension} dimensions"));
+        // With p unknowns fitted to n/2 draws, the squared error of each half is p/n² from the draws and as much
+        // from the noise; the former is common to both halves: variance 1.5 p/n².
+        let unknowns = (dimension * (dimension + 3) / 2) as f64;
+        let expected = (1.5 * unknowns).sqrt() / rows as f64;
+        let ratio = result.get(Method::Nce).unwrap().se / expected;
+        assert!((0.4..2.5).contains(&ratio), "{dimension}: {ratio}");
+        assert_eq!(result.noise, NoiseKind::Normal);
+        assert!(result.correlation > 0.5 && result.overlap > 0.95);
+        assert!((result.chain_ess - rows as f64).abs() < 1e-9);
+    }
+}
+
+/// `exp(x²/2 − x⁴/4)`, whose log Z is 1.362293.
+fn quartic(points: View<'_>, out: &mut [f64]) -> Result<()> {
+    out.iter_mut().zip(points.column(0)).for_each(|(o, x)| *o = 0.5 * x * x - 0.25 * x.powi(4));
+    Ok(())
+}
+
+fn quartic_draws(count: usize) -> Vec<f64> {
+    let mut random = stream(8, 0);
+    let uniform = rand_distr::Uniform::new(0.0, 1.0).unwrap();
+    let mut draws = Vec::with_capacity(count);
+    while draws.len() < count {
+        let x: f64 = 10.0 * uniform.sample(&mut random) - 5.0;
+        let height: f64 = uniform.sample(&mut random);
+        if height.ln() < 0.5 * x * x - 0.25 * x.powi(4) - 0.25 {
+            draws.push(x);
+        }
+    }
+    draws
+}
+
+#[test]
+fn the_quartic_by_every_kind_of_noise() {
+    let values = quartic_draws(10_000);
+    let draws = View::new(1, values.len(), &values);
+    let space = Space::real(&["x"]).unwrap();
+    let mut overlaps = Vec::new();
+    for kind in
+        [NoiseKind::Normal, NoiseKind::Student, NoiseKind::Mixture, NoiseKind::Warped, NoiseKind::Auto]
+    {
+        for symmetrize in [false, true] {
+            let options = EvidenceOptions { symmetrize, ..options(kind) };
+            let result = evidence(&quartic, draws, &space, &options).unwrap();
+            assert_near(&result, 1.362_293, &format!("{kind}, symmetrized: {symmetrize}"));
+            overlaps.push((kind, result.overlap));
+        }
+    }
+    let of = |kind| overlaps.iter().find(|(k, _)| *k == kind).unwrap().1;
+    assert!(of(NoiseKind::Mixture) > of(NoiseKind::Normal) + 0.03, "{overlaps:?}");
+    assert!(of(NoiseKind::Auto) >= of(NoiseKind::Normal));
+}
+
+#[test]
+fn a_noise_of_another_family_leaves_the_halves_independent() {
+    let values = quartic_draws(20_000);
+    let space = Space::real(&["x"]).unwrap();
+    let result =
+        evidence(&quartic, View::new(1, values.len(), &values), &space, &options(NoiseKind::Normal)).unwrap();
+    assert!(result.correlation < 0.05, "{}", result.correlation);
+    let halves: f64 = result.halves.iter().map(|h| h.get(Method::Nce).unwrap().se.powi(2)).sum();
+    let joined = result.get(Method::Nce).unwrap().se.powi(2);
+    assert!((joined / (0.25 * halves) - 1.0).abs() < 0.05);
+}
+
+#[test]
+fn beta_binomial_is_one_eleventh() {
+    let choose = 45f64.ln();
+    let density = |points: View<'_>, out: &mut [f64]| {
+        for (o, p) in out.iter_mut().zip(points.column(0)) {
+            *o = choose + 2.0 * p.ln() + 8.0 * (-p).ln_1p();
+        }
+        Ok(())
+    };
+    let mut random = stream(1, 0);
+    let posterior = Beta::new(3.0, 9.0).unwrap();
+    let values: Vec<f64> = (0..10_000).map(|_| posterior.sample(&mut random)).collect();
+    let space = Space::product(&[("p", Domain::Interval(0.0, 1.0))]).unwrap();
+    let result =
+        evidence(&density, View::new(1, 10_000, &values), &space, &options(NoiseKind::Auto)).unwrap();
+    assert_near(&result, (1.0f64 / 11.0).ln(), "beta-binomial");
+    assert!((ln_beta(3.0, 9.0) + choose + 11f64.ln()).abs() < 1e-14);
+    assert!(result.se < 0.005, "{}", result.se);
+}
+
+/// A straight line with conjugate priors: `b | s² ~ N(0, 4 s² I)`, `s² ~ InverseGamma(3, 2)`.
+struct Regression {
+    x: Vec<f64>,
+    y: Vec<f64>,
+}
+
+impl Regression {
+    fn new() -> Self {
+        let x: Vec<f64> = (0..20).map(|i| f64::from(i) / 10.0 - 1.0).collect();
+        let y = x
+            .iter()
+            .enumerate()
+            .map(|(i, x)| 0.5 + 1.5 * x + 0.4 * ((7 * i % 11) as f64 / 5.0 - 1.0))
+            .collect();
+        Self { x, y }
+    }
+
+    /// Posterior precision (in units of 1/s²), mean, shape, rate.
+    fn posterior(&self) -> ([f64; 3], [f64; 2], f64, f64) {
+        let sum = |f: &dyn Fn(usize) -> f64| (0..self.x.len()).map(f).sum::<f64>();
+        let (n, sx) = (self.x.len() as f64, sum(&|i| self.x[i]));
+        let precision = [n + 0.25, sx, sum(&|i| self.x[i] * self.x[i]) + 0.25];
+        let (t0, t1) = (sum(&|i| self.y[i]), sum(&|i| self.x[i] * self.y[i]));
+        let determinant = precision[0] * precision[2] - sx * sx;
+        let mean = [(precision[2] * t0 - sx * t1) / determinant, (precision[0] * t1 - sx * t0) / determinant];
+        let rate = 2.0 + 0.5 * (sum(&|i| self.y[i] * self.y[i]) - mean[0] * t0 - mean[1] * t1);
+        (precision, mean, 3.0 + 0.5 * n, rate)
+    }
+
+    fn log_evidence(&self) -> f64 {
+        let (precision, _, shape, rate) = self.posterior();
+        let n = self.x.len() as f64;
+        let determinant = precision[0] * precision[2] - precision[1] * precision[1];
+        -0.5 * n * TAU.ln() - 0.5 * (determinant * 16.0).ln() + 3.0 * 2f64.ln() + ln_gamma(shape)
+            - ln_gamma(3.0)
+            - shape * rate.ln()
+    }
+
+    fn draws(&self, rows: usize) -> Vec<f64> {
+        let (precision, mean, shape, rate) = self.posterior();
+        let mut random = stream(3, 0);
+        let gamma = Gamma::new(shape, 1.0 / rate).unwrap();
+        let mut values = vec![0.0; 3 * rows];
+        for i in 0..rows {
+            let variance = 1.0 / gamma.sample(&mut random);
+            let (z0, z1): (f64, f64) =
+                (StandardNormal.sample(&mut random), StandardNormal.sample(&mut random));
+            // Cholesky of the precision, solved against standard normals.
+            let l00 = precision[0].sqrt();
+            let l10 = precision[1] / l00;
+            let l11 = (precision[2] - l10 * l10).sqrt();
+            let b1 = z1 / l11;
+            let b0 = (z0 - l10 * b1) / l00;
+            values[i] = mean[0] + variance.sqrt() * b0;
+            values[rows + i] = mean[1] + variance.sqrt() * b1;
+            values[2 * rows + i] = variance;
+        }
+        values
+    }
+}
+
+impl Density for Regression {
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) -> Result<()> {
+        for (row, o) in out.iter_mut().enumerate() {
+            let (b0, b1, s2) = (points.get(row, 0), points.get(row, 1), points.get(row, 2));
+            let squares: f64 = self.x.iter().zip(&self.y).map(|(x, y)| (y - b0 - b1 * x).powi(2)).sum();
+            let likelihood = -0.5 * self.x.len() as f64 * (TAU * s2).ln() - 0.5 * squares / s2;
+            let coefficients = -(TAU * 4.0 * s2).ln() - 0.125 * (b0 * b0 + b1 * b1) / s2;
+            let variance = 3.0 * 2f64.ln() - ln_gamma(3.0) - 4.0 * s2.ln() - 2.0 / s2;
+            *o = likelihood + coefficients + variance;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_regression_with_a_positive_variance() {
+    let regression = Regression::new();
+    let values = regression.draws(8000);
+    let space =
+        Space::product(&[("b0", Domain::Real), ("b1", Domain::Real), ("s2", Domain::Positive)]).unwrap();
+    for kind in [NoiseKind::Auto, NoiseKind::Warped, NoiseKind::Student] {
+        for chains in [None, Some(vec![2000; 4]), Some(vec![1000, 6000, 1000])] {
+            let options = EvidenceOptions { chains, ..options(kind) };
+            let result = evidence(&regression, View::new(3, 8000, &values), &space, &options).unwrap();
+            assert_near(&result, regression.log_evidence(), &format!("{kind}"));
+            assert!(result.se < 0.01 && result.overlap > 0.9);
+        }
+    }
+}
+
+#[test]
+fn angles_around_the_cut_and_states() {
+    let circle = Space::product(&[("angle", Domain::Circle)]).unwrap();
+    let draws = sample(&noisewright::VonMises::new(3.0, 2.0).unwrap(), 5000, 2);
+    let density = |points: View<'_>, out: &mut [f64]| {
+        out.iter_mut().zip(points.column(0)).for_each(|(o, x)| *o = 2.0 * (x - 3.0).cos());
+        Ok(())
+    };
+    let result = evidence(&density, draws.view(), &circle, &options(NoiseKind::Auto)).unwrap();
+    // 2π I₀(2)
+    assert_near(&result, (TAU * 2.279_585_302_336_067_3).ln(), "von Mises");
+
+    // Two coupled spins with fields, drawn exactly by inversion.
+    let energy = |a: f64, b: f64| 0.3 * a - 0.5 * b + 0.8 * a * b;
+    let states = [(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0)];
+    let total: f64 = states.iter().map(|(a, b)| energy(*a, *b).exp()).sum();
+    let mut random = stream(4, 0);
+    let uniform = rand_distr::Uniform::new(0.0, 1.0).unwrap();
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for _ in 0..4000 {
+        let mut left: f64 = uniform.sample(&mut random) * total;
+        let mut chosen = states[3];
+        for state in states {
+            left -= energy(state.0, state.1).exp();
+            if left < 0.0 {
+                chosen = state;
+                break;
+            }
+        }
+        first.push(chosen.0);
+        second.push(chosen.1);
+    }
+    first.extend(second);
+    let spins = Domain::States(vec![-1.0, 1.0]);
+    let space = Space::product(&[("a", spins.clone()), ("b", spins)]).unwrap();
+    let density = |points: View<'_>, out: &mut [f64]| {
+        for (row, o) in out.iter_mut().enumerate() {
+            *o = energy(points.get(row, 0), points.get(row, 1));
+        }
+        Ok(())
+    };
+    let result = evidence(&density, View::new(2, 4000, &first), &space, &options(NoiseKind::Auto)).unwrap();
+    assert_eq!(result.noise, NoiseKind::Product);
+    assert_near(&result, total.ln(), "spins");
+}
+
+#[test]
+fn symmetry_takes_skewness_out_of_a_normal_noise() {
+    // ln x of a gamma variable of shape 2 is skewed; its integral is Γ(2) = 1.
+    let density = |points: View<'_>, out: &mut [f64]| {
+        out.iter_mut().zip(points.column(0)).for_each(|(o, x)| *o = x.ln() - x);
+        Ok(())
+    };
+    let mut random = stream(6, 0);
+    let gamma = Gamma::new(2.0, 1.0).unwrap();
+    let values: Vec<f64> = (0..10_000).map(|_| gamma.sample(&mut random)).collect();
+    let space = Space::product(&[("x", Domain::Positive)]).unwrap();
+    let run = |kind, symmetrize| {
+        let options = EvidenceOptions { symmetrize, ..options(kind) };
+        let result = evidence(&density, View::new(1, 10_000, &values), &space, &options).unwrap();
+        assert_near(&result, 0.0, &format!("{kind} {symmetrize}"));
+        result.overlap
+    };
+    let (plain, mirrored) = (run(NoiseKind::Normal, false), run(NoiseKind::Normal, true));
+    assert!(1.0 - mirrored < 0.5 * (1.0 - plain), "{plain} {mirrored}");
+    // A sinh-arcsinh map follows the skewness itself.
+    assert!(1.0 - run(NoiseKind::Warped, false) < 0.3 * (1.0 - plain));
+}
+
+#[test]
+fn intervals_cover_on_independent_draws() {
+    // 300 replications: the standard error of a coverage of 0.95 is 0.0126, that of the z-scores' deviation 0.041.
+    let (covered, deviation, _) = gaussian_coverage(4, 1000, 0.0, 300, false);
+    assert!(covered > 0.95 - 3.5 * 0.0126, "{covered}");
+    assert!((deviation - 1.0).abs() < 3.5 * 0.041, "{deviation}");
+}
+
+#[test]
+fn intervals_cover_on_a_chain() {
+    let (covered, deviation, _) = gaussian_coverage(2, 6000, 0.9, 300, false);
+    assert!(covered > 0.95 - 3.5 * 0.0126, "{covered}");
+    assert!(deviation < 1.0 + 3.5 * 0.041, "{deviation}");
+}
+
+#[test]
+fn several_chains_are_as_good_as_one() {
+    let density = Gaussian { dimension: 3 };
+    let length = 3000;
+    let chains: Vec<Vec<f64>> = (0..4).map(|c| density.chain(length, 0.8, 100 + c)).collect();
+    let mut values = Vec::new();
+    for j in 0..3 {
+        chains.iter().for_each(|c| values.extend_from_slice(&c[j * length..(j + 1) * length]));
+    }
+    let options = EvidenceOptions { chains: Some(vec![length; 4]), ..EvidenceOptions::default() };
+    let result = evidence(&density, View::new(3, 4 * length, &values), &density.space(), &options).unwrap();
+    assert_near(&result, density.log_z(), "four chains");
+    // The terms of the bridge are of second degree, with autocorrelation 0.8 or 0.64: times of 9 and 4.6.
+    let time = 4.0 * length as f64 / result.chain_ess;
+    assert!((3.0..12.0).contains(&time), "{time}");
+    assert_eq!(result.trace.len(), 20);
+    let last = result.trace.last().unwrap();
+    assert_eq!(last.draws, 4 * length);
+    assert!((last.log_evidence - result.get(Method::Nce).unwrap().log_z).abs() < 1e-9);
+}
+
+#[test]
+fn the_same_bits_for_any_number_of_threads() {
+    let density = Gaussian { dimension: 6 };
+    let values = density.chain(20_000, 0.5, 9);
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let draws = View::new(6, 20_000, &values);
+            let result = evidence(&density, draws, &density.space(), &EvidenceOptions::default()).unwrap();
+            (result.log_evidence.to_bits(), result.se.to_bits())
+        })
+    };
+    assert_eq!(run(1), run(3));
+}
+
+#[test]
+fn far_apart_modes_that_a_half_never_saw_are_not_hidden() {
+    // The chain moves from one mode to the other at its middle: each half's noise misses the other half.
+    let density = |points: View<'_>, out: &mut [f64]| {
+        for (o, x) in out.iter_mut().zip(points.column(0)) {
+            *o = (-0.5 * (x - 20.0).powi(2)).exp().ln().max(-0.5 * (x + 20.0).powi(2));
+        }
+        Ok(())
+    };
+    let chain = Gaussian { dimension: 1 }.chain(2000, 0.0, 3);
+    let values: Vec<f64> =
+        chain.iter().enumerate().map(|(i, z)| if i < 1000 { z - 20.0 } else { z + 20.0 }).collect();
+    let space = Space::real(&["x"]).unwrap();
+    let result =
+        evidence(&density, View::new(1, 2000, &values), &space, &options(NoiseKind::Normal)).unwrap();
+    let truth = (2.0 * TAU.sqrt()).ln();
+    assert!(result.se == f64::INFINITY || (result.lower < truth && truth < result.upper), "{result:?}");
+    assert!(!result.warnings.is_empty());
+}
+
+#[test]
+fn a_chain_that_drifts_is_told() {
+    let density = Gaussian { dimension: 1 };
+    let mut values = density.chain(4000, 0.0, 3);
+    values[2000..].iter_mut().for_each(|x| *x = 0.6 * *x + 0.5);
+    let result =
+        evidence(&density, View::new(1, 4000, &values), &density.space(), &options(NoiseKind::Normal))
+            .unwrap();
+    let told = result.warnings.iter().any(|w| w.to_string().contains("have not settled"));
+    assert!(told, "{:?} {:?}", result.warnings, result.halves.map(|h| h.best().log_z));
+}
+
+#[test]
+fn bayes_factors_add_their_errors() {
+    let (small, large) = (Gaussian { dimension: 1 }, Gaussian { dimension: 2 });
+    let run = |density: &Gaussian| {
+        let values = density.chain(1000, 0.0, 4);
+        evidence(
+            density,
+            View::new(density.dimension, 1000, &values),
+            &density.space(),
+            &options(NoiseKind::Student),
+        )
+        .unwrap()
+    };
+    let (first, second) = (run(&large), run(&small));
+    let factor = bayes_factor(&first, &second);
+    assert!((factor.log_factor - (1.1f64.ln() + 0.5 * TAU.ln())).abs() < 4.0 * factor.se);
+    assert!((factor.se - first.se.hypot(second.se)).abs() < 1e-15);
+    assert!(factor.lower < factor.log_factor && factor.probability > 0.5);
+}
+
+fn refusal(draws: &[f64], space: &Space, density: &dyn Density) -> Error {
+    let d = space.dimension();
+    evidence(density, View::new(d, draws.len() / d, draws), space, &options(NoiseKind::Auto)).unwrap_err()
+}
+
+#[test]
+fn what_cannot_be_attempted_is_said_in_a_sentence() {
+    let real = Space::real(&["x"]).unwrap();
+    let unit = Space::product(&[("p", Domain::Interval(0.0, 1.0))]).unwrap();
+    let flat = |_: View<'_>, out: &mut [f64]| {
+        out.fill(0.0);
+        Ok(())
+    };
+    let mut values: Vec<f64> = (0..100).map(|i| (f64::from(i) + 0.5) / 100.0).collect();
+    assert_eq!(
+        refusal(&values[..5], &real, &flat).to_string(),
+        "noise `auto`: 5 draws are too few to fit a noise to each half of them: give at least 8"
+    );
+    let constant = refusal(&[2.0; 50], &real, &flat).to_string();
+    assert_eq!(constant, "noise `normal`: column `x` does not vary in the draws");
+    let twice: Vec<f64> = values.iter().chain(&values).copied().collect();
+    let plane = Space::real(&["x", "y"]).unwrap();
+    assert!(
+        refusal(&twice, &plane, &flat).to_string().contains("columns `x` and `y` are linearly dependent")
+    );
+    values[40] = 1.0;
+    assert!(matches!(refusal(&values, &unit, &flat), Error::DrawOutside { row: 41, .. }));
+    let half = |points: View<'_>, out: &mut [f64]| {
+        out.iter_mut()
+            .zip(points.column(0))
+            .for_each(|(o, x)| *o = if *x > 0.1 { 0.0 } else { f64::NEG_INFINITY });
+        Ok(())
+    };
+    assert_eq!(refusal(&values, &real, &half), Error::NoDensity { row: 1 });
+    let nothing = |_: View<'_>, out: &mut [f64]| {
+        out.fill(f64::NAN);
+        Ok(())
+    };
+    assert!(refusal(&values, &real, &nothing).to_string().contains("row 1 of the draws"));
+    let bad = EvidenceOptions { chains: Some(vec![10, 20]), ..EvidenceOptions::default() };
+    assert!(evidence(&flat, View::new(1, 100, &values), &real, &bad).is_err());
+    assert!("cauchy".parse::<NoiseKind>().unwrap_err().to_string().contains("student"));
+}
+
+#[test]
+fn zero_density_at_noise_points_is_exact() {
+    // A half normal: the noise reaches below zero, where f is zero.
+    let density = |points: View<'_>, out: &mut [f64]| {
+        let half = |x: f64| if x > 0.0 { -0.5 * x * x } else { f64::NEG_INFINITY };
+        out.iter_mut().zip(points.column(0)).for_each(|(o, x)| *o = half(*x));
+        Ok(())
+    };
+    let values: Vec<f64> = Gaussian { dimension: 1 }.chain(10_000, 0.0, 21).iter().map(|x| x.abs()).collect();
+    let space = Space::real(&["x"]).unwrap();
+    let result =
+        evidence(&density, View::new(1, 10_000, &values), &space, &options(NoiseKind::Normal)).unwrap();
+    assert_near(&result, 0.5 * (0.5 * PI).ln(), "half normal");
 }

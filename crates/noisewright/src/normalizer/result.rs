@@ -207,11 +207,13 @@ pub enum Warning {
     },
     /// The two halves of the draws give different answers.
     #[error(
-        "the first and the second half of the draws disagree by {difference:.3}, {standard_errors:.1} standard errors: \
-         the chains have not settled, so run them longer or drop more of their beginning"
+        "the first and the second half of the draws disagree in their {what} by {difference:.3}, {standard_errors:.1} \
+         standard errors: the chains have not settled, so run them longer or drop more of their beginning"
     )]
     HalvesDisagree {
-        /// Difference of the two estimates.
+        /// In what they disagree.
+        what: &'static str,
+        /// Difference of the two.
         difference: f64,
         /// The same in standard errors.
         standard_errors: f64,

@@ -22,10 +22,10 @@ const BATCHES: usize = 16_384;
 pub(super) fn correlation(
     log_densities: &[TwoLogDensities; 2],
     halves: &[Half; 2],
-    centers: [f64; 2],
+    shifts: [f64; 2],
     dependence: Dependence,
 ) -> f64 {
-    let weights = [0, 1].map(|k| bridge_weights(&log_densities[k], centers[k]));
+    let weights = [0, 1].map(|k| bridge_weights(&log_densities[k], shifts[k]));
     let own = |k: usize| {
         let other = &halves[1 - k];
         long_run_variance(&other.gather(&weights[k]), &other.chains(), dependence)
@@ -39,10 +39,10 @@ pub(super) fn correlation(
     if scale > 0.0 { (common / scale).clamp(0.0, 1.0) } else { 1.0 }
 }
 
-/// The terms of the bridge at the draws, `σ(c − ℓ)` over their mean.
-fn bridge_weights(densities: &TwoLogDensities, center: f64) -> Vec<f64> {
+/// The terms of the bridge at the draws, `σ(c + log ν − ℓ)` over their mean.
+fn bridge_weights(densities: &TwoLogDensities, shift: f64) -> Vec<f64> {
     let argument: Vec<f64> =
-        densities.log_noise.iter().zip(&densities.log_f).map(|(noise, f)| noise - f + center).collect();
+        densities.log_noise.iter().zip(&densities.log_f).map(|(noise, f)| noise - f + shift).collect();
     let mut weights = vec![0.0; argument.len()];
     kernels::sigmoid(&argument, &mut weights);
     let mean = sum(&weights) / weights.len() as f64;
@@ -106,13 +106,26 @@ fn quantile(estimate: &NormalizerEstimate) -> f64 {
     if reach.is_finite() { reach } else { 0.0 }
 }
 
-/// How many standard errors the two halves are apart by one method.
-pub(super) fn disagreement(halves: [&NormalizerEstimate; 2], correlation: f64) -> f64 {
+/// The difference of the two halves' estimates and how many standard errors that is.
+pub(super) fn disagreement(halves: [&NormalizerEstimate; 2], correlation: f64) -> (f64, f64) {
     let [a, b] = halves;
     let data = a.se_data.powi(2) + b.se_data.powi(2) - 2.0 * correlation * a.se_data * b.se_data;
-    let variance = data.max(0.0) + a.se_noise.powi(2) + b.se_noise.powi(2);
-    let apart = (a.log_z - b.log_z).abs();
-    if apart == 0.0 { 0.0 } else { apart / variance.sqrt() }
+    in_standard_errors(a.log_z - b.log_z, data.max(0.0) + a.se_noise.powi(2) + b.se_noise.powi(2))
+}
+
+/// The difference of the mean of a series in the two halves and how many standard errors that is (Geweke 1992).
+pub(super) fn drift(series: &[f64], halves: &[Half; 2], dependence: Dependence) -> (f64, f64) {
+    let [first, second] = [0, 1].map(|k| {
+        let values = halves[k].gather(series);
+        let variance = long_run_variance(&values, &halves[k].chains(), dependence) / values.len() as f64;
+        (sum(&values) / values.len() as f64, variance)
+    });
+    in_standard_errors(first.0 - second.0, first.1 + second.1)
+}
+
+fn in_standard_errors(difference: f64, variance: f64) -> (f64, f64) {
+    let apart = difference.abs();
+    (apart, if apart == 0.0 { 0.0 } else { apart / variance.sqrt() })
 }
 
 /// The estimates of both halves by every method.

@@ -16,7 +16,6 @@ pub use density::{Density, ModelDensity};
 pub use factor::{BayesFactor, bayes_factor};
 pub use trace::TracePoint;
 
-use super::estimate::choose as recommend;
 use super::{Draws, LogZ, Method, NormalizerEstimate, Options, Warning, log_z};
 use crate::{Error, Noise, Result, Space, View};
 use choose::{Fitted, choose, fit};
@@ -172,7 +171,7 @@ pub fn evidence(
         [0, 1].map(|k| Direction::new(&problem, &fitted[k], &densities[k], &halves[1 - k], k, options));
     let [first, second] = directions;
     let directions = [first?, second?];
-    Ok(conclude(&directions, &densities, &halves, fitted, options))
+    Ok(conclude(&directions, &densities, &problem.log_f, &halves, fitted, options))
 }
 
 /// A fit to half of the draws needs a covariance matrix, which takes more draws than variables.
@@ -232,25 +231,33 @@ impl Direction {
         Ok(Self { data, noise, chains, result })
     }
 
-    /// The bridge's estimate, about which everything else is linearised.
+    /// The bridge's estimate.
     fn center(&self) -> f64 {
         self.result.get(Method::Nce).map_or(0.0, |e| e.log_z)
+    }
+
+    /// `c + log ν`, where the bridge's terms turn from noise to data.
+    fn shift(&self, by_ess: bool) -> f64 {
+        let (noise, data) = (&self.result.noise, &self.result.data);
+        let ratio = if by_ess { noise.ess / data.ess } else { noise.draws as f64 / data.draws as f64 };
+        self.center() + ratio.ln()
     }
 }
 
 fn conclude(
     directions: &[Direction; 2],
     densities: &[TwoLogDensities; 2],
+    log_f: &[f64],
     halves: &[Half; 2],
     fitted: [Fitted; 2],
     options: &EvidenceOptions,
 ) -> Evidence {
     let results = [0, 1].map(|k| directions[k].result.clone());
-    let centers = [0, 1].map(|k| directions[k].center());
-    let correlation = combine::correlation(densities, halves, centers, options.log_z.dependence);
+    let shifts = [0, 1].map(|k| directions[k].shift(options.log_z.weight_by_ess));
+    let correlation = combine::correlation(densities, halves, shifts, options.log_z.dependence);
     let estimates = combine::all_joined(&results, correlation);
-    let (recommended, reason) = recommend(&estimates);
-    let best = estimates.iter().find(|e| e.method == recommended).unwrap_or(&estimates[0]).clone();
+    let best = estimates.iter().find(|e| e.method == Method::Nce).unwrap_or(&estimates[0]).clone();
+    let drift = combine::drift(log_f, halves, options.log_z.dependence);
     let trace = trace::trace(directions, options.trace, &best);
     let sum = |of: fn(&LogZ) -> f64| of(&results[0]) + of(&results[1]);
     Evidence {
@@ -258,8 +265,8 @@ fn conclude(
         se: best.se,
         lower: best.lower,
         upper: best.upper,
-        recommended,
-        reason,
+        recommended: best.method,
+        reason: reason(&best),
         overlap: 0.5 * sum(|r| r.overlap),
         expected_crossings: sum(|r| r.expected_crossings),
         chain_ess: sum(|r| r.data.ess),
@@ -271,29 +278,40 @@ fn conclude(
         confidence: options.log_z.confidence,
         trace,
         log_ratios: kept_ratios(directions),
-        warnings: warnings(&results, correlation, recommended),
+        warnings: warnings(&results, correlation, drift),
         converged: results.iter().all(|r| r.converged),
         estimates,
         halves: results,
     }
 }
 
+/// Why the bridge: averages over the noise alone do not notice what the noise has missed.
+fn reason(best: &NormalizerEstimate) -> String {
+    match &best.refused {
+        Some(why) => format!("No estimate can be trusted: {why}."),
+        None => "nce, the optimal bridge, uses draws and noise together, so it also notices what the noise misses.".into(),
+    }
+}
+
 /// Both halves' warnings, once each, and whether the halves contradict each other.
-fn warnings(results: &[LogZ; 2], correlation: f64, method: Method) -> Vec<Warning> {
+fn warnings(results: &[LogZ; 2], correlation: f64, drift: (f64, f64)) -> Vec<Warning> {
     let mut all: Vec<Warning> = Vec::new();
     for warning in results.iter().flat_map(|r| &r.warnings) {
         if !all.iter().any(|known| std::mem::discriminant(known) == std::mem::discriminant(warning)) {
             all.push(warning.clone());
         }
     }
-    if let (Some(a), Some(b)) = (results[0].get(method), results[1].get(method)) {
-        let apart = combine::disagreement([a, b], correlation);
-        if apart > APART && a.refused.is_none() && b.refused.is_none() {
-            all.push(Warning::HalvesDisagree {
-                difference: (a.log_z - b.log_z).abs(),
-                standard_errors: apart,
-            });
+    let mut told = |what, (difference, standard_errors)| {
+        if standard_errors > APART {
+            all.push(Warning::HalvesDisagree { what, difference, standard_errors });
         }
+    };
+    told("mean log-density", drift);
+    if let (Some(a), Some(b)) = (results[0].get(Method::Nce), results[1].get(Method::Nce))
+        && a.refused.is_none()
+        && b.refused.is_none()
+    {
+        told("evidence", combine::disagreement([a, b], correlation));
     }
     all
 }

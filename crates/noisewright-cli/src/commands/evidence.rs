@@ -1,0 +1,69 @@
+//! `noisewright evidence`: the integral of a model's unnormalized density from draws of it.
+
+mod draws;
+mod show;
+
+use noisewright::Precision;
+use noisewright::normalizer::{Dependence, EvidenceOptions, ModelDensity, NoiseKind, Options, evidence};
+
+use crate::arguments::{DataArguments, EvidenceArguments, Global};
+use crate::failure::{Failure, Outcome};
+use crate::inputs::Problem;
+use crate::output;
+use crate::progress::Progress;
+use draws::ChainDraws;
+use show::Shown;
+
+pub(crate) fn run(arguments: &EvidenceArguments, global: &Global) -> Outcome<()> {
+    let precision = Precision { seed: global.seed, ..Precision::default() };
+    let problem = Problem::new(
+        &arguments.model,
+        arguments.at.as_deref(),
+        &DataArguments::default(),
+        precision,
+        global,
+    )?;
+    let options = options(arguments, global)?;
+    let draws = ChainDraws::read(arguments, problem.model.space())?;
+    let progress = Progress::new(problem.quiet, "fitting the noise and contrasting the draws with it");
+    let density = ModelDensity { model: &problem.model, parameters: &problem.parameters };
+    let options = EvidenceOptions { chains: draws.chains.clone(), ..options };
+    let result = evidence(&density, draws.points.view(), problem.model.space(), &options)
+        .map_err(|error| draws.failure(error))?;
+    drop(progress);
+    let shown = Shown { result: &result, problem: &problem, draws: &draws };
+    let json = shown.json();
+    output::write_report(global, || shown.page(), &json)?;
+    if !global.quiet {
+        shown.warn();
+    }
+    if global.json { output::print_json(&json) } else { output::print(&shown.text()) }
+}
+
+fn options(arguments: &EvidenceArguments, global: &Global) -> Outcome<EvidenceOptions> {
+    let noise: NoiseKind =
+        arguments.noise.parse().map_err(|error| Failure::Usage(format!("--noise: {error}")))?;
+    if let Some(count) = arguments.noise_draws.filter(|count| *count < 2) {
+        return Err(Failure::Usage(format!("--noise-draws must be at least 2, not {count}")));
+    }
+    if !(arguments.confidence > 0.0 && arguments.confidence < 1.0) {
+        return Err(Failure::Usage(format!(
+            "--confidence must lie between 0 and 1, not {}",
+            arguments.confidence
+        )));
+    }
+    let dependence = if arguments.independent { Dependence::Independent } else { Dependence::Chains };
+    Ok(EvidenceOptions {
+        noise,
+        noise_draws: arguments.noise_draws,
+        symmetrize: arguments.symmetrize,
+        log_z: Options {
+            confidence: arguments.confidence,
+            dependence,
+            weight_by_ess: arguments.weight_by_ess,
+            seed: global.seed,
+            ..Options::default()
+        },
+        ..EvidenceOptions::default()
+    })
+}

@@ -1,0 +1,89 @@
+//! Draws from one or several files, as chains.
+
+use noisewright::{Error, Points, Space};
+use noisewright_data::{Format, Options, Table, read_chains};
+
+use crate::arguments::EvidenceArguments;
+use crate::failure::{Failure, Outcome};
+
+/// Draws with the lengths of their chains.
+pub(super) struct ChainDraws {
+    pub(super) points: Points,
+    pub(super) chains: Option<Vec<usize>>,
+    pub(super) files: Vec<String>,
+    pub(super) dropped: usize,
+}
+
+impl ChainDraws {
+    pub(super) fn read(arguments: &EvidenceArguments, space: &Space) -> Outcome<Self> {
+        let files: Vec<String> = arguments.draws.iter().map(|path| path.display().to_string()).collect();
+        if let Some(column) = arguments.chain.as_ref().filter(|_| files.len() > 1) {
+            return Err(Failure::Usage(format!(
+                "--chain {column} is for one file with several chains; several files are one chain each already"
+            )));
+        }
+        let mut wanted = space.names().to_vec();
+        wanted.extend(arguments.chain.clone());
+        let mut options =
+            Options::default().columns(&wanted).names(&wanted).drop_missing(arguments.drop_missing);
+        if let Some(format) = &arguments.format {
+            let format: Format =
+                format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;
+            options = options.format(format);
+        }
+        let table = read_chains(&files, &options)?;
+        let dropped = table.dropped();
+        let (table, chains) = match &arguments.chain {
+            Some(_) => by_label(table)?,
+            None => {
+                let chains = table.chains().map(<[usize]>::to_vec);
+                (table.into_columns(), chains)
+            }
+        };
+        let points = Points::from_columns(space.names(), &table)?;
+        Ok(Self { points, chains, files, dropped })
+    }
+
+    /// A failure that says which file the row is in, where the files are the chains.
+    pub(super) fn failure(&self, error: Error) -> Failure {
+        let row = match &error {
+            Error::DrawOutside { row, .. } | Error::NoDensity { row } => *row,
+            _ => return error.into(),
+        };
+        let (file, row) = self.place(row);
+        let error = match error {
+            Error::DrawOutside { variable, value, .. } => Error::DrawOutside { row, variable, value },
+            _ => Error::NoDensity { row },
+        };
+        Failure::from(error).in_file(&file)
+    }
+
+    /// The file and the row within it.
+    fn place(&self, row: usize) -> (String, usize) {
+        let mut before = 0;
+        if let Some(chains) = self.chains.as_ref().filter(|chains| chains.len() == self.files.len()) {
+            for (length, file) in chains.iter().zip(&self.files) {
+                if row <= before + length {
+                    return (file.clone(), row - before);
+                }
+                before += length;
+            }
+        }
+        (self.files.join(", "), row)
+    }
+}
+
+/// The columns without the last, their rows sorted into the chains that the last names; the order within a chain stays.
+fn by_label(table: Table) -> Outcome<(Vec<Vec<f64>>, Option<Vec<usize>>)> {
+    let source = table.source().to_owned();
+    let mut columns = table.into_columns();
+    let labels = columns.pop().ok_or_else(|| Failure::NoAnswer(format!("{source}: there are no draws")))?;
+    let mut known: Vec<f64> = labels.clone();
+    known.sort_by(f64::total_cmp);
+    known.dedup();
+    let mut rows: Vec<usize> = (0..labels.len()).collect();
+    rows.sort_by(|a, b| labels[*a].total_cmp(&labels[*b]));
+    let chains = known.iter().map(|label| labels.iter().filter(|l| *l == label).count()).collect();
+    let sorted = |column: Vec<f64>| rows.iter().map(|row| column[*row]).collect();
+    Ok((columns.into_iter().map(sorted).collect(), Some(chains)))
+}
