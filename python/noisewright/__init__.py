@@ -20,7 +20,7 @@ from .errors import (
 )
 from .evidences import BayesFactor, EvidenceResult, bayes_factor, evidence
 from .examples import Example, example_names, load_example
-from .fitting import FitResult, NoiseDraws, fit
+from .fitting import FitResult, NoiseDraws, RatioResult, fit, ratio
 from .models import Model, Parameter, families
 from .noises import (
     FREE,
@@ -90,6 +90,7 @@ __all__ = [
     "Parameter",
     "Poisson",
     "Product",
+    "RatioResult",
     "Result",
     "StatesResult",
     "Student",
@@ -108,4 +109,5 @@ __all__ = [
     "log_z",
     "log_z_states",
     "mbar",
+    "ratio",
 ]

@@ -112,3 +112,10 @@ def evidence(
     settings: dict[str, Any],
     tick: Any = None,
 ) -> dict[str, Any]: ...
+def ratio(
+    model: Model,
+    first: dict[str, Any],
+    second: dict[str, Any],
+    settings: dict[str, Any],
+    tick: Any = None,
+) -> dict[str, Any]: ...

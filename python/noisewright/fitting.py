@@ -18,7 +18,7 @@ from .noises import FittedNoise, NoiseLike, noise_request
 from .progress import Bar
 from .results import Column, Estimate, Panel, Result, columns_of
 
-__all__ = ["FitResult", "NoiseDraws", "fit"]
+__all__ = ["FitResult", "NoiseDraws", "RatioResult", "fit", "ratio"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,10 +220,99 @@ def fit(
     }
     with Bar("fit", progress) as bar:
         answer = _core.fit(built, handed, settings, draws, bar)
-    return _result(answer, built, rows, shares)
+    return FitResult(**_shaped(answer, built, rows, shares))
 
 
-def _result(answer: dict[str, Any], built: _core.Model, rows: Array, weights: Array | None) -> FitResult:
+@dataclass(frozen=True, repr=False)
+class RatioResult(FitResult):
+    """The fitted logarithm of a ratio of two densities, `log p₁/p₂ = θ·t(x) − c`; what it calls noise is the second sample."""
+
+    model: Model
+
+    _hidden: ClassVar[frozenset[str]] = frozenset({"grid", "model"})
+
+    @property
+    def constant(self) -> Estimate:
+        """The constant c."""
+        assert self.log_normalizer is not None
+        return self.log_normalizer
+
+    def log_ratio(self, x: Any) -> tuple[Array, Array]:
+        """The log ratio at points, and its standard error."""
+        built = self.model._for(x)
+        theta = [estimate.estimate for estimate in self.parameters.values()]
+        value, score = built.evaluate(theta, points(x, built.variables, "x"))
+        gradient = np.vstack([score, -np.ones(len(value))])
+        variance = np.einsum("jn,jk,kn->n", gradient, self.covariance, gradient)
+        return value - self.constant.estimate, np.sqrt(np.maximum(variance, 0.0))
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("<fit", "<ratio")
+
+
+def ratio(
+    model: Model,
+    first: Any,
+    second: Any,
+    *,
+    loss: str = "js",
+    weights: Any = None,
+    errors: Literal["robust", "model"] = "robust",
+    confidence: float = 0.95,
+    starts: int = 6,
+    max_iterations: int = 200,
+    tolerance: float = 1e-6,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> RatioResult:
+    """Fits the logarithm of the ratio of two samples' densities as a combination of the model's features.
+
+    Args:
+        model: the features: `log p₁/p₂` is its log-density less a constant.
+        first, second: the samples, as for `fit`.
+        weights: how many times each row of the first sample counts.
+        loss, errors, confidence, starts, max_iterations, tolerance, seed, progress: as for `fit`.
+
+    >>> import noisewright as nw
+    >>> first, second = nw.Normal(1, 1).sample(4000, seed=1), nw.Normal(0, 1).sample(4000, seed=2)
+    >>> result = nw.ratio(nw.Model.from_features(["x"], variables="x"), first, second)
+    >>> abs(result["x"].estimate - 1) < 4 * result["x"].se
+    True
+    """
+    if not isinstance(model, Model):
+        raise InputError(f"`model` must be a noisewright.Model, not {type(model).__name__}")
+    built = model._for(first)
+    rows = [points(sample, built.variables, name) for sample, name in ((first, "first"), (second, "second"))]
+    count = rows[0].shape[1]
+    shares = None if weights is None else _of_rows(vector(weights, "weights"), count, "weights")
+    if errors not in ("robust", "model"):
+        raise InputError(f"`errors` must be robust or model, not {errors!r}")
+    nothing = {"weights": None, "clusters": None, "chains": None}
+    settings = {
+        "noise": noise_request("auto"),
+        "nu": None,
+        "noise_points": None,
+        "noise_share": 0.1,
+        "loss": str(loss),
+        "model_based": errors == "model",
+        "confidence": number(confidence, "confidence"),
+        "seed": whole(seed, "seed"),
+        "starts": whole(starts, "starts"),
+        "max_iterations": whole(max_iterations, "max_iterations"),
+        "tolerance": number(tolerance, "tolerance"),
+        "refit_noise": False,
+        "check_ratio": False,
+        "target": "mse",
+    }
+    with Bar("ratio", progress) as bar:
+        answer = _core.ratio(
+            built, {**nothing, "points": rows[0], "weights": shares}, {**nothing, "points": rows[1]}, settings, bar
+        )
+    return RatioResult(**_shaped(answer, built, rows[0], shares), model=model)
+
+
+def _shaped(answer: dict[str, Any], built: _core.Model, rows: Array, weights: Array | None) -> dict[str, Any]:
+    """The fields of a result from what the library answers."""
     fatal = answer.pop("no_answer")
     if fatal is not None or not answer["converged"]:
         reason = fatal if fatal is not None else f"the fit did not converge: {answer['stop']}"
@@ -237,7 +326,7 @@ def _result(answer: dict[str, Any], built: _core.Model, rows: Array, weights: Ar
         bins = int(np.clip(np.ceil(2 * rows.shape[1] ** (1 / 3)), 5, 80))
         heights, edges = np.histogram(rows[0], bins=bins, density=True, weights=weights)
         answer["grid"] |= {"edges": edges, "heights": heights}
-    return FitResult(**answer, variables=built.variables)
+    return {**answer, "variables": built.variables}
 
 
 def _of_rows(values: Array, rows: int, argument: str) -> Array:

@@ -52,6 +52,8 @@ class LogZResult(Result):
     confidence: float
     data: dict[str, Any]
     noise: dict[str, Any]
+    divergences: dict[str, float]
+    allocations: dict[str, dict[str, float]]
     warnings: list[str]
     converged: bool
 
@@ -135,6 +137,8 @@ def log_z(
     weight_by_ess: bool = False,
     bootstrap: int | None = None,
     powers: Sequence[float] = (),
+    prices: tuple[float, float] | None = None,
+    budget: float | None = None,
     seed: int = 0,
     progress: bool | None = None,
 ) -> LogZResult:
@@ -151,6 +155,8 @@ def log_z(
         weight_by_ess: balance the bridge by effective numbers of draws.
         bootstrap: resamples of a block bootstrap, as a second opinion on the standard errors.
         powers: exponents of further members of the power family.
+        prices: the prices of a data and of a noise draw: how many of each would be best comes in `allocations`,
+        budget: for this much, or for what the present draws cost.
         seed: seed of the bootstrap.
         progress: whether to show a progress bar; by default when somebody is looking.
 
@@ -168,7 +174,7 @@ def log_z(
             noise,
             chain_lengths(chains_data, len(data[0]), "chains_data"),
             chain_lengths(chains_noise, len(noise[0]), "chains_noise"),
-            settings(confidence, independent, weight_by_ess, bootstrap, powers, seed),
+            settings(confidence, independent, weight_by_ess, bootstrap, powers, seed, prices, budget),
             bar,
         )
     answer["estimates"] = named(answer["estimates"])
@@ -267,6 +273,8 @@ def settings(
     bootstrap: int | None,
     powers: Sequence[float],
     seed: int,
+    prices: tuple[float, float] | None = None,
+    budget: float | None = None,
 ) -> dict[str, Any]:
     """How log Z is estimated, for the library."""
     return {
@@ -276,7 +284,16 @@ def settings(
         "bootstrap": None if bootstrap is None else whole(bootstrap, "bootstrap"),
         "powers": [number(power, "powers") for power in powers],
         "seed": whole(seed, "seed"),
+        "prices": _prices(prices, budget),
     }
+
+
+def _prices(prices: Any, budget: float | None) -> tuple[float, float, float | None] | None:
+    if prices is None and budget is None:
+        return None
+    data, noise = (1.0, 1.0) if prices is None else prices
+    spent = None if budget is None else number(budget, "budget")
+    return number(data, "prices"), number(noise, "prices"), spent
 
 
 def named(estimates: dict[str, dict[str, Any]]) -> dict[str, NormalizerEstimate]:

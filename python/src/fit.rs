@@ -126,6 +126,27 @@ pub(crate) fn fit<'py>(
     })
 }
 
+/// Fits the logarithm of the ratio of two samples' densities.
+#[pyfunction]
+#[pyo3(signature = (model, first, second, settings, tick=None))]
+pub(crate) fn ratio<'py>(
+    py: Python<'py>,
+    model: &PyModel,
+    first: Rows<'py>,
+    second: Rows<'py>,
+    settings: Settings,
+    tick: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Tree> {
+    let names = model.model.space().names();
+    let (first, second) = (first.owned(names)?, second.owned(names)?);
+    let plan = Plan::from(settings);
+    model.run(py, tick, move |model, monitor| {
+        let options = Options { noise: NoiseChoice::Auto, ..plan.options(&model, &first, None, monitor)? };
+        let fitted = noisewright::fit::ratio(&model, first.data(), second.data(), &options)?;
+        Ok(tree(&fitted.fit, &options, None))
+    })
+}
+
 fn owned_draws(given: &GivenDraws<'_>, names: &[String]) -> PyResult<Draws> {
     Ok(Draws {
         points: points(&given.0, names)?,

@@ -23,7 +23,7 @@ mod _core {
     #[pymodule_export]
     use super::examples::examples;
     #[pymodule_export]
-    use super::fit::fit;
+    use super::fit::{fit, ratio};
     #[pymodule_export]
     use super::model::{PyModel, families};
     #[pymodule_export]

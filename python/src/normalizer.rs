@@ -3,8 +3,8 @@
 use nalgebra::DMatrix;
 use noisewright::normalizer::states::{self, Origin, Pooled};
 use noisewright::normalizer::{
-    Dependence, Draws, Evidence, EvidenceOptions, LogZ, ModelDensity, NormalizerEstimate, Options,
-    SampleSummary, TracePoint, Warning, evidence as integrate, log_z as solve,
+    Allocation, Dependence, Draws, Evidence, EvidenceOptions, LogZ, ModelDensity, NormalizerEstimate,
+    Options, Prices, SampleSummary, TracePoint, Warning, evidence as integrate, log_z as solve,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -29,6 +29,9 @@ pub(crate) struct Settings {
     powers: Vec<f64>,
     #[pyo3(item)]
     seed: u64,
+    /// Price of a data draw, of a noise draw, and the budget.
+    #[pyo3(item)]
+    prices: Option<(f64, f64, Option<f64>)>,
 }
 
 impl From<Settings> for Options {
@@ -40,6 +43,7 @@ impl From<Settings> for Options {
             bootstrap: given.bootstrap,
             powers: given.powers,
             seed: given.seed,
+            prices: given.prices.map(|(data, noise, budget)| Prices { data, noise, budget }),
         }
     }
 }
@@ -85,9 +89,27 @@ fn tree(answer: &LogZ) -> Tree {
         "confidence": answer.confidence,
         "data": summary(&answer.data),
         "noise": summary(&answer.noise),
+        "divergences": map! {
+            "chi2_data_noise": answer.divergences.chi2_data_noise,
+            "chi2_noise_data": answer.divergences.chi2_noise_data,
+            "bhattacharyya": answer.divergences.bhattacharyya,
+            "harmonic": answer.divergences.harmonic,
+        },
+        "allocations": Tree::Map(answer.allocations.iter().map(allocation).collect()),
         "warnings": sentences(&answer.warnings),
         "converged": answer.converged,
     }
+}
+
+/// What a budget should buy, by the name of the estimator.
+fn allocation(best: &Allocation) -> (String, Tree) {
+    let numbers = map! {
+        "data_draws": best.data_draws,
+        "noise_draws": best.noise_draws,
+        "nu": best.nu,
+        "predicted_se": best.predicted_se,
+    };
+    (best.method.to_string(), numbers)
 }
 
 fn sentences(warnings: &[Warning]) -> Vec<String> {
