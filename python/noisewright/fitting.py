@@ -78,14 +78,13 @@ class FitResult(Result):
         return {**self.parameters, **constant}
 
     def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
-        interval = f"{100 * self.confidence:g} % interval"
         columns: list[Column] = [
             ("", None),
             ("estimate", 6),
             ("se", 3),
             ("se data", 3),
             ("se noise", 3),
-            (f"{interval}: lower", 6),
+            ("lower", 6),
             ("upper", 6),
         ]
         rows: list[list[Any]] = [
@@ -93,7 +92,12 @@ class FitResult(Result):
         ]
         title = f"{self.rows} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
         state = f"{'converged' if self.converged else 'not converged'} after {self.iterations} steps: {self.stop}"
-        notes = [f"noise {self.noise}, {self.noise_points} points (ν = {self.nu:.4g})", state, *self.warnings]
+        notes = [
+            f"lower and upper: {100 * self.confidence:g} % intervals",
+            f"noise {self.noise}, {self.noise_points} points (ν = {self.nu:.4g})",
+            state,
+            *self.warnings,
+        ]
         return title, columns, rows, notes
 
     def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
@@ -308,7 +312,18 @@ def ratio(
         answer = _core.ratio(
             built, {**nothing, "points": rows[0], "weights": shares}, {**nothing, "points": rows[1]}, settings, bar
         )
+    _forget_normalizability(answer)
     return RatioResult(**_shaped(answer, built, rows[0], shares), model=model)
+
+
+def _forget_normalizability(answer: dict[str, Any]) -> None:
+    """A ratio of densities need not integrate to anything."""
+    found = answer["diagnostics"]["warnings"]
+    kept = [place for place, warning in enumerate(found) if warning["kind"] != "not-normalizable"]
+    if len(kept) < len(found):
+        answer["diagnostics"] |= {"warnings": [found[place] for place in kept], "not_normalizable": None}
+        answer["warnings"] = [answer["warnings"][place] for place in kept]
+        answer["no_answer"] = None
 
 
 def _shaped(answer: dict[str, Any], built: _core.Model, rows: Array, weights: Array | None) -> dict[str, Any]:
@@ -318,7 +333,7 @@ def _shaped(answer: dict[str, Any], built: _core.Model, rows: Array, weights: Ar
         reason = fatal if fatal is not None else f"the fit did not converge: {answer['stop']}"
         warnings.warn(reason, NoisewrightWarning, stacklevel=3)
     words = answer.pop("noise_words")
-    answer["noise"] = words if answer["noise"] is None else FittedNoise(answer["noise"])
+    answer["noise"] = words if answer["noise"] is None else FittedNoise(answer["noise"], built.domains)
     answer["parameters"] = {name: Estimate(**value) for name, value in answer["parameters"].items()}
     constant = answer["log_normalizer"]
     answer["log_normalizer"] = None if constant is None else Estimate(**constant)

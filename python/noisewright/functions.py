@@ -23,6 +23,8 @@ FORWARD_PARAMETERS = 16
 CURVATURE_PARAMETERS = 64
 #: Relative step of central differences: the cube root of the rounding error balances it against the curvature.
 STEP = float(np.finfo(np.float64).eps) ** (1 / 3)
+#: The same for second differences.
+WIDE_STEP = float(np.finfo(np.float64).eps) ** (1 / 4)
 
 
 class Evaluator:
@@ -188,6 +190,30 @@ class _Numpy(_Calls):
             with np.errstate(invalid="ignore"):
                 scores[j] = np.nan_to_num((high - low) / width, nan=0.0, posinf=0.0, neginf=0.0)
         return values, scores
+
+    def curvature(self, x: Array, theta: Array, weights: Array) -> Array | None:
+        """Second differences of the weighted values, which cost far fewer calls than differences of differences."""
+        if self.own_score is not None:
+            return super().curvature(x, theta, weights)
+
+        def total(*shifts: tuple[int, float]) -> float:
+            at = theta.copy()
+            for j, shift in shifts:
+                at[j] += shift
+            values = _numbers(self.value(x, at), "log_density").reshape(-1)
+            return float(weights @ np.where(weights == 0.0, 0.0, values))
+
+        steps = WIDE_STEP * np.maximum(1.0, np.abs(theta))
+        here = total()
+        ends = [(total((j, h)), total((j, -h))) for j, h in enumerate(steps)]
+        out = np.empty((self.size, self.size))
+        for i, (up, down) in enumerate(ends):
+            out[i, i] = (up - 2 * here + down) / steps[i] ** 2
+            for j in range(i):
+                both = total((i, steps[i]), (j, steps[j])) + total((i, -steps[i]), (j, -steps[j]))
+                mixed = both + 2 * here - up - down - sum(ends[j])
+                out[i, j] = out[j, i] = mixed / (2 * steps[i] * steps[j])
+        return out
 
 
 class _Jax(_Calls):

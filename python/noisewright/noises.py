@@ -13,7 +13,7 @@ from . import _core, domains
 from .arrays import Array, points, rows_of
 from .domains import DomainLike
 from .checks import whole
-from .errors import InputError
+from .errors import InputError, NoisewrightError
 
 __all__ = [
     "FREE",
@@ -354,8 +354,10 @@ class Mixture(Noise):
 class FittedNoise(Noise):
     """A noise that a result holds: it can be drawn from, evaluated, and used again."""
 
-    def __init__(self, built: _core.Noise) -> None:
+    def __init__(self, built: _core.Noise, where: list[domains.Words] | None = None) -> None:
         self._built = built
+        #: The domains of its variables, to build it again from its words.
+        self._where = where if where is not None else [("real", []) for _ in range(built.dimension)]
 
     @property
     def words(self) -> str:
@@ -383,7 +385,7 @@ class FittedNoise(Noise):
         return np.ascontiguousarray(draws[0] if len(draws) == 1 else draws.T)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _spoken_again, (self.words, self.dimension)
+        return _spoken_again, (self.words, self._where)
 
     def __repr__(self) -> str:
         return f"<noise {self.words}>"
@@ -438,11 +440,11 @@ def noise_request(noise: NoiseLike) -> tuple[str, list[_core.Noise]]:
     return words, built
 
 
-def _spoken_again(words: str, dimension: int) -> Noise:
+def _spoken_again(words: str, where: list[domains.Words]) -> Noise:
     """A noise from its words after pickling: built where the words suffice."""
     try:
-        return FittedNoise(Noise(words)._build(_variables(dimension), None))
-    except Exception:
+        return FittedNoise(_core.build_noise((words, []), _variables(len(where)), where, None), where)
+    except NoisewrightError:
         return Noise(words)
 
 

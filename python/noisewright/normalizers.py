@@ -14,7 +14,7 @@ from .arrays import Array, vector
 from .checks import chain_lengths, number, whole
 from .errors import InputError, NoisewrightWarning
 from .progress import Bar
-from .results import Column, Panel, Result
+from .results import Column, Panel, Result, by_name
 
 __all__ = ["LogZResult", "NormalizerEstimate", "StatesResult", "log_z", "log_z_states", "mbar"]
 
@@ -34,6 +34,10 @@ class NormalizerEstimate:
     converged: bool
     refused: str | None
     bootstrap_se: float | None
+
+    def __getitem__(self, name: str) -> Any:
+        """The same numbers by name, as in the command's JSON."""
+        return by_name(self, name)
 
 
 @dataclass(frozen=True, repr=False)
@@ -316,8 +320,8 @@ def estimates_table(estimates: dict[str, NormalizerEstimate]) -> tuple[list[Colu
         ("se", 3),
         ("lower", 7),
         ("upper", 7),
-        ("effective draws", 4),
-        ("Pareto k", 2),
+        ("ess", 4),
+        ("k̂", 2),
     ]
     rows = [[name, e.log_z, e.se, e.lower, e.upper, e.ess, e.pareto_k] for name, e in estimates.items()]
     return columns, rows

@@ -44,6 +44,10 @@ class Estimate:
     def __float__(self) -> float:
         return self.estimate
 
+    def __getitem__(self, name: str) -> Any:
+        """The same numbers by name, as in the command's JSON."""
+        return by_name(self, name)
+
 
 class Result:
     """What all results share; each adds attributes under the names of the command's JSON."""
@@ -106,6 +110,13 @@ class Result:
     def _panels(self) -> list[Panel]:
         """The panels of the picture."""
         return []
+
+
+def by_name(record: Any, name: str) -> Any:
+    """A field of a record by its name."""
+    if name not in {field.name for field in fields(record)}:
+        raise KeyError(name)
+    return getattr(record, name)
 
 
 def plain(value: Any) -> Any:

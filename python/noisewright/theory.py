@@ -168,7 +168,7 @@ def error(
         answer = _core.error(
             built, question, noise_request(noise), number(nu, "nu"), loss, _target(target), bar
         )
-    answer["noise"] = FittedNoise(answer["noise"])
+    answer["noise"] = FittedNoise(answer["noise"], built.domains)
     return ErrorResult(**answer)
 
 
