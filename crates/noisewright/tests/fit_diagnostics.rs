@@ -73,6 +73,43 @@ fn classes_that_do_not_touch_leave_nothing_to_say() {
 }
 
 #[test]
+fn a_normalized_model_out_of_touch_is_a_result_and_no_error() {
+    let model = Model::from_family("gaussian", &["x"], &FamilyOptions::default(), true).unwrap();
+    let model = model.with_start(&[("h0", 50.0)]).unwrap();
+    let points = sample(&normal(50.0, 1.0), 500, 1);
+    let fitted = fit(&model, Data::from(&points), &given(normal(0.0, 1.0), 2.0)).unwrap();
+    assert_eq!(fitted.diagnostics.no_answer().unwrap().kind, WarningKind::NoOverlap);
+    assert!(!fitted.converged);
+}
+
+#[test]
+fn correlated_rows_are_not_tested_as_if_they_were_independent() {
+    let points = bumps(600, 1);
+    let clusters: Vec<u64> = (0..600).map(|i| i / 10).collect();
+    let data = Data::from(&points).with_dependence(noisewright::fit::Dependence::Clusters(&clusters));
+    let fitted = fit(&gaussian(), data, &given(normal(0.0, 3.0), 3.0)).unwrap();
+    assert!(
+        fitted.diagnostics.information_test.is_none() && !fitted.diagnostics.has(WarningKind::Misspecified)
+    );
+}
+
+#[test]
+fn two_samples_are_spoken_of_as_such() {
+    let (first, second) = (sample(&normal(20.0, 1.0), 300, 1), sample(&normal(0.0, 1.0), 300, 2));
+    let fitted =
+        noisewright::fit::ratio(&line(&["x"]), Data::from(&first), Data::from(&second), &Options::default())
+            .unwrap();
+    let warning = fitted.fit.diagnostics.no_answer().unwrap();
+    assert!(warning.sentence.contains("second sample") && !warning.suggestion.contains("noise"), "{warning}");
+    // A ratio that grows without bound is no fault.
+    let near = sample(&normal(0.5, 1.0), 3000, 1);
+    let fitted =
+        noisewright::fit::ratio(&line(&["x"]), Data::from(&near), Data::from(&second), &Options::default())
+            .unwrap();
+    assert!(fitted.fit.diagnostics.no_answer().is_none(), "{:?}", fitted.fit.diagnostics.warnings);
+}
+
+#[test]
 fn a_fit_with_an_answer_is_not_called_separated() {
     // Far from the noise, but touching it: large errors, not infinite ones.
     for seed in 0..20 {
@@ -106,6 +143,33 @@ fn a_quartic_that_opens_upwards_is_no_density() {
     let fitted = fit(&line(&["x^2", "x^4"]), Data::from(&points), &ratio(5.0)).unwrap();
     assert!(fitted.get("x^4").unwrap().estimate > 0.0);
     assert_eq!(fitted.diagnostics.not_normalizable.unwrap().variable.as_deref(), Some("x"));
+}
+
+#[test]
+fn an_item_that_everybody_solves_has_no_finite_weight() {
+    let model = Model::parse_file("variables = ['a', 'b', 'c']\nfamily = 'ising'\nstates = [0, 1]").unwrap();
+    let coin = noisewright::Categorical::bernoulli(0.0, 1.0, 0.4).unwrap();
+    let columns =
+        [sample(&coin, 300, 1).values().to_vec(), sample(&coin, 300, 2).values().to_vec(), vec![1.0; 300]];
+    let points = Points::from_columns(&["a", "b", "c"], &columns).unwrap();
+    let fitted = fit(&model, Data::from(&points), &Options::default()).unwrap();
+    assert_eq!(fitted.nu, f64::INFINITY);
+    let separation = fitted.diagnostics.separation.as_ref().unwrap();
+    // Without a state c = 0 in the data nothing holds the field of c back.
+    assert_eq!(separation.running.len(), 1);
+    assert_eq!((separation.running[0].name.as_str(), separation.running[0].sign), ("h2", 1));
+    let sentence = &fitted.diagnostics.no_answer().unwrap().sentence;
+    assert!(sentence.contains("`h2` → ∞") && sentence.contains("between 0 and 1"), "{sentence}");
+    assert!(!fitted.converged);
+    // With such rows beside all values of the other items the answer is finite.
+    let mut columns = columns;
+    columns[2][..4].fill(0.0);
+    for (i, (a, b)) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)].into_iter().enumerate() {
+        (columns[0][i], columns[1][i]) = (a, b);
+    }
+    let points = Points::from_columns(&["a", "b", "c"], &columns).unwrap();
+    let fitted = fit(&model, Data::from(&points), &Options::default()).unwrap();
+    assert!(fitted.converged && fitted.diagnostics.separation.is_none());
 }
 
 // ---- overlap and tails ----
@@ -189,6 +253,22 @@ fn the_information_test_keeps_its_level_for_a_right_model() {
 fn the_information_test_finds_two_bumps() {
     let (rejected, _) =
         information_tests(&gaussian(), 40, |seed| bumps(600, seed), &given(normal(0.0, 3.0), 3.0));
+    assert!(rejected > 0.9, "{rejected}");
+}
+
+#[test]
+fn the_information_test_of_maximum_likelihood_keeps_its_level_and_has_power() {
+    let exact = Options { noise: NoiseChoice::Exact, ..Options::default() };
+    let model = line(&["x^2", "x^4"]);
+    let truth =
+        noisewright::design::ModelNoise::data(&model, &[0.5, -0.1], &noisewright::Precision::default())
+            .unwrap();
+    // Four standard deviations of a proportion of 5 % in 200, and of a mean of χ² over its degrees of freedom.
+    let (rejected, relative) = information_tests(&model, 200, |seed| sample(&truth, 800, seed), &exact);
+    println!("rejected {rejected}, statistic per degree {relative}");
+    assert!((rejected - 0.05).abs() < 4.0 * (0.05f64 * 0.95 / 200.0).sqrt(), "{rejected}");
+    assert!((relative - 1.0).abs() < 4.0 * (2.0f64 / 200.0).sqrt(), "{relative}");
+    let (rejected, _) = information_tests(&gaussian(), 20, |seed| bumps(600, seed), &exact);
     assert!(rejected > 0.9, "{rejected}");
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Objective<'a> {
     pub(crate) thin: usize,
     /// Whether the model is linear in its parameters.
     pub(crate) linear: bool,
+    /// Whether a density is fitted against noise, rather than the ratio of two samples.
+    pub(crate) of_density: bool,
 }
 
 /// The sums over one sample.
@@ -113,7 +115,7 @@ impl<'a> Objective<'a> {
             prepare::keep(model, &scaling, &mut data)?;
             prepare::keep(model, &scaling, &mut noise)?;
         }
-        Ok(Self { model, loss, nu, data, noise, scaling, unit, thin: 1, linear })
+        Ok(Self { model, loss, nu, data, noise, scaling, unit, thin: 1, linear, of_density: true })
     }
 
     /// Number of unknowns.

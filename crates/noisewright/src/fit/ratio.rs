@@ -86,6 +86,7 @@ pub fn ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &Options
     let noise = Side::memory(Class::Noise, Held::Borrowed(second.points), None, zeros(second));
     let (some, _) = pick(first.points, None, &spread(first.points.rows(), SCALE_ROWS));
     let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), true)?;
+    objective.of_density = false;
     let solution = solve(&mut objective, None, options)?;
     let mut fit = finish(&objective, solution, Some(first), options)?;
     fit.noise_description = "the second sample".into();

@@ -15,6 +15,7 @@ use super::normalizable::{NotNormalizable, not_normalizable};
 use super::overlap::Gathered;
 use super::rows::{Block, Rows};
 use super::separation::{Separation, separation};
+use super::words::Subject;
 use super::{Diagnostics, words};
 use crate::{Loss, Result};
 
@@ -56,7 +57,19 @@ pub(crate) fn separated(
     Ok(found.map(|found| found.outer(&objective.scaling)))
 }
 
-/// The diagnostics of a fit, whose place in the solver's coordinates is `at` and Hessian there `hessian`.
+/// Whether data and noise have so little in common at this place that nothing can be said.
+///
+/// # Errors
+/// When the rows cannot be passed over again.
+pub(crate) fn out_of_touch(objective: &Objective<'_>, at: &[f64]) -> Result<bool> {
+    let Some(place) = Place::new(objective, at) else { return Ok(false) };
+    let new = || Gathered::new(objective.data.total);
+    let gathered = Contrasted { objective, place: &place }.gather(new, Gathered::add, Gathered::join)?;
+    Ok(words::is_hopeless(&gathered.overlap(objective.nu)))
+}
+
+/// The diagnostics of a fit, whose place in the solver's coordinates is `at` and Hessian there `hessian`;
+/// `independent` says that no rows of data are correlated, without which no model is tested.
 ///
 /// # Errors
 /// When the rows cannot be passed over again.
@@ -66,25 +79,31 @@ pub(crate) fn of_contrast(
     hessian: &DMatrix<f64>,
     separation: Option<Separation>,
     fit: &Fit,
+    independent: bool,
 ) -> Result<Diagnostics> {
     let mut diagnostics = Diagnostics::default();
     let Some(place) = Place::new(objective, at) else { return Ok(diagnostics) };
     let rows = Contrasted { objective, place: &place };
     if let Some(found) = &separation {
-        diagnostics.warn(words::separated(found, false));
+        diagnostics.warn(words::separated(found, subject(objective)));
     } else if let Some(found) = integrability(objective, fit)? {
         diagnostics.warn(words::not_normalizable(&found));
         diagnostics.not_normalizable = Some(found);
     }
     diagnostics.separation = separation;
-    rows.measure(fit, &(hessian * fit.total_weight), &mut diagnostics)?;
-    diagnostics.read(objective.model, fit);
+    rows.measure(fit, &(hessian * fit.total_weight), independent, &mut diagnostics)?;
+    diagnostics.read(objective.model, fit, subject(objective));
     Ok(diagnostics)
+}
+
+/// What the sentences are about.
+fn subject(objective: &Objective<'_>) -> Subject {
+    if objective.of_density { Subject::Noise } else { Subject::Sample }
 }
 
 /// Where the fitted density has no integral, if so.
 fn integrability(objective: &Objective<'_>, fit: &Fit) -> Result<Option<NotNormalizable>> {
-    if objective.model.is_normalized() {
+    if objective.model.is_normalized() || !objective.of_density {
         return Ok(None);
     }
     let drawn;
@@ -108,8 +127,15 @@ type Measured = (Gathered, Option<InformationTest>);
 
 impl Contrasted<'_, '_> {
     /// Overlap, tails and the information-matrix test, in one pass; `information` is T_d times the Hessian.
-    fn measure(&self, fit: &Fit, information: &DMatrix<f64>, diagnostics: &mut Diagnostics) -> Result<()> {
-        let tested = matches!(self.objective.loss, Loss::Js) && fit.converged;
+    fn measure(
+        &self,
+        fit: &Fit,
+        information: &DMatrix<f64>,
+        independent: bool,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<()> {
+        let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
+        let tested = independent && inside && matches!(self.objective.loss, Loss::Js) && fit.converged;
         let sizes: Vec<f64> = information.diagonal().iter().map(|d| d.abs()).collect();
         let new = || (Gathered::new(fit.total_weight), tested.then(|| InformationTest::new(&sizes)));
         let add = |(gathered, test): &mut Measured, block: &Block<'_>| {
@@ -123,8 +149,11 @@ impl Contrasted<'_, '_> {
         let (overlap, tails) = (gathered.overlap(fit.nu), gathered.tails(fit.nu));
         diagnostics.information_test = test.and_then(|test| test.finish(information));
         let misspecified = diagnostics.information_test.as_ref().and_then(words::misspecified);
-        let found =
-            [words::overlap(&overlap, fit.nu), words::tails(&tails, self.objective.loss), misspecified];
+        let found = [
+            words::overlap(&overlap, fit.nu, subject(self.objective)),
+            words::tails(&tails, self.objective.loss, subject(self.objective)),
+            misspecified,
+        ];
         found.into_iter().flatten().for_each(|warning| diagnostics.warn(warning));
         diagnostics.overlap = Some(overlap);
         diagnostics.tails = Some(tails);

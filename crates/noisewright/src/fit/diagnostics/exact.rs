@@ -2,12 +2,13 @@
 
 use nalgebra::DMatrix;
 
-use super::super::Data;
+use super::super::data::{Data, Dependence};
 use super::super::newton::Stop;
 use super::super::result::Fit;
 use super::information::information_test_exact;
 use super::rows::Centred;
 use super::separation::{Separation, separation};
+use super::words::Subject;
 use super::{Diagnostics, words};
 use crate::{Method, Model, Population, Precision, Result, View};
 
@@ -31,12 +32,13 @@ pub(crate) fn of_exact(
     fit: &Fit,
 ) -> Result<Diagnostics> {
     let mut diagnostics = Diagnostics::default();
+    let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
     match separation {
         Some(found) => {
-            diagnostics.warn(words::separated(&found, true));
+            diagnostics.warn(words::separated(&found, Subject::Domain));
             diagnostics.separation = Some(found);
         }
-        None if fit.converged => {
+        None if fit.converged && inside && data.dependence == Dependence::Independent => {
             diagnostics.information_test = test(model, data, fit)?;
             if let Some(warning) = diagnostics.information_test.as_ref().and_then(words::misspecified) {
                 diagnostics.warn(warning);
@@ -44,7 +46,7 @@ pub(crate) fn of_exact(
         }
         None => {}
     }
-    diagnostics.read(model, fit);
+    diagnostics.read(model, fit, Subject::Domain);
     Ok(diagnostics)
 }
 

@@ -12,7 +12,7 @@ mod separation;
 mod warning;
 mod words;
 
-pub(crate) use contrast::{of_contrast, separated};
+pub(crate) use contrast::{of_contrast, out_of_touch, separated};
 pub use efficiency::ErrorBudget;
 pub(crate) use exact::{of_exact, on_border};
 pub use information::ChiSquareTest;
@@ -33,6 +33,22 @@ use crate::Model;
 const MOST_NOISE: f64 = 0.5;
 
 /// What is known about a fit beside its numbers.
+///
+/// ```
+/// use noisewright::fit::{Amount, Data, NoiseChoice, Options, WarningKind, fit};
+/// use noisewright::{Model, Normal, Space, sample};
+/// use std::sync::Arc;
+///
+/// // Data and noise without a common point: no parameter of their ratio is finite, and the fit says so.
+/// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
+/// let points = sample(&Normal::new(40.0, 1.0)?, 200, 1);
+/// let noise = NoiseChoice::Given(Arc::new(Normal::new(0.0, 1.0)?));
+/// let fitted = fit(&model, Data::from(&points), &Options { noise, amount: Amount::Ratio(1.0), ..Options::default() })?;
+/// assert!(fitted.diagnostics.no_answer().is_some());
+/// assert!(fitted.diagnostics.has(WarningKind::NoOverlap));
+/// assert!(fitted.diagnostics.overlap.unwrap().overlap < 1e-6);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Diagnostics {
     /// The direction in which parameters run to infinity, where they do.
@@ -81,7 +97,7 @@ impl Diagnostics {
     }
 
     /// What the numbers of a fit say by themselves.
-    fn read(&mut self, model: &Model, fit: &Fit) {
+    fn read(&mut self, model: &Model, fit: &Fit, subject: words::Subject) {
         let bounds = model.parameters().iter().zip(&fit.parameters).filter(|(_, e)| e.at_bound);
         for (parameter, estimate) in bounds {
             let lower =
@@ -95,29 +111,31 @@ impl Diagnostics {
         if fit.optima.len() > 1 {
             self.warn(words::several_optima(fit.optima.len()));
         }
-        let bound = efficiency::cramer_rao(model, &fit.theta(), fit.total_weight).filter(|_| fit.converged);
-        self.error_budget = efficiency::error_budget(
-            &model.coordinates(),
-            &fit.covariance_data,
-            &fit.covariance_noise,
-            bound.as_ref(),
-        );
-        self.read_noise(fit);
-    }
-
-    /// Recomputes the budget of errors from other parts of the covariance.
-    pub(crate) fn budget_errors(&mut self, data: &DMatrix<f64>, noise: &DMatrix<f64>) {
-        for (j, budget) in self.error_budget.iter_mut().enumerate() {
-            *budget = ErrorBudget::new(&budget.name, data[(j, j)], noise[(j, j)], budget.cramer_rao);
+        // A ratio of two samples has no density whose bound could be computed.
+        let density = subject != words::Subject::Sample && fit.converged && self.no_answer().is_none();
+        let bound = density.then(|| efficiency::cramer_rao(model, &fit.theta(), fit.total_weight)).flatten();
+        let parts = (&fit.covariance_data, &fit.covariance_noise);
+        self.error_budget = efficiency::error_budget(&model.coordinates(), parts.0, parts.1, bound.as_ref());
+        if subject == words::Subject::Noise {
+            self.read_noise(fit.nu);
         }
     }
 
+    /// Recomputes the budget of errors from other parts of the covariance.
+    pub(crate) fn budget_errors(&mut self, data: &DMatrix<f64>, noise: &DMatrix<f64>, nu: f64) {
+        for (j, budget) in self.error_budget.iter_mut().enumerate() {
+            *budget = ErrorBudget::new(&budget.name, data[(j, j)], noise[(j, j)], budget.cramer_rao);
+        }
+        self.warnings.retain(|warning| warning.kind != WarningKind::NoiseError);
+        self.read_noise(nu);
+    }
+
     /// Whether most of some error comes from the noise.
-    fn read_noise(&mut self, fit: &Fit) {
+    fn read_noise(&mut self, nu: f64) {
         let shares = self.error_budget.iter().filter(|b| b.variance > 0.0 && b.variance.is_finite());
         let worst = shares.max_by(|a, b| b.data_share.total_cmp(&a.data_share));
         if let Some(worst) = worst.filter(|b| 1.0 - b.data_share > MOST_NOISE && self.no_answer().is_none()) {
-            let warning = words::noise_error(&worst.name, 1.0 - worst.data_share, fit.nu);
+            let warning = words::noise_error(&worst.name, 1.0 - worst.data_share, nu);
             self.warn(warning);
         }
     }

@@ -36,6 +36,24 @@ pub struct RatioCheck {
 
 /// Fits again with four times as much noise of the same kind, and compares.
 ///
+/// ```
+/// use noisewright::fit::{Amount, Data, NoiseChoice, Options, check_ratio, fit};
+/// use noisewright::{Model, Normal, Space, sample};
+/// use std::sync::Arc;
+///
+/// // A Gaussian, which is what the data are: the two answers differ by chance alone.
+/// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
+/// let points = sample(&Normal::new(0.5, 1.0)?, 1000, 1);
+/// let noise = NoiseChoice::Given(Arc::new(Normal::new(0.0, 2.0)?));
+/// let options = Options { noise, amount: Amount::Ratio(1.0), ..Options::default() };
+/// let first = fit(&model, Data::from(&points), &options)?;
+/// let check = check_ratio(&model, Data::from(&points), &first, &options)?;
+/// assert_eq!(check.nu, 4.0);
+/// let within = |(d, se): (&f64, &f64)| d.abs() < 4.0 * se;
+/// assert!(check.differences.iter().zip(&check.standard_errors).all(within));
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
 /// # Errors
 /// As for [`fit`], and when the first fit was not made against a noise that can be drawn from.
 pub fn check_ratio(model: &Model, data: Data<'_>, first: &Fit, options: &Options) -> Result<RatioCheck> {

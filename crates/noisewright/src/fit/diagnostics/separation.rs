@@ -10,7 +10,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::rows::{Block, Rows};
-use crate::Result;
+use crate::{LOG_NORMALIZER, Result};
 
 /// A product of unit vectors below this counts as zero.
 const ZERO: f64 = 1e-9;
@@ -23,7 +23,7 @@ const VANISHED: f64 = 1e-10;
 pub struct Separation {
     /// The direction in the coordinates of β, its largest entry ±1.
     pub direction: Vec<f64>,
-    /// Names of the coordinates that run to infinity, with the sign that they run to.
+    /// The parameters that run to infinity (the constant follows them).
     pub running: Vec<Running>,
     /// Data rows on which the direction is not zero.
     pub data_rows: usize,
@@ -51,17 +51,47 @@ pub struct Running {
 /// # Errors
 /// When the rows cannot be passed over.
 pub(crate) fn separation(rows: &impl Rows, names: &[String]) -> Result<Option<Separation>> {
-    let scale = scales(rows)?;
-    let Some(direction) = shortest(rows, &scale)? else { return Ok(None) };
-    let plain = simplified(&direction);
-    for candidate in [plain, direction] {
+    let (scale, ranges) = (scales(rows)?, ranges(rows)?);
+    let accept = |candidate: DVector<f64>| -> Result<Option<Separation>> {
         let seen = certify(rows, &scale, &candidate)?;
-        if seen.violated == 0 && seen.data + seen.noise > 0 {
-            let ranges = ranges(rows)?;
-            return Ok(Some(report(&candidate, &scale, &seen, names, &ranges)));
+        let separates = seen.violated == 0 && seen.data + seen.noise > 0;
+        Ok(separates.then(|| report(&candidate, &scale, &seen, names, &ranges)))
+    };
+    if let Some(candidate) = one_by_one(&ranges, &scale)
+        && let Some(found) = accept(candidate)?
+    {
+        return Ok(Some(found));
+    }
+    let Some(direction) = shortest(rows, &scale)? else { return Ok(None) };
+    match accept(simplified(&direction))? {
+        Some(found) => Ok(Some(found)),
+        None => accept(direction),
+    }
+}
+
+/// The sum of the directions that separate along one coordinate alone, with a threshold where a constant is free: the
+/// plainest answer, where there is one.
+fn one_by_one(ranges: &[Ranges], scale: &[f64]) -> Option<DVector<f64>> {
+    let last = ranges.len() - 1;
+    let constant = ranges[last].iter().all(|range| *range == [-1.0, -1.0]);
+    let mut sum: DVector<f64> = DVector::zeros(ranges.len());
+    for (j, [data, noise]) in ranges.iter().enumerate().take(if constant { last } else { last + 1 }) {
+        // Without data rows, or without a constant, the threshold is zero.
+        let threshold = if constant { data } else { &[0.0, 0.0] };
+        let above = data[0] >= threshold[0] && noise[1] <= threshold[0];
+        let below = data[1] <= threshold[1] && noise[0] >= threshold[1];
+        let varies = data[0] != data[1] || noise[0] != noise[1] || data[0] != noise[0];
+        if above == below || !varies {
+            continue;
+        }
+        let (sign, at) = if above { (1.0, threshold[0]) } else { (-1.0, threshold[1]) };
+        sum[j] += sign * scale[j];
+        if constant {
+            sum[last] += sign * at * scale[last];
         }
     }
-    Ok(None)
+    let size = sum.norm();
+    (size > 0.0).then(|| sum / size)
 }
 
 /// The root mean square of every coordinate, so that units do not matter.
@@ -275,9 +305,11 @@ fn report(
         data_range: ranges[j][0],
         noise_range: ranges[j][1],
     };
+    // The constant follows whatever the parameters do.
+    let involved = (0..names.len()).filter(|&j| direction[j].abs() > 1e-6 && names[j] != LOG_NORMALIZER);
     Separation {
         direction: own.iter().map(|d| d / largest).collect(),
-        running: (0..names.len()).filter(|&j| direction[j].abs() > 1e-6).map(running).collect(),
+        running: involved.map(running).collect(),
         data_rows: seen.data,
         noise_rows: seen.noise,
     }

@@ -3,7 +3,7 @@
 use super::overlap::{Overlap, Tails};
 use super::separation::{Running, Separation};
 use super::{ChiSquareTest, NotNormalizable, Warning, WarningKind};
-use crate::{LOG_NORMALIZER, Loss};
+use crate::Loss;
 
 /// Fewest expected confusions of the classifier about which anything can be said.
 const FEWEST_CONFUSIONS: f64 = 5.0;
@@ -16,6 +16,38 @@ const LARGEST_SHAPE: f64 = 0.7;
 
 /// Below this p-value a right model is a bad bet.
 const DOUBTFUL: f64 = 0.01;
+
+/// What the data are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// Noise.
+    Noise,
+    /// A second sample.
+    Sample,
+    /// All points of the domain: maximum likelihood.
+    Domain,
+}
+
+impl Subject {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Noise => "noise",
+            Self::Sample => "second sample",
+            Self::Domain => "whole domain",
+        }
+    }
+
+    /// What to do when nothing limits a parameter.
+    fn advice(self) -> &'static str {
+        match self {
+            Self::Noise => {
+                "use more noise (--nu 20) or a noise nearer to the data, bound that parameter, or leave it out"
+            }
+            Self::Sample => "leave that feature out, or give more of both samples",
+            Self::Domain => "leave that parameter out, bound it, or collect data that vary in it",
+        }
+    }
+}
 
 /// A number for a sentence, with as many digits as one reads.
 pub(super) fn digits(x: f64) -> String {
@@ -38,38 +70,31 @@ fn range([low, high]: [f64; 2]) -> String {
     if low == high { digits(low) } else { format!("between {} and {}", digits(low), digits(high)) }
 }
 
-/// A separated fit; `exact` where the data are compared with the whole domain rather than with noise.
-pub(super) fn separated(separation: &Separation, exact: bool) -> Warning {
-    let parameters: Vec<&Running> = separation.running.iter().filter(|r| r.name != LOG_NORMALIZER).collect();
-    let arrows = parameters.iter().map(|r| arrow(r)).collect::<Vec<_>>().join(", ");
-    let reason = match (parameters.as_slice(), exact) {
-        ([only], true) => format!(
-            "the mean of its statistic over the data is at the edge of its range, {} on the whole domain",
-            range(only.noise_range)
-        ),
-        (_, true) => {
-            "the means of the statistics over the data are on the border of what the model can give".into()
-        }
-        ([only], false) => format!(
-            "its statistic is {} on the data and {} on the noise, so that no data row speaks against it",
+/// A separated fit.
+pub(super) fn separated(separation: &Separation, subject: Subject) -> Warning {
+    let arrows = separation.running.iter().map(arrow).collect::<Vec<_>>().join(", ");
+    let other = subject.name();
+    let reason = match (separation.running.as_slice(), subject) {
+        ([only], Subject::Domain) => format!(
+            "the mean of its statistic over the data is {}, at the edge of its range on the {other}, {}",
             range(only.data_range),
             range(only.noise_range)
         ),
-        (_, false) => format!(
-            "in this direction no row speaks against it, and {} data rows and {} noise rows speak for it",
+        (_, Subject::Domain) => {
+            "the means of the statistics over the data are on the border of what the model can give".into()
+        }
+        ([only], _) => format!(
+            "its statistic is {} on the data and {} on the {other}, so that no row speaks against it",
+            range(only.data_range),
+            range(only.noise_range)
+        ),
+        _ => format!(
+            "in this direction no row speaks against it, and {} rows of the data and {} of the {other} speak for it",
             separation.data_rows, separation.noise_rows
         ),
     };
-    let suggestion = if exact {
-        "leave that parameter out, bound it, or collect data that vary in it"
-    } else {
-        "use more noise (--nu 20) or a noise nearer to the data, bound that parameter, or leave it out"
-    };
-    Warning::new(
-        WarningKind::Separation,
-        format!("there is no finite estimate: {arrows}: {reason}"),
-        suggestion,
-    )
+    let sentence = format!("there is no finite estimate: {arrows}: {reason}");
+    Warning::new(WarningKind::Separation, sentence, subject.advice())
 }
 
 pub(super) fn not_normalizable(found: &NotNormalizable) -> Warning {
@@ -88,35 +113,41 @@ pub(super) fn not_normalizable(found: &NotNormalizable) -> Warning {
     )
 }
 
-pub(super) fn overlap(overlap: &Overlap, nu: f64) -> Option<Warning> {
-    let few = overlap.confusions();
-    if few < FEWEST_CONFUSIONS {
-        return Some(Warning::new(
-            WarningKind::NoOverlap,
-            format!(
-                "nothing can be said: data and noise hardly overlap, only {} points of both classes together could \
-                 be of the other one",
-                digits(overlap.data_taken_for_noise + overlap.noise_taken_for_data)
-            ),
-            format!(
-                "use a noise nearer to the data (--noise auto) or more of it (--nu {})",
-                digits(10.0 * nu)
-            ),
-        ));
+/// Whether data and noise have too little in common to say anything.
+pub(super) fn is_hopeless(overlap: &Overlap) -> bool {
+    overlap.confusions() < FEWEST_CONFUSIONS
+}
+
+pub(super) fn overlap(overlap: &Overlap, nu: f64, subject: Subject) -> Option<Warning> {
+    let other = subject.name();
+    let near = match subject {
+        Subject::Noise => "use a noise nearer to the data (--noise auto)",
+        _ => "compare samples that have more in common",
+    };
+    if is_hopeless(overlap) {
+        let both = overlap.data_taken_for_noise + overlap.noise_taken_for_data;
+        let more = match subject {
+            Subject::Noise => format!("{near} or more of it (--nu {})", digits(10.0 * nu)),
+            _ => near.into(),
+        };
+        let sentence = format!(
+            "nothing can be said: data and {other} hardly overlap, only {} points of both together could as well be \
+             of the other",
+            digits(both)
+        );
+        return Some(Warning::new(WarningKind::NoOverlap, sentence, more));
     }
     (overlap.overlap < LITTLE_OVERLAP).then(|| {
-        Warning::new(
-            WarningKind::LittleOverlap,
-            format!("data and noise overlap by {} %", digits(100.0 * overlap.overlap)),
-            "use a noise nearer to the data (--noise auto or --noise optimal)",
-        )
+        let sentence = format!("data and {other} overlap by {} %", digits(100.0 * overlap.overlap));
+        Warning::new(WarningKind::LittleOverlap, sentence, near)
     })
 }
 
-pub(super) fn tails(tails: &Tails, loss: &Loss) -> Option<Warning> {
+pub(super) fn tails(tails: &Tails, loss: &Loss, subject: Subject) -> Option<Warning> {
+    let other = subject.name();
     let harm = match loss {
-        Loss::Js => "data in the tails say little",
-        _ => "the estimates rest on a few noise points",
+        Loss::Js => "data in the tails say little".into(),
+        _ => format!("the estimates rest on a few points of the {other}"),
     };
     let reason = match tails.pareto_k.filter(|k| *k > LARGEST_SHAPE) {
         Some(shape) => format!(
@@ -124,18 +155,18 @@ pub(super) fn tails(tails: &Tails, loss: &Loss) -> Option<Warning> {
             digits(shape)
         ),
         None if tails.out_of_reach > 0.0 => format!(
-            "{} data points are where hardly any noise is expected, the farthest with a ratio of densities of \
-             e^{}",
+            "{} data points are where hardly any {other} is expected, the farthest with a ratio of densities of e^{}",
             digits(tails.out_of_reach),
             digits(tails.largest_log_ratio_data.round())
         ),
         None => return None,
     };
-    Some(Warning::new(
-        WarningKind::LightTails,
-        format!("the noise has lighter tails than the data: {reason}"),
-        "use a noise with heavier tails, such as --noise auto or a student",
-    ))
+    let suggestion = match subject {
+        Subject::Noise => "use a noise with heavier tails, such as --noise auto or a student",
+        _ => "exchange the two samples, or use the js loss, which bounds their weights",
+    };
+    let sentence = format!("the {other} has lighter tails than the data: {reason}");
+    Some(Warning::new(WarningKind::LightTails, sentence, suggestion))
 }
 
 pub(super) fn misspecified(test: &ChiSquareTest) -> Option<Warning> {
