@@ -3,6 +3,7 @@
 
 mod clock;
 mod design;
+mod evidence;
 mod fit;
 mod grid;
 mod normalizer;
@@ -13,17 +14,12 @@ use noisewright::{Contrast, Loss, Noise, Normal, Precision, Result, Student, Tar
 use noisewright_systems::{System, exponential_polynomial, gamma, gaussian_mean, gaussian_variance, quartic};
 
 fn main() -> Result<()> {
-    if std::env::args().nth(1).as_deref() == Some("normalizer") {
-        return normalizer::run();
-    }
-    // First and alone on request, so that its memory is not that of the others.
-    if std::env::args().nth(1).as_deref() == Some("fit") {
-        return fit::run();
-    }
-    // First, so that the peak of the memory is its own.
-    states::run()?;
-    if std::env::args().nth(1).as_deref() == Some("states") {
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("normalizer") => return normalizer::run(),
+        Some("evidence") => return evidence::run(),
+        Some("fit") => return fit::run(),
+        Some("states") => return states::run(),
+        _ => {}
     }
     let yardstick = plain_exp();
     println!("The yardstick, `f64::exp` in a plain loop over 10⁶ numbers: {}.\n", show(yardstick));
@@ -31,6 +27,8 @@ fn main() -> Result<()> {
     grids()?;
     design::run()?;
     normalizer::run()?;
+    evidence::run()?;
+    states::run()?;
     fit::run()
 }
 

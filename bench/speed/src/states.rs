@@ -18,7 +18,7 @@ pub(crate) fn run() -> Result<()> {
     let pooled = Pooled { log_f: &slices, origin: Origin::Counts(&counts), chains: None };
     let input = (STATES * STATES * DRAWS * 8) as f64 / 1e6;
     let before = peak_megabytes();
-    println!("## {STATES} states × {DRAWS} draws, budget 2 s CPU and 400 MB\n");
+    println!("\n## {STATES} states × {DRAWS} draws, budget 2 s CPU and 400 MB\n");
     println!(
         "| draws | time | within budget | input | peak memory before, after | over all draws | log-ratio of the ends, truth 0 |"
     );

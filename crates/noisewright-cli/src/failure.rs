@@ -67,6 +67,7 @@ impl From<Error> for Failure {
             | Error::Noise { .. }
             | Error::Price { .. }
             | Error::Efficiency { .. }
+            | Error::Option { .. }
             | Error::Target => Self::Usage(sentence),
             _ => Self::NoAnswer(sentence),
         }

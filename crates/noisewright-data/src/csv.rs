@@ -34,6 +34,7 @@ pub(crate) struct Rows<R> {
     row_number: usize,
     dropped: usize,
     drop_missing: bool,
+    minus_infinity: bool,
     /// The first of the blank lines after the last row, and how many they are.
     blanks: (usize, usize),
 }
@@ -60,6 +61,7 @@ pub(crate) fn open<'a>(
         row_number: 0,
         dropped: 0,
         drop_missing: options.drop_missing,
+        minus_infinity: options.minus_infinity,
         blanks: (0, 0),
     })
 }
@@ -115,6 +117,9 @@ impl<R: BufRead> Rows<R> {
             let field = self.records.field(self.positions[j]);
             match value(field) {
                 Value::Finite(number) => self.row[j] = number,
+                Value::NonFinite if self.minus_infinity && field.trim_ascii().starts_with(b"-") => {
+                    self.row[j] = f64::NEG_INFINITY;
+                }
                 Value::Missing | Value::NonFinite if self.drop_missing => return self.drop_row(j + 1),
                 bad => return Err(complaint(bad, self.place(j, self.records.line_number()), field)),
             }

@@ -68,12 +68,12 @@ pub(crate) fn gather(
     };
     let columns = chosen.iter().zip(&names).map(read).collect::<Result<Vec<_>>>()?;
     let table = Table::new(file, names, columns)?;
-    if options.drop_missing { drop_incomplete(table) } else { refuse_incomplete(table) }
+    if options.drop_missing { drop_incomplete(table) } else { refuse_incomplete(table, options) }
 }
 
 /// The error about the first row with a value that is not finite, if there is one.
-fn refuse_incomplete(table: Table) -> Result<Table> {
-    let firsts = table.columns().iter().map(|column| column.iter().position(|x| !x.is_finite()));
+fn refuse_incomplete(table: Table, options: &Options) -> Result<Table> {
+    let firsts = table.columns().iter().map(|column| column.iter().position(|x| !options.admits(*x)));
     let Some((row, j)) = firsts.enumerate().filter_map(|(j, row)| Some((row?, j))).min() else {
         return Ok(table);
     };

@@ -20,6 +20,20 @@ pub struct Options {
     /// Whether rows with a missing or non-finite value in a taken column are dropped and counted; by default (false)
     /// the first one is an error.
     pub drop_missing: bool,
+    /// Whether −∞ is a number like any other, as the logarithm of zero is; by default (false) it is an error.
+    pub minus_infinity: bool,
+}
+
+impl Options {
+    /// Whether a number may stand in a taken column.
+    pub(crate) fn admits(&self, x: f64) -> bool {
+        admitted(x, self.minus_infinity)
+    }
+}
+
+/// Whether a number is finite, or minus infinity where that is one too.
+pub(crate) fn admitted(x: f64, minus_infinity: bool) -> bool {
+    x.is_finite() || (minus_infinity && x == f64::NEG_INFINITY)
 }
 
 impl Options {
@@ -41,6 +55,13 @@ impl Options {
     #[must_use]
     pub fn format(mut self, format: Format) -> Self {
         self.format = Some(format);
+        self
+    }
+
+    /// Takes −∞ as a number like any other, as the logarithm of zero is.
+    #[must_use]
+    pub fn minus_infinity(mut self, take: bool) -> Self {
+        self.minus_infinity = take;
         self
     }
 

@@ -60,7 +60,7 @@ fn options(arguments: &EvidenceArguments, global: &Global) -> Outcome<EvidenceOp
         log_z: Options {
             confidence: arguments.confidence,
             dependence,
-            weight_by_ess: arguments.weight_by_ess,
+            weight_by_ess: true,
             seed: global.seed,
             ..Options::default()
         },

@@ -3,6 +3,7 @@
 mod design;
 mod error;
 mod evidence;
+mod logz;
 mod pictures;
 mod reproduce;
 mod sample;
@@ -20,6 +21,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome<()> {
     match &arguments.command {
         Command::Error(own) => error::run(own, global),
         Command::Design(own) => design::run(own, global),
+        Command::Logz(own) => logz::run(own, global),
         Command::Sample(own) => sample::run(own, global),
         Command::Evidence(own) => evidence::run(own, global),
         Command::Reproduce(own) => reproduce::run(own, global),

@@ -9,6 +9,7 @@ use crate::gather::{Decoder, Gathered};
 use crate::input::Input;
 use crate::names::locate;
 use crate::number::place;
+use crate::options::admitted;
 use crate::{Error, Options, Result};
 
 /// Rows decoded at a time.
@@ -28,6 +29,7 @@ pub(crate) struct Rows<R> {
     /// Rows still to come.
     left: usize,
     drop_missing: bool,
+    minus_infinity: bool,
     bytes: Vec<u8>,
 }
 
@@ -54,9 +56,21 @@ pub(crate) fn open<'a>(input: Input<'a>, options: &Options) -> Result<Rows<impl 
     };
     let mut reader = input.into_buffered();
     reader.read_exact(&mut vec![0; offset]).map_err(|error| broken(&file, &error))?;
-    let drop_missing = options.drop_missing;
+    let (drop_missing, minus_infinity) = (options.drop_missing, options.minus_infinity);
     let bytes = Vec::new();
-    Ok(Rows { file, reader, names, positions, width, element, big_endian, left: rows, drop_missing, bytes })
+    Ok(Rows {
+        file,
+        reader,
+        names,
+        positions,
+        width,
+        element,
+        big_endian,
+        left: rows,
+        drop_missing,
+        minus_infinity,
+        bytes,
+    })
 }
 
 impl<R: BufRead> Rows<R> {
@@ -100,7 +114,8 @@ impl<R: BufRead> Rows<R> {
 
     /// The error about the first value that is not finite, if there is one.
     fn refuse_incomplete(&self, columns: &[Vec<f64>], passed: usize) -> Result<()> {
-        let firsts = columns.iter().map(|column| column.iter().position(|x| !x.is_finite()));
+        let firsts =
+            columns.iter().map(|column| column.iter().position(|x| !admitted(*x, self.minus_infinity)));
         let Some((row, j)) = firsts.enumerate().filter_map(|(j, row)| Some((row?, j))).min() else {
             return Ok(());
         };

@@ -9,6 +9,7 @@ use super::{check_codec, choose, guard, malformed, refused};
 use crate::gather::{Decoder, Gathered};
 use crate::input::Input;
 use crate::number::{place, printable};
+use crate::options::admitted;
 use crate::{Error, Options, Result};
 
 /// Rows decoded at a time into numbers that are not looked at yet.
@@ -21,6 +22,7 @@ pub(crate) struct Rows {
     leaves: Vec<Leaf>,
     names: Vec<String>,
     drop_missing: bool,
+    minus_infinity: bool,
     /// The group to open next.
     group: usize,
     /// The columns of the group at hand.
@@ -58,6 +60,7 @@ impl Rows {
             leaves,
             names,
             drop_missing: options.drop_missing,
+            minus_infinity: options.minus_infinity,
             group: 0,
             columns: Vec::new(),
             left: 0,
@@ -123,7 +126,10 @@ impl Rows {
 
     /// The error about the first row that is not complete, if there is one.
     fn refuse_incomplete(&self, passed: usize) -> Result<()> {
-        let firsts = self.chunks.iter().map(|chunk| chunk.values.iter().position(|x| !x.is_finite()));
+        let firsts = self
+            .chunks
+            .iter()
+            .map(|chunk| chunk.values.iter().position(|x| !admitted(*x, self.minus_infinity)));
         let Some((row, j)) = firsts.enumerate().filter_map(|(j, row)| Some((row?, j))).min() else {
             return Ok(());
         };

@@ -35,6 +35,11 @@ fn log_weights(sample: &Sample<'_>, log_alpha: &LogAlpha<'_>) -> Result<Vec<f64>
     log_alpha(log_f, log_noise, &mut weights);
     let other = if sample.side == Side::Data { log_noise } else { log_f };
     for (row, (weight, &other)) in weights.iter_mut().zip(other).enumerate() {
+        // Outside the support the weight is zero whatever α does there.
+        if other == f64::NEG_INFINITY {
+            *weight = other;
+            continue;
+        }
         if weight.is_nan() || *weight == f64::INFINITY {
             return Err(Error::LogDensity {
                 side: sample.side.word(),
@@ -44,7 +49,7 @@ fn log_weights(sample: &Sample<'_>, log_alpha: &LogAlpha<'_>) -> Result<Vec<f64>
                 reason: "it must be a number below infinity, or minus infinity where α is zero",
             });
         }
-        *weight = if other == f64::NEG_INFINITY { other } else { *weight + other };
+        *weight += other;
     }
     Ok(weights)
 }

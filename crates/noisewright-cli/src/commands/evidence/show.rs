@@ -1,15 +1,18 @@
 //! The evidence as JSON, as a table, and as a page with pictures.
 
-use noisewright::normalizer::{Evidence, NormalizerEstimate};
+use std::io::Write;
+
+use noisewright::normalizer::Evidence;
 use noisewright_report::{
     Axis, Band, Bars, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table,
     format_number, format_percent,
 };
 use serde_json::{Map, Value, json};
 
+use super::super::logz::estimate_json;
 use super::draws::ChainDraws;
 use crate::inputs::Problem;
-use crate::output::{number, numbers, optional};
+use crate::output::{number, numbers};
 
 /// Words of a noise that are printed in full; longer ones are named by their kind.
 const WORDS: usize = 400;
@@ -70,7 +73,7 @@ impl Shown<'_> {
 
     pub(super) fn warn(&self) {
         for warning in &self.result.warnings {
-            eprintln!("warning: {warning}");
+            let _ = writeln!(std::io::stderr(), "warning: {warning}");
         }
     }
 
@@ -217,19 +220,4 @@ fn shares(values: &[f64], edges: &[f64]) -> Vec<f64> {
 
 fn counted(chains: usize) -> String {
     if chains == 1 { "one chain".into() } else { format!("{chains} chains") }
-}
-
-fn estimate_json(estimate: &NormalizerEstimate) -> Value {
-    json!({
-        "log_z": number(estimate.log_z),
-        "se": number(estimate.se),
-        "se_data": number(estimate.se_data),
-        "se_noise": number(estimate.se_noise),
-        "lower": number(estimate.lower),
-        "upper": number(estimate.upper),
-        "ess": number(estimate.ess),
-        "pareto_k": optional(estimate.pareto_k),
-        "converged": estimate.converged,
-        "refused": estimate.refused,
-    })
 }

@@ -41,7 +41,8 @@ pub struct EvidenceOptions {
     pub symmetrize: bool,
     /// Number of places at which the estimate from the first part of the draws is kept; 20 by default.
     pub trace: usize,
-    /// Confidence, dependence, seed and the rest, as for [`log_z`].
+    /// Confidence, dependence, seed and the rest, as for [`log_z`]; here the bridge is balanced by effective numbers of
+    /// draws by default, because the noise is independent and the draws are a chain.
     pub log_z: Options,
 }
 
@@ -53,7 +54,7 @@ impl Default for EvidenceOptions {
             chains: None,
             symmetrize: false,
             trace: 20,
-            log_z: Options::default(),
+            log_z: Options { weight_by_ess: true, ..Options::default() },
         }
     }
 }

@@ -59,7 +59,7 @@ impl Pooled<'_> {
             // Chunks without an early exit are checked many values at a time.
             let fine = |chunk: &[f64]| chunk.iter().fold(true, |fine, v| fine & (*v < f64::INFINITY));
             if let Some(chunk) = column.chunks(1024).position(|chunk| !fine(chunk)) {
-                let rest = column[1024 * chunk..].iter().position(|v| !(*v < f64::INFINITY));
+                let rest = column[1024 * chunk..].iter().position(|v| v.is_nan() || *v == f64::INFINITY);
                 let row = 1024 * chunk + rest.unwrap_or(0);
                 return Err(Error::StateValue { state: state + 1, row: row + 1, value: column[row] });
             }

@@ -39,7 +39,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    fn join(mut self, other: Self) -> Self {
+    fn join(mut self, other: &Self) -> Self {
         self.loss += other.loss;
         self.excess.iter_mut().zip(&other.excess).for_each(|(a, b)| *a += b);
         self.gram.iter_mut().zip(&other.gram).for_each(|(a, b)| *a += b);
@@ -168,7 +168,7 @@ impl Problem<'_> {
             }
             sums
         };
-        blocked(self.draws(), LEAF, leaf, Sums::join).unwrap_or(Sums {
+        blocked(self.draws(), LEAF, leaf, |a, b| a.join(&b)).unwrap_or(Sums {
             loss: 0.0,
             excess: vec![0.0; states],
             gram: vec![0.0; states * states],

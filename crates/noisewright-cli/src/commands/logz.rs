@@ -1,0 +1,292 @@
+//! `noisewright logz`: the logarithm of a normalizing constant from two samples, many states or a path.
+
+mod draws;
+mod page;
+mod path;
+mod states;
+mod wildcard;
+
+use noisewright::normalizer::{
+    Allocation, Dependence, LogZ, NormalizerEstimate, Options, Prices, SampleSummary, log_z, log_z_with_alpha,
+};
+use noisewright_formula::{Formula, Order, Symbols};
+use noisewright_report::{Cell, Column, Table, format_number};
+use serde_json::{Map, Value, json};
+
+use crate::arguments::{Global, LogzArguments};
+use crate::failure::{Failure, Outcome};
+use crate::output::{self, number, optional};
+use crate::progress::Progress;
+
+use draws::Pair;
+
+/// Everything the command shows.
+struct Answer<'a> {
+    pair: &'a Pair,
+    result: &'a LogZ,
+    options: &'a Options,
+    /// Both densities are unnormalized.
+    ratio: bool,
+}
+
+pub(crate) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
+    if arguments.many.states.is_some() {
+        return states::run(arguments, global);
+    }
+    if arguments.bridges.path {
+        return path::run(arguments, global);
+    }
+    let options = options(arguments, global);
+    let log_alpha = arguments.alpha.as_deref().map(alpha).transpose()?;
+    let progress = Progress::new(global.quiet || global.json, "estimating log Z");
+    let pair = Pair::read(arguments, global)?;
+    let (data, noise) = (pair.data.draws(), pair.noise.draws());
+    let result = match &log_alpha {
+        None => log_z(data, noise, &options),
+        Some(formula) => {
+            let tape = formula.compile(Order::Value);
+            let evaluate = |log_f: &[f64], log_noise: &[f64], out: &mut [f64]| {
+                tape.evaluate(&[], &[log_f, log_noise], &mut [out]);
+            };
+            log_z_with_alpha(data, noise, &evaluate, &options)
+        }
+    };
+    let result = result.map_err(|error| pair.named(error))?;
+    drop(progress);
+    let answer = Answer { pair: &pair, result: &result, options: &options, ratio: arguments.ratio };
+    let json = answer.json();
+    output::write_report(global, || answer.page(), &json)?;
+    if global.json {
+        if !global.quiet {
+            answer.warn();
+        }
+        return output::print_json(&json);
+    }
+    output::print(&answer.text())
+}
+
+/// Warnings on standard error, as the object alone is on standard output.
+fn warn(global: &Global, warnings: &[String]) {
+    use std::io::Write;
+    for warning in warnings.iter().filter(|_| !global.quiet) {
+        let _ = writeln!(std::io::stderr(), "warning: {warning}");
+    }
+}
+
+fn options(arguments: &LogzArguments, global: &Global) -> Options {
+    let asked =
+        arguments.price_data.is_some() || arguments.price_noise.is_some() || arguments.budget.is_some();
+    let prices = asked.then(|| Prices {
+        data: arguments.price_data.unwrap_or(1.0),
+        noise: arguments.price_noise.unwrap_or(1.0),
+        budget: arguments.budget,
+    });
+    Options {
+        confidence: arguments.confidence,
+        dependence: if arguments.independent { Dependence::Independent } else { Dependence::Chains },
+        weight_by_ess: arguments.weight_by_ess,
+        bootstrap: arguments.bootstrap,
+        powers: arguments.power.clone(),
+        prices,
+        seed: global.seed,
+    }
+}
+
+/// log α as a formula in the two log-densities.
+fn alpha(text: &str) -> Outcome<Formula> {
+    let wrong = |error: noisewright_formula::FormulaError| Failure::Usage(format!("--alpha: {error}"));
+    let symbols = Symbols::new(&["log_f", "log_noise"], &[] as &[&str]).map_err(wrong)?;
+    Formula::parse(text, &symbols).map_err(wrong)
+}
+
+impl Answer<'_> {
+    /// What is estimated, in words.
+    fn quantity(&self) -> &'static str {
+        if self.ratio { "log of the ratio of the two constants" } else { "log Z" }
+    }
+
+    /// Warnings on standard error, as the object alone is on standard output.
+    fn warn(&self) {
+        use std::io::Write;
+        for warning in &self.result.warnings {
+            let _ = writeln!(std::io::stderr(), "warning: {warning}");
+        }
+    }
+
+    fn json(&self) -> Value {
+        let result = self.result;
+        let estimates: Map<String, Value> =
+            result.estimates.iter().map(|e| (e.method.to_string(), estimate_json(e))).collect();
+        json!({
+            "estimates": estimates,
+            "recommended": result.recommended.to_string(),
+            "reason": result.reason,
+            "log_z": number(result.best().log_z),
+            "se": number(result.best().se),
+            "lower": number(result.best().lower),
+            "upper": number(result.best().upper),
+            "refused": result.best().refused,
+            "converged": result.converged,
+            "warnings": result.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "overlap": number(result.overlap),
+            "expected_crossings": number(result.expected_crossings),
+            "confidence": number(result.confidence),
+            "ratio": self.ratio,
+            "dependence": if self.options.dependence == Dependence::Chains { "chains" } else { "independent" },
+            "data": summary_json(&result.data),
+            "noise": summary_json(&result.noise),
+            "noise_words": self.pair.noise_words,
+            "divergences": {
+                "chi2_data_noise": number(result.divergences.chi2_data_noise),
+                "chi2_noise_data": number(result.divergences.chi2_noise_data),
+                "bhattacharyya": number(result.divergences.bhattacharyya),
+                "harmonic": number(result.divergences.harmonic),
+            },
+            "allocation": self.allocation_json(),
+        })
+    }
+
+    fn allocation_json(&self) -> Value {
+        if self.result.allocations.is_empty() {
+            return Value::Null;
+        }
+        let entry = |a: &Allocation| {
+            let value = json!({
+                "data_draws": number(a.data_draws.floor()),
+                "noise_draws": number(a.noise_draws.floor()),
+                "nu": number(a.nu),
+                "predicted_se": number(a.predicted_se),
+            });
+            (a.method.to_string(), value)
+        };
+        Value::Object(self.result.allocations.iter().map(entry).collect())
+    }
+
+    fn text(&self) -> String {
+        let mut text = self.table().to_text();
+        if let Some(table) = self.allocation_table() {
+            text.push('\n');
+            text.push_str(&table.to_text());
+        }
+        text.push('\n');
+        for sentence in self.sentences() {
+            text.push_str(&sentence);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn table(&self) -> Table {
+        let percent = 100.0 * self.result.confidence;
+        let mut table = Table::new(format!(
+            "{}, {} data draws, {} noise draws",
+            self.quantity(),
+            self.result.data.draws,
+            self.result.noise.draws
+        ))
+        .column(Column::text("estimator"))
+        .column(Column::number("estimate").significant(7))
+        .column(Column::number("std. error").significant(3))
+        .column(Column::number(format!("{percent}% from")).significant(7))
+        .column(Column::number("to").significant(7))
+        .column(Column::number("ESS").significant(4))
+        .column(Column::number("Pareto k").significant(2));
+        let bootstrap = self.options.bootstrap.is_some();
+        if bootstrap {
+            table = table.column(Column::number("bootstrap").significant(3));
+        }
+        for e in &self.result.estimates {
+            let mark = if e.method == self.result.recommended { " *" } else { "" };
+            let mut row: Vec<Cell> = vec![
+                Cell::from(format!("{}{mark}", e.method).as_str()),
+                e.log_z.into(),
+                e.se.into(),
+                e.lower.into(),
+                e.upper.into(),
+                e.ess.into(),
+                e.pareto_k.map_or(Cell::Empty, Cell::from),
+            ];
+            if bootstrap {
+                row.push(e.bootstrap_se.map_or(Cell::Empty, Cell::from));
+            }
+            table.push_row(row);
+        }
+        table.note("* the one to trust; a Pareto k above 0.7 or an infinite error means that the estimate is refused")
+    }
+
+    fn allocation_table(&self) -> Option<Table> {
+        if self.result.allocations.is_empty() {
+            return None;
+        }
+        let mut table = Table::new("What the budget should buy")
+            .column(Column::text("estimator"))
+            .column(Column::number("data draws").significant(6))
+            .column(Column::number("noise draws").significant(6))
+            .column(Column::number("predicted std. error").significant(3));
+        for a in &self.result.allocations {
+            table.push_row([
+                Cell::from(a.method.to_string().as_str()),
+                a.data_draws.floor().into(),
+                a.noise_draws.floor().into(),
+                a.predicted_se.into(),
+            ]);
+        }
+        Some(table)
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        let result = self.result;
+        let mut lines = vec![result.reason.clone()];
+        lines.push(format!(
+            "Overlap {}; about {} draws of either side look like the other.",
+            format_number(result.overlap, 3),
+            format_number(result.expected_crossings, 3)
+        ));
+        for (name, side) in [("data", &result.data), ("noise", &result.noise)] {
+            if side.autocorrelation_time > 1.2 {
+                lines.push(format!(
+                    "The {name} draws are worth {} independent ones (autocorrelation time {}).",
+                    format_number(side.ess, 4),
+                    format_number(side.autocorrelation_time, 3)
+                ));
+            }
+            if side.outside > 0 {
+                lines.push(format!("{} {name} draws lie outside the other density's support.", side.outside));
+            }
+        }
+        for e in result.estimates.iter().filter(|e| e.refused.is_some()) {
+            lines.push(format!("{} is refused: {}.", e.method, e.refused.as_deref().unwrap_or_default()));
+        }
+        lines.extend(result.warnings.iter().map(|warning| format!("Warning: {warning}.")));
+        lines
+    }
+}
+
+/// One estimator's numbers.
+pub(super) fn estimate_json(e: &NormalizerEstimate) -> Value {
+    json!({
+        "log_z": number(e.log_z),
+        "se": number(e.se),
+        "se_data": number(e.se_data),
+        "se_noise": number(e.se_noise),
+        "lower": number(e.lower),
+        "upper": number(e.upper),
+        "ess": number(e.ess),
+        "ess_data": optional(e.ess_data),
+        "ess_noise": optional(e.ess_noise),
+        "pareto_k": optional(e.pareto_k),
+        "converged": e.converged,
+        "refused": e.refused,
+        "bootstrap_se": optional(e.bootstrap_se),
+    })
+}
+
+fn summary_json(side: &SampleSummary) -> Value {
+    json!({
+        "draws": side.draws,
+        "chains": side.chains,
+        "autocorrelation_time": number(side.autocorrelation_time),
+        "ess": number(side.ess),
+        "outside": side.outside,
+    })
+}

@@ -1,0 +1,242 @@
+//! `noisewright logz --path`: log Z of a model by bridges from a noise, sampled by Markov chains.
+
+use std::sync::Arc;
+
+use noisewright::chain::{self, ModelDensity, Moves};
+use noisewright::normalizer::path::{Estimate, Options, path};
+use noisewright::{Noise, Precision, Target};
+use noisewright_report::{
+    Axis, Card, Cell, Column, Figure, Page, Panel, Points, Section, Table, format_number, format_percent,
+};
+use serde_json::{Value, json};
+
+use super::states::overlap_figure;
+use crate::arguments::{DataArguments, Global, LogzArguments};
+use crate::failure::{Failure, Outcome};
+use crate::inputs::Problem;
+use crate::noises::{self, Purpose};
+use crate::output::{self, number, numbers};
+use crate::progress::Progress;
+
+/// Everything the command shows.
+struct Answer<'a> {
+    problem: &'a Problem,
+    result: &'a Estimate,
+    confidence: f64,
+}
+
+pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
+    let model = arguments.model.as_deref().ok_or_else(|| {
+        Failure::Usage("--path needs the model whose constant it is to find: give --model FILE".into())
+    })?;
+    if arguments.data.is_some() {
+        return Err(Failure::Usage("--path draws what it needs itself: leave out the files of draws".into()));
+    }
+    let nothing = DataArguments { data: None, format: None, drop_missing: false };
+    let precision = Precision { seed: global.seed, ..Precision::default() };
+    let problem = Problem::new(model, arguments.at.as_deref(), &nothing, precision, global)?;
+    let options = options(arguments, global)?;
+    let progress = Progress::new(global.quiet || global.json, "going the path from the noise to the model");
+    let density = ModelDensity { model: &problem.model, parameters: &problem.parameters };
+    let noise = noise(arguments, &problem, &density, &options)?;
+    let result = path(noise.as_ref(), &density, &options)?;
+    drop(progress);
+    let answer = Answer { problem: &problem, result: &result, confidence: options.confidence };
+    let json = answer.json();
+    output::write_report(global, || answer.page(), &json)?;
+    if global.json {
+        super::warn(global, &answer.warnings());
+        return output::print_json(&json);
+    }
+    output::print(&answer.text())
+}
+
+fn options(arguments: &LogzArguments, global: &Global) -> Outcome<Options> {
+    let own = &arguments.bridges;
+    let default = Options::default();
+    Ok(Options {
+        states: own.path_states,
+        draws: arguments.draws.unwrap_or(default.draws),
+        chains: own.chains.unwrap_or(default.chains),
+        warm_up: own.warm_up.unwrap_or(default.warm_up),
+        thin: own.thin.unwrap_or(default.thin),
+        moves: moves(&own.moves)?,
+        confidence: arguments.confidence,
+        seed: global.seed,
+        ..default
+    })
+}
+
+fn moves(name: &str) -> Outcome<Moves> {
+    match name {
+        "auto" => Ok(Moves::Auto),
+        "random-walk" => Ok(Moves::RandomWalk),
+        "hamiltonian" => Ok(Moves::Hamiltonian),
+        "single-site" => Ok(Moves::SingleSite),
+        other => Err(Failure::Usage(format!(
+            "--moves: `{other}` is none of auto, random-walk, hamiltonian and single-site"
+        ))),
+    }
+}
+
+fn moves_name(moves: Option<Moves>) -> &'static str {
+    match moves {
+        Some(Moves::RandomWalk) => "random-walk",
+        Some(Moves::Hamiltonian) => "hamiltonian",
+        Some(Moves::SingleSite) => "single-site",
+        _ => "auto",
+    }
+}
+
+/// The noise in words; without any it is fitted to chains of the model itself.
+fn noise(
+    arguments: &LogzArguments,
+    problem: &Problem,
+    density: &ModelDensity<'_>,
+    options: &Options,
+) -> Outcome<Arc<dyn Noise>> {
+    match arguments.noise.as_deref() {
+        Some(words) if words.trim() != "auto" => {
+            noises::build(problem, words, Purpose { nu: 1.0, target: &Target::Mse })
+        }
+        _ => {
+            let pilot =
+                chain::Options { moves: options.moves, seed: options.seed, ..chain::Options::default() };
+            let chains = chain::run(density, &pilot)?;
+            Ok(noisewright::fit_auto(problem.model.space(), chains.points.view(), None)?)
+        }
+    }
+}
+
+impl Answer<'_> {
+    fn warnings(&self) -> Vec<String> {
+        self.result.warnings.iter().map(|warning| warning.sentence(&self.result.nodes)).collect()
+    }
+
+    fn json(&self) -> Value {
+        let result = self.result;
+        let nodes: Vec<Value> = result
+            .nodes
+            .iter()
+            .map(|node| {
+                json!({
+                    "t": number(node.t),
+                    "log_z": number(node.log_z),
+                    "se": number(node.se),
+                    "step_se": number(node.step_se),
+                    "acceptance": number(node.acceptance),
+                    "r_hat": number(node.r_hat),
+                    "inefficiency": number(node.inefficiency),
+                })
+            })
+            .collect();
+        let overlap = result.states.overlap();
+        json!({
+            "log_z": number(result.log_z),
+            "se": number(result.se),
+            "lower": number(result.lower),
+            "upper": number(result.upper),
+            "confidence": number(self.confidence),
+            "path": nodes,
+            "noise": result.noise,
+            "moves": moves_name(result.moves),
+            "draws": result.draws,
+            "overlap": overlap.row_iter().map(|row| numbers(row.iter().copied())).collect::<Vec<_>>(),
+            "ess": numbers(result.states.ess().iter().copied()),
+            "converged": result.states.converged() && result.se.is_finite(),
+            "warnings": self.warnings(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = self.table().to_text();
+        text.push('\n');
+        for sentence in self.sentences() {
+            text.push_str(&sentence);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn table(&self) -> Table {
+        let result = self.result;
+        let title = format!("log Z by a path of {} states, {} draws each", result.nodes.len(), result.draws);
+        let mut table = Table::new(title)
+            .column(Column::number("t").significant(4))
+            .column(Column::number("log Z").significant(7))
+            .column(Column::number("std. error").significant(3))
+            .column(Column::number("its step").significant(3))
+            .column(Column::number("acceptance").significant(3))
+            .column(Column::number("R-hat").significant(4))
+            .column(Column::number("ineff.").significant(3));
+        for node in &result.nodes {
+            table.push_row([
+                Cell::from(node.t),
+                node.log_z.into(),
+                node.se.into(),
+                node.step_se.into(),
+                node.acceptance.into(),
+                node.r_hat.into(),
+                node.inefficiency.into(),
+            ]);
+        }
+        table.note(format!("model {}", self.problem.title())).note(format!(
+            "noise {} at t = 0, the model at t = 1, moves {}",
+            result.noise,
+            moves_name(result.moves)
+        ))
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        let result = self.result;
+        let mut lines = vec![format!(
+            "log Z = {} ± {} ({} interval {} to {}).",
+            format_number(result.log_z, 7),
+            format_number(result.se, 3),
+            format_percent(self.confidence, 3),
+            format_number(result.lower, 7),
+            format_number(result.upper, 7)
+        )];
+        lines.extend(self.warnings().into_iter().map(|warning| format!("Warning: {warning}.")));
+        lines
+    }
+
+    fn page(&self) -> Page {
+        let result = self.result;
+        let mut section = Section::new("The estimate").cards([
+            Card::new("log Z", format_number(result.log_z, 7)),
+            Card::new("standard error", format_number(result.se, 3)),
+            Card::new("states", result.nodes.len().to_string()).note(format!("{} draws each", result.draws)),
+        ]);
+        for warning in self.warnings() {
+            section = section.warning(warning);
+        }
+        let names: Vec<String> = result.nodes.iter().map(|node| format_number(node.t, 3)).collect();
+        let pictures = Section::new("Pictures")
+            .figure(
+                self.path_figure(),
+                "log Z of every bridge (1 − t) log p_n + t log f on the way from the noise to the model, with two standard \
+                 errors; below, the error of each step, which the places of the bridges are chosen to equalise.",
+            )
+            .figure(
+                overlap_figure(&result.states, &names),
+                "The overlap of the bridges: a band along the diagonal without gaps is what a path needs.",
+            );
+        Page::new("A normalizing constant by a path")
+            .subtitle(self.problem.title())
+            .section(section.table(self.table()))
+            .section(pictures)
+    }
+
+    fn path_figure(&self) -> Figure {
+        let nodes = self.result.nodes.iter().filter(|node| node.se.is_finite());
+        let places = nodes.clone().map(|node| (node.t, node.log_z));
+        let ends = nodes.clone().map(|node| (node.log_z - 2.0 * node.se, node.log_z + 2.0 * node.se));
+        let steps = nodes.skip(1).filter(|node| node.step_se.is_finite()).map(|node| (node.t, node.step_se));
+        let top =
+            Panel::new(Axis::linear("t"), Axis::linear("log Z")).with(Points::new("", places).y_errors(ends));
+        let bottom = Panel::new(Axis::linear("t"), Axis::linear("error of the step").include(0.0))
+            .with(Points::new("", steps));
+        Figure::new().panel(top).panel(bottom).columns(1)
+    }
+}
