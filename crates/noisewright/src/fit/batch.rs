@@ -3,7 +3,7 @@
 use super::chunk::Place;
 use super::objective::Objective;
 use super::prepare::pick;
-use super::side::{CHUNK, Side};
+use super::side::{CHUNK, Feed, Side};
 use crate::{Points, Result, View};
 
 /// The energy and its score at all the rows of a sample that are used, of which chunks are then cut.
@@ -54,7 +54,8 @@ impl Rows<'_> {
 /// The rows of a sample that are asked for in one call, where that applies.
 pub(crate) fn rows<'s>(objective: &Objective<'_>, side: &'s Side<'_>) -> Option<Rows<'s>> {
     let asked = !objective.linear && objective.model.energy().prefers_batches();
-    let view = side.points().filter(|_| asked)?;
+    let Feed::Memory { points, .. } = &side.feed else { return None };
+    let view = asked.then(|| points.view())?;
     if objective.thin == 1 {
         return Some(Rows::All(view));
     }
