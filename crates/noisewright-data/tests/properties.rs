@@ -89,7 +89,7 @@ fn read_in_all_ways(bytes: &[u8]) {
     for format in formats.map(Some).into_iter().chain([None]) {
         for drop_missing in [false, true] {
             for wanted in [None, Some(vec!["x".to_owned()])] {
-                let options = Options { format, drop_missing, columns: wanted, names: None };
+                let options = Options { format, drop_missing, columns: wanted, ..Options::default() };
                 if let Ok(table) = read_from(bytes, "bytes", &options) {
                     assert_eq!(table.names().len(), table.columns().len());
                     assert!(table.columns().iter().all(|c| c.len() == table.rows()));

@@ -108,6 +108,12 @@ pub trait Energy: Send + Sync {
         false
     }
 
+    /// Whether a call costs something by itself, so that many points should be asked for at once: `true` for functions
+    /// of another language.
+    fn prefers_batches(&self) -> bool {
+        false
+    }
+
     /// `log Z(θ) = log ∫ exp u(x; θ) dx` where it is known in closed form; its gradient goes to `gradient`.
     ///
     /// `None` where there is no closed form or the integral is not finite at θ.

@@ -4,6 +4,7 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
 use noisewright_numerics::summation::sum;
 
+use super::batch::Whole;
 use super::objective::{Objective, Order, Sums, five_point};
 use super::prepare;
 use super::side::{BLOCK, CHUNK, Kept, Raw};
@@ -99,11 +100,18 @@ pub(crate) struct Eye<'w, 'a> {
     place: &'w Place,
     log_ratio: Vec<f64>,
     score: Vec<f64>,
+    /// Energies and scores that are there already.
+    whole: Option<&'w Whole>,
 }
 
 impl<'w, 'a> Eye<'w, 'a> {
     pub(crate) fn new(objective: &'w Objective<'a>, place: &'w Place) -> Self {
-        Self { objective, place, log_ratio: Vec::with_capacity(CHUNK), score: Vec::new() }
+        Self { objective, place, log_ratio: Vec::with_capacity(CHUNK), score: Vec::new(), whole: None }
+    }
+
+    /// With the energies and scores of the whole sample, where they were asked for in one call.
+    pub(crate) fn with(self, whole: Option<&'w Whole>) -> Self {
+        Self { whole, ..self }
     }
 
     /// Whether a chunk is among those used.
@@ -158,7 +166,7 @@ impl<'w, 'a> Eye<'w, 'a> {
                 prepare::check_offsets(class, first_row, weights, &features.offset)?;
                 self.see_linear(&features.columns, &features.offset, seen)?;
             } else {
-                self.general(points, log_noise)?;
+                self.general(first_row, points, log_noise)?;
                 seen(
                     &self.log_ratio,
                     Columns::new(&self.score, end - start, self.objective.size(), end - start),
@@ -192,12 +200,17 @@ impl<'w, 'a> Eye<'w, 'a> {
     }
 
     /// Energy and score at these points, made into log ratio and `∇ log p`.
-    fn general(&mut self, points: View<'_>, log_noise: &[f64]) -> Result<()> {
+    fn general(&mut self, first_row: usize, points: View<'_>, log_noise: &[f64]) -> Result<()> {
         let (model, rows) = (self.objective.model, points.rows());
         let count = model.parameters().len();
         self.log_ratio.resize(rows, 0.0);
         self.score.resize(rows * count, 0.0);
-        model.evaluate(&self.place.theta, points, &mut self.log_ratio, Some(&mut self.score))?;
+        match self.whole {
+            Some(whole) => whole.cut(first_row, &mut self.log_ratio, &mut self.score),
+            None => {
+                model.evaluate(&self.place.theta, points, &mut self.log_ratio, Some(&mut self.score))?;
+            }
+        }
         let constant = self.place.constant + self.objective.nu.ln();
         for (g, l) in self.log_ratio.iter_mut().zip(log_noise) {
             *g -= constant + l;
@@ -225,16 +238,27 @@ pub(crate) struct Adder<'w, 'a> {
     order: Order,
     terms: Terms,
     meat_weights: Vec<f64>,
+    /// The first derivatives of all rows, for an energy that is asked for whole samples.
+    first: Vec<f64>,
+    /// Whether second derivatives wait until all rows have been seen.
+    waits: bool,
     pub(crate) sums: Sums,
 }
 
 impl<'w, 'a> Adder<'w, 'a> {
     pub(crate) fn new(objective: &'w Objective<'a>, place: &'w Place, class: Class, order: Order) -> Self {
         let sums = Sums::new(objective.size(), order);
-        Self { objective, place, class, order, terms: Terms::default(), meat_weights: Vec::new(), sums }
+        let (terms, meat_weights, first) = (Terms::default(), Vec::new(), Vec::new());
+        Self { objective, place, class, order, terms, meat_weights, first, waits: false, sums }
+    }
+
+    /// Leaves the second derivatives of the energy to [`add_whole_curvature`](Self::add_whole_curvature).
+    pub(crate) fn waiting(self, waits: bool) -> Self {
+        Self { waits, ..self }
     }
 
     pub(crate) fn join(mut self, other: Self) -> Self {
+        self.first.extend_from_slice(&other.first);
         self.sums = self.sums.join(other.sums);
         self
     }
@@ -258,13 +282,31 @@ impl<'w, 'a> Adder<'w, 'a> {
         Ok(())
     }
 
-    /// `Σ first · ∇²u`, in the corner of the Hessian that belongs to θ.
+    /// `Σ first · ∇²u`, at once or when all rows have been seen.
     fn add_curvature(&mut self, points: View<'_>) -> Result<()> {
+        if self.waits {
+            self.first.extend_from_slice(&self.terms.first);
+            return Ok(());
+        }
+        let first = std::mem::take(&mut self.terms.first);
+        self.curve(points, &first)?;
+        self.terms.first = first;
+        Ok(())
+    }
+
+    /// The same for all rows in one call.
+    pub(crate) fn add_whole_curvature(&mut self, points: View<'_>) -> Result<()> {
+        let first = std::mem::take(&mut self.first);
+        self.curve(points, &first)
+    }
+
+    /// Adds `Σ first · ∇²u` to the corner of the Hessian that belongs to θ.
+    fn curve(&mut self, points: View<'_>, first: &[f64]) -> Result<()> {
         let model = self.objective.model;
         let count = model.parameters().len();
         let mut curvature = DMatrix::zeros(count, count);
         let out = curvature.as_mut_slice();
-        let known = model.energy().add_curvature(&self.place.theta, points, &self.terms.first, out)?;
+        let known = model.energy().add_curvature(&self.place.theta, points, first, out)?;
         self.sums.curved &= known;
         let mut corner = self.sums.hessian.view_mut((0, 0), (count, count));
         corner += curvature;

@@ -4,6 +4,7 @@
 //! error, split into what the data leave open and what the noise adds. The noise is chosen and dosed unless
 //! [`Options`] say how.
 
+mod batch;
 mod bounds;
 mod chunk;
 mod contrast;

@@ -251,7 +251,7 @@ fn conclude(
 }
 
 /// The bridge, unless an average over one side is clearly better, as it is when the other side's chain is slow.
-fn choose(estimates: &[NormalizerEstimate]) -> (Method, String) {
+pub(super) fn choose(estimates: &[NormalizerEstimate]) -> (Method, String) {
     let nce = &estimates[NCE];
     let sound = |e: &&NormalizerEstimate| e.refused.is_none() && e.pareto_k.is_none_or(|k| k < 0.5);
     let rival = estimates[..NCE].iter().filter(sound).min_by(|a, b| a.se.total_cmp(&b.se));

@@ -1,0 +1,113 @@
+"""Noise-contrastive estimation: fit models known up to their constant, design the noise, compute the constant.
+
+>>> import noisewright as nw
+>>> model, data = nw.load_example("old-faithful")
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version as _version
+
+from .errors import (
+    FiniteDifferenceWarning,
+    FunctionError,
+    InputError,
+    MissingLibraryError,
+    ModelError,
+    NoAnswerError,
+    NoisewrightError,
+    NoisewrightWarning,
+)
+from .evidences import BayesFactor, EvidenceResult, bayes_factor, evidence
+from .examples import Example, example_names, load_example
+from .fitting import FitResult, NoiseDraws, RatioResult, fit, ratio
+from .models import Model, Parameter, families
+from .noises import (
+    FREE,
+    Bernoulli,
+    Beta,
+    Categorical,
+    DesignedNoise,
+    FittedNoise,
+    Gamma,
+    KernelDensity,
+    Laplace,
+    Logistic,
+    LogNormal,
+    Mixture,
+    NegativeBinomial,
+    Noise,
+    Normal,
+    Poisson,
+    Product,
+    Student,
+    Truncated,
+    Uniform,
+    VonMises,
+    VonMisesFisher,
+)
+from .normalizers import LogZResult, NormalizerEstimate, StatesResult, log_z, log_z_states, mbar
+from .results import Estimate, Result
+from .theory import DesignResult, ErrorResult, design, error
+
+__version__ = _version("noisewright")
+
+__all__ = [
+    "BayesFactor",
+    "Bernoulli",
+    "Beta",
+    "Categorical",
+    "DesignResult",
+    "DesignedNoise",
+    "ErrorResult",
+    "Estimate",
+    "EvidenceResult",
+    "Example",
+    "FREE",
+    "FiniteDifferenceWarning",
+    "FitResult",
+    "FittedNoise",
+    "FunctionError",
+    "Gamma",
+    "InputError",
+    "KernelDensity",
+    "Laplace",
+    "LogNormal",
+    "LogZResult",
+    "Logistic",
+    "MissingLibraryError",
+    "Mixture",
+    "Model",
+    "ModelError",
+    "NegativeBinomial",
+    "NoAnswerError",
+    "Noise",
+    "NoiseDraws",
+    "NoisewrightError",
+    "NoisewrightWarning",
+    "Normal",
+    "NormalizerEstimate",
+    "Parameter",
+    "Poisson",
+    "Product",
+    "RatioResult",
+    "Result",
+    "StatesResult",
+    "Student",
+    "Truncated",
+    "Uniform",
+    "VonMises",
+    "VonMisesFisher",
+    "bayes_factor",
+    "design",
+    "error",
+    "evidence",
+    "example_names",
+    "families",
+    "fit",
+    "load_example",
+    "log_z",
+    "log_z_states",
+    "mbar",
+    "ratio",
+]

@@ -1,0 +1,121 @@
+"""The compiled half of the package, which only converts; everything documented is in the modules beside it."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_Array = npt.NDArray[np.float64]
+_Domain = tuple[str, list[float]]
+_Parameter = tuple[str, float, float, float]
+_Request = tuple[str, list[Noise]]
+_Column = tuple[str, int | None]
+
+class Model:
+    @staticmethod
+    def parse(text: str) -> Model: ...
+    @staticmethod
+    def from_evaluator(
+        evaluator: Any,
+        parameters: list[_Parameter],
+        variables: list[str],
+        domains: list[_Domain],
+        normalized: bool,
+        linear: bool,
+    ) -> Model: ...
+    @property
+    def variables(self) -> list[str]: ...
+    @property
+    def domains(self) -> list[_Domain]: ...
+    @property
+    def parameters(self) -> list[_Parameter]: ...
+    @property
+    def coordinates(self) -> list[str]: ...
+    @property
+    def normalized(self) -> bool: ...
+    @property
+    def linear(self) -> bool: ...
+    def at(self, values: list[tuple[str, float]]) -> list[float]: ...
+    def log_normalizer(self, parameters: list[float]) -> tuple[float, list[float]] | None: ...
+    def evaluate(self, parameters: list[float], array: _Array) -> tuple[_Array, _Array]: ...
+
+class Noise:
+    @property
+    def dimension(self) -> int: ...
+    @property
+    def words(self) -> str: ...
+    def log_density(self, array: _Array) -> _Array: ...
+    def sample(self, rows: int, seed: int) -> _Array: ...
+
+def families() -> list[dict[str, Any]]: ...
+def examples() -> list[tuple[str, str, str | None]]: ...
+def build_noise(
+    noise: _Request, variables: list[str], domains: list[_Domain], data: _Array | None
+) -> Noise: ...
+def noise_from_record(text: str) -> Noise: ...
+def table(
+    title: str, columns: list[_Column], rows: list[list[Any]], notes: list[str]
+) -> tuple[str, str]: ...
+def figure(panels: list[Any], description: str) -> str: ...
+def error(
+    model: Model,
+    question: dict[str, Any],
+    noise: _Request,
+    nu: float,
+    loss_name: str,
+    target: str,
+    tick: Any = None,
+) -> dict[str, Any]: ...
+def design(
+    model: Model,
+    question: dict[str, Any],
+    text: str | None,
+    noise: _Request,
+    nu: float | None,
+    target: str,
+    price_data: float,
+    price_noise: float,
+    efficiency: float | None,
+    tick: Any = None,
+) -> dict[str, Any]: ...
+def fit(
+    model: Model,
+    rows: dict[str, Any],
+    settings: dict[str, Any],
+    draws: tuple[_Array, _Array, _Array] | None = None,
+    tick: Any = None,
+) -> dict[str, Any]: ...
+def log_z(
+    data: tuple[_Array, _Array],
+    noise: tuple[_Array, _Array],
+    chains_data: list[int] | None,
+    chains_noise: list[int] | None,
+    settings: dict[str, Any],
+    tick: Any = None,
+) -> dict[str, Any]: ...
+def log_z_states(
+    log_f: _Array,
+    counts: list[int] | None,
+    origin: list[int] | None,
+    chains: list[int] | None,
+    reference: int,
+    reference_log_z: float,
+    independent: bool,
+    names: list[str],
+    tick: Any = None,
+) -> dict[str, Any]: ...
+def evidence(
+    model: Model,
+    parameters: list[float],
+    draws: _Array,
+    own: dict[str, Any],
+    settings: dict[str, Any],
+    tick: Any = None,
+) -> dict[str, Any]: ...
+def ratio(
+    model: Model,
+    first: dict[str, Any],
+    second: dict[str, Any],
+    settings: dict[str, Any],
+    tick: Any = None,
+) -> dict[str, Any]: ...

@@ -1,0 +1,57 @@
+"""Checks of plain arguments, each with a sentence that names the argument."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+
+__all__ = ["chain_lengths", "number", "whole"]
+
+
+def number(value: Any, argument: str) -> float:
+    """A number that is one.
+
+    >>> number(3, "nu")
+    3.0
+    """
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"`{argument}` must be a number, not {value!r}") from None
+    if np.isnan(found):
+        raise InputError(f"`{argument}` must be a number, not NaN")
+    return found
+
+
+def whole(value: Any, argument: str) -> int:
+    """A whole number from zero on."""
+    try:
+        found = int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"`{argument}` must be a whole number, not {value!r}") from None
+    if found != value or found < 0 or found >= 1 << 64:
+        raise InputError(f"`{argument}` must be a whole number from 0, not {value!r}")
+    return found
+
+
+def chain_lengths(chains: Sequence[int] | int | None, rows: int, argument: str) -> list[int] | None:
+    """The lengths of chains that make up so many rows: given, or so many equal ones.
+
+    >>> chain_lengths(2, 10, "chains")
+    [5, 5]
+    """
+    if chains is None:
+        return None
+    if np.ndim(chains) == 0:
+        count = whole(chains, argument)
+        if count == 0 or rows % count:
+            raise InputError(f"`{argument}`: {rows} rows cannot be divided into {count} chains of one length")
+        return [rows // count] * count
+    lengths = [whole(length, argument) for length in chains]  # type: ignore[union-attr]
+    if sum(lengths) != rows:
+        raise InputError(f"`{argument}` hold {sum(lengths)} rows together, but there are {rows}")
+    return lengths

@@ -1,0 +1,71 @@
+"""The examples that ship with the package: models, and data where there are some."""
+
+from __future__ import annotations
+
+import difflib
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from .arrays import Array
+from .errors import InputError, NoAnswerError
+from .models import Model
+
+__all__ = ["Example", "example_names", "load_example"]
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """An example: its name, its model, and its data (one row per point), `None` where there are none.
+
+    It unpacks as `model, data = load_example(name)`.
+    """
+
+    name: str
+    model: Model
+    data: Array | None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the data's columns."""
+        return self.model.variables or []
+
+    def to_frame(self) -> Any:
+        """The data as a pandas data frame."""
+        import pandas
+
+        if self.data is None:
+            raise NoAnswerError(f"the example {self.name} has no data")
+        return pandas.DataFrame(self.data, columns=self.names)
+
+    def __iter__(self) -> Any:
+        return iter((self.model, self.data))
+
+
+def example_names() -> list[str]:
+    """The names that `load_example` takes.
+
+    >>> example_names()[:3]
+    ['correlation', 'gaussian-mean', 'gaussian-variance']
+    """
+    return [name for name, _, _ in _core.examples()]
+
+
+def load_example(name: str) -> Example:
+    """An example that ships with the package.
+
+    >>> model, data = load_example("old-faithful")
+    >>> data.shape, list(model.parameters)
+    ((272, 1), ['t1', 't2', 't3', 't4'])
+    """
+    found = {key: (model, data) for key, model, data in _core.examples()}
+    if name not in found:
+        near = difflib.get_close_matches(str(name), found, 1)
+        advice = f"did you mean {near[0]!r}?" if near else f"they are {', '.join(found)}"
+        raise InputError(f"`name`: there is no example {name!r}; {advice}")
+    text, csv = found[name]
+    values = None if csv is None else np.loadtxt(io.StringIO(csv), delimiter=",", skiprows=1, ndmin=2)
+    return Example(name, Model._from_text(text), values)

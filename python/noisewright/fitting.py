@@ -1,0 +1,358 @@
+"""Fits: an unnormalized model from data, against noise, with standard errors that hold."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from . import _core
+from .arrays import Array, points, vector
+from .checks import chain_lengths, number, whole
+from .errors import InputError, NoisewrightWarning
+from .models import Model
+from .noises import FittedNoise, NoiseLike, noise_request
+from .progress import Bar
+from .results import Column, Estimate, Panel, Result, columns_of
+
+__all__ = ["FitResult", "NoiseDraws", "RatioResult", "fit", "ratio"]
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseDraws:
+    """Noise drawn elsewhere: the points, the log-density of the noise there, and at the data.
+
+    Pass it as `noise=` of `fit`.
+    """
+
+    points: Any
+    log_density: Any
+    log_density_at_data: Any
+
+
+@dataclass(frozen=True, repr=False)
+class FitResult(Result):
+    """A fitted model: every parameter and the constant with its standard error, in two parts.
+
+    `se_data` is the part that no amount of noise removes, `se_noise` the part that more noise does.
+    """
+
+    parameters: dict[str, Estimate]
+    log_normalizer: Estimate | None
+    coordinates: list[str]
+    covariance: Array
+    covariance_data: Array
+    covariance_noise: Array
+    loss: float
+    loss_name: str
+    iterations: int
+    converged: bool
+    stop: str
+    nu: float
+    noise: FittedNoise | str
+    noise_points: int
+    noise_share: float
+    budget_spent: bool
+    rows: int
+    total_weight: float
+    confidence: float
+    optima: list[dict[str, Any]]
+    diagnostics: dict[str, Any]
+    warnings: list[str]
+    variables: list[str]
+    grid: dict[str, Any] | None
+
+    _hidden: ClassVar[frozenset[str]] = frozenset({"grid"})
+
+    def __getitem__(self, name: str) -> Estimate:
+        """The estimate of a parameter, or of the constant as `log_normalizer`."""
+        return self.estimates[name]
+
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """All that was estimated: the parameters and, where it is free, the constant."""
+        constant = {} if self.log_normalizer is None else {"log_normalizer": self.log_normalizer}
+        return {**self.parameters, **constant}
+
+    def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
+        columns: list[Column] = [
+            ("", None),
+            ("estimate", 6),
+            ("se", 3),
+            ("se data", 3),
+            ("se noise", 3),
+            ("lower", 6),
+            ("upper", 6),
+        ]
+        rows: list[list[Any]] = [
+            [name, e.estimate, e.se, e.se_data, e.se_noise, e.lower, e.upper] for name, e in self.estimates.items()
+        ]
+        title = f"{self.rows} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
+        state = f"{'converged' if self.converged else 'not converged'} after {self.iterations} steps: {self.stop}"
+        notes = [
+            f"lower and upper: {100 * self.confidence:g} % intervals",
+            f"noise {self.noise}, {self.noise_points} points (ν = {self.nu:.4g})",
+            state,
+            *self.warnings,
+        ]
+        return title, columns, rows, notes
+
+    def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
+        names = ("estimate", "se", "se_data", "se_noise", "lower", "upper")
+        rows = [{name: getattr(e, name) for name in names} for e in self.estimates.values()]
+        return list(self.estimates), rows
+
+    def _panels(self) -> list[Panel]:
+        if self.grid is None:
+            return [self._estimates_panel()]
+        grid = self.grid
+        series = [
+            ("bars", "data", [grid["edges"].tolist(), grid["heights"].tolist()]),
+            ("line", "fitted model", columns_of(grid["x"], grid["density"])),
+        ]
+        if grid["noise_density"] is not None:
+            series.append(("dashed", "noise", columns_of(grid["x"], grid["noise_density"])))
+        return [((self.variables[0], "linear"), ("density", "linear"), series)]
+
+    def _estimates_panel(self) -> Panel:
+        values = list(self.estimates.values())
+        at = [float(place) for place in range(len(values))]
+        columns = columns_of(at, *([getattr(e, n) for e in values] for n in ("estimate", "lower", "upper")))
+        return ("coordinate", "linear"), ("estimate", "linear"), [("points", "estimates", columns)]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name} = {e.estimate:.4g} ± {e.se:.2g}" for name, e in self.estimates.items())
+        return f"<fit: {shown}>"
+
+
+def fit(
+    model: Model,
+    data: Any,
+    *,
+    noise: NoiseLike | NoiseDraws = "auto",
+    nu: float | Literal["auto"] = "auto",
+    loss: str = "js",
+    seed: int = 0,
+    weights: Any = None,
+    clusters: Any = None,
+    chains: Sequence[int] | int | None = None,
+    noise_points: int | None = None,
+    noise_share: float = 0.1,
+    errors: Literal["robust", "model"] = "robust",
+    confidence: float = 0.95,
+    refit_noise: bool = False,
+    check_ratio: bool = False,
+    target: str | Sequence[str] = "mse",
+    starts: int = 6,
+    max_iterations: int = 200,
+    tolerance: float = 1e-6,
+    progress: bool | None = None,
+) -> FitResult:
+    """Fits a model to data by telling them from noise.
+
+    Args:
+        model: the model.
+        data: one row per point: an array, a data frame or table (columns by the names of the model's variables), or a
+            dictionary of columns.
+        noise: the noise, as an object or in words; `auto` is fitted to the data, `optimal` is designed at a pilot fit,
+            `exact` is maximum likelihood with the constant integrated; `NoiseDraws` are draws of your own.
+        nu: noise points per data point; `auto` adds noise until it hardly matters.
+        loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson` or `power:A`.
+        seed: seed of the noise; the same seed gives the same result to the bit.
+        weights: how many times each row counts.
+        clusters: a label for each row; rows of the same label belong together in the standard errors.
+        chains: the rows are Markov chains: their lengths one after the other, or the number of equal ones.
+        noise_points: the number of noise points, instead of `nu`.
+        noise_share: with `nu="auto"`, the largest share of a standard error that the noise may have.
+        errors: `robust` (right also where the model is not) or `model` (taking the model to be true).
+        confidence: of the intervals.
+        refit_noise: fit a parametric noise again to its own draws, which lowers the variance.
+        check_ratio: fit again with four times as much noise, and test that nothing changes.
+        target: the error that `noise="optimal"` is to make small.
+        starts: from how many places a model that is not linear in its parameters is fitted.
+        max_iterations, tolerance: when a descent ends.
+        progress: whether to show a progress bar; by default when somebody is looking.
+
+    >>> import noisewright as nw
+    >>> model, data = nw.load_example("old-faithful")
+    >>> result = nw.fit(model, data)
+    >>> result.converged, abs(result["t1"].estimate - 0.97559) < 4 * result["t1"].se_noise
+    (True, True)
+    """
+    if not isinstance(model, Model):
+        raise InputError(f"`model` must be a noisewright.Model, not {type(model).__name__}")
+    built = model._for(data)
+    rows = points(data, built.variables)
+    count = rows.shape[1]
+    shares = None if weights is None else _of_rows(vector(weights, "weights"), count, "weights")
+    handed = {
+        "points": rows,
+        "weights": shares,
+        "clusters": None if clusters is None else _labels(clusters, count),
+        "chains": chain_lengths(chains, count, "chains"),
+    }
+    draws = None
+    words: NoiseLike = "auto"
+    if isinstance(noise, NoiseDraws):
+        draws = (
+            points(noise.points, built.variables, "noise.points"),
+            vector(noise.log_density, "noise.log_density"),
+            vector(noise.log_density_at_data, "noise.log_density_at_data"),
+        )
+    else:
+        words = noise
+    if errors not in ("robust", "model"):
+        raise InputError(f"`errors` must be robust or model, not {errors!r}")
+    settings = {
+        "noise": noise_request(words),
+        "nu": None if isinstance(nu, str) and nu == "auto" else number(nu, "nu"),
+        "noise_points": None if noise_points is None else whole(noise_points, "noise_points"),
+        "noise_share": number(noise_share, "noise_share"),
+        "loss": str(loss),
+        "model_based": errors == "model",
+        "confidence": number(confidence, "confidence"),
+        "seed": whole(seed, "seed"),
+        "starts": whole(starts, "starts"),
+        "max_iterations": whole(max_iterations, "max_iterations"),
+        "tolerance": number(tolerance, "tolerance"),
+        "refit_noise": bool(refit_noise),
+        "check_ratio": bool(check_ratio),
+        "target": target if isinstance(target, str) else ",".join(target),
+    }
+    with Bar("fit", progress) as bar:
+        answer = _core.fit(built, handed, settings, draws, bar)
+    return FitResult(**_shaped(answer, built, rows, shares))
+
+
+@dataclass(frozen=True, repr=False)
+class RatioResult(FitResult):
+    """The fitted logarithm of a ratio of two densities, `log p₁/p₂ = θ·t(x) − c`; what it calls noise is the second sample."""
+
+    model: Model
+
+    _hidden: ClassVar[frozenset[str]] = frozenset({"grid", "model"})
+
+    @property
+    def constant(self) -> Estimate:
+        """The constant c."""
+        assert self.log_normalizer is not None
+        return self.log_normalizer
+
+    def log_ratio(self, x: Any) -> tuple[Array, Array]:
+        """The log ratio at points, and its standard error."""
+        built = self.model._for(x)
+        theta = [estimate.estimate for estimate in self.parameters.values()]
+        value, score = built.evaluate(theta, points(x, built.variables, "x"))
+        gradient = np.vstack([score, -np.ones(len(value))])
+        variance = np.einsum("jn,jk,kn->n", gradient, self.covariance, gradient)
+        return value - self.constant.estimate, np.sqrt(np.maximum(variance, 0.0))
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("<fit", "<ratio")
+
+
+def ratio(
+    model: Model,
+    first: Any,
+    second: Any,
+    *,
+    loss: str = "js",
+    weights: Any = None,
+    errors: Literal["robust", "model"] = "robust",
+    confidence: float = 0.95,
+    starts: int = 6,
+    max_iterations: int = 200,
+    tolerance: float = 1e-6,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> RatioResult:
+    """Fits the logarithm of the ratio of two samples' densities as a combination of the model's features.
+
+    Args:
+        model: the features: `log p₁/p₂` is its log-density less a constant.
+        first, second: the samples, as for `fit`.
+        weights: how many times each row of the first sample counts.
+        loss, errors, confidence, starts, max_iterations, tolerance, seed, progress: as for `fit`.
+
+    >>> import noisewright as nw
+    >>> first, second = nw.Normal(1, 1).sample(4000, seed=1), nw.Normal(0, 1).sample(4000, seed=2)
+    >>> result = nw.ratio(nw.Model.from_features(["x"], variables="x"), first, second)
+    >>> abs(result["x"].estimate - 1) < 4 * result["x"].se
+    True
+    """
+    if not isinstance(model, Model):
+        raise InputError(f"`model` must be a noisewright.Model, not {type(model).__name__}")
+    built = model._for(first)
+    rows = [points(sample, built.variables, name) for sample, name in ((first, "first"), (second, "second"))]
+    count = rows[0].shape[1]
+    shares = None if weights is None else _of_rows(vector(weights, "weights"), count, "weights")
+    if errors not in ("robust", "model"):
+        raise InputError(f"`errors` must be robust or model, not {errors!r}")
+    nothing = {"weights": None, "clusters": None, "chains": None}
+    settings = {
+        "noise": noise_request("auto"),
+        "nu": None,
+        "noise_points": None,
+        "noise_share": 0.1,
+        "loss": str(loss),
+        "model_based": errors == "model",
+        "confidence": number(confidence, "confidence"),
+        "seed": whole(seed, "seed"),
+        "starts": whole(starts, "starts"),
+        "max_iterations": whole(max_iterations, "max_iterations"),
+        "tolerance": number(tolerance, "tolerance"),
+        "refit_noise": False,
+        "check_ratio": False,
+        "target": "mse",
+    }
+    with Bar("ratio", progress) as bar:
+        answer = _core.ratio(
+            built, {**nothing, "points": rows[0], "weights": shares}, {**nothing, "points": rows[1]}, settings, bar
+        )
+    _forget_normalizability(answer)
+    return RatioResult(**_shaped(answer, built, rows[0], shares), model=model)
+
+
+def _forget_normalizability(answer: dict[str, Any]) -> None:
+    """A ratio of densities need not integrate to anything."""
+    found = answer["diagnostics"]["warnings"]
+    kept = [place for place, warning in enumerate(found) if warning["kind"] != "not-normalizable"]
+    if len(kept) < len(found):
+        answer["diagnostics"] |= {"warnings": [found[place] for place in kept], "not_normalizable": None}
+        answer["warnings"] = [answer["warnings"][place] for place in kept]
+        answer["no_answer"] = None
+
+
+def _shaped(answer: dict[str, Any], built: _core.Model, rows: Array, weights: Array | None) -> dict[str, Any]:
+    """The fields of a result from what the library answers."""
+    fatal = answer.pop("no_answer")
+    if fatal is not None or not answer["converged"]:
+        reason = fatal if fatal is not None else f"the fit did not converge: {answer['stop']}"
+        warnings.warn(reason, NoisewrightWarning, stacklevel=3)
+    words = answer.pop("noise_words")
+    answer["noise"] = words if answer["noise"] is None else FittedNoise(answer["noise"], built.domains)
+    answer["parameters"] = {name: Estimate(**value) for name, value in answer["parameters"].items()}
+    constant = answer["log_normalizer"]
+    answer["log_normalizer"] = None if constant is None else Estimate(**constant)
+    if answer["grid"] is not None:
+        bins = int(np.clip(np.ceil(2 * rows.shape[1] ** (1 / 3)), 5, 80))
+        heights, edges = np.histogram(rows[0], bins=bins, density=True, weights=weights)
+        answer["grid"] |= {"edges": edges, "heights": heights}
+    return {**answer, "variables": built.variables}
+
+
+def _of_rows(values: Array, rows: int, argument: str) -> Array:
+    if len(values) != rows:
+        raise InputError(f"`{argument}` has {len(values)} values, and must have one for each of the {rows} rows")
+    return values
+
+
+def _labels(clusters: Any, rows: int) -> list[int]:
+    """Numbers for the labels of clusters."""
+    labels = np.asarray(clusters)
+    if labels.ndim != 1 or len(labels) != rows:
+        raise InputError(f"`clusters` has the shape {labels.shape}, and must have one label for each of the {rows} rows")
+    return [int(number) for number in np.unique(labels, return_inverse=True)[1]]

@@ -1,0 +1,392 @@
+"""Log-densities that are Python functions: NumPy, JAX or PyTorch, in large batches, with their derivatives."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from .arrays import Array
+from .errors import FiniteDifferenceWarning, FunctionError, InputError
+
+__all__ = ["Backend", "Evaluator"]
+
+Backend = Literal["auto", "numpy", "jax", "torch"]
+
+#: Up to so many parameters derivatives are pushed forward, one direction each; beyond, pulled back row by row.
+FORWARD_PARAMETERS = 16
+#: Up to so many parameters second derivatives are asked for.
+CURVATURE_PARAMETERS = 64
+#: Relative step of central differences: the cube root of the rounding error balances it against the curvature.
+STEP = float(np.finfo(np.float64).eps) ** (1 / 3)
+#: The same for second differences.
+WIDE_STEP = float(np.finfo(np.float64).eps) ** (1 / 4)
+
+
+class Evaluator:
+    """Calls a log-density `f(x, theta)` and its score for the library, and checks what they return.
+
+    `x` is an array of one row per point and one column per variable, `theta` the parameters; the values are one per
+    row, the score has one row per point and one column per parameter.
+    """
+
+    def __init__(
+        self,
+        log_density: Callable[..., Any],
+        score: Callable[..., Any] | None,
+        n_params: int,
+        backend: Backend = "auto",
+    ) -> None:
+        if not callable(log_density):
+            raise InputError(f"`log_density` must be a function of (x, theta), not {type(log_density).__name__}")
+        if score is not None and not callable(score):
+            raise InputError(f"`score` must be a function of (x, theta) or None, not {type(score).__name__}")
+        if backend not in ("auto", "numpy", "jax", "torch"):
+            raise InputError(f"`backend` must be auto, numpy, jax or torch, not {backend!r}")
+        self.log_density = log_density
+        self.score = score
+        self.n_params = n_params
+        self.backend: Backend = backend
+        self._lock = threading.Lock()
+        self._calls: _Calls | None = None
+
+    def evaluate(self, theta: Array, columns: Array, wanted: bool) -> tuple[Array, Array | None]:
+        """The values at points (one row per variable) and, where wanted, the score, one row per parameter."""
+        x = columns.T
+        calls = self._ready(x, theta)
+        if not wanted:
+            return self._values(calls.value(x, theta), x), None
+        if self.score is not None:
+            values = self._values(calls.value(x, theta), x)
+            return values, _sound(self._scores(calls.given(x, theta), x), values)
+        values, scores = calls.both(x, theta)
+        values = self._values(values, x)
+        return values, _sound(np.ascontiguousarray(_numbers(scores, "score")), values)
+
+    def curvature(self, theta: Array, columns: Array, weights: Array) -> Array | None:
+        """`Σ weights_i ∇²f(x_i, theta)`, or `None` where second derivatives are not to be had."""
+        if self.n_params > CURVATURE_PARAMETERS:
+            return None
+        x = columns.T
+        idle = weights == 0.0
+        if idle.any():
+            # Points without density count for nothing, but their second derivatives may be no numbers.
+            x = np.where(idle[:, np.newaxis], x[int(np.argmin(idle))], x)
+        return self._ready(x, theta).curvature(x, theta, weights)
+
+    def _ready(self, x: Array, theta: Array) -> _Calls:
+        """The calls of the function's own library, found out with the first points."""
+        with self._lock:
+            if self._calls is None:
+                kind = self.backend if self.backend != "auto" else self._found(x[:2], theta)
+                self._calls = {"numpy": _Numpy, "jax": _Jax, "torch": _Torch}[kind](self)
+            return self._calls
+
+    def _found(self, x: Array, theta: Array) -> Literal["numpy", "jax", "torch"]:
+        """Which library the function is written with: what comes out of NumPy arrays says it."""
+        try:
+            with np.errstate(all="ignore"):
+                answer = self.log_density(np.array(x), np.array(theta))
+        except Exception as error:
+            if "torch" in sys.modules and _torch_answers(self.log_density, x, theta):
+                return "torch"
+            if "jax" in sys.modules and _jax_answers(self.log_density, x, theta):
+                return "jax"
+            raise _raised("log_density", error) from error
+        module = type(answer).__module__.partition(".")[0]
+        return "jax" if module in ("jax", "jaxlib") else "torch" if module == "torch" else "numpy"
+
+    def _values(self, values: Any, x: Array) -> Array:
+        rows = x.shape[0]
+        array = _numbers(values, "log_density")
+        if array.shape == (rows, 1):
+            array = array.reshape(rows)
+        if array.shape != (rows,):
+            raise FunctionError(
+                f"`log_density` returned the shape {array.shape} for {rows} points, and must return one value per row"
+            )
+        if np.isposinf(array).any():
+            raise FunctionError(f"`log_density` is infinite at x = {x[int(np.argmax(array))].tolist()}")
+        return array
+
+    def _scores(self, scores: Any, x: Array) -> Array:
+        rows = x.shape[0]
+        array = _numbers(scores, "score")
+        if array.ndim == 1 and self.n_params == 1:
+            array = array[:, np.newaxis]
+        if array.shape != (rows, self.n_params):
+            raise FunctionError(
+                f"`score` returned the shape {array.shape} for {rows} points, and must return one row per point and one "
+                f"column for each of the {self.n_params} parameters"
+            )
+        return np.ascontiguousarray(array.T)
+
+
+class _Calls:
+    """The function's values, score and curvature in one library."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.function = evaluator.log_density
+        self.own_score = evaluator.score
+        self.size = evaluator.n_params
+
+    def value(self, x: Array, theta: Array) -> Any:
+        raise NotImplementedError
+
+    def both(self, x: Array, theta: Array) -> tuple[Any, Any]:
+        """The values and the score, one row per parameter."""
+        raise NotImplementedError
+
+    def given(self, x: Array, theta: Array) -> Any:
+        """The score that the user gave, one row per point."""
+        raise NotImplementedError
+
+    def curvature(self, x: Array, theta: Array, weights: Array) -> Array | None:
+        """Differences of the given score; nothing where there is none."""
+        if self.own_score is None:
+            return None
+
+        def slope(at: Array) -> Array:
+            return weights @ _numbers(self.given(x, at), "score").reshape(len(x), self.size)
+
+        out = np.empty((self.size, self.size))
+        for j, (up, down, width) in enumerate(_steps(theta)):
+            out[j] = (slope(up) - slope(down)) / width
+        return 0.5 * (out + out.T)
+
+
+class _Numpy(_Calls):
+    """NumPy: finite differences where no score is given."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        super().__init__(evaluator)
+        if self.own_score is None and self.size > 0:
+            warnings.warn(
+                "derivatives of a NumPy function are taken by finite differences; give `score`, or write the function "
+                "with JAX or PyTorch, for exact and faster ones",
+                FiniteDifferenceWarning,
+                stacklevel=2,
+            )
+
+    def value(self, x: Array, theta: Array) -> Any:
+        return _called("log_density", self.function, x, theta)
+
+    def given(self, x: Array, theta: Array) -> Any:
+        assert self.own_score is not None
+        return _called("score", self.own_score, x, theta)
+
+    def both(self, x: Array, theta: Array) -> tuple[Any, Any]:
+        values = self.value(x, theta)
+        scores = np.empty((self.size, len(x)))
+        for j, (up, down, width) in enumerate(_steps(theta)):
+            high, low = (_numbers(self.value(x, at), "log_density").reshape(-1) for at in (up, down))
+            if high.shape != (len(x),):
+                break  # The values have the same wrong shape, of which the caller complains.
+            # A point without density has no slope either.
+            with np.errstate(invalid="ignore"):
+                scores[j] = np.nan_to_num((high - low) / width, nan=0.0, posinf=0.0, neginf=0.0)
+        return values, scores
+
+    def curvature(self, x: Array, theta: Array, weights: Array) -> Array | None:
+        """Second differences of the weighted values, which cost far fewer calls than differences of differences."""
+        if self.own_score is not None:
+            return super().curvature(x, theta, weights)
+
+        def total(*shifts: tuple[int, float]) -> float:
+            at = theta.copy()
+            for j, shift in shifts:
+                at[j] += shift
+            values = _numbers(self.value(x, at), "log_density").reshape(-1)
+            return float(weights @ np.where(weights == 0.0, 0.0, values))
+
+        steps = WIDE_STEP * np.maximum(1.0, np.abs(theta))
+        here = total()
+        ends = [(total((j, h)), total((j, -h))) for j, h in enumerate(steps)]
+        out = np.empty((self.size, self.size))
+        for i, (up, down) in enumerate(ends):
+            out[i, i] = (up - 2 * here + down) / steps[i] ** 2
+            for j in range(i):
+                both = total((i, steps[i]), (j, steps[j])) + total((i, -steps[i]), (j, -steps[j]))
+                mixed = both + 2 * here - up - down - sum(ends[j])
+                out[i, j] = out[j, i] = mixed / (2 * steps[i] * steps[j])
+        return out
+
+
+class _Jax(_Calls):
+    """JAX: compiled, in double precision, derivatives by its own differentiation."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        super().__init__(evaluator)
+        import jax
+        import jax.numpy as jnp
+
+        def rows(x: Any, theta: Any) -> Any:
+            values = self.function(x, theta)
+            return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+        def forward(x: Any, theta: Any) -> Any:
+            values, push = jax.linearize(lambda at: rows(x, at), theta)
+            return values, jax.vmap(push)(jnp.eye(self.size, dtype=theta.dtype))
+
+        def backward(x: Any, theta: Any) -> Any:
+            one = jax.value_and_grad(lambda at, row: rows(row[None, :], at)[0])
+            values, scores = jax.vmap(one, in_axes=(None, 0))(theta, x)
+            return values, scores.T
+
+        def bent(x: Any, theta: Any, weights: Any) -> Any:
+            return jax.hessian(lambda at: weights @ rows(x, at))(theta)
+
+        self._double = _double_precision(jax)
+        self._value = jax.jit(rows)
+        self._both = jax.jit(forward if self.size <= FORWARD_PARAMETERS else backward)
+        self._bent = jax.jit(bent)
+
+    def _run(self, name: str, call: Callable[..., Any], x: Array, *rest: Array) -> Any:
+        with self._double(True):
+            return _called(name, call, x, *rest)
+
+    def value(self, x: Array, theta: Array) -> Any:
+        return np.asarray(self._run("log_density", self._value, _padded(x), theta))[..., : len(x)]
+
+    def both(self, x: Array, theta: Array) -> tuple[Any, Any]:
+        values, scores = self._run("log_density", self._both, _padded(x), theta)
+        return np.asarray(values)[: len(x)], np.asarray(scores)[:, : len(x)]
+
+    def given(self, x: Array, theta: Array) -> Any:
+        assert self.own_score is not None
+        return np.asarray(self._run("score", self.own_score, x, theta))
+
+    def curvature(self, x: Array, theta: Array, weights: Array) -> Array | None:
+        points = _padded(x)
+        padded = np.zeros(len(points))
+        padded[: len(x)] = weights
+        return _numbers(self._run("log_density", self._bent, points, theta, padded), "log_density")
+
+
+class _Torch(_Calls):
+    """PyTorch: derivatives by `torch.func`."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        super().__init__(evaluator)
+        import torch
+
+        self._torch = torch
+
+    def _tensors(self, *arrays: Array) -> list[Any]:
+        return [self._torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
+
+    def _rows(self, x: Any, theta: Any) -> Any:
+        values = self.function(x, theta)
+        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+    def value(self, x: Array, theta: Array) -> Any:
+        with self._torch.no_grad():
+            return _called("log_density", self._rows, *self._tensors(x, theta))
+
+    def both(self, x: Array, theta: Array) -> tuple[Any, Any]:
+        func = self._torch.func
+        points, at = self._tensors(x, theta)
+        if self.size <= FORWARD_PARAMETERS:
+            slopes = func.jacfwd(lambda t: self._rows(points, t))
+            return self.value(x, theta), _called("log_density", slopes, at).T
+        one = func.grad_and_value(lambda t, row: self._rows(row[None, :], t)[0])
+        scores, values = _called("log_density", func.vmap(one, in_dims=(None, 0)), at, points)
+        return values, scores.T
+
+    def given(self, x: Array, theta: Array) -> Any:
+        assert self.own_score is not None
+        with self._torch.no_grad():
+            return _called("score", self.own_score, *self._tensors(x, theta))
+
+    def curvature(self, x: Array, theta: Array, weights: Array) -> Array | None:
+        points, at, shares = self._tensors(x, theta, weights)
+        bent = self._torch.func.hessian(lambda t: (shares * self._rows(points, t)).sum())
+        return _numbers(_called("log_density", bent, at), "log_density")
+
+
+def _called(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """A call of the user's, whose exception becomes ours."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        raise _raised(name, error) from error
+
+
+def _raised(name: str, error: Exception) -> FunctionError:
+    if isinstance(error, FunctionError):
+        return error
+    words = str(error).strip().partition("\n")[0]
+    return FunctionError(f"`{name}` raised {type(error).__name__}{': ' if words else ''}{words}")
+
+
+def _numbers(values: Any, name: str) -> Array:
+    """What a function returned, as an array of double precision."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"it holds {array.dtype}")
+        return np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise FunctionError(f"`{name}` must return an array of real numbers: {error}") from error
+
+
+def _sound(scores: Array, values: Array) -> Array:
+    """The score, zero where a point has no density and so no slope."""
+    outside = np.isneginf(values)
+    if outside.any():
+        scores = np.where(outside, 0.0, scores)
+    return scores
+
+
+def _steps(theta: Array) -> Any:
+    """For each parameter the two sides of a central difference, and their true distance."""
+    for j, value in enumerate(theta):
+        step = STEP * max(1.0, abs(value))
+        up, down = theta.copy(), theta.copy()
+        up[j] += step
+        down[j] -= step
+        yield up, down, up[j] - down[j]
+
+
+def _double_precision(jax: Any) -> Any:
+    """JAX's switch to double precision, which older versions have under another name."""
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64
+    from jax import experimental
+
+    return experimental.enable_x64
+
+
+def _padded(x: Array) -> Array:
+    """The points with the last one repeated until their number is one of eight per octave: JAX compiles once for each."""
+    rows = len(x)
+    if rows < 8:
+        return np.ascontiguousarray(x)
+    unit = 1 << max(rows.bit_length() - 4, 0)
+    missing = -rows % unit
+    return np.concatenate([x, np.repeat(x[-1:], missing, axis=0)]) if missing else np.ascontiguousarray(x)
+
+
+def _torch_answers(function: Callable[..., Any], x: Array, theta: Array) -> bool:
+    import torch
+
+    try:
+        return bool(torch.is_tensor(function(torch.tensor(np.array(x)), torch.tensor(np.array(theta)))))
+    except Exception:
+        return False
+
+
+def _jax_answers(function: Callable[..., Any], x: Array, theta: Array) -> bool:
+    import jax
+    import jax.numpy as jnp
+
+    try:
+        return isinstance(function(jnp.asarray(x), jnp.asarray(theta)), jax.Array)
+    except Exception:
+        return False

@@ -1,0 +1,486 @@
+"""Noises: densities that integrate to one and can be drawn from, as objects or in the words of the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Union
+
+import numpy as np
+
+from . import _core, domains
+from .arrays import Array, points, rows_of
+from .domains import DomainLike
+from .checks import whole
+from .errors import InputError, NoisewrightError
+
+__all__ = [
+    "FREE",
+    "Bernoulli",
+    "Beta",
+    "Categorical",
+    "DesignedNoise",
+    "FittedNoise",
+    "Gamma",
+    "KernelDensity",
+    "Laplace",
+    "LogNormal",
+    "Logistic",
+    "Mixture",
+    "NegativeBinomial",
+    "Noise",
+    "NoiseLike",
+    "Normal",
+    "Poisson",
+    "Product",
+    "Student",
+    "Truncated",
+    "Uniform",
+    "VonMises",
+    "VonMisesFisher",
+    "noise_request",
+]
+
+#: Stands for a number that `design` is to find: `Normal(FREE, 1.0)`.
+FREE = "?"
+
+#: A noise, or its words.
+NoiseLike = Union[str, "Noise"]
+
+#: A number, several, or `FREE`.
+Argument = Union[float, str, Sequence[Any], np.ndarray]
+
+
+class Noise:
+    """A noise in words, `Noise("0.7*normal(0, 1) + 0.3*student(5, 0, 2)")`; the classes below write them for you.
+
+    Weighted noises add up to mixtures:
+
+    >>> 0.7 * Normal(0, 1) + 0.3 * Student(5, 0, 2)
+    Noise('0.7*normal(0.0, 1.0) + 0.3*student(5.0, 0.0, 2.0)')
+    >>> Noise("normal(0, 1)").log_density([0.0]).round(6)
+    array([-0.918939])
+    """
+
+    #: The domain on which the noise stands where no model tells it.
+    _domain: DomainLike = None
+
+    def __init__(self, words: str) -> None:
+        if not isinstance(words, str):
+            raise InputError(f"`noise` must be text or a noise, not {type(words).__name__}")
+        self._words = words
+
+    @property
+    def words(self) -> str:
+        """The noise in the words of the command."""
+        return _joined(self._terms([]))
+
+    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
+        """The parts of a mixture, weight (`None` for a single part) and words; built noises go to the list."""
+        return [(None, self._words)]
+
+    def log_density(self, x: Any, *, domain: DomainLike = None) -> Array:
+        """The normalized log-density at points, one row each; −∞ outside the support."""
+        count = rows_of(x)
+        variables = _variables(count) if count is not None else [str(name) for name in x]
+        return self._build(variables, domain).log_density(points(x, variables, "x"))
+
+    def sample(self, n: int, *, seed: int = 0, dimension: int = 1, domain: DomainLike = None) -> Array:
+        """`n` draws, one row each (a vector where there is one variable); the same seed gives the same draws.
+
+        >>> Normal(0.0, 1.0).sample(3, seed=1).shape
+        (3,)
+        """
+        draws = self._build(_variables(dimension), domain).sample(whole(n, "n"), whole(seed, "seed"))
+        return np.ascontiguousarray(draws[0] if len(draws) == 1 else draws.T)
+
+    def _build(self, variables: list[str], domain: DomainLike) -> _core.Noise:
+        built: list[_core.Noise] = []
+        words = _joined(self._terms(built))
+        where = domains.parse(self._domain if domain is None else domain, variables)
+        return _core.build_noise((words, built), variables, where, None)
+
+    def __rmul__(self, weight: float | str) -> Mixture:
+        return Mixture([(weight, self)])
+
+    def __mul__(self, weight: float | str) -> Mixture:
+        return Mixture([(weight, self)])
+
+    def __add__(self, other: Noise) -> Mixture:
+        if not isinstance(other, Noise):
+            return NotImplemented
+        return Mixture([(None, self), (None, other)])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Noise) and type(self) is type(other) and self.words == other.words
+
+    def __hash__(self) -> int:
+        return hash(self.words)
+
+    def __str__(self) -> str:
+        return self.words
+
+    def __repr__(self) -> str:
+        return f"Noise({self.words!r})"
+
+
+class _Called(Noise):
+    """A noise that is one call, `name(argument, …)`; without arguments it is fitted to the data."""
+
+    _name = ""
+
+    def __init__(self, *arguments: Any) -> None:
+        given = [argument for argument in arguments if argument is not None]
+        if len(given) < len(arguments) and any(a is not None for a in arguments[len(given) :]):
+            raise InputError(f"`{self._name}` needs all of its arguments, or none to be fitted to the data")
+        listed = ", ".join(_spoken(argument) for argument in given)
+        super().__init__(f"{self._name}({listed})" if given else self._name)
+
+
+class Normal(_Called):
+    """Normal: `Normal(mean, variance)`, or a mean vector and a covariance matrix; fitted to the data without.
+
+    >>> Normal([0, 0], [[1, 0.5], [0.5, 1]]).words
+    'normal([0.0, 0.0], [[1.0, 0.5], [0.5, 1.0]])'
+    """
+
+    _name = "normal"
+
+    def __init__(self, mean: Argument | None = None, variance: Argument | None = None) -> None:
+        super().__init__(mean, variance)
+
+
+class Student(_Called):
+    """Student's t: `Student(dof, location, scale)`, or a location vector and a scale matrix; `Student(dof)` is fitted."""
+
+    _name = "student"
+
+    def __init__(
+        self, dof: Argument | None = None, location: Argument | None = None, scale: Argument | None = None
+    ) -> None:
+        super().__init__(dof, location, scale)
+
+
+class Uniform(_Called):
+    """Uniform on [lo, hi]; without them on the whole of a bounded domain."""
+
+    _name = "uniform"
+
+    def __init__(self, lo: Argument | None = None, hi: Argument | None = None) -> None:
+        super().__init__(lo, hi)
+
+
+class Laplace(_Called):
+    """Laplace with location and scale."""
+
+    _name = "laplace"
+
+    def __init__(self, location: Argument | None = None, scale: Argument | None = None) -> None:
+        super().__init__(location, scale)
+
+
+class Logistic(_Called):
+    """Logistic with location and scale."""
+
+    _name = "logistic"
+
+    def __init__(self, location: Argument | None = None, scale: Argument | None = None) -> None:
+        super().__init__(location, scale)
+
+
+class Gamma(_Called):
+    """Gamma with shape and rate."""
+
+    _name = "gamma"
+    _domain = "positive"
+
+    def __init__(self, shape: Argument | None = None, rate: Argument | None = None) -> None:
+        super().__init__(shape, rate)
+
+
+class LogNormal(_Called):
+    """Log-normal: the mean and the standard deviation of the logarithm."""
+
+    _name = "lognormal"
+    _domain = "positive"
+
+    def __init__(self, mu: Argument | None = None, sigma: Argument | None = None) -> None:
+        super().__init__(mu, sigma)
+
+
+class Beta(_Called):
+    """Beta on [0, 1], or on [lo, hi]."""
+
+    _name = "beta"
+
+    def __init__(
+        self,
+        a: Argument | None = None,
+        b: Argument | None = None,
+        lo: Argument | None = None,
+        hi: Argument | None = None,
+    ) -> None:
+        super().__init__(a, b, lo, hi)
+
+
+class VonMises(_Called):
+    """Von Mises on the circle: mean direction and concentration."""
+
+    _name = "von-mises"
+    _domain = "circle"
+
+    def __init__(self, mean: Argument | None = None, concentration: Argument | None = None) -> None:
+        super().__init__(mean, concentration)
+
+
+class VonMisesFisher(_Called):
+    """Von Mises–Fisher on the sphere: a direction and a concentration."""
+
+    _name = "von-mises-fisher"
+    _domain = "sphere"
+
+    def __init__(self, direction: Argument | None = None, concentration: Argument | None = None) -> None:
+        super().__init__(direction, concentration)
+
+
+class Poisson(_Called):
+    """Poisson counts with their mean."""
+
+    _name = "poisson"
+    _domain = "counts"
+
+    def __init__(self, mean: Argument | None = None) -> None:
+        super().__init__(mean)
+
+
+class NegativeBinomial(_Called):
+    """Negative binomial counts: mean and size; the variance is mean + mean²/size."""
+
+    _name = "negative-binomial"
+    _domain = "counts"
+
+    def __init__(self, mean: Argument | None = None, size: Argument | None = None) -> None:
+        super().__init__(mean, size)
+
+
+class Bernoulli(_Called):
+    """One of two states; the larger has this probability."""
+
+    _name = "bernoulli"
+    _domain = {"states": [0.0, 1.0]}
+
+    def __init__(self, probability: Argument | None = None) -> None:
+        super().__init__(probability)
+
+
+class Categorical(_Called):
+    """One of finitely many states, with their probabilities."""
+
+    _name = "categorical"
+
+    def __init__(self, states: Sequence[float] | None = None, probabilities: Argument | None = None) -> None:
+        super().__init__(states, probabilities)
+        if states is not None:
+            self._domain = {"states": [float(state) for state in states]}
+
+
+class KernelDensity(_Called):
+    """A kernel density of the data."""
+
+    _name = "kde"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class Product(Noise):
+    """Independent variables, one noise each; without noises, marginals fitted to the data.
+
+    >>> Product(Normal(0, 1), Gamma(2, 1)).words
+    'product(normal(0.0, 1.0), gamma(2.0, 1.0))'
+    """
+
+    def __init__(self, *noises: NoiseLike) -> None:
+        self._noises = [as_noise(noise) for noise in noises]
+
+    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
+        listed = ", ".join(_joined(noise._terms(built)) for noise in self._noises)
+        return [(None, f"product({listed})" if self._noises else "product")]
+
+    def _build(self, variables: list[str], domain: DomainLike) -> _core.Noise:
+        if domain is None and len(variables) == len(self._noises):
+            own = [noise._domain for noise in self._noises]
+            domain = {name: "real" if where is None else where for name, where in zip(variables, own)}  # type: ignore[misc]
+        return super()._build(variables, domain)
+
+
+class Truncated(Noise):
+    """A noise restricted to [lo, hi] and normalized again.
+
+    >>> Truncated(Normal(0, 1), 0, 2).words
+    'truncate(normal(0.0, 1.0), 0.0, 2.0)'
+    """
+
+    def __init__(self, noise: NoiseLike, lo: Argument, hi: Argument) -> None:
+        self._noise = as_noise(noise)
+        self._ends = f"{_spoken(lo)}, {_spoken(hi)}"
+
+    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
+        return [(None, f"truncate({_joined(self._noise._terms(built))}, {self._ends})")]
+
+
+class Mixture(Noise):
+    """A mixture of noises with weights that add up to one.
+
+    >>> Mixture([(0.7, Normal(0, 1)), (0.3, "laplace(0, 2)")]).words
+    '0.7*normal(0.0, 1.0) + 0.3*laplace(0, 2)'
+    """
+
+    def __init__(self, parts: Sequence[tuple[float | str | None, NoiseLike]]) -> None:
+        self._parts = [(weight, as_noise(noise)) for weight, noise in parts]
+        if not self._parts:
+            raise InputError("`parts` of a mixture must have at least one noise")
+        self._domain = self._parts[0][1]._domain
+
+    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
+        terms: list[tuple[float | str | None, str]] = []
+        for weight, noise in self._parts:
+            inner = noise._terms(built)
+            terms.extend((_times(weight, share), words) for share, words in inner)
+        return terms
+
+
+class FittedNoise(Noise):
+    """A noise that a result holds: it can be drawn from, evaluated, and used again."""
+
+    def __init__(self, built: _core.Noise, where: list[domains.Words] | None = None) -> None:
+        self._built = built
+        #: The domains of its variables, to build it again from its words.
+        self._where = where if where is not None else [("real", []) for _ in range(built.dimension)]
+
+    @property
+    def words(self) -> str:
+        """The noise in the words of the command, where it has such."""
+        return self._built.words
+
+    @property
+    def dimension(self) -> int:
+        """The number of variables."""
+        return self._built.dimension
+
+    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
+        built.append(self._built)
+        return [(None, f'file("built:{len(built) - 1}")')]
+
+    def log_density(self, x: Any, *, domain: DomainLike = None) -> Array:
+        """The normalized log-density at points, one row each."""
+        count = rows_of(x)
+        variables = _variables(self.dimension) if count is not None else [str(name) for name in x]
+        return self._built.log_density(points(x, variables, "x"))
+
+    def sample(self, n: int, *, seed: int = 0, dimension: int | None = None, domain: DomainLike = None) -> Array:
+        """`n` draws, one row each (a vector where there is one variable)."""
+        draws = self._built.sample(whole(n, "n"), whole(seed, "seed"))
+        return np.ascontiguousarray(draws[0] if len(draws) == 1 else draws.T)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _spoken_again, (self.words, self._where)
+
+    def __repr__(self) -> str:
+        return f"<noise {self.words}>"
+
+
+class DesignedNoise(FittedNoise):
+    """A noise that `design` found: `kind` says how, `details` and `grid` hold its numbers.
+
+    It can be drawn from, used as `noise=` of a fit, saved, and pickled where its model can.
+    """
+
+    def __init__(
+        self, built: _core.Noise, kind: str, details: Mapping[str, Any], grid: Any, record: str | None
+    ) -> None:
+        super().__init__(built)
+        self.kind = kind
+        self.details = dict(details)
+        self.grid = grid
+        self._record = record
+
+    def save(self, path: str | Path) -> None:
+        """Writes the noise to a file that the command reads too, as `file("FILE")` or `sample --design FILE`."""
+        if self._record is None:
+            raise InputError("this noise belongs to a model of functions, which cannot be saved in a file")
+        Path(path).write_text(json.dumps(json.loads(self._record), indent=2), encoding="utf-8")
+
+    @staticmethod
+    def load(path: str | Path) -> DesignedNoise:
+        """A noise that was saved by `save` or by `noisewright design --out`."""
+        text = Path(path).read_text(encoding="utf-8")
+        return DesignedNoise(_core.noise_from_record(text), "saved", {}, None, text)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The noise as the command's JSON has it."""
+        return {"kind": self.kind, **self.details, **({} if self.grid is None else {"grid": self.grid})}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._record is None:
+            return super().__reduce__()
+        return _designed_again, (self._record, self.kind, self.details, self.grid)
+
+
+def as_noise(noise: NoiseLike) -> Noise:
+    """A noise from a noise or its words."""
+    return noise if isinstance(noise, Noise) else Noise(noise)
+
+
+def noise_request(noise: NoiseLike) -> tuple[str, list[_core.Noise]]:
+    """The words of a noise for the library, and the noises that the words refer to."""
+    built: list[_core.Noise] = []
+    words = _joined(as_noise(noise)._terms(built))
+    return words, built
+
+
+def _spoken_again(words: str, where: list[domains.Words]) -> Noise:
+    """A noise from its words after pickling: built where the words suffice."""
+    try:
+        return FittedNoise(_core.build_noise((words, []), _variables(len(where)), where, None), where)
+    except NoisewrightError:
+        return Noise(words)
+
+
+def _designed_again(record: str, kind: str, details: dict[str, Any], grid: Any) -> DesignedNoise:
+    return DesignedNoise(_core.noise_from_record(record), kind, details, grid, record)
+
+
+def _joined(terms: list[tuple[float | str | None, str]]) -> str:
+    if len(terms) == 1 and terms[0][0] is None:
+        return terms[0][1]
+    if any(weight is None for weight, _ in terms):
+        raise InputError("`noise`: every part of a mixture needs a weight, as in 0.7*Normal(0, 1) + 0.3*Student(5, 0, 2)")
+    return " + ".join(f"{_spoken(weight)}*{words}" for weight, words in terms)
+
+
+def _times(weight: float | str | None, share: float | str | None) -> float | str | None:
+    if weight is None or share is None:
+        return share if weight is None else weight
+    if weight == FREE or share == FREE:
+        raise InputError("`noise`: a free weight cannot stand inside or around another mixture")
+    return float(weight) * float(share)
+
+
+def _spoken(argument: Any) -> str:
+    """An argument in words: a number, `?`, or a list of them."""
+    if isinstance(argument, str):
+        if argument != FREE:
+            raise InputError(f"`noise`: an argument must be a number, a list or FREE, not {argument!r}")
+        return FREE
+    if np.ndim(argument) == 0:
+        try:
+            return repr(float(argument))
+        except (TypeError, ValueError):
+            raise InputError(f"`noise`: an argument must be a number, a list or FREE, not {argument!r}") from None
+    return f"[{', '.join(_spoken(part) for part in argument)}]"
+
+
+def _variables(count: int) -> list[str]:
+    return ["x"] if count == 1 else [f"x{j}" for j in range(count)]

@@ -1,0 +1,340 @@
+"""Normalizing constants from log-densities: two samples, or many states."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from .arrays import Array, vector
+from .checks import chain_lengths, number, whole
+from .errors import InputError, NoisewrightWarning
+from .progress import Bar
+from .results import Column, Panel, Result, by_name
+
+__all__ = ["LogZResult", "NormalizerEstimate", "StatesResult", "log_z", "log_z_states", "mbar"]
+
+
+@dataclass(frozen=True)
+class NormalizerEstimate:
+    """One estimate of log Z; `refused` says why nothing can be said, where nothing can, and `se` is then infinite."""
+
+    log_z: float
+    se: float
+    se_data: float
+    se_noise: float
+    lower: float
+    upper: float
+    ess: float
+    pareto_k: float | None
+    converged: bool
+    refused: str | None
+    bootstrap_se: float | None
+
+    def __getitem__(self, name: str) -> Any:
+        """The same numbers by name, as in the command's JSON."""
+        return by_name(self, name)
+
+
+@dataclass(frozen=True, repr=False)
+class LogZResult(Result):
+    """log Z by several estimators; `log_z`, `se`, `lower` and `upper` are those of the recommended one."""
+
+    log_z: float
+    se: float
+    lower: float
+    upper: float
+    estimates: dict[str, NormalizerEstimate]
+    recommended: str
+    reason: str
+    overlap: float
+    expected_crossings: float
+    confidence: float
+    data: dict[str, Any]
+    noise: dict[str, Any]
+    divergences: dict[str, float]
+    allocations: dict[str, dict[str, float]]
+    warnings: list[str]
+    converged: bool
+
+    def __getitem__(self, method: str) -> NormalizerEstimate:
+        """The estimate of one estimator: `is`, `revis`, `is-revis`, `nce`, `power:A`."""
+        return self.estimates[method]
+
+    def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
+        notes = [
+            f"{self.recommended}: {self.reason}",
+            f"overlap {self.overlap:.3g}; {self.data['draws']} and {self.noise['draws']} draws, worth "
+            f"{self.data['ess']:.4g} and {self.noise['ess']:.4g} independent ones",
+            *self.warnings,
+        ]
+        return "log Z", *estimates_table(self.estimates), notes
+
+    def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
+        return list(self.estimates), [vars(estimate) for estimate in self.estimates.values()]
+
+    def _panels(self) -> list[Panel]:
+        return [estimates_panel(self.estimates)]
+
+    def __repr__(self) -> str:
+        return f"<log Z = {self.log_z:.6g} ± {self.se:.2g} by {self.recommended}>"
+
+
+@dataclass(frozen=True, repr=False)
+class StatesResult(Result):
+    """Log-normalizers of many states relative to one of them, with their covariance."""
+
+    names: list[str]
+    log_z: Array
+    se: Array
+    difference_se: Array
+    covariance: Array
+    overlap: Array
+    ess: Array
+    inefficiency: Array
+    groups: list[list[int]]
+    converged: bool
+    warnings: list[str]
+
+    def difference(self, first: int | str, second: int | str) -> tuple[float, float]:
+        """`log Z` of the second state less that of the first, and its standard error."""
+        i, j = (self.names.index(state) if isinstance(state, str) else state for state in (first, second))
+        return float(self.log_z[j] - self.log_z[i]), float(self.difference_se[i, j])
+
+    def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
+        columns: list[Column] = [("state", None), ("log Z", 6), ("se", 3), ("effective draws", 4)]
+        rows: list[list[Any]] = [
+            [name, float(z), float(se), float(n)]
+            for name, z, se, n in zip(self.names, self.log_z, self.se, self.ess)
+        ]
+        return f"{len(rows)} states", columns, rows, self.warnings
+
+    def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
+        columns = zip(self.log_z, self.se, self.ess)
+        return self.names, [{"log_z": float(z), "se": float(s), "ess": float(n)} for z, s, n in columns]
+
+    def _panels(self) -> list[Panel]:
+        at = np.arange(len(self.names), dtype=float)
+        kept = np.isfinite(self.log_z) & np.isfinite(self.se)
+        z, reach = self.log_z[kept], 1.96 * self.se[kept]
+        columns = [at[kept].tolist(), z.tolist(), (z - reach).tolist(), (z + reach).tolist()]
+        return [(("state", "linear"), ("log Z", "linear"), [("points", "log Z", columns)])]
+
+    def __repr__(self) -> str:
+        return f"<log Z of {len(self.names)} states>"
+
+
+def log_z(
+    log_f_data: Any,
+    log_noise_data: Any,
+    log_f_noise: Any,
+    log_noise_noise: Any,
+    *,
+    chains_data: Sequence[int] | int | None = None,
+    chains_noise: Sequence[int] | int | None = None,
+    independent: bool = False,
+    confidence: float = 0.95,
+    weight_by_ess: bool = False,
+    bootstrap: int | None = None,
+    powers: Sequence[float] = (),
+    prices: tuple[float, float] | None = None,
+    budget: float | None = None,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> LogZResult:
+    """log Z of an unnormalized density from draws of it ("data") and of a noise whose density is known.
+
+    If the noise is known only up to a constant too, the result is the logarithm of the ratio of the two constants.
+
+    Args:
+        log_f_data, log_noise_data: the log-densities of both at the draws of the density.
+        log_f_noise, log_noise_noise: those at the draws of the noise; −∞ is a density of zero.
+        chains_data, chains_noise: the lengths of the Markov chains that the draws are, or the number of equal ones.
+        independent: the draws are independent; otherwise the standard errors allow for autocorrelation.
+        confidence: of the intervals.
+        weight_by_ess: balance the bridge by effective numbers of draws.
+        bootstrap: resamples of a block bootstrap, as a second opinion on the standard errors.
+        powers: exponents of further members of the power family.
+        prices: the prices of a data and of a noise draw: how many of each would be best comes in `allocations`,
+        budget: for this much, or for what the present draws cost.
+        seed: seed of the bootstrap.
+        progress: whether to show a progress bar; by default when somebody is looking.
+
+    >>> import numpy as np
+    >>> log_noise = np.array([-0.3, -1.2, -0.7, -2.5])
+    >>> result = log_z(log_noise + np.log(3), log_noise, log_noise + np.log(3), log_noise)
+    >>> round(float(np.exp(result.log_z)), 12), result.recommended
+    (3.0, 'nce')
+    """
+    data = _side(log_f_data, log_noise_data, "data")
+    noise = _side(log_f_noise, log_noise_noise, "noise")
+    with Bar("log Z", progress) as bar:
+        answer = _core.log_z(
+            data,
+            noise,
+            chain_lengths(chains_data, len(data[0]), "chains_data"),
+            chain_lengths(chains_noise, len(noise[0]), "chains_noise"),
+            settings(confidence, independent, weight_by_ess, bootstrap, powers, seed, prices, budget),
+            bar,
+        )
+    answer["estimates"] = named(answer["estimates"])
+    warn(answer)
+    return LogZResult(**answer)
+
+
+def log_z_states(
+    log_f: Any,
+    counts: Sequence[int] | None = None,
+    *,
+    origin: Sequence[int] | None = None,
+    chains: Sequence[int] | None = None,
+    reference: int = 0,
+    reference_log_z: float = 0.0,
+    independent: bool = False,
+    names: Sequence[str] | None = None,
+    progress: bool | None = None,
+) -> StatesResult:
+    """Log-normalizers of many states from pooled draws of them (MBAR).
+
+    Args:
+        log_f: one row per state and one column per draw: the log-density of every draw under every state.
+        counts: how many draws come from each state, the draws being in that order;
+        origin: or the state of every draw, numbered from 0.
+        chains: a label of the Markov chain for every draw.
+        reference: the state whose log-normalizer is known,
+        reference_log_z: and its value.
+        independent: the draws are independent; otherwise the standard errors allow for autocorrelation.
+        names: the names of the states.
+        progress: whether to show a progress bar; by default when somebody is looking.
+
+    >>> import numpy as np
+    >>> x = np.random.default_rng(1).normal(size=2000)
+    >>> wide = np.concatenate([x[:1000], 2 * x[1000:]])
+    >>> result = log_z_states(np.stack([-wide**2 / 2, -wide**2 / 8]), [1000, 1000])
+    >>> abs(result.log_z[1] - np.log(2)) < 4 * result.se[1]
+    True
+    """
+    table = _states(log_f)
+    if (counts is None) == (origin is None):
+        raise InputError("`counts` or `origin` must be given, and not both")
+    labels = [f"{k}" for k in range(len(table))] if names is None else [str(name) for name in names]
+    if len(labels) != len(table):
+        raise InputError(f"`names` has {len(labels)} names for {len(table)} states")
+    with Bar("log Z of states", progress) as bar:
+        answer = _core.log_z_states(
+            table,
+            None if counts is None else [whole(count, "counts") for count in counts],
+            None if origin is None else [whole(state, "origin") for state in origin],
+            None if chains is None else [int(n) for n in np.unique(np.asarray(chains), return_inverse=True)[1]],
+            whole(reference, "reference"),
+            number(reference_log_z, "reference_log_z"),
+            bool(independent),
+            labels,
+            bar,
+        )
+    if not answer["converged"]:
+        warnings.warn("log_z_states did not converge", NoisewrightWarning, stacklevel=2)
+    return StatesResult(**answer, names=labels)
+
+
+#: The name under which chemists know it.
+mbar = log_z_states
+
+
+def _side(log_f: Any, log_noise: Any, side: str) -> tuple[Array, Array]:
+    """The two log-densities of one side, as they are where the layout allows."""
+    first, second = vector(log_f, f"log_f_{side}"), vector(log_noise, f"log_noise_{side}")
+    if len(first) != len(second):
+        raise InputError(
+            f"`log_f_{side}` has {len(first)} values and `log_noise_{side}` {len(second)}, and they must have the same number"
+        )
+    return first, second
+
+
+def _states(log_f: Any) -> Array:
+    if isinstance(log_f, (list, tuple)):
+        columns = [vector(row, "log_f", str(k)) for k, row in enumerate(log_f)]
+        if columns and any(len(column) != len(columns[0]) for column in columns):
+            raise InputError("`log_f` must have the same number of values for every state")
+        return np.stack(columns) if columns else np.empty((0, 0))
+    array = np.asarray(log_f)
+    if np.ma.isMaskedArray(log_f) or array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise InputError(
+            f"`log_f` has the shape {array.shape} and holds {array.dtype}, and must have one row of numbers per state and "
+            "one column per draw"
+        )
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def settings(
+    confidence: float,
+    independent: bool,
+    weight_by_ess: bool,
+    bootstrap: int | None,
+    powers: Sequence[float],
+    seed: int,
+    prices: tuple[float, float] | None = None,
+    budget: float | None = None,
+) -> dict[str, Any]:
+    """How log Z is estimated, for the library."""
+    return {
+        "confidence": number(confidence, "confidence"),
+        "independent": bool(independent),
+        "weight_by_ess": bool(weight_by_ess),
+        "bootstrap": None if bootstrap is None else whole(bootstrap, "bootstrap"),
+        "powers": [number(power, "powers") for power in powers],
+        "seed": whole(seed, "seed"),
+        "prices": _prices(prices, budget),
+    }
+
+
+def _prices(prices: Any, budget: float | None) -> tuple[float, float, float | None] | None:
+    if prices is None and budget is None:
+        return None
+    data, noise = (1.0, 1.0) if prices is None else prices
+    spent = None if budget is None else number(budget, "budget")
+    return number(data, "prices"), number(noise, "prices"), spent
+
+
+def named(estimates: dict[str, dict[str, Any]]) -> dict[str, NormalizerEstimate]:
+    """Estimates as objects."""
+    return {name: NormalizerEstimate(**estimate) for name, estimate in estimates.items()}
+
+
+def warn(answer: dict[str, Any]) -> None:
+    """Says aloud that nothing can be said."""
+    refused = answer["estimates"][answer["recommended"]].refused
+    if refused is not None:
+        warnings.warn(refused, NoisewrightWarning, stacklevel=3)
+
+
+def estimates_table(estimates: dict[str, NormalizerEstimate]) -> tuple[list[Column], list[list[Any]]]:
+    """The estimators beside each other."""
+    columns: list[Column] = [
+        ("estimator", None),
+        ("log Z", 7),
+        ("se", 3),
+        ("lower", 7),
+        ("upper", 7),
+        ("ess", 4),
+        ("k̂", 2),
+    ]
+    rows = [[name, e.log_z, e.se, e.lower, e.upper, e.ess, e.pareto_k] for name, e in estimates.items()]
+    return columns, rows
+
+
+def estimates_panel(estimates: dict[str, NormalizerEstimate]) -> Panel:
+    """The estimators beside each other, as a picture."""
+    kept = [e for e in estimates.values() if np.isfinite([e.log_z, e.lower, e.upper]).all()]
+    columns = [
+        [float(place) for place in range(len(kept))],
+        [e.log_z for e in kept],
+        [e.lower for e in kept],
+        [e.upper for e in kept],
+    ]
+    label = "estimator: " + ", ".join(name for name, e in estimates.items() if e in kept)
+    return (label, "linear"), ("log Z", "linear"), [("points", "log Z", columns)]

@@ -1,0 +1,362 @@
+//! `fit`: a model from data, against noise.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use noisewright::fit::diagnostics::check_ratio;
+use noisewright::fit::{
+    Amount, Data, Dependence, Draws, Errors, Estimate, Fit, NoiseChoice, Optimum, Options, Progress, Stage,
+};
+use noisewright::{Model, Noise, Points, Precision, Target, View};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use crate::failure::Outcome;
+use crate::model::{PyModel, points};
+use crate::noise::{NoiseArgument, Request};
+use crate::problem::{Problem, Purpose};
+use crate::task::Monitor;
+use crate::theory::loss;
+use crate::tree::{Tree, map};
+
+/// Places that the curve of a density is drawn through.
+const PLACES: usize = 400;
+
+/// The rows, as Python hands them over: one row per variable, weights, and which of them belong together.
+#[derive(FromPyObject)]
+pub(crate) struct Rows<'py> {
+    #[pyo3(item)]
+    points: PyReadonlyArray2<'py, f64>,
+    #[pyo3(item)]
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    #[pyo3(item)]
+    clusters: Option<Vec<u64>>,
+    #[pyo3(item)]
+    chains: Option<Vec<usize>>,
+}
+
+/// The same, free of the interpreter.
+pub(crate) struct OwnedRows {
+    pub(crate) points: Points,
+    weights: Option<Vec<f64>>,
+    clusters: Option<Vec<u64>>,
+    chains: Option<Vec<usize>>,
+}
+
+impl Rows<'_> {
+    pub(crate) fn owned(self, names: &[String]) -> PyResult<OwnedRows> {
+        let weights = self.weights.map(|w| w.as_slice().map(<[f64]>::to_vec)).transpose()?;
+        let (clusters, chains) = (self.clusters, self.chains);
+        Ok(OwnedRows { points: points(&self.points, names)?, weights, clusters, chains })
+    }
+}
+
+impl OwnedRows {
+    pub(crate) fn data(&self) -> Data<'_> {
+        let data = Data::new(self.points.view());
+        let data = self.weights.as_deref().map_or(data, |weights| data.with_weights(weights));
+        match (&self.clusters, &self.chains) {
+            (Some(ids), _) => data.with_dependence(Dependence::Clusters(ids)),
+            (None, Some(lengths)) => data.with_dependence(Dependence::Chains(lengths)),
+            (None, None) => data,
+        }
+    }
+}
+
+/// How to fit, as Python hands it over.
+#[derive(FromPyObject)]
+pub(crate) struct Settings {
+    #[pyo3(item)]
+    noise: NoiseArgument,
+    #[pyo3(item)]
+    nu: Option<f64>,
+    #[pyo3(item)]
+    noise_points: Option<usize>,
+    #[pyo3(item)]
+    noise_share: f64,
+    #[pyo3(item)]
+    loss: String,
+    #[pyo3(item)]
+    model_based: bool,
+    #[pyo3(item)]
+    confidence: f64,
+    #[pyo3(item)]
+    seed: u64,
+    #[pyo3(item)]
+    starts: usize,
+    #[pyo3(item)]
+    max_iterations: usize,
+    #[pyo3(item)]
+    tolerance: f64,
+    #[pyo3(item)]
+    refit_noise: bool,
+    #[pyo3(item)]
+    check_ratio: bool,
+    #[pyo3(item)]
+    target: String,
+}
+
+/// Noise points with their log-densities, and the log-densities at the data.
+type GivenDraws<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>);
+
+/// Fits a model to data.
+#[pyfunction]
+#[pyo3(signature = (model, rows, settings, draws=None, tick=None))]
+pub(crate) fn fit<'py>(
+    py: Python<'py>,
+    model: &PyModel,
+    rows: Rows<'py>,
+    settings: Settings,
+    draws: Option<GivenDraws<'py>>,
+    tick: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Tree> {
+    let names = model.model.space().names();
+    let rows = rows.owned(names)?;
+    let draws = draws.map(|given| owned_draws(&given, names)).transpose()?;
+    let plan = Plan::from(settings);
+    model.run(py, tick, move |model, monitor| {
+        let options = plan.options(&model, &rows, draws, monitor)?;
+        let mut fit = noisewright::fit::fit(&model, rows.data(), &options)?;
+        if plan.check_ratio {
+            let check = check_ratio(&model, rows.data(), &fit, &options)?;
+            fit.diagnostics.warnings.extend(check.warning(fit.nu));
+            fit.diagnostics.ratio_check = Some(check);
+        }
+        Ok(tree(&fit, &options, grid(&model, &fit, rows.points.view())))
+    })
+}
+
+/// Fits the logarithm of the ratio of two samples' densities.
+#[pyfunction]
+#[pyo3(signature = (model, first, second, settings, tick=None))]
+pub(crate) fn ratio<'py>(
+    py: Python<'py>,
+    model: &PyModel,
+    first: Rows<'py>,
+    second: Rows<'py>,
+    settings: Settings,
+    tick: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Tree> {
+    let names = model.model.space().names();
+    let (first, second) = (first.owned(names)?, second.owned(names)?);
+    let plan = Plan::from(settings);
+    model.run(py, tick, move |model, monitor| {
+        let options = Options { noise: NoiseChoice::Auto, ..plan.options(&model, &first, None, monitor)? };
+        let fitted = noisewright::fit::ratio(&model, first.data(), second.data(), &options)?;
+        Ok(tree(&fitted.fit, &options, None))
+    })
+}
+
+fn owned_draws(given: &GivenDraws<'_>, names: &[String]) -> PyResult<Draws> {
+    Ok(Draws {
+        points: points(&given.0, names)?,
+        log_density: given.1.as_slice()?.to_vec(),
+        log_density_at_data: given.2.as_slice()?.to_vec(),
+    })
+}
+
+/// The settings, free of the interpreter.
+struct Plan {
+    request: Request,
+    nu: Option<f64>,
+    noise_points: Option<usize>,
+    noise_share: f64,
+    loss: String,
+    errors: Errors,
+    confidence: f64,
+    seed: u64,
+    starts: usize,
+    max_iterations: usize,
+    tolerance: f64,
+    refit_noise: bool,
+    check_ratio: bool,
+    target: Target,
+}
+
+impl From<Settings> for Plan {
+    fn from(given: Settings) -> Self {
+        Self {
+            request: given.noise.into(),
+            nu: given.nu,
+            noise_points: given.noise_points,
+            noise_share: given.noise_share,
+            loss: given.loss,
+            errors: if given.model_based { Errors::ModelBased } else { Errors::Robust },
+            confidence: given.confidence,
+            seed: given.seed,
+            starts: given.starts,
+            max_iterations: given.max_iterations,
+            tolerance: given.tolerance,
+            refit_noise: given.refit_noise,
+            check_ratio: given.check_ratio,
+            target: Target::parse(&given.target),
+        }
+    }
+}
+
+impl Plan {
+    fn options(
+        &self,
+        model: &Model,
+        rows: &OwnedRows,
+        draws: Option<Draws>,
+        monitor: &Arc<Monitor>,
+    ) -> Outcome<Options> {
+        let own = Arc::clone(monitor);
+        Ok(Options {
+            noise: match draws {
+                Some(draws) => NoiseChoice::Draws(Arc::new(draws)),
+                None => self.noise(model, rows)?,
+            },
+            amount: self.amount(),
+            refit_noise: self.refit_noise,
+            target: self.target.clone(),
+            loss: loss(&self.loss)?,
+            errors: self.errors,
+            confidence: self.confidence,
+            seed: self.seed,
+            starts: self.starts,
+            max_iterations: self.max_iterations,
+            tolerance: self.tolerance,
+            progress: Some(Arc::new(move |progress: &Progress| watch(&own, progress))),
+        })
+    }
+
+    fn amount(&self) -> Amount {
+        match (self.noise_points, self.nu, Amount::auto()) {
+            (Some(points), _, _) => Amount::Points(points),
+            (None, Some(nu), _) => Amount::Ratio(nu),
+            (None, None, Amount::Auto { most_values, .. }) => {
+                Amount::Auto { share: self.noise_share, most_values }
+            }
+            (None, None, other) => other,
+        }
+    }
+
+    /// The noise in words; those that are fitted are fitted to the data.
+    fn noise(&self, model: &Model, rows: &OwnedRows) -> Outcome<NoiseChoice> {
+        match self.request.words.trim() {
+            "auto" => return Ok(NoiseChoice::Auto),
+            "exact" => return Ok(NoiseChoice::Exact),
+            "optimal" => return Ok(NoiseChoice::Optimal),
+            _ => {}
+        }
+        let problem = Problem {
+            model: model.clone(),
+            parameters: model.start(),
+            data: Some(rows.points.clone()),
+            log_normalizer: None,
+            on_data: false,
+            precision: Precision { seed: self.seed, ..Precision::default() },
+        };
+        let purpose = Purpose { nu: self.nu.unwrap_or(1.0), target: &self.target };
+        Ok(NoiseChoice::Given(self.request.build(&problem, purpose)?))
+    }
+}
+
+/// How far a fit is, roughly, and whether it is to go on.
+fn watch(monitor: &Monitor, progress: &Progress) -> ControlFlow<()> {
+    let steps = progress.iteration as f64;
+    monitor.done(match progress.stage {
+        Stage::Prepare => 0.05,
+        Stage::Pilot => 0.1,
+        Stage::Descent => 0.2 + 0.7 * steps / (steps + 5.0),
+        _ => 0.95,
+    });
+    if monitor.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+/// An estimate under the names of the command's JSON.
+pub(crate) fn estimate(estimate: &Estimate) -> Tree {
+    map! {
+        "estimate": estimate.estimate,
+        "se": estimate.se,
+        "se_data": estimate.se_data,
+        "se_noise": estimate.se_noise,
+        "lower": estimate.lower,
+        "upper": estimate.upper,
+        "at_bound": estimate.at_bound,
+    }
+}
+
+fn tree(fit: &Fit, options: &Options, grid: Option<Tree>) -> Tree {
+    let diagnostics = serde_json::to_value(&fit.diagnostics).unwrap_or_default();
+    let warnings: Vec<String> = fit.diagnostics.warnings.iter().map(ToString::to_string).collect();
+    map! {
+        "parameters": fit.parameters.iter().map(|e| (e.name.clone(), estimate(e))).collect::<Vec<_>>(),
+        "log_normalizer": fit.log_normalizer.as_ref().map(estimate),
+        "coordinates": fit.estimates().iter().map(|e| e.name.clone()).collect::<Vec<_>>(),
+        "covariance": fit.covariance.clone(),
+        "covariance_data": fit.covariance_data.clone(),
+        "covariance_noise": fit.covariance_noise.clone(),
+        "loss": fit.loss,
+        "loss_name": options.loss.to_string(),
+        "iterations": fit.iterations,
+        "converged": fit.converged,
+        "stop": fit.stop.to_string(),
+        "nu": fit.nu,
+        "noise": fit.noise.clone(),
+        "noise_words": fit.noise_description.clone(),
+        "noise_points": fit.noise_points,
+        "noise_share": fit.noise_share(),
+        "budget_spent": fit.budget_spent,
+        "rows": fit.rows,
+        "total_weight": fit.total_weight,
+        "confidence": fit.confidence,
+        "optima": fit.optima.iter().map(optimum).collect::<Vec<_>>(),
+        "diagnostics": json(&diagnostics),
+        "warnings": warnings,
+        "no_answer": fit.diagnostics.no_answer().map(ToString::to_string),
+        "grid": grid,
+    }
+}
+
+fn optimum(optimum: &Optimum) -> Tree {
+    map! { "at": optimum.at.clone(), "loss": optimum.loss, "starts": optimum.starts }
+}
+
+/// A serialized value.
+fn json(value: &serde_json::Value) -> Tree {
+    use serde_json::Value;
+    match value {
+        Value::Null => Tree::Null,
+        Value::Bool(flag) => Tree::Flag(*flag),
+        Value::Number(number) => number.as_u64().map_or_else(|| Tree::from(number.as_f64()), Tree::Count),
+        Value::String(text) => Tree::from(text.as_str()),
+        Value::Array(list) => Tree::List(list.iter().map(json).collect()),
+        Value::Object(fields) => Tree::Map(fields.iter().map(|(k, v)| (k.clone(), json(v))).collect()),
+    }
+}
+
+/// Densities of the fitted model and of the noise over the data, where there is one continuous variable.
+fn grid(model: &Model, fit: &Fit, data: View<'_>) -> Option<Tree> {
+    let space = model.space();
+    if space.dimension() != 1 || space.domains()[0].is_discrete() {
+        return None;
+    }
+    let column = data.column(0);
+    let least = column.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let margin = 0.1 * (most - least);
+    let (lower, upper) = space.domains()[0].bounds();
+    let (low, high) = ((least - margin).max(lower), (most + margin).min(upper));
+    let x: Vec<f64> = (0..PLACES).map(|i| low + (high - low) * (i as f64 + 0.5) / PLACES as f64).collect();
+    let view = View::new(1, PLACES, &x);
+    let theta = fit.theta();
+    let constant = match &fit.log_normalizer {
+        Some(constant) => constant.estimate,
+        None => model.log_normalizer(&theta, &mut vec![0.0; theta.len()])?,
+    };
+    let mut density = vec![0.0; PLACES];
+    model.evaluate(&theta, view, &mut density, None).ok()?;
+    density.iter_mut().for_each(|u| *u = (*u - constant).exp());
+    let noise = fit.noise.as_ref().map(|noise| noise_density(noise.as_ref(), view));
+    Some(map! { "x": x, "density": density, "noise_density": noise })
+}
+
+fn noise_density(noise: &dyn Noise, view: View<'_>) -> Vec<f64> {
+    let mut out = vec![0.0; view.rows()];
+    noise.log_density(view, &mut out);
+    out.iter_mut().for_each(|q| *q = q.exp());
+    out
+}

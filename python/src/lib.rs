@@ -1,0 +1,37 @@
+//! The Python module `noisewright._core`: it converts, the library computes.
+
+mod design;
+mod energy;
+mod examples;
+mod failure;
+mod fit;
+mod model;
+mod noise;
+mod normalizer;
+mod problem;
+mod show;
+mod task;
+mod theory;
+mod tree;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::design::design;
+    #[pymodule_export]
+    use super::examples::examples;
+    #[pymodule_export]
+    use super::fit::{fit, ratio};
+    #[pymodule_export]
+    use super::model::{PyModel, families};
+    #[pymodule_export]
+    use super::noise::{BuiltNoise, build_noise, noise_from_record};
+    #[pymodule_export]
+    use super::normalizer::{evidence, log_z, log_z_states};
+    #[pymodule_export]
+    use super::show::{figure, table};
+    #[pymodule_export]
+    use super::theory::error;
+}

@@ -1,0 +1,265 @@
+//! `log_z`, many states, and evidence.
+
+use nalgebra::DMatrix;
+use noisewright::normalizer::states::{self, Origin, Pooled};
+use noisewright::normalizer::{
+    Allocation, Dependence, Draws, Evidence, EvidenceOptions, LogZ, ModelDensity, NormalizerEstimate,
+    Options, Prices, SampleSummary, TracePoint, Warning, evidence as integrate, log_z as solve,
+};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use crate::failure::{Failure, Outcome};
+use crate::model::{PyModel, points};
+use crate::task;
+use crate::tree::{Tree, map};
+
+/// How log Z is estimated, as Python hands it over.
+#[derive(FromPyObject)]
+pub(crate) struct Settings {
+    #[pyo3(item)]
+    confidence: f64,
+    #[pyo3(item)]
+    independent: bool,
+    #[pyo3(item)]
+    weight_by_ess: bool,
+    #[pyo3(item)]
+    bootstrap: Option<usize>,
+    #[pyo3(item)]
+    powers: Vec<f64>,
+    #[pyo3(item)]
+    seed: u64,
+    /// Price of a data draw, of a noise draw, and the budget.
+    #[pyo3(item)]
+    prices: Option<(f64, f64, Option<f64>)>,
+}
+
+impl From<Settings> for Options {
+    fn from(given: Settings) -> Self {
+        Self {
+            confidence: given.confidence,
+            dependence: if given.independent { Dependence::Independent } else { Dependence::Chains },
+            weight_by_ess: given.weight_by_ess,
+            bootstrap: given.bootstrap,
+            powers: given.powers,
+            seed: given.seed,
+            prices: given.prices.map(|(data, noise, budget)| Prices { data, noise, budget }),
+        }
+    }
+}
+
+/// One side's two log-densities.
+type Side<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>);
+
+/// log Z from draws of the density and of the noise, with nothing copied.
+#[pyfunction]
+#[pyo3(signature = (data, noise, chains_data, chains_noise, settings, tick=None))]
+pub(crate) fn log_z<'py>(
+    py: Python<'py>,
+    data: Side<'py>,
+    noise: Side<'py>,
+    chains_data: Option<Vec<usize>>,
+    chains_noise: Option<Vec<usize>>,
+    settings: Settings,
+    tick: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Tree> {
+    let options = Options::from(settings);
+    let slices = [data.0.as_slice()?, data.1.as_slice()?, noise.0.as_slice()?, noise.1.as_slice()?];
+    let answer = task::run_borrowing(py, tick, |_| {
+        let [log_f, log_noise, noise_f, noise_noise] = slices;
+        let data = Draws { log_f, log_noise, chains: chains_data.as_deref() };
+        let noise = Draws { log_f: noise_f, log_noise: noise_noise, chains: chains_noise.as_deref() };
+        solve(data, noise, &options).map_err(Failure::from)
+    })?;
+    Ok(tree(&answer))
+}
+
+fn tree(answer: &LogZ) -> Tree {
+    let best = answer.best();
+    map! {
+        "log_z": best.log_z,
+        "se": best.se,
+        "lower": best.lower,
+        "upper": best.upper,
+        "estimates": estimates(&answer.estimates),
+        "recommended": answer.recommended.to_string(),
+        "reason": answer.reason.clone(),
+        "overlap": answer.overlap,
+        "expected_crossings": answer.expected_crossings,
+        "confidence": answer.confidence,
+        "data": summary(&answer.data),
+        "noise": summary(&answer.noise),
+        "divergences": map! {
+            "chi2_data_noise": answer.divergences.chi2_data_noise,
+            "chi2_noise_data": answer.divergences.chi2_noise_data,
+            "bhattacharyya": answer.divergences.bhattacharyya,
+            "harmonic": answer.divergences.harmonic,
+        },
+        "allocations": Tree::Map(answer.allocations.iter().map(allocation).collect()),
+        "warnings": sentences(&answer.warnings),
+        "converged": answer.converged,
+    }
+}
+
+/// What a budget should buy, by the name of the estimator.
+fn allocation(best: &Allocation) -> (String, Tree) {
+    let numbers = map! {
+        "data_draws": best.data_draws,
+        "noise_draws": best.noise_draws,
+        "nu": best.nu,
+        "predicted_se": best.predicted_se,
+    };
+    (best.method.to_string(), numbers)
+}
+
+fn sentences(warnings: &[Warning]) -> Vec<String> {
+    warnings.iter().map(ToString::to_string).collect()
+}
+
+fn estimates(all: &[NormalizerEstimate]) -> Tree {
+    let one = |e: &NormalizerEstimate| {
+        map! {
+            "log_z": e.log_z,
+            "se": e.se,
+            "se_data": e.se_data,
+            "se_noise": e.se_noise,
+            "lower": e.lower,
+            "upper": e.upper,
+            "ess": e.ess,
+            "pareto_k": e.pareto_k,
+            "converged": e.converged,
+            "refused": e.refused.clone(),
+            "bootstrap_se": e.bootstrap_se,
+        }
+    };
+    Tree::Map(all.iter().map(|e| (e.method.to_string(), one(e))).collect())
+}
+
+fn summary(side: &SampleSummary) -> Tree {
+    map! {
+        "draws": side.draws,
+        "chains": side.chains,
+        "autocorrelation_time": side.autocorrelation_time,
+        "ess": side.ess,
+        "outside": side.outside,
+    }
+}
+
+/// Log-normalizers of many states from pooled draws: `log_f` has one row per state and one column per draw.
+#[pyfunction]
+#[pyo3(signature = (log_f, counts, origin, chains, reference, reference_log_z, independent, names, tick=None))]
+pub(crate) fn log_z_states<'py>(
+    py: Python<'py>,
+    log_f: PyReadonlyArray2<'py, f64>,
+    counts: Option<Vec<usize>>,
+    origin: Option<Vec<usize>>,
+    chains: Option<Vec<usize>>,
+    reference: usize,
+    reference_log_z: f64,
+    independent: bool,
+    names: Vec<String>,
+    tick: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Tree> {
+    let draws = log_f.as_array().ncols();
+    let values = log_f.as_slice()?;
+    let options = states::Options {
+        reference,
+        reference_log_z,
+        dependence: if independent { Dependence::Independent } else { Dependence::Chains },
+    };
+    let states = log_f.as_array().nrows();
+    let answer = task::run_borrowing(py, tick, |_| {
+        let columns: Vec<&[f64]> = (0..states).map(|k| &values[k * draws..(k + 1) * draws]).collect();
+        let origin = match (&counts, &origin) {
+            (Some(counts), _) => Origin::Counts(counts),
+            (None, Some(rows)) => Origin::Rows(rows),
+            (None, None) => return Err(Failure::Input("`counts` or `origin` is missing".into())),
+        };
+        let pooled = Pooled { log_f: &columns, origin, chains: chains.as_deref() };
+        states::estimate(&pooled, &options).map_err(Failure::from)
+    })?;
+    let states = answer.log_z().len();
+    let errors = DMatrix::from_fn(states, states, |i, j| answer.difference(i, j).1);
+    Ok(map! {
+        "log_z": answer.log_z().to_vec(),
+        "se": answer.se(),
+        "difference_se": errors,
+        "covariance": DMatrix::from_fn(states, states, |i, j| answer.covariance(i, j)),
+        "overlap": answer.overlap().clone(),
+        "ess": answer.ess().to_vec(),
+        "inefficiency": answer.inefficiency().to_vec(),
+        "groups": Tree::List(answer.groups().iter().map(|g| Tree::List(g.iter().map(|k| Tree::from(*k)).collect())).collect()),
+        "converged": answer.converged(),
+        "warnings": answer.warnings().iter().map(|w| w.sentence(&names)).collect::<Vec<String>>(),
+    })
+}
+
+/// How evidence is estimated, beyond what `log_z` asks.
+#[derive(FromPyObject)]
+pub(crate) struct EvidenceSettings {
+    #[pyo3(item)]
+    noise: String,
+    #[pyo3(item)]
+    noise_draws: Option<usize>,
+    #[pyo3(item)]
+    chains: Option<Vec<usize>>,
+    #[pyo3(item)]
+    symmetrize: bool,
+}
+
+/// log Z of a model's density at parameter values from draws of it.
+#[pyfunction]
+#[pyo3(signature = (model, parameters, draws, own, settings, tick=None))]
+pub(crate) fn evidence<'py>(
+    py: Python<'py>,
+    model: &PyModel,
+    parameters: Vec<f64>,
+    draws: PyReadonlyArray2<'py, f64>,
+    own: EvidenceSettings,
+    settings: Settings,
+    tick: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Tree> {
+    let draws = points(&draws, model.model.space().names())?;
+    let log_z = Options::from(settings);
+    model.run(py, tick, move |model, _| -> Outcome<Tree> {
+        let options = EvidenceOptions {
+            noise: own.noise.parse()?,
+            noise_draws: own.noise_draws,
+            chains: own.chains,
+            symmetrize: own.symmetrize,
+            log_z,
+            ..EvidenceOptions::default()
+        };
+        let density = ModelDensity { model: &model, parameters: &parameters };
+        Ok(evidence_tree(&integrate(&density, draws.view(), model.space(), &options)?))
+    })
+}
+
+fn evidence_tree(answer: &Evidence) -> Tree {
+    let column = |of: fn(&TracePoint) -> f64| answer.trace.iter().map(of).collect::<Vec<f64>>();
+    map! {
+        "log_evidence": answer.log_evidence,
+        "se": answer.se,
+        "lower": answer.lower,
+        "upper": answer.upper,
+        "estimates": estimates(&answer.estimates),
+        "recommended": answer.recommended.to_string(),
+        "reason": answer.reason.clone(),
+        "overlap": answer.overlap,
+        "expected_crossings": answer.expected_crossings,
+        "chain_ess": answer.chain_ess,
+        "correlation": answer.correlation,
+        "noise": answer.noise.to_string(),
+        "draws": answer.draws,
+        "noise_draws": answer.noise_draws,
+        "confidence": answer.confidence,
+        "trace": map! {
+            "draws": column(|t| t.draws as f64),
+            "log_evidence": column(|t| t.log_evidence),
+            "se": column(|t| t.se),
+        },
+        "log_ratios": map! { "data": answer.log_ratios[0].clone(), "noise": answer.log_ratios[1].clone() },
+        "warnings": sentences(&answer.warnings),
+        "converged": answer.converged,
+    }
+}
