@@ -181,6 +181,75 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// No rows at all, or none that counts.
+    #[error("there are no data: give at least one row with a positive weight")]
+    NoData,
+    /// A weight that cannot be.
+    #[error("row {row} has the weight {value}: weights must be zero or positive numbers")]
+    Weight {
+        /// Number of the row, from 1.
+        row: usize,
+        /// The weight given.
+        value: f64,
+    },
+    /// A value outside the domain of its variable.
+    #[error("row {row} of column `{column}` is {value}, which is not {domain}")]
+    OutsideDomain {
+        /// Number of the row, from 1.
+        row: usize,
+        /// The variable.
+        column: String,
+        /// The value found.
+        value: f64,
+        /// What it must be.
+        domain: String,
+    },
+    /// A data point that the noise gives no density.
+    #[error(
+        "the noise has no density at row {row} of the data: choose a noise whose support covers all of them"
+    )]
+    NoiseMissesData {
+        /// Number of the row, from 1.
+        row: usize,
+    },
+    /// A noise point whose own log-density is not finite.
+    #[error("the log-density of noise row {row} is not a finite number: it must be known where the noise is")]
+    NoiseMissesItself {
+        /// Number of the row, from 1.
+        row: usize,
+    },
+    /// A feature that is infinite at some point.
+    #[error(
+        "the feature of `{feature}` is not finite where {variable} = {value}: restrict the domain or change it"
+    )]
+    InfiniteFeature {
+        /// The parameter of the feature.
+        feature: String,
+        /// The first variable.
+        variable: String,
+        /// Its value there.
+        value: f64,
+    },
+    /// Features of which a combination does not vary.
+    #[error(
+        "{} the same in all data and noise: leave one of these features out",
+        crate::error::combination(terms)
+    )]
+    CollinearFeatures {
+        /// Factors and features of the combination.
+        terms: Vec<(f64, String)>,
+    },
+    /// An option that cannot be as it is.
+    #[error("`{option}` {reason}")]
+    Option {
+        /// The option.
+        option: String,
+        /// What is wrong with it, as a sentence of which it is the subject.
+        reason: String,
+    },
+    /// Stopped by the caller.
+    #[error("the fit was cancelled")]
+    Cancelled,
     /// A name that is no parameter of the model.
     #[error("`{name}` is not a parameter of the model; {advice}", advice = crate::names::advice(nearest.as_deref(), "its parameters are", known))]
     UnknownParameter {
@@ -281,6 +350,23 @@ pub(crate) fn number(x: f64) -> String {
     } else {
         x.to_string()
     }
+}
+
+/// A combination of features for a message: `x + 2*y is`.
+pub(crate) fn combination(terms: &[(f64, String)]) -> String {
+    let mut text = String::new();
+    for (i, (factor, name)) in terms.iter().enumerate() {
+        let sign = match (i, *factor < 0.0) {
+            (0, false) => "",
+            (0, true) => "−",
+            (_, false) => " + ",
+            (_, true) => " − ",
+        };
+        let size = factor.abs();
+        text += sign;
+        text += &if (size - 1.0).abs() < 1e-6 { format!("`{name}`") } else { format!("{size:.4}·`{name}`") };
+    }
+    text + " is"
 }
 
 /// Names for a message: `a`, `b` and `c`.

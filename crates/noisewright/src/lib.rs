@@ -40,6 +40,7 @@
 //! | the error of a design | [`asymptotic_error`], [`Asymptotics`], [`Target`] | Σ = I_w⁻¹ (I_v − (1+1/ν) m_w m_wᵀ) I_w⁻¹, error (1+ν) tr(ΣM) |
 //! | divergences | [`divergences`], [`NormalizerErrors`] | the errors of log Z by IS, RevIS, IS-RevIS and NCE |
 //! | the best design | [`mod@design`] | p_n = p_d/ν · \[√(ν a/μ) − 1\]₊ with a quadratic in the score, and its limits |
+//! | fits | [`mod@fit`], [`Fit`], [`Estimate`] | ∇L = ν E_n\[w r ψ\] − E_d\[w ψ\] = 0, Var = H⁻¹ V H⁻¹ |
 //! | what goes wrong | [`Error`] | one plain sentence each |
 //!
 //! Letters: ν = T_n/T_d noise points per data point, T = T_d + T_n the budget, π = ν/(1+ν) the proportion of noise,
@@ -75,6 +76,7 @@ mod divergence;
 mod domain;
 pub mod energy;
 mod error;
+pub mod fit;
 mod loss;
 mod model;
 mod model_file;
@@ -90,6 +92,7 @@ pub use divergence::{Divergences, NormalizerErrors, divergences};
 pub use domain::{Domain, Space};
 pub use energy::{Energy, FamilyOptions, families};
 pub use error::{Error, Result};
+pub use fit::{Estimate, Fit, fit};
 pub use loss::{Loss, LossFunction};
 pub use model::{LOG_NORMALIZER, Model, Parameter};
 pub use noise::words::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};

@@ -1,0 +1,306 @@
+//! A few hundred rows at one parameter value: log ratios, scores, and what they add to the sums.
+
+use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
+use noisewright_numerics::summation::sum;
+
+use super::objective::{Objective, Order, Sums, five_point};
+use super::prepare;
+use super::side::{BLOCK, CHUNK, Kept, Raw};
+use super::terms::{Class, Terms};
+use crate::{Error, Result, View};
+
+/// A parameter value, in the coordinates of the solver and in those of the model.
+pub(crate) struct Place {
+    /// Of the solver.
+    pub(crate) inner: Vec<f64>,
+    /// θ.
+    pub(crate) theta: Vec<f64>,
+    /// What is subtracted from the energy in the model's own coordinates: c, or log Z.
+    pub(crate) constant: f64,
+    /// For a normalized model the gradient of log Z in the solver's coordinates (features being centred).
+    shift: Option<Vec<f64>>,
+    /// For a normalized model log Z of the centred features.
+    inner_log_z: f64,
+}
+
+impl Place {
+    /// `None` where the model's closed form for log Z does not hold.
+    pub(crate) fn new(objective: &Objective<'_>, inner: &[f64]) -> Option<Self> {
+        let model = objective.model;
+        let outer = objective.scaling.outer(inner);
+        let count = model.parameters().len();
+        let theta = outer[..count].to_vec();
+        if !model.is_normalized() {
+            let constant = outer[count];
+            return Some(Self { inner: inner.to_vec(), theta, constant, shift: None, inner_log_z: 0.0 });
+        }
+        let mut gradient = vec![0.0; count];
+        let log_z = model.log_normalizer(&theta, &mut gradient).filter(|z| z.is_finite())?;
+        let (center, scale) = (&objective.scaling.center, &objective.scaling.scale);
+        let along: f64 = theta.iter().zip(center).map(|(t, m)| t * m).sum();
+        let shift = (0..count).map(|j| (gradient[j] - center[j]) / scale[j]).collect();
+        let inner = inner.to_vec();
+        Some(Self { inner, theta, constant: log_z, shift: Some(shift), inner_log_z: log_z - along })
+    }
+
+    /// Subtracts `factor · ∇² log Z` from the Hessian of a normalized model, by differences of the gradient, which is
+    /// in closed form.
+    pub(crate) fn subtract_normalizer(
+        &self,
+        objective: &Objective<'_>,
+        factor: f64,
+        hessian: &mut DMatrix<f64>,
+    ) {
+        if self.shift.is_none() {
+            return;
+        }
+        let (model, scale) = (objective.model, &objective.scaling.scale);
+        for j in 0..self.theta.len() {
+            let slope = |step: f64| {
+                let mut theta = self.theta.clone();
+                theta[j] += step / scale[j];
+                let mut gradient = vec![0.0; theta.len()];
+                let known = model.log_normalizer(&theta, &mut gradient);
+                let gradient =
+                    DVector::from_iterator(theta.len(), gradient.iter().zip(scale).map(|(g, s)| g / s));
+                known.map(|_| gradient).ok_or(Error::NoMass)
+            };
+            // Near the edge of the parameters that are allowed, shorter steps stay inside.
+            let steps = [1e-3, 1e-4, 1e-6].map(|h| h * objective.unit[j]);
+            if let Some(column) = steps.iter().find_map(|h| five_point(*h, slope).ok()) {
+                for i in 0..self.theta.len() {
+                    // Half from each side keeps the matrix symmetric.
+                    hessian[(i, j)] -= 0.5 * factor * column[i];
+                    hessian[(j, i)] -= 0.5 * factor * column[i];
+                }
+            }
+        }
+    }
+}
+
+/// Some rows of a sample at one place.
+pub(crate) struct Seen<'s> {
+    /// Number of the first row.
+    pub(crate) first_row: usize,
+    /// `g = log p − log p_n − log ν`.
+    pub(crate) log_ratio: &'s [f64],
+    /// `∇_β log p` in the solver's coordinates.
+    pub(crate) score: Columns<'s>,
+    /// How many times each row counts.
+    pub(crate) weights: Option<&'s [f64]>,
+    /// The points, unless the features are all that was kept.
+    pub(crate) points: Option<View<'s>>,
+}
+
+/// Evaluates blocks chunk by chunk, in scratch space of its own.
+pub(crate) struct Eye<'w, 'a> {
+    objective: &'w Objective<'a>,
+    place: &'w Place,
+    log_ratio: Vec<f64>,
+    score: Vec<f64>,
+}
+
+impl<'w, 'a> Eye<'w, 'a> {
+    pub(crate) fn new(objective: &'w Objective<'a>, place: &'w Place) -> Self {
+        Self { objective, place, log_ratio: Vec::with_capacity(CHUNK), score: Vec::new() }
+    }
+
+    /// Whether a chunk is among those used.
+    fn uses(&self, first_row: usize) -> bool {
+        (first_row / CHUNK).is_multiple_of(self.objective.thin)
+    }
+
+    /// Looks at a block of kept features.
+    pub(crate) fn see_kept(
+        &mut self,
+        index: usize,
+        block: &Kept<'_>,
+        mut visit: impl FnMut(Seen<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let width = self.objective.size();
+        for (chunk, offset) in block.offset.chunks(CHUNK).enumerate() {
+            let (start, rows) = (chunk * CHUNK, offset.len());
+            let first_row = index * BLOCK + start;
+            if self.uses(first_row) {
+                let columns = &block.columns[start * width..(start + rows) * width];
+                let weights = block.weights.map(|w| &w[start..start + rows]);
+                self.see_linear(columns, offset, |log_ratio, score| {
+                    visit(Seen { first_row, log_ratio, score, weights, points: None })
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at a block of points.
+    pub(crate) fn see_raw(
+        &mut self,
+        class: Class,
+        raw: &Raw<'_>,
+        mut visit: impl FnMut(Seen<'_>) -> Result<()>,
+    ) -> Result<()> {
+        for start in (0..raw.points.rows()).step_by(CHUNK) {
+            let first_row = raw.index * BLOCK + start;
+            if !self.uses(first_row) {
+                continue;
+            }
+            let end = raw.points.rows().min(start + CHUNK);
+            let points = raw.points.slice(start..end);
+            let weights = raw.weights.map(|w| &w[start..end]);
+            let log_noise = &raw.log_noise[start..end];
+            let mut seen = |log_ratio: &[f64], score: Columns<'_>| {
+                visit(Seen { first_row, log_ratio, score, weights, points: Some(points) })
+            };
+            if self.objective.linear {
+                let features =
+                    prepare::features(self.objective.model, &self.objective.scaling, points, log_noise)?;
+                prepare::check_offsets(class, first_row, weights, &features.offset)?;
+                self.see_linear(&features.columns, &features.offset, seen)?;
+            } else {
+                self.general(points, log_noise)?;
+                seen(
+                    &self.log_ratio,
+                    Columns::new(&self.score, end - start, self.objective.size(), end - start),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `g = offset + Σ γ_j z_j − log ν`, less log Z where it is known, and the score, which is the features less the
+    /// gradient of log Z.
+    fn see_linear(
+        &mut self,
+        columns: &[f64],
+        offset: &[f64],
+        mut visit: impl FnMut(&[f64], Columns<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (rows, size) = (offset.len(), self.objective.size());
+        let start = -self.objective.nu.ln() - self.place.inner_log_z;
+        self.log_ratio.clear();
+        self.log_ratio.extend(offset.iter().map(|o| o + start));
+        add_columns(columns, &self.place.inner, &mut self.log_ratio);
+        let Some(shift) = &self.place.shift else {
+            return visit(&self.log_ratio, Columns::new(columns, rows, size, rows));
+        };
+        self.score.clear();
+        for (column, shift) in columns.chunks_exact(rows).zip(shift) {
+            self.score.extend(column.iter().map(|z| z - shift));
+        }
+        visit(&self.log_ratio, Columns::new(&self.score, rows, size, rows))
+    }
+
+    /// Energy and score at these points, made into log ratio and `∇ log p`.
+    fn general(&mut self, points: View<'_>, log_noise: &[f64]) -> Result<()> {
+        let (model, rows) = (self.objective.model, points.rows());
+        let count = model.parameters().len();
+        self.log_ratio.resize(rows, 0.0);
+        self.score.resize(rows * count, 0.0);
+        model.evaluate(&self.place.theta, points, &mut self.log_ratio, Some(&mut self.score))?;
+        let constant = self.place.constant + self.objective.nu.ln();
+        for (g, l) in self.log_ratio.iter_mut().zip(log_noise) {
+            *g -= constant + l;
+        }
+        match &self.place.shift {
+            None => self.score.resize(rows * (count + 1), -1.0),
+            Some(shift) => {
+                for (column, shift) in self.score.chunks_exact_mut(rows).zip(shift) {
+                    column.iter_mut().for_each(|s| *s -= shift);
+                }
+            }
+        }
+        if self.score.iter().any(|s| !s.is_finite()) {
+            return Err(Error::NotANumber { point: "a place where the score is infinite".into() });
+        }
+        Ok(())
+    }
+}
+
+/// The sums of one block, with their scratch space.
+pub(crate) struct Adder<'w, 'a> {
+    objective: &'w Objective<'a>,
+    place: &'w Place,
+    class: Class,
+    order: Order,
+    terms: Terms,
+    meat_weights: Vec<f64>,
+    pub(crate) sums: Sums,
+}
+
+impl<'w, 'a> Adder<'w, 'a> {
+    pub(crate) fn new(objective: &'w Objective<'a>, place: &'w Place, class: Class, order: Order) -> Self {
+        let sums = Sums::new(objective.size(), order);
+        Self { objective, place, class, order, terms: Terms::default(), meat_weights: Vec::new(), sums }
+    }
+
+    pub(crate) fn join(mut self, other: Self) -> Self {
+        self.sums = self.sums.join(other.sums);
+        self
+    }
+
+    /// Adds a chunk's value, gradient, Hessian and second moments.
+    pub(crate) fn add(&mut self, seen: &Seen<'_>) -> Result<()> {
+        self.fill_terms(seen);
+        let sums = &mut self.sums;
+        sums.value += sum(&self.terms.value);
+        sums.first += sum(&self.terms.first);
+        weighted_sum(seen.score, &self.terms.first, sums.gradient.as_mut_slice());
+        if self.order >= Order::Hessian {
+            weighted_gram(seen.score, &self.terms.second, sums.hessian.as_mut_slice());
+            if let Some(points) = seen.points.filter(|_| !self.objective.linear) {
+                self.add_curvature(points)?;
+            }
+        }
+        if self.order >= Order::Meat {
+            weighted_gram(seen.score, &self.meat_weights, self.sums.meat.as_mut_slice());
+        }
+        Ok(())
+    }
+
+    /// `Σ first · ∇²u`, in the corner of the Hessian that belongs to θ.
+    fn add_curvature(&mut self, points: View<'_>) -> Result<()> {
+        let model = self.objective.model;
+        let count = model.parameters().len();
+        let mut curvature = DMatrix::zeros(count, count);
+        let out = curvature.as_mut_slice();
+        let known = model.energy().add_curvature(&self.place.theta, points, &self.terms.first, out)?;
+        self.sums.curved &= known;
+        let mut corner = self.sums.hessian.view_mut((0, 0), (count, count));
+        corner += curvature;
+        Ok(())
+    }
+
+    /// The terms of this chunk, weighted, with the weights of the second moments.
+    fn fill_terms(&mut self, seen: &Seen<'_>) {
+        self.terms.fill(self.objective.loss, self.class, seen.log_ratio);
+        if self.order >= Order::Meat {
+            self.meat_weights.clear();
+            self.meat_weights.extend(self.terms.first.iter().map(|f| f * f));
+            let weights = seen.weights.unwrap_or_default();
+            for (m, w) in self.meat_weights.iter_mut().zip(weights) {
+                *m = if *w == 0.0 { 0.0 } else { *m * w };
+            }
+        }
+        self.terms.weigh(seen.weights);
+        self.sums.weight += seen.weights.map_or(seen.log_ratio.len() as f64, sum);
+    }
+}
+
+/// `out += Σ_j factor_j · column_j`, four columns at a time.
+pub(crate) fn add_columns(columns: &[f64], factors: &[f64], out: &mut [f64]) {
+    let rows = out.len();
+    for (group, factors) in columns.chunks(4 * rows).zip(factors.chunks(4)) {
+        if let [fa, fb, fc, fd] = factors {
+            let (a, b) = (&group[..rows], &group[rows..2 * rows]);
+            let (c, d) = (&group[2 * rows..3 * rows], &group[3 * rows..4 * rows]);
+            for i in 0..rows {
+                out[i] += (fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i]);
+            }
+        } else {
+            for (column, factor) in group.chunks_exact(rows).zip(factors) {
+                out.iter_mut().zip(column).for_each(|(o, x)| *o += factor * x);
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! One fit of a model against one noise: the samples, the descent, the covariance.
+
+use std::sync::Arc;
+
+use nalgebra::DMatrix;
+
+use super::covariance::{self, Covariance};
+use super::data::Data;
+use super::newton::Stop;
+use super::objective::{Objective, Order};
+use super::options::{Draws, Options, Stage};
+use super::prepare;
+use super::result::{Estimate, Fit, coordinates};
+use super::side::{Held, Side};
+use super::solve::{Solution, solve};
+use super::terms::Class;
+use crate::{Model, Noise, Result, sample};
+
+/// Rows from which the scales of the features are taken, at most.
+pub(crate) const SCALE_ROWS: usize = 1 << 14;
+/// Values of features that are kept in memory rather than computed anew in every pass, at most.
+const MOST_KEPT: usize = 1 << 26;
+
+/// What the data are contrasted with.
+pub(crate) enum Against {
+    /// So many draws from a noise.
+    Noise(Arc<dyn Noise>, usize),
+    /// Draws that are there already.
+    Draws(Arc<Draws>),
+}
+
+impl Against {
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Self::Noise(_, rows) => *rows,
+            Self::Draws(draws) => draws.points.rows(),
+        }
+    }
+
+    /// The noise side.
+    fn side<'a>(&'a self, model: &Model, seed: u64) -> Side<'a> {
+        match self {
+            Self::Draws(draws) => Side::memory(
+                Class::Noise,
+                Held::Borrowed(draws.points.view()),
+                None,
+                draws.log_density.clone(),
+            ),
+            Self::Noise(noise, rows)
+                if model.energy().is_linear() || rows * noise.dimension() > MOST_KEPT =>
+            {
+                Side::drawn(noise.clone(), seed, *rows)
+            }
+            Self::Noise(noise, rows) => {
+                let points = sample(noise.as_ref(), *rows, seed);
+                let mut log_noise = vec![0.0; *rows];
+                noise.log_density(points.view(), &mut log_noise);
+                Side::memory(Class::Noise, Held::Owned(points), None, log_noise)
+            }
+        }
+    }
+
+    /// The noise's log-density at the data.
+    fn at_data(&self, data: Data<'_>) -> Vec<f64> {
+        match self {
+            Self::Draws(draws) => draws.log_density_at_data.clone(),
+            Self::Noise(noise, _) => {
+                let mut out = vec![0.0; data.points.rows()];
+                noise.log_density(data.points, &mut out);
+                out
+            }
+        }
+    }
+}
+
+/// Fits a model to data in memory against one noise.
+///
+/// # Errors
+/// When a point has no density, the unknowns cannot be told apart, or the fit is cancelled.
+pub(crate) fn fit_against(
+    model: &Model,
+    data: Data<'_>,
+    against: &Against,
+    options: &Options,
+    start: Option<&[f64]>,
+) -> Result<Fit> {
+    options.report(Stage::Prepare, 0, f64::NAN)?;
+    let total = data.total_weight();
+    let nu = against.rows() as f64 / total;
+    let data_side =
+        Side::memory(Class::Data, Held::Borrowed(data.points), data.weights, against.at_data(data));
+    let noise_side = against.side(model, options.seed);
+    let keep = (data_side.rows + noise_side.rows) * prepare::width(model) <= MOST_KEPT;
+    let ranges = prepare::spread(data.points.rows(), SCALE_ROWS);
+    let (some, _) = prepare::pick(data.points, None, &ranges);
+    let mut objective = Objective::new(model, &options.loss, nu, data_side, noise_side, some.view(), keep)?;
+    let solution = solve(&mut objective, start, options)?;
+    let mut fit = finish(&objective, solution, data, options)?;
+    if let Against::Noise(noise, _) = against {
+        fit.noise_description = noise.describe();
+        fit.noise = Some(noise.clone());
+    }
+    Ok(fit)
+}
+
+/// The covariance at the minimum, a last Newton step with it, and the estimates in the model's own coordinates.
+pub(crate) fn finish(
+    objective: &Objective<'_>,
+    solution: Solution,
+    data: Data<'_>,
+    options: &Options,
+) -> Result<Fit> {
+    options.report(Stage::Errors, 0, f64::NAN)?;
+    let full = objective.full(solution.at.as_slice(), Order::Meat)?;
+    let size = objective.size();
+    let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
+    let hessian = full.evaluation.hessian.clone().unwrap_or_else(|| DMatrix::zeros(size, size));
+    let bread = covariance::bread(objective, &hessian, &free)?;
+    let step = -(&bread * &full.evaluation.gradient);
+    let mut at = solution.at;
+    let mut stop = solution.stop;
+    // The gradient came with the covariance: the last step costs nothing.
+    let length = (-full.evaluation.gradient.dot(&step) * objective.data.total).max(0.0).sqrt();
+    if length <= 1e-2 {
+        at += step;
+    } else if stop == Stop::Converged {
+        stop = Stop::NoDescent;
+    }
+    let parts = covariance::parts(objective, &full, &bread, at.as_slice(), data, options)?;
+    let outer = objective.scaling.outer(at.as_slice());
+    let covariance = Covariance {
+        data: objective.scaling.outer_covariance(&parts.data),
+        noise: objective.scaling.outer_covariance(&parts.noise),
+    };
+    let jacobian = objective.scaling.jacobian();
+    let back = jacobian.try_inverse().unwrap_or_else(|| DMatrix::identity(size, size));
+    let hessian = back.transpose() * hessian * back;
+    let confidence = options.confidence;
+    let estimate = |(j, parameter): (usize, crate::Parameter)| {
+        let variances = (covariance.data[(j, j)], covariance.noise[(j, j)]);
+        Estimate::new(&parameter, outer[j], variances, confidence, solution.bound[j])
+    };
+    let mut parameters: Vec<Estimate> =
+        coordinates(objective.model).into_iter().enumerate().map(estimate).collect();
+    let log_normalizer = if objective.model.is_normalized() { None } else { parameters.pop() };
+    Ok(Fit {
+        parameters,
+        log_normalizer,
+        covariance: covariance.whole(),
+        covariance_data: covariance.data,
+        covariance_noise: covariance.noise,
+        hessian,
+        loss: full.evaluation.value,
+        iterations: solution.iterations,
+        converged: stop.converged(),
+        stop,
+        nu: objective.nu,
+        noise_points: objective.noise.rows,
+        noise: None,
+        noise_description: "given draws".into(),
+        budget_spent: false,
+        rows: objective.data.rows,
+        total_weight: objective.data.total,
+        optima: solution.optima,
+        confidence,
+    })
+}

@@ -1,0 +1,91 @@
+//! Fits: an unnormalized model from data, against noise, with standard errors that hold.
+//!
+//! [`fit`] takes a [`Model`] and [`Data`] and gives a [`Fit`]: every parameter and the log-normalizer with its standard
+//! error, split into what the data leave open and what the noise adds. The noise is chosen and dosed unless
+//! [`Options`] say how.
+
+mod bounds;
+mod chunk;
+mod contrast;
+mod covariance;
+mod data;
+mod newton;
+mod noise_choice;
+mod objective;
+mod options;
+mod polish;
+mod prepare;
+mod result;
+mod scaling;
+mod side;
+mod solve;
+mod starts;
+mod terms;
+
+pub use data::{Data, Dependence, Source};
+pub use newton::Stop;
+pub use options::{Amount, Draws, Errors, NoiseChoice, Options, Progress, ProgressHook, Stage};
+pub use result::{Estimate, Fit, Optimum};
+
+use crate::{Domain, Error, Model, Result};
+
+/// Fits a model to data.
+///
+/// ```
+/// use noisewright::fit::{Amount, Data, NoiseChoice, Options, fit};
+/// use noisewright::{Model, Normal, Points, Space, sample};
+/// use std::sync::Arc;
+///
+/// // log p = m x − x²/2 − c: the mean of a Gaussian, its constant taken as unknown.
+/// let model = Model::parse_file("variables = ['x']\nlog_density = 'm*x - x^2/2'\n[parameters]\nm = 0")?;
+/// let points = sample(&Normal::new(0.5, 1.0)?, 4000, 1);
+/// let fitted = fit(&model, Data::from(&points), &Options { amount: Amount::Ratio(5.0), ..Options::default() })?;
+/// let mean = &fitted.parameters[0];
+/// assert!((mean.estimate - 0.5).abs() < 4.0 * mean.se);
+/// // log Z = m²/2 + ½ log 2π.
+/// let constant = fitted.log_normalizer.unwrap();
+/// assert!((constant.estimate - 0.125 - 0.5 * std::f64::consts::TAU.ln()).abs() < 4.0 * constant.se);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// One sentence: a row outside the domain or without density, too few rows, unknowns that cannot be told apart, an
+/// option that cannot be, or [`Error::Cancelled`].
+pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
+    options.check()?;
+    data.check(model.space().dimension())?;
+    check_domain(model, data)?;
+    let rows = data.weights.map_or(data.points.rows(), |w| w.iter().filter(|w| **w > 0.0).count());
+    let coordinates = model.coordinates().len();
+    if rows < coordinates {
+        return Err(Error::TooFewPoints { rows, coordinates });
+    }
+    noise_choice::fit_with(model, data, options)
+}
+
+/// Every value that counts must belong to its variable's domain.
+fn check_domain(model: &Model, data: Data<'_>) -> Result<()> {
+    let space = model.space();
+    let counts = |row: usize| data.weights.is_none_or(|w| w[row] > 0.0);
+    for (j, (name, domain)) in space.names().iter().zip(space.domains()).enumerate() {
+        // Rounding may carry a coordinate of a unit vector past 1.
+        let allowed = |x: f64| if space.is_sphere() { x.is_finite() } else { domain.contains(x) };
+        let column = data.points.column(j);
+        if let Some(row) = column.iter().enumerate().position(|(row, x)| !allowed(*x) && counts(row)) {
+            let (column, value, domain) = (name.clone(), column[row], domain_words(domain));
+            return Err(Error::OutsideDomain { row: row + 1, column, value, domain });
+        }
+    }
+    Ok(())
+}
+
+/// What a value of the domain is, to end a sentence.
+pub(crate) fn domain_words(domain: &Domain) -> String {
+    match domain {
+        Domain::Real | Domain::Circle => "a finite number".into(),
+        Domain::Positive => "a positive number".into(),
+        Domain::Interval(lo, hi) => format!("a number between {lo} and {hi}"),
+        Domain::States(_) => "one of its states".into(),
+        Domain::Counts => "a count 0, 1, 2, …".into(),
+    }
+}

@@ -1,0 +1,120 @@
+//! Which noise, and how much of it.
+
+use std::sync::Arc;
+
+use super::contrast::{Against, fit_against};
+use super::data::Data;
+use super::options::{Amount, Draws, NoiseChoice, Options};
+use super::prepare::{pick, spread};
+use super::result::Fit;
+use super::side::BLOCK;
+use crate::{Error, Model, Noise, Result, fit_auto};
+
+/// Rows that a noise is fitted to, at most; they are spread over all rows.
+pub(crate) const NOISE_ROWS: usize = 1 << 18;
+/// Noise points of the first round, at least.
+const FIRST_POINTS: usize = 4 * BLOCK;
+/// Rounds in which the noise is extended.
+const ROUNDS: usize = 5;
+
+/// Fits with the noise and the amount that the options ask for.
+pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
+    match &options.noise {
+        NoiseChoice::Auto => dosed(model, data, &auto_noise(model, data)?, options),
+        NoiseChoice::Given(noise) => {
+            check_noise(model, noise.as_ref())?;
+            dosed(model, data, noise, options)
+        }
+        NoiseChoice::Exact => {
+            Err(Error::Option { option: "noise exact".into(), reason: "is not there yet".into() })
+        }
+        NoiseChoice::Draws(draws) => {
+            check_draws(model, data, draws)?;
+            fit_against(model, data, &Against::Draws(draws.clone()), options, None)
+        }
+    }
+}
+
+/// The noise `auto`, fitted to rows spread over the data.
+pub(crate) fn auto_noise(model: &Model, data: Data<'_>) -> Result<Arc<dyn Noise>> {
+    if data.points.rows() <= NOISE_ROWS {
+        return fit_auto(model.space(), data.points, data.weights);
+    }
+    let (points, weights) = pick(data.points, data.weights, &spread(data.points.rows(), NOISE_ROWS));
+    fit_auto(model.space(), points.view(), weights.as_deref())
+}
+
+fn check_noise(model: &Model, noise: &dyn Noise) -> Result<()> {
+    let (expected, found) = (model.space().dimension(), noise.dimension());
+    if expected == found {
+        Ok(())
+    } else {
+        Err(Error::Shape { what: "variables of the noise", expected, found })
+    }
+}
+
+fn check_draws(model: &Model, data: Data<'_>, draws: &Draws) -> Result<()> {
+    let same = |what: &'static str, expected: usize, found: usize| {
+        if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
+    };
+    same("columns of noise", model.space().dimension(), draws.points.columns())?;
+    same("log-densities of the noise points", draws.points.rows(), draws.log_density.len())?;
+    same("log-densities at the data", data.points.rows(), draws.log_density_at_data.len())?;
+    if draws.points.rows() == 0 {
+        return Err(Error::Option { option: "noise points".into(), reason: "must be at least 1".into() });
+    }
+    match draws.log_density.iter().position(|l| !l.is_finite()) {
+        Some(row) => Err(Error::NoiseMissesItself { row: row + 1 }),
+        None => Ok(()),
+    }
+}
+
+/// Fits with so much noise as the options say.
+pub(crate) fn dosed(model: &Model, data: Data<'_>, noise: &Arc<dyn Noise>, options: &Options) -> Result<Fit> {
+    let total = data.total_weight();
+    let with = |points: usize, start: Option<&[f64]>| {
+        fit_against(model, data, &Against::Noise(noise.clone(), points), options, start)
+    };
+    match options.amount {
+        Amount::Points(points) => with(points, None),
+        Amount::Ratio(nu) => with(((nu * total).round() as usize).max(1), None),
+        Amount::Auto { share, most_values } => enough(total, model, share, most_values, with),
+    }
+}
+
+/// Extends one and the same stream of noise until its part of every standard error is small enough, or the budget ends.
+fn enough(
+    total: f64,
+    model: &Model,
+    share: f64,
+    most_values: usize,
+    with: impl Fn(usize, Option<&[f64]>) -> Result<Fit>,
+) -> Result<Fit> {
+    // Whole blocks, so that a longer sample begins with the shorter one.
+    let whole = |points: f64| (points / BLOCK as f64).ceil().max(1.0) as usize * BLOCK;
+    let most = (most_values / model.coordinates().len()).max(BLOCK) / BLOCK * BLOCK;
+    let mut points = whole(2.0 * total).clamp(FIRST_POINTS, most.max(FIRST_POINTS)).min(most);
+    let mut fit = with(points, None)?;
+    for _ in 1..ROUNDS {
+        let factor = shortfall(&fit, share);
+        if factor <= 1.0 || !fit.converged {
+            return Ok(fit);
+        }
+        if points >= most {
+            break;
+        }
+        // A tenth more than the prediction, which leaves out that the weights change with ν.
+        points = whole(1.1 * factor * points as f64).min(most);
+        let start = fit.theta();
+        fit = with(points, Some(&start))?;
+    }
+    fit.budget_spent = shortfall(&fit, share) > 1.0;
+    Ok(fit)
+}
+
+/// By which factor the noise part of the variances is too large, at worst.
+fn shortfall(fit: &Fit, share: f64) -> f64 {
+    let allowed = share * share / (1.0 - share * share);
+    let excess = |e: &&super::Estimate| (e.se_noise / e.se_data).powi(2) / allowed;
+    fit.estimates().iter().filter(|e| e.se_data > 0.0).map(excess).fold(0.0, f64::max)
+}

@@ -1,0 +1,228 @@
+//! The loss over two samples with its first two derivatives, and the sums that the covariance needs.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::chunk::{Adder, Eye, Place, Seen};
+use super::newton::{Evaluation, Problem};
+use super::prepare;
+use super::scaling::Scaling;
+use super::side::{Kept, Raw, Side};
+use crate::{Error, Loss, Model, Result, View};
+
+/// Up to which derivative the loss is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Order {
+    /// Value and gradient.
+    Gradient,
+    /// And the second derivatives.
+    Hessian,
+    /// And the second moments of the scores, for the covariance.
+    Meat,
+}
+
+/// The loss `E_d data_term(g) + ν E_n noise_term(g)` of a model over two samples (MATH §2).
+pub(crate) struct Objective<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) loss: &'a Loss,
+    pub(crate) nu: f64,
+    pub(crate) data: Side<'a>,
+    pub(crate) noise: Side<'a>,
+    pub(crate) scaling: Scaling,
+    /// Natural size of a step in each inner parameter, for differences.
+    pub(crate) unit: Vec<f64>,
+    /// Only every so many chunks are used, 1 for all of them.
+    pub(crate) thin: usize,
+    /// Whether the model is linear in its parameters.
+    pub(crate) linear: bool,
+}
+
+/// The sums over one sample.
+#[derive(Clone, Debug)]
+pub(crate) struct Sums {
+    /// Of the weights.
+    pub(crate) weight: f64,
+    /// Of the terms.
+    pub(crate) value: f64,
+    /// Of the first derivatives in g.
+    pub(crate) first: f64,
+    /// Of the first derivatives times the score.
+    pub(crate) gradient: DVector<f64>,
+    /// Of the second derivatives.
+    pub(crate) hessian: DMatrix<f64>,
+    /// Of the squared first derivatives times `ψψᵀ`.
+    pub(crate) meat: DMatrix<f64>,
+    /// Whether the model gave the second derivatives of its energy.
+    pub(crate) curved: bool,
+}
+
+impl Sums {
+    pub(crate) fn new(size: usize, order: Order) -> Self {
+        let matrix = |wanted: bool| if wanted { DMatrix::zeros(size, size) } else { DMatrix::zeros(0, 0) };
+        Self {
+            weight: 0.0,
+            value: 0.0,
+            first: 0.0,
+            gradient: DVector::zeros(size),
+            hessian: matrix(order >= Order::Hessian),
+            meat: matrix(order >= Order::Meat),
+            curved: true,
+        }
+    }
+
+    pub(crate) fn join(mut self, other: Self) -> Self {
+        self.weight += other.weight;
+        self.value += other.value;
+        self.first += other.first;
+        self.gradient += other.gradient;
+        self.hessian += other.hessian;
+        self.meat += other.meat;
+        self.curved &= other.curved;
+        self
+    }
+}
+
+/// Both samples' sums at one place, and the loss made from them.
+pub(crate) struct Full {
+    pub(crate) evaluation: Evaluation,
+    pub(crate) data: Sums,
+    pub(crate) noise: Sums,
+}
+
+impl<'a> Objective<'a> {
+    /// Prepares the loss: checks the samples, and for a linear model computes features, centred and scaled, once.
+    ///
+    /// `sample` are some of the data, from which the scales are taken; `keep` says whether there is room for the features
+    /// of both samples.
+    ///
+    /// # Errors
+    /// When a data point has no density under the model or the noise, or a feature is not a number.
+    pub(crate) fn new(
+        model: &'a Model,
+        loss: &'a Loss,
+        nu: f64,
+        mut data: Side<'a>,
+        mut noise: Side<'a>,
+        sample: View<'_>,
+        keep: bool,
+    ) -> Result<Self> {
+        let linear = model.energy().is_linear();
+        let (scaling, unit) = prepare::scaling(model, sample, linear)?;
+        prepare::check_noise_at_data(&data)?;
+        if linear && keep {
+            prepare::keep(model, &scaling, &mut data)?;
+            prepare::keep(model, &scaling, &mut noise)?;
+        }
+        Ok(Self { model, loss, nu, data, noise, scaling, unit, thin: 1, linear })
+    }
+
+    /// Number of unknowns.
+    pub(crate) fn size(&self) -> usize {
+        self.model.parameters().len() + usize::from(!self.model.is_normalized())
+    }
+
+    /// Looks at every row of a sample at one place, block by block in a fixed tree.
+    pub(crate) fn fold<T: Send>(
+        &self,
+        side: &Side<'a>,
+        place: &Place,
+        start: impl Fn() -> T + Sync,
+        visit: impl Fn(&mut T, &Seen<'_>) -> Result<()> + Sync,
+        combine: impl Fn(T, T) -> T + Sync,
+    ) -> Result<T> {
+        if let Some(kept) = &side.kept {
+            let leaf = |index: usize, block: &Kept<'_>| {
+                let mut total = start();
+                Eye::new(self, place).see_kept(index, block, |seen| visit(&mut total, &seen))?;
+                Ok(total)
+            };
+            return Side::reduce_kept(kept, leaf, |a, b| Ok(combine(a?, b?))).unwrap_or_else(|| Ok(start()));
+        }
+        let leaf = |raw: Raw<'_>| {
+            let mut total = start();
+            Eye::new(self, place).see_raw(side.class, &raw, |seen| visit(&mut total, &seen))?;
+            Ok(total)
+        };
+        Ok(side.reduce(leaf, combine)?.unwrap_or_else(start))
+    }
+
+    /// The sums over one sample.
+    fn sums(&self, side: &Side<'a>, place: &Place, order: Order) -> Result<Sums> {
+        let start = || Adder::new(self, place, side.class, order);
+        Ok(self.fold(side, place, start, Adder::add, Adder::join)?.sums)
+    }
+
+    /// The loss and the sums behind it; an infinite value where the model allows no such parameters.
+    pub(crate) fn full(&self, at: &[f64], order: Order) -> Result<Full> {
+        let size = self.size();
+        let nothing =
+            |evaluation| Full { evaluation, data: Sums::new(size, order), noise: Sums::new(size, order) };
+        let Some(place) = Place::new(self, at) else { return Ok(nothing(Evaluation::wall(size))) };
+        let sums = self
+            .sums(&self.data, &place, order)
+            .and_then(|d| Ok((d, self.sums(&self.noise, &place, order)?)));
+        let (data, noise) = match sums {
+            Ok(sums) => sums,
+            Err(Error::Parameter { .. } | Error::NotANumber { .. }) if !self.linear => {
+                return Ok(nothing(Evaluation::wall(size)));
+            }
+            Err(other) => return Err(other),
+        };
+        let (per_data, per_noise) = (1.0 / data.weight, self.nu / noise.weight);
+        let value = data.value * per_data + noise.value * per_noise;
+        let gradient = &data.gradient * per_data + &noise.gradient * per_noise;
+        let sound = value.is_finite() && gradient.iter().all(|g| g.is_finite());
+        if !sound {
+            return Ok(nothing(Evaluation::wall(size)));
+        }
+        let hessian = (order >= Order::Hessian).then(|| {
+            let mut hessian = &data.hessian * per_data + &noise.hessian * per_noise;
+            place.subtract_normalizer(self, data.first * per_data + noise.first * per_noise, &mut hessian);
+            hessian
+        });
+        let hessian = match hessian {
+            Some(_) if !(data.curved && noise.curved) => Some(self.hessian_by_differences(at)?),
+            other => other,
+        };
+        Ok(Full { evaluation: Evaluation { value, gradient, hessian }, data, noise })
+    }
+
+    /// Second derivatives as differences of the gradient, for a model that does not give its own.
+    fn hessian_by_differences(&self, at: &[f64]) -> Result<DMatrix<f64>> {
+        let size = self.size();
+        let mut hessian = DMatrix::zeros(size, size);
+        for j in 0..size {
+            let unit = self.unit.get(j).copied().unwrap_or(1.0);
+            let slope = |step: f64| -> Result<DVector<f64>> {
+                let mut there = at.to_vec();
+                there[j] += step;
+                Ok(self.full(&there, Order::Gradient)?.evaluation.gradient)
+            };
+            let column = five_point(1e-3 * unit, slope)?;
+            hessian.set_column(j, &column);
+        }
+        Ok((&hessian + hessian.transpose()) * 0.5)
+    }
+
+    /// Which unknown is which.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.model.coordinates()
+    }
+}
+
+/// The derivative at zero of a function of a step, to the fourth order in `h`.
+pub(crate) fn five_point(h: f64, f: impl Fn(f64) -> Result<DVector<f64>>) -> Result<DVector<f64>> {
+    let near = (f(h)? - f(-h)?) * (8.0 / (12.0 * h));
+    let far = (f(2.0 * h)? - f(-2.0 * h)?) / (12.0 * h);
+    Ok(near - far)
+}
+
+impl Problem for Objective<'_> {
+    fn rows(&self) -> f64 {
+        self.data.total
+    }
+
+    fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
+        let order = if hessian { Order::Hessian } else { Order::Gradient };
+        Ok(self.full(at.as_slice(), order)?.evaluation)
+    }
+}

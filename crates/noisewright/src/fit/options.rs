@@ -1,0 +1,203 @@
+//! How a fit is made: the noise and how much of it, the loss, the errors asked for, and when to stop.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::{Error, Loss, Noise, Points, Result};
+
+/// How to fit; the default is the noise `auto`, as much of it as is needed, the JS loss, robust errors, 95 %, seed 0.
+///
+/// ```
+/// use noisewright::fit::{Amount, Options};
+/// let options = Options { amount: Amount::Ratio(5.0), ..Options::default() };
+/// assert_eq!((options.confidence, options.seed), (0.95, 0));
+/// ```
+#[derive(Clone)]
+pub struct Options {
+    /// The noise (default [`NoiseChoice::Auto`]).
+    pub noise: NoiseChoice,
+    /// How much noise (default [`Amount::auto`]).
+    pub amount: Amount,
+    /// The loss (default JS).
+    pub loss: Loss,
+    /// Which covariance (default [`Errors::Robust`]).
+    pub errors: Errors,
+    /// Confidence of the intervals (default 0.95).
+    pub confidence: f64,
+    /// Seed of the noise and of the starts (default 0).
+    pub seed: u64,
+    /// From how many places a model that is not linear in its parameters is fitted (default 6).
+    pub starts: usize,
+    /// Most steps of one descent (default 200).
+    pub max_iterations: usize,
+    /// A descent ends when a Newton step is shorter than this many standard errors (default 1e-6); that step is still
+    /// taken, and what is left is of the order of its square.
+    pub tolerance: f64,
+    /// Told about every step; it may stop the fit, which then is [`Error::Cancelled`].
+    pub progress: Option<ProgressHook>,
+}
+
+/// What is called at every step of a fit.
+pub type ProgressHook = Arc<dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync>;
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            noise: NoiseChoice::Auto,
+            amount: Amount::auto(),
+            loss: Loss::Js,
+            errors: Errors::Robust,
+            confidence: 0.95,
+            seed: 0,
+            starts: 6,
+            max_iterations: 200,
+            tolerance: 1e-6,
+            progress: None,
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("noise", &self.noise)
+            .field("amount", &self.amount)
+            .field("loss", &self.loss)
+            .field("errors", &self.errors)
+            .field("confidence", &self.confidence)
+            .field("seed", &self.seed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Options {
+    /// Checks what can be wrong whatever the model and the data.
+    ///
+    /// # Errors
+    /// A sentence that names the option.
+    pub fn check(&self) -> Result<()> {
+        if !(self.confidence > 0.0 && self.confidence < 1.0) {
+            return Err(wrong("confidence", format!("must lie between 0 and 1, not {}", self.confidence)));
+        }
+        if !(self.tolerance > 0.0 && self.tolerance <= 1.0) {
+            return Err(wrong("tolerance", format!("must lie between 0 and 1, not {}", self.tolerance)));
+        }
+        if self.starts == 0 || self.max_iterations == 0 {
+            return Err(wrong("starts and max_iterations", "must be at least 1".into()));
+        }
+        self.amount.check()
+    }
+
+    /// Tells the hook, and stops when it says so.
+    pub(crate) fn report(&self, stage: Stage, iteration: usize, loss: f64) -> Result<()> {
+        let Some(hook) = &self.progress else { return Ok(()) };
+        match hook(&Progress { stage, iteration, loss }) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Cancelled),
+        }
+    }
+}
+
+fn wrong(option: &str, reason: String) -> Error {
+    Error::Option { option: option.into(), reason }
+}
+
+/// Where the noise comes from.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum NoiseChoice {
+    /// Fitted to the data by the kind of their domain ([`fit_auto`](crate::fit_auto)); on at most 2²⁰ states, all of
+    /// them instead ([`NoiseChoice::Exact`]).
+    Auto,
+    /// This one.
+    Given(Arc<dyn Noise>),
+    /// No noise: the limit ν → ∞, which is maximum likelihood with log Z by quadrature (one to three variables) or
+    /// enumeration (at most 2²⁰ states), or in closed form for a normalized model.
+    Exact,
+    /// Draws that are there already, with their log-densities.
+    Draws(Arc<Draws>),
+}
+
+/// Noise points drawn elsewhere, with the log-density of the noise there and at the data.
+#[derive(Clone, Debug)]
+pub struct Draws {
+    /// The noise points.
+    pub points: Points,
+    /// `log p_n` at the noise points.
+    pub log_density: Vec<f64>,
+    /// `log p_n` at the data points, in their order.
+    pub log_density_at_data: Vec<f64>,
+}
+
+/// How much noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Amount {
+    /// Enough that the noise part of every standard error is at most this share of the whole, within a budget.
+    Auto {
+        /// The largest share (default 0.1).
+        share: f64,
+        /// Most values of the score that are made: noise points times unknowns (default 2²⁵).
+        most_values: usize,
+    },
+    /// ν: so many noise points per data point.
+    Ratio(f64),
+    /// So many noise points.
+    Points(usize),
+}
+
+impl Amount {
+    /// The default: the noise part of every standard error is at most 10 % of the whole, with at most 2²⁵ values.
+    #[must_use]
+    pub fn auto() -> Self {
+        Self::Auto { share: 0.1, most_values: 1 << 25 }
+    }
+
+    fn check(self) -> Result<()> {
+        match self {
+            Self::Ratio(nu) if !(nu > 0.0 && nu.is_finite()) => Err(Error::NoiseRatio { value: nu }),
+            Self::Points(0) => Err(wrong("noise points", "must be at least 1".into())),
+            Self::Auto { share, .. } if !(share > 0.0 && share < 1.0) => {
+                Err(wrong("share", format!("must lie between 0 and 1, not {share}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Which covariance is reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Errors {
+    /// From the spread of the scores in the sample (the sandwich): right also where the model is not.
+    #[default]
+    Robust,
+    /// From the fitted model, taking it to be true (MATH §3).
+    ModelBased,
+}
+
+/// Where a fit stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// What is being done.
+    pub stage: Stage,
+    /// Steps of this stage so far.
+    pub iteration: usize,
+    /// The loss.
+    pub loss: f64,
+}
+
+/// A part of a fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Reading the data and making the noise.
+    Prepare,
+    /// On a part of the rows.
+    Pilot,
+    /// On all rows.
+    Descent,
+    /// The covariance.
+    Errors,
+}

@@ -1,0 +1,174 @@
+//! What happens once before a descent: scales, checks, and the features of a linear model.
+
+use noisewright_numerics::summation::mean_and_variance;
+
+use super::scaling::Scaling;
+use super::side::{BLOCK, CHUNK, Feed, Kept, Raw, Side};
+use super::terms::Class;
+use crate::{Error, Model, Points, Result, View};
+
+/// Features of some rows, column-major, with a last column of −1 where the constant is free, and
+/// `u(x; 0) − log p_n(x)` beside them.
+pub(crate) struct Features {
+    pub(crate) columns: Vec<f64>,
+    pub(crate) offset: Vec<f64>,
+}
+
+/// Number of unknowns: columns of [`Features`].
+pub(crate) fn width(model: &Model) -> usize {
+    model.parameters().len() + usize::from(!model.is_normalized())
+}
+
+/// At most `limit` rows, in chunks that are spread evenly over all of them; which ones depends on their number only.
+pub(crate) fn spread(rows: usize, limit: usize) -> Vec<std::ops::Range<usize>> {
+    let chunks = rows.div_ceil(CHUNK);
+    let wanted = (limit / CHUNK).clamp(1, chunks.max(1));
+    let chunk = |i: usize| i * chunks / wanted;
+    (0..wanted).map(chunk).map(|c| c * CHUNK..rows.min((c + 1) * CHUNK)).collect()
+}
+
+/// Copies of some rows and their weights.
+pub(crate) fn pick(
+    points: View<'_>,
+    weights: Option<&[f64]>,
+    ranges: &[std::ops::Range<usize>],
+) -> (Points, Option<Vec<f64>>) {
+    let rows = ranges.iter().map(|r| r.len()).sum();
+    let mut values = Vec::with_capacity(rows * points.columns());
+    for column in 0..points.columns() {
+        for range in ranges {
+            values.extend_from_slice(&points.column(column)[range.clone()]);
+        }
+    }
+    let weights = weights.map(|w| ranges.iter().flat_map(|r| &w[r.clone()]).copied().collect());
+    (Points::unnamed(points.columns(), rows, values), weights)
+}
+
+/// The features of some rows.
+///
+/// # Errors
+/// When the energy is not a number or a feature is not finite where the density is not zero.
+pub(crate) fn features(
+    model: &Model,
+    scaling: &Scaling,
+    points: View<'_>,
+    log_noise: &[f64],
+) -> Result<Features> {
+    let (count, rows) = (model.parameters().len(), points.rows());
+    let mut columns = Vec::with_capacity(rows * width(model));
+    columns.resize(rows * count, 0.0);
+    let mut offset = vec![0.0; rows];
+    model.evaluate(&vec![0.0; count], points, &mut offset, Some(&mut columns))?;
+    for (j, column) in columns.chunks_exact_mut(rows).enumerate() {
+        let (center, inverse) = (scaling.center[j], 1.0 / scaling.scale[j]);
+        column.iter_mut().for_each(|t| *t = (*t - center) * inverse);
+    }
+    for (o, l) in offset.iter_mut().zip(log_noise) {
+        *o -= l;
+    }
+    clear_outside(&offset, &mut columns);
+    if let Some(at) = columns.iter().position(|t| !t.is_finite()) {
+        let (parameter, value) = (&model.parameters()[at / rows].name, points.get(at % rows, 0));
+        let feature = parameter.clone();
+        return Err(Error::InfiniteFeature { feature, variable: model.space().names()[0].clone(), value });
+    }
+    if !model.is_normalized() {
+        columns.resize(rows * width(model), -1.0);
+    }
+    Ok(Features { columns, offset })
+}
+
+/// Where the density is zero, features mean nothing.
+fn clear_outside(offset: &[f64], columns: &mut [f64]) {
+    if offset.contains(&f64::NEG_INFINITY) {
+        for column in columns.chunks_exact_mut(offset.len()) {
+            for (t, o) in column.iter_mut().zip(offset) {
+                if *o == f64::NEG_INFINITY {
+                    *t = 0.0;
+                }
+            }
+        }
+    }
+}
+
+/// Computes the features of every block of a side and keeps them.
+pub(crate) fn keep(model: &Model, scaling: &Scaling, side: &mut Side<'_>) -> Result<()> {
+    let class = side.class;
+    let build = |raw: Raw<'_>| -> Result<Vec<(Vec<f64>, Vec<f64>)>> {
+        let rows = raw.points.rows();
+        let mut columns = Vec::with_capacity(rows * width(model));
+        let mut offset = Vec::with_capacity(rows);
+        for start in (0..rows).step_by(CHUNK) {
+            let end = rows.min(start + CHUNK);
+            let part = features(model, scaling, raw.points.slice(start..end), &raw.log_noise[start..end])?;
+            columns.extend_from_slice(&part.columns);
+            offset.extend_from_slice(&part.offset);
+        }
+        check_offsets(class, raw.index * BLOCK, raw.weights, &offset)?;
+        Ok(vec![(columns, offset)])
+    };
+    let blocks = side.reduce(build, |mut a, mut b| {
+        a.append(&mut b);
+        a
+    })?;
+    let weights = side.weights();
+    let rows = side.rows;
+    let part = |index: usize| index * BLOCK..rows.min((index + 1) * BLOCK);
+    let kept = blocks.unwrap_or_default().into_iter().enumerate().map(|(index, (columns, offset))| Kept {
+        columns,
+        offset,
+        weights: weights.map(|w| &w[part(index)]),
+    });
+    side.kept = Some(kept.collect());
+    Ok(())
+}
+
+/// A data point must have a density under the model.
+pub(crate) fn check_offsets(
+    class: Class,
+    first_row: usize,
+    weights: Option<&[f64]>,
+    offset: &[f64],
+) -> Result<()> {
+    let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
+    match offset.iter().enumerate().position(|(row, o)| *o == f64::NEG_INFINITY && counts(row)) {
+        Some(row) if class == Class::Data => Err(Error::NoDensity { row: first_row + row + 1 }),
+        _ => Ok(()),
+    }
+}
+
+/// A data point must have a density under the noise.
+pub(crate) fn check_noise_at_data(data: &Side<'_>) -> Result<()> {
+    let Feed::Memory { log_noise, weights, .. } = &data.feed else { return Ok(()) };
+    let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
+    match log_noise.iter().enumerate().position(|(row, l)| !l.is_finite() && counts(row)) {
+        Some(row) => Err(Error::NoiseMissesData { row: row + 1 }),
+        None => Ok(()),
+    }
+}
+
+/// For a linear model the scaling of its features; for another one, the identity, and the natural size of a step in
+/// each parameter.
+pub(crate) fn scaling(model: &Model, sample: View<'_>, linear: bool) -> Result<(Scaling, Vec<f64>)> {
+    let (count, rows) = (model.parameters().len(), sample.rows());
+    let at = if linear { vec![0.0; count] } else { model.start() };
+    let mut value = vec![0.0; rows];
+    let mut score = vec![0.0; rows * count];
+    let known = model.evaluate(&at, sample, &mut value, Some(&mut score));
+    let has_constant = !model.is_normalized();
+    if known.is_err() && linear {
+        known?;
+    }
+    let moments: Vec<(f64, f64)> = score.chunks_exact(rows.max(1)).map(mean_and_variance).collect();
+    if linear {
+        let deviation: Vec<f64> = moments.iter().map(|m| m.1.sqrt()).collect();
+        let scaling = Scaling::new(moments.iter().map(|m| m.0).collect(), &deviation, has_constant);
+        return Ok((scaling, vec![1.0; count]));
+    }
+    let usable = |x: f64| x > 0.0 && x.is_finite();
+    let unit = moments.iter().zip(&at).map(|((mean, variance), at)| {
+        let size = (variance + mean * mean).sqrt();
+        if usable(size) { 1.0 / size } else { at.abs().max(1.0) }
+    });
+    Ok((Scaling::identity(count, has_constant), unit.collect()))
+}

@@ -1,0 +1,179 @@
+//! What a fit gives back: estimates with their errors in two parts, intervals, and how it went.
+
+use std::sync::Arc;
+
+use nalgebra::DMatrix;
+use noisewright_numerics::special::normal_quantile;
+
+use super::newton::Stop;
+use crate::{Model, Noise, Parameter};
+
+/// One unknown: its estimate, its standard error in two parts, and its interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Name.
+    pub name: String,
+    /// The estimate.
+    pub estimate: f64,
+    /// Standard error; `NaN` at a bound, where it has no meaning.
+    pub se: f64,
+    /// The part that no amount of noise removes.
+    pub se_data: f64,
+    /// The part that more noise removes: the estimate's standard deviation over seeds.
+    pub se_noise: f64,
+    /// Lower end of the interval.
+    pub lower: f64,
+    /// Upper end of the interval.
+    pub upper: f64,
+    /// Whether the estimate lies on one of its bounds.
+    pub at_bound: bool,
+}
+
+impl Estimate {
+    /// An estimate with its two variances and the interval of this confidence, which for a bounded parameter is made on
+    /// the scale on which it has no bounds.
+    pub(crate) fn new(
+        parameter: &Parameter,
+        estimate: f64,
+        variances: (f64, f64),
+        confidence: f64,
+        at_bound: bool,
+    ) -> Self {
+        let name = parameter.name.clone();
+        if at_bound {
+            let nan = f64::NAN;
+            return Self {
+                name,
+                estimate,
+                se: nan,
+                se_data: nan,
+                se_noise: nan,
+                lower: nan,
+                upper: nan,
+                at_bound,
+            };
+        }
+        let se = (variances.0 + variances.1).sqrt();
+        let (lower, upper) = interval(parameter, estimate, se, confidence);
+        Self {
+            name,
+            estimate,
+            se,
+            se_data: variances.0.sqrt(),
+            se_noise: variances.1.sqrt(),
+            lower,
+            upper,
+            at_bound,
+        }
+    }
+}
+
+/// `estimate ∓ z·se`, on a logarithmic scale above a lower or below an upper bound, on a logistic one between two.
+fn interval(parameter: &Parameter, estimate: f64, se: f64, confidence: f64) -> (f64, f64) {
+    let reach = normal_quantile(0.5 + 0.5 * confidence) * se;
+    let (lower, upper) = (parameter.lower, parameter.upper);
+    match (lower.is_finite(), upper.is_finite()) {
+        (false, false) => (estimate - reach, estimate + reach),
+        (true, false) => {
+            let above = estimate - lower;
+            (lower + above * (-reach / above).exp(), lower + above * (reach / above).exp())
+        }
+        (false, true) => {
+            let below = upper - estimate;
+            (upper - below * (reach / below).exp(), upper - below * (-reach / below).exp())
+        }
+        (true, true) => {
+            let (above, below) = (estimate - lower, upper - estimate);
+            let spread = reach * (upper - lower) / (above * below);
+            let at = |shift: f64| lower + (upper - lower) / (1.0 + (below / above) * (-shift).exp());
+            (at(-spread), at(spread))
+        }
+    }
+}
+
+/// A local optimum that a descent ended in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Optimum {
+    /// The parameters, and the constant as last entry where it is free.
+    pub at: Vec<f64>,
+    /// The loss there.
+    pub loss: f64,
+    /// How many of the starts ended there.
+    pub starts: usize,
+}
+
+/// A fitted model.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The parameters, in the model's order.
+    pub parameters: Vec<Estimate>,
+    /// The constant, for a model that is not normalized.
+    pub log_normalizer: Option<Estimate>,
+    /// Covariance of all unknowns, the constant last.
+    pub covariance: DMatrix<f64>,
+    /// Its part that no amount of noise removes.
+    pub covariance_data: DMatrix<f64>,
+    /// Its part that more noise removes; zero for an exact fit.
+    pub covariance_noise: DMatrix<f64>,
+    /// `∇²L`, the second derivatives of the loss at the estimate.
+    pub hessian: DMatrix<f64>,
+    /// The loss at the estimate (for an exact fit, the negative mean log-likelihood).
+    pub loss: f64,
+    /// Steps of the descent.
+    pub iterations: usize,
+    /// Whether the descent converged.
+    pub converged: bool,
+    /// Why it stopped.
+    pub stop: Stop,
+    /// Noise points per data point; ∞ for an exact fit.
+    pub nu: f64,
+    /// Number of noise points; 0 for an exact fit.
+    pub noise_points: usize,
+    /// The noise; `None` for an exact fit or for given draws.
+    pub noise: Option<Arc<dyn Noise>>,
+    /// The noise in words.
+    pub noise_description: String,
+    /// Whether the budget of noise ended before the noise part was as small as asked.
+    pub budget_spent: bool,
+    /// Rows of data.
+    pub rows: usize,
+    /// The sum of their weights, T_d.
+    pub total_weight: f64,
+    /// The optima that were found, the best first; more than one means that the answer depends on the start.
+    pub optima: Vec<Optimum>,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+}
+
+impl Fit {
+    /// The estimate of a parameter or of the constant, by name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Estimate> {
+        self.parameters.iter().chain(&self.log_normalizer).find(|e| e.name == name)
+    }
+
+    /// The estimated parameters θ, without the constant.
+    #[must_use]
+    pub fn theta(&self) -> Vec<f64> {
+        self.parameters.iter().map(|e| e.estimate).collect()
+    }
+
+    /// All unknowns, the constant last.
+    #[must_use]
+    pub fn estimates(&self) -> Vec<&Estimate> {
+        self.parameters.iter().chain(&self.log_normalizer).collect()
+    }
+
+    /// The largest share that the noise has in any standard error.
+    #[must_use]
+    pub fn noise_share(&self) -> f64 {
+        let share = |e: &Estimate| if e.se > 0.0 { e.se_noise / e.se } else { 0.0 };
+        self.estimates().into_iter().map(share).fold(0.0, f64::max)
+    }
+}
+
+/// The coordinates of a model as parameters, the constant with them where it is free.
+pub(crate) fn coordinates(model: &Model) -> Vec<Parameter> {
+    let constant = (!model.is_normalized()).then(|| Parameter::new(crate::LOG_NORMALIZER, 0.0));
+    model.parameters().iter().cloned().chain(constant).collect()
+}

@@ -1,0 +1,307 @@
+//! One of the two samples as blocks of rows: kept, drawn anew or read again, always in the same order.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use noisewright_numerics::random::stream;
+use noisewright_numerics::summation::{blocked, sum};
+use rayon::prelude::*;
+
+use super::data::{Source, check_weights};
+use super::terms::Class;
+use crate::{Error, Noise, Points, Result, View};
+
+/// Rows that are summed together, and drawn from one random stream.
+pub(crate) const BLOCK: usize = noisewright_numerics::random::BLOCK;
+/// Rows that are evaluated together: their scores stay in the second-level cache.
+pub(crate) const CHUNK: usize = 512;
+/// Blocks of a stream that are held at once, for the threads to share.
+const HELD_BLOCKS: usize = 32;
+
+/// A sample: data or noise.
+pub(crate) struct Side<'a> {
+    pub(crate) class: Class,
+    pub(crate) rows: usize,
+    /// The sum of the weights.
+    pub(crate) total: f64,
+    pub(crate) feed: Feed<'a>,
+    /// What a linear model needs to know of each block, once it has been computed.
+    pub(crate) kept: Option<Vec<Kept<'a>>>,
+}
+
+/// Where the rows come from.
+pub(crate) enum Feed<'a> {
+    /// In memory, with the noise's log-density.
+    Memory { points: Held<'a>, weights: Option<&'a [f64]>, log_noise: Vec<f64> },
+    /// Drawn whenever they are needed.
+    Drawn { noise: Arc<dyn Noise>, seed: u64 },
+    /// Read whenever they are needed.
+    Stream { source: &'a dyn Source, noise: Arc<dyn Noise> },
+}
+
+/// Points of one's own or of somebody else's.
+pub(crate) enum Held<'a> {
+    Borrowed(View<'a>),
+    Owned(Points),
+}
+
+impl Held<'_> {
+    pub(crate) fn view(&self) -> View<'_> {
+        match self {
+            Self::Borrowed(view) => *view,
+            Self::Owned(points) => points.view(),
+        }
+    }
+}
+
+/// One block's features and offsets, chunk after chunk, each column-major.
+pub(crate) struct Kept<'a> {
+    pub(crate) columns: Vec<f64>,
+    pub(crate) offset: Vec<f64>,
+    pub(crate) weights: Option<&'a [f64]>,
+}
+
+/// One block as it is.
+pub(crate) struct Raw<'r> {
+    /// Its number.
+    pub(crate) index: usize,
+    pub(crate) points: View<'r>,
+    pub(crate) weights: Option<&'r [f64]>,
+    pub(crate) log_noise: &'r [f64],
+}
+
+impl<'a> Side<'a> {
+    /// Rows in memory, with the log-density of the noise at each.
+    pub(crate) fn memory(
+        class: Class,
+        points: Held<'a>,
+        weights: Option<&'a [f64]>,
+        log_noise: Vec<f64>,
+    ) -> Self {
+        let rows = points.view().rows();
+        let total = weights.map_or(rows as f64, sum);
+        Self { class, rows, total, feed: Feed::Memory { points, weights, log_noise }, kept: None }
+    }
+
+    /// Noise that is drawn block by block.
+    pub(crate) fn drawn(noise: Arc<dyn Noise>, seed: u64, rows: usize) -> Self {
+        let feed = Feed::Drawn { noise, seed };
+        Self { class: Class::Noise, rows, total: rows as f64, feed, kept: None }
+    }
+
+    /// Data that are read block by block; the rows and the sum of their weights are known from a first pass.
+    pub(crate) fn stream(source: &'a dyn Source, noise: Arc<dyn Noise>, rows: usize, total: f64) -> Self {
+        Self { class: Class::Data, rows, total, feed: Feed::Stream { source, noise }, kept: None }
+    }
+
+    /// The points, where they are in memory.
+    pub(crate) fn points(&self) -> Option<View<'_>> {
+        match &self.feed {
+            Feed::Memory { points, .. } => Some(points.view()),
+            _ => None,
+        }
+    }
+
+    /// The weights, where the rows are in memory and have any.
+    pub(crate) fn weights(&self) -> Option<&'a [f64]> {
+        match &self.feed {
+            Feed::Memory { weights, .. } => *weights,
+            _ => None,
+        }
+    }
+
+    /// Reduces the rows block by block, in a tree that depends on their number only.
+    pub(crate) fn reduce<T: Send>(
+        &self,
+        map: impl Fn(Raw<'_>) -> Result<T> + Sync,
+        combine: impl Fn(T, T) -> T + Sync,
+    ) -> Result<Option<T>> {
+        let join = |a: Result<T>, b: Result<T>| Ok(combine(a?, b?));
+        match &self.feed {
+            Feed::Memory { points, weights, log_noise } => {
+                let all = points.view();
+                let block = |range: Range<usize>| {
+                    let raw = Raw {
+                        index: range.start / BLOCK,
+                        points: all.slice(range.clone()),
+                        weights: weights.map(|w| &w[range.clone()]),
+                        log_noise: &log_noise[range],
+                    };
+                    map(raw)
+                };
+                blocked(self.rows, BLOCK, block, join).transpose()
+            }
+            Feed::Drawn { noise, seed } => {
+                let block = |range: Range<usize>| {
+                    let index = range.start / BLOCK;
+                    let values = draw(noise.as_ref(), *seed, index, range.len());
+                    let points = View::new(noise.dimension(), range.len(), &values);
+                    let mut log_noise = vec![0.0; range.len()];
+                    noise.log_density(points, &mut log_noise);
+                    map(Raw { index, points, weights: None, log_noise: &log_noise })
+                };
+                blocked(self.rows, BLOCK, block, join).transpose()
+            }
+            Feed::Stream { source, noise } => {
+                reduce_stream(*source, self.rows, &combine, |index, points, weights| {
+                    let mut log_noise = vec![0.0; points.rows()];
+                    noise.log_density(points, &mut log_noise);
+                    if let Some(row) = log_noise.iter().position(|l| *l == f64::NEG_INFINITY) {
+                        return Err(Error::NoiseMissesData { row: index * BLOCK + row + 1 });
+                    }
+                    map(Raw { index, points, weights, log_noise: &log_noise })
+                })
+            }
+        }
+    }
+
+    /// The same over the blocks that a linear model keeps.
+    pub(crate) fn reduce_kept<T: Send>(
+        kept: &[Kept<'a>],
+        map: impl Fn(usize, &Kept<'a>) -> T + Sync,
+        combine: impl Fn(T, T) -> T + Sync,
+    ) -> Option<T> {
+        blocked(kept.len(), 1, |range| map(range.start, &kept[range.start]), combine)
+    }
+}
+
+/// The draws of one block, column-major.
+pub(crate) fn draw(noise: &dyn Noise, seed: u64, block: usize, rows: usize) -> Vec<f64> {
+    let mut values = vec![0.0; noise.dimension() * rows];
+    noise.draw(&mut stream(seed, block as u64), rows, &mut values);
+    values
+}
+
+/// A block of a stream: its values, column-major, and its weights.
+struct Owned {
+    index: usize,
+    rows: usize,
+    values: Vec<f64>,
+    weights: Option<Vec<f64>>,
+}
+
+/// Reduces a stream of known length in the same tree as rows in memory, a few blocks at a time on all threads.
+pub(crate) fn reduce_stream<T: Send>(
+    source: &dyn Source,
+    rows: usize,
+    combine: &(impl Fn(T, T) -> T + Sync),
+    map: impl Fn(usize, View<'_>, Option<&[f64]>) -> Result<T> + Sync,
+) -> Result<Option<T>> {
+    let mut ends = vec![0usize; rows.div_ceil(BLOCK)];
+    count_ends(0..ends.len(), &mut ends);
+    let mut stack: Vec<T> = Vec::new();
+    let mut finish = |blocks: &mut Vec<Owned>| -> Result<()> {
+        let leaf =
+            |b: &Owned| map(b.index, View::new(source.dimension(), b.rows, &b.values), b.weights.as_deref());
+        let leaves: Vec<Result<T>> = blocks.par_iter().map(leaf).collect();
+        for (block, leaf) in blocks.drain(..).zip(leaves) {
+            stack.push(leaf?);
+            for _ in 0..ends.get(block.index).copied().unwrap_or(0) {
+                if let (Some(right), Some(left)) = (stack.pop(), stack.pop()) {
+                    stack.push(combine(left, right));
+                }
+            }
+        }
+        Ok(())
+    };
+    let found = for_each_fixed(source, &mut finish)?;
+    if found != rows {
+        return Err(Error::Shape { what: "rows in a second reading of the data", expected: rows, found });
+    }
+    Ok(stack.pop())
+}
+
+/// How many nodes of the tree of `blocked` end with each leaf.
+fn count_ends(leaves: Range<usize>, ends: &mut [usize]) {
+    if leaves.len() < 2 {
+        return;
+    }
+    ends[leaves.end - 1] += 1;
+    let middle = leaves.start + leaves.len().div_ceil(2);
+    count_ends(leaves.start..middle, ends);
+    count_ends(middle..leaves.end, ends);
+}
+
+/// Reads a source and hands it on as blocks of [`BLOCK`] rows, a few at a time; returns the number of rows.
+fn for_each_fixed(
+    source: &dyn Source,
+    finish: &mut dyn FnMut(&mut Vec<Owned>) -> Result<()>,
+) -> Result<usize> {
+    let mut filler = Filler {
+        dimension: source.dimension(),
+        done: Vec::new(),
+        rows: 0,
+        columns: Vec::new(),
+        weights: None,
+    };
+    source.for_each_block(&mut |points, weights| {
+        filler.check(points, weights)?;
+        let mut start = 0;
+        while start < points.rows() {
+            start += filler.take(points.slice(start..points.rows()), weights.map(|w| &w[start..]));
+            if filler.done.len() == HELD_BLOCKS {
+                finish(&mut filler.done)?;
+            }
+        }
+        Ok(())
+    })?;
+    filler.close();
+    finish(&mut filler.done)?;
+    Ok(filler.rows)
+}
+
+/// Gathers rows into blocks of a fixed size.
+struct Filler {
+    dimension: usize,
+    done: Vec<Owned>,
+    /// Rows so far.
+    rows: usize,
+    columns: Vec<Vec<f64>>,
+    weights: Option<Vec<f64>>,
+}
+
+impl Filler {
+    fn check(&self, points: View<'_>, weights: Option<&[f64]>) -> Result<()> {
+        if points.columns() != self.dimension {
+            let (expected, found) = (self.dimension, points.columns());
+            return Err(Error::Shape { what: "columns of data", expected, found });
+        }
+        match weights {
+            // A block may well have no weight at all; what else is wrong is said.
+            Some(w) if w.iter().any(|w| *w != 0.0) => check_weights(w, points.rows()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes as many rows as the open block has room for.
+    fn take(&mut self, points: View<'_>, weights: Option<&[f64]>) -> usize {
+        self.columns.resize(self.dimension, Vec::new());
+        let held = self.columns.first().map_or(0, Vec::len);
+        let count = points.rows().min(BLOCK - held);
+        for (j, column) in self.columns.iter_mut().enumerate() {
+            column.extend_from_slice(&points.column(j)[..count]);
+        }
+        if let Some(weights) = weights {
+            let own = self.weights.get_or_insert_with(|| vec![1.0; held]);
+            own.extend_from_slice(&weights[..count]);
+        } else if let Some(own) = &mut self.weights {
+            own.resize(held + count, 1.0);
+        }
+        self.rows += count;
+        if held + count == BLOCK {
+            self.close();
+        }
+        count
+    }
+
+    /// Ends the open block.
+    fn close(&mut self) {
+        let rows = self.columns.first().map_or(0, Vec::len);
+        if rows > 0 {
+            let index = (self.rows - 1) / BLOCK;
+            let values = self.columns.concat();
+            self.done.push(Owned { index, rows, values, weights: self.weights.take() });
+            self.columns.iter_mut().for_each(Vec::clear);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Models that are not linear in their parameters: bounds by transformation, and several starts.
+
+use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::random::stream;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::newton::{Descent, Evaluation, Problem, newton};
+use super::objective::Objective;
+use super::options::{Options, Stage};
+use super::result::Optimum;
+use super::solve::{Solution, with_constant};
+use crate::{Error, Parameter, Result};
+
+/// The random stream of the starts, far from those of the noise.
+const STARTS: u64 = u64::MAX;
+
+/// The best of the minima that descents from several starts end in.
+pub(crate) fn solve(objective: &Objective<'_>, start: Option<&[f64]>, options: &Options) -> Result<Solution> {
+    let maps: Vec<Map> = objective.model.parameters().iter().map(Map::of).collect();
+    let problem = Transformed { problem: objective, maps: &maps };
+    let mut found: Vec<Descent> = Vec::new();
+    for begin in candidates(objective, start, options) {
+        let begin = with_constant(objective, &begin)?;
+        let descent = newton(&problem, &problem.inner(&begin), options, Stage::Descent)?;
+        if descent.value.is_finite() {
+            found.push(descent);
+        }
+    }
+    if found.is_empty() {
+        return Err(explain(objective));
+    }
+    // A descent that did not converge counts only if none did.
+    let any = found.iter().any(|d| d.stop.converged());
+    found.retain(|d| d.stop.converged() || !any);
+    found.sort_by(|a, b| a.value.total_cmp(&b.value));
+    let iterations = found.iter().map(|d| d.iterations).sum();
+    let optima = distinct(&problem, objective, &found)?;
+    let best = &found[0];
+    let at = problem.outer(&best.at);
+    let (at, bound) = settle(objective, &maps, at);
+    Ok(Solution { at, iterations, stop: best.stop, bound, optima })
+}
+
+/// Why even the model's own start has no finite loss.
+fn explain(objective: &Objective<'_>) -> Error {
+    let model = objective.model;
+    let theta = model.start();
+    if model.is_normalized() && model.log_normalizer(&theta, &mut vec![0.0; theta.len()]).is_none() {
+        return Error::NoMass;
+    }
+    let check = objective.data.reduce(
+        |raw| {
+            let mut value = vec![0.0; raw.points.rows()];
+            model.evaluate(&theta, raw.points, &mut value, None)?;
+            match value.iter().position(|v| !v.is_finite()) {
+                Some(row) => Err(Error::NoDensity { row: raw.index * super::side::BLOCK + row + 1 }),
+                None => Ok(()),
+            }
+        },
+        |(), ()| (),
+    );
+    check.err().unwrap_or(Error::NoMass)
+}
+
+/// The given start or the model's own, and others around it: so many natural units away, or a few times as far from a
+/// bound.
+fn candidates(objective: &Objective<'_>, start: Option<&[f64]>, options: &Options) -> Vec<Vec<f64>> {
+    let model = objective.model;
+    let first: Vec<f64> = start.map_or_else(|| model.start(), <[f64]>::to_vec);
+    let first: Vec<f64> = model.parameters().iter().zip(first).map(|(p, x)| inside(p, x)).collect();
+    let mut all = vec![first.clone()];
+    let mut rng = stream(options.seed, STARTS);
+    for _ in 1..options.starts {
+        let place = |(j, p): (usize, &Parameter)| {
+            let z: f64 = StandardNormal.sample(&mut rng);
+            let map = Map::of(p);
+            match map {
+                Map::Free => first[j] + 2.0 * z * objective.unit[j].max(0.5 * first[j].abs()),
+                _ => map.outer(map.inner(first[j]) + 1.5 * z),
+            }
+        };
+        all.push(model.parameters().iter().enumerate().map(place).collect());
+    }
+    all
+}
+
+/// A start that is not on a bound.
+fn inside(parameter: &Parameter, x: f64) -> f64 {
+    let (lower, upper) = (parameter.lower, parameter.upper);
+    let width = if lower.is_finite() && upper.is_finite() { upper - lower } else { x.abs().max(1.0) };
+    let margin = 1e-3 * width;
+    if lower == upper { x } else { x.max(lower + margin).min(upper - margin) }
+}
+
+/// The minima that are not the same, the best first: two are the same when a step between them is no longer than a
+/// small part of a standard error.
+fn distinct(problem: &Transformed<'_>, objective: &Objective<'_>, found: &[Descent]) -> Result<Vec<Optimum>> {
+    let mut optima: Vec<(DVector<f64>, DMatrix<f64>, Optimum)> = Vec::new();
+    for descent in found {
+        let near = |(at, hessian, optimum): &(DVector<f64>, DMatrix<f64>, Optimum)| {
+            let apart = &descent.at - at;
+            let length = apart.dot(&(hessian * &apart)) * objective.rows();
+            length.abs() < 1e-4 && (descent.value - optimum.loss).abs() <= 1e-9 * optimum.loss.abs().max(1e-9)
+        };
+        if let Some(known) = optima.iter_mut().find(|known| near(known)) {
+            known.2.starts += 1;
+            continue;
+        }
+        let hessian = problem.evaluate(&descent.at, true)?.hessian;
+        let at = objective.scaling.outer(problem.outer(&descent.at).as_slice());
+        let size = descent.at.len();
+        let hessian = hessian.unwrap_or_else(|| DMatrix::identity(size, size));
+        optima.push((descent.at.clone(), hessian, Optimum { at, loss: descent.value, starts: 1 }));
+    }
+    Ok(optima.into_iter().map(|o| o.2).collect())
+}
+
+/// Puts parameters that came as near to a bound as their transformation lets them on it.
+fn settle(objective: &Objective<'_>, maps: &[Map], mut at: DVector<f64>) -> (DVector<f64>, Vec<bool>) {
+    let mut bound = vec![false; at.len()];
+    for (j, map) in maps.iter().enumerate() {
+        let reach = 1e-7 * objective.unit[j];
+        let edge = match map {
+            Map::Free => None,
+            Map::Above(lower) => Some(*lower).filter(|l| at[j] - l < reach),
+            Map::Below(upper) => Some(*upper).filter(|u| u - at[j] < reach),
+            Map::Between(lower, upper) => {
+                Some(*lower).filter(|l| at[j] - l < reach).or(Some(*upper).filter(|u| u - at[j] < reach))
+            }
+        };
+        if let Some(edge) = edge {
+            at[j] = edge;
+            bound[j] = true;
+        }
+    }
+    (at, bound)
+}
+
+/// The map from the whole line to what the bounds of a parameter allow.
+#[derive(Clone, Copy, Debug)]
+enum Map {
+    Free,
+    /// `lower + e^η`.
+    Above(f64),
+    /// `upper − e^η`.
+    Below(f64),
+    /// `lower + (upper − lower) σ(η)`.
+    Between(f64, f64),
+}
+
+impl Map {
+    fn of(parameter: &Parameter) -> Self {
+        match (parameter.lower.is_finite(), parameter.upper.is_finite()) {
+            (false, false) => Self::Free,
+            (true, false) => Self::Above(parameter.lower),
+            (false, true) => Self::Below(parameter.upper),
+            (true, true) => Self::Between(parameter.lower, parameter.upper),
+        }
+    }
+
+    fn outer(self, eta: f64) -> f64 {
+        match self {
+            Self::Free => eta,
+            Self::Above(lower) => lower + eta.exp(),
+            Self::Below(upper) => upper - eta.exp(),
+            Self::Between(lower, upper) => lower + (upper - lower) / (1.0 + (-eta).exp()),
+        }
+    }
+
+    fn inner(self, x: f64) -> f64 {
+        match self {
+            Self::Free => x,
+            Self::Above(lower) => (x - lower).ln(),
+            Self::Below(upper) => (upper - x).ln(),
+            Self::Between(lower, upper) => ((x - lower) / (upper - x)).ln(),
+        }
+    }
+
+    /// First and second derivative of the map.
+    fn slopes(self, eta: f64) -> (f64, f64) {
+        match self {
+            Self::Free => (1.0, 0.0),
+            Self::Above(_) => (eta.exp(), eta.exp()),
+            Self::Below(_) => (-eta.exp(), -eta.exp()),
+            Self::Between(lower, upper) => {
+                let p = 1.0 / (1.0 + (-eta).exp());
+                let slope = (upper - lower) * p * (1.0 - p);
+                (slope, slope * (1.0 - 2.0 * p))
+            }
+        }
+    }
+}
+
+/// A problem in coordinates without bounds; those beyond the maps stay as they are.
+struct Transformed<'p> {
+    problem: &'p dyn Problem,
+    maps: &'p [Map],
+}
+
+impl Transformed<'_> {
+    fn each(&self, at: &DVector<f64>, f: impl Fn(Map, f64) -> f64) -> DVector<f64> {
+        let map = |j: usize| self.maps.get(j).copied().unwrap_or(Map::Free);
+        DVector::from_fn(at.len(), |j, _| f(map(j), at[j]))
+    }
+
+    fn outer(&self, eta: &DVector<f64>) -> DVector<f64> {
+        self.each(eta, Map::outer)
+    }
+
+    fn inner(&self, at: &DVector<f64>) -> DVector<f64> {
+        self.each(at, Map::inner)
+    }
+}
+
+impl Problem for Transformed<'_> {
+    fn rows(&self) -> f64 {
+        self.problem.rows()
+    }
+
+    fn evaluate(&self, eta: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
+        let outer = self.outer(eta);
+        if outer.iter().any(|x| !x.is_finite()) {
+            return Ok(Evaluation::wall(eta.len()));
+        }
+        let there = self.problem.evaluate(&outer, hessian)?;
+        let slope = self.each(eta, |map, x| map.slopes(x).0);
+        let bend = self.each(eta, |map, x| map.slopes(x).1);
+        let gradient = there.gradient.component_mul(&slope);
+        let hessian = there.hessian.map(|h| {
+            let mut out = DMatrix::from_fn(eta.len(), eta.len(), |i, j| h[(i, j)] * slope[i] * slope[j]);
+            for j in 0..eta.len() {
+                out[(j, j)] += there.gradient[j] * bend[j];
+            }
+            out
+        });
+        Ok(Evaluation { value: there.value, gradient, hessian })
+    }
+}
