@@ -119,17 +119,26 @@ def sklearn_fit(arrays):
 
 
 def numpy_fit(arrays):
+    """Newton's method with halved steps, as one writes it by hand."""
     design, label, offset = regression(arrays)
     beta = np.zeros(design.shape[1])
-    for _ in range(50):
-        p = 1 / (1 + np.exp(-(design @ beta + offset)))
-        w = p * (1 - p)
-        step = np.linalg.solve((design * w[:, None]).T @ design, design.T @ (label - p))
-        beta += step
-        if np.abs(step).max() < 1e-10:
+
+    def loss(beta):
+        eta = design @ beta + offset
+        return eta, (np.logaddexp(0, eta) - label * eta).sum()
+
+    eta, value = loss(beta)
+    for _ in range(100):
+        p = 1 / (1 + np.exp(-eta))
+        information = (design * (p * (1 - p))[:, None]).T @ design
+        step, scale = np.linalg.solve(information, design.T @ (label - p)), 1.0
+        while (tried := loss(beta + scale * step))[1] > value and scale > 1e-9:
+            scale /= 2
+        beta, (eta, value) = beta + scale * step, tried
+        if np.abs(step).max() < 1e-9:
             break
-    variance = np.linalg.inv((design * w[:, None]).T @ design)[-1, -1] - 2 / (len(label) / 2)
-    return beta[-1], np.sqrt(variance)
+    # The corrected variance of the constant (ν = 1): less 1/T_d + 1/T_n.
+    return beta[-1], np.sqrt(np.linalg.inv(information)[-1, -1] - 4 / len(label))
 
 
 # A density ratio of the same two samples.
