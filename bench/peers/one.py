@@ -1,0 +1,49 @@
+"""One contestant at one task, alone in a process: prints CPU time, wall time, memory and answer as JSON."""
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+from contestants import CONTESTS
+
+# What counts as too much: the machine must stay usable.
+MEMORY = 16 << 30
+
+
+def main(task, name, folder):
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    read, contestants = CONTESTS[task]
+    work = contestants[name]
+    arrays = read(Path(folder))
+    size = sum(a.nbytes for a in (arrays if isinstance(arrays, list) else [arrays]))
+    warm(task, name)
+    before, start = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    try:
+        value, error = work(arrays)
+    except MemoryError:
+        print(json.dumps({"failed": f"more than {MEMORY >> 30} GB of memory"}))
+        return
+    after, wall = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter() - start
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    answer = {"cpu": cpu, "wall": wall, "peak": after.ru_maxrss * 1024, "input": size}
+    print(json.dumps({**answer, "value": float(value), "error": float(error)}))
+
+
+def warm(task, name):
+    """Imports what the contestant uses, so that only its work is timed."""
+    modules = {
+        "noisewright": ["noisewright"],
+        "pymbar": ["pymbar"],
+        "statsmodels": ["statsmodels.api"],
+        "scikit-learn,": ["sklearn.linear_model"],
+        "densratio": ["densratio"],
+        "FastMBAR": ["FastMBAR"],
+    }
+    for module in modules.get(name.split()[0], []):
+        __import__(module)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
