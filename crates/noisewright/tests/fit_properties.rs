@@ -316,3 +316,50 @@ fn noise_outside_of_the_models_support_counts_for_nothing() {
         }
     }
 }
+
+/// `−(x − m)²/(2v)`, which does not tell its second derivatives.
+struct Plain;
+
+impl noisewright::Energy for Plain {
+    fn parameters(&self) -> Vec<String> {
+        vec!["m".into(), "v".into()]
+    }
+
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn evaluate(
+        &self,
+        theta: &[f64],
+        points: View<'_>,
+        value: &mut [f64],
+        score: Option<&mut [f64]>,
+    ) -> Result<()> {
+        let (m, v, x) = (theta[0], theta[1], points.column(0));
+        value.iter_mut().zip(x).for_each(|(u, x)| *u = -(x - m).powi(2) / (2.0 * v));
+        if let Some(score) = score {
+            for (i, x) in x.iter().enumerate() {
+                score[i] = (x - m) / v;
+                score[points.rows() + i] = (x - m).powi(2) / (2.0 * v * v);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn second_derivatives_are_not_needed() {
+    let data = sample(&Normal::new(0.7, 2.0).unwrap(), 800, 5);
+    let parameters = || vec![Parameter::new("m", 0.0), Parameter::new("v", 1.0).bounded(0.0, f64::INFINITY)];
+    let plain = Model::new(Arc::new(Plain), Space::real(&["x"]).unwrap(), parameters()).unwrap();
+    let space = Space::real(&["x"]).unwrap();
+    let formula = Model::from_formula("-(x - m)^2/(2*v)", space, parameters(), false).unwrap();
+    let options = Options { starts: 2, ..at_ratio(3.0) };
+    for noise in [NoiseChoice::Auto, NoiseChoice::Exact] {
+        let options = Options { noise, ..options.clone() };
+        let a = fit(&plain, Data::from(&data), &options).unwrap();
+        let b = fit(&formula, Data::from(&data), &options).unwrap();
+        assert!(a.converged && close(&a, &b, 1e-4), "{:?} {:?}", a.parameters, b.parameters);
+    }
+}
