@@ -26,7 +26,7 @@ mod starts;
 mod stream;
 mod terms;
 
-pub use data::{Data, Dependence, Source};
+pub use data::{Data, Dependence, Source, Visit};
 pub use newton::Stop;
 pub use options::{Amount, Draws, Errors, NoiseChoice, Options, Progress, ProgressHook, Stage};
 pub use ratio::{LogRatio, RatioFit, ratio};
