@@ -17,6 +17,7 @@ use noisewright_systems::{System, exponential_polynomial, gamma, gaussian_mean, 
 fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("fit") => fit::run(),
+        Some("stream") => fit::run_stream(),
         Some("normalizer") => normalizer::run(),
         Some("evidence") => evidence::run(),
         Some("states") => states::run(),
@@ -31,6 +32,7 @@ fn all() -> Result<()> {
     grids()?;
     design::run()?;
     fit::run()?;
+    fit::run_stream()?;
     normalizer::run()?;
     evidence::run()?;
     states::run()
