@@ -136,8 +136,7 @@ fn finite_states_and_several_dimensions_have_designs_too() {
     assert!(report.exact && report.error < report.error_auto, "{report:?}");
 
     let names = ["x", "y", "z", "w"];
-    let gaussian =
-        Model::from_family("gaussian", &names, &noisewright::FamilyOptions::default(), false).unwrap();
+    let gaussian = Model::from_family("gaussian", &names, &FamilyOptions::default(), false).unwrap();
     let columns = sample(&Normal::new(0.0, 1.0).unwrap(), 4 * 1000, 3);
     let points = Points::unnamed(4, 1000, columns.values().to_vec());
     let fitted = fit(&gaussian, Data::from(&points), &options).unwrap();
