@@ -172,6 +172,20 @@ fn an_item_that_everybody_solves_has_no_finite_weight() {
     assert!(fitted.converged && fitted.diagnostics.separation.is_none());
 }
 
+#[test]
+fn a_bound_stops_a_parameter_that_would_run_off() {
+    let space = Space::real(&["x"]).unwrap();
+    let names = vec![Parameter::new("spread", 0.0), Parameter::new("strauss", 0.0).bounded(-50.0, 0.0)];
+    let model = Model::from_features(&["x^2", "max(abs(x) - 2, 0)"], space, names).unwrap();
+    let inner: Vec<f64> =
+        sample(&normal(0.0, 1.0), 2000, 1).values().iter().copied().filter(|x| x.abs() < 1.9).collect();
+    let points = Points::from_columns(&["x"], &[inner]).unwrap();
+    let fitted = fit(&model, Data::from(&points), &given(normal(0.0, 2.0), 2.0)).unwrap();
+    assert!(fitted.diagnostics.separation.is_none() && fitted.converged);
+    assert_eq!(fitted.get("strauss").unwrap().estimate, -50.0);
+    assert!(fitted.diagnostics.has(WarningKind::AtBound));
+}
+
 // ---- overlap and tails ----
 
 #[test]
@@ -317,6 +331,28 @@ fn noise_equal_to_the_data_has_the_efficiency_of_theory() {
         assert!((mean.data_share - nu / (1.0 + nu)).abs() < 0.03, "{mean:?}");
         assert!((mean.cramer_rao.unwrap() * 20_000.0 - 1.0).abs() < 1e-6);
     }
+}
+
+#[test]
+fn the_efficiency_of_a_normalized_model_is_that_of_its_asymptotic_error() {
+    use noisewright::{Contrast, Loss, Precision, Target, asymptotic_error};
+    let model = Model::from_family("gaussian", &["x"], &FamilyOptions::default(), true).unwrap();
+    let points = sample(&normal(0.0, 1.0), 40_000, 1);
+    let noise = normal(0.5, 2.0);
+    let fitted = fit(&model, Data::from(&points), &given(noise.clone(), 2.0)).unwrap();
+    let contrast = Contrast { noise: &noise, nu: 2.0, loss: &Loss::Js };
+    for (j, name) in ["h0", "P00"].into_iter().enumerate() {
+        let target = Target::Coordinates(vec![name.into()]);
+        let report = asymptotic_error(&model, &[0.0, 1.0], contrast, &target, &Precision::default()).unwrap();
+        let efficiency = fitted.diagnostics.error_budget[j].efficiency.unwrap();
+        assert!(
+            (efficiency / report.efficiency.unwrap() - 1.0).abs() < 0.02,
+            "{name} {efficiency} {report:?}"
+        );
+    }
+    let exact = Options { noise: NoiseChoice::Exact, ..Options::default() };
+    let exact = fit(&gaussian(), Data::from(&points), &exact).unwrap();
+    assert!((budget(&exact, "P00").efficiency.unwrap() - 1.0).abs() < 1e-12);
 }
 
 #[test]

@@ -13,10 +13,10 @@ use super::super::terms::Class;
 use super::information::InformationTest;
 use super::normalizable::{NotNormalizable, not_normalizable};
 use super::overlap::Gathered;
-use super::rows::{Block, Rows};
+use super::rows::{Block, Part, Rows};
 use super::separation::{Separation, separation};
 use super::words::Subject;
-use super::{Diagnostics, words};
+use super::{Diagnostics, efficiency, words};
 use crate::{Loss, Result};
 
 /// Information about some direction below that of so many points of data asks whether there is any at all.
@@ -32,7 +32,7 @@ struct Contrasted<'o, 'a> {
 }
 
 /// The direction along which the loss of a linear model falls for ever, where there is one; `at` and `hessian` are where
-/// the descent ended.
+/// the descent ended, `free` the coordinates that are not held at a bound.
 ///
 /// A Newton iteration that runs to infinity ends with next to no information along its way, and may well call itself
 /// converged.
@@ -43,18 +43,22 @@ pub(crate) fn separated(
     objective: &Objective<'_>,
     at: &[f64],
     hessian: &DMatrix<f64>,
+    free: &[usize],
     stop: Stop,
 ) -> Result<Option<Separation>> {
     if !objective.linear || objective.model.is_normalized() {
         return Ok(None);
     }
-    let information = hessian * objective.data.total;
+    let part = DMatrix::from_fn(free.len(), free.len(), |i, j| hessian[(free[i], free[j])]);
+    let information = part * objective.data.total;
     let suspicious = !stop.converged()
         || !information.iter().all(|v| v.is_finite())
         || information.symmetric_eigenvalues().min() < FEW_POINTS;
     let Some(place) = Place::new(objective, at).filter(|_| suspicious) else { return Ok(None) };
-    let found = separation(&Contrasted { objective, place: &place }, &objective.names())?;
-    Ok(found.map(|found| found.outer(&objective.scaling)))
+    let (names, rows) = (objective.names(), Contrasted { objective, place: &place });
+    let free_names: Vec<String> = free.iter().map(|j| names[*j].clone()).collect();
+    let found = separation(&Part { rows: &rows, free }, &free_names)?;
+    Ok(found.map(|found| found.among(free, names.len()).outer(&objective.scaling)))
 }
 
 /// Whether data and noise have so little in common at this place that nothing can be said.
@@ -91,8 +95,13 @@ pub(crate) fn of_contrast(
         diagnostics.not_normalizable = Some(found);
     }
     diagnostics.separation = separation;
-    rows.measure(fit, &(hessian * fit.total_weight), independent, &mut diagnostics)?;
-    diagnostics.read(objective.model, fit, subject(objective));
+    let test = rows.measure(fit, &(hessian * fit.total_weight), independent, &mut diagnostics)?;
+    let model_based = test.and_then(|test| {
+        let mean = test.weighted_score() / fit.total_weight;
+        efficiency::model_based(hessian, &mean, fit.nu, fit.total_weight)
+    });
+    let outer = model_based.map(|covariance| objective.scaling.outer_covariance(&covariance));
+    diagnostics.read(objective.model, fit, subject(objective), outer.as_ref());
     Ok(diagnostics)
 }
 
@@ -133,9 +142,9 @@ impl Contrasted<'_, '_> {
         information: &DMatrix<f64>,
         independent: bool,
         diagnostics: &mut Diagnostics,
-    ) -> Result<()> {
+    ) -> Result<Option<InformationTest>> {
         let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
-        let tested = independent && inside && matches!(self.objective.loss, Loss::Js) && fit.converged;
+        let tested = inside && matches!(self.objective.loss, Loss::Js) && fit.converged;
         let sizes: Vec<f64> = information.diagonal().iter().map(|d| d.abs()).collect();
         let new = || (Gathered::new(fit.total_weight), tested.then(|| InformationTest::new(&sizes)));
         let add = |(gathered, test): &mut Measured, block: &Block<'_>| {
@@ -147,7 +156,8 @@ impl Contrasted<'_, '_> {
         let join = |a: Measured, b: Measured| (a.0.join(b.0), a.1.zip(b.1).map(|(a, b)| a.join(b)));
         let (gathered, test) = self.gather(new, add, join)?;
         let (overlap, tails) = (gathered.overlap(fit.nu), gathered.tails(fit.nu));
-        diagnostics.information_test = test.and_then(|test| test.finish(information));
+        diagnostics.information_test =
+            test.as_ref().filter(|_| independent).and_then(|test| test.finish(information));
         let misspecified = diagnostics.information_test.as_ref().and_then(words::misspecified);
         let found = [
             words::overlap(&overlap, fit.nu, subject(self.objective)),
@@ -157,7 +167,7 @@ impl Contrasted<'_, '_> {
         found.into_iter().flatten().for_each(|warning| diagnostics.warn(warning));
         diagnostics.overlap = Some(overlap);
         diagnostics.tails = Some(tails);
-        Ok(())
+        Ok(test)
     }
 }
 
@@ -189,6 +199,15 @@ impl Rows for Contrasted<'_, '_> {
 }
 
 impl Separation {
+    /// The same among all coordinates, of which these are the free ones.
+    fn among(mut self, free: &[usize], size: usize) -> Self {
+        let mut direction = vec![0.0; size];
+        free.iter().zip(&self.direction).for_each(|(j, d)| direction[*j] = *d);
+        self.direction = direction;
+        self.running.iter_mut().for_each(|running| running.index = free[running.index]);
+        self
+    }
+
     /// The same in the parameters that a user knows.
     fn outer(mut self, scaling: &Scaling) -> Self {
         let outer = scaling.outer_direction(&DVector::from_column_slice(&self.direction));
