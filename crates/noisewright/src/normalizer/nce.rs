@@ -93,11 +93,11 @@ impl Bridge {
             let shift = bridge::shift(side, self.root.at, self.log_nu);
             parts.shapes[k] = weights[k].tail.as_ref().map(|t| t.shape(|u| ln_sigmoid(u - shift)));
         }
-        let quantile = parts.quantile(options.confidence);
+        let (quantile, widening) = (parts.quantile(options.confidence), parts.widening());
         let mut estimate = parts.judged(self.root.converged, self.refusal(), options);
         if estimate.se.is_finite() && self.effective_crossings() < NORMAL_CROSSINGS && !options.weight_by_ess
         {
-            self.score_interval(&mut estimate, samples, weights, quantile);
+            self.score_interval(&mut estimate, samples, weights, quantile, widening);
         }
         estimate
     }
@@ -113,6 +113,7 @@ impl Bridge {
         samples: [&Sample<'_>; 2],
         weights: &[Weights; 2],
         quantile: f64,
+        widening: f64,
     ) {
         let times = [self.moments[0].time, self.moments[1].time];
         let counts = samples.map(|s| s.len() as f64);
@@ -120,7 +121,7 @@ impl Bridge {
             let level = |k: usize| bridge::level(samples[k], weights[k].largest, c, self.log_nu, false).0;
             score([level(0), level(1)], counts, times)
         };
-        let step = quantile * estimate.se;
+        let step = quantile * estimate.se / widening;
         if step > rounding(estimate.log_z) {
             estimate.lower = estimate.lower.min(reaches(-quantile, estimate.log_z, -step, score));
             estimate.upper = estimate.upper.max(reaches(quantile, estimate.log_z, step, score));
