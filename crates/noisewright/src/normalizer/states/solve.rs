@@ -13,6 +13,8 @@ const SUBSAMPLE: usize = 15_000;
 const STEPS: usize = 100;
 /// A step this small squares to below rounding: it is taken without another look.
 const LAST_STEP: f64 = 1e-7;
+/// Share of the draws by which a state may get more or less than it gave through rounding alone.
+const ROUNDING: f64 = 2e-15;
 /// Directions of relative curvature below this are rounding: nothing ties the states along them together.
 const FLAT: f64 = 1e-13;
 
@@ -80,25 +82,34 @@ fn newton(problem: &Problem<'_>) -> Solution {
             converged = true;
             break;
         }
+        // Between states that hardly overlap the equations are solved long before the step is small.
+        if sums.excess.iter().all(|excess| excess.abs() <= ROUNDING * problem.draws() as f64) {
+            converged = true;
+            break;
+        }
         // The loss falls along Newton's direction; far off, where the curvature misleads, shorter steps do.
         let descent: f64 = -step.iter().zip(&sums.excess).map(|(d, e)| d * e).sum::<f64>();
         let mut factor = (20.0 / length).min(1.0);
-        let (next, at_next) = loop {
+        let accepted = loop {
             let next: Vec<f64> = c.iter().zip(step.iter()).map(|(c, d)| c + factor * d).collect();
             let at_next = problem.sums(&next);
             evaluations += 1;
             let slack = 1e-13 * sums.loss.abs();
-            if at_next.loss <= sums.loss + 1e-4 * factor * descent + slack || evaluations >= STEPS {
-                break (next, at_next);
+            if at_next.loss <= sums.loss + 1e-4 * factor * descent + slack {
+                break Some((next, at_next));
             }
             factor *= 0.3;
+            if evaluations >= STEPS {
+                break None;
+            }
             if factor < 1e-3 {
                 let next = self_consistent(problem, &c, &sums);
                 let at_next = problem.sums(&next);
                 evaluations += 1;
-                break (next, at_next);
+                break Some((next, at_next));
             }
         };
+        let Some((next, at_next)) = accepted else { break };
         c = next;
         sums = at_next;
     }
