@@ -53,8 +53,8 @@ fn estimates(answer: &Answer) -> Section {
         );
     }
     let mut section = Section::new("Estimates").cards(cards);
-    for warning in &answer.fit.diagnostics.warnings {
-        section = section.warning(format!("{warning}."));
+    for warning in show::warnings(fit) {
+        section = section.warning(warning);
     }
     section = section.table(show::table(answer, ""));
     for sentence in show::sentences(answer) {
