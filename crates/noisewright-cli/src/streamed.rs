@@ -12,6 +12,9 @@ use crate::arguments::RowArguments;
 use crate::failure::{Failure, Outcome};
 use crate::rows::{self, Wanted};
 
+/// What is done with a block: its rows and their weights.
+type Visit<'v> = dyn FnMut(View<'_>, Option<&[f64]>) -> noisewright::Result<()> + 'v;
+
 /// Most rows of a thinned copy.
 const THINNED: usize = 1 << 16;
 
@@ -105,7 +108,7 @@ impl Streamed {
 
     fn pass(
         &self,
-        visit: &mut dyn FnMut(View<'_>, Option<&[f64]>) -> noisewright::Result<()>,
+        visit: &mut Visit<'_>,
     ) -> Outcome<()> {
         let dimension = self.space.dimension();
         let mut blocks = self.stream.blocks()?;

@@ -67,7 +67,7 @@ const RESIDUALS: &str = "Residuals are observed less expected counts over their 
     between −2 and 2, and a pattern is a sign of what the model lacks.";
 
 fn model_and_data(scene: &Scene<'_>) -> Section {
-    let mut section = Section::new("Data against the fitted model");
+    let section = Section::new("Data against the fitted model");
     if let Some((figure, unseen)) = pictures::states(scene).filter(|_| scene.data.columns() > 1) {
         let rest =
             if unseen > 0 { format!(" Never seen: {}.", counted(unseen, "state")) } else { String::new() };
