@@ -95,8 +95,8 @@ fn the_report_orders_the_noises() {
     assert!(report.error_optimum <= report.error, "{report:?}");
     assert!(report.error < report.error_auto && report.error < report.error_noise_equals_data, "{report:?}");
     assert!(report.normalization.abs() < 1e-6);
-    println!("{report:?}");
-    assert!(fit.noise.unwrap().describe().contains("optimal"));
+    assert_eq!((report.safe_share, report.noise.as_str()), (0.1, "0.9*optimal + 0.1*auto"));
+    assert_eq!(fit.noise_description, report.noise);
 }
 
 /// `∫ p_n` of the noise that a fit used, by a plain midpoint rule that knows nothing of how it was made.

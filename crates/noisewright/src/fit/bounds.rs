@@ -7,11 +7,6 @@ use super::options::{Options, Stage};
 use super::solve::Solution;
 use crate::{Model, Result};
 
-/// Whether no parameter has a bound.
-pub(crate) fn unbounded(model: &Model) -> bool {
-    model.parameters().iter().all(|p| p.lower == f64::NEG_INFINITY && p.upper == f64::INFINITY)
-}
-
 /// Minimises over the box of the bounds by holding those parameters at a bound that the descent would carry across it.
 pub(crate) fn solve(
     problem: &dyn Problem,

@@ -135,7 +135,11 @@ pub(crate) fn finish(
     let hessian = full.evaluation.hessian.clone().unwrap_or_else(|| DMatrix::zeros(size, size));
     // Where the loss falls for ever, or data and noise do not touch, the curvature vanishes: that is no collinearity,
     // and no step leads anywhere.
-    let separation = diagnostics::separated(objective, solution.at.as_slice(), &hessian, solution.stop)?;
+    let separation = if free.len() == size {
+        diagnostics::separated(objective, solution.at.as_slice(), &hessian, solution.stop)?
+    } else {
+        None
+    };
     let bread = match (&separation, covariance::bread(objective, &hessian, &free)) {
         (None, Ok(bread)) => Some(bread),
         (None, Err(error)) if !diagnostics::out_of_touch(objective, solution.at.as_slice())? => {
@@ -162,6 +166,9 @@ pub(crate) fn finish(
     };
     let outer = objective.scaling.outer(at.as_slice());
     let inner_hessian = hessian.clone();
+    let mut optima = solution.optima;
+    // A linear model's only minimum has its value from here.
+    optima.iter_mut().filter(|o| o.loss.is_nan()).for_each(|o| o.loss = full.evaluation.value);
     let jacobian = objective.scaling.jacobian();
     let back = jacobian.try_inverse().unwrap_or_else(|| DMatrix::identity(size, size));
     let hessian = back.transpose() * hessian * back;
@@ -191,7 +198,7 @@ pub(crate) fn finish(
         budget_spent: false,
         rows: objective.data.rows,
         total_weight: objective.data.total,
-        optima: solution.optima,
+        optima,
         confidence,
         diagnostics: Diagnostics::default(),
     };

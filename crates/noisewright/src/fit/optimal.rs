@@ -129,7 +129,8 @@ pub(crate) struct Task<'a> {
 
 /// The designed part.
 struct Designed {
-    noise: Arc<dyn Noise>,
+    /// Weights, summing to one, and noises.
+    parts: Vec<(f64, Arc<dyn Noise>)>,
     exact: bool,
     gap: Option<f64>,
     normalization: f64,
@@ -144,10 +145,16 @@ impl Task<'_> {
     /// # Errors
     /// When no noise can be designed at these parameters.
     pub(crate) fn design(&self) -> Result<OptimalDesign> {
-        let designed = if self.allows_exact() { self.exact() } else { self.mixture() };
-        let designed = designed.or_else(|_| self.mixture()).or_else(|_| self.mixture_on_sample())?;
-        let parts =
-            vec![(1.0 - SAFE_SHARE, Arc::clone(&designed.noise)), (SAFE_SHARE, Arc::clone(&self.safe))];
+        let exact = if self.allows_exact() { self.exact().ok() } else { None };
+        let designed = match exact {
+            Some(designed) => designed,
+            None => self.mixture().or_else(|_| self.mixture_on_sample())?,
+        };
+        let safe: Arc<dyn Noise> =
+            Arc::new(Restated { noise: Arc::clone(&self.safe), log_mass: 0.0, words: "auto".into() });
+        let weighted =
+            designed.parts.iter().map(|(weight, part)| ((1.0 - SAFE_SHARE) * weight, Arc::clone(part)));
+        let parts = weighted.chain([(SAFE_SHARE, safe)]).collect();
         let mixed: Arc<dyn Noise> = Arc::new(Mixture::<dyn Noise>::new(parts)?);
         let used = self.errors(&mixed, &designed.population)?;
         let auto = self.errors(&self.safe, &designed.population)?;
@@ -203,7 +210,14 @@ impl Task<'_> {
         }
         let gap = design.gap();
         let (noise, normalization, population) = self.renormalized(Arc::new(design.noise))?;
-        Ok(Designed { noise, exact: true, gap, normalization, error: design.error, population })
+        Ok(Designed {
+            parts: vec![(1.0, noise)],
+            exact: true,
+            gap,
+            normalization,
+            error: design.error,
+            population,
+        })
     }
 
     /// The noise with its density divided by its integral, on nodes that know where it has kinks.
@@ -219,7 +233,8 @@ impl Task<'_> {
                 reason: format!("the designed noise integrates to {}", log_mass.exp()),
             });
         }
-        Ok((Arc::new(Renormalized { noise, log_mass }), log_mass.exp_m1(), population))
+        let words = noise.describe();
+        Ok((Arc::new(Restated { noise, log_mass, words }), log_mass.exp_m1(), population))
     }
 
     fn mixture(&self) -> Result<Designed> {
@@ -262,10 +277,11 @@ impl Task<'_> {
 
 impl Designed {
     fn from_mixture(design: design::MixtureDesign, population: Population) -> Self {
+        let weighted = design.weights.into_iter().zip(design.components);
         Self {
             gap: design.convex.then_some(design.gap),
             error: design.exact_error,
-            noise: design.noise,
+            parts: weighted.filter(|(weight, _)| *weight > 0.0).collect(),
             exact: false,
             normalization: 0.0,
             population,
@@ -273,13 +289,14 @@ impl Designed {
     }
 }
 
-/// A noise whose density is divided by its integral.
-struct Renormalized {
+/// A noise whose density is divided by its integral, under another name.
+struct Restated {
     noise: Arc<dyn Noise>,
     log_mass: f64,
+    words: String,
 }
 
-impl Noise for Renormalized {
+impl Noise for Restated {
     fn dimension(&self) -> usize {
         self.noise.dimension()
     }
@@ -298,6 +315,6 @@ impl Noise for Renormalized {
     }
 
     fn describe(&self) -> String {
-        self.noise.describe()
+        self.words.clone()
     }
 }

@@ -9,7 +9,7 @@ use crate::Result;
 /// Gradient passes after which the full curvature is cheaper.
 const MOST_PASSES: usize = 12;
 /// How near the minimum a step must be, in standard errors, for the Newton step that follows to finish it.
-const NEAR: f64 = 1e-3;
+const NEAR: f64 = 3e-3;
 
 /// Descends from `at`, near the minimum, with an approximate curvature; `None` when that fails.
 pub(crate) fn polish(

@@ -54,28 +54,50 @@ pub(crate) fn features(
     points: View<'_>,
     log_noise: &[f64],
 ) -> Result<Features> {
+    let rows = points.rows();
+    let mut features = Features { columns: vec![0.0; rows * width(model)], offset: vec![0.0; rows] };
+    write_features(model, scaling, points, log_noise, &mut features.columns, &mut features.offset)?;
+    Ok(features)
+}
+
+/// The same into the caller's space.
+fn write_features(
+    model: &Model,
+    scaling: &Scaling,
+    points: View<'_>,
+    log_noise: &[f64],
+    columns: &mut [f64],
+    offset: &mut [f64],
+) -> Result<()> {
     let (count, rows) = (model.parameters().len(), points.rows());
-    let mut columns = Vec::with_capacity(rows * width(model));
-    columns.resize(rows * count, 0.0);
-    let mut offset = vec![0.0; rows];
-    model.evaluate(&vec![0.0; count], points, &mut offset, Some(&mut columns))?;
-    for (j, column) in columns.chunks_exact_mut(rows).enumerate() {
-        let (center, inverse) = (scaling.center[j], 1.0 / scaling.scale[j]);
-        column.iter_mut().for_each(|t| *t = (*t - center) * inverse);
-    }
+    let (columns, constant) = columns.split_at_mut(rows * count);
+    constant.fill(-1.0);
+    model.evaluate(&vec![0.0; count], points, offset, Some(columns))?;
     for (o, l) in offset.iter_mut().zip(log_noise) {
         *o -= l;
     }
-    clear_outside(&offset, &mut columns);
-    if let Some(at) = columns.iter().position(|t| !t.is_finite()) {
-        let (parameter, value) = (&model.parameters()[at / rows].name, points.get(at % rows, 0));
-        let feature = parameter.clone();
-        return Err(Error::InfiniteFeature { feature, variable: model.space().names()[0].clone(), value });
+    clear_outside(offset, columns);
+    for (j, column) in columns.chunks_exact_mut(rows).enumerate() {
+        let (center, inverse) = (scaling.center[j], 1.0 / scaling.scale[j]);
+        // A product with zero is zero unless the feature is infinite or no number.
+        let mut unsound = 0.0;
+        for t in column.iter_mut() {
+            *t = (*t - center) * inverse;
+            unsound += *t * 0.0;
+        }
+        if unsound != 0.0 {
+            return Err(infinite(model, points, j, column));
+        }
     }
-    if !model.is_normalized() {
-        columns.resize(rows * width(model), -1.0);
-    }
-    Ok(Features { columns, offset })
+    Ok(())
+}
+
+/// Where a feature is not finite.
+fn infinite(model: &Model, points: View<'_>, feature: usize, column: &[f64]) -> Error {
+    let row = column.iter().position(|t| !t.is_finite()).unwrap_or(0);
+    let variable = model.space().names()[0].clone();
+    let feature = model.parameters()[feature].name.clone();
+    Error::InfiniteFeature { feature, variable, value: points.get(row, 0) }
 }
 
 /// Where the density is zero, features mean nothing.
@@ -96,13 +118,20 @@ pub(crate) fn keep(model: &Model, scaling: &Scaling, side: &mut Side<'_>) -> Res
     let class = side.class;
     let build = |raw: Raw<'_>| -> Result<Vec<(Vec<f64>, Vec<f64>)>> {
         let rows = raw.points.rows();
-        let mut columns = Vec::with_capacity(rows * width(model));
-        let mut offset = Vec::with_capacity(rows);
+        let mut columns = vec![0.0; rows * width(model)];
+        let mut offset = vec![0.0; rows];
         for start in (0..rows).step_by(CHUNK) {
             let end = rows.min(start + CHUNK);
-            let part = features(model, scaling, raw.points.slice(start..end), &raw.log_noise[start..end])?;
-            columns.extend_from_slice(&part.columns);
-            offset.extend_from_slice(&part.offset);
+            let part = &mut columns[start * width(model)..end * width(model)];
+            let points = raw.points.slice(start..end);
+            write_features(
+                model,
+                scaling,
+                points,
+                &raw.log_noise[start..end],
+                part,
+                &mut offset[start..end],
+            )?;
         }
         check_offsets(class, raw.index * BLOCK, raw.weights, &offset)?;
         Ok(vec![(columns, offset)])

@@ -94,14 +94,6 @@ impl<'a> Side<'a> {
         Self { class: Class::Data, rows, total, feed: Feed::Stream { source, noise }, kept: None }
     }
 
-    /// The points, where they are in memory.
-    pub(crate) fn points(&self) -> Option<View<'_>> {
-        match &self.feed {
-            Feed::Memory { points, .. } => Some(points.view()),
-            _ => None,
-        }
-    }
-
     /// The weights, where the rows are in memory and have any.
     pub(crate) fn weights(&self) -> Option<&'a [f64]> {
         match &self.feed {

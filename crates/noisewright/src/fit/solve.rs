@@ -27,7 +27,9 @@ pub(crate) struct Solution {
 /// Rows from which on a linear model is first fitted to a part of them.
 const LARGE: usize = 1 << 15;
 /// Rows of that part, per sample: this many at least, and so many per unknown.
-const PART: (usize, usize) = (1 << 12, 100);
+const PART: (usize, usize) = (1 << 12, 60);
+/// The larger part is one row in so many.
+const LARGER_PART: usize = 6;
 
 /// Minimises the loss; `start` are unknowns to begin with instead of the model's own start.
 ///
@@ -46,24 +48,71 @@ pub(crate) fn solve(
     if objective.model.is_normalized() {
         return linear_normalized(objective, start, options);
     }
-    let begin = linear_start(objective, start)?;
     let rows = objective.data.rows.min(objective.noise.rows);
     let wanted = PART.0.max(PART.1 * objective.size());
-    let limits = bounds::limits(objective.model, &objective.scaling.scale);
-    let free = bounds::unbounded(objective.model);
-    let mut solution = if objective.data.kept.is_some() && rows >= LARGE.max(4 * wanted) && free {
-        let pilot = pilot(objective, rows / wanted, &begin, options)?;
-        match pilot {
-            Some((at, hessian)) => large(objective, &at, &hessian, options)?,
-            None => bounds::solve(objective, &limits, &begin, options)?,
+    let begin = if objective.data.kept.is_some() && rows >= LARGE.max(8 * wanted) {
+        match large(objective, start, rows / wanted, options)? {
+            Begun::Done(solution) => return Ok(*solution),
+            Begun::Near(at) => at,
         }
     } else {
-        bounds::solve(objective, &limits, &begin, options)?
+        linear_start(objective, start)?
     };
-    let loss = objective.evaluate(&solution.at, false)?.value;
+    let limits = bounds::limits(objective.model, &objective.scaling.scale);
+    let solution = bounds::solve(objective, &limits, &begin, options)?;
+    Ok(with_optimum(objective, solution))
+}
+
+/// Notes the only minimum of a convex loss; [`finish`](super::contrast::finish) knows its value.
+fn with_optimum(objective: &Objective<'_>, mut solution: Solution) -> Solution {
     let at = objective.scaling.outer(solution.at.as_slice());
-    solution.optima = vec![Optimum { at, loss, starts: 1 }];
-    Ok(solution)
+    solution.optima = vec![Optimum { at, loss: f64::NAN, starts: 1 }];
+    solution
+}
+
+/// How far the fit of many rows has come.
+enum Begun {
+    /// To the minimum.
+    Done(Box<Solution>),
+    /// Near it.
+    Near(DVector<f64>),
+}
+
+/// Many rows: a small part, then a larger one from its minimum, then all from that with the larger part's curvature,
+/// corrected as it goes. One Newton step on a part costs a gradient's pass over all.
+fn large(
+    objective: &mut Objective<'_>,
+    start: Option<&[f64]>,
+    thin: usize,
+    options: &Options,
+) -> Result<Begun> {
+    objective.thin = thin;
+    let begin = linear_start(objective, start);
+    objective.thin = 1;
+    let first = pilot(objective, thin, &begin?, options)?;
+    let Some((near, _)) = first else { return Ok(Begun::Near(linear_start(objective, start)?)) };
+    let Some((at, hessian)) = pilot(objective, LARGER_PART.min(thin), &near, options)? else {
+        return Ok(Begun::Near(near));
+    };
+    all(objective, &at, &hessian, options)
+}
+
+/// All rows, from a place near the minimum with about the curvature there.
+fn all(
+    objective: &Objective<'_>,
+    at: &DVector<f64>,
+    hessian: &DMatrix<f64>,
+    options: &Options,
+) -> Result<Begun> {
+    let Some(found) = polish(objective, at, hessian, options)? else { return Ok(Begun::Near(at.clone())) };
+    let limits = bounds::limits(objective.model, &objective.scaling.scale);
+    if limits.iter().zip(found.at.iter()).any(|((lower, upper), x)| x < lower || x > upper) {
+        return Ok(Begun::Near(found.at));
+    }
+    let bound = vec![false; at.len()];
+    let solution =
+        Solution { at: found.at, iterations: found.iterations, stop: found.stop, bound, optima: Vec::new() };
+    Ok(Begun::Done(Box::new(with_optimum(objective, solution))))
 }
 
 /// A linear model whose constant is tied to its parameters: the loss need not be convex, so the given start and the
@@ -104,14 +153,12 @@ fn linear_normalized(
 /// # Errors
 /// As for [`solve`].
 pub(crate) fn refine(objective: &mut Objective<'_>, start: &[f64], options: &Options) -> Result<Solution> {
-    let begin = with_constant(objective, start)?;
-    if objective.linear && bounds::unbounded(objective.model) {
-        let hessian = objective.evaluate(&begin, true)?.hessian;
-        if let Some(hessian) = hessian {
-            let mut solution = large(objective, &begin, &hessian, options)?;
-            let at = objective.scaling.outer(solution.at.as_slice());
-            solution.optima = vec![Optimum { at, loss: f64::NAN, starts: 1 }];
-            return Ok(solution);
+    if objective.linear && !objective.model.is_normalized() {
+        let begin = with_constant(objective, start)?;
+        if let Some(hessian) = objective.evaluate(&begin, true)?.hessian
+            && let Begun::Done(solution) = all(objective, &begin, &hessian, options)?
+        {
+            return Ok(*solution);
         }
     }
     solve(objective, Some(start), &Options { starts: 1, ..options.clone() })
@@ -132,22 +179,6 @@ fn pilot(
     objective.thin = 1;
     let (there, found) = curvature?;
     Ok(there.hessian.filter(|_| found.stop.converged()).map(|hessian| (found.at, hessian)))
-}
-
-/// All rows, from the pilot's minimum and curvature; the full curvature is computed only if that does not do.
-fn large(
-    objective: &Objective<'_>,
-    at: &DVector<f64>,
-    hessian: &DMatrix<f64>,
-    options: &Options,
-) -> Result<Solution> {
-    if let Some(found) = polish(objective, at, hessian, options)? {
-        let bound = vec![false; at.len()];
-        let iterations = found.iterations;
-        return Ok(Solution { at: found.at, iterations, stop: found.stop, bound, optima: Vec::new() });
-    }
-    let limits = bounds::limits(objective.model, &objective.scaling.scale);
-    bounds::solve(objective, &limits, at, options)
 }
 
 /// Where a linear model starts: the given unknowns, or none of its features (for a normalized one its start values),

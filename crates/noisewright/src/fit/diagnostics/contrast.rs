@@ -134,7 +134,8 @@ impl Contrasted<'_, '_> {
         independent: bool,
         diagnostics: &mut Diagnostics,
     ) -> Result<()> {
-        let tested = independent && matches!(self.objective.loss, Loss::Js) && fit.converged;
+        let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
+        let tested = independent && inside && matches!(self.objective.loss, Loss::Js) && fit.converged;
         let sizes: Vec<f64> = information.diagonal().iter().map(|d| d.abs()).collect();
         let new = || (Gathered::new(fit.total_weight), tested.then(|| InformationTest::new(&sizes)));
         let add = |(gathered, test): &mut Measured, block: &Block<'_>| {

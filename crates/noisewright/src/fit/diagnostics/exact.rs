@@ -32,12 +32,13 @@ pub(crate) fn of_exact(
     fit: &Fit,
 ) -> Result<Diagnostics> {
     let mut diagnostics = Diagnostics::default();
+    let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
     match separation {
         Some(found) => {
             diagnostics.warn(words::separated(&found, Subject::Domain));
             diagnostics.separation = Some(found);
         }
-        None if fit.converged && data.dependence == Dependence::Independent => {
+        None if fit.converged && inside && data.dependence == Dependence::Independent => {
             diagnostics.information_test = test(model, data, fit)?;
             if let Some(warning) = diagnostics.information_test.as_ref().and_then(words::misspecified) {
                 diagnostics.warn(warning);

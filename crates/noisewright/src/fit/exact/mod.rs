@@ -107,7 +107,11 @@ impl Likelihood<'_> {
         let size = theta.len();
         let hessian = there.hessian.unwrap_or_else(|| DMatrix::zeros(size, size));
         let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
-        let separation = diagnostics::on_border(self.model, self.data, theta, &hessian, solution.stop)?;
+        let separation = if free.len() == size {
+            diagnostics::on_border(self.model, self.data, theta, &hessian, solution.stop)?
+        } else {
+            None
+        };
         let bread = match &separation {
             Some(_) => DMatrix::zeros(size, size),
             None => self.bread(&hessian, &free)?,
