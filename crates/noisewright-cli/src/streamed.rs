@@ -106,10 +106,7 @@ impl Streamed {
         Ok(block.weights(self.space.dimension())?.iter().sum())
     }
 
-    fn pass(
-        &self,
-        visit: &mut Visit<'_>,
-    ) -> Outcome<()> {
+    fn pass(&self, visit: &mut Visit<'_>) -> Outcome<()> {
         let dimension = self.space.dimension();
         let mut blocks = self.stream.blocks()?;
         while let Some(block) = blocks.next_block()? {

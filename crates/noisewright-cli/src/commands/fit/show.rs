@@ -154,7 +154,7 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
         lines.push(format!(
             "Of {} about {} lie where the data are.",
             counted(fit.noise_points, "noise point"),
-            grouped(overlap.effective_noise.round() as usize)
+            grouped(rounded(overlap.effective_noise))
         ));
     }
     lines.extend(efficiency(answer));
@@ -224,6 +224,12 @@ pub(crate) fn counted(count: usize, thing: &str) -> String {
     format!("{} {thing}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
+/// Two significant digits of a count.
+fn rounded(count: f64) -> usize {
+    let unit = 10_f64.powi((count.max(1.0).log10().floor() as i32 - 1).max(0));
+    ((count / unit).round() * unit) as usize
+}
+
 /// Thousands apart.
 fn grouped(count: usize) -> String {
     let digits = count.to_string();
@@ -252,5 +258,6 @@ mod tests {
         assert_eq!(counted(1, "row"), "1 row");
         assert_eq!(counted(999, "row"), "999 rows");
         assert_eq!(counted(1_234_567, "row"), "1,234,567 rows");
+        assert_eq!([rounded(0.4), rounded(94.6), rounded(23_036.0)], [0, 95, 23_000]);
     }
 }
