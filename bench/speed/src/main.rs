@@ -11,16 +11,19 @@ use noisewright::{Contrast, Loss, Noise, Normal, Precision, Result, Student, Tar
 use noisewright_systems::{System, exponential_polynomial, gamma, gaussian_mean, gaussian_variance, quartic};
 
 fn main() -> Result<()> {
-    // First and alone on request, so that its memory is not that of the others.
-    if std::env::args().nth(1).as_deref() == Some("fit") {
-        return fit::run();
+    // Alone on request, so that the memory is not that of the others.
+    match std::env::args().nth(1).as_deref() {
+        Some("fit") => return fit::run(),
+        Some("stream") => return fit::run_stream(),
+        _ => {}
     }
     let yardstick = plain_exp();
     println!("The yardstick, `f64::exp` in a plain loop over 10⁶ numbers: {}.\n", show(yardstick));
     single_errors(yardstick)?;
     grids()?;
     design::run()?;
-    fit::run()
+    fit::run()?;
+    fit::run_stream()
 }
 
 /// A million exponentials in a plain loop, for ratios that survive a change of machine.
