@@ -4,16 +4,13 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use noisewright::fit::Source;
+use noisewright::fit::{Source, Visit};
 use noisewright::{Points, Space, View};
 use noisewright_data::{Block, Stream};
 
 use crate::arguments::RowArguments;
 use crate::failure::{Failure, Outcome};
 use crate::rows::{self, Wanted};
-
-/// What is done with a block: its rows and their weights.
-type Visit<'v> = dyn FnMut(View<'_>, Option<&[f64]>) -> noisewright::Result<()> + 'v;
 
 /// Most rows of a thinned copy.
 const THINNED: usize = 1 << 16;
@@ -127,10 +124,7 @@ impl Source for Streamed {
         self.space.dimension()
     }
 
-    fn for_each_block(
-        &self,
-        visit: &mut dyn FnMut(View<'_>, Option<&[f64]>) -> noisewright::Result<()>,
-    ) -> noisewright::Result<()> {
+    fn for_each_block(&self, visit: &mut Visit<'_>) -> noisewright::Result<()> {
         let mut own = Ok(());
         let outcome = self.pass(&mut |view, weights| {
             own = visit(view, weights);

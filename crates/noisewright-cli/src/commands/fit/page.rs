@@ -47,7 +47,9 @@ fn estimates(answer: &Answer) -> Section {
         noise,
         Card::new("from noise", format_percent(fit.noise_share(), 2)).note("of a standard error, at most"),
     ];
-    if let Some(least) = answer.efficiency.as_ref().and_then(|all| all.iter().copied().reduce(f64::min)) {
+    if let Some(least) =
+        answer.efficiency.as_ref().and_then(|all| all.iter().flatten().copied().reduce(f64::min))
+    {
         cards.push(
             Card::new("efficiency", format_percent(least, 3)).note("against maximum likelihood, at least"),
         );
@@ -125,7 +127,8 @@ fn classifier(scene: &Scene<'_>) -> Option<Section> {
 }
 
 fn budget(answer: &Answer) -> Section {
-    let efficiency = |index: usize| answer.efficiency.as_ref().and_then(|all| all.get(index).copied());
+    let efficiency =
+        |index: usize| answer.efficiency.as_ref().and_then(|all| all.get(index).copied().flatten());
     let estimates = answer.fit.estimates();
     let parts: Vec<Budget<'_>> = estimates
         .iter()

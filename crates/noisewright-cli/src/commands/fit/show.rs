@@ -173,11 +173,12 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
 /// The least efficiency against maximum likelihood, if it is known.
 fn efficiency(answer: &Answer) -> Option<String> {
     let estimates = answer.fit.estimates();
-    let known = estimates.iter().zip(answer.efficiency.as_ref()?);
-    let (estimate, least) = known.min_by(|a, b| a.1.total_cmp(b.1))?;
+    let all = estimates.iter().zip(answer.efficiency.as_ref()?);
+    let known = all.filter_map(|(estimate, efficiency)| Some((estimate, (*efficiency)?)));
+    let (estimate, least) = known.min_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(format!(
         "Efficiency against maximum likelihood: {} or more (`{}`).",
-        format_percent(*least, 3),
+        format_percent(least, 3),
         estimate.name
     ))
 }
