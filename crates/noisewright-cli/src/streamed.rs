@@ -103,7 +103,7 @@ impl Streamed {
         Ok(block.weights(self.space.dimension())?.iter().sum())
     }
 
-    fn pass(&self, visit: &mut Visit<'_>) -> Outcome<()> {
+    fn pass(&self, visit: Visit<'_>) -> Outcome<()> {
         let dimension = self.space.dimension();
         let mut blocks = self.stream.blocks()?;
         while let Some(block) = blocks.next_block()? {
@@ -124,7 +124,7 @@ impl Source for Streamed {
         self.space.dimension()
     }
 
-    fn for_each_block(&self, visit: &mut Visit<'_>) -> noisewright::Result<()> {
+    fn for_each_block(&self, visit: Visit<'_>) -> noisewright::Result<()> {
         let mut own = Ok(());
         let outcome = self.pass(&mut |view, weights| {
             own = visit(view, weights);

@@ -20,7 +20,7 @@ pub(super) fn efficiencies(answer: &Answer) -> Option<Vec<Option<f64>>> {
     let asymptotics =
         Asymptotics::at(&population, &population.log_noise(noise), fit.nu, &answer.loss).ok()?;
     let bound = cramer_rao_covariance(&population).ok()?;
-    let pairs = bound.diagonal().iter().copied().zip(asymptotics.covariance.diagonal().iter().copied());
+    let pairs = (0..bound.nrows()).map(|j| (bound[(j, j)], asymptotics.covariance[(j, j)]));
     // A constant that hardly depends on the parameters costs maximum likelihood nothing: no noise compares with that.
     let is_constant = |index: usize| !answer.model().is_normalized() && index + 1 == bound.nrows();
     let ratio = |(index, (bound, variance)): (usize, (f64, f64))| {
