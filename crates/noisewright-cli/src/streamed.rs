@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use noisewright::fit::Source;
+use noisewright::fit::{Source, Visit};
 use noisewright::{Points, Space, View};
 use noisewright_data::{Block, Stream};
 
@@ -103,10 +103,7 @@ impl Streamed {
         Ok(block.weights(self.space.dimension())?.iter().sum())
     }
 
-    fn pass(
-        &self,
-        visit: &mut dyn FnMut(View<'_>, Option<&[f64]>) -> noisewright::Result<()>,
-    ) -> Outcome<()> {
+    fn pass(&self, visit: Visit<'_>) -> Outcome<()> {
         let dimension = self.space.dimension();
         let mut blocks = self.stream.blocks()?;
         while let Some(block) = blocks.next_block()? {
@@ -127,10 +124,7 @@ impl Source for Streamed {
         self.space.dimension()
     }
 
-    fn for_each_block(
-        &self,
-        visit: &mut dyn FnMut(View<'_>, Option<&[f64]>) -> noisewright::Result<()>,
-    ) -> noisewright::Result<()> {
+    fn for_each_block(&self, visit: Visit<'_>) -> noisewright::Result<()> {
         let mut own = Ok(());
         let outcome = self.pass(&mut |view, weights| {
             own = visit(view, weights);

@@ -69,7 +69,7 @@ pub(crate) struct FitArguments {
     #[arg(long, help_heading = "Data")]
     pub(crate) stream: bool,
     /// Write the rows with their fitted log-density (Parquet if the name ends in .parquet or .pq, otherwise CSV)
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", conflicts_with = "stream", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 }
 

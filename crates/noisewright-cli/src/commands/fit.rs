@@ -40,7 +40,7 @@ struct Answer {
     loss: noisewright::Loss,
     seed: u64,
     /// Against maximum likelihood, of every unknown.
-    efficiency: Option<Vec<f64>>,
+    efficiency: Option<Vec<Option<f64>>>,
 }
 
 pub(crate) fn run(arguments: &FitArguments, global: &Global) -> Outcome<()> {
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &FitArguments, global: &Global) -> Outcome<()> {
     answer.refuse_no_answer()?;
     answer.efficiency = efficiency::efficiencies(&answer);
     if let Some(path) = &arguments.out {
-        answer.write_fitted(path, arguments.stream)?;
+        answer.write_fitted(path)?;
     }
     let json = json::object(&answer);
     output::write_report(global, || page::page(&answer), &json)?;
@@ -156,10 +156,7 @@ impl Answer {
     }
 
     /// Writes the rows with their log-density.
-    fn write_fitted(&self, path: &std::path::Path, is_streamed: bool) -> Outcome<()> {
-        if is_streamed {
-            return Err(Failure::Usage("--out needs all rows in memory; leave --stream out".into()));
-        }
+    fn write_fitted(&self, path: &std::path::Path) -> Outcome<()> {
         let (Some(points), Some(log_z)) = (self.points(), self.log_z()) else { return Ok(()) };
         let mut names = points.names().to_vec();
         let mut columns: Vec<Vec<f64>> =

@@ -11,7 +11,7 @@ use super::prepare::{pick, spread};
 use super::result::Fit;
 use super::side::BLOCK;
 use super::two_step;
-use crate::{Error, Model, Noise, Result, fit_auto};
+use crate::{Error, LOG_NORMALIZER, Model, Noise, Result, fit_auto};
 
 /// Rows that a noise is fitted to, at most; they are spread over all rows.
 pub(crate) const NOISE_ROWS: usize = 1 << 18;
@@ -121,8 +121,12 @@ pub(crate) fn enough(
 }
 
 /// By which factor the noise part of the variances is too large, at worst.
+///
+/// A constant that hardly depends on the parameters has next to no data part, and endless noise would not make its own
+/// a small share of that; against 1/T_d, the variance of a logarithm of a share of the data, it is small soon.
 fn shortfall(fit: &Fit, share: f64) -> f64 {
     let allowed = share * share / (1.0 - share * share);
-    let excess = |e: &&super::Estimate| (e.se_noise / e.se_data).powi(2) / allowed;
+    let least = |e: &super::Estimate| if e.name == LOG_NORMALIZER { 1.0 / fit.total_weight } else { 0.0 };
+    let excess = |e: &&super::Estimate| e.se_noise.powi(2) / e.se_data.powi(2).max(least(e)) / allowed;
     fit.estimates().iter().filter(|e| e.se_data > 0.0).map(excess).fold(0.0, f64::max)
 }

@@ -4,13 +4,15 @@ use noisewright::{Asymptotics, Contrast, Population, Precision, cramer_rao_covar
 
 use super::Answer;
 
+/// Least variance of the constant, times the rows, against which a share means something.
+const LEAST: f64 = 0.01;
 /// Most states that are summed over.
 const STATES: u64 = 1 << 16;
 
-/// Cramér–Rao bound over asymptotic variance (MATH §3) of every unknown; nothing for a fit without noise.
+/// Cramér–Rao bound over asymptotic variance (MATH §3) of every unknown where it means something; nothing for a fit without noise.
 ///
 /// Both are the model's own, so that a wrong model, which the robust errors show, does not count against the noise.
-pub(super) fn efficiencies(answer: &Answer) -> Option<Vec<f64>> {
+pub(super) fn efficiencies(answer: &Answer) -> Option<Vec<Option<f64>>> {
     let fit = &answer.fit;
     let noise = fit.noise.as_deref().filter(|_| fit.nu.is_finite())?;
     let contrast = Contrast { noise, nu: fit.nu, loss: &answer.loss };
@@ -18,13 +20,15 @@ pub(super) fn efficiencies(answer: &Answer) -> Option<Vec<f64>> {
     let asymptotics =
         Asymptotics::at(&population, &population.log_noise(noise), fit.nu, &answer.loss).ok()?;
     let bound = cramer_rao_covariance(&population).ok()?;
-    let ratios: Vec<f64> = bound
-        .diagonal()
-        .iter()
-        .zip(asymptotics.covariance.diagonal().iter())
-        .map(|(bound, variance)| bound / variance)
-        .collect();
-    ratios.iter().all(|ratio| ratio.is_finite() && *ratio >= 0.0).then_some(ratios)
+    let pairs = (0..bound.nrows()).map(|j| (bound[(j, j)], asymptotics.covariance[(j, j)]));
+    // A constant that hardly depends on the parameters costs maximum likelihood nothing: no noise compares with that.
+    let is_constant = |index: usize| !answer.model().is_normalized() && index + 1 == bound.nrows();
+    let ratio = |(index, (bound, variance)): (usize, (f64, f64))| {
+        let ratio = bound / variance;
+        let known = ratio.is_finite() && ratio >= 0.0 && !(is_constant(index) && bound < LEAST);
+        known.then_some(ratio)
+    };
+    Some(pairs.enumerate().map(ratio).collect())
 }
 
 /// Integrated over where that is cheap, the data themselves otherwise.

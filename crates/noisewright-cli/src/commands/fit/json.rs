@@ -5,7 +5,7 @@ use noisewright::fit::{Estimate, Fit};
 use serde_json::{Map, Value, json};
 
 use super::Answer;
-use crate::output::{number, numbers};
+use crate::output::{number, numbers, optional};
 
 /// Everything that a program may want to know.
 pub(super) fn object(answer: &Answer) -> Value {
@@ -33,7 +33,7 @@ pub(super) fn object(answer: &Answer) -> Value {
         "passes": answer.passes,
         "confidence": number(fit.confidence),
         "efficiency": answer.efficiency.as_ref().map(|all| {
-            fit.estimates().iter().zip(all).map(|(e, ratio)| (e.name.clone(), number(*ratio))).collect::<Map<_, _>>()
+            fit.estimates().iter().zip(all).map(|(e, ratio)| (e.name.clone(), optional(*ratio))).collect::<Map<_, _>>()
         }),
         "optima": optima(fit),
         "diagnostics": serde_json::to_value(&fit.diagnostics).unwrap_or_default(),

@@ -47,14 +47,16 @@ fn estimates(answer: &Answer) -> Section {
         noise,
         Card::new("from noise", format_percent(fit.noise_share(), 2)).note("of a standard error, at most"),
     ];
-    if let Some(least) = answer.efficiency.as_ref().and_then(|all| all.iter().copied().reduce(f64::min)) {
+    if let Some(least) =
+        answer.efficiency.as_ref().and_then(|all| all.iter().flatten().copied().reduce(f64::min))
+    {
         cards.push(
             Card::new("efficiency", format_percent(least, 3)).note("against maximum likelihood, at least"),
         );
     }
     let mut section = Section::new("Estimates").cards(cards);
-    for warning in &answer.fit.diagnostics.warnings {
-        section = section.warning(format!("{warning}."));
+    for warning in show::warnings(fit) {
+        section = section.warning(warning);
     }
     section = section.table(show::table(answer, ""));
     for sentence in show::sentences(answer) {
@@ -67,7 +69,7 @@ const RESIDUALS: &str = "Residuals are observed less expected counts over their 
     between −2 and 2, and a pattern is a sign of what the model lacks.";
 
 fn model_and_data(scene: &Scene<'_>) -> Section {
-    let mut section = Section::new("Data against the fitted model");
+    let section = Section::new("Data against the fitted model");
     if let Some((figure, unseen)) = pictures::states(scene).filter(|_| scene.data.columns() > 1) {
         let rest =
             if unseen > 0 { format!(" Never seen: {}.", counted(unseen, "state")) } else { String::new() };
@@ -125,7 +127,8 @@ fn classifier(scene: &Scene<'_>) -> Option<Section> {
 }
 
 fn budget(answer: &Answer) -> Section {
-    let efficiency = |index: usize| answer.efficiency.as_ref().and_then(|all| all.get(index).copied());
+    let efficiency =
+        |index: usize| answer.efficiency.as_ref().and_then(|all| all.get(index).copied().flatten());
     let estimates = answer.fit.estimates();
     let parts: Vec<Budget<'_>> = estimates
         .iter()

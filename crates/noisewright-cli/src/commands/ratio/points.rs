@@ -77,12 +77,14 @@ impl Points {
     /// The points' columns and those of the log ratio.
     fn table(&self) -> (Vec<String>, Vec<Vec<f64>>) {
         let (mut names, mut columns) = (self.names.clone(), self.columns.clone());
-        let parts: [(&str, fn(&LogRatio) -> f64); 4] =
-            [("log_ratio", |r| r.value), ("se", |r| r.se), ("lower", |r| r.lower), ("upper", |r| r.upper)];
-        for (name, part) in parts {
+        let mut push = |name: &str, part: fn(&LogRatio) -> f64| {
             names.push(name.into());
             columns.push(self.ratios.iter().map(part).collect());
-        }
+        };
+        push("log_ratio", |ratio| ratio.value);
+        push("se", |ratio| ratio.se);
+        push("lower", |ratio| ratio.lower);
+        push("upper", |ratio| ratio.upper);
         (names, columns)
     }
 

@@ -12,7 +12,7 @@ use super::Answer;
 use super::points::Points;
 use crate::commands::classifier::{self, Class};
 use crate::commands::fit::json::{estimate as estimate_json, matrix};
-use crate::commands::fit::show::{counted, decimals};
+use crate::commands::fit::show::{counted, decimals, warnings};
 use crate::output::number;
 use crate::rows::Rows;
 
@@ -45,8 +45,8 @@ pub(super) fn json(answer: &Answer) -> Value {
 pub(super) fn text(answer: &Answer) -> String {
     let mut text = table(answer).to_text();
     text.push_str(&format!("\n{}\n", sentence(answer)));
-    for warning in &answer.fit.fit.diagnostics.warnings {
-        text.push_str(&format!("\nWarning: {warning}.\n"));
+    for warning in warnings(&answer.fit.fit) {
+        text.push_str(&format!("\nWarning: {warning}\n"));
     }
     if let Some(table) = answer.points.as_ref().map(points_table) {
         text.push_str(&format!("\n{}", table.to_text()));
@@ -131,8 +131,8 @@ pub(super) fn page(answer: &Answer) -> Page {
         Card::new("features", answer.fit.parameters.len().to_string()).note(answer.features.clone()),
     ];
     let mut section = Section::new("Estimates").cards(cards);
-    for warning in &answer.fit.fit.diagnostics.warnings {
-        section = section.warning(format!("{warning}."));
+    for warning in warnings(&answer.fit.fit) {
+        section = section.warning(warning);
     }
     section = section.table(table(answer)).paragraph(sentence(answer));
     if let Some(points) = &answer.points {

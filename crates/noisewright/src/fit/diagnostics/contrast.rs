@@ -159,9 +159,11 @@ impl Contrasted<'_, '_> {
         diagnostics.information_test =
             test.as_ref().filter(|_| independent).and_then(|test| test.finish(information));
         let misspecified = diagnostics.information_test.as_ref().and_then(words::misspecified);
+        // Finitely many states have no tails, whatever shape their ratios have.
+        let has_tails = self.objective.model.space().state_count().is_none();
         let found = [
             words::overlap(&overlap, fit.nu, subject(self.objective)),
-            words::tails(&tails, self.objective.loss, subject(self.objective)),
+            words::tails(&tails, self.objective.loss, subject(self.objective)).filter(|_| has_tails),
             misspecified,
         ];
         found.into_iter().flatten().for_each(|warning| diagnostics.warn(warning));

@@ -27,7 +27,7 @@ use nalgebra::DMatrix;
 use super::optimal::OptimalReport;
 use super::result::Fit;
 use super::two_step::TwoStepReport;
-use crate::Model;
+use crate::{LOG_NORMALIZER, Model};
 
 /// Share of a variance that may come from the noise before it is worth a word.
 const MOST_NOISE: f64 = 0.5;
@@ -141,7 +141,10 @@ impl Diagnostics {
 
     /// Whether most of some error comes from the noise.
     fn read_noise(&mut self, nu: f64) {
-        let shares = self.error_budget.iter().filter(|b| b.variance > 0.0 && b.variance.is_finite());
+        // Beside parameters the constant's share says little: its data part may be next to nothing.
+        let counts = |b: &&ErrorBudget| b.name != LOG_NORMALIZER || self.error_budget.len() == 1;
+        let shares =
+            self.error_budget.iter().filter(counts).filter(|b| b.variance > 0.0 && b.variance.is_finite());
         let worst = shares.max_by(|a, b| b.data_share.total_cmp(&a.data_share));
         if let Some(worst) = worst.filter(|b| 1.0 - b.data_share > MOST_NOISE && self.no_answer().is_none()) {
             let warning = words::noise_error(&worst.name, 1.0 - worst.data_share, nu);

@@ -1,0 +1,111 @@
+//! `noisewright fit` and `noisewright ratio`: what they print, write and refuse.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn command() -> Command {
+    Command::cargo_bin("noisewright").unwrap()
+}
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+fn json(arguments: &[&str], files: &[PathBuf]) -> Value {
+    let run = command().args(arguments).args(files).args(["--json", "--quiet"]).assert().success();
+    assert!(run.get_output().stderr.is_empty());
+    serde_json::from_slice(&run.get_output().stdout).unwrap()
+}
+
+fn old_faithful() -> [PathBuf; 2] {
+    [example("old-faithful/model.toml"), example("old-faithful/faithful.csv")]
+}
+
+#[test]
+fn old_faithful_is_fitted_to_its_maximum_likelihood() {
+    let fit = json(&["fit", "--noise", "exact"], &old_faithful());
+    let reference = [("t1", 0.975594), ("t2", 1.351029), ("t3", -0.659142), ("t4", -0.757242)];
+    for (name, value) in reference {
+        let found = fit["parameters"][name]["estimate"].as_f64().unwrap();
+        assert!((found - value).abs() < 1e-5, "{name}: {found}");
+        assert_eq!(fit["parameters"][name]["se_noise"], 0.0);
+    }
+    assert!((fit["log_normalizer"]["estimate"].as_f64().unwrap() - 1.492666).abs() < 1e-5);
+    assert_eq!(fit["nu"].as_f64(), Some(f64::INFINITY));
+}
+
+#[test]
+fn whole_and_streamed_fits_are_the_same_on_any_number_of_threads() {
+    let noise = ["fit", "--noise", "normal(0, 4)", "--nu", "20"];
+    let whole = json(&noise, &old_faithful());
+    let streamed = json(&[&noise[..], &["--stream", "--threads", "3"]].concat(), &old_faithful());
+    for name in ["t1", "t4"] {
+        let estimate = |fit: &Value| fit["parameters"][name]["estimate"].as_f64().unwrap();
+        assert!((estimate(&whole) - estimate(&streamed)).abs() < 1e-8, "{name}");
+    }
+    assert!(streamed["passes"].as_u64().unwrap() >= 2 && whole["passes"].is_null());
+}
+
+#[test]
+fn a_page_and_fitted_values_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (page, fitted) = (folder.path().join("page.html"), folder.path().join("fitted.csv"));
+    let run = command()
+        .arg("fit")
+        .args(old_faithful())
+        .arg("--report")
+        .arg(&page)
+        .arg("--out")
+        .arg(&fitted)
+        .assert()
+        .success();
+    let text = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+    assert!(text.contains("std. error") && text.contains("272 rows"), "{text}");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("Data against the fitted model") && page.matches("<svg").count() >= 6);
+    let fitted = std::fs::read_to_string(fitted).unwrap();
+    assert!(fitted.starts_with("x,log_density\n"));
+    assert_eq!(fitted.lines().count(), 273);
+}
+
+#[test]
+fn a_ratio_of_two_samples_is_read_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for (name, noise, seed) in [("a.csv", "normal(1, 1)", "1"), ("b.csv", "normal(0, 1)", "2")] {
+        command()
+            .args(["sample", "2000", "--noise", noise, "--seed", seed, "--out"])
+            .arg(path(name))
+            .assert()
+            .success();
+    }
+    let fit = json(&["ratio", "--features", "linear", "--columns", "x"], &[path("a.csv"), path("b.csv")]);
+    let slope = &fit["parameters"]["x"];
+    // log p1/p2 = x − 1/2.
+    let distance = (slope["estimate"].as_f64().unwrap() - 1.0).abs();
+    assert!(distance < 4.0 * slope["se"].as_f64().unwrap(), "{slope}");
+}
+
+#[test]
+fn data_without_an_answer_are_refused_in_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, data) = (folder.path().join("m.toml"), folder.path().join("d.csv"));
+    std::fs::write(&model, "variables = [\"x\"]\nfamily = \"gaussian\"\n").unwrap();
+    for (text, says) in [
+        ("", "is empty"),
+        ("x\n1\nNA\n", "--drop-missing"),
+        ("x\n1\n1\n1\n1\n", "never varies"),
+        ("y\n1\n2\n", "its columns are y"),
+    ] {
+        std::fs::write(&data, text).unwrap();
+        let run = command().arg("fit").arg(&model).arg(&data).assert().code(1);
+        let message = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+        assert!(message.starts_with("error: ") && message.contains(says), "{message}");
+        assert_eq!(message.matches('\n').count(), 1, "{message}");
+        assert!(run.get_output().stdout.is_empty());
+    }
+}
