@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Evidence(EvidenceArguments),
     /// Every figure and table of the paper on optimal noise, recomputed, with one HTML page
     Reproduce(ReproduceArguments),
+    /// List the examples that ship, or run one
+    Examples(ExamplesArguments),
     /// List the built-in families of models with their parameters and options
     Families,
     /// Print a completion script for a shell
@@ -366,6 +368,16 @@ pub(crate) struct ReproduceArguments {
     /// Grids and histograms twice as fine as the paper's
     #[arg(long)]
     pub(crate) fine: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExamplesArguments {
+    /// The example to run (default: list them)
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Copy the files of the example, or of all, into this folder instead of running it
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// The arguments of this process.

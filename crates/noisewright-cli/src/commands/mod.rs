@@ -5,6 +5,7 @@ mod classifier;
 mod design;
 mod error;
 mod evidence;
+mod examples;
 mod fit;
 mod logz;
 mod pictures;
@@ -21,6 +22,11 @@ use crate::output;
 /// Runs the command that was asked for.
 pub(crate) fn run(arguments: &Arguments) -> Outcome<()> {
     set_threads(arguments.global.threads)?;
+    dispatch(arguments)
+}
+
+/// Hands over to the command's own file.
+fn dispatch(arguments: &Arguments) -> Outcome<()> {
     let global = &arguments.global;
     match &arguments.command {
         Command::Fit(own) => fit::run(own, global),
@@ -31,6 +37,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome<()> {
         Command::Sample(own) => sample::run(own, global),
         Command::Evidence(own) => evidence::run(own, global),
         Command::Reproduce(own) => reproduce::run(own, global),
+        Command::Examples(own) => examples::run(own, global),
         Command::Families => families(),
         Command::Completions { shell } => {
             let mut text = Vec::new();

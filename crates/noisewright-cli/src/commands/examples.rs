@@ -1,0 +1,176 @@
+//! The examples that ship, inside the command: listed, run, or copied into a folder.
+
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use noisewright_report::{Cell, Column, Table};
+
+use crate::arguments::{Arguments, ExamplesArguments, Global};
+use crate::failure::{Failure, Outcome};
+use crate::output;
+
+/// A folder of `examples/` with the command that is run in it.
+struct Example {
+    name: &'static str,
+    about: &'static str,
+    /// What is typed after `noisewright`, from the folder above `examples`.
+    command: &'static str,
+    files: &'static [(&'static str, &'static [u8])],
+}
+
+/// A file of an example, read when the command is built.
+macro_rules! file {
+    ($example:literal, $file:literal) => {
+        ($file, include_bytes!(concat!("../../../../examples/", $example, "/", $file)) as &[u8])
+    };
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        name: "old-faithful",
+        about: "waiting times with two modes: an exponential polynomial",
+        command: "fit examples/old-faithful/model.toml examples/old-faithful/faithful.csv",
+        files: &[file!("old-faithful", "model.toml"), file!("old-faithful", "faithful.csv")],
+    },
+    Example {
+        name: "wind",
+        about: "directions on the circle: von Mises",
+        command: "fit examples/wind/model.toml examples/wind/wind.csv",
+        files: &[file!("wind", "model.toml"), file!("wind", "wind.csv")],
+    },
+    Example {
+        name: "ozone",
+        about: "positive concentrations: gamma",
+        command: "fit examples/ozone/model.toml examples/ozone/ozone.csv",
+        files: &[file!("ozone", "model.toml"), file!("ozone", "ozone.csv")],
+    },
+    Example {
+        name: "iris",
+        about: "four measurements of 100 irises: a Gaussian by its precision",
+        command: "fit examples/iris/model.toml examples/iris/iris.csv",
+        files: &[file!("iris", "model.toml"), file!("iris", "iris.csv")],
+    },
+    Example {
+        name: "lsat",
+        about: "answers to five items of a test: Ising, by enumeration",
+        command: "fit examples/lsat/model.toml examples/lsat/lsat6.csv",
+        files: &[file!("lsat", "model.toml"), file!("lsat", "lsat6.csv"), file!("lsat", "patterns.csv")],
+    },
+    Example {
+        name: "quartic",
+        about: "two wells: the best noise of all, certified",
+        command: "design examples/quartic/model.toml",
+        files: &[file!("quartic", "model.toml")],
+    },
+    Example {
+        name: "correlation",
+        about: "two correlated variables: what a noise costs",
+        command: "error examples/correlation/model.toml --noise normal([0,0],[[1,-0.2332],[-0.2332,1]])",
+        files: &[file!("correlation", "model.toml")],
+    },
+    Example {
+        name: "evidence-beta-binomial",
+        about: "the evidence of a binomial model, 1/11, from draws",
+        command: "evidence examples/evidence-beta-binomial/model.toml examples/evidence-beta-binomial/draws.csv --independent",
+        files: &[file!("evidence-beta-binomial", "model.toml"), file!("evidence-beta-binomial", "draws.csv")],
+    },
+    Example {
+        name: "evidence-regression",
+        about: "the evidence of a regression, -17.0055, from four Stan chains",
+        command: "evidence examples/evidence-regression/model.toml examples/evidence-regression/chain_1.csv \
+                  examples/evidence-regression/chain_2.csv examples/evidence-regression/chain_3.csv \
+                  examples/evidence-regression/chain_4.csv",
+        files: &[
+            file!("evidence-regression", "model.toml"),
+            file!("evidence-regression", "chain_1.csv"),
+            file!("evidence-regression", "chain_2.csv"),
+            file!("evidence-regression", "chain_3.csv"),
+            file!("evidence-regression", "chain_4.csv"),
+        ],
+    },
+];
+
+impl Example {
+    fn find(name: &str) -> Outcome<&'static Self> {
+        let known = || EXAMPLES.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
+        EXAMPLES.iter().find(|e| e.name == name).ok_or_else(|| {
+            Failure::Usage(format!("there is no example `{name}`; the examples are {}", known()))
+        })
+    }
+
+    /// Writes the files to `examples/NAME` in a folder.
+    fn copy(&self, folder: &Path) -> Outcome<()> {
+        let target = folder.join("examples").join(self.name);
+        std::fs::create_dir_all(&target)
+            .map_err(|error| Failure::NoAnswer(format!("{}: cannot be made: {error}", target.display())))?;
+        self.files.iter().try_for_each(|(name, bytes)| output::write_file(&target.join(name), bytes))
+    }
+}
+
+/// Lists the examples, runs the one named, or copies it.
+pub(crate) fn run(arguments: &ExamplesArguments, global: &Global) -> Outcome<()> {
+    match (&arguments.name, &arguments.out) {
+        (None, None) => list(global),
+        (None, Some(folder)) => EXAMPLES.iter().try_for_each(|example| copy(example, folder, global)),
+        (Some(name), Some(folder)) => copy(Example::find(name)?, folder, global),
+        (Some(name), None) => run_one(Example::find(name)?, global),
+    }
+}
+
+fn list(global: &Global) -> Outcome<()> {
+    if global.json {
+        let entries = EXAMPLES
+            .iter()
+            .map(|e| serde_json::json!({"name": e.name, "about": e.about, "command": e.command}));
+        return output::print_json(&serde_json::json!({ "examples": entries.collect::<Vec<_>>() }));
+    }
+    let mut table = Table::new("Examples").column(Column::text("name")).column(Column::text("what it is"));
+    for example in EXAMPLES {
+        table.push_row([Cell::from(example.name), Cell::from(example.about)]);
+    }
+    let table = table.note("`noisewright examples NAME` runs one, `--out FOLDER` copies its files.");
+    output::print(&table.to_text())
+}
+
+fn copy(example: &Example, folder: &Path, global: &Global) -> Outcome<()> {
+    example.copy(folder)?;
+    if global.quiet || global.json {
+        return Ok(());
+    }
+    output::print(&format!("in {}: noisewright {}\n", folder.display(), example.command))
+}
+
+/// Runs the example's command on its files in a folder of its own, which is removed afterwards.
+fn run_one(example: &Example, global: &Global) -> Outcome<()> {
+    let folder = tempfile::tempdir()?;
+    example.copy(folder.path())?;
+    let mut words = vec!["noisewright".to_owned()];
+    words.extend(example.command.split_whitespace().map(str::to_owned));
+    words.extend(repeated(global)?);
+    if !global.quiet && !global.json {
+        output::print(&format!("$ noisewright {}\n\n", example.command))?;
+    }
+    let inner = Arguments::try_parse_from(words).map_err(Failure::Clap)?;
+    let here = std::env::current_dir()?;
+    std::env::set_current_dir(folder.path())?;
+    let outcome = super::dispatch(&inner);
+    // The folder can be removed only from outside.
+    std::env::set_current_dir(here)?;
+    outcome
+}
+
+/// The options of this call that its example's command is to have too; a report's path no longer depends on the folder.
+fn repeated(global: &Global) -> Outcome<Vec<String>> {
+    let mut words = vec!["--seed".to_owned(), global.seed.to_string()];
+    if global.json {
+        words.push("--json".to_owned());
+    }
+    if global.quiet {
+        words.push("--quiet".to_owned());
+    }
+    if let Some(report) = &global.report {
+        let absolute: PathBuf = std::path::absolute(report)?;
+        words.extend(["--report".to_owned(), absolute.display().to_string()]);
+    }
+    Ok(words)
+}
