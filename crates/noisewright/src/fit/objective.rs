@@ -2,6 +2,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::batch::{self, Whole};
 use super::chunk::{Adder, Eye, Place, Seen};
 use super::newton::{Evaluation, Problem};
 use super::prepare;
@@ -142,9 +143,12 @@ impl<'a> Objective<'a> {
             };
             return Side::reduce_kept(kept, leaf, |a, b| Ok(combine(a?, b?))).unwrap_or_else(|| Ok(start()));
         }
+        let whole = Whole::new(self, side, place)?;
         let leaf = |raw: Raw<'_>| {
             let mut total = start();
-            Eye::new(self, place).see_raw(side.class, &raw, |seen| visit(&mut total, &seen))?;
+            Eye::new(self, place)
+                .with(whole.as_ref())
+                .see_raw(side.class, &raw, |seen| visit(&mut total, &seen))?;
             Ok(total)
         };
         Ok(side.reduce(leaf, combine)?.unwrap_or_else(start))
@@ -152,8 +156,13 @@ impl<'a> Objective<'a> {
 
     /// The sums over one sample.
     fn sums(&self, side: &Side<'a>, place: &Place, order: Order) -> Result<Sums> {
-        let start = || Adder::new(self, place, side.class, order);
-        Ok(self.fold(side, place, start, Adder::add, Adder::join)?.sums)
+        let rows = batch::rows(self, side).filter(|_| order >= Order::Hessian);
+        let start = || Adder::new(self, place, side.class, order).waiting(rows.is_some());
+        let mut adder = self.fold(side, place, start, Adder::add, Adder::join)?;
+        if let Some(rows) = rows {
+            adder.add_whole_curvature(rows.view())?;
+        }
+        Ok(adder.sums)
     }
 
     /// The loss and the sums behind it; an infinite value where the model allows no such parameters.
