@@ -27,7 +27,7 @@ def simulate(noise, nu):
         fit = nw.fit(model, sample, noise=noise, noise_points=budget - rows, seed=replication)
         # The target of the design: all parameters and the constant.
         gaps = [fit[name].estimate - value for name, value in truth.items()]
-        gaps.append(fit.log_normalizer.estimate - usual.log_normalizer)
+        gaps.append(fit["log_normalizer"].estimate - usual.log_normalizer)
         losses.append(budget * sum(gap**2 for gap in gaps))
     return np.mean(losses), np.std(losses) / np.sqrt(len(losses))
 

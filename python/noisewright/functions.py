@@ -331,7 +331,7 @@ def _numbers(values: Any, name: str) -> Array:
         array = np.asarray(values)
         if array.dtype.kind not in "fiub":
             raise TypeError(f"it holds {array.dtype}")
-        return np.ascontiguousarray(array, dtype=np.float64)
+        return np.asarray(array, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise FunctionError(f"`{name}` must return an array of real numbers: {error}") from error
 
@@ -358,9 +358,9 @@ def _double_precision(jax: Any) -> Any:
     """JAX's switch to double precision, which older versions have under another name."""
     if hasattr(jax, "enable_x64"):
         return jax.enable_x64
-    from jax import experimental
+    import importlib
 
-    return experimental.enable_x64
+    return importlib.import_module("jax.experimental").enable_x64
 
 
 def _padded(x: Array) -> Array:
