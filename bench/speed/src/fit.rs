@@ -1,7 +1,10 @@
 //! The fit of a ten-dimensional Gaussian against noise, with standard errors: time and memory.
 
-use noisewright::fit::{Amount, Data, NoiseChoice, Options};
-use noisewright::{FamilyOptions, Model, MultivariateNormal, Result, fit, fit_auto, sample};
+use noisewright::fit::{Amount, Data, NoiseChoice, Options, Source, fit_stream};
+use noisewright::{
+    FamilyOptions, Model, MultivariateNormal, Noise, Normal, Result, Space, View, fit, fit_auto, sample,
+};
+use noisewright_numerics::random::stream;
 
 use crate::clock::{fastest, time};
 use crate::show;
@@ -41,6 +44,43 @@ pub(crate) fn run() -> Result<()> {
         }
         _ => println!(),
     }
+    Ok(())
+}
+
+/// Rows that are drawn anew in every pass: a file of 10⁷ rows without the file.
+struct Endless {
+    noise: Normal,
+    rows: usize,
+}
+
+impl Source for Endless {
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn for_each_block(&self, visit: &mut dyn FnMut(View<'_>, Option<&[f64]>) -> Result<()>) -> Result<()> {
+        const BLOCK: usize = 1 << 16;
+        let mut values = vec![0.0; BLOCK];
+        for (block, start) in (0..self.rows).step_by(BLOCK).enumerate() {
+            let rows = BLOCK.min(self.rows - start);
+            self.noise.draw(&mut stream(3, block as u64), rows, &mut values[..rows]);
+            visit(View::new(1, rows, &values[..rows]), None)?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints the time of a fit of a stream, and the memory it takes.
+pub(crate) fn run_stream() -> Result<()> {
+    let model = Model::from_features(&["x", "x^2", "x^3", "x^4"], Space::real(&["x"])?, vec![])?;
+    let source = Endless { noise: Normal::new(0.2, 1.3)?, rows: 10_000_000 };
+    let options = Options { amount: Amount::Ratio(1.0), ..Options::default() };
+    let (fitted, seconds) = time(|| fit_stream(&model, &source, &options));
+    let fitted = fitted?;
+    println!("## Fit of a stream, four features of one variable, 10⁷ data and 10⁷ noise points\n");
+    println!("| time | passes of the descent | converged | most memory |\n|---|---|---|---|");
+    let memory = peak_megabytes().map_or("unknown".into(), |m| format!("{m:.0} MB"));
+    println!("| {} | {} | {} | {memory} |\n", show(seconds), fitted.iterations, fitted.converged);
     Ok(())
 }
 

@@ -14,11 +14,13 @@ use noisewright::{Contrast, Loss, Noise, Normal, Precision, Result, Student, Tar
 use noisewright_systems::{System, exponential_polynomial, gamma, gaussian_mean, gaussian_variance, quartic};
 
 fn main() -> Result<()> {
+    // Alone on request, so that the memory is not that of the others.
     match std::env::args().nth(1).as_deref() {
         Some("normalizer") => return normalizer::run(),
         Some("evidence") => return evidence::run(),
         Some("fit") => return fit::run(),
         Some("states") => return states::run(),
+        Some("stream") => return fit::run_stream(),
         _ => {}
     }
     let yardstick = plain_exp();
@@ -29,7 +31,8 @@ fn main() -> Result<()> {
     normalizer::run()?;
     evidence::run()?;
     states::run()?;
-    fit::run()
+    fit::run()?;
+    fit::run_stream()
 }
 
 /// A million exponentials in a plain loop, for ratios that survive a change of machine.

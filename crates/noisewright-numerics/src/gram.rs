@@ -104,6 +104,23 @@ pub fn weighted_sum(columns: Columns<'_>, weights: &[f64], out: &mut [f64]) {
     dispatch(WeightedSum { columns, weights, out });
 }
 
+/// Adds `Σ_j f_j a_j` to `out`, `a_j` being column `j`.
+///
+/// ```
+/// use noisewright_numerics::gram::{Columns, add_combination};
+/// let mut out = [100.0, 200.0];
+/// add_combination(Columns::new(&[1.0, 2.0, 3.0, 4.0], 2, 2, 2), &[10.0, 1.0], &mut out);
+/// assert_eq!(out, [113.0, 224.0]);
+/// ```
+///
+/// # Panics
+/// If there is not one factor per column and one output per row.
+pub fn add_combination(columns: Columns<'_>, factors: &[f64], out: &mut [f64]) {
+    assert_eq!(factors.len(), columns.columns(), "there must be one factor per column");
+    assert_eq!(out.len(), columns.rows(), "there must be one output per row");
+    dispatch(Combination { columns, factors, out });
+}
+
 struct Gram<'a> {
     columns: Columns<'a>,
     weights: &'a [f64],
@@ -222,6 +239,50 @@ fn lane_sum<S: Simd>(s: S, v: S::V) -> f64 {
     s.store(v, &mut lanes);
     let [a, b, c, d, e, f, g, h] = lanes;
     ((a + e) + (c + g)) + ((b + f) + (d + h))
+}
+
+struct Combination<'a> {
+    columns: Columns<'a>,
+    factors: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl Task for Combination<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        for (block, out) in self.out.chunks_mut(ROWS).enumerate() {
+            let (start, end) = (block * ROWS, block * ROWS + out.len());
+            for first in (0..self.factors.len()).step_by(TILE) {
+                let factors = &self.factors[first..];
+                match factors.len() {
+                    1 => add_some::<S, 1>(s, self.columns.tile(first, start, end), factors, out),
+                    2 => add_some::<S, 2>(s, self.columns.tile(first, start, end), factors, out),
+                    3 => add_some::<S, 3>(s, self.columns.tile(first, start, end), factors, out),
+                    _ => add_some::<S, 4>(s, self.columns.tile(first, start, end), factors, out),
+                }
+            }
+        }
+    }
+}
+
+/// Adds the combination of `N` columns.
+#[inline(always)]
+fn add_some<S: Simd, const N: usize>(s: S, columns: [&[f64]; N], factors: &[f64], out: &mut [f64]) {
+    let f: [S::V; N] = std::array::from_fn(|j| s.splat(factors[j]));
+    let full = out.len() / S::WIDTH * S::WIDTH;
+    for row in (0..full).step_by(S::WIDTH) {
+        let mut sum = s.load(&out[row..row + S::WIDTH]);
+        for j in 0..N {
+            sum = s.mul_add(f[j], s.load(&columns[j][row..row + S::WIDTH]), sum);
+        }
+        s.store(sum, &mut out[row..row + S::WIDTH]);
+    }
+    for row in full..out.len() {
+        for j in 0..N {
+            out[row] += factors[j] * columns[j][row];
+        }
+    }
 }
 
 struct WeightedSum<'a> {

@@ -113,6 +113,10 @@ impl Problem for Held<'_> {
         self.problem.rounding()
     }
 
+    fn has_curvature(&self) -> bool {
+        self.problem.has_curvature()
+    }
+
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
         let all = self.problem.evaluate(&self.expand(at), hessian)?;
         if self.held.iter().all(Option::is_none) {

@@ -1,7 +1,7 @@
 //! A few hundred rows at one parameter value: log ratios, scores, and what they add to the sums.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
+use noisewright_numerics::gram::{Columns, add_combination, weighted_gram, weighted_sum};
 use noisewright_numerics::summation::sum;
 
 use super::batch::Whole;
@@ -82,8 +82,6 @@ impl Place {
 
 /// Some rows of a sample at one place.
 pub(crate) struct Seen<'s> {
-    /// Number of the first row.
-    pub(crate) first_row: usize,
     /// `g = log p − log p_n − log ν`.
     pub(crate) log_ratio: &'s [f64],
     /// `∇_β log p` in the solver's coordinates.
@@ -134,7 +132,7 @@ impl<'w, 'a> Eye<'w, 'a> {
                 let columns = &block.columns[start * width..(start + rows) * width];
                 let weights = block.weights.map(|w| &w[start..start + rows]);
                 self.see_linear(columns, offset, |log_ratio, score| {
-                    visit(Seen { first_row, log_ratio, score, weights, points: None })
+                    visit(Seen { log_ratio, score, weights, points: None })
                 })?;
             }
         }
@@ -158,7 +156,7 @@ impl<'w, 'a> Eye<'w, 'a> {
             let weights = raw.weights.map(|w| &w[start..end]);
             let log_noise = &raw.log_noise[start..end];
             let mut seen = |log_ratio: &[f64], score: Columns<'_>| {
-                visit(Seen { first_row, log_ratio, score, weights, points: Some(points) })
+                visit(Seen { log_ratio, score, weights, points: Some(points) })
             };
             if self.objective.linear {
                 let features =
@@ -188,7 +186,7 @@ impl<'w, 'a> Eye<'w, 'a> {
         let start = -self.objective.nu.ln() - self.place.inner_log_z;
         self.log_ratio.clear();
         self.log_ratio.extend(offset.iter().map(|o| o + start));
-        add_columns(columns, &self.place.inner, &mut self.log_ratio);
+        add_combination(Columns::new(columns, rows, size, rows), &self.place.inner, &mut self.log_ratio);
         let Some(shift) = &self.place.shift else {
             return visit(&self.log_ratio, Columns::new(columns, rows, size, rows));
         };
@@ -326,23 +324,5 @@ impl<'w, 'a> Adder<'w, 'a> {
         }
         self.terms.weigh(seen.weights);
         self.sums.weight += seen.weights.map_or(seen.log_ratio.len() as f64, sum);
-    }
-}
-
-/// `out += Σ_j factor_j · column_j`, four columns at a time.
-pub(crate) fn add_columns(columns: &[f64], factors: &[f64], out: &mut [f64]) {
-    let rows = out.len();
-    for (group, factors) in columns.chunks(4 * rows).zip(factors.chunks(4)) {
-        if let [fa, fb, fc, fd] = factors {
-            let (a, b) = (&group[..rows], &group[rows..2 * rows]);
-            let (c, d) = (&group[2 * rows..3 * rows], &group[3 * rows..4 * rows]);
-            for i in 0..rows {
-                out[i] += (fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i]);
-            }
-        } else {
-            for (column, factor) in group.chunks_exact(rows).zip(factors) {
-                out.iter_mut().zip(column).for_each(|(o, x)| *o += factor * x);
-            }
-        }
     }
 }

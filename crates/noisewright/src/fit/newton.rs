@@ -15,6 +15,11 @@ pub(crate) trait Problem {
         1e-12
     }
 
+    /// Whether the Hessian costs about as much as a gradient, rather than many of them.
+    fn has_curvature(&self) -> bool {
+        true
+    }
+
     /// Value, gradient and, where asked for, Hessian; an infinite value is a wall.
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation>;
 }

@@ -37,6 +37,8 @@ pub(crate) struct Objective<'a> {
     pub(crate) linear: bool,
     /// Whether a density is fitted against noise, rather than the ratio of two samples.
     pub(crate) of_density: bool,
+    /// Whether the model gives the second derivatives of its energy.
+    curved: bool,
 }
 
 /// The sums over one sample.
@@ -115,7 +117,8 @@ impl<'a> Objective<'a> {
             prepare::keep(model, &scaling, &mut data)?;
             prepare::keep(model, &scaling, &mut noise)?;
         }
-        Ok(Self { model, loss, nu, data, noise, scaling, unit, thin: 1, linear, of_density: true })
+        let curved = prepare::is_curved(model, sample);
+        Ok(Self { model, loss, nu, data, noise, scaling, unit, thin: 1, linear, of_density: true, curved })
     }
 
     /// Number of unknowns.
@@ -203,13 +206,16 @@ impl<'a> Objective<'a> {
         let mut hessian = DMatrix::zeros(size, size);
         for j in 0..size {
             let unit = self.unit.get(j).copied().unwrap_or(1.0);
-            let slope = |step: f64| -> Result<DVector<f64>> {
+            let slope = |step: f64| {
                 let mut there = at.to_vec();
                 there[j] += step;
-                Ok(self.full(&there, Order::Gradient)?.evaluation.gradient)
+                let evaluation = self.full(&there, Order::Gradient)?.evaluation;
+                if evaluation.value.is_finite() { Ok(evaluation.gradient) } else { Err(Error::NoMass) }
             };
-            let column = five_point(1e-3 * unit, slope)?;
-            hessian.set_column(j, &column);
+            // Near the edge of what the model allows, shorter steps stay inside.
+            let steps = [1e-3, 1e-4, 1e-6].map(|h| h * unit);
+            let column = steps.iter().find_map(|h| five_point(*h, slope).ok());
+            hessian.set_column(j, &column.ok_or(Error::NoMass)?);
         }
         Ok((&hessian + hessian.transpose()) * 0.5)
     }
@@ -230,6 +236,10 @@ pub(crate) fn five_point(h: f64, f: impl Fn(f64) -> Result<DVector<f64>>) -> Res
 impl Problem for Objective<'_> {
     fn rows(&self) -> f64 {
         self.data.total
+    }
+
+    fn has_curvature(&self) -> bool {
+        self.curved
     }
 
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {

@@ -116,7 +116,7 @@ pub struct Fit {
     pub covariance_data: DMatrix<f64>,
     /// Its part that more noise removes; zero for an exact fit.
     pub covariance_noise: DMatrix<f64>,
-    /// `∇²L`, the second derivatives of the loss at the estimate.
+    /// `∇²L`, the second derivatives of the loss at the estimate (for an exact fit, in the parameters alone).
     pub hessian: DMatrix<f64>,
     /// The loss at the estimate (for an exact fit, the negative mean log-likelihood).
     pub loss: f64,

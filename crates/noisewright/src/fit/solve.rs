@@ -11,7 +11,7 @@ use super::polish::polish;
 use super::result::Optimum;
 use super::side::{BLOCK, Side};
 use super::starts;
-use crate::{Error, Result};
+use crate::{Error, Loss, Result};
 
 /// A minimum in the solver's coordinates.
 #[derive(Clone, Debug)]
@@ -40,6 +40,11 @@ pub(crate) fn solve(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Solution> {
+    let convex = objective.linear && is_convex(objective.loss);
+    if !convex && !matches!(objective.loss, Loss::Js) && start.is_none() {
+        let near = by_js(objective, options)?;
+        return solve(objective, Some(&near), options);
+    }
     if !objective.linear {
         let begin = |theta: &[f64]| with_constant(objective, theta);
         let found = starts::solve(objective, objective.model, &objective.unit, &begin, start, options)?;
@@ -61,6 +66,23 @@ pub(crate) fn solve(
     let limits = bounds::limits(objective.model, &objective.scaling.scale);
     let solution = bounds::solve(objective, &limits, &begin, options)?;
     Ok(with_optimum(objective, solution))
+}
+
+/// Whether the loss of a linear model has one minimum: both of its terms are convex in g.
+fn is_convex(loss: &Loss) -> bool {
+    match loss {
+        Loss::Js | Loss::Kl | Loss::ReverseKl | Loss::Hellinger => true,
+        Loss::Power(a) => (0.0..=1.0).contains(a),
+        Loss::Pearson | Loss::Own(_) => false,
+    }
+}
+
+/// The minimum of the JS loss over the same samples, as a start for a loss that has flat or falling parts far away.
+fn by_js(objective: &mut Objective<'_>, options: &Options) -> Result<Vec<f64>> {
+    let own = std::mem::replace(&mut objective.loss, &Loss::Js);
+    let found = solve(objective, None, options);
+    objective.loss = own;
+    Ok(objective.scaling.outer(found?.at.as_slice()))
 }
 
 /// Notes the only minimum of a convex loss; [`finish`](super::contrast::finish) knows its value.

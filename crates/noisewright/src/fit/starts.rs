@@ -1,6 +1,7 @@
 //! Models that are not linear in their parameters: bounds by transformation, and several starts.
 
 use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::optimize::{LbfgsOptions, lbfgs};
 use noisewright_numerics::random::stream;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -28,7 +29,7 @@ pub(crate) fn solve(
     let problem = Transformed { problem, maps: &maps };
     let mut found: Vec<Descent> = Vec::new();
     for place in candidates(model, unit, start, options) {
-        let descent = newton(&problem, &problem.inner(&begin(&place)?), options, Stage::Descent)?;
+        let descent = descend(&problem, &problem.inner(&begin(&place)?), options)?;
         if descent.value.is_finite() {
             found.push(descent);
         }
@@ -42,6 +43,39 @@ pub(crate) fn solve(
     let iterations = found.iter().map(|d| d.iterations).sum();
     let (at, bound) = settle(unit, &maps, problem.outer(&best.at));
     Ok(Some(Solution { at, iterations, stop: best.stop, bound, optima }))
+}
+
+/// A descent by Newton's method or, where second derivatives are dear, by gradients first.
+fn descend(problem: &dyn Problem, begin: &DVector<f64>, options: &Options) -> Result<Descent> {
+    if problem.has_curvature() {
+        return newton(problem, begin, options, Stage::Descent);
+    }
+    let mut failure = None;
+    let mut steps = 0;
+    let search = LbfgsOptions { max_steps: 10 * options.max_iterations, ..LbfgsOptions::default() };
+    let least = lbfgs(begin.as_slice(), &search, |at, gradient| {
+        steps += 1;
+        let looked = problem.evaluate(&DVector::from_column_slice(at), false).and_then(|there| {
+            options.report(Stage::Descent, steps, there.value)?;
+            Ok(there)
+        });
+        match looked {
+            Ok(there) if failure.is_none() => {
+                gradient.copy_from_slice(there.gradient.as_slice());
+                there.value
+            }
+            Ok(_) => f64::NAN,
+            Err(error) => {
+                failure.get_or_insert(error);
+                f64::NAN
+            }
+        }
+    });
+    match failure {
+        Some(error) => Err(error),
+        // Newton's method, with differences for second derivatives, ends what gradients have begun.
+        None => newton(problem, &DVector::from_vec(least.at), options, Stage::Descent),
+    }
 }
 
 /// The given start or the model's own, and others around it: so many natural units away, or a few times as far from a
@@ -201,6 +235,10 @@ impl Problem for Transformed<'_> {
 
     fn rounding(&self) -> f64 {
         self.problem.rounding()
+    }
+
+    fn has_curvature(&self) -> bool {
+        self.problem.has_curvature()
     }
 
     fn evaluate(&self, eta: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
