@@ -172,6 +172,20 @@ fn an_item_that_everybody_solves_has_no_finite_weight() {
     assert!(fitted.converged && fitted.diagnostics.separation.is_none());
 }
 
+#[test]
+fn a_bound_stops_a_parameter_that_would_run_off() {
+    let space = Space::real(&["x"]).unwrap();
+    let names = vec![Parameter::new("spread", 0.0), Parameter::new("strauss", 0.0).bounded(-50.0, 0.0)];
+    let model = Model::from_features(&["x^2", "max(abs(x) - 2, 0)"], space, names).unwrap();
+    let inner: Vec<f64> =
+        sample(&normal(0.0, 1.0), 2000, 1).values().iter().copied().filter(|x| x.abs() < 1.9).collect();
+    let points = Points::from_columns(&["x"], &[inner]).unwrap();
+    let fitted = fit(&model, Data::from(&points), &given(normal(0.0, 2.0), 2.0)).unwrap();
+    assert!(fitted.diagnostics.separation.is_none() && fitted.converged);
+    assert_eq!(fitted.get("strauss").unwrap().estimate, -50.0);
+    assert!(fitted.diagnostics.has(WarningKind::AtBound));
+}
+
 // ---- overlap and tails ----
 
 #[test]

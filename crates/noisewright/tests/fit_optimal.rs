@@ -6,7 +6,9 @@ use std::sync::Arc;
 use noisewright::design::ModelNoise;
 use noisewright::fit::{Amount, Data, NoiseChoice, Options, WarningKind, fit};
 use noisewright::{
-    Contrast, Fit, Loss, Model, Noise, Normal, Points, Precision, Target, View, asymptotic_error, sample,
+    Categorical, Contrast, FamilyOptions, Fit, Gamma, Laplace, LogNormal, Loss, Model, MultivariateNormal,
+    Noise, Normal, Points, Poisson, Precision, Product, Target, View, VonMises, VonMisesFisher,
+    asymptotic_error, sample,
 };
 
 const QUARTIC: &str = "variables = ['x']\nlog_density = 'a*x^2/2 - b*x^4'\n\
@@ -134,8 +136,7 @@ fn finite_states_and_several_dimensions_have_designs_too() {
     assert!(report.exact && report.error < report.error_auto, "{report:?}");
 
     let names = ["x", "y", "z", "w"];
-    let gaussian =
-        Model::from_family("gaussian", &names, &noisewright::FamilyOptions::default(), false).unwrap();
+    let gaussian = Model::from_family("gaussian", &names, &FamilyOptions::default(), false).unwrap();
     let columns = sample(&Normal::new(0.0, 1.0).unwrap(), 4 * 1000, 3);
     let points = Points::unnamed(4, 1000, columns.values().to_vec());
     let fitted = fit(&gaussian, Data::from(&points), &options).unwrap();
@@ -225,4 +226,80 @@ fn a_noise_without_parameters_is_left_as_it_is_with_a_warning() {
     assert!(fitted.diagnostics.has(WarningKind::NotRefitted));
     let plain = fit(&model, Data::from(&points), &Options { refit_noise: false, ..options }).unwrap();
     assert_eq!(fitted.parameters, plain.parameters);
+}
+
+/// Every family that can be fitted again, with the dimension of its draws.
+fn families() -> Vec<Arc<dyn Noise>> {
+    let coin = || Arc::new(Categorical::new(&[0.0, 1.0, 2.0], &[0.2, 0.3, 0.5]).unwrap());
+    vec![
+        Arc::new(Normal::new(0.3, 2.25).unwrap()),
+        Arc::new(MultivariateNormal::new(&[1.0, -1.0], &[2.0, 0.5, 0.5, 1.0]).unwrap()),
+        Arc::new(Gamma::new(2.5, 0.7).unwrap()),
+        Arc::new(LogNormal::new(0.2, 0.6).unwrap()),
+        Arc::new(Laplace::new(0.5, 1.3).unwrap()),
+        Arc::new(VonMises::new(2.0, 1.5).unwrap()),
+        Arc::new(Poisson::new(4.0).unwrap()),
+        coin(),
+        Arc::new(VonMisesFisher::new(&[0.0, 0.6, 0.8], 3.0).unwrap()),
+        Arc::new(Product::new(vec![coin(), Arc::new(Gamma::new(1.5, 2.0).unwrap())]).unwrap()),
+    ]
+}
+
+#[test]
+fn the_score_vanishes_on_average_where_the_likelihood_is_largest() {
+    for noise in families() {
+        let draws = sample(noise.as_ref(), 2001, 5);
+        let fitted = noise.refittable().unwrap().refit(draws.view()).unwrap();
+        let family = fitted.refittable().unwrap();
+        let mut score = vec![0.0; family.parameters() * draws.rows()];
+        family.score(draws.view(), &mut score);
+        // The sign about the median of an odd number of draws is off by the median itself.
+        for column in score.chunks(draws.rows()) {
+            let mean = column.iter().sum::<f64>() / draws.rows() as f64;
+            assert!(
+                mean.abs() <= 1.001 / 2001.0
+                    && (mean.abs() < 1e-9 || fitted.describe().starts_with("laplace")),
+                "{}: {mean}",
+                fitted.describe()
+            );
+        }
+    }
+}
+
+/// The standard deviation over seeds of a fit's first parameter, and the noise part that it reports.
+fn over_seeds(model: &Model, points: &Points, noise: &Arc<dyn Noise>, seeds: u64) -> (f64, f64, f64) {
+    let (mut values, mut reported, mut plain) = (Vec::new(), 0.0, 0.0);
+    for seed in 0..seeds {
+        let options = Options {
+            noise: NoiseChoice::Given(Arc::clone(noise)),
+            amount: Amount::Ratio(1.0),
+            refit_noise: true,
+            seed,
+            ..Options::default()
+        };
+        let fitted = fit(model, Data::from(points), &options).unwrap();
+        values.push(fitted.parameters[0].estimate);
+        reported += fitted.parameters[0].se_noise.powi(2) / seeds as f64;
+        let once = fit(model, Data::from(points), &Options { refit_noise: false, ..options }).unwrap();
+        plain += once.parameters[0].se_noise.powi(2) / seeds as f64;
+    }
+    let (_, variance) = noisewright_numerics::summation::mean_and_variance(&values);
+    (variance.sqrt(), reported.sqrt(), plain.sqrt())
+}
+
+#[test]
+fn the_noise_part_of_two_steps_is_the_spread_over_seeds() {
+    let gamma = Model::from_family("gamma", &["x"], &FamilyOptions::default(), false).unwrap();
+    let waiting = sample(&Gamma::new(3.0, 1.0).unwrap(), 400, 1);
+    let plane = Model::from_family("gaussian", &["x", "y"], &FamilyOptions::default(), false).unwrap();
+    let cloud = sample(&MultivariateNormal::new(&[0.0, 0.0], &[1.0, 0.3, 0.3, 1.0]).unwrap(), 400, 2);
+    let wide: Arc<dyn Noise> = Arc::new(MultivariateNormal::new(&[0.2, 0.0], &[2.0, 0.0, 0.0, 2.0]).unwrap());
+    let long: Arc<dyn Noise> = Arc::new(Gamma::new(2.0, 0.6).unwrap());
+    for (model, points, noise) in [(gamma, waiting, long), (plane, cloud, wide)] {
+        let (spread, reported, plain) = over_seeds(&model, &points, &noise, 400);
+        println!("spread {spread:.5}, reported {reported:.5}, without refit {plain:.5}");
+        // A standard deviation from 400 seeds is known to 1/√800 = 3.5 %; four of those.
+        assert!((spread / reported - 1.0).abs() < 0.14, "{spread} {reported}");
+        assert!(reported < 0.95 * plain, "{reported} {plain}");
+    }
 }

@@ -135,11 +135,8 @@ pub(crate) fn finish(
     let hessian = full.evaluation.hessian.clone().unwrap_or_else(|| DMatrix::zeros(size, size));
     // Where the loss falls for ever, or data and noise do not touch, the curvature vanishes: that is no collinearity,
     // and no step leads anywhere.
-    let separation = if free.len() == size {
-        diagnostics::separated(objective, solution.at.as_slice(), &hessian, solution.stop)?
-    } else {
-        None
-    };
+    let separation =
+        diagnostics::separated(objective, solution.at.as_slice(), &hessian, &free, solution.stop)?;
     let bread = match (&separation, covariance::bread(objective, &hessian, &free)) {
         (None, Ok(bread)) => Some(bread),
         (None, Err(error)) if !diagnostics::out_of_touch(objective, solution.at.as_slice())? => {

@@ -13,7 +13,7 @@ use super::super::terms::Class;
 use super::information::InformationTest;
 use super::normalizable::{NotNormalizable, not_normalizable};
 use super::overlap::Gathered;
-use super::rows::{Block, Rows};
+use super::rows::{Block, Part, Rows};
 use super::separation::{Separation, separation};
 use super::words::Subject;
 use super::{Diagnostics, words};
@@ -32,7 +32,7 @@ struct Contrasted<'o, 'a> {
 }
 
 /// The direction along which the loss of a linear model falls for ever, where there is one; `at` and `hessian` are where
-/// the descent ended.
+/// the descent ended, `free` the coordinates that are not held at a bound.
 ///
 /// A Newton iteration that runs to infinity ends with next to no information along its way, and may well call itself
 /// converged.
@@ -43,18 +43,22 @@ pub(crate) fn separated(
     objective: &Objective<'_>,
     at: &[f64],
     hessian: &DMatrix<f64>,
+    free: &[usize],
     stop: Stop,
 ) -> Result<Option<Separation>> {
     if !objective.linear || objective.model.is_normalized() {
         return Ok(None);
     }
-    let information = hessian * objective.data.total;
+    let part = DMatrix::from_fn(free.len(), free.len(), |i, j| hessian[(free[i], free[j])]);
+    let information = part * objective.data.total;
     let suspicious = !stop.converged()
         || !information.iter().all(|v| v.is_finite())
         || information.symmetric_eigenvalues().min() < FEW_POINTS;
     let Some(place) = Place::new(objective, at).filter(|_| suspicious) else { return Ok(None) };
-    let found = separation(&Contrasted { objective, place: &place }, &objective.names())?;
-    Ok(found.map(|found| found.outer(&objective.scaling)))
+    let (names, rows) = (objective.names(), Contrasted { objective, place: &place });
+    let free_names: Vec<String> = free.iter().map(|j| names[*j].clone()).collect();
+    let found = separation(&Part { rows: &rows, free }, &free_names)?;
+    Ok(found.map(|found| found.among(free, names.len()).outer(&objective.scaling)))
 }
 
 /// Whether data and noise have so little in common at this place that nothing can be said.
@@ -189,6 +193,15 @@ impl Rows for Contrasted<'_, '_> {
 }
 
 impl Separation {
+    /// The same among all coordinates, of which these are the free ones.
+    fn among(mut self, free: &[usize], size: usize) -> Self {
+        let mut direction = vec![0.0; size];
+        free.iter().zip(&self.direction).for_each(|(j, d)| direction[*j] = *d);
+        self.direction = direction;
+        self.running.iter_mut().for_each(|running| running.index = free[running.index]);
+        self
+    }
+
     /// The same in the parameters that a user knows.
     fn outer(mut self, scaling: &Scaling) -> Self {
         let outer = scaling.outer_direction(&DVector::from_column_slice(&self.direction));

@@ -62,11 +62,9 @@ pub(crate) fn on_border(
     hessian: &DMatrix<f64>,
     stop: Stop,
 ) -> Result<Option<Separation>> {
-    let finite = model.space().state_count().is_some();
-    if !model.energy().is_linear()
-        || !finite
-        || !(is_flat(&(hessian * data.total_weight())) || !stop.converged())
-    {
+    let possible = model.energy().is_linear() && model.space().state_count().is_some();
+    let settled = stop.converged() && !is_flat(&(hessian * data.total_weight()));
+    if !possible || settled {
         return Ok(None);
     }
     let means = means(&derivatives(model, theta, data.points)?, data);

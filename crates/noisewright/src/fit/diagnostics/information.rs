@@ -13,8 +13,10 @@
 //! then a column of ψ). `mᵀ Var(m)⁻¹ m` is χ² in as many degrees of freedom as Var m has ranks.
 
 use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::gram::weighted_sum;
+use noisewright_numerics::kernels;
 use noisewright_numerics::linalg::{Inverse, invert};
-use noisewright_numerics::special::{gamma_q, sigmoid};
+use noisewright_numerics::special::gamma_q;
 
 use super::rows::Block;
 use crate::Population;
@@ -106,7 +108,7 @@ pub(crate) struct InformationTest {
     indicators: DVector<f64>,
     /// `Σ (y − s) ψ`, which the fit has driven to zero but for rounding.
     slope: DVector<f64>,
-    /// `Σ s(1−s) h ψᵀ`.
+    /// `Σ s(1−s) ψ hᵀ`.
     cross: DMatrix<f64>,
     /// `Σ s(1−s) h hᵀ`.
     squares: DMatrix<f64>,
@@ -125,7 +127,7 @@ impl InformationTest {
         Self {
             indicators: DVector::zeros(count),
             slope: DVector::zeros(size),
-            cross: DMatrix::zeros(count, size),
+            cross: DMatrix::zeros(size, count),
             squares: DMatrix::zeros(count, count),
             mean: DVector::zeros(count),
             score: DVector::zeros(size),
@@ -150,8 +152,8 @@ impl InformationTest {
     /// The result; `hessian` is `Σ s(1−s) ψψᵀ` over all rows. `None` where there is nothing to test.
     pub(crate) fn finish(&self, hessian: &DMatrix<f64>) -> Option<ChiSquareTest> {
         let Inverse::Regular(inverse) = invert(hessian) else { return None };
-        let explained = &self.cross * &inverse;
-        let variance = &self.squares - &explained * self.cross.transpose();
+        let explained = self.cross.transpose() * &inverse;
+        let variance = &self.squares - &explained * &self.cross;
         let mean = &self.mean - &explained * &self.score;
         let centred = &mean * mean.transpose() * (1.0 / self.points[0] + 1.0 / self.points[1]);
         let indicators = &self.indicators - &explained * &self.slope;
@@ -162,27 +164,33 @@ impl InformationTest {
     pub(crate) fn add(&mut self, block: &Block<'_>) {
         let rows = block.rows;
         let mut h = self.groups.squares(block.columns(), rows);
-        let (mut residual, mut variance) = (vec![0.0; rows], vec![0.0; rows]);
-        for i in 0..rows {
-            let (s, t) = (sigmoid(block.log_ratio[i]), sigmoid(-block.log_ratio[i]));
-            residual[i] = block.weight(i) * if block.data { t } else { -s };
-            variance[i] = block.weight(i) * s * t;
-            for column in h.chunks_mut(rows) {
-                column[i] *= t - s;
-            }
-            self.points[usize::from(!block.data)] += block.weight(i);
-        }
-        for (j, column) in block.columns().enumerate() {
-            self.score[j] += dot(column, &variance);
-            self.slope[j] += dot(column, &residual);
-        }
+        let (residual, variance) = self.weigh(block, &mut h);
+        weighted_sum(block.score, &variance, self.score.as_mut_slice());
+        weighted_sum(block.score, &residual, self.slope.as_mut_slice());
+        let size = self.score.len();
         for (g, column) in h.chunks(rows.max(1)).enumerate() {
             self.indicators[g] += dot(column, &residual);
             self.mean[g] += dot(column, &variance);
             let weighted: Vec<f64> = column.iter().zip(&variance).map(|(h, v)| h * v).collect();
-            block.columns().enumerate().for_each(|(j, score)| self.cross[(g, j)] += dot(score, &weighted));
+            weighted_sum(block.score, &weighted, &mut self.cross.as_mut_slice()[g * size..(g + 1) * size]);
             h.chunks(rows).enumerate().for_each(|(l, other)| self.squares[(g, l)] += dot(other, &weighted));
         }
+    }
+
+    /// `y − s` and `s(1 − s)` of every row, times how often it counts; the pooled squares become indicators.
+    fn weigh(&mut self, block: &Block<'_>, h: &mut [f64]) -> (Vec<f64>, Vec<f64>) {
+        let rows = block.rows;
+        let opposite: Vec<f64> = block.log_ratio.iter().map(|g| -g).collect();
+        let (mut s, mut t) = (vec![0.0; rows], vec![0.0; rows]);
+        kernels::sigmoid(block.log_ratio, &mut s);
+        kernels::sigmoid(&opposite, &mut t);
+        for column in h.chunks_mut(rows.max(1)) {
+            column.iter_mut().zip(s.iter().zip(&t)).for_each(|(h, (s, t))| *h *= t - s);
+        }
+        let counts = |i: usize| block.weight(i);
+        self.points[usize::from(!block.data)] += (0..rows).map(counts).sum::<f64>();
+        let residual = (0..rows).map(|i| counts(i) * if block.data { t[i] } else { -s[i] }).collect();
+        (residual, (0..rows).map(|i| counts(i) * s[i] * t[i]).collect())
     }
 }
 

@@ -6,7 +6,7 @@ use super::rows::Block;
 use crate::pareto::shape as pareto_shape;
 
 /// Most log ratios of noise points that the tail is fitted to: the first ones, which are as random as any.
-const MOST_WEIGHTS: usize = 1 << 17;
+const MOST_WEIGHTS: usize = 1 << 15;
 
 /// How much data and noise overlap under the fitted classifier.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]

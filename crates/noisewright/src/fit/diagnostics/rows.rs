@@ -6,6 +6,7 @@ use noisewright_numerics::summation::blocked;
 use crate::Result;
 
 /// Some rows of one side.
+#[derive(Clone, Copy)]
 pub(crate) struct Block<'a> {
     /// Data rather than noise.
     pub(crate) data: bool,
@@ -52,6 +53,35 @@ pub(crate) trait Rows: Sync {
         add: impl Fn(&mut T, &Block<'_>) + Sync,
         join: impl Fn(T, T) -> T + Sync,
     ) -> Result<T>;
+}
+
+/// Some of the coordinates, the others being held.
+pub(crate) struct Part<'a, R> {
+    /// All of them.
+    pub(crate) rows: &'a R,
+    /// Which.
+    pub(crate) free: &'a [usize],
+}
+
+impl<R: Rows> Rows for Part<'_, R> {
+    fn coordinates(&self) -> usize {
+        self.free.len()
+    }
+
+    fn gather<T: Send>(
+        &self,
+        new: impl Fn() -> T + Sync,
+        add: impl Fn(&mut T, &Block<'_>) + Sync,
+        join: impl Fn(T, T) -> T + Sync,
+    ) -> Result<T> {
+        let some = |total: &mut T, block: &Block<'_>| {
+            let kept: Vec<f64> =
+                self.free.iter().flat_map(|j| block.score.column(*j).iter().copied()).collect();
+            let score = Columns::new(&kept, block.rows, self.free.len(), block.rows);
+            add(total, &Block { score, ..*block });
+        };
+        self.rows.gather(new, some, join)
+    }
 }
 
 /// Weighted points as rows of noise, their scores measured from the data's mean: what maximum likelihood compares.
