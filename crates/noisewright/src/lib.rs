@@ -39,7 +39,8 @@
 //! | expectations | [`Population`], [`Precision`], [`Accuracy`] | E over p_d: quadrature, enumeration, sampling |
 //! | the error of a design | [`asymptotic_error`], [`Asymptotics`], [`Target`] | Σ = I_w⁻¹ (I_v − (1+1/ν) m_w m_wᵀ) I_w⁻¹, error (1+ν) tr(ΣM) |
 //! | divergences | [`divergences`], [`NormalizerErrors`] | the errors of log Z by IS, RevIS, IS-RevIS and NCE |
-//! | normalizing constants | [`mod@normalizer`], [`normalizer::log_z`] | c = log Z from draws of both sides: IS, RevIS, IS-RevIS, NCE (MATH §4) |
+//! | maps to the real line | [`RealMap`], [`Chart`] | log f(x(y)) + Σ log dx/dy |
+//! | normalizing constants | [`mod@normalizer`], [`normalizer::log_z`], [`normalizer::evidence`](normalizer::evidence()) | c = log Z from draws of both sides: IS, RevIS, IS-RevIS, NCE (MATH §4) |
 //! | the best design | [`mod@design`] | p_n = p_d/ν · \[√(ν a/μ) − 1\]₊ with a quadratic in the score, and its limits |
 //! | fits | [`mod@fit`], [`Fit`], [`Estimate`] | ∇L = ν E_n\[w r ψ\] − E_d\[w ψ\] = 0, Var = H⁻¹ V H⁻¹ |
 //! | what goes wrong | [`Error`] | one plain sentence each |

@@ -112,3 +112,61 @@ impl Noise for Warped {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MultivariateNormal, sample};
+
+    /// Exponentials of correlated normals: skewed and dependent.
+    fn skewed() -> Warped {
+        let normal = MultivariateNormal::new(&[0.0, 1.0], &[0.3, 0.1, 0.1, 0.2]).unwrap();
+        let draws = sample(&normal, 4000, 6);
+        let values: Vec<f64> = draws.values().iter().map(|x| x.exp()).collect();
+        Warped::fit(View::new(2, 4000, &values)).unwrap()
+    }
+
+    #[test]
+    fn draws_follow_the_density_which_integrates_to_one() {
+        let noise = skewed();
+        // ∫ g = E[g/p] over draws of the noise, for a normal density g inside it.
+        let inner = MultivariateNormal::new(&[1.2, 3.0], &[0.2, 0.05, 0.05, 0.6]).unwrap();
+        let draws = sample(&noise, 20_000, 3);
+        let (mut p, mut g) = (vec![0.0; 20_000], vec![0.0; 20_000]);
+        noise.log_density(draws.view(), &mut p);
+        inner.log_density(draws.view(), &mut g);
+        let ratios: Vec<f64> = g.iter().zip(&p).map(|(g, p)| (g - p).exp()).collect();
+        let (mean, variance) = noisewright_numerics::summation::mean_and_variance(&ratios);
+        assert!(
+            (mean - 1.0).abs() < 4.0 * (variance / 20_000.0).sqrt() && variance < 20.0,
+            "{mean} {variance}"
+        );
+    }
+
+    #[test]
+    fn the_mirror_leaves_the_noise_as_it_is() {
+        let noise = skewed();
+        let point = [0.8, 3.5];
+        let image = |point: [f64; 2]| {
+            let mut out = [0.0; 2];
+            noise.reflect(View::new(2, 1, &point), &mut out);
+            out
+        };
+        let there = image(point);
+        let back = image(there);
+        assert!((back[0] - point[0]).abs() + (back[1] - point[1]).abs() < 1e-10);
+        // Each variable is reflected by itself, so the determinant is a product of slopes.
+        let h = 1e-6;
+        let slope = |j: usize| {
+            let (mut above, mut below) = (point, point);
+            (above[j], below[j]) = (point[j] + h, point[j] - h);
+            ((image(above)[j] - image(below)[j]) / (2.0 * h)).abs().ln()
+        };
+        let density = |point: [f64; 2]| {
+            let mut out = [0.0];
+            noise.log_density(View::new(2, 1, &point), &mut out);
+            out[0]
+        };
+        assert!((density(there) + slope(0) + slope(1) - density(point)).abs() < 1e-6);
+    }
+}

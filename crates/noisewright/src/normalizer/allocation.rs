@@ -106,7 +106,7 @@ pub(super) fn allocations(
             Method::Is => divergences.chi2_data_noise / noise,
             Method::Revis => divergences.chi2_noise_data / data,
             Method::IsRevis => (1.0 / data + 1.0 / noise) * product,
-            _ => (1.0 / data + 1.0 / noise) * (1.0 / overlaps.at(noise / data) - 1.0).max(0.0),
+            _ => (1.0 / data + 1.0 / noise) * overlaps.odds(noise / data),
         }
     };
     let bought = |log_nu: f64| {
@@ -139,7 +139,7 @@ fn best_ratio(error: impl Fn(f64) -> f64) -> f64 {
     minimize_bracketed(RATIOS.0, RATIOS.1, log_error).at[0]
 }
 
-/// The overlap `1 − D_HM` at any ratio of noise to data, by the draws of both sides together.
+/// The harmonic divergence at any ratio of noise to data, by the draws of both sides together.
 struct Overlaps {
     /// `log(p_d/p_n)` at each draw.
     log_ratios: Vec<f64>,
@@ -148,26 +148,28 @@ struct Overlaps {
 
 impl Overlaps {
     fn new(thinned: &[Vec<f64>; 2], c: f64) -> Self {
-        // Some thousand draws decide a ratio well enough.
-        let some = |u: &[f64]| u.iter().copied().step_by((u.len() / 4096).max(1)).collect::<Vec<f64>>();
-        let (data, noise) = (some(&thinned[0]), some(&thinned[1]));
+        let [data, noise] = thinned;
         let counts = [data.len() as f64, noise.len() as f64];
         let log_ratios = data.iter().map(|u| -u - c).chain(noise.iter().map(|u| u - c)).collect();
         Self { log_ratios, counts }
     }
 
-    /// `∫ p_d p_n / ((1−π) p_d + π p_n)`, the draws being of the mixture of both densities by their counts.
-    fn at(&self, nu: f64) -> f64 {
+    /// `D_HM / (1 − D_HM)`, the draws being of the mixture of both densities by their counts.
+    ///
+    /// Both are integrals of positive functions over the mixture `m = (1−π) p_d + π p_n`, `D_HM = π(1−π) ∫ (p_d−p_n)²/m`
+    /// and `1 − D_HM = ∫ p_d p_n/m`: their ratio keeps its digits when the densities are alike and at any ν.
+    fn odds(&self, nu: f64) -> f64 {
         let share = nu / (1.0 + nu);
-        let term = |d: &f64| {
-            if d.is_infinite() {
-                return 0.0;
-            }
-            // With t = e^−|d| nothing overflows: the larger density is taken out of both brackets.
+        let (mut apart, mut together) = (0.0, 0.0);
+        for d in &self.log_ratios {
+            // With t = e^−|d| nothing overflows: the larger density is taken out of all brackets.
             let t = (-d.abs()).exp();
             let (data, noise) = if *d > 0.0 { (1.0, t) } else { (t, 1.0) };
-            t / (((1.0 - share) * data + share * noise) * (self.counts[0] * data + self.counts[1] * noise))
-        };
-        self.log_ratios.iter().map(term).sum::<f64>().clamp(f64::MIN_POSITIVE, 1.0)
+            let mixtures =
+                ((1.0 - share) * data + share * noise) * (self.counts[0] * data + self.counts[1] * noise);
+            apart += (1.0 - t) * (1.0 - t) / mixtures;
+            together += t / mixtures;
+        }
+        share * (1.0 - share) * apart / together
     }
 }

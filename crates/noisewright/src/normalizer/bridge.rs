@@ -46,9 +46,11 @@ pub(super) fn shift(side: Side, c: f64, log_nu: f64) -> f64 {
     }
 }
 
-/// The sigmoid at u where both densities are equal: what the sums are taken about.
-pub(super) fn center(side: Side, log_nu: f64) -> f64 {
+/// What the sums of sigmoids are taken about: the sigmoid where both densities are equal if all log-ratios are near it,
+/// to keep the digits of a small variance; else zero, to keep those of a small mean.
+pub(super) fn center(side: Side, log_nu: f64, narrow: bool) -> f64 {
     match side {
+        _ if !narrow => 0.0,
         Side::Noise => sigmoid(-log_nu),
         Side::Data => sigmoid(log_nu),
     }
@@ -61,14 +63,19 @@ fn level_of(side: Side, ratios: &[f64], largest: f64, c: f64, log_nu: f64) -> Le
         let shifted: Vec<f64> = ratios.iter().map(|u| u - shift).collect();
         return Level::far(log_mean_exp(&shifted));
     }
-    let center = center(side, log_nu);
-    Level::new(kernels::sum_sigmoid_moments(ratios, shift, center), ratios.len() as f64, center)
+    Level::new(kernels::sum_sigmoid_moments(ratios, shift, 0.0), ratios.len() as f64, 0.0)
 }
 
 /// The level of a whole sample, with the sums it was made from.
-pub(super) fn level(sample: &Sample<'_>, largest: f64, c: f64, log_nu: f64) -> (Level, Sums<4>) {
+pub(super) fn level(
+    sample: &Sample<'_>,
+    largest: f64,
+    c: f64,
+    log_nu: f64,
+    narrow: bool,
+) -> (Level, Sums<4>) {
     let shift = shift(sample.side, c, log_nu);
-    let center = center(sample.side, log_nu);
+    let center = center(sample.side, log_nu, narrow);
     let sums = sample.sums(|u, _| kernels::sum_sigmoid_moments(u, shift, center));
     let count = sample.len() as f64;
     if largest - shift < FAR {
@@ -159,8 +166,10 @@ pub(super) fn full_root(
     largest: [f64; 2],
     start: f64,
     log_nu: f64,
+    narrow: bool,
 ) -> (Root, [(Level, Sums<4>); 2]) {
-    let evaluate = |c: f64| [level(data, largest[0], c, log_nu), level(noise, largest[1], c, log_nu)];
+    let evaluate =
+        |c: f64| [level(data, largest[0], c, log_nu, narrow), level(noise, largest[1], c, log_nu, narrow)];
     let mut last = None;
     let root = root(start, LAST_STEP, |c| {
         let sides = evaluate(c);

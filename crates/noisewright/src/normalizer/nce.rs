@@ -56,10 +56,11 @@ impl Bridge {
         options: &Options,
     ) -> Self {
         let largest = [weights[0].largest, weights[1].largest];
+        let narrow = weights[0].narrow && weights[1].narrow;
         let begin = if start.at.is_finite() { start.at } else { 0.0 };
-        let (root, [data, noise]) = bridge::full_root(samples[0], samples[1], largest, begin, log_nu);
+        let (root, [data, noise]) = bridge::full_root(samples[0], samples[1], largest, begin, log_nu, narrow);
         let moment = |k: usize, sums: &Sums<4>| {
-            let center = bridge::center(samples[k].side, log_nu);
+            let center = bridge::center(samples[k].side, log_nu, narrow);
             let batches = sums.batches.iter().map(|b| b[0]);
             let sums = [sums.totals[0], sums.totals[1]];
             Moment::new(samples[k], sums, center, 0.0, batches, options.dependence)
@@ -114,7 +115,7 @@ impl Bridge {
         let times = [self.moments[0].time, self.moments[1].time];
         let counts = samples.map(|s| s.len() as f64);
         let score = |c: f64| {
-            let level = |k: usize| bridge::level(samples[k], weights[k].largest, c, self.log_nu).0;
+            let level = |k: usize| bridge::level(samples[k], weights[k].largest, c, self.log_nu, false).0;
             score([level(0), level(1)], counts, times)
         };
         let step = quantile * estimate.se;

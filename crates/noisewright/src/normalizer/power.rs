@@ -24,6 +24,8 @@ pub(super) struct Weights {
     pub(super) inside: Moment,
     /// Number of draws outside it.
     pub(super) outside: usize,
+    /// Whether all log-ratios are near each other and near the root.
+    pub(super) narrow: bool,
     /// The largest log-ratio.
     pub(super) largest: f64,
     /// The largest log-ratios.
@@ -89,6 +91,7 @@ fn assemble(
         half: moment([half, half_squares], 0, 0.5 * shift),
         inside,
         outside: outside as usize,
+        narrow: center == 1.0,
         largest,
         tail: Tail::new(sample, outside as usize, sums.kept),
     }

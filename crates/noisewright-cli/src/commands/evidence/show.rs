@@ -4,7 +4,7 @@ use std::io::Write;
 
 use noisewright::normalizer::Evidence;
 use noisewright_report::{
-    Axis, Band, Bars, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table,
+    Axis, Band, Bars, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Stroke, Table,
     format_number, format_percent,
 };
 use serde_json::{Map, Value, json};
@@ -95,7 +95,7 @@ impl Shown<'_> {
             .column(Column::number("se").significant(3))
             .column(Column::number("lower").significant(8))
             .column(Column::number("upper").significant(8))
-            .column(Column::number("Pareto k").significant(2));
+            .column(Column::number("ESS").significant(4));
         for estimate in &result.estimates {
             let mark = if estimate.method == result.recommended { " ←" } else { "" };
             table.push_row([
@@ -104,7 +104,7 @@ impl Shown<'_> {
                 Cell::from(estimate.se),
                 Cell::from(estimate.lower),
                 Cell::from(estimate.upper),
-                estimate.pareto_k.map_or(Cell::Empty, Cell::from),
+                Cell::from(estimate.ess),
             ]);
         }
         table.note(format!("intervals of {} confidence", format_percent(result.confidence, 3))).note(format!(
@@ -120,6 +120,9 @@ impl Shown<'_> {
     fn sentences(&self) -> Vec<String> {
         let result = self.result;
         let mut lines = vec![result.reason.clone()];
+        for e in result.estimates.iter().filter(|e| e.method != result.recommended) {
+            lines.extend(e.refused.as_ref().map(|why| format!("{} is refused: {why}.", e.method)));
+        }
         lines.push(format!(
             "Draws and noise overlap by {}: {}",
             format_percent(result.overlap, 3),
@@ -172,32 +175,45 @@ impl Shown<'_> {
         if reach > 0.0 {
             let band = finite()
                 .map(|p| (p.draws as f64, p.log_evidence - reach * p.se, p.log_evidence + reach * p.se));
-            panel = panel.with(Band::new("interval", band));
+            panel = panel.with(Band::new("interval", band).color(0));
         }
         let line = finite().map(|p| (p.draws as f64, p.log_evidence));
         panel = panel
-            .with(Line::new("estimate", line))
+            .with(Line::new("estimate", line).color(0).stroke(Stroke::Solid))
             .with(Reference::horizontal(self.result.log_evidence, "all draws"));
         Figure::from(panel)
     }
 
-    /// Histograms of the log-ratio at the draws and at the noise points.
+    /// Histograms of the log-ratio at the draws and at the noise points, and the weights that go with it.
     fn ratio_figure(&self) -> Figure {
         let [data, noise] = &self.result.log_ratios;
-        let inside = |x: &&f64| x.is_finite() && x.abs() < FARTHEST;
-        let all: Vec<f64> = data.iter().chain(noise).filter(inside).copied().collect();
-        let low = all.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let (low, high) = if low < high { (low, high) } else { (-1.0, 1.0) };
+        let (low, high) = range(data, noise);
         let edges: Vec<f64> = (0..=BINS).map(|i| low + (high - low) * i as f64 / BINS as f64).collect();
-        let panel = Panel::new(
-            Axis::linear("log f − log noise − log evidence"),
-            Axis::linear("share of the points in a bin").include(0.0),
-        )
-        .with(Bars::new("draws", edges.clone(), shares(data, &edges)))
-        .with(Bars::new("noise", edges.clone(), shares(noise, &edges)).outline())
-        .with(Reference::vertical(0.0, "equal densities"));
-        Figure::from(panel)
+        let axis = || Axis::linear("x = log f − log noise − log evidence").range(low, high);
+        let top = Panel::new(axis(), Axis::linear("share of the points in a bin").include(0.0))
+            .with(Bars::new("draws", edges.clone(), shares(data, &edges)))
+            .with(Bars::new("noise", edges.clone(), shares(noise, &edges)).outline())
+            .with(Reference::vertical(0.0, "equal densities"));
+        let nu = (self.result.noise_draws as f64 / self.result.chain_ess).ln();
+        let curve = |sign: f64| {
+            let weight = move |x: f64| 1.0 / (1.0 + (sign * (x - nu)).exp());
+            (0..=200).map(move |i| low + (high - low) * f64::from(i) / 200.0).map(move |x| (x, weight(x)))
+        };
+        let bottom = Panel::new(axis(), Axis::linear("weight in the bridge").range(0.0, 1.0))
+            .with(Line::new("of a draw", curve(1.0)).stroke(Stroke::Solid))
+            .with(Line::new("of a noise point", curve(-1.0)));
+        Figure::new().panel(top).panel(bottom).columns(1)
+    }
+}
+
+/// Where all but a thousandth of the finite log-ratios are at either end.
+fn range(data: &[f64], noise: &[f64]) -> (f64, f64) {
+    let mut all: Vec<f64> = data.iter().chain(noise).filter(|x| x.is_finite()).copied().collect();
+    all.sort_by(f64::total_cmp);
+    let at = |share: f64| all.get((share * all.len() as f64) as usize).or(all.last()).copied();
+    match (at(0.001), at(0.999)) {
+        (Some(low), Some(high)) if low < high => (low.max(-FARTHEST), high.min(FARTHEST)),
+        _ => (-1.0, 1.0),
     }
 }
 
@@ -205,8 +221,8 @@ const TRACE_CAPTION: &str = "The estimate from the first part of every chain's h
     noise fitted to all of a half. A line that still climbs or falls at its end means that the chains have not settled.";
 
 const RATIO_CAPTION: &str = "How much likelier a point is under the density than under the noise. Where the two \
-    histograms overlap the answer is made; the weight of a draw in the bridge is 1/(1 + ν⁻¹e^x), that of a noise point \
-    1/(1 + νe^−x), with ν the number of noise points per draw.";
+    histograms overlap the answer is made. Below, the weights: 1/(1 + exp(x)/ν) for a draw and 1/(1 + ν exp(−x)) for a noise point, with \
+    ν the number of noise points per independent draw.";
 
 /// The share of the values in each bin.
 fn shares(values: &[f64], edges: &[f64]) -> Vec<f64> {

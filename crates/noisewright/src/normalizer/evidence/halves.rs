@@ -55,10 +55,13 @@ pub(super) fn split(rows: usize, chains: Option<&[usize]>) -> Result<[Half; 2]> 
         return Err(Error::Shape { what: "draws in the chains", expected: rows, found });
     }
     let (mut first, mut second, mut start) = (Vec::new(), Vec::new(), 0);
-    for &length in lengths.iter().filter(|length| **length > 1) {
-        let middle = start + length / 2;
-        first.push(start..middle);
-        second.push(middle..start + length);
+    for &length in lengths.iter() {
+        // A single draw has no halves and is left out.
+        if length > 1 {
+            let middle = start + length / 2;
+            first.push(start..middle);
+            second.push(middle..start + length);
+        }
         start += length;
     }
     if first.is_empty() {
@@ -80,6 +83,12 @@ mod tests {
         assert_eq!(second.gather(&values), [2.0, 3.0, 6.0, 7.0, 8.0]);
         let mut storage = Vec::new();
         assert_eq!(second.points(View::new(1, 9, &values), &mut storage).column(0), second.gather(&values));
+    }
+
+    #[test]
+    fn a_chain_of_one_draw_is_passed_over() {
+        let [first, second] = split(5, Some(&[1, 4])).unwrap();
+        assert_eq!((first.stretches, second.stretches), (vec![1..3], vec![3..5]));
     }
 
     #[test]

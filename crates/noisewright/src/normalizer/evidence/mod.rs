@@ -237,11 +237,10 @@ impl Direction {
         self.result.get(Method::Nce).map_or(0.0, |e| e.log_z)
     }
 
-    /// `c + log ν`, where the bridge's terms turn from noise to data.
-    fn shift(&self, by_ess: bool) -> f64 {
+    /// `log ν`, in effective numbers of draws where the bridge is balanced by them.
+    fn log_nu(&self, by_ess: bool) -> f64 {
         let (noise, data) = (&self.result.noise, &self.result.data);
-        let ratio = if by_ess { noise.ess / data.ess } else { noise.draws as f64 / data.draws as f64 };
-        self.center() + ratio.ln()
+        if by_ess { (noise.ess / data.ess).ln() } else { (noise.draws as f64 / data.draws as f64).ln() }
     }
 }
 
@@ -254,12 +253,13 @@ fn conclude(
     options: &EvidenceOptions,
 ) -> Evidence {
     let results = [0, 1].map(|k| directions[k].result.clone());
-    let shifts = [0, 1].map(|k| directions[k].shift(options.log_z.weight_by_ess));
+    let by_ess = options.log_z.weight_by_ess;
+    let shifts = [0, 1].map(|k| directions[k].center() + directions[k].log_nu(by_ess));
     let correlation = combine::correlation(densities, halves, shifts, options.log_z.dependence);
     let estimates = combine::all_joined(&results, correlation);
     let best = estimates.iter().find(|e| e.method == Method::Nce).unwrap_or(&estimates[0]).clone();
     let drift = combine::drift(log_f, halves, options.log_z.dependence);
-    let trace = trace::trace(directions, options.trace, &best);
+    let trace = trace::trace(directions, options.trace, by_ess, &best);
     let sum = |of: fn(&LogZ) -> f64| of(&results[0]) + of(&results[1]);
     Evidence {
         log_evidence: best.log_z,

@@ -16,12 +16,19 @@ pub struct TracePoint {
 }
 
 /// Estimates at `count` equal steps, the last with all draws.
-pub(super) fn trace(directions: &[Direction; 2], count: usize, best: &NormalizerEstimate) -> Vec<TracePoint> {
+pub(super) fn trace(
+    directions: &[Direction; 2],
+    count: usize,
+    by_ess: bool,
+    best: &NormalizerEstimate,
+) -> Vec<TracePoint> {
     (1..=count)
         .map(|step| {
             let share = step as f64 / count as f64;
-            let (draws, sum) =
-                directions.iter().map(|d| d.beginning(share)).fold((0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+            let (draws, sum) = directions
+                .iter()
+                .map(|d| d.beginning(share, by_ess))
+                .fold((0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
             TracePoint { draws, log_evidence: 0.5 * sum, se: best.se / share.sqrt() }
         })
         .collect()
@@ -29,7 +36,7 @@ pub(super) fn trace(directions: &[Direction; 2], count: usize, best: &Normalizer
 
 impl Direction {
     /// The estimate from the first share of every chain, and the number of draws it took.
-    fn beginning(&self, share: f64) -> (usize, f64) {
+    fn beginning(&self, share: f64, by_ess: bool) -> (usize, f64) {
         let part = |length: usize| ((length as f64 * share).round() as usize).clamp(1, length);
         let ratio = |(a, b): (&f64, &f64)| a - b;
         let mut data = Vec::new();
@@ -42,7 +49,6 @@ impl Direction {
         let rows = ..part(self.noise.log_f.len());
         let noise: Vec<f64> =
             self.noise.log_f[rows].iter().zip(&self.noise.log_noise[rows]).map(ratio).collect();
-        let log_nu = (noise.len() as f64 / data.len() as f64).ln();
-        (data.len(), thinned_root(&data, &noise, log_nu).at)
+        (data.len(), thinned_root(&data, &noise, self.log_nu(by_ess)).at)
     }
 }
