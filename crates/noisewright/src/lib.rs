@@ -43,6 +43,8 @@
 //! | normalizing constants | [`mod@normalizer`], [`normalizer::log_z`], [`normalizer::evidence`](normalizer::evidence()) | c = log Z from draws of both sides: IS, RevIS, IS-RevIS, NCE (MATH §4) |
 //! | the best design | [`mod@design`] | p_n = p_d/ν · \[√(ν a/μ) − 1\]₊ with a quadratic in the score, and its limits |
 //! | fits | [`mod@fit`], [`Fit`], [`Estimate`] | ∇L = ν E_n\[w r ψ\] − E_d\[w ψ\] = 0, Var = H⁻¹ V H⁻¹ |
+//! | many states, paths | [`normalizer::states`], [`normalizer::path`] | Z_k = Σ f_k / Σ N_l f_l/Z_l over pooled draws; bridges (1−t) log p_n + t log f |
+//! | Markov chains | [`mod@chain`] | draws of a model: Hamiltonian, random walk, Gibbs |
 //! | what goes wrong | [`Error`] | one plain sentence each |
 //!
 //! Letters: ν = T_n/T_d noise points per data point, T = T_d + T_n the budget, π = ν/(1+ν) the proportion of noise,

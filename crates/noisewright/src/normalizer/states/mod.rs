@@ -64,14 +64,7 @@ pub struct Options {
 /// When the sizes do not fit, a log-density is `NaN` or +∞ (the message names state and draw), a draw has no density
 /// under its own state, or there are no draws at all.
 pub fn estimate(pooled: &Pooled<'_>, options: &Options) -> Result<Estimate> {
-    let (origin, counts) = pooled.origins()?;
-    if origin.is_empty() {
-        return Err(Error::NoStateDraws);
-    }
-    if options.reference >= counts.len() {
-        return Err(Error::Shape { what: "states", expected: options.reference + 1, found: counts.len() });
-    }
-    pooled.check(&origin)?;
+    let (origin, counts) = checked(pooled, options)?;
     let order = Order::new(&counts);
     let internal: Vec<u32> = origin.iter().map(|k| order.place[*k as usize] as u32).collect();
     let mut problem = Problem {
@@ -98,6 +91,19 @@ pub fn estimate(pooled: &Pooled<'_>, options: &Options) -> Result<Estimate> {
     let sampled_c = solution.c.iter().zip(&problem.offsets).map(|(c, offset)| offset + c);
     let log_z: Vec<f64> = sampled_c.chain(unsampled_c.iter().copied()).collect();
     Ok(assemble(log_z, &gram, long_run.as_deref(), &solution, &order, options))
+}
+
+/// The state of each draw and the draws of each state, of input in which nothing is wrong.
+fn checked(pooled: &Pooled<'_>, options: &Options) -> Result<(Vec<u32>, Vec<usize>)> {
+    let (origin, counts) = pooled.origins()?;
+    if origin.is_empty() {
+        return Err(Error::NoStateDraws);
+    }
+    if options.reference >= counts.len() {
+        return Err(Error::Shape { what: "states", expected: options.reference + 1, found: counts.len() });
+    }
+    pooled.check(&origin)?;
+    Ok((origin, counts))
 }
 
 /// A finite value near the middle of a column's range, so that what is solved for is small.

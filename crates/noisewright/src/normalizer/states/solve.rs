@@ -13,6 +13,8 @@ const SUBSAMPLE: usize = 15_000;
 const STEPS: usize = 100;
 /// A step this small squares to below rounding: it is taken without another look.
 const LAST_STEP: f64 = 1e-7;
+/// Share of the draws by which a state may get more or less than it gave through rounding alone.
+const ROUNDING: f64 = 2e-15;
 /// Directions of relative curvature below this are rounding: nothing ties the states along them together.
 const FLAT: f64 = 1e-13;
 
@@ -80,29 +82,45 @@ fn newton(problem: &Problem<'_>) -> Solution {
             converged = true;
             break;
         }
-        // The loss falls along Newton's direction; far off, where the curvature misleads, shorter steps do.
-        let descent: f64 = -step.iter().zip(&sums.excess).map(|(d, e)| d * e).sum::<f64>();
-        let mut factor = (20.0 / length).min(1.0);
-        let (next, at_next) = loop {
-            let next: Vec<f64> = c.iter().zip(step.iter()).map(|(c, d)| c + factor * d).collect();
-            let at_next = problem.sums(&next);
-            evaluations += 1;
-            let slack = 1e-13 * sums.loss.abs();
-            if at_next.loss <= sums.loss + 1e-4 * factor * descent + slack || evaluations >= STEPS {
-                break (next, at_next);
-            }
-            factor *= 0.3;
-            if factor < 1e-3 {
-                let next = self_consistent(problem, &c, &sums);
-                let at_next = problem.sums(&next);
-                evaluations += 1;
-                break (next, at_next);
-            }
-        };
+        // Between states that hardly overlap the equations are solved long before the step is small.
+        if sums.excess.iter().all(|excess| excess.abs() <= ROUNDING * problem.draws() as f64) {
+            converged = true;
+            break;
+        }
+        let Some((next, at_next)) = search(problem, &c, &sums, &step, &mut evaluations) else { break };
         c = next;
         sums = at_next;
     }
     Solution { c, sums, converged, evaluations }
+}
+
+/// A place along Newton's direction where the loss is lower: far off, where the curvature misleads, shorter steps do.
+/// `None` when there are no evaluations left.
+fn search(
+    problem: &Problem<'_>,
+    c: &[f64],
+    sums: &Sums,
+    step: &DVector<f64>,
+    evaluations: &mut usize,
+) -> Option<(Vec<f64>, Sums)> {
+    let descent: f64 = -step.iter().zip(&sums.excess).map(|(d, e)| d * e).sum::<f64>();
+    let slack = 1e-13 * sums.loss.abs();
+    let mut factor = (20.0 / step.amax()).min(1.0);
+    while *evaluations < STEPS {
+        let shortest = factor < 1e-3;
+        let next: Vec<f64> = if shortest {
+            self_consistent(problem, c, sums)
+        } else {
+            c.iter().zip(step.iter()).map(|(c, d)| c + factor * d).collect()
+        };
+        let at_next = problem.sums(&next);
+        *evaluations += 1;
+        if shortest || at_next.loss <= sums.loss + 1e-4 * factor * descent + slack {
+            return Some((next, at_next));
+        }
+        factor *= 0.3;
+    }
+    None
 }
 
 /// `c_k + ln(Σ_n p_nk / N_k)`: never raises the loss, since it minimises a bound that touches it.
