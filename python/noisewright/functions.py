@@ -58,8 +58,8 @@ class Evaluator:
         """The values at points (one row per variable) and, where wanted, the score, one row per parameter."""
         x = columns.T
         calls = self._ready(x, theta)
-        if not wanted:
-            return self._values(calls.value(x, theta), x), None
+        if not wanted or self.n_params == 0:
+            return self._values(calls.value(x, theta), x), np.empty((0, len(x))) if wanted else None
         if self.score is not None:
             values = self._values(calls.value(x, theta), x)
             return values, _sound(self._scores(calls.given(x, theta), x), values)

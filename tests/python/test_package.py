@@ -120,6 +120,8 @@ def test_design_and_error_of_functions_come_from_samples(rng):
     report = nw.error(model, noise=nw.Normal(0, 1), data=x, log_normalizer=log_z, nu=1)
     # Noise equal to the data: (1+ν)²/ν · tr J⁻¹ = 16 for four means, and nothing for the constant.
     assert report.error == pytest.approx(16.0, rel=0.05)
+    # Without the constant it is estimated from the sample.
+    assert nw.error(model, noise=nw.Normal(0, 1), data=x, nu=1).error == pytest.approx(report.error, rel=0.02)
     best = nw.design(model, x, log_normalizer=log_z, nu=1)
     assert best.error < 0.95 * report.error
     assert best.noise.sample(10).shape == (10, 4)
