@@ -348,10 +348,10 @@ def _module_level(x, theta):
 @pytest.mark.parametrize("name", nw.example_names())
 def test_examples_ship_with_the_package(name):
     example = nw.load_example(name)
-    assert example.model.parameters
+    assert (ROOT / "examples" / name / "model.toml").read_text() == example.model.text
     if example.data is not None:
         assert list(example.to_frame().columns) == example.names
-        nw.fit(example.model, example.data, nu=5)
+        assert np.isfinite(example.data).all()
 
 
 def test_the_environment_needs_numpy_only():
