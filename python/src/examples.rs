@@ -2,13 +2,16 @@
 
 use pyo3::prelude::*;
 
-/// Its name, its model file, and its data files by name.
-type Example = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+/// A data file: its name and its text.
+type File = (&'static str, &'static str);
+
+/// An example: its name, its model file, and its data files.
+type Example = (&'static str, &'static str, &'static [File]);
 
 const EXAMPLES: &[Example] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 
 /// Every example: its name, its model file and its data files.
 #[pyfunction]
-pub(crate) fn examples() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'static str)>)> {
+pub(crate) fn examples() -> Vec<(&'static str, &'static str, Vec<File>)> {
     EXAMPLES.iter().map(|(name, model, files)| (*name, *model, files.to_vec())).collect()
 }
