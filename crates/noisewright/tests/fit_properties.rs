@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, Data, Dependence, NoiseChoice, Options, Source, fit_stream, ratio};
+use noisewright::fit::{Amount, Data, Dependence, NoiseChoice, Options, Source, Visit, fit_stream, ratio};
 use noisewright::{
     Domain, Error, FamilyOptions, Fit, Model, Normal, Parameter, Points, Result, Space, Uniform, View, fit,
     sample,
@@ -36,7 +36,7 @@ impl Source for Blocks<'_> {
         self.0.columns()
     }
 
-    fn for_each_block(&self, visit: &mut dyn FnMut(View<'_>, Option<&[f64]>) -> Result<()>) -> Result<()> {
+    fn for_each_block(&self, visit: Visit<'_>) -> Result<()> {
         (0..self.0.rows()).step_by(self.2).try_for_each(|start| {
             let rows = start..self.0.rows().min(start + self.2);
             visit(self.0.slice(rows.clone()), self.1.map(|w| &w[rows]))
@@ -251,9 +251,8 @@ fn a_loss_without_a_minimum_is_not_called_collinear() {
     let (first, second) = (normal(1.0, 1.0, 3000, 1), normal(0.0, 1.0, 6000, 2));
     let model = Model::from_features(&["x"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
     let options = Options { loss: "pearson".parse().unwrap(), ..Options::default() };
-    if let Err(error) = ratio(&model, Data::from(&first), Data::from(&second), &options) {
-        assert!(error.to_string().contains("no minimum"), "{error}");
-    }
+    let error = ratio(&model, Data::from(&first), Data::from(&second), &options).unwrap_err();
+    assert!(error.to_string().contains("no minimum"), "{error}");
 }
 
 fn normal(mean: f64, variance: f64, rows: usize, seed: u64) -> Points {
