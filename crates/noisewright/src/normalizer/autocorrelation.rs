@@ -53,7 +53,7 @@ struct Window {
 
 impl Window {
     fn long_run(self, count: f64, independent: LongRun) -> LongRun {
-        if !(independent.variance_of_sum > 0.0) {
+        if independent.variance_of_sum.is_nan() || independent.variance_of_sum <= 0.0 {
             return independent;
         }
         let left = (1.0 - self.covered).max(1.0 / count);
@@ -75,7 +75,7 @@ fn initial_sequence(sums: &[f64], sizes: &[f64], chains: &[usize]) -> Window {
         let first = if lag == 0 { zero } else { lagged(sums, chains, lag) };
         let second = if lag < last { lagged(sums, chains, lag + 1) } else { 0.0 };
         let pair = (first + second).min(previous);
-        if !(pair > 0.0) {
+        if pair.is_nan() || pair <= 0.0 {
             break;
         }
         total += 2.0 * pair;

@@ -176,7 +176,7 @@ impl Parts {
                     "the weights of the {side} draws have too heavy a tail (Pareto k = {k:.2}, above {HEAVY})"
                 ));
             }
-            if size < FEWEST_EFFECTIVE && !(variance < HARDLY_VARIES) {
+            if size < FEWEST_EFFECTIVE && (variance.is_nan() || variance >= HARDLY_VARIES) {
                 return Some(format!(
                     "the {side} draws are worth only {size:.1} equally weighted ones, and below {FEWEST_EFFECTIVE} their average is too skewed"
                 ));
