@@ -84,7 +84,7 @@ def test_gaussian_family_with_the_names_of_stan(command, dimension):
     name = write(command.folder, "draws.csv", columns)
     names = ", ".join(f'"beta_{j + 1}"' for j in range(dimension))
     separator = "_" if dimension > 10 else ""
-    variances = "\n".join(f"C{j}{separator}{j} = {s * s!r}" for j, s in enumerate(scales))
+    variances = "\n".join(f"C{j}{separator}{j} = {float(s * s)!r}" for j, s in enumerate(scales))
     command.model(f'variables = [{names}]\nfamily = "gaussian"\nparametrization = "moments"\n[parameters]\n{variances}\n')
     result = command.json("evidence", "model.toml", name, "--independent")
     near(result, 0.5 * dimension * math.log(2 * math.pi) + np.log(scales).sum())
@@ -122,7 +122,7 @@ def test_a_chain_from_a_metropolis_sampler(command):
     near(result, truth)
     assert result["chain_ess"] < 0.5 * len(chain)
     independent = command.json("evidence", "model.toml", name, "--independent", "--noise", result["noise"])
-    assert result["estimates"]["nce"]["se_data"] > independent["estimates"]["nce"]["se_data"]
+    assert result["se"] > 1.1 * independent["se"], "draws taken as independent must look better than they are"
 
 
 def test_the_same_seed_gives_the_same_bits(command):

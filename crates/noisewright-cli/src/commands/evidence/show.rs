@@ -200,8 +200,8 @@ impl Shown<'_> {
             (0..=200).map(move |i| low + (high - low) * f64::from(i) / 200.0).map(move |x| (x, weight(x)))
         };
         let bottom = Panel::new(axis(), Axis::linear("weight in the bridge").range(0.0, 1.0))
-            .with(Line::new("of a draw", curve(1.0)).stroke(Stroke::Solid))
-            .with(Line::new("of a noise point", curve(-1.0)));
+            .with(Line::new("of a draw", curve(1.0)).color(0).stroke(Stroke::Solid))
+            .with(Line::new("of a noise point", curve(-1.0)).color(1).stroke(Stroke::Solid));
         Figure::new().panel(top).panel(bottom).columns(1)
     }
 }

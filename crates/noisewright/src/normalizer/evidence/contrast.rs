@@ -63,15 +63,15 @@ impl<'a> Problem<'a> {
         check_domains(draws, space)?;
         let continuous = !space.is_sphere() && space.domains().iter().all(|domain| !domain.is_discrete());
         let map = if continuous { Some(RealMap::new(space, Some(draws))?) } else { None };
-        let mut log_f = evaluate_draws(density, draws)?;
-        let mut mapped = Vec::new();
+        let (mut mapped, mut log_jacobian) = (Vec::new(), Vec::new());
         if let Some(map) = map.as_ref().filter(|map| !map.is_identity()) {
-            let mut log_jacobian = vec![0.0; draws.rows()];
+            log_jacobian = vec![0.0; draws.rows()];
             mapped = vec![0.0; draws.rows() * draws.columns()];
             map.to_real(draws, &mut mapped, &mut log_jacobian);
             check_inside(draws, &mapped, space)?;
-            log_f.iter_mut().zip(log_jacobian).for_each(|(f, j)| *f += j);
         }
+        let mut log_f = evaluate_draws(density, draws)?;
+        log_f.iter_mut().zip(log_jacobian).for_each(|(f, j)| *f += j);
         Ok(Self { density, space, draws, map, mapped, log_f, symmetric, seed })
     }
 
