@@ -147,17 +147,54 @@ fn positive_until(series: &[Series], component: usize, variance: f64) -> Option<
 }
 
 /// `Γ_0 + Σ_t (Γ_t + Γ_tᵀ)`, mended for what taking off the sample mean takes off each lag.
+///
+/// It is `M + Mᵀ` with `M = Σ_i x_i (½ x_i + x_{i+1} + … + x_{i+lags})ᵀ`: one product, however many lags.
 fn sum_of_lags(series: &[Series], components: usize, lags: usize) -> DMatrix<f64> {
     let mut sum = DMatrix::zeros(components, components);
     for chain in series {
         let x = DMatrix::from_fn(chain.rows, components, |i, j| chain.columns[j][i]);
-        sum += x.tr_mul(&x);
-        for lag in (1..=lags).take_while(|lag| *lag < chain.rows) {
-            let length = chain.rows - lag;
-            let product = x.rows(0, length).tr_mul(&x.rows(lag, length));
-            sum += &product + product.transpose();
+        let mut ahead = DMatrix::zeros(chain.rows, components);
+        for (j, column) in chain.columns.iter().enumerate() {
+            write_ahead(column, lags, ahead.column_mut(j).as_mut_slice());
         }
+        let product = x.transpose() * ahead;
+        sum += &product + product.transpose();
     }
     let lost = (2 * lags + 1) as f64 / rows(series) as f64;
     sum / (1.0 - lost.min(0.5))
+}
+
+/// `½ x_i + x_{i+1} + … + x_{i+lags}`, as far as there are any, for every i.
+fn write_ahead(x: &[f64], lags: usize, out: &mut [f64]) {
+    // From the end, so that the window only moves by one.
+    let mut window = 0.0;
+    for i in (0..x.len()).rev() {
+        out[i] = 0.5 * x[i] + window;
+        window += x[i];
+        if let Some(last) = x.get(i + lags) {
+            window -= last;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_product_is_the_sum_over_all_lags() {
+        let columns = vec![vec![1.0, -2.0, 0.5, 3.0, -1.0, 0.25], vec![0.5, 1.5, -1.0, 2.0, 0.0, -3.0]];
+        let series = Series { rows: 6, columns };
+        for lags in [0, 1, 3, 9] {
+            let sum = sum_of_lags(std::slice::from_ref(&series), 2, lags);
+            let mended = 1.0 - ((2 * lags + 1) as f64 / 6.0).min(0.5);
+            for (a, b) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                let (x, y) = (&series.columns[a], &series.columns[b]);
+                let near = |i: usize, j: usize| i.abs_diff(j) <= lags;
+                let pairs = (0..6).flat_map(|i| (0..6).map(move |j| (i, j))).filter(|(i, j)| near(*i, *j));
+                let plain: f64 = pairs.map(|(i, j)| x[i] * y[j]).sum();
+                assert!((sum[(a, b)] * mended - plain).abs() < 1e-12, "{lags} {a} {b}");
+            }
+        }
+    }
 }
