@@ -33,7 +33,13 @@ python_environment() {
             return 1
         }
     fi
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/oracle/requirements.txt
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check \
+        -r tests/oracle/requirements.txt -r tests/python/requirements.txt
+}
+
+# The package in place, with the dependencies that the tests of the crates have built already.
+python_package() {
+    VIRTUAL_ENV="$PWD/.venv" .venv/bin/maturin develop --quiet
 }
 
 # The command itself is there: its own tests have built it.
@@ -51,6 +57,8 @@ stage "tests of the crates" rust_tests
 stage "examples in the documentation" cargo test --doc --workspace --quiet
 stage "documentation" documentation
 stage "Python environment" python_environment
+stage "the Python package" python_package
+stage "the Python package against pymbar, statsmodels and scipy" .venv/bin/python -m pytest -q tests/python
 stage "the command against scipy and mpmath" oracle_tests
 
 printf '\n%s%6d s  all passed\n' "$summary" "$SECONDS"

@@ -16,7 +16,7 @@ from .errors import InputError, NoisewrightWarning
 from .models import Model
 from .noises import FittedNoise, NoiseLike, noise_request
 from .progress import Bar
-from .results import Column, Estimate, Panel, Result, columns_of
+from .results import Column, Estimate, Panel, Result, columns_of, short
 
 __all__ = ["FitResult", "NoiseDraws", "RatioResult", "fit", "ratio"]
 
@@ -94,7 +94,7 @@ class FitResult(Result):
         state = f"{'converged' if self.converged else 'not converged'} after {self.iterations} steps: {self.stop}"
         notes = [
             f"lower and upper: {100 * self.confidence:g} % intervals",
-            f"noise {self.noise}, {self.noise_points} points (ν = {self.nu:.4g})",
+            f"noise {short(str(self.noise))}, {self.noise_points} points (ν = {self.nu:.4g})",
             state,
             *self.warnings,
         ]

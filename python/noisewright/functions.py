@@ -58,8 +58,8 @@ class Evaluator:
         """The values at points (one row per variable) and, where wanted, the score, one row per parameter."""
         x = columns.T
         calls = self._ready(x, theta)
-        if not wanted:
-            return self._values(calls.value(x, theta), x), None
+        if not wanted or self.n_params == 0:
+            return self._values(calls.value(x, theta), x), np.empty((0, len(x))) if wanted else None
         if self.score is not None:
             values = self._values(calls.value(x, theta), x)
             return values, _sound(self._scores(calls.given(x, theta), x), values)
@@ -331,7 +331,7 @@ def _numbers(values: Any, name: str) -> Array:
         array = np.asarray(values)
         if array.dtype.kind not in "fiub":
             raise TypeError(f"it holds {array.dtype}")
-        return np.ascontiguousarray(array, dtype=np.float64)
+        return np.asarray(array, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise FunctionError(f"`{name}` must return an array of real numbers: {error}") from error
 
@@ -358,9 +358,9 @@ def _double_precision(jax: Any) -> Any:
     """JAX's switch to double precision, which older versions have under another name."""
     if hasattr(jax, "enable_x64"):
         return jax.enable_x64
-    from jax import experimental
+    import importlib
 
-    return experimental.enable_x64
+    return importlib.import_module("jax.experimental").enable_x64
 
 
 def _padded(x: Array) -> Array:

@@ -306,7 +306,7 @@ class Model:
         """What is estimated: the parameters and, where it is free, `log_normalizer`."""
         return list(self.parameters) + ([] if self.normalized else ["log_normalizer"])
 
-    def log_density(self, x: Any, **at: float) -> Array:
+    def log_density(self, x: Any, /, **at: float) -> Array:
         """The log-density up to its constant at points, with parameters by name over their start values.
 
         >>> Model.from_features(["x"], variables="x", domain="positive").log_density([1.0, 2.0], x=-3.0)
@@ -315,7 +315,7 @@ class Model:
         built = self._for(x)
         return built.evaluate(built.at(list(at.items())), points(x, built.variables, "x"))[0]
 
-    def score(self, x: Any, **at: float) -> Array:
+    def score(self, x: Any, /, **at: float) -> Array:
         """The derivatives of the log-density with respect to the parameters, one row per point."""
         built = self._for(x)
         return np.asarray(built.evaluate(built.at(list(at.items())), points(x, built.variables, "x"))[1].T)

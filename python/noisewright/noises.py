@@ -10,10 +10,11 @@ from typing import Any, Union
 import numpy as np
 
 from . import _core, domains
-from .arrays import Array, points, rows_of
+from .arrays import Array, names_of, points, rows_of
 from .domains import DomainLike
 from .checks import whole
 from .errors import InputError, NoisewrightError
+from .results import short
 
 __all__ = [
     "FREE",
@@ -82,8 +83,7 @@ class Noise:
 
     def log_density(self, x: Any, *, domain: DomainLike = None) -> Array:
         """The normalized log-density at points, one row each; −∞ outside the support."""
-        count = rows_of(x)
-        variables = _variables(count) if count is not None else [str(name) for name in x]
+        variables = names_of(x) or _variables(rows_of(x) or 1)
         return self._build(variables, domain).log_density(points(x, variables, "x"))
 
     def sample(self, n: int, *, seed: int = 0, dimension: int = 1, domain: DomainLike = None) -> Array:
@@ -375,8 +375,7 @@ class FittedNoise(Noise):
 
     def log_density(self, x: Any, *, domain: DomainLike = None) -> Array:
         """The normalized log-density at points, one row each."""
-        count = rows_of(x)
-        variables = _variables(self.dimension) if count is not None else [str(name) for name in x]
+        variables = names_of(x) or _variables(self.dimension)
         return self._built.log_density(points(x, variables, "x"))
 
     def sample(self, n: int, *, seed: int = 0, dimension: int | None = None, domain: DomainLike = None) -> Array:
@@ -388,7 +387,7 @@ class FittedNoise(Noise):
         return _spoken_again, (self.words, self._where)
 
     def __repr__(self) -> str:
-        return f"<noise {self.words}>"
+        return f"<noise {short(self.words)}>"
 
 
 class DesignedNoise(FittedNoise):

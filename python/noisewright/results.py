@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
@@ -160,6 +161,15 @@ def compared(error: float, other: float, what: str) -> str:
     if saved > 0:
         return f"The same error as {what} with {percent(saved)} fewer points."
     return f"It needs {percent(-saved)} more points than {what} for the same error."
+
+
+def short(words: str) -> str:
+    """Words with every long number rounded to six significant digits, for people.
+
+    >>> short("normal(0.05980392156862743, 4)")
+    'normal(0.0598039, 4)'
+    """
+    return re.sub(r"\d+\.\d{6,}(?:e[-+]?\d+)?", lambda number: f"{float(number[0]):.6g}", words)
 
 
 def sentences(lines: Sequence[str]) -> list[str]:

@@ -127,7 +127,7 @@ impl Search {
         match words.terms.as_slice() {
             [(_, call)] if call.name == "histogram" => self.over_histograms(call),
             _ => {
-                let noise = self.request.from_words(&self.problem, &words, self.purpose())?;
+                let noise = self.request.spoken(&self.problem, &words, self.purpose())?;
                 self.given(noise, self.ratio)
             }
         }
@@ -204,7 +204,7 @@ impl Search {
     /// The best member of a family with free places.
     fn over_family(&self, words: &NoiseWords) -> Outcome<Found> {
         let Problem { model, parameters, .. } = &self.problem;
-        let build = |words: &NoiseWords| self.request.from_words(&self.problem, words, self.purpose());
+        let build = |words: &NoiseWords| self.request.spoken(&self.problem, words, self.purpose());
         let options = self.options(self.ratio);
         let found = match self.problem.sample() {
             None => best_member(words, &build, model, parameters, &options)?,

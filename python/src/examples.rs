@@ -2,36 +2,16 @@
 
 use pyo3::prelude::*;
 
-/// Name, model file and data file.
-const EXAMPLES: [(&str, &str, Option<&str>); 8] = [
-    ("correlation", include_str!("../../examples/correlation/model.toml"), None),
-    ("gaussian-mean", include_str!("../../examples/gaussian-mean/model.toml"), None),
-    ("gaussian-variance", include_str!("../../examples/gaussian-variance/model.toml"), None),
-    (
-        "lsat",
-        include_str!("../../examples/lsat/model.toml"),
-        Some(include_str!("../../examples/lsat/lsat6.csv")),
-    ),
-    (
-        "old-faithful",
-        include_str!("../../examples/old-faithful/model.toml"),
-        Some(include_str!("../../examples/old-faithful/faithful.csv")),
-    ),
-    (
-        "ozone",
-        include_str!("../../examples/ozone/model.toml"),
-        Some(include_str!("../../examples/ozone/ozone.csv")),
-    ),
-    ("quartic", include_str!("../../examples/quartic/model.toml"), None),
-    (
-        "wind",
-        include_str!("../../examples/wind/model.toml"),
-        Some(include_str!("../../examples/wind/wind.csv")),
-    ),
-];
+/// A data file: its name and its text.
+type File = (&'static str, &'static str);
 
-/// Every example: its name, its model file and its data file.
+/// An example: its name, its model file, and its data files.
+type Example = (&'static str, &'static str, &'static [File]);
+
+const EXAMPLES: &[Example] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
+
+/// Every example: its name, its model file and its data files.
 #[pyfunction]
-pub(crate) fn examples() -> Vec<(&'static str, &'static str, Option<&'static str>)> {
-    EXAMPLES.to_vec()
+pub(crate) fn examples() -> Vec<(&'static str, &'static str, Vec<File>)> {
+    EXAMPLES.iter().map(|(name, model, files)| (*name, *model, files.to_vec())).collect()
 }

@@ -1,4 +1,6 @@
 //! The Python module `noisewright._core`: it converts, the library computes.
+// What comes from Python is handed over by value.
+#![allow(clippy::needless_pass_by_value)]
 
 mod design;
 mod energy;

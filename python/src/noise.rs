@@ -80,11 +80,11 @@ impl Request {
 
     /// The noise on a problem.
     pub(crate) fn build(&self, problem: &Problem, purpose: Purpose<'_>) -> Outcome<Arc<dyn Noise>> {
-        Ok(self.from_words(problem, &self.parse()?, purpose)?)
+        Ok(self.spoken(problem, &self.parse()?, purpose)?)
     }
 
     /// The noise of parsed words on a problem.
-    pub(crate) fn from_words(
+    pub(crate) fn spoken(
         &self,
         problem: &Problem,
         words: &NoiseWords,

@@ -51,6 +51,26 @@ def test_every_container_gives_the_same_result_to_the_bit(plane):
         assert (estimates(nw.fit(model, data, nu=3)) == expected).all(), type(data)
 
 
+def test_every_container_of_one_variable(rng):
+    x = rng.normal(size=300)
+    model = nw.Model.from_features(["x", "x^2"], variables="x")
+    expected = estimates(nw.fit(model, x, nu=3))
+    for data in [
+        x[:, None],
+        list(x),
+        tuple(x),
+        pd.Series(x, name="other"),
+        pd.Series(x).astype("Float64"),
+        pl.Series("other", x),
+        pa.array(x),
+        pa.chunked_array([x[:100], x[100:]]),
+        np.repeat(x, 2)[::2],
+        x.astype(">f8"),
+    ]:
+        assert (estimates(nw.fit(model, data, nu=3)) == expected).all(), type(data)
+    assert nw.Normal(0, 1).log_density(pa.array(x)).shape == (300,)
+
+
 @pytest.mark.parametrize("kind", ["int8", "int64", "uint16", "float16", "float32", "longdouble", "bool"])
 def test_numbers_of_every_type_are_taken(kind):
     values = np.array([0, 1, 1, 1, 0, 1, 1, 0], dtype=kind)

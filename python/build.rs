@@ -1,0 +1,33 @@
+//! Lists the examples' models and data, so that the folder `examples/` is the one source of them.
+// A build script speaks to Cargo through its standard output.
+#![allow(clippy::print_stdout)]
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    println!("cargo:rerun-if-changed={}", root.display());
+    let mut list = String::from("&[\n");
+    for folder in sorted(&root)?.into_iter().filter(|folder| folder.join("model.toml").is_file()) {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let model = folder.join("model.toml");
+        let mut files = String::new();
+        for file in sorted(&folder)?.into_iter().filter(|file| file.extension().is_some_and(|e| e == "csv")) {
+            let own = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            write!(files, "({own:?}, include_str!({file:?})), ").map_err(io::Error::other)?;
+        }
+        writeln!(list, "    ({name:?}, include_str!({model:?}), &[{files}]),").map_err(io::Error::other)?;
+    }
+    list.push(']');
+    let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
+    fs::write(out.join("examples.rs"), list)
+}
+
+/// What is in a folder, by name.
+fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut entries = fs::read_dir(folder)?.map(|e| Ok(e?.path())).collect::<io::Result<Vec<_>>>()?;
+    entries.sort();
+    Ok(entries)
+}

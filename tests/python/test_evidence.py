@@ -1,0 +1,164 @@
+"""Evidence from Python: containers of draws, transformations, chains, Bayes factors."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+
+import noisewright as nw
+from noisewright.transforms import Layout
+
+
+def chains(rng, coefficient, shape):
+    """Autoregressive chains of standard normal margins, chain × draw."""
+    out = np.empty(shape)
+    out[:, 0] = rng.normal(size=shape[0])
+    for t in range(1, shape[1]):
+        out[:, t] = coefficient * out[:, t - 1] + np.sqrt(1 - coefficient**2) * rng.normal(size=shape[0])
+    return out
+
+
+def within(result, truth):
+    """The truth is within four standard errors, which are not large."""
+    assert result.se < 0.2
+    assert abs(result.log_evidence - truth) < 4 * result.se, (result.log_evidence, truth, result.se)
+
+
+def test_a_beta_posterior_by_its_transformation(rng):
+    """k = 2 of n = 10 with a uniform prior: the evidence is 1/11."""
+    draws = rng.beta(3, 9, size=(4, 1000))
+    binomial = scipy.stats.binom(10, draws)
+    log_f = lambda p: scipy.stats.binom(10, p[:, 0]).logpmf(2)
+    assert binomial is not None
+    within(nw.evidence(log_f, {"p": draws}, transforms={"p": (0, 1)}, constrained=True), -np.log(11))
+    free = lambda z: (
+        scipy.stats.binom(10, scipy.special.expit(z[:, 0])).logpmf(2)
+        + scipy.special.log_expit(z[:, 0])
+        + scipy.special.log_expit(-z[:, 0])
+    )
+    within(nw.evidence(free, {"p": draws}, transforms={"p": (0, 1)}), -np.log(11))
+    one_by_one = nw.evidence(
+        lambda row: scipy.stats.binom(10, row[0]).logpmf(2),
+        {"p": draws[:, :300]},
+        transforms={"p": (0, 1)},
+        constrained=True,
+        vectorized=False,
+    )
+    within(one_by_one, -np.log(11))
+
+
+def test_a_dirichlet_posterior_is_a_simplex(rng):
+    alpha = np.array([2.0, 5.0, 3.0])
+    draws = rng.dirichlet(alpha, size=(2, 2000))
+    log_f = lambda x: ((alpha - 1) * np.log(x)).sum(axis=1)
+    truth = scipy.special.gammaln(alpha).sum() - scipy.special.gammaln(alpha.sum())
+    within(nw.evidence(log_f, {"p": draws}, transforms={"p": "simplex"}, constrained=True), truth)
+
+
+def test_inference_data_with_several_variables(rng):
+    az = pytest.importorskip("arviz")
+    mu, sigma = rng.normal(1.0, 0.5, size=(4, 800, 2)), rng.gamma(4.0, 0.25, size=(4, 800))
+    draws = az.from_dict(posterior={"mu": mu, "sigma": sigma})
+    truth = np.log(2 * np.pi * 0.25) + scipy.special.gammaln(4.0) - 4 * np.log(4.0)
+
+    def log_f(x):
+        return -2 * ((x[:, :2] - 1) ** 2).sum(axis=1) + 3 * np.log(x[:, 2]) - 4 * x[:, 2]
+
+    result = nw.evidence(log_f, draws, transforms={"sigma": "positive"}, constrained=True)
+    within(result, truth)
+    assert result.draws == 3200
+
+
+def test_chains_are_told_apart_from_independent_draws(rng):
+    x = chains(rng, 0.95, (4, 4000))
+    bell = lambda x: -(x[:, 0] ** 2) / 2
+    dependent = nw.evidence(bell, x[:, :, None])
+    naive = nw.evidence(bell, x[:, :, None], independent=True)
+    assert dependent.chain_ess < 0.2 * naive.chain_ess
+    within(dependent, np.log(2 * np.pi) / 2)
+    same = nw.evidence(bell, x.reshape(-1), chains=4)
+    assert same.log_evidence == dependent.log_evidence
+
+
+def test_a_model_and_a_jax_function_agree(rng, quartic):
+    jnp = pytest.importorskip("jax.numpy")
+    draws = nw.design(quartic, nu=1).noise  # any sample near the density will do as a start
+    x = draws.sample(4000, seed=2)
+    weights = np.exp(quartic.log_density(x) - draws.log_density(x))
+    kept = x[rng.uniform(size=len(x)) < weights / np.quantile(weights, 0.999)][:2000]
+    ours = nw.evidence(quartic, kept, independent=True)
+    theirs = nw.evidence(lambda x: jnp.square(x[:, 0]) / 2 - 0.1 * x[:, 0] ** 4, kept, independent=True)
+    assert ours.log_evidence == pytest.approx(theirs.log_evidence, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "transform",
+    ["real", "positive", (0, 1), (None, 2.0), (-3.0, None), (-1.0, 4.0), "simplex", "ordered"],
+    ids=str,
+)
+def test_transformations_go_there_and_back_with_their_jacobian(rng, transform):
+    layout = Layout({"x": (3,)}, {"x": transform})
+    z = rng.normal(size=(20, 2 if transform == "simplex" else 3))
+    x, log_jacobian = layout.constrained(z)
+    np.testing.assert_allclose(layout.free(x), z, rtol=1e-9, atol=1e-9)
+    # The Jacobian by central differences; of a simplex, that of all but the last part.
+    for row in range(3):
+        matrix = []
+        for j in range(z.shape[1]):
+            up, down = z[row : row + 1].copy(), z[row : row + 1].copy()
+            up[0, j] += 1e-6
+            down[0, j] -= 1e-6
+            matrix.append((layout.constrained(up)[0] - layout.constrained(down)[0])[0] / 2e-6)
+        square = np.array(matrix)[:, : z.shape[1]]
+        total = np.sum(log_jacobian[row]) if np.ndim(log_jacobian) else 0.0
+        assert np.linalg.slogdet(square)[1] == pytest.approx(total, abs=1e-6)
+
+
+def test_bayes_factors_carry_both_errors(rng):
+    x = rng.normal(size=(2000, 1))
+    first = nw.evidence(lambda x: np.log(3.0) - x[:, 0] ** 2 / 2, x)
+    second = nw.evidence(lambda x: -((x[:, 0] - 1) ** 2) / 2, x + 1)
+    factor = nw.bayes_factor(first, second)
+    assert factor.se == pytest.approx(np.hypot(first.se, second.se))
+    assert factor.lower < np.log(3.0) < factor.upper
+    assert factor.probability == pytest.approx(0.75, abs=0.02)
+    with pytest.raises(nw.InputError, match="`first`"):
+        nw.bayes_factor(1.0, second)
+
+
+def test_results_have_everything(rng, tmp_path):
+    result = nw.evidence(lambda x: -(x[:, 0] ** 2) / 2, rng.normal(size=500))
+    assert result.log_z == result.log_evidence == result["nce"].log_z or result.recommended != "nce"
+    assert "log evidence" in result.summary() and "<svg" in result._repr_html_()
+    assert result.to_dict()["estimates"]["nce"]["log_z"] == result["nce"]["log_z"]
+    assert set(result.to_frame().index) == {"is", "revis", "is-revis", "nce"}
+    result.plot()[0].figure.savefig(tmp_path / "evidence.png")
+    assert pickle.loads(pickle.dumps(result)).log_z == result.log_z
+
+
+def test_too_little_overlap_is_said_aloud(rng):
+    x, y = rng.normal(size=500), rng.normal(40, 0.5, size=500)
+    f, n = lambda x: -(x**2) / 2, scipy.stats.norm(40, 0.5).logpdf
+    with pytest.warns(nw.NoisewrightWarning):
+        result = nw.log_z(f(x), n(x), f(y), n(y))
+    assert np.isinf(result.se)
+
+
+def test_prices_buy_draws(rng):
+    x, y = rng.normal(size=2000), rng.normal(0.5, 1.4, size=2000)
+    f, n = lambda x: -(x**2) / 2, scipy.stats.norm(0.5, 1.4).logpdf
+    result = nw.log_z(f(x), n(x), f(y), n(y), prices=(10.0, 1.0), budget=22_000.0)
+    best = result.allocations["nce"]
+    assert 10 * best["data_draws"] + best["noise_draws"] == pytest.approx(22_000, rel=1e-6)
+    assert best["nu"] > 1
+
+
+def test_zero_density_is_exact():
+    """Uniform on [0, 1] against uniform on [0, 2]: half of the noise lies outside, and Z = 1 exactly in expectation."""
+    inside = np.zeros(400)
+    noise = np.where(np.arange(400) % 2 == 0, 0.0, -np.inf)
+    result = nw.log_z(inside, np.full(400, -np.log(2)), noise, np.full(400, -np.log(2)), independent=True)
+    assert result["is"].log_z == pytest.approx(0.0, abs=1e-12)
+    assert result["nce"].log_z == pytest.approx(0.0, abs=1e-9)
