@@ -51,7 +51,7 @@ pub(crate) enum Command {
     /// The noise and the proportion that minimise the error
     Design(DesignArguments),
     /// The logarithm of a normalizing constant from draws of both densities, with its error
-    Logz(LogzArguments),
+    Logz(Box<LogzArguments>),
     /// Draws from a noise, with their log-density
     Sample(SampleArguments),
     /// The integral of a model's unnormalized density (log evidence) from draws of it

@@ -73,8 +73,11 @@ impl ChainDraws {
     }
 }
 
+/// Columns of draws, and the lengths of the chains that they are.
+type Sorted = (Vec<Vec<f64>>, Option<Vec<usize>>);
+
 /// The columns without the last, their rows sorted into the chains that the last names; the order within a chain stays.
-fn by_label(table: Table) -> Outcome<(Vec<Vec<f64>>, Option<Vec<usize>>)> {
+fn by_label(table: Table) -> Outcome<Sorted> {
     let source = table.source().to_owned();
     let mut columns = table.into_columns();
     let labels = columns.pop().ok_or_else(|| Failure::NoAnswer(format!("{source}: there are no draws")))?;
