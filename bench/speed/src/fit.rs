@@ -1,6 +1,6 @@
 //! The fit of a ten-dimensional Gaussian against noise, with standard errors: time and memory.
 
-use noisewright::fit::{Amount, Data, NoiseChoice, Options, Source, fit_stream};
+use noisewright::fit::{Amount, Data, NoiseChoice, Options, Source, Visit, fit_stream};
 use noisewright::{
     FamilyOptions, Model, MultivariateNormal, Noise, Normal, Result, Space, View, fit, fit_auto, sample,
 };
@@ -58,7 +58,7 @@ impl Source for Endless {
         1
     }
 
-    fn for_each_block(&self, visit: &mut dyn FnMut(View<'_>, Option<&[f64]>) -> Result<()>) -> Result<()> {
+    fn for_each_block(&self, visit: Visit<'_>) -> Result<()> {
         const BLOCK: usize = 1 << 16;
         let mut values = vec![0.0; BLOCK];
         for (block, start) in (0..self.rows).step_by(BLOCK).enumerate() {

@@ -239,6 +239,15 @@ pub enum Error {
         /// Factors and features of the combination.
         terms: Vec<(f64, String)>,
     },
+    /// A loss that is flat where the descent ended.
+    #[error(
+        "the loss has no minimum that determines {}: try the js loss, a noise nearer to the data, or more rows",
+        crate::error::list(parameters)
+    )]
+    NoMinimum {
+        /// The parameters along which it is flat.
+        parameters: Vec<String>,
+    },
     /// An option that cannot be as it is.
     #[error("`{option}` {reason}")]
     Option {

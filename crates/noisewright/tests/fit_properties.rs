@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, Data, Dependence, NoiseChoice, Options, Source, fit_stream, ratio};
+use noisewright::fit::{Amount, Data, Dependence, NoiseChoice, Options, Source, Visit, fit_stream, ratio};
 use noisewright::{
     Domain, Error, FamilyOptions, Fit, Model, Normal, Parameter, Points, Result, Space, Uniform, View, fit,
     sample,
@@ -36,7 +36,7 @@ impl Source for Blocks<'_> {
         self.0.columns()
     }
 
-    fn for_each_block(&self, visit: &mut dyn FnMut(View<'_>, Option<&[f64]>) -> Result<()>) -> Result<()> {
+    fn for_each_block(&self, visit: Visit<'_>) -> Result<()> {
         (0..self.0.rows()).step_by(self.2).try_for_each(|start| {
             let rows = start..self.0.rows().min(start + self.2);
             visit(self.0.slice(rows.clone()), self.1.map(|w| &w[rows]))
@@ -227,22 +227,36 @@ fn correlated_rows_widen_the_errors() {
 
 #[test]
 fn a_ratio_has_errors_at_every_point() {
-    // log N(1, 1)/N(0, 1) = x − ½; data where noise would be.
-    let (first, second) =
-        (sample(&Normal::new(1.0, 1.0).unwrap(), 3000, 1), sample(&Normal::new(0.0, 1.0).unwrap(), 6000, 2));
-    let model = Model::from_features(&["x"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+    // log N(½, 1)/N(0, 2) = −(x − ½)²/2 + x²/4 + ½ log 2, a bounded ratio, so that every loss has its variance.
+    let (first, second) = (normal(0.5, 1.0, 3000, 1), normal(0.0, 2.0, 6000, 2));
     for loss in ["js", "kl", "hellinger", "pearson"] {
         let options = Options { loss: loss.parse().unwrap(), ..Options::default() };
-        let fitted = ratio(&model, Data::from(&first), Data::from(&second), &options).unwrap();
+        let fitted = ratio(&quadratic(), Data::from(&first), Data::from(&second), &options);
+        let fitted = fitted.unwrap_or_else(|error| panic!("{loss}: {error}"));
         let at = [-1.0, 0.0, 0.5, 2.0];
         for (x, found) in at.iter().zip(fitted.log_ratio_at(View::new(1, 4, &at)).unwrap()) {
-            assert!((found.value - (x - 0.5)).abs() < 4.0 * found.se, "{loss} {x} {found:?}");
+            let truth = -(x - 0.5f64).powi(2) / 2.0 + x * x / 4.0 + 0.5 * 2f64.ln();
+            assert!((found.value - truth).abs() < 4.0 * found.se, "{loss} {x} {found:?}");
             assert!(
                 found.lower < found.value && found.value < found.upper && found.se < 0.3,
                 "{loss} {x} {found:?}"
             );
         }
     }
+}
+
+#[test]
+fn a_loss_without_a_minimum_is_not_called_collinear() {
+    // The ratio of N(1, 1) to N(0, 1) is unbounded, which Pearson's loss does not survive in this sample.
+    let (first, second) = (normal(1.0, 1.0, 3000, 1), normal(0.0, 1.0, 6000, 2));
+    let model = Model::from_features(&["x"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+    let options = Options { loss: "pearson".parse().unwrap(), ..Options::default() };
+    let error = ratio(&model, Data::from(&first), Data::from(&second), &options).unwrap_err();
+    assert!(error.to_string().contains("no minimum"), "{error}");
+}
+
+fn normal(mean: f64, variance: f64, rows: usize, seed: u64) -> Points {
+    sample(&Normal::new(mean, variance).unwrap(), rows, seed)
 }
 
 fn refused(model: &Model, data: Data<'_>, options: &Options) -> String {

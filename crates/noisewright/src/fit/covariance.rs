@@ -1,7 +1,7 @@
 //! The covariance of the estimate (MATH §3): what the data leave open, and what the noise adds.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::gram::{weighted_gram, weighted_sum};
+use noisewright_numerics::gram::{add_combination, weighted_gram, weighted_sum};
 use noisewright_numerics::linalg::{Inverse, invert};
 use noisewright_numerics::special::ln_sigmoid;
 
@@ -212,9 +212,29 @@ fn indistinct(objective: &Objective<'_>, direction: &DVector<f64>) -> Error {
         let parameters = involved.iter().map(|j| names[*j].clone()).collect();
         return Error::Collinear { parameters };
     }
+    if varies(objective, &(direction / largest)) {
+        return Error::NoMinimum { parameters: involved.iter().map(|j| names[*j].clone()).collect() };
+    }
     let outer = objective.scaling.outer_direction(direction);
     let leading = outer[involved[0]];
     let terms: Vec<(f64, String)> =
         involved.iter().map(|j| (outer[*j] / leading, names[*j].clone())).collect();
     Error::CollinearFeatures { terms }
+}
+
+/// Whether a combination of scaled features varies over data and noise, so that it is the loss that is flat.
+fn varies(objective: &Objective<'_>, direction: &DVector<f64>) -> bool {
+    let Some(place) = Place::new(objective, &vec![0.0; objective.size()]) else { return false };
+    let largest = |side| {
+        let add = |most: &mut f64, seen: &Seen<'_>| {
+            let mut along = vec![0.0; seen.log_ratio.len()];
+            add_combination(seen.score, direction.as_slice(), &mut along);
+            // Outside of the model's support features mean nothing.
+            let inside = along.iter().zip(seen.log_ratio).filter(|(_, g)| g.is_finite());
+            *most = inside.fold(*most, |most, (x, _)| most.max(x.abs()));
+            Ok(())
+        };
+        objective.fold(side, &place, || 0.0, add, f64::max).unwrap_or(0.0)
+    };
+    largest(&objective.data).max(largest(&objective.noise)) > 1e-5
 }

@@ -106,6 +106,9 @@ pub(crate) fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
     Ok(())
 }
 
+/// What is done with each block of a [`Source`]: its points, and their weights where they have any.
+pub type Visit<'v> = &'v mut (dyn FnMut(View<'_>, Option<&[f64]>) -> Result<()> + 'v);
+
 /// Rows that are read in blocks, and can be read again: the same rows in the same order every time.
 pub trait Source: Sync {
     /// Number of variables.
@@ -115,5 +118,5 @@ pub trait Source: Sync {
     ///
     /// # Errors
     /// When the rows cannot be read, or `visit` fails.
-    fn for_each_block(&self, visit: &mut dyn FnMut(View<'_>, Option<&[f64]>) -> Result<()>) -> Result<()>;
+    fn for_each_block(&self, visit: Visit<'_>) -> Result<()>;
 }

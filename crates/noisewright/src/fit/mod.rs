@@ -29,7 +29,7 @@ mod stream;
 mod terms;
 pub mod two_step;
 
-pub use data::{Data, Dependence, Source};
+pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Warning, WarningKind, check_ratio};
 pub use newton::Stop;
 pub use options::{Amount, Draws, Errors, NoiseChoice, Options, Progress, ProgressHook, Stage};

@@ -28,8 +28,8 @@ struct First {
 /// Rows are taken to be independent.
 ///
 /// ```
-/// use noisewright::fit::{Amount, Data, Options, Source, fit, fit_stream};
-/// use noisewright::{Model, Normal, Points, Result, Space, View, sample};
+/// use noisewright::fit::{Amount, Data, Options, Source, Visit, fit, fit_stream};
+/// use noisewright::{Model, Normal, Points, Result, Space, sample};
 ///
 /// /// Rows in memory that pretend to come from elsewhere, a thousand at a time.
 /// struct Blocks(Points);
@@ -38,7 +38,7 @@ struct First {
 ///     fn dimension(&self) -> usize {
 ///         1
 ///     }
-///     fn for_each_block(&self, visit: &mut dyn FnMut(View<'_>, Option<&[f64]>) -> Result<()>) -> Result<()> {
+///     fn for_each_block(&self, visit: Visit<'_>) -> Result<()> {
 ///         (0..self.0.rows()).step_by(1000).try_for_each(|start| {
 ///             visit(self.0.view().slice(start..self.0.rows().min(start + 1000)), None)
 ///         })
@@ -162,7 +162,7 @@ fn first_reading(model: &Model, source: &dyn Source) -> Result<First> {
 
 /// Copies at most `limit` rows that are spread over all, the same that would be picked from memory.
 fn read_spread(source: &dyn Source, rows: usize, limit: usize) -> Result<(Points, Option<Vec<f64>>)> {
-    let ranges = if rows <= limit { vec![0..rows] } else { spread(rows, limit) };
+    let ranges = spread(rows, limit);
     let wanted = |row: usize| ranges.iter().any(|r| r.contains(&row));
     let mut columns = vec![Vec::new(); source.dimension()];
     let mut weights: Option<Vec<f64>> = None;
