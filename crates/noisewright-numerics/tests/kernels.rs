@@ -170,7 +170,10 @@ proptest! {
             }
             let sums = |b| with_backend(b, || {
                 let (sum, slope) = kernels::sum_sigmoid(&x, shift);
-                bits(&[kernels::sum_exp(&x, shift), sum, slope, kernels::max(&x)])
+                let sigmoids = kernels::sum_sigmoid_moments(&x, shift, 0.25);
+                let powers = kernels::sum_exp_moments(&x, shift, 0.5, 1.0);
+                let plain = [kernels::sum_exp(&x, shift), sum, slope, kernels::max(&x)];
+                bits(&[plain, sigmoids, powers].concat())
             });
             prop_assert_eq!(sums(pair[0]), sums(pair[1]));
         }
@@ -201,6 +204,39 @@ proptest! {
             let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * b;
             prop_assert!(close(with_backend(backend, || kernels::sum_exp(&x, shift)), exp));
             prop_assert!(close(sum, sigmoid) && close(derivative, slope), "{sum} {sigmoid} {derivative} {slope}");
+        }
+    }
+
+    #[test]
+    fn moments_are_those_of_the_terms(
+        x in prop::collection::vec(-20.0..20.0_f64, 0..3000),
+        shift in -5.0..5.0_f64,
+        center in 0.0..1.0_f64,
+    ) {
+        let terms = |f: &dyn Fn(f64) -> [f64; 4]| {
+            x.iter().map(|v| f(*v)).fold([0.0; 4], |sum, t| std::array::from_fn(|k| sum[k] + t[k]))
+        };
+        let sigmoids = terms(&|v| {
+            let (s, t) = (special::sigmoid(v - shift), special::sigmoid(shift - v));
+            [s - center, (s - center).powi(2), s * t, s * t * (t - s)]
+        });
+        let powers = terms(&|v| {
+            let h = (0.5 * (v - shift)).exp();
+            let square = h * h - center * center;
+            [h - center, (h - center).powi(2), square, square * square]
+        });
+        let size = terms(&|v| {
+            let h = (0.5 * (v - shift)).exp() + 1.0;
+            [h, h * h, h * h, h.powi(4)]
+        });
+        for &backend in Backend::available() {
+            let found = with_backend(backend, || {
+                (kernels::sum_sigmoid_moments(&x, shift, center), kernels::sum_exp_moments(&x, shift, 0.5, center))
+            });
+            for k in 0..4 {
+                prop_assert!((found.0[k] - sigmoids[k]).abs() <= 1e-13 * x.len() as f64, "{k} {found:?}");
+                prop_assert!((found.1[k] - powers[k]).abs() <= 1e-12 * size[k], "{k} {found:?} {powers:?}");
+            }
         }
     }
 

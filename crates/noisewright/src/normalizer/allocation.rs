@@ -121,6 +121,9 @@ pub(super) fn allocations(
             Method::Revis => [budget / prices.data, 0.0],
             _ => bought(best_ratio(|x| error(method, bought(x)))),
         };
+        // An estimator that averages over a side needs a draw of it.
+        let needs = |side: usize| !matches!((method, side), (Method::Is, 0) | (Method::Revis, 1));
+        let draws = [0, 1].map(|k| if needs(k) { draws[k].max(1.0) } else { draws[k] });
         let predicted_se = error(method, draws).sqrt();
         Allocation {
             method,

@@ -53,7 +53,7 @@ struct Window {
 
 impl Window {
     fn long_run(self, count: f64, independent: LongRun) -> LongRun {
-        if !(independent.variance_of_sum > 0.0) {
+        if independent.variance_of_sum.is_nan() || independent.variance_of_sum <= 0.0 {
             return independent;
         }
         let left = (1.0 - self.covered).max(1.0 / count);
@@ -75,7 +75,7 @@ fn initial_sequence(sums: &[f64], sizes: &[f64], chains: &[usize]) -> Window {
         let first = if lag == 0 { zero } else { lagged(sums, chains, lag) };
         let second = if lag < last { lagged(sums, chains, lag + 1) } else { 0.0 };
         let pair = (first + second).min(previous);
-        if !(pair > 0.0) {
+        if pair.is_nan() || pair <= 0.0 {
             break;
         }
         total += 2.0 * pair;
@@ -114,4 +114,58 @@ fn paired(sums: &[f64], sizes: &[f64], chains: &[usize]) -> (Vec<f64>, Vec<f64>,
         out
     };
     (join(sums), join(sizes), chains.iter().map(|length| length.div_ceil(2)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use noisewright_numerics::random::stream;
+    use rand::RngExt;
+    use rand_distr::StandardNormal;
+
+    use super::*;
+
+    /// An AR(1) chain of unit variance about its own mean.
+    fn chain(count: usize, rho: f64) -> Vec<f64> {
+        let mut rng = stream(17, 0);
+        let mut z: f64 = rng.sample(StandardNormal);
+        let x: Vec<f64> = (0..count)
+            .map(|_| {
+                z = rho * z + (1.0 - rho * rho).sqrt() * rng.sample::<f64, _>(StandardNormal);
+                z
+            })
+            .collect();
+        let mean = x.iter().sum::<f64>() / count as f64;
+        x.iter().map(|x| x - mean).collect()
+    }
+
+    fn time(x: &[f64], chains: &[usize]) -> f64 {
+        let squares = x.iter().map(|x| x * x).sum();
+        long_run(x, &vec![1.0; x.len()], chains, LongRun::independent(squares, x.len() as f64)).time
+    }
+
+    /// (1 + ρ)/(1 − ρ), found to four times its relative standard deviation √(2·(2K+1)/n) with K about 3τ lags.
+    #[test]
+    fn the_time_of_a_known_chain() {
+        let count = 400_000;
+        for rho in [0.0_f64, 0.5, 0.9, 0.99] {
+            let exact = (1.0 + rho) / (1.0 - rho);
+            let slack = 4.0 * (2.0 * (6.0 * exact + 3.0) / count as f64).sqrt() + 0.02;
+            let found = time(&chain(count, rho), &[count]);
+            assert!((found / exact - 1.0).abs() < slack, "{rho}: {found} {exact}");
+            let cut = [1000, count / 2, count / 2 - 1001, 1];
+            let in_chains = time(&chain(count, rho), &cut);
+            assert!((in_chains / exact - 1.0).abs() < slack, "{rho}: {in_chains} {exact}");
+        }
+    }
+
+    /// Chains that sit at different levels never mix: the error is that of as many draws as there are chains.
+    #[test]
+    fn stuck_chains_are_seen() {
+        let levels = [1.0, -1.0, 1.0, -1.0];
+        let x: Vec<f64> =
+            levels.iter().flat_map(|l| (0..500).map(move |i| l + 1e-3 * f64::from(i % 2))).collect();
+        let mean = x.iter().sum::<f64>() / 2000.0;
+        let centred: Vec<f64> = x.iter().map(|x| x - mean).collect();
+        assert!(time(&centred, &[500; 4]) > 250.0);
+    }
 }

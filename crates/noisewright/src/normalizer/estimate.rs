@@ -18,6 +18,8 @@ const FEWEST_EFFECTIVE: f64 = 30.0;
 const HARDLY_VARIES: f64 = 1e-24;
 /// Independent draws' worth of a chain below which its autocorrelation is hardly known.
 const ENOUGH_TO_KNOW_TIME: f64 = 50.0;
+/// Degrees of freedom below which Student's standard deviation is too near to infinity to be used.
+const FEWEST_FREEDOM: f64 = 4.0;
 /// Standard errors by which an average of weights may differ from the bridge.
 const AGREEMENT: f64 = 4.0;
 
@@ -118,9 +120,10 @@ impl Parts {
         refused: Option<String>,
         options: &Options,
     ) -> NormalizerEstimate {
-        let se =
-            if refused.is_some() { f64::INFINITY } else { (self.variances[0] + self.variances[1]).sqrt() };
-        let reach = self.quantile(options.confidence) * se + rounding(self.log_z);
+        let plain = (self.variances[0] + self.variances[1]).sqrt();
+        let reach = self.quantile(options.confidence) * plain + rounding(self.log_z);
+        let widening = self.widening();
+        let se = if refused.is_some() { f64::INFINITY } else { widening * plain };
         let worst = |a: Option<f64>, b: Option<f64>, better: fn(f64, f64) -> f64| match (a, b) {
             (Some(a), Some(b)) => Some(better(a, b)),
             (a, b) => a.or(b),
@@ -129,8 +132,8 @@ impl Parts {
             method: self.method,
             log_z: self.log_z,
             se,
-            se_data: self.variances[0].sqrt(),
-            se_noise: self.variances[1].sqrt(),
+            se_data: widening * self.variances[0].sqrt(),
+            se_noise: widening * self.variances[1].sqrt(),
             lower: if se.is_finite() { self.log_z - reach } else { f64::NEG_INFINITY },
             upper: if se.is_finite() { self.log_z + reach } else { f64::INFINITY },
             ess: worst(self.sizes[0], self.sizes[1], f64::min).unwrap_or(0.0),
@@ -147,6 +150,13 @@ impl Parts {
     pub(super) fn weighted(self, options: &Options) -> NormalizerEstimate {
         let refused = self.refusal();
         self.judged(true, refused, options)
+    }
+
+    /// The standard deviation of Student's distribution: what an error that is itself estimated adds to a z-score, as
+    /// it matters for short chains.
+    pub(super) fn widening(&self) -> f64 {
+        let freedom = joint_freedom(self.variances, self.freedoms).max(FEWEST_FREEDOM);
+        if freedom.is_finite() { (freedom / (freedom - 2.0)).sqrt() } else { 1.0 }
     }
 
     /// How many standard errors make up an interval.
@@ -166,7 +176,7 @@ impl Parts {
                     "the weights of the {side} draws have too heavy a tail (Pareto k = {k:.2}, above {HEAVY})"
                 ));
             }
-            if size < FEWEST_EFFECTIVE && !(variance < HARDLY_VARIES) {
+            if size < FEWEST_EFFECTIVE && (variance.is_nan() || variance >= HARDLY_VARIES) {
                 return Some(format!(
                     "the {side} draws are worth only {size:.1} equally weighted ones, and below {FEWEST_EFFECTIVE} their average is too skewed"
                 ));

@@ -10,7 +10,7 @@ const MANY: f64 = 1e6;
 pub(super) fn two_sided(confidence: f64, freedom: f64) -> f64 {
     let p = 0.5 + 0.5 * confidence;
     let normal = normal_quantile(p);
-    if !(freedom < MANY) {
+    if freedom.is_nan() || freedom >= MANY {
         return normal;
     }
     let log_scale = ln_gamma(0.5 * (freedom + 1.0))

@@ -16,6 +16,8 @@ const FEWEST_CROSSINGS: f64 = 5.0;
 const AMPLE_OVERLAP: f64 = 0.5;
 /// Draws of a side below which its variance is taken from the other side by the model, not from its own sample.
 const FEW: f64 = 20.0;
+/// Rounding of an overlap of one.
+const ALIKE: f64 = 1e-12;
 /// Crossings from which the root is as good as normal.
 const NORMAL_CROSSINGS: f64 = 200.0;
 
@@ -68,12 +70,12 @@ impl Bridge {
         let mut moments = [moment(0, &data.1), moment(1, &noise.1)];
         let counts = samples.map(|s| s.len() as f64);
         let crossings = (data.0.log_mean.exp() * counts[0]).min(noise.0.log_mean.exp() * counts[1]);
-        few_draws(&mut moments, [&data.1, &noise.1]);
         let share = sigmoid(log_nu);
         // Both the crossings and the information estimate the overlap; few draws may mislead either.
         let information = (data.1.totals[2] + noise.1.totals[2]) * (1.0 / counts[0] + 1.0 / counts[1]);
         let overlap = (data.0.log_mean.exp() / share).min(1.0);
         let sure_overlap = overlap.min(information);
+        few_draws(&mut moments, [&data.1, &noise.1], sure_overlap);
         Self { root, log_nu, levels: [data.0, noise.0], moments, crossings, overlap, sure_overlap }
     }
 
@@ -91,11 +93,11 @@ impl Bridge {
             let shift = bridge::shift(side, self.root.at, self.log_nu);
             parts.shapes[k] = weights[k].tail.as_ref().map(|t| t.shape(|u| ln_sigmoid(u - shift)));
         }
-        let quantile = parts.quantile(options.confidence);
+        let (quantile, widening) = (parts.quantile(options.confidence), parts.widening());
         let mut estimate = parts.judged(self.root.converged, self.refusal(), options);
         if estimate.se.is_finite() && self.effective_crossings() < NORMAL_CROSSINGS && !options.weight_by_ess
         {
-            self.score_interval(&mut estimate, samples, weights, quantile);
+            self.score_interval(&mut estimate, samples, weights, quantile, widening);
         }
         estimate
     }
@@ -111,6 +113,7 @@ impl Bridge {
         samples: [&Sample<'_>; 2],
         weights: &[Weights; 2],
         quantile: f64,
+        widening: f64,
     ) {
         let times = [self.moments[0].time, self.moments[1].time];
         let counts = samples.map(|s| s.len() as f64);
@@ -118,7 +121,7 @@ impl Bridge {
             let level = |k: usize| bridge::level(samples[k], weights[k].largest, c, self.log_nu, false).0;
             score([level(0), level(1)], counts, times)
         };
-        let step = quantile * estimate.se;
+        let step = quantile * estimate.se / widening;
         if step > rounding(estimate.log_z) {
             estimate.lower = estimate.lower.min(reaches(-quantile, estimate.log_z, -step, score));
             estimate.upper = estimate.upper.max(reaches(quantile, estimate.log_z, step, score));
@@ -134,6 +137,9 @@ impl Bridge {
         if !self.root.at.is_finite() {
             return Some("no draw of one side lies in the support of the other".into());
         }
+        if self.moments.iter().any(|m| m.relative_variance.is_nan()) {
+            return Some("a single draw does not show how much its weight varies".into());
+        }
         self.too_few(self.effective_crossings())
     }
 
@@ -148,7 +154,15 @@ impl Bridge {
 
 /// Takes the variance of a side with few draws from both sides by the model: a draw of the mixture at x is data with
 /// probability σ, so `n_d E_d[σ̄²] = E[Σ σ σ̄²]` over all draws, with σ̄ = 1 − σ.
-fn few_draws(moments: &mut [Moment; 2], sums: [&Sums<4>; 2]) {
+///
+/// Where all draws are alike there is no variance to be known, even from a single one.
+fn few_draws(moments: &mut [Moment; 2], sums: [&Sums<4>; 2], overlap: f64) {
+    if overlap > 1.0 - ALIKE {
+        for moment in moments.iter_mut().filter(|m| m.relative_variance.is_nan()) {
+            (moment.relative_variance, moment.freedom) = (0.0, f64::INFINITY);
+        }
+        return;
+    }
     for k in 0..2 {
         if moments[k].count >= FEW || moments[1 - k].count < FEW {
             continue;

@@ -130,7 +130,7 @@ pub struct NormalizerEstimate {
     pub method: Method,
     /// The estimate.
     pub log_z: f64,
-    /// Its standard error; infinite if the estimate is refused.
+    /// Its standard error, with what is uncertain about that itself; infinite if the estimate is refused.
     pub se: f64,
     /// The part of the standard error that comes from the data draws.
     pub se_data: f64,
