@@ -87,11 +87,9 @@ mod tests {
 
     #[test]
     fn a_chain_of_one_draw_is_passed_over() {
-        let [first, second] = split(5, Some(&[1, 4])).unwrap();
-        assert_eq!(
-            (&first.stretches[..], &second.stretches[..]),
-            (std::slice::from_ref(&(1..3)), std::slice::from_ref(&(3..5)))
-        );
+        let [first, second] = split(7, Some(&[2, 1, 4])).unwrap();
+        assert_eq!(first.stretches, [0..1, 3..5]);
+        assert_eq!(second.stretches, [1..2, 5..7]);
     }
 
     #[test]
