@@ -334,6 +334,28 @@ fn noise_equal_to_the_data_has_the_efficiency_of_theory() {
 }
 
 #[test]
+fn the_efficiency_of_a_normalized_model_is_that_of_its_asymptotic_error() {
+    use noisewright::{Contrast, Loss, Precision, Target, asymptotic_error};
+    let model = Model::from_family("gaussian", &["x"], &FamilyOptions::default(), true).unwrap();
+    let points = sample(&normal(0.0, 1.0), 40_000, 1);
+    let noise = normal(0.5, 2.0);
+    let fitted = fit(&model, Data::from(&points), &given(noise.clone(), 2.0)).unwrap();
+    let contrast = Contrast { noise: &noise, nu: 2.0, loss: &Loss::Js };
+    for (j, name) in ["h0", "P00"].into_iter().enumerate() {
+        let target = Target::Coordinates(vec![name.into()]);
+        let report = asymptotic_error(&model, &[0.0, 1.0], contrast, &target, &Precision::default()).unwrap();
+        let efficiency = fitted.diagnostics.error_budget[j].efficiency.unwrap();
+        assert!(
+            (efficiency / report.efficiency.unwrap() - 1.0).abs() < 0.02,
+            "{name} {efficiency} {report:?}"
+        );
+    }
+    let exact = Options { noise: NoiseChoice::Exact, ..Options::default() };
+    let exact = fit(&gaussian(), Data::from(&points), &exact).unwrap();
+    assert!((budget(&exact, "P00").efficiency.unwrap() - 1.0).abs() < 1e-12);
+}
+
+#[test]
 fn too_little_noise_is_said_with_how_much_would_do() {
     let points = sample(&normal(0.0, 1.0), 2000, 1);
     let fitted = fit(&gaussian(), Data::from(&points), &given(normal(0.0, 1.5), 0.2)).unwrap();

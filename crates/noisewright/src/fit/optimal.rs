@@ -103,11 +103,11 @@ pub(crate) fn fit_optimal(model: &Model, data: Data<'_>, options: &Options) -> R
 
 /// A designed noise with its report.
 #[derive(Clone)]
-pub struct OptimalDesign {
+pub(crate) struct OptimalDesign {
     /// The noise.
-    pub noise: Arc<dyn Noise>,
+    pub(crate) noise: Arc<dyn Noise>,
     /// What it is expected to be worth.
-    pub report: OptimalReport,
+    pub(crate) report: OptimalReport,
 }
 
 /// What a noise is designed for.

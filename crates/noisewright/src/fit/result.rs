@@ -183,7 +183,7 @@ impl Fit {
             *estimate =
                 Estimate::new(&parameter, estimate.estimate, variances, self.confidence, estimate.at_bound);
         }
-        self.diagnostics.budget_errors(&self.covariance_data, &self.covariance_noise, self.nu);
+        self.diagnostics.budget_errors(&self.covariance_noise, self.nu);
     }
 
     /// The largest share that the noise has in any standard error.

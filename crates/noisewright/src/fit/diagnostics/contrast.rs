@@ -16,7 +16,7 @@ use super::overlap::Gathered;
 use super::rows::{Block, Part, Rows};
 use super::separation::{Separation, separation};
 use super::words::Subject;
-use super::{Diagnostics, words};
+use super::{Diagnostics, efficiency, words};
 use crate::{Loss, Result};
 
 /// Information about some direction below that of so many points of data asks whether there is any at all.
@@ -95,8 +95,13 @@ pub(crate) fn of_contrast(
         diagnostics.not_normalizable = Some(found);
     }
     diagnostics.separation = separation;
-    rows.measure(fit, &(hessian * fit.total_weight), independent, &mut diagnostics)?;
-    diagnostics.read(objective.model, fit, subject(objective));
+    let test = rows.measure(fit, &(hessian * fit.total_weight), independent, &mut diagnostics)?;
+    let model_based = test.and_then(|test| {
+        let mean = test.weighted_score() / fit.total_weight;
+        efficiency::model_based(hessian, &mean, fit.nu, fit.total_weight)
+    });
+    let outer = model_based.map(|covariance| objective.scaling.outer_covariance(&covariance));
+    diagnostics.read(objective.model, fit, subject(objective), outer.as_ref());
     Ok(diagnostics)
 }
 
@@ -137,9 +142,9 @@ impl Contrasted<'_, '_> {
         information: &DMatrix<f64>,
         independent: bool,
         diagnostics: &mut Diagnostics,
-    ) -> Result<()> {
+    ) -> Result<Option<InformationTest>> {
         let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
-        let tested = independent && inside && matches!(self.objective.loss, Loss::Js) && fit.converged;
+        let tested = inside && matches!(self.objective.loss, Loss::Js) && fit.converged;
         let sizes: Vec<f64> = information.diagonal().iter().map(|d| d.abs()).collect();
         let new = || (Gathered::new(fit.total_weight), tested.then(|| InformationTest::new(&sizes)));
         let add = |(gathered, test): &mut Measured, block: &Block<'_>| {
@@ -151,7 +156,8 @@ impl Contrasted<'_, '_> {
         let join = |a: Measured, b: Measured| (a.0.join(b.0), a.1.zip(b.1).map(|(a, b)| a.join(b)));
         let (gathered, test) = self.gather(new, add, join)?;
         let (overlap, tails) = (gathered.overlap(fit.nu), gathered.tails(fit.nu));
-        diagnostics.information_test = test.and_then(|test| test.finish(information));
+        diagnostics.information_test =
+            test.as_ref().filter(|_| independent).and_then(|test| test.finish(information));
         let misspecified = diagnostics.information_test.as_ref().and_then(words::misspecified);
         // Finitely many states have no tails, whatever shape their ratios have.
         let has_tails = self.objective.model.space().state_count().is_none();
@@ -163,7 +169,7 @@ impl Contrasted<'_, '_> {
         found.into_iter().flatten().for_each(|warning| diagnostics.warn(warning));
         diagnostics.overlap = Some(overlap);
         diagnostics.tails = Some(tails);
-        Ok(())
+        Ok(test)
     }
 }
 

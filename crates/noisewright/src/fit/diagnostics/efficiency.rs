@@ -1,6 +1,7 @@
 //! Where the error comes from, and how it compares with maximum likelihood's.
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::linalg::{Inverse, invert};
 
 use crate::{Model, Population, Precision, cramer_rao_covariance};
 
@@ -25,16 +26,18 @@ pub struct ErrorBudget {
     pub data_share: f64,
     /// The variance of maximum likelihood if the fitted model is true (Cramér–Rao), where it can be computed.
     pub cramer_rao: Option<f64>,
-    /// `cramer_rao / variance`: how many data points maximum likelihood would need for the same error, per point used.
+    /// `cramer_rao` over the variance that this fit has if the fitted model is true: the share of the data points with
+    /// which maximum likelihood would have the same error. 1 for an exact fit; absent for losses other than JS.
     pub efficiency: Option<f64>,
 }
 
 impl ErrorBudget {
-    /// The budget of one coordinate.
-    pub(crate) fn new(name: &str, data: f64, noise: f64, cramer_rao: Option<f64>) -> Self {
+    /// The budget of one coordinate; `model_based` is the variance that the fit has if the model is true.
+    fn new(name: &str, data: f64, noise: f64, cramer_rao: Option<f64>, model_based: Option<f64>) -> Self {
         let (data, noise) = (data.max(0.0), noise.max(0.0));
         let variance = data + noise;
         let share = data / variance;
+        let known = model_based.filter(|variance| *variance > 0.0 && variance.is_finite());
         Self {
             name: name.into(),
             variance,
@@ -42,21 +45,44 @@ impl ErrorBudget {
             noise,
             data_share: if share.is_nan() { 1.0 } else { share },
             cramer_rao,
-            efficiency: cramer_rao.filter(|_| variance > 0.0).map(|bound| bound / variance),
+            efficiency: cramer_rao.zip(known).map(|(bound, variance)| bound / variance),
         }
+    }
+
+    /// The same with another noise part.
+    pub(crate) fn with_noise(&self, noise: f64) -> Self {
+        let next = Self::new(&self.name, self.data, noise, self.cramer_rao, None);
+        let efficiency = self.efficiency.map(|efficiency| efficiency * self.variance / next.variance);
+        Self { efficiency, ..next }
     }
 }
 
-/// The budget of every coordinate, from the parts of the covariance; `bound` is the Cramér–Rao covariance.
+/// The budget of every coordinate, from the parts of the covariance; `bound` is the Cramér–Rao covariance and
+/// `model_based` the whole one if the model is true.
 pub(crate) fn error_budget(
     names: &[String],
-    data: &DMatrix<f64>,
-    noise: &DMatrix<f64>,
+    (data, noise): (&DMatrix<f64>, &DMatrix<f64>),
     bound: Option<&DMatrix<f64>>,
+    model_based: Option<&DMatrix<f64>>,
 ) -> Vec<ErrorBudget> {
-    let bound = |j: usize| bound.and_then(|b| b.get((j, j)).copied());
-    let of = |(j, name): (usize, &String)| ErrorBudget::new(name, data[(j, j)], noise[(j, j)], bound(j));
+    let entry = |matrix: Option<&DMatrix<f64>>, j: usize| matrix.and_then(|m| m.get((j, j)).copied());
+    let of = |(j, name): (usize, &String)| {
+        ErrorBudget::new(name, data[(j, j)], noise[(j, j)], entry(bound, j), entry(model_based, j))
+    };
     names.iter().enumerate().map(of).collect()
+}
+
+/// `(H⁻¹ − (1 + 1/ν) u uᵀ)/T_d` with `u = H⁻¹ m_w`: MATH §3 for the JS loss, whose `I_v` is `I_w`.
+pub(crate) fn model_based(
+    hessian: &DMatrix<f64>,
+    mean: &DVector<f64>,
+    nu: f64,
+    data_points: f64,
+) -> Option<DMatrix<f64>> {
+    let Inverse::Regular(inverse) = invert(hessian) else { return None };
+    let direction = &inverse * mean;
+    let centring = &direction * direction.transpose() * (1.0 + 1.0 / nu);
+    Some((inverse - centring) / data_points)
 }
 
 /// The Cramér–Rao covariance at the estimate, for so many data points, where it costs little to compute.

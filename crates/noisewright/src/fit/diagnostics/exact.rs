@@ -46,7 +46,7 @@ pub(crate) fn of_exact(
         }
         None => {}
     }
-    diagnostics.read(model, fit, Subject::Domain);
+    diagnostics.read(model, fit, Subject::Domain, None);
     Ok(diagnostics)
 }
 

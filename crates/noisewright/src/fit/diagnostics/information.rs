@@ -149,6 +149,11 @@ impl InformationTest {
         self
     }
 
+    /// `Σ s(1−s) ψ`, which is T_d times `m_w` if the model is true.
+    pub(crate) fn weighted_score(&self) -> &DVector<f64> {
+        &self.score
+    }
+
     /// The result; `hessian` is `Σ s(1−s) ψψᵀ` over all rows. `None` where there is nothing to test.
     pub(crate) fn finish(&self, hessian: &DMatrix<f64>) -> Option<ChiSquareTest> {
         let Inverse::Regular(inverse) = invert(hessian) else { return None };

@@ -96,8 +96,14 @@ impl Diagnostics {
         self.warnings.insert(at, warning);
     }
 
-    /// What the numbers of a fit say by themselves.
-    fn read(&mut self, model: &Model, fit: &Fit, subject: words::Subject) {
+    /// What the numbers of a fit say by themselves; `model_based` is its covariance if the model is true.
+    fn read(
+        &mut self,
+        model: &Model,
+        fit: &Fit,
+        subject: words::Subject,
+        model_based: Option<&DMatrix<f64>>,
+    ) {
         let bounds = model.parameters().iter().zip(&fit.parameters).filter(|(_, e)| e.at_bound);
         for (parameter, estimate) in bounds {
             let lower =
@@ -115,16 +121,19 @@ impl Diagnostics {
         let density = subject != words::Subject::Sample && fit.converged && self.no_answer().is_none();
         let bound = density.then(|| efficiency::cramer_rao(model, &fit.theta(), fit.total_weight)).flatten();
         let parts = (&fit.covariance_data, &fit.covariance_noise);
-        self.error_budget = efficiency::error_budget(&model.coordinates(), parts.0, parts.1, bound.as_ref());
+        let exact = subject == words::Subject::Domain;
+        let model_based = if exact { bound.as_ref() } else { model_based };
+        self.error_budget =
+            efficiency::error_budget(&model.coordinates(), parts, bound.as_ref(), model_based);
         if subject == words::Subject::Noise {
             self.read_noise(fit.nu);
         }
     }
 
-    /// Recomputes the budget of errors from other parts of the covariance.
-    pub(crate) fn budget_errors(&mut self, data: &DMatrix<f64>, noise: &DMatrix<f64>, nu: f64) {
+    /// Recomputes the budget of errors with another noise part.
+    pub(crate) fn budget_errors(&mut self, noise: &DMatrix<f64>, nu: f64) {
         for (j, budget) in self.error_budget.iter_mut().enumerate() {
-            *budget = ErrorBudget::new(&budget.name, data[(j, j)], noise[(j, j)], budget.cramer_rao);
+            *budget = budget.with_noise(noise[(j, j)]);
         }
         self.warnings.retain(|warning| warning.kind != WarningKind::NoiseError);
         self.read_noise(nu);
