@@ -74,7 +74,9 @@ def test_exit_status(command):
 def test_every_example_can_be_evaluated(command, folder):
     for model in sorted((ROOT / "examples" / folder).glob("*.toml")):
         got = command.json("error", model, "--noise", "data", "--nu", 1)
-        assert got["error"] == pytest.approx(got["error_noise_equals_data"], rel=1e-6)
+        # In many dimensions both are sampled, and say how accurate they are.
+        accuracy = max(1e-6, got["accuracy"]["relative_error"])
+        assert got["error"] == pytest.approx(got["error_noise_equals_data"], rel=accuracy)
 
 
 # log Z at the maximum-likelihood estimates, from R's data by quadrature, enumeration or closed form.

@@ -18,7 +18,9 @@ fn example(name: &str) -> PathBuf {
 fn json(arguments: &[&str], files: &[PathBuf]) -> Value {
     let run = command().args(arguments).args(files).args(["--json", "--quiet"]).assert().success();
     assert!(run.get_output().stderr.is_empty());
-    serde_json::from_slice(&run.get_output().stdout).unwrap()
+    // Infinity is written as a number that Python and R read, and serde does not.
+    let text = String::from_utf8_lossy(&run.get_output().stdout).replace("1e999", "\"infinite\"");
+    serde_json::from_str(&text).unwrap()
 }
 
 fn old_faithful() -> [PathBuf; 2] {
@@ -35,7 +37,7 @@ fn old_faithful_is_fitted_to_its_maximum_likelihood() {
         assert_eq!(fit["parameters"][name]["se_noise"], 0.0);
     }
     assert!((fit["log_normalizer"]["estimate"].as_f64().unwrap() - 1.492666).abs() < 1e-5);
-    assert_eq!(fit["nu"].as_f64(), Some(f64::INFINITY));
+    assert_eq!(fit["nu"], "infinite");
 }
 
 #[test]

@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn long_lists_are_left_out() {
-        let long = "0.5*normal([0.123456, 0.234567, 0.345678, 0.456789], [[1, 2], [3, 4]])";
+        let long = "0.5*normal([0.123456, 0.234567, 0.345678, 0.456789, 0.5], [[1, 2], [3, 4]])";
         assert_eq!(brief(long), "0.5*normal([…], [[1, 2], [3, 4]])");
     }
 
