@@ -123,10 +123,10 @@ pub(crate) fn enough(
 /// By which factor the noise part of the variances is too large, at worst.
 ///
 /// A constant that hardly depends on the parameters has next to no data part, and endless noise would not make its own
-/// a small share of that; against 1/T_d, the variance of a logarithm of a share of the data, it is small soon.
+/// a small share of that; against a tenth of 1/T_d, the variance of a logarithm of a share of the data, it is small soon.
 fn shortfall(fit: &Fit, share: f64) -> f64 {
     let allowed = share * share / (1.0 - share * share);
-    let least = |e: &super::Estimate| if e.name == LOG_NORMALIZER { 1.0 / fit.total_weight } else { 0.0 };
+    let least = |e: &super::Estimate| if e.name == LOG_NORMALIZER { 0.1 / fit.total_weight } else { 0.0 };
     let excess = |e: &&super::Estimate| e.se_noise.powi(2) / e.se_data.powi(2).max(least(e)) / allowed;
     fit.estimates().iter().filter(|e| e.se_data > 0.0).map(excess).fold(0.0, f64::max)
 }

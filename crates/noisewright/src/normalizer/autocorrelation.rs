@@ -125,8 +125,8 @@ mod tests {
     use super::*;
 
     /// An AR(1) chain of unit variance about its own mean.
-    fn chain(count: usize, rho: f64) -> Vec<f64> {
-        let mut rng = stream(17, 0);
+    fn chain(count: usize, rho: f64, seed: u64) -> Vec<f64> {
+        let mut rng = stream(seed, 0);
         let mut z: f64 = rng.sample(StandardNormal);
         let x: Vec<f64> = (0..count)
             .map(|_| {
@@ -143,17 +143,23 @@ mod tests {
         long_run(x, &vec![1.0; x.len()], chains, LongRun::independent(squares, x.len() as f64)).time
     }
 
+    /// The median over seeds: where the sequence happens to stay positive for long, a single time can be far too large.
+    fn typical_time(count: usize, rho: f64, chains: &[usize]) -> f64 {
+        let mut times: Vec<f64> = (11..20).map(|seed| time(&chain(count, rho, seed), chains)).collect();
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    }
+
     /// (1 + ρ)/(1 − ρ), found to four times its relative standard deviation √(2·(2K+1)/n) with K about 3τ lags.
     #[test]
     fn the_time_of_a_known_chain() {
-        let count = 400_000;
+        let count = 100_000;
         for rho in [0.0_f64, 0.5, 0.9, 0.99] {
             let exact = (1.0 + rho) / (1.0 - rho);
             let slack = 4.0 * (2.0 * (6.0 * exact + 3.0) / count as f64).sqrt() + 0.02;
-            let found = time(&chain(count, rho), &[count]);
+            let found = typical_time(count, rho, &[count]);
             assert!((found / exact - 1.0).abs() < slack, "{rho}: {found} {exact}");
-            let cut = [1000, count / 2, count / 2 - 1001, 1];
-            let in_chains = time(&chain(count, rho), &cut);
+            let in_chains = typical_time(count, rho, &[1000, count / 2, count / 2 - 1001, 1]);
             assert!((in_chains / exact - 1.0).abs() < slack, "{rho}: {in_chains} {exact}");
         }
     }
