@@ -188,6 +188,17 @@ pub enum Error {
     /// A target matrix that is not one.
     #[error("the target matrix must be symmetric and positive semi-definite")]
     Target,
+    /// A model whose integrals take more points than allowed.
+    #[error(
+        "the integrals of this model take {nodes} points, and {most} are allowed: ask for less accuracy, or give a \
+         sample of data instead"
+    )]
+    TooManyNodes {
+        /// Points it would take.
+        nodes: usize,
+        /// Points allowed.
+        most: usize,
+    },
     /// A model of the caller's own failed to evaluate.
     #[error("the model's own function failed: {reason}")]
     Energy {

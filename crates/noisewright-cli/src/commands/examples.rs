@@ -69,6 +69,18 @@ const EXAMPLES: &[Example] = &[
         files: &[file!("correlation", "model.toml")],
     },
     Example {
+        name: "free-energy",
+        about: "log Z of a harmonic well, 0.225791, from two samples",
+        command: "logz examples/free-energy/data.csv examples/free-energy/noise.csv --bootstrap 100",
+        files: &[file!("free-energy", "data.csv"), file!("free-energy", "noise.csv")],
+    },
+    Example {
+        name: "umbrella",
+        about: "log Z of five wells from pooled draws",
+        command: "logz examples/umbrella/draws.csv --states u_* --independent",
+        files: &[file!("umbrella", "draws.csv")],
+    },
+    Example {
         name: "evidence-beta-binomial",
         about: "the evidence of a binomial model, 1/11, from draws",
         command: "evidence examples/evidence-beta-binomial/model.toml examples/evidence-beta-binomial/draws.csv --independent",

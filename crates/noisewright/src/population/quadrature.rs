@@ -237,6 +237,7 @@ impl<'a> Task<'a> {
                 let place: Vec<String> = names.zip(&at).map(|(n, x)| format!("{n} = {x}")).collect();
                 Error::NotANumber { point: place.join(", ") }
             }
+            QuadratureError::TooLarge { nodes, most } => Error::TooManyNodes { nodes, most },
             other => Error::Energy { reason: other.to_string() },
         })
     }
