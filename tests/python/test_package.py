@@ -214,6 +214,12 @@ x = np.random.default_rng(1).normal(size=2_000_000)
 """,
         "nw.fit(model, x, nu=10, starts=200)",
     ),
+    "a bootstrap": (
+        """
+x = np.random.default_rng(1).normal(size=(4, 100_000))
+""",
+        "nw.log_z(*x, bootstrap=1_000_000)",
+    ),
     "a design in several dimensions": (
         """
 names = [f"x{i}" for i in range(6)]
