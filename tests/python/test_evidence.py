@@ -151,7 +151,8 @@ def test_prices_buy_draws(rng):
     f, n = lambda x: -(x**2) / 2, scipy.stats.norm(0.5, 1.4).logpdf
     result = nw.log_z(f(x), n(x), f(y), n(y), prices=(10.0, 1.0), budget=22_000.0)
     best = result.allocations["nce"]
-    assert 10 * best["data_draws"] + best["noise_draws"] == pytest.approx(22_000, rel=1e-6)
+    # Whole draws, rounded up.
+    assert 10 * best["data_draws"] + best["noise_draws"] == pytest.approx(22_000, rel=1e-3)
     assert best["nu"] > 1
 
 

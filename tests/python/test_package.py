@@ -246,7 +246,7 @@ def test_progress_is_shown_when_asked_for(rng, monkeypatch, capsys):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
 
     def slow(x, theta):
-        time.sleep(0.05)
+        time.sleep(0.01)
         return -theta[0] * x[:, 0] ** 2
 
     model = nw.Model.from_functions(slow, lambda x, theta: -(x**2), start=[1.0])
@@ -372,6 +372,13 @@ def test_the_environment_needs_numpy_only():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_both_lists_of_test_requirements_agree():
+    listed = set((ROOT / "tests" / "python" / "requirements.txt").read_text().split())
+    extra = re.search(r"^test = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL)
+    assert extra is not None
+    assert set(re.findall(r'"(.*?)"', extra[1])) == listed - {"maturin>=1.9,<2", "numpy>=1.26"}
 
 
 def test_signals_come_back_after_a_call():
