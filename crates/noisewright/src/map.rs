@@ -110,7 +110,7 @@ impl Chart {
         }
     }
 
-    fn to_real_block(&self, x: &[f64], scratch: &mut [f64], y: &mut [f64]) {
+    fn map_block(&self, x: &[f64], scratch: &mut [f64], y: &mut [f64]) {
         match *self {
             Self::Identity => y.copy_from_slice(x),
             Self::Log => kernels::ln(x, y),
@@ -128,7 +128,7 @@ impl Chart {
         }
     }
 
-    fn from_real_block(&self, y: &[f64], x: &mut [f64]) {
+    fn unmap_block(&self, y: &[f64], x: &mut [f64]) {
         match *self {
             Self::Identity => x.copy_from_slice(y),
             Self::Log => {
@@ -235,7 +235,7 @@ impl RealMap {
             let blocks = x.column(axis).chunks(BLOCK).zip(column.chunks_mut(BLOCK));
             for ((x, y), out) in blocks.zip(log_jacobian.chunks_mut(BLOCK)) {
                 let scratch = &mut scratch[..x.len()];
-                chart.to_real_block(x, scratch, y);
+                chart.map_block(x, scratch, y);
                 chart.add_log_jacobian(y, scratch, out);
             }
         }
@@ -250,7 +250,7 @@ impl RealMap {
             let column = &mut x[axis * rows..(axis + 1) * rows];
             let blocks = y.column(axis).chunks(BLOCK).zip(column.chunks_mut(BLOCK));
             for ((y, x), out) in blocks.zip(log_jacobian.chunks_mut(BLOCK)) {
-                chart.from_real_block(y, x);
+                chart.unmap_block(y, x);
                 chart.add_log_jacobian(y, &mut scratch[..y.len()], out);
             }
         }

@@ -351,7 +351,7 @@ fn what_cannot_be_attempted_is_said_in_a_sentence() {
         "noise `auto`: 5 draws are too few to fit a noise to each half of them: give at least 8"
     );
     let constant = refusal(&[2.0; 50], &real, &flat).to_string();
-    assert_eq!(constant, "noise `normal`: column `x` does not vary in the draws");
+    assert_eq!(constant, "noise `auto`: column `x` does not vary in the draws");
     let twice: Vec<f64> = values.iter().chain(&values).copied().collect();
     let plane = Space::real(&["x", "y"]).unwrap();
     assert!(

@@ -34,7 +34,10 @@ impl ChainDraws {
         let table = read_chains(&files, &options)?;
         let dropped = table.dropped();
         let (table, chains) = match &arguments.chain {
-            Some(_) => by_label(table)?,
+            Some(_) => {
+                let (columns, chains) = by_label(table)?;
+                (columns, Some(chains))
+            }
             None => {
                 let chains = table.chains().map(<[usize]>::to_vec);
                 (table.into_columns(), chains)
@@ -74,7 +77,7 @@ impl ChainDraws {
 }
 
 /// The columns without the last, their rows sorted into the chains that the last names; the order within a chain stays.
-fn by_label(table: Table) -> Outcome<(Vec<Vec<f64>>, Option<Vec<usize>>)> {
+fn by_label(table: Table) -> Outcome<(Vec<Vec<f64>>, Vec<usize>)> {
     let source = table.source().to_owned();
     let mut columns = table.into_columns();
     let labels = columns.pop().ok_or_else(|| Failure::NoAnswer(format!("{source}: there are no draws")))?;
@@ -85,5 +88,5 @@ fn by_label(table: Table) -> Outcome<(Vec<Vec<f64>>, Option<Vec<usize>>)> {
     rows.sort_by(|a, b| labels[*a].total_cmp(&labels[*b]));
     let chains = known.iter().map(|label| labels.iter().filter(|l| *l == label).count()).collect();
     let sorted = |column: Vec<f64>| rows.iter().map(|row| column[*row]).collect();
-    Ok((columns.into_iter().map(sorted).collect(), Some(chains)))
+    Ok((columns.into_iter().map(sorted).collect(), chains))
 }

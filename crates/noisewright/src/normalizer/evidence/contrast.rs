@@ -63,6 +63,9 @@ impl<'a> Problem<'a> {
         check_domains(draws, space)?;
         let continuous = !space.is_sphere() && space.domains().iter().all(|domain| !domain.is_discrete());
         let map = if continuous { Some(RealMap::new(space, Some(draws))?) } else { None };
+        if continuous {
+            check_varies(draws, space)?;
+        }
         let (mut mapped, mut log_jacobian) = (Vec::new(), Vec::new());
         if let Some(map) = map.as_ref().filter(|map| !map.is_identity()) {
             log_jacobian = vec![0.0; draws.rows()];
@@ -95,7 +98,7 @@ impl<'a> Problem<'a> {
             Error::Noise { noise, reason } if reason.contains("positive definite") => {
                 let columns = crate::error::list(self.space.names());
                 let reason = if self.space.dimension() == 1 {
-                    format!("column {columns} does not vary in the draws")
+                    format!("column {columns} hardly varies in the draws")
                 } else {
                     format!("columns {columns} are linearly dependent in the draws: leave out what follows from the others")
                 };
@@ -204,6 +207,18 @@ fn check_domains(draws: View<'_>, space: &Space) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A variable that stays where it is has no density, though the rounding of its mean may look like a spread.
+fn check_varies(draws: View<'_>, space: &Space) -> Result<()> {
+    let still = |j: &usize| draws.column(*j).iter().all(|x| *x == draws.get(0, *j));
+    match (0..draws.columns()).find(still) {
+        None => Ok(()),
+        Some(j) => {
+            let reason = format!("column `{}` does not vary in the draws", space.names()[j]);
+            Err(Error::Fit { noise: "auto".into(), reason })
+        }
+    }
 }
 
 /// A draw on an end of its domain has no place on the real line.

@@ -87,8 +87,9 @@ mod tests {
 
     #[test]
     fn a_chain_of_one_draw_is_passed_over() {
-        let [first, second] = split(5, Some(&[1, 4])).unwrap();
-        assert_eq!((first.stretches, second.stretches), (vec![1..3], vec![3..5]));
+        let [first, second] = split(7, Some(&[2, 1, 4])).unwrap();
+        assert_eq!(first.stretches, [0..1, 3..5]);
+        assert_eq!(second.stretches, [1..2, 5..7]);
     }
 
     #[test]
