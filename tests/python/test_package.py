@@ -2,7 +2,7 @@
 
 import doctest
 import importlib
-import os
+import inspect
 import pkgutil
 import re
 import runpy
@@ -56,8 +56,6 @@ def test_stubs_name_what_is_there():
     from noisewright import _core
 
     assert declared == {name for name in dir(_core) if not name.startswith("_")}
-    import inspect
-
     for name in declared:
         thing = getattr(_core, name)
         if not isinstance(thing, type):
@@ -386,4 +384,3 @@ def test_signals_come_back_after_a_call():
     before = signal.getsignal(signal.SIGINT)
     nw.log_z([0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0])
     assert signal.getsignal(signal.SIGINT) is before
-    assert os.getpid()
