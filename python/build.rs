@@ -9,6 +9,11 @@ use std::{env, fs, io};
 fn main() -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     println!("cargo:rerun-if-changed={}", root.display());
+    // Where the linker insists on every symbol, it is told that the interpreter brings some.
+    if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "macos") {
+        println!("cargo:rustc-cdylib-link-arg=-undefined");
+        println!("cargo:rustc-cdylib-link-arg=dynamic_lookup");
+    }
     let mut list = String::from("&[\n");
     for folder in sorted(&root)?.into_iter().filter(|folder| folder.join("model.toml").is_file()) {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();

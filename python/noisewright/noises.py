@@ -417,6 +417,10 @@ class DesignedNoise(FittedNoise):
         text = Path(path).read_text(encoding="utf-8")
         return DesignedNoise(_core.noise_from_record(text), "saved", {}, None, text)
 
+    def __getitem__(self, name: str) -> Any:
+        """The same by name, as in the command's JSON."""
+        return self.to_dict()[name]
+
     def to_dict(self) -> dict[str, Any]:
         """The noise as the command's JSON has it."""
         return {"kind": self.kind, **self.details, **({} if self.grid is None else {"grid": self.grid})}

@@ -65,13 +65,24 @@ pub(crate) fn log_z<'py>(
 ) -> PyResult<Tree> {
     let options = Options::from(settings);
     let slices = [data.0.as_slice()?, data.1.as_slice()?, noise.0.as_slice()?, noise.1.as_slice()?];
-    let answer = task::run_borrowing(py, tick, |_| {
-        let [log_f, log_noise, noise_f, noise_noise] = slices;
-        let data = Draws { log_f, log_noise, chains: chains_data.as_deref() };
-        let noise = Draws { log_f: noise_f, log_noise: noise_noise, chains: chains_noise.as_deref() };
-        solve(data, noise, &options).map_err(Failure::from)
-    })?;
+    let chains = [chains_data, chains_noise];
+    let answer = if options.bootstrap.is_some() {
+        // Resampling may take long: with values of its own it can be left behind at Ctrl-C.
+        let owned = slices.map(<[f64]>::to_vec);
+        task::run(py, tick, move |_| {
+            both_sides([0, 1, 2, 3].map(|k| owned[k].as_slice()), &chains, &options)
+        })?
+    } else {
+        task::run_borrowing(py, tick, |_| both_sides(slices, &chains, &options))?
+    };
     Ok(tree(&answer))
+}
+
+/// log Z from the data's two log-densities and the noise's two.
+fn both_sides(slices: [&[f64]; 4], chains: &[Option<Vec<usize>>; 2], options: &Options) -> Outcome<LogZ> {
+    let side =
+        |k: usize| Draws { log_f: slices[2 * k], log_noise: slices[2 * k + 1], chains: chains[k].as_deref() };
+    Ok(solve(side(0), side(1), options)?)
 }
 
 fn tree(answer: &LogZ) -> Tree {
@@ -161,14 +172,15 @@ pub(crate) fn log_z_states<'py>(
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
     let draws = log_f.as_array().ncols();
-    let values = log_f.as_slice()?;
+    // Many states may take long: with values of its own the computation can be left behind at Ctrl-C.
+    let values = log_f.as_slice()?.to_vec();
     let options = states::Options {
         reference,
         reference_log_z,
         dependence: if independent { Dependence::Independent } else { Dependence::Chains },
     };
     let states = log_f.as_array().nrows();
-    let answer = task::run_borrowing(py, tick, |_| {
+    let answer = task::run(py, tick, move |_| {
         let columns: Vec<&[f64]> = (0..states).map(|k| &values[k * draws..(k + 1) * draws]).collect();
         let origin = match (&counts, &origin) {
             (Some(counts), _) => Origin::Counts(counts),

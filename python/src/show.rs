@@ -1,8 +1,13 @@
 //! Tables as text and HTML, pictures as SVG: the same that the command shows.
 
-use noisewright_report::{Axis, Bars, Cell, Column, Figure, Line, Panel, Points, Reference, Stroke, Table};
+use noisewright_report::{
+    Axis, Bars, Cell, Column, Figure, Line, Panel, Points, Reference, Stroke, Table, TextStyle,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+
+/// Columns of text that notebooks and consoles have.
+const WIDTH: usize = 100;
 
 /// A cell of a table: nothing, a number, or words.
 fn cell(value: &Bound<'_, PyAny>) -> PyResult<Cell> {
@@ -39,7 +44,8 @@ pub(crate) fn table(
     for note in notes {
         table = table.note(note);
     }
-    Ok((table.to_text(), table.to_html()))
+    let style = TextStyle { width: WIDTH, ..TextStyle::default() };
+    Ok((table.to_text_with(&style), table.to_html()))
 }
 
 /// An axis: its label and its kind, `linear`, `log` or `percent`.

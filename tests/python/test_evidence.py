@@ -29,9 +29,7 @@ def within(result, truth):
 def test_a_beta_posterior_by_its_transformation(rng):
     """k = 2 of n = 10 with a uniform prior: the evidence is 1/11."""
     draws = rng.beta(3, 9, size=(4, 1000))
-    binomial = scipy.stats.binom(10, draws)
     log_f = lambda p: scipy.stats.binom(10, p[:, 0]).logpmf(2)
-    assert binomial is not None
     within(nw.evidence(log_f, {"p": draws}, transforms={"p": (0, 1)}, constrained=True), -np.log(11))
     free = lambda z: (
         scipy.stats.binom(10, scipy.special.expit(z[:, 0])).logpmf(2)
@@ -130,7 +128,7 @@ def test_bayes_factors_carry_both_errors(rng):
 
 def test_results_have_everything(rng, tmp_path):
     result = nw.evidence(lambda x: -(x[:, 0] ** 2) / 2, rng.normal(size=500))
-    assert result.log_z == result.log_evidence == result["nce"].log_z or result.recommended != "nce"
+    assert result.log_z == result.log_evidence == result[result.recommended].log_z
     assert "log evidence" in result.summary() and "<svg" in result._repr_html_()
     assert result.to_dict()["estimates"]["nce"]["log_z"] == result["nce"]["log_z"]
     assert set(result.to_frame().index) == {"is", "revis", "is-revis", "nce"}
@@ -151,7 +149,8 @@ def test_prices_buy_draws(rng):
     f, n = lambda x: -(x**2) / 2, scipy.stats.norm(0.5, 1.4).logpdf
     result = nw.log_z(f(x), n(x), f(y), n(y), prices=(10.0, 1.0), budget=22_000.0)
     best = result.allocations["nce"]
-    assert 10 * best["data_draws"] + best["noise_draws"] == pytest.approx(22_000, rel=1e-6)
+    # Whole draws, rounded up.
+    assert 10 * best["data_draws"] + best["noise_draws"] == pytest.approx(22_000, rel=1e-3)
     assert best["nu"] > 1
 
 

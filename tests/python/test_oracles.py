@@ -36,6 +36,25 @@ def test_two_samples_are_bennetts_acceptance_ratio(rng, shift):
     assert states.se[1] == pytest.approx(theirs["dDelta_f"], abs=1e-6)
 
 
+def test_log_densities_come_in_every_type_and_layout(rng):
+    arrays = [array.astype(np.float32).astype(float) for array in two_samples(rng, 0.7)]
+    expected = nw.log_z(*arrays)["nce"].log_z
+    wide = [np.repeat(array, 3).reshape(-1, 3) for array in arrays]
+    frozen = [array.copy() for array in arrays]
+    for array in frozen:
+        array.flags.writeable = False
+    for same in (
+        [array.astype(np.float32) for array in arrays],
+        [array[:, 1] for array in wide],
+        [array[::-1][::-1] for array in arrays],
+        [array.reshape(-1, 1) for array in arrays],
+        [list(array) for array in arrays],
+        [array.astype(np.longdouble) for array in arrays],
+        frozen,
+    ):
+        assert nw.log_z(*same)["nce"].log_z == expected
+
+
 def test_many_states_are_mbar(rng):
     counts = [500, 800, 300, 0]
     centers, widths = np.array([0.0, 1.0, 2.5, 1.7]), np.array([1.0, 0.7, 1.3, 1.0])

@@ -2,7 +2,7 @@
 
 import doctest
 import importlib
-import os
+import inspect
 import pkgutil
 import re
 import runpy
@@ -56,8 +56,6 @@ def test_stubs_name_what_is_there():
     from noisewright import _core
 
     assert declared == {name for name in dir(_core) if not name.startswith("_")}
-    import inspect
-
     for name in declared:
         thing = getattr(_core, name)
         if not isinstance(thing, type):
@@ -214,6 +212,12 @@ x = np.random.default_rng(1).normal(size=2_000_000)
 """,
         "nw.fit(model, x, nu=10, starts=200)",
     ),
+    "a bootstrap": (
+        """
+x = np.random.default_rng(1).normal(size=(4, 100_000))
+""",
+        "nw.log_z(*x, bootstrap=1_000_000)",
+    ),
     "a design in several dimensions": (
         """
 names = [f"x{i}" for i in range(6)]
@@ -240,7 +244,7 @@ def test_progress_is_shown_when_asked_for(rng, monkeypatch, capsys):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
 
     def slow(x, theta):
-        time.sleep(0.05)
+        time.sleep(0.01)
         return -theta[0] * x[:, 0] ** 2
 
     model = nw.Model.from_functions(slow, lambda x, theta: -(x**2), start=[1.0])
@@ -368,9 +372,15 @@ def test_the_environment_needs_numpy_only():
     assert done.stdout.strip() == "[]"
 
 
+def test_both_lists_of_test_requirements_agree():
+    listed = set((ROOT / "tests" / "python" / "requirements.txt").read_text().split())
+    extra = re.search(r"^test = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL)
+    assert extra is not None
+    assert set(re.findall(r'"(.*?)"', extra[1])) == listed - {"maturin>=1.9,<2", "numpy>=1.26"}
+
+
 def test_signals_come_back_after_a_call():
     """A call leaves Python's own handling of Ctrl-C as it was."""
     before = signal.getsignal(signal.SIGINT)
     nw.log_z([0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0])
     assert signal.getsignal(signal.SIGINT) is before
-    assert os.getpid()
