@@ -6,6 +6,7 @@ mod design;
 mod evidence;
 mod fit;
 mod grid;
+mod limits;
 mod normalizer;
 mod states;
 
@@ -13,7 +14,7 @@ use clock::{Seconds, fastest, time};
 use noisewright::{Contrast, Loss, Noise, Normal, Precision, Result, Student, Target, asymptotic_error};
 use noisewright_systems::{System, exponential_polynomial, gamma, gaussian_mean, gaussian_variance, quartic};
 
-/// Everything, or one part alone, so that its memory is not that of the others.
+/// The errors and designs, or another part that is named: each in a process of its own, so that its memory is its own.
 fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("fit") => fit::run(),
@@ -21,21 +22,20 @@ fn main() -> Result<()> {
         Some("normalizer") => normalizer::run(),
         Some("evidence") => evidence::run(),
         Some("states") => states::run(),
-        _ => all(),
+        Some("limits") => {
+            limits::run();
+            Ok(())
+        }
+        _ => errors_and_designs(),
     }
 }
 
-fn all() -> Result<()> {
+fn errors_and_designs() -> Result<()> {
     let yardstick = plain_exp();
     println!("The yardstick, `f64::exp` in a plain loop over 10⁶ numbers: {}.\n", show(yardstick));
     single_errors(yardstick)?;
     grids()?;
-    design::run()?;
-    fit::run()?;
-    fit::run_stream()?;
-    normalizer::run()?;
-    evidence::run()?;
-    states::run()
+    design::run()
 }
 
 /// A million exponentials in a plain loop, for ratios that survive a change of machine.

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use noisewright_report::{Page, Section};
+use noisewright_report::{Page, Section, Table};
 use serde_json::{Number, Value};
 
 use crate::arguments::Global;
@@ -50,6 +50,12 @@ pub(crate) fn optional(x: Option<f64>) -> Value {
 /// A list of numbers.
 pub(crate) fn numbers(x: impl IntoIterator<Item = f64>) -> Value {
     Value::Array(x.into_iter().map(number).collect())
+}
+
+/// A table with the sentences that belong to it, each on a line.
+pub(crate) fn table_and_sentences(table: &Table, sentences: impl IntoIterator<Item = String>) -> String {
+    let lines: String = sentences.into_iter().map(|sentence| sentence + "\n").collect();
+    format!("{}\n{lines}", table.to_text())
 }
 
 /// Writes a page where one was asked for, with the result as JSON at its end.

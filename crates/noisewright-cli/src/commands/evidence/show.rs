@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::super::logz::estimate_json;
 use super::draws::ChainDraws;
 use crate::inputs::Problem;
-use crate::output::{number, numbers};
+use crate::output::{self, number, numbers};
 
 /// Words of a noise that are printed in full; longer ones are named by their kind.
 const WORDS: usize = 400;
@@ -78,13 +78,7 @@ impl Shown<'_> {
     }
 
     pub(super) fn text(&self) -> String {
-        let mut text = self.table().to_text();
-        text.push('\n');
-        for sentence in self.sentences() {
-            text.push_str(&sentence);
-            text.push('\n');
-        }
-        text
+        output::table_and_sentences(&self.table(), self.sentences())
     }
 
     fn table(&self) -> Table {

@@ -149,13 +149,7 @@ impl Answer<'_> {
     }
 
     fn text(&self) -> String {
-        let mut text = self.table().to_text();
-        text.push('\n');
-        for sentence in self.sentences() {
-            text.push_str(&sentence);
-            text.push('\n');
-        }
-        text
+        output::table_and_sentences(&self.table(), self.sentences())
     }
 
     fn table(&self) -> Table {
