@@ -164,6 +164,14 @@ impl Loss {
         }
     }
 
+    /// The power of the inverse ratio that the weight grows with where the ratio is small; zero where it is bounded.
+    pub(crate) fn inverse_power(&self) -> f64 {
+        match self {
+            Self::Own(_) => self.power_at(-1e5).0,
+            _ => self.exponent(),
+        }
+    }
+
     /// The exponent in the power family.
     fn exponent(&self) -> f64 {
         match self {

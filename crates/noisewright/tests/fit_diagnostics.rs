@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use noisewright::fit::{Amount, Data, NoiseChoice, Options, WarningKind, check_ratio, fit};
 use noisewright::{
-    Domain, FamilyOptions, Fit, Mixture, Model, NegativeBinomial, Noise, Normal, Parameter, Points, Scalar,
-    Space, Student, sample,
+    Domain, Error, FamilyOptions, Fit, Loss, Mixture, Model, NegativeBinomial, Noise, Normal, Parameter,
+    Points, Scalar, Space, Student, VonMises, sample,
 };
 
 fn given(noise: impl Noise + 'static, nu: f64) -> Options {
@@ -363,4 +363,67 @@ fn too_little_noise_is_said_with_how_much_would_do() {
     assert!(warning.suggestion.starts_with("give more noise: --nu "), "{warning}");
     let enough = fit(&gaussian(), Data::from(&points), &given(normal(0.0, 1.5), 20.0)).unwrap();
     assert!(!enough.diagnostics.has(WarningKind::NoiseError));
+}
+
+#[test]
+fn an_angle_is_given_within_half_a_turn_whatever_the_seed() {
+    let text = "variables = ['x']\nfamily = 'von-mises'\nparametrization = 'polar'";
+    let model = Model::parse_file(text).unwrap();
+    let data = sample(&VonMises::new(2.0, 1.5).unwrap(), 400, 3);
+    for seed in 0..4 {
+        let options = Options { seed, amount: Amount::Ratio(20.0), ..Options::default() };
+        let fitted = fit(&model, Data::from(&data), &options).unwrap();
+        let mean = &fitted.parameters[0];
+        assert!((mean.estimate - 2.0).abs() < 5.0 * mean.se, "seed {seed}: {}", mean.estimate);
+        assert_eq!(fitted.optima.len(), 1, "copies a turn apart are one minimum");
+    }
+}
+
+#[test]
+fn parameters_that_only_appear_as_a_product_are_refused_not_a_panic() {
+    let text = "variables = ['x']\nlog_density = 'a*b*x - x^2/2'\n[parameters]\na = 1\nb = 1";
+    let model = Model::parse_file(text).unwrap();
+    let data = sample(&Normal::new(0.3, 1.0).unwrap(), 300, 4);
+    let options = Options { noise: NoiseChoice::Exact, ..Options::default() };
+    // Whatever it says, it says it in a sentence.
+    if let Err(error) = fit(&model, Data::from(&data), &options) {
+        assert!(!error.to_string().is_empty());
+    }
+}
+
+#[test]
+fn an_interval_near_a_bound_does_not_run_off() {
+    let text = "variables = ['x']\nlog_density = '-a*x^2/2 - b*x^4'\n[parameters]\na = 1\nb = { start = 0.1, lower = 0 }";
+    let model = Model::parse_file(text).unwrap();
+    for seed in 0..6 {
+        let data = sample(&Normal::new(0.0, 1.0).unwrap(), 300, 100 + seed);
+        let fitted =
+            fit(&model, Data::from(&data), &Options { amount: Amount::Ratio(20.0), ..Options::default() })
+                .unwrap();
+        let b = fitted.get("b").unwrap();
+        assert!(b.at_bound || (b.lower >= 0.0 && b.upper <= b.estimate + 10.0 * b.se), "{b:?}");
+    }
+}
+
+#[test]
+fn weights_without_a_variance_are_named() {
+    let model = Model::from_family("gaussian", &["x"], &FamilyOptions::default(), false).unwrap();
+    let data = sample(&Normal::new(1.0, 4.0).unwrap(), 2000, 5);
+    let with = |loss: Loss| {
+        let options = Options { loss, amount: Amount::Ratio(5.0), ..Options::default() };
+        fit(&model, Data::from(&data), &options).unwrap().diagnostics
+    };
+    assert!(with(Loss::ReverseKl).has(WarningKind::HeavyWeights));
+    assert!(!with(Loss::Js).has(WarningKind::HeavyWeights));
+    assert!(!with(Loss::Kl).has(WarningKind::HeavyWeights));
+}
+
+#[test]
+fn a_formula_that_is_not_normalized_is_not_fitted_as_if_it_were() {
+    let text = "variables = ['x']\nlog_density = '-(x-m)^2/2'\nnormalized = true\n[parameters]\nm = 0";
+    let model = Model::parse_file(text).unwrap();
+    let data = sample(&Normal::new(0.0, 1.0).unwrap(), 200, 6);
+    let refused =
+        fit(&model, Data::from(&data), &Options { amount: Amount::Ratio(5.0), ..Options::default() });
+    assert!(matches!(refused, Err(Error::NotNormalized { .. })), "{refused:?}");
 }

@@ -367,3 +367,32 @@ fn thinning_changes_nothing() {
     assert!((a.pareto_k.unwrap() - b.pareto_k.unwrap()).abs() < 1e-9);
     assert!((a.log_z - b.log_z).abs() < 1e-12 && (a.se / b.se - 1.0).abs() < 1e-9);
 }
+
+/// A bridge balanced by effective numbers of draws counts its crossings on each side by that side's own draws.
+#[test]
+fn a_slow_chain_with_ample_overlap_is_not_refused() {
+    let mut rng = stream(3, 0);
+    let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+    let mut z = normal();
+    let chain: Vec<f64> = (0..2000)
+        .map(|_| {
+            z = 0.9 * z + (1.0_f64 - 0.81).sqrt() * normal();
+            z
+        })
+        .collect();
+    let fresh: Vec<f64> = (0..2000).map(|_| normal()).collect();
+    let log_density = |x: &f64| -0.5 * x * x - 0.918_938_533_204_672_8;
+    let of = |x: &[f64], shift: f64| x.iter().map(|x| log_density(x) + shift).collect::<Vec<f64>>();
+    let (data_f, data_noise, noise_f, noise_noise) =
+        (of(&chain, 5.0), of(&chain, 0.0), of(&fresh, 5.0), of(&fresh, 0.0));
+    // Slightly different densities, so that there is something to estimate.
+    let tilt =
+        |values: &[f64], x: &[f64]| values.iter().zip(x).map(|(v, x)| v + 0.1 * x).collect::<Vec<f64>>();
+    let (data_noise, noise_noise) = (tilt(&data_noise, &chain), tilt(&noise_noise, &fresh));
+    let options = Options { weight_by_ess: true, ..Options::default() };
+    let result =
+        log_z(Draws::new(&data_f, &data_noise), Draws::new(&noise_f, &noise_noise), &options).unwrap();
+    let nce = result.get(Method::Nce).unwrap();
+    assert!(nce.refused.is_none(), "{:?}", nce.refused);
+    assert!(nce.se.is_finite());
+}

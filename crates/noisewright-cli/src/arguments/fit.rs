@@ -60,7 +60,7 @@ pub(crate) struct FitArguments {
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true, help_heading = "Search")]
     pub(crate) start: Option<String>,
     /// From how many places a model that is not linear in its parameters is fitted
-    #[arg(long, value_name = "N", default_value_t = 6, help_heading = "Search")]
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Search")]
     pub(crate) starts: usize,
     /// Most steps of one search
     #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Search")]

@@ -63,6 +63,9 @@ pub enum QuadratureError {
         /// Where.
         point: Vec<f64>,
     },
+    /// An axis is so far out, or so narrow, that no two numbers lie on it.
+    #[error("an axis has no extent")]
+    NoExtent,
     /// The axes have more points than can be held.
     #[error("{nodes} points are more than the {most} allowed")]
     TooLarge {
@@ -116,6 +119,9 @@ pub fn integrate(
 ) -> Result<Quadrature, QuadratureError> {
     let mut search = Search::new(axes.to_vec(), components, *options);
     let nodes = search.node_count(&search.axes);
+    if nodes == 0 {
+        return Err(QuadratureError::NoExtent);
+    }
     if nodes > options.max_nodes {
         return Err(QuadratureError::TooLarge { nodes, most: options.max_nodes });
     }

@@ -102,6 +102,12 @@ pub trait Energy: Send + Sync {
         Ok(None)
     }
 
+    /// Of all parameters that give the same density, puts those that people name into place of the given ones: an
+    /// angle into (−π, π]. By default every parameter stands for itself.
+    fn canonical(&self, parameters: &mut [f64]) {
+        let _ = parameters;
+    }
+
     /// Whether `u = θ·t(x)` (plus a function of x): then the score does not depend on θ and NCE with the
     /// JS and KL losses is convex.
     fn is_linear(&self) -> bool {

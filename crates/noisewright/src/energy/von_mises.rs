@@ -104,6 +104,11 @@ impl Energy for VonMisesPolar {
         Ok(())
     }
 
+    fn canonical(&self, parameters: &mut [f64]) {
+        // Rounded up at the half, so that π stays and −π becomes π.
+        parameters[0] -= TAU * (parameters[0] / TAU - 0.5).ceil();
+    }
+
     fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
         // I₀ is even: a negative concentration is the same density turned by half a circle.
         let concentration = parameters[1].abs();

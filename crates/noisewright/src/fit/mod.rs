@@ -38,7 +38,7 @@ pub use ratio::{LogRatio, RatioFit, ratio};
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;
 
-use crate::{Domain, Error, Model, Result};
+use crate::{Contrast, Domain, Error, Loss, Model, Population, Precision, Result, Target, asymptotic_error};
 
 /// Fits a model to data.
 ///
@@ -71,7 +71,41 @@ pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
     if rows < coordinates {
         return Err(Error::TooFewPoints { rows, coordinates });
     }
-    noise_choice::fit_with(model, data, options)
+    if matches!(options.noise, NoiseChoice::Optimal) {
+        let size = model.coordinates().len();
+        options.target.matrix(&model.coordinates(), &nalgebra::DMatrix::identity(size, size))?;
+    }
+    let mut fit = noise_choice::fit_with(model, data, options)?;
+    check_normalized(model, &fit)?;
+    warn_of_infinite_error(model, &mut fit, options);
+    Ok(fit)
+}
+
+/// Losses whose weights are not bounded may have no finite variance against a noise, which a sample need not show: the
+/// theory tells, where the model can be integrated.
+fn warn_of_infinite_error(model: &Model, fit: &mut Fit, options: &Options) {
+    let Some(noise) = fit.noise.clone().filter(|_| !matches!(options.loss, Loss::Js) && fit.converged) else {
+        return;
+    };
+    if model.space().dimension() > 2 || fit.diagnostics.has(WarningKind::HeavyWeights) {
+        return;
+    }
+    let contrast = Contrast { noise: &*noise, nu: fit.nu, loss: &options.loss };
+    let error = asymptotic_error(model, &fit.theta(), contrast, &Target::Mse, &Precision::default());
+    if error.is_ok_and(|report| report.error == f64::INFINITY) {
+        fit.diagnostics.warn(Warning::without_variance(&options.loss));
+    }
+}
+
+/// A formula that is said to integrate to one must do so where it was fitted.
+fn check_normalized(model: &Model, fit: &Fit) -> Result<()> {
+    if !model.is_normalized() || model.space().dimension() > 3 {
+        return Ok(());
+    }
+    match Population::new(model, &fit.theta(), &Precision::default()) {
+        Err(error @ Error::NotNormalized { .. }) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Every value that counts must belong to its variable's domain; `before` rows came before these.

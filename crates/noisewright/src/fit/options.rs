@@ -31,7 +31,7 @@ pub struct Options {
     pub confidence: f64,
     /// Seed of the noise and of the starts (default 0).
     pub seed: u64,
-    /// From how many places a model that is not linear in its parameters is fitted (default 6).
+    /// From how many places a model that is not linear in its parameters is fitted (default 10).
     pub starts: usize,
     /// Most steps of one descent (default 200).
     pub max_iterations: usize,
@@ -56,7 +56,7 @@ impl Default for Options {
             errors: Errors::Robust,
             confidence: 0.95,
             seed: 0,
-            starts: 6,
+            starts: 10,
             max_iterations: 200,
             tolerance: 1e-6,
             progress: None,

@@ -70,9 +70,15 @@ impl Estimate {
 }
 
 /// `estimate ∓ z·se`, on a logarithmic scale above a lower or below an upper bound, on a logistic one between two.
+///
+/// Nearer to a bound than that reach the scale says nothing, since it runs off to infinity there: the plain interval is
+/// cut off at the bound instead.
 fn interval(parameter: &Parameter, estimate: f64, se: f64, confidence: f64) -> (f64, f64) {
     let reach = normal_quantile(0.5 + 0.5 * confidence) * se;
     let (lower, upper) = (parameter.lower, parameter.upper);
+    if reach > (estimate - lower).min(upper - estimate) {
+        return ((estimate - reach).max(lower), (estimate + reach).min(upper));
+    }
     match (lower.is_finite(), upper.is_finite()) {
         (false, false) => (estimate - reach, estimate + reach),
         (true, false) => {

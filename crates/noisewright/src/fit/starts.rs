@@ -29,20 +29,36 @@ pub(crate) fn solve(
     let problem = Transformed { problem, maps: &maps };
     let mut found: Vec<Descent> = Vec::new();
     for place in candidates(model, unit, start, options) {
-        let descent = descend(&problem, &problem.inner(&begin(&place)?), options)?;
+        let mut descent = descend(&problem, &problem.inner(&begin(&place)?), options)?;
         if descent.value.is_finite() {
+            let mut at = problem.outer(&descent.at);
+            model.energy().canonical(&mut at.as_mut_slice()[..maps.len()]);
+            descent.at = problem.inner(&at);
             found.push(descent);
         }
     }
     // A descent that did not converge counts only if none did.
     let any = found.iter().any(|d| d.stop.converged());
     found.retain(|d| d.stop.converged() || !any);
-    found.sort_by(|a, b| a.value.total_cmp(&b.value));
+    prefer_earlier(&mut found);
     let Some(best) = found.first() else { return Ok(None) };
     let optima = distinct(&problem, &found)?;
     let iterations = found.iter().map(|d| d.iterations).sum();
     let (at, bound) = settle(unit, &maps, problem.outer(&best.at));
     Ok(Some(Solution { at, iterations, stop: best.stop, bound, optima }))
+}
+
+/// The lowest first; of equal ones, such as mirror images, the one from the earlier start.
+fn prefer_earlier(found: &mut [Descent]) {
+    let least = found.iter().map(|d| d.value).fold(f64::INFINITY, f64::min);
+    let excess = |d: &Descent| (d.value - least > 1e-10 * least.abs().max(1e-10)).then_some(d.value);
+    // Stable: those without an excess keep the order of their starts.
+    found.sort_by(|a, b| match (excess(a), excess(b)) {
+        (None, None) => std::cmp::Ordering::Equal,
+        (None, Some(_)) => std::cmp::Ordering::Less,
+        (Some(_), None) => std::cmp::Ordering::Greater,
+        (Some(a), Some(b)) => a.total_cmp(&b),
+    });
 }
 
 /// A descent by Newton's method or, where second derivatives are dear, by gradients first.
@@ -86,9 +102,11 @@ fn candidates(model: &Model, unit: &[f64], start: Option<&[f64]>, options: &Opti
     let first: Vec<f64> = model.parameters().iter().zip(first).map(|(p, x)| inside(p, x)).collect();
     let mut all = vec![first.clone()];
     let mut rng = stream(options.seed, STARTS);
-    for _ in 1..options.starts {
+    for number in 1..options.starts {
+        // Some near, some far: the basin of the best minimum may be next to the start or a long way off.
+        let reach = [0.5, 1.0, 0.25][number % 3];
         let place = |(j, p): (usize, &Parameter)| {
-            let z: f64 = StandardNormal.sample(&mut rng);
+            let z: f64 = reach * Distribution::<f64>::sample(&StandardNormal, &mut rng);
             let map = Map::of(p);
             match map {
                 Map::Free => first[j] + 2.0 * z * unit[j].max(0.5 * first[j].abs()),

@@ -28,6 +28,8 @@ pub(super) struct Bridge {
     pub(super) levels: [Level; 2],
     pub(super) moments: [Moment; 2],
     pub(super) crossings: f64,
+    /// The same for each side: they differ where the bridge is balanced by effective numbers of draws.
+    by_side: [f64; 2],
     pub(super) overlap: f64,
     /// The smaller of two estimates of it.
     sure_overlap: f64,
@@ -69,14 +71,16 @@ impl Bridge {
         };
         let mut moments = [moment(0, &data.1), moment(1, &noise.1)];
         let counts = samples.map(|s| s.len() as f64);
-        let crossings = (data.0.log_mean.exp() * counts[0]).min(noise.0.log_mean.exp() * counts[1]);
+        let by_side = [data.0.log_mean.exp() * counts[0], noise.0.log_mean.exp() * counts[1]];
+        let crossings = by_side[0].min(by_side[1]);
         let share = sigmoid(log_nu);
         // Both the crossings and the information estimate the overlap; few draws may mislead either.
         let information = (data.1.totals[2] + noise.1.totals[2]) * (1.0 / counts[0] + 1.0 / counts[1]);
         let overlap = (data.0.log_mean.exp() / share).min(1.0);
         let sure_overlap = overlap.min(information);
         few_draws(&mut moments, [&data.1, &noise.1], sure_overlap);
-        Self { root, log_nu, levels: [data.0, noise.0], moments, crossings, overlap, sure_overlap }
+        let levels = [data.0, noise.0];
+        Self { root, log_nu, levels, moments, crossings, by_side, overlap, sure_overlap }
     }
 
     pub(super) fn estimate(
@@ -130,7 +134,8 @@ impl Bridge {
 
     /// Crossings that are independent of each other, on the side that has fewer.
     pub(super) fn effective_crossings(&self) -> f64 {
-        self.crossings / self.moments[0].time.max(self.moments[1].time).max(1.0)
+        let independent = |side: usize| self.by_side[side] / self.moments[side].time.max(1.0);
+        independent(0).min(independent(1))
     }
 
     pub(super) fn refusal(&self) -> Option<String> {

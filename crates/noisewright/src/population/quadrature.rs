@@ -147,6 +147,9 @@ impl<'a> Task<'a> {
         rows: usize,
     ) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         let points = chart.points(coordinates, rows);
+        if rows == 0 {
+            return (points, vec![], vec![]);
+        }
         let mut energy = vec![f64::NAN; rows];
         let mut score = vec![0.0; rows * self.parameters.len()];
         let view = View::new(points.len() / rows, rows, &points);
@@ -165,10 +168,10 @@ impl<'a> Task<'a> {
         if let Some(divergence) = result.divergences[0] {
             return Err(self.not_integrable(chart, divergence));
         }
-        if result.log_integrals[0] == f64::NEG_INFINITY {
+        let rows = result.log_weights.len();
+        if result.log_integrals[0] == f64::NEG_INFINITY || rows == 0 {
             return Err(Error::NoMass);
         }
-        let rows = result.log_weights.len();
         let (_, energy, score) = self.evaluate(chart, &result.points, rows);
         let log_z = result.log_integrals[0];
         let weights: Vec<f64> =
@@ -237,6 +240,7 @@ impl<'a> Task<'a> {
                 let place: Vec<String> = names.zip(&at).map(|(n, x)| format!("{n} = {x}")).collect();
                 Error::NotANumber { point: place.join(", ") }
             }
+            QuadratureError::NoExtent => Error::NoMass,
             QuadratureError::TooLarge { nodes, most } => Error::TooManyNodes { nodes, most },
             other => Error::Energy { reason: other.to_string() },
         })

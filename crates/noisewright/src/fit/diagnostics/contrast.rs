@@ -164,6 +164,7 @@ impl Contrasted<'_, '_> {
         let found = [
             words::overlap(&overlap, fit.nu, subject(self.objective)),
             words::tails(&tails, self.objective.loss, subject(self.objective)).filter(|_| has_tails),
+            words::heavy_weights(&tails, self.objective.loss).filter(|_| has_tails),
             misspecified,
         ];
         found.into_iter().flatten().for_each(|warning| diagnostics.warn(warning));

@@ -41,6 +41,9 @@ pub struct Tails {
     /// Shape k̂ of the tail of the noise points' weights p/p_n (Vehtari et al. 2024): above 0.7 their mean cannot be
     /// trusted, above ½ they have no variance; absent for fewer than 25 noise points.
     pub pareto_k: Option<f64>,
+    /// Shape of the tail of the data points' inverse ratios p_n/p, which losses other than JS and KL weight them with:
+    /// a weight r^{−a} has no variance when a times it is above ½; absent for fewer than 25 rows.
+    pub inverse_pareto_k: Option<f64>,
     /// Data points where `p/p_n` exceeds the number of noise points, so that less than one noise point is expected among
     /// all of that ratio or more (`P_n(p/p_n ≥ R) ≤ 1/R`): tails that never are visited do not show in k̂.
     pub out_of_reach: f64,
@@ -85,6 +88,8 @@ pub(crate) struct Gathered {
     largest: [Option<f64>; 2],
     /// Log ratios of noise rows.
     log_ratios: Vec<f64>,
+    /// Negative log ratios of data rows.
+    inverse: Vec<f64>,
 }
 
 impl Gathered {
@@ -97,6 +102,7 @@ impl Gathered {
             noise: Share::default(),
             largest: [None; 2],
             log_ratios: Vec::new(),
+            inverse: Vec::new(),
         }
     }
 
@@ -111,8 +117,12 @@ impl Gathered {
                 self.out_of_reach += block.weight(row);
             }
         }
+        let finite = || block.log_ratio.iter().filter(|g| g.is_finite());
+        if block.data && self.inverse.len() < MOST_WEIGHTS {
+            self.inverse.extend(finite().map(|g| -g));
+        }
         if !block.data && self.log_ratios.len() < MOST_WEIGHTS {
-            self.log_ratios.extend(block.log_ratio.iter().filter(|g| g.is_finite()));
+            self.log_ratios.extend(finite());
         }
     }
 
@@ -129,6 +139,8 @@ impl Gathered {
         }
         let room = MOST_WEIGHTS.saturating_sub(self.log_ratios.len());
         self.log_ratios.extend(other.log_ratios.into_iter().take(room));
+        let room = MOST_WEIGHTS.saturating_sub(self.inverse.len());
+        self.inverse.extend(other.inverse.into_iter().take(room));
         self
     }
 
@@ -148,10 +160,12 @@ impl Gathered {
     /// How far the tails reach.
     pub(crate) fn tails(&self, nu: f64) -> Tails {
         let log_ratio = |side: usize| self.largest[side].map_or(f64::NEG_INFINITY, |g| g + nu.ln());
+        let shape = |x: &[f64]| (x.len() >= 25).then(|| pareto::shape(x));
         Tails {
             largest_log_ratio_data: log_ratio(0),
             largest_log_ratio_noise: log_ratio(1),
-            pareto_k: (self.log_ratios.len() >= 25).then(|| pareto::shape(&self.log_ratios)),
+            pareto_k: shape(&self.log_ratios),
+            inverse_pareto_k: shape(&self.inverse),
             out_of_reach: self.out_of_reach,
         }
     }

@@ -15,6 +15,8 @@ pub enum WarningKind {
     LittleOverlap,
     /// The noise's tails are lighter than the data's.
     LightTails,
+    /// The loss gives a few data points in the tails all the weight.
+    HeavyWeights,
     /// The search for the minimum stopped before it was reached.
     NotConverged,
     /// Several minima, of which the lowest was taken.
@@ -43,6 +45,7 @@ impl WarningKind {
             Self::NoOverlap => "no-overlap",
             Self::LittleOverlap => "little-overlap",
             Self::LightTails => "light-tails",
+            Self::HeavyWeights => "heavy-weights",
             Self::NotConverged => "not-converged",
             Self::SeveralOptima => "several-optima",
             Self::AtBound => "at-bound",
@@ -80,6 +83,19 @@ pub struct Warning {
 
 impl Warning {
     /// A warning.
+    /// The weights of the loss have no finite variance at the fitted model.
+    pub(crate) fn without_variance(loss: &crate::Loss) -> Self {
+        let sentence = format!(
+            "against this noise the loss {loss} has no finite variance at the fitted model: rare rows decide, and the \
+             standard errors are too small"
+        );
+        Self::new(
+            WarningKind::HeavyWeights,
+            sentence,
+            "use --loss js, whose weights are bounded, or another noise",
+        )
+    }
+
     pub(crate) fn new(kind: WarningKind, sentence: impl Into<String>, suggestion: impl Into<String>) -> Self {
         Self { kind, sentence: sentence.into(), suggestion: suggestion.into() }
     }

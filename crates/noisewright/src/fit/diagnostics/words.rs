@@ -13,6 +13,8 @@ const LITTLE_OVERLAP: f64 = 0.05;
 
 /// Largest Pareto shape of weights whose mean can be trusted (Vehtari et al. 2024).
 const LARGEST_SHAPE: f64 = 0.7;
+/// Shape above which a weight has no variance.
+const LARGEST_FINITE_VARIANCE: f64 = 0.5;
 
 /// Below this p-value a right model is a bad bet.
 const DOUBTFUL: f64 = 0.01;
@@ -167,6 +169,21 @@ pub(super) fn tails(tails: &Tails, loss: &Loss, subject: Subject) -> Option<Warn
     };
     let sentence = format!("the {other} has lighter tails than the data: {reason}");
     Some(Warning::new(WarningKind::LightTails, sentence, suggestion))
+}
+
+/// Losses whose weight is a power of the inverse ratio: where the noise is much wider than the data, a few data points
+/// in the tails decide, and the standard errors miss it.
+pub(super) fn heavy_weights(tails: &Tails, loss: &Loss) -> Option<Warning> {
+    let exponent = loss.inverse_power();
+    let shape = exponent * tails.inverse_pareto_k.filter(|_| exponent > 0.0)?;
+    (shape > LARGEST_FINITE_VARIANCE).then(|| {
+        let sentence = format!(
+            "the weights of the loss {loss} at the data have the tail shape {} (above {LARGEST_FINITE_VARIANCE}: no \
+             variance), so that a few rows decide and the standard errors are too small",
+            digits(shape)
+        );
+        Warning::new(WarningKind::HeavyWeights, sentence, "use --loss js, whose weights are bounded, or a noise with lighter tails")
+    })
 }
 
 pub(super) fn misspecified(test: &ChiSquareTest) -> Option<Warning> {
