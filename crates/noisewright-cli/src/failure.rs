@@ -75,6 +75,22 @@ impl From<Error> for Failure {
     }
 }
 
+impl Failure {
+    /// The same with other words where a command has no such option.
+    pub(crate) fn reworded(self, from: &str, to: &str) -> Self {
+        match self {
+            Self::NoAnswer(sentence) => Self::NoAnswer(sentence.replace(from, to)),
+            Self::Usage(sentence) => Self::Usage(sentence.replace(from, to)),
+            other => other,
+        }
+    }
+
+    /// An error in a file of draws, none of which can be left out without changing what they are draws of.
+    pub(crate) fn of_draws(error: noisewright_data::Error) -> Self {
+        Self::from(error).reworded(" or leave such rows out with --drop-missing", "")
+    }
+}
+
 impl From<noisewright_data::Error> for Failure {
     fn from(error: noisewright_data::Error) -> Self {
         use noisewright_data::Error::{Missing, NonFinite};

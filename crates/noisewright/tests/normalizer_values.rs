@@ -4,7 +4,7 @@
 mod normalizer_common;
 
 use noisewright::Error;
-use noisewright::normalizer::{Dependence, Draws, Method, Options, Prices, log_z, log_z_with_alpha};
+use noisewright::normalizer::{Dependence, Draws, Method, Options, Prices, Warning, log_z, log_z_with_alpha};
 use noisewright_numerics::random::stream;
 use normalizer_common::{Pair, Side, independent, log_normal, run};
 use rand::RngExt;
@@ -395,4 +395,37 @@ fn a_slow_chain_with_ample_overlap_is_not_refused() {
     let nce = result.get(Method::Nce).unwrap();
     assert!(nce.refused.is_none(), "{:?}", nce.refused);
     assert!(nce.se.is_finite());
+}
+
+/// Draws of another density than the one whose log-density is given: log Z means nothing, and the sides show it.
+#[test]
+fn draws_of_a_wrong_density_are_told() {
+    let log_f = |x: &f64| -0.5 * x * x;
+    let log_noise = |mean: f64, x: &f64| -0.5 * (x - mean) * (x - mean) - 0.918_938_533_204_672_8;
+    let draws = |mean: f64, sd: f64, seed: u64| -> Vec<f64> {
+        let mut rng = stream(seed, 0);
+        (0..1000).map(|_| mean + sd * Distribution::<f64>::sample(&StandardNormal, &mut rng)).collect()
+    };
+    // The noise is fitted to the draws, as `evidence` does it.
+    let contradicts = |mean: f64, sd: f64, seed: u64| {
+        let (data, noise) = (draws(mean, sd, seed), draws(mean, 1.0, seed + 500));
+        let of =
+            |x: &[f64]| -> (Vec<f64>, Vec<f64>) { x.iter().map(|x| (log_f(x), log_noise(mean, x))).unzip() };
+        let ((a, b), (c, d)) = (of(&data), of(&noise));
+        let result = log_z(Draws::new(&a, &b), Draws::new(&c, &d), &independent()).unwrap();
+        result.warnings.iter().any(|w| matches!(w, Warning::Contradiction { .. }))
+    };
+    assert!(
+        (0..5).all(|seed| contradicts(10.0, 1.0, seed)) && (0..5).all(|seed| contradicts(1.0, 1.0, seed))
+    );
+    // Right draws, with a noise beside them: one false alarm at five standard errors is one in a million.
+    assert!((0..40).all(|seed| !contradicts(0.0, 1.0, seed)));
+    let moved = |seed: u64| {
+        let (data, noise) = (draws(0.0, 1.0, seed), draws(0.7, 1.0, seed + 500));
+        let of =
+            |x: &[f64]| -> (Vec<f64>, Vec<f64>) { x.iter().map(|x| (log_f(x), log_noise(0.7, x))).unzip() };
+        let ((a, b), (c, d)) = (of(&data), of(&noise));
+        log_z(Draws::new(&a, &b), Draws::new(&c, &d), &independent()).unwrap().warnings.is_empty()
+    };
+    assert!((0..40).all(moved));
 }

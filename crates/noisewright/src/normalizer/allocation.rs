@@ -81,6 +81,9 @@ impl Prices {
     }
 }
 
+/// Draws of a side below which its own variance is a guess.
+const FEWEST_DRAWS: f64 = 50.0;
+
 /// Log of the smallest and of the largest ratio that is looked at.
 const RATIOS: (f64, f64) = (-14.0, 14.0);
 
@@ -119,7 +122,7 @@ pub(super) fn allocations(
             _ if prices.data == 0.0 => [counts[0], budget / prices.noise],
             Method::Is => [0.0, budget / prices.noise],
             Method::Revis => [budget / prices.data, 0.0],
-            _ => bought(best_ratio(|x| error(method, bought(x)))),
+            _ => bought(best_ratio(ratios(prices, budget), |x| error(method, bought(x)))),
         };
         // An estimator that averages over a side needs a draw of it.
         let needs = |side: usize| !matches!((method, side), (Method::Is, 0) | (Method::Revis, 1));
@@ -133,13 +136,27 @@ pub(super) fn allocations(
             predicted_se,
         }
     };
-    [Method::Is, Method::Revis, Method::IsRevis, Method::Nce].map(best).to_vec()
+    let affordable =
+        |a: &Allocation| a.data_draws * prices.data + a.noise_draws * prices.noise <= budget * (1.0 + 1e-9);
+    [Method::Is, Method::Revis, Method::IsRevis, Method::Nce]
+        .map(best)
+        .into_iter()
+        .filter(affordable)
+        .collect()
+}
+
+/// Logarithms of the ratios at which either side has enough draws for its error to be known; all where the budget does not
+/// buy so many.
+fn ratios(prices: &Prices, budget: f64) -> (f64, f64) {
+    let most = (budget / FEWEST_DRAWS - prices.data) / prices.noise;
+    let least = FEWEST_DRAWS * prices.data / (budget - FEWEST_DRAWS * prices.noise);
+    if 0.0 < least && least < most { (least.ln().max(RATIOS.0), most.ln().min(RATIOS.1)) } else { RATIOS }
 }
 
 /// The logarithm of the ratio with the least error.
-fn best_ratio(error: impl Fn(f64) -> f64) -> f64 {
+fn best_ratio((least, most): (f64, f64), error: impl Fn(f64) -> f64) -> f64 {
     let log_error = |x: f64| error(x).max(f64::MIN_POSITIVE).ln();
-    minimize_bracketed(RATIOS.0, RATIOS.1, log_error).at[0]
+    minimize_bracketed(least, most, log_error).at[0]
 }
 
 /// The harmonic divergence at any ratio of noise to data, by the draws of both sides together.

@@ -3,6 +3,7 @@
 use super::allocation::allocations;
 use super::bootstrap::bootstrap;
 use super::bridge;
+use super::consistency::contradiction;
 use super::cross::Cross;
 use super::interval::{joint_freedom, two_sided};
 use super::moment::Moment;
@@ -53,8 +54,13 @@ pub(super) fn all(
         bootstrap(&mut estimates, samples, &bridge, resamples, options);
     }
     let mut result = conclude(estimates, &bridge, &cross, samples, &weights, options);
+    let counts = samples.map(|s| s.len() as f64);
+    if bridge.refusal().is_none()
+        && let Some(standard_errors) = contradiction(&thinned, &bridge, counts)
+    {
+        result.warnings.push(Warning::Contradiction { standard_errors });
+    }
     if let Some(prices) = &options.prices {
-        let counts = samples.map(|s| s.len() as f64);
         result.allocations = allocations(prices, &result.divergences, &thinned, &bridge, counts);
     }
     result

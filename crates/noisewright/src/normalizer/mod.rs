@@ -23,6 +23,7 @@ mod alpha;
 mod autocorrelation;
 mod bootstrap;
 mod bridge;
+mod consistency;
 mod cross;
 mod estimate;
 mod evidence;

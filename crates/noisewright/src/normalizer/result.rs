@@ -194,6 +194,15 @@ pub enum Warning {
         /// Expected number of draws that the classifier gives to the other side.
         crossings: f64,
     },
+    /// The two samples cannot be draws of the two densities.
+    #[error(
+        "the two sides contradict each other by {standard_errors:.0} standard errors: the draws do not look like draws of \
+         these densities, so do not trust log Z; check signs, Jacobians, and that the draws are of this density"
+    )]
+    Contradiction {
+        /// How far apart they are.
+        standard_errors: f64,
+    },
     /// A chain so short that its autocorrelation is a guess.
     #[error(
         "the {side} draws are worth only {ess:.0} independent ones, too few to know their autocorrelation well: run \

@@ -79,7 +79,8 @@ impl Draws {
             wanted.push(own.state_column.clone());
         }
         wanted.extend(arguments.chain.clone());
-        let table = noisewright_data::read(path, &options.clone().columns(&wanted))?;
+        let table =
+            noisewright_data::read(path, &options.clone().columns(&wanted)).map_err(Failure::of_draws)?;
         let source = table.source().to_owned();
         let origin = match &own.counts {
             Some(counts) => from_counts(counts, names.len(), table.rows())?,
