@@ -427,3 +427,29 @@ fn a_formula_that_is_not_normalized_is_not_fitted_as_if_it_were() {
         fit(&model, Data::from(&data), &Options { amount: Amount::Ratio(5.0), ..Options::default() });
     assert!(matches!(refused, Err(Error::NotNormalized { .. })), "{refused:?}");
 }
+
+#[test]
+fn mass_where_nothing_was_seen_is_named() {
+    // Heavy tails with a few points far to the right: the cubic term rises and the quartic one nearly vanishes, so that
+    // some fits have a second mode far out.
+    let model = line(&["x", "x^2", "x^3", "x^4"]);
+    let mut named = 0;
+    for seed in 0..60 {
+        let mut values = sample(&Student::new(5.0, 0.0, 1.0).unwrap(), 400, 60 + seed).values().to_vec();
+        values.extend([5.5, 6.0 + 0.05 * seed as f64]);
+        let data = Points::unnamed(1, values.len(), values);
+        let Ok(fitted) = fit(&model, Data::from(&data), &ratio(20.0)) else { continue };
+        let Ok(population) =
+            noisewright::Population::new(&model, &fitted.theta(), &noisewright::Precision::default())
+        else {
+            continue;
+        };
+        let constant = fitted.log_normalizer.as_ref().unwrap();
+        let off = population.log_normalizer() - constant.estimate > 1.0 + 8.0 * constant.se;
+        let told =
+            fitted.diagnostics.has(WarningKind::UnseenMass) || fitted.diagnostics.no_answer().is_some();
+        assert!(!off || told, "seed {seed}: {} and {constant:?}", population.log_normalizer());
+        named += usize::from(off);
+    }
+    assert!(named > 0, "no fit of these has a second mode");
+}

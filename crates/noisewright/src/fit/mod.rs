@@ -78,6 +78,7 @@ pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
     let mut fit = noise_choice::fit_with(model, data, options)?;
     check_normalized(model, &fit)?;
     warn_of_infinite_error(model, &mut fit, options);
+    warn_of_unseen_mass(model, &mut fit);
     Ok(fit)
 }
 
@@ -94,6 +95,25 @@ fn warn_of_infinite_error(model: &Model, fit: &mut Fit, options: &Options) {
     let error = asymptotic_error(model, &fit.theta(), contrast, &Target::Mse, &Precision::default());
     if error.is_ok_and(|report| report.error == f64::INFINITY) {
         fit.diagnostics.warn(Warning::without_variance(&options.loss));
+    }
+}
+
+/// A fitted density may have most of its mass where neither data nor noise are; the constant is then that of the part
+/// which was seen, and not log Z.
+fn warn_of_unseen_mass(model: &Model, fit: &mut Fit) {
+    const STANDARD_ERRORS: f64 = 8.0;
+    let Some(constant) = fit.log_normalizer.clone() else { return };
+    if model.space().dimension() > 2
+        || !fit.converged
+        || !fit.nu.is_finite()
+        || fit.diagnostics.no_answer().is_some()
+    {
+        return;
+    }
+    let Ok(population) = Population::new(model, &fit.theta(), &Precision::default()) else { return };
+    let log_z = population.log_normalizer();
+    if log_z - constant.estimate > STANDARD_ERRORS * constant.se.max(0.05) {
+        fit.diagnostics.warn(Warning::unseen_mass(constant.estimate, log_z));
     }
 }
 

@@ -17,6 +17,8 @@ pub enum WarningKind {
     LightTails,
     /// The loss gives a few data points in the tails all the weight.
     HeavyWeights,
+    /// The fitted density has most of its mass where neither data nor noise are.
+    UnseenMass,
     /// The search for the minimum stopped before it was reached.
     NotConverged,
     /// Several minima, of which the lowest was taken.
@@ -46,6 +48,7 @@ impl WarningKind {
             Self::LittleOverlap => "little-overlap",
             Self::LightTails => "light-tails",
             Self::HeavyWeights => "heavy-weights",
+            Self::UnseenMass => "unseen-mass",
             Self::NotConverged => "not-converged",
             Self::SeveralOptima => "several-optima",
             Self::AtBound => "at-bound",
@@ -83,6 +86,15 @@ pub struct Warning {
 
 impl Warning {
     /// A warning.
+    /// The fitted density is elsewhere than data and noise.
+    pub(crate) fn unseen_mass(estimate: f64, log_z: f64) -> Self {
+        let sentence = format!(
+            "by integration log Z of the fitted model is {log_z:.4}, not {estimate:.4}: most of its mass lies where there \
+             are neither data nor noise, so that it describes the data only where they are"
+        );
+        Self::new(WarningKind::UnseenMass, sentence, "use a model whose tails fall off, or --noise exact")
+    }
+
     /// The weights of the loss have no finite variance at the fitted model.
     pub(crate) fn without_variance(loss: &crate::Loss) -> Self {
         let sentence = format!(
