@@ -313,6 +313,44 @@ fn a_chain_that_drifts_is_told() {
 }
 
 #[test]
+fn halves_that_contradict_each_other_are_refused() {
+    // A spin that turns once, at the middle: within the halves nothing varies, so every error looks like zero.
+    let values: Vec<f64> = (0..1000).map(|i| if i < 500 { 0.0 } else { 1.0 }).collect();
+    let space = Space::product(&[("s", Domain::States(vec![0.0, 1.0]))]).unwrap();
+    let field = |points: View<'_>, out: &mut [f64]| {
+        out.iter_mut().zip(points.column(0)).for_each(|(o, s)| *o = 0.5 * s);
+        Ok(())
+    };
+    let run = |values: &[f64]| {
+        evidence(&field, View::new(1, values.len(), values), &space, &options(NoiseKind::Auto)).unwrap()
+    };
+    let result = run(&values);
+    assert_eq!(result.se, f64::INFINITY);
+    assert!(result.reason.contains("contradict each other"), "{}", result.reason);
+    assert!(result.estimates.iter().all(|e| e.refused.is_some() && e.se == f64::INFINITY));
+    // The same spin turning all the time with the right shares: 1 : e^½.
+    let share = 1.0 / (1.0 + 0.5f64.exp());
+    let mixed: Vec<f64> =
+        (0..1000).map(|i| f64::from(u8::from((f64::from(i) * 0.618_034) % 1.0 > share))).collect();
+    let result = run(&mixed);
+    assert!(result.se < 0.1 && (result.log_evidence - (1.0 + 0.5f64.exp()).ln()).abs() < 0.05, "{result:?}");
+}
+
+#[test]
+fn a_flat_density_of_states_has_halves_that_agree() {
+    // Log-densities that are all the same have means that differ by rounding alone.
+    let values: Vec<f64> = (0..333).map(|i| f64::from(i % 3)).collect();
+    let space = Space::product(&[("s", Domain::States(vec![0.0, 1.0, 2.0]))]).unwrap();
+    let flat = |_: View<'_>, out: &mut [f64]| {
+        out.fill(-0.7);
+        Ok(())
+    };
+    let result = evidence(&flat, View::new(1, 333, &values), &space, &options(NoiseKind::Auto)).unwrap();
+    assert!(result.se.is_finite() && result.warnings.is_empty(), "{:?}", result.warnings);
+    assert!((result.log_evidence - (3f64.ln() - 0.7)).abs() < 0.02);
+}
+
+#[test]
 fn bayes_factors_add_their_errors() {
     let (small, large) = (Gaussian { dimension: 1 }, Gaussian { dimension: 2 });
     let run = |density: &Gaussian| {
@@ -350,6 +388,22 @@ fn what_cannot_be_attempted_is_said_in_a_sentence() {
         refusal(&values[..5], &real, &flat).to_string(),
         "noise `auto`: 5 draws are too few to fit a noise to each half of them: give at least 8"
     );
+    assert!(refusal(&values[..1], &real, &flat).to_string().contains("give at least 8"));
+    let counts = Space::product(&[("n", Domain::Counts)]).unwrap();
+    let spins = Space::product(&[("s", Domain::States(vec![0.0, 1.0]))]).unwrap();
+    let mut whole: Vec<f64> = (0..20).map(|i| f64::from(i % 2)).collect();
+    whole[3] = 3.5;
+    let no_count = refusal(&whole, &counts, &flat).to_string();
+    assert_eq!(no_count, "row 4 of column `n` is 3.5, which is not a count 0, 1, 2, …");
+    let no_state = refusal(&whole, &spins, &flat).to_string();
+    assert_eq!(no_state, "row 4 of column `s` is 3.5, which is not one of its states");
+    for space in [&counts, &spins] {
+        let still = refusal(&[1.0; 50], space, &flat).to_string();
+        assert!(
+            still.contains("does not vary in the draws, so nothing shows what its other values"),
+            "{still}"
+        );
+    }
     let constant = refusal(&[2.0; 50], &real, &flat).to_string();
     assert_eq!(constant, "noise `auto`: column `x` does not vary in the draws");
     let twice: Vec<f64> = values.iter().chain(&values).copied().collect();
@@ -357,6 +411,8 @@ fn what_cannot_be_attempted_is_said_in_a_sentence() {
     assert!(
         refusal(&twice, &plane, &flat).to_string().contains("columns `x` and `y` are linearly dependent")
     );
+    values[40] = -2.0;
+    assert!(matches!(refusal(&values, &unit, &flat), Error::OutsideDomain { row: 41, .. }));
     values[40] = 1.0;
     assert!(matches!(refusal(&values, &unit, &flat), Error::DrawOutside { row: 41, .. }));
     let half = |points: View<'_>, out: &mut [f64]| {

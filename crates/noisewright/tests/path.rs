@@ -4,7 +4,7 @@
 use std::f64::consts::{LN_2, TAU};
 use std::sync::Arc;
 
-use noisewright::chain::{ModelDensity, Moves};
+use noisewright::chain::{self, ModelDensity, Moves, run};
 use noisewright::normalizer::path::{Estimate, Options, path};
 use noisewright::{
     Categorical, Error, FamilyOptions, Gamma, Model, MultivariateNormal, Noise, Normal, Product, Space,
@@ -255,4 +255,23 @@ fn what_cannot_be_is_refused() {
     for options in &wrong {
         assert!(matches!(path(&noise, &density, options), Err(Error::Setting { .. })), "{options:?}");
     }
+}
+
+#[test]
+fn a_density_without_an_integral_is_refused_before_anything_runs_off() {
+    for formula in ["x^2/2", "-log(abs(x) + 1)/2", "x"] {
+        let model = Model::parse_file(&format!("variables = ['x']\nlog_density = '{formula}'")).unwrap();
+        let density = ModelDensity { model: &model, parameters: &[] };
+        let refused = path(&Normal::new(0.0, 1.0).unwrap(), &density, &Options::default()).unwrap_err();
+        assert!(refused.to_string().contains("does not integrate"), "{formula}: {refused}");
+        assert_eq!(run(&density, &chain::Options::default()).unwrap_err(), refused);
+    }
+    // Too many variables to be examined: the swarm itself runs off.
+    let model = Model::parse_file("variables = ['x', 'y', 'z', 'w']\nlog_density = '(x^2+y^2+z^2+w^2)/2'");
+    let model = model.unwrap();
+    let density = ModelDensity { model: &model, parameters: &[] };
+    let identity: Vec<f64> = (0..16).map(|i| if i % 5 == 0 { 1.0 } else { 0.0 }).collect();
+    let noise = MultivariateNormal::new(&[0.0; 4], &identity).unwrap();
+    let refused = path(&noise, &density, &Options::default()).unwrap_err();
+    assert!(matches!(refused, Error::Chain { .. } | Error::NotIntegrable { .. }), "{refused}");
 }

@@ -424,3 +424,39 @@ proptest! {
         }
     }
 }
+
+/// A standard normal state with a thousand draws and another without any.
+fn unsampled(state: State, seed: u64) -> Estimate {
+    let states = [(0.0, 1.0, 0.0), state];
+    let counts = [1000, 0];
+    solve(&states, &draws(&states, &counts, seed), &counts)
+}
+
+#[test]
+fn a_state_without_draws_that_reaches_farther_than_the_draws_is_refused() {
+    // A deviation of three under draws of one: the weights have the Pareto shape 1 − 1/9 and no variance. Whether a
+    // thousand draws show it is up to chance, and nearly always they show that they cannot rule it out.
+    let refused = (0..40).filter(|&seed| {
+        let result = unsampled((0.0, 3.0, 1.0), seed);
+        assert!(result.log_z()[1].is_finite());
+        let told = result.warnings().iter().any(|w| matches!(w, Warning::HeavyTail { state: 1, .. }));
+        assert_eq!(told, result.se()[1] == f64::INFINITY, "{:?}", result.warnings());
+        told
+    });
+    assert!(refused.count() >= 37);
+    let sentence = unsampled((0.0, 3.0, 1.0), 1).warnings()[0].sentence(&["a", "b"]);
+    assert!(
+        sentence.contains("state b have too heavy a tail") && sentence.contains("sample it"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn a_state_without_draws_inside_the_draws_stays_known() {
+    for (index, state) in [(0.0, 0.5, 2.0), (0.3, 0.7, 0.0), (0.1, 1.0, -1.0)].into_iter().enumerate() {
+        let result = unsampled(state, 7 + index as u64);
+        let truth = log_z(&state) - log_z(&(0.0, 1.0, 0.0));
+        let (found, error) = (result.log_z()[1], result.se()[1]);
+        assert!((found - truth).abs() < 4.0 * error && error < 0.1, "{found} ± {error}, truth {truth}");
+    }
+}

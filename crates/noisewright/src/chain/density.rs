@@ -1,6 +1,9 @@
 //! What a chain can sample: a model at its parameters, or a bridge from a noise to it.
 
-use crate::{Model, Noise, Result, Space, View};
+use crate::{Error, Model, Noise, Population, Precision, Result, Space, View};
+
+/// Variables up to which integrals are examined by quadrature before any chain is run.
+const EXAMINED: usize = 3;
 
 /// A log-density up to a constant, with its gradient where there is one.
 pub trait Density: Sync {
@@ -19,6 +22,14 @@ pub trait Density: Sync {
     /// # Errors
     /// As for [`log_density`](Self::log_density).
     fn gradient(&self, point: &[f64], gradient: &mut [f64]) -> Result<Option<f64>>;
+
+    /// Refuses a density that is known to have no integral, on which chains would run off for ever; by default none is.
+    ///
+    /// # Errors
+    /// [`Error::NotIntegrable`].
+    fn check_integrable(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A model at its parameters.
@@ -51,6 +62,18 @@ impl Density for ModelDensity<'_> {
             self.log_density(View::new(point.len(), 1, point), &mut [0.0])?;
         }
         Ok(value)
+    }
+
+    fn check_integrable(&self) -> Result<()> {
+        if self.space().dimension() > EXAMINED {
+            return Ok(());
+        }
+        // What else may be wrong is for the chains to find.
+        let precision = Precision { relative: 1e-3, ..Precision::default() };
+        match Population::check_integrable(self.model, self.parameters, &precision) {
+            Err(error @ Error::NotIntegrable { .. }) => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -11,6 +11,8 @@ use crate::{Error, Points, Result};
 
 /// Places that are tried for a start.
 const ATTEMPTS: usize = 200;
+/// A coordinate that no chain on a density with an integral comes to.
+const ENDLESS: f64 = 1e100;
 /// When, as shares of the warm-up, the moves take the shape of the draws since the last time.
 const RESHAPE: [f64; 4] = [0.1, 0.25, 0.5, 0.8];
 
@@ -79,6 +81,7 @@ pub fn run(density: &dyn Density, options: &Options) -> Result<Chains> {
             reason: "ask for at least one chain, one draw and one step per draw".into(),
         });
     }
+    density.check_integrable()?;
     let coordinates = Coordinates::new(density.space());
     let landscape = Landscape { density, coordinates: &coordinates };
     let tracks: Vec<Track> = (0..options.chains)
@@ -137,7 +140,21 @@ fn track(landscape: Landscape<'_>, options: &Options, chain: usize) -> Result<Tr
         track.log_density.push(walker.height - log_jacobian);
     }
     track.acceptance /= (options.draws * options.thin) as f64;
+    check_place(landscape, &walker.y)?;
     Ok(track)
+}
+
+/// Refuses to go on where nothing but a density without an integral leads.
+pub(crate) fn check_place(landscape: Landscape<'_>, y: &[f64]) -> Result<()> {
+    let Some(axis) = y.iter().position(|v| v.abs() > ENDLESS) else { return Ok(()) };
+    let space = landscape.density.space();
+    let (lower, upper) = space.domains()[axis].bounds();
+    let towards = match if y[axis] > 0.0 { upper } else { lower } {
+        f64::INFINITY => "∞".into(),
+        f64::NEG_INFINITY => "−∞".into(),
+        end => end.to_string(),
+    };
+    Err(Error::NotIntegrable { towards, variable: Some(space.names()[axis].clone()) })
 }
 
 /// A place of positive density.

@@ -10,6 +10,8 @@ use super::halves::Half;
 
 /// Draws whose autocorrelation is looked at one by one; more are joined to batches first.
 const BATCHES: usize = 16_384;
+/// Relative difference that rounding makes in means of the same numbers.
+const ROUNDING: f64 = 1e-12;
 
 /// How far the errors that the two halves' draws cause go together, between 0 and 1.
 ///
@@ -110,7 +112,7 @@ fn quantile(estimate: &NormalizerEstimate) -> f64 {
 pub(super) fn disagreement(halves: [&NormalizerEstimate; 2], correlation: f64) -> (f64, f64) {
     let [a, b] = halves;
     let data = a.se_data.powi(2) + b.se_data.powi(2) - 2.0 * correlation * a.se_data * b.se_data;
-    in_standard_errors(a.log_z - b.log_z, data.max(0.0) + a.se_noise.powi(2) + b.se_noise.powi(2))
+    in_standard_errors([a.log_z, b.log_z], data.max(0.0) + a.se_noise.powi(2) + b.se_noise.powi(2))
 }
 
 /// The difference of the mean of a series in the two halves and how many standard errors that is (Geweke 1992).
@@ -120,12 +122,14 @@ pub(super) fn drift(series: &[f64], halves: &[Half; 2], dependence: Dependence) 
         let variance = long_run_variance(&values, &halves[k].chains(), dependence) / values.len() as f64;
         (sum(&values) / values.len() as f64, variance)
     });
-    in_standard_errors(first.0 - second.0, first.1 + second.1)
+    in_standard_errors([first.0, second.0], first.1 + second.1)
 }
 
-fn in_standard_errors(difference: f64, variance: f64) -> (f64, f64) {
-    let apart = difference.abs();
-    (apart, if apart == 0.0 { 0.0 } else { apart / variance.sqrt() })
+/// Two numbers that only rounding keeps apart are the same, however small their variance.
+fn in_standard_errors([a, b]: [f64; 2], variance: f64) -> (f64, f64) {
+    let apart = (a - b).abs();
+    let same = apart <= ROUNDING * (1.0 + a.abs().max(b.abs()));
+    (apart, if same { 0.0 } else { apart / variance.sqrt() })
 }
 
 /// The estimates of both halves by every method.

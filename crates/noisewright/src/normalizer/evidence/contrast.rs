@@ -7,7 +7,8 @@ use noisewright_numerics::special::ln_add_exp;
 
 use super::choose::Fitted;
 use super::density::{BLOCK, Density, evaluate_draws};
-use crate::{Error, RealMap, Result, Space, View};
+use crate::fit::domain_words;
+use crate::{Domain, Error, RealMap, Result, Space, View};
 
 /// The two log-densities at some points, in the space of real vectors.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +64,7 @@ impl<'a> Problem<'a> {
         check_domains(draws, space)?;
         let continuous = !space.is_sphere() && space.domains().iter().all(|domain| !domain.is_discrete());
         let map = if continuous { Some(RealMap::new(space, Some(draws))?) } else { None };
-        if continuous {
+        if !space.is_sphere() {
             check_varies(draws, space)?;
         }
         let (mut mapped, mut log_jacobian) = (Vec::new(), Vec::new());
@@ -203,19 +204,33 @@ fn check_domains(draws: View<'_>, space: &Space) -> Result<()> {
     }
     for (j, (domain, variable)) in space.domains().iter().zip(space.names()).enumerate() {
         if let Some(row) = draws.column(j).iter().position(|x| !domain.contains(*x)) {
-            return Err(outside(row, variable, draws.get(row, j)));
+            return Err(misplaced(row, variable, draws.get(row, j), domain));
         }
     }
     Ok(())
 }
 
-/// A variable that stays where it is has no density, though the rounding of its mean may look like a spread.
+/// What is wrong with a value that its domain does not contain: one on an end may have been rounded there.
+fn misplaced(row: usize, variable: &str, value: f64, domain: &Domain) -> Error {
+    let (lower, upper) = domain.bounds();
+    if !domain.is_discrete() && (value == lower || value == upper) && value.is_finite() {
+        return outside(row, variable, value);
+    }
+    Error::OutsideDomain { row: row + 1, column: variable.to_owned(), value, domain: domain_words(domain) }
+}
+
+/// A variable that stays where it is has no density, though the rounding of its mean may look like a spread; and one of
+/// several states or counts says nothing about the others.
 fn check_varies(draws: View<'_>, space: &Space) -> Result<()> {
-    let still = |j: &usize| draws.column(*j).iter().all(|x| *x == draws.get(0, *j));
+    let only = |j: usize| matches!(&space.domains()[j], Domain::States(states) if states.len() == 1);
+    let still = |j: &usize| !only(*j) && draws.column(*j).iter().all(|x| *x == draws.get(0, *j));
     match (0..draws.columns()).find(still) {
         None => Ok(()),
         Some(j) => {
-            let reason = format!("column `{}` does not vary in the draws", space.names()[j]);
+            let mut reason = format!("column `{}` does not vary in the draws", space.names()[j]);
+            if space.domains()[j].is_discrete() {
+                reason += ", so nothing shows what its other values weigh: draw more, or fix it in the model";
+            }
             Err(Error::Fit { noise: "auto".into(), reason })
         }
     }

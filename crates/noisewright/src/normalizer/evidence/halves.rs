@@ -65,7 +65,9 @@ pub(super) fn split(rows: usize, chains: Option<&[usize]>) -> Result<[Half; 2]> 
         start += length;
     }
     if first.is_empty() {
-        return Err(Error::TooFewPoints { rows, coordinates: 1 });
+        let reason =
+            "every chain is a single draw, which has no halves: give longer chains, or all draws as one";
+        return Err(Error::Chain { reason: reason.into() });
     }
     Ok([Half { stretches: first }, Half { stretches: second }])
 }

@@ -24,6 +24,8 @@ use halves::{Half, split};
 
 /// Standard errors between the halves' estimates beyond which the chain is suspected not to have settled.
 const APART: f64 = 4.0;
+/// Standard errors beyond which the halves contradict each other: no error bar covers both.
+const CONTRADICTED: f64 = 6.0;
 /// Log-ratios of either side that are kept for pictures.
 const KEPT: usize = 4000;
 
@@ -155,7 +157,8 @@ impl Evidence {
 ///
 /// # Errors
 /// When the draws are too few for a fit, one lies outside its domain or has no density, the density is not a number
-/// somewhere, or an option cannot be. Too little overlap is a result with an infinite standard error.
+/// somewhere, or an option cannot be. Too little overlap, and halves that contradict each other, are results with an
+/// infinite standard error.
 pub fn evidence(
     density: &dyn Density,
     draws: View<'_>,
@@ -163,8 +166,9 @@ pub fn evidence(
     options: &EvidenceOptions,
 ) -> Result<Evidence> {
     let rows = draws.rows();
-    let halves = split(rows, options.chains.as_deref())?;
     check_count(rows, space.dimension())?;
+    let halves = split(rows, options.chains.as_deref())?;
+    check_count(halves.iter().map(Half::rows).sum(), space.dimension())?;
     let problem = Problem::new(density, draws, space, options.symmetrize, options.log_z.seed)?;
     let fitted = both_fits(&problem, options.noise, &halves)?;
     let densities = [problem.all(&fitted[0])?, problem.all(&fitted[1])?];
@@ -256,9 +260,13 @@ fn conclude(
     let by_ess = options.log_z.weight_by_ess;
     let shifts = [0, 1].map(|k| directions[k].center() + directions[k].log_nu(by_ess));
     let correlation = combine::correlation(densities, halves, shifts, options.log_z.dependence);
-    let estimates = combine::all_joined(&results, correlation);
-    let best = estimates.iter().find(|e| e.method == Method::Nce).unwrap_or(&estimates[0]).clone();
+    let mut estimates = combine::all_joined(&results, correlation);
     let drift = combine::drift(log_f, halves, options.log_z.dependence);
+    let warnings = warnings(&results, correlation, drift);
+    if let Some(why) = contradiction(&warnings) {
+        estimates.iter_mut().for_each(|estimate| estimate.refuse(&why));
+    }
+    let best = estimates.iter().find(|e| e.method == Method::Nce).unwrap_or(&estimates[0]).clone();
     let trace = trace::trace(directions, options.trace, by_ess, &best);
     let sum = |of: fn(&LogZ) -> f64| of(&results[0]) + of(&results[1]);
     Evidence {
@@ -279,7 +287,7 @@ fn conclude(
         confidence: options.log_z.confidence,
         trace,
         log_ratios: kept_ratios(directions),
-        warnings: warnings(&results, correlation, drift),
+        warnings,
         converged: results.iter().all(|r| r.converged),
         estimates,
         halves: results,
@@ -292,6 +300,19 @@ fn reason(best: &NormalizerEstimate) -> String {
         Some(why) => format!("No estimate can be trusted: {why}."),
         None => "nce, the optimal bridge, uses draws and noise together, so it also notices what the noise misses.".into(),
     }
+}
+
+/// Why nothing can be said where the halves differ by far more than chance.
+fn contradiction(warnings: &[Warning]) -> Option<String> {
+    warnings.iter().find_map(|warning| match warning {
+        Warning::HalvesDisagree { what, standard_errors, .. } if *standard_errors > CONTRADICTED => {
+            Some(format!(
+                "the two halves of the draws contradict each other in their {what}, so at least one of them is no sample \
+                 of the density; run the chains until they have settled"
+            ))
+        }
+        _ => None,
+    })
 }
 
 /// Both halves' warnings, once each, and whether the halves contradict each other.

@@ -117,13 +117,14 @@ struct Problem<'a> {
 ///
 /// # Errors
 /// When an option cannot be, noise and density differ in their variables, no draw of the noise has a positive density,
-/// no path leads from one to the other, or the log-density is not a number somewhere.
+/// the density is seen to have no integral, no path leads from one to the other, or the log-density is not a number somewhere.
 pub fn path(noise: &dyn Noise, density: &dyn Density, options: &Options) -> Result<Estimate> {
     options.check()?;
     let (expected, found) = (density.space().dimension(), noise.dimension());
     if expected != found {
         return Err(Error::Shape { what: "variables of the noise", expected, found });
     }
+    density.check_integrable()?;
     let coordinates = Coordinates::new(density.space());
     let problem = Problem { noise, density, coordinates: &coordinates };
     let stops = pilot(&problem, options.swarm, options.moves, options.seed)?;

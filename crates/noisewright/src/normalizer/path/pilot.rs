@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::super::Dependence;
 use super::super::states::{self, Origin, Pooled};
 use super::Problem;
-use crate::chain::{Bridge, Kernel, Landscape, Moves, Walker};
+use crate::chain::{Bridge, Kernel, Landscape, Moves, Walker, check_place};
 use crate::{Error, Result, View, sample};
 
 /// Share of the swarm's worth that the weights between neighbours keep.
@@ -119,6 +119,7 @@ fn advance(problem: &Problem<'_>, from: &Stop, t: f64, moves: Moves, seed: u64) 
         .collect::<Result<_>>()?;
     let kernel = blocks.first().map(|(_, kernel)| kernel.clone());
     let swarm: Vec<Vec<f64>> = blocks.into_iter().flat_map(|(part, _)| part).collect();
+    swarm.iter().try_for_each(|y| check_place(landscape, y))?;
     let log_ratio = problem.log_ratio_of(&swarm)?;
     Ok(Stop { t, swarm, log_ratio, kernel })
 }

@@ -8,8 +8,14 @@
 
 use nalgebra::DMatrix;
 
+use super::unsampled::Tail;
+
 /// Independent draws that must go over between two groups of states for anything to be said about their ratio.
 pub(super) const CROSSINGS: f64 = 5.0;
+/// Pareto shape beyond which the mean of weights cannot be trusted (Vehtari et al. 2024).
+const HEAVY: f64 = 0.7;
+/// Share of the draws that weights are worth which hardly vary: few of them show too little of a tail to be judged by.
+const EVEN: f64 = 0.9;
 
 /// The centred Gram matrix of all states with the counts, zero for states without draws.
 pub(super) struct Gram {
@@ -18,6 +24,8 @@ pub(super) struct Gram {
     pub(super) draws: f64,
     /// States whose density is zero at all draws, so that they have no weights.
     pub(super) empty: Vec<bool>,
+    /// The tails of the weights, where there are any to be judged: of states without draws.
+    pub(super) tails: Vec<Option<Tail>>,
 }
 
 impl Gram {
@@ -37,6 +45,13 @@ impl Gram {
     /// Kish's `1/Σ_n W_nk²`: how many draws of state k itself the weighted pool is worth.
     pub(super) fn effective(&self, k: usize) -> f64 {
         if self.empty[k] { 0.0 } else { 1.0 / self.full(k, k) }
+    }
+
+    /// The Pareto shape of the weights of a state without draws, where their mean cannot be trusted.
+    pub(super) fn heavy(&self, k: usize) -> Option<f64> {
+        let tail = self.tails[k].as_ref()?;
+        let uneven = self.effective(k) < EVEN * self.draws;
+        (tail.shape > HEAVY || (uneven && tail.upper > HEAVY)).then_some(tail.shape)
     }
 
     /// `Σ_n p_nk p_nl`: about how many draws of state k are taken for draws of state l, and back.
@@ -63,7 +78,7 @@ impl Gram {
 
     /// The group that a state without draws is a mixture of, if it is of one alone and its weights are worth something.
     fn home(&self, i: usize, groups: &[Vec<usize>]) -> Option<usize> {
-        if self.effective(i) < CROSSINGS {
+        if self.effective(i) < CROSSINGS || self.heavy(i).is_some() {
             return None;
         }
         let share = |group: &[usize]| group.iter().map(|l| self.counts[*l] * self.full(i, *l)).sum::<f64>();

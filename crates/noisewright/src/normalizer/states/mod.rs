@@ -45,7 +45,8 @@ pub struct Options {
 /// around the long-run covariance for chains.
 ///
 /// States between which hardly any draw goes over are in different groups: their ratio has an infinite error
-/// ([`Estimate::groups`], [`Warning::Disconnected`]).
+/// ([`Estimate::groups`], [`Warning::Disconnected`]). So is a state without draws whose weights have so heavy a tail
+/// that the pooled draws may have missed most of it ([`Warning::HeavyTail`]).
 ///
 /// ```
 /// use noisewright::normalizer::states::{Options, Origin, Pooled, estimate};
@@ -78,7 +79,9 @@ pub fn estimate(pooled: &Pooled<'_>, options: &Options) -> Result<Estimate> {
     let unsampled_c = unsampled::log_normalizers(&problem, &solution.c, &unsampled);
     let weights =
         Weights { problem: &problem, c: &solution.c, unsampled: &unsampled, unsampled_c: &unsampled_c };
-    let gram = gram(&weights, &solution);
+    let mut gram = gram(&weights, &solution);
+    let tails = unsampled::tails(&problem, &solution.c, &unsampled);
+    gram.tails.splice(problem.states().., tails);
     let long_run = match options.dependence {
         Dependence::Independent => None,
         Dependence::Chains => {
@@ -143,6 +146,7 @@ fn gram(weights: &Weights<'_>, solution: &Solution) -> Gram {
     Gram {
         centred: DMatrix::from_vec(states, states, centred),
         empty: (0..states).map(|k| weights.is_empty(k)).collect(),
+        tails: (0..states).map(|_| None).collect(),
         counts,
         draws: weights.problem.draws() as f64,
     }
@@ -179,6 +183,7 @@ fn assemble(
     let parts = Parts {
         overlap: gram.overlap(),
         effective: (0..states).map(|k| gram.effective(k)).collect(),
+        heavy: (0..states).map(|k| gram.heavy(k)).collect(),
         counts: gram.counts.clone(),
         short_chains: long_run
             .unwrap_or_default()

@@ -32,6 +32,13 @@ pub enum Warning {
         /// The state.
         state: usize,
     },
+    /// A state without draws that reaches farther than the draws do: its error is infinite.
+    HeavyTail {
+        /// The state.
+        state: usize,
+        /// Pareto shape of its weights.
+        pareto_k: f64,
+    },
     /// A state without draws whose density is zero at all draws.
     ZeroDensity {
         /// The state.
@@ -69,6 +76,11 @@ impl Warning {
             Self::ShortChains { state } => format!(
                 "the chains of state {} are too short for how dependent their draws are: the error may be too small; \
                  run them longer",
+                name(*state)
+            ),
+            Self::HeavyTail { state, pareto_k } => format!(
+                "the weights of state {} have too heavy a tail (Pareto k = {pareto_k:.2} as far as the draws show), so \
+                 its error is not known: sample it, or a state between it and the others",
                 name(*state)
             ),
             Self::ZeroDensity { state } => {
@@ -208,6 +220,7 @@ pub(super) struct Parts {
     pub(super) groups: Vec<Vec<usize>>,
     pub(super) overlap: DMatrix<f64>,
     pub(super) effective: Vec<f64>,
+    pub(super) heavy: Vec<Option<f64>>,
     pub(super) counts: Vec<f64>,
     pub(super) inefficiency: Vec<f64>,
     pub(super) short_chains: Vec<usize>,
@@ -253,9 +266,14 @@ impl Parts {
         if !self.converged {
             warnings.push(Warning::NotConverged);
         }
-        if groups.len() > 1 {
+        let heavy: Vec<(usize, f64)> =
+            self.heavy.iter().zip(caller).filter_map(|(k, state)| k.map(|k| (*state, k))).collect();
+        // A state of its own for its heavy tail is told apart.
+        let alone = |group: &Vec<usize>| heavy.iter().any(|(state, _)| *group == [*state]);
+        if groups.iter().filter(|group| !alone(group)).count() > 1 {
             warnings.push(Warning::Disconnected { groups: groups.to_vec() });
         }
+        warnings.extend(heavy.iter().map(|&(state, pareto_k)| Warning::HeavyTail { state, pareto_k }));
         for (at, &effective) in self.effective.iter().enumerate() {
             let state = caller[at];
             if log_z[state] == f64::NEG_INFINITY {

@@ -3,8 +3,10 @@
 use std::ops::Range;
 
 use noisewright_numerics::kernels;
+use rayon::prelude::*;
 
 use super::problem::{Problem, Scratch, cut, over_leaves};
+use crate::pareto;
 
 /// `ln Σ e^x` so far, as a largest term and the sum relative to it.
 #[derive(Clone, Copy)]
@@ -58,6 +60,49 @@ pub(super) fn log_normalizers(problem: &Problem<'_>, c: &[f64], columns: &[&[f64
     let join = |a: Vec<LogSum>, b: Vec<LogSum>| a.into_iter().zip(b).map(|(a, b)| a.join(b)).collect();
     let sums = over_leaves(problem.draws(), leaf, join).unwrap_or_default();
     sums.into_iter().map(LogSum::ln).collect()
+}
+
+/// Standard deviations by which the estimated shape of a tail may be too low.
+const ALLOWED: f64 = 2.0;
+
+/// The tail of the weights of a state without draws, about which nothing but these weights is known.
+pub(super) struct Tail {
+    /// Pareto shape of the largest weights.
+    pub(super) shape: f64,
+    /// The shape that it may still be: the estimate's standard deviation is `(1 + k)/√tail`.
+    pub(super) upper: f64,
+}
+
+impl Tail {
+    fn new(log_weights: &[f64]) -> Option<Self> {
+        let count = pareto::tail_length(log_weights.iter().filter(|w| **w > f64::NEG_INFINITY).count());
+        (count >= 5).then(|| {
+            let shape = pareto::shape(log_weights);
+            Self { shape, upper: shape + ALLOWED * (1.0 + shape.max(0.0)) / (count as f64).sqrt() }
+        })
+    }
+}
+
+/// The tails of the weights `f_i / Σ_l N_l f_l e^(−c_l)` of every column; `None` for fewer than 25 positive weights.
+pub(super) fn tails(problem: &Problem<'_>, c: &[f64], columns: &[&[f64]]) -> Vec<Option<Tail>> {
+    if columns.is_empty() {
+        return Vec::new();
+    }
+    let leaf = |range: Range<usize>| {
+        let mut scratch = Scratch::new(problem.states());
+        let mut log_mixture = Vec::with_capacity(range.len());
+        for block in cut(range) {
+            let rows = block.len();
+            problem.responsibilities(c, block, &mut scratch);
+            log_mixture.extend_from_slice(&scratch.log_mixture[..rows]);
+        }
+        log_mixture
+    };
+    let log_mixture = over_leaves(problem.draws(), leaf, |a, b| [a, b].concat()).unwrap_or_default();
+    let log_weights = |column: &&[f64]| -> Vec<f64> {
+        column.iter().zip(&log_mixture).map(|(value, mixture)| value - mixture).collect()
+    };
+    columns.par_iter().map(|column| Tail::new(&log_weights(column))).collect()
 }
 
 /// Weights of the draws under all states, those without draws last: `N (W_nk − 1/N)` with `Σ_n W_nk = 1`, or for a state
