@@ -446,7 +446,9 @@ fn a_state_without_draws_that_reaches_farther_than_the_draws_is_refused() {
     assert!(refused.count() >= 37);
     let sentence = unsampled((0.0, 3.0, 1.0), 1).warnings()[0].sentence(&["a", "b"]);
     assert!(
-        sentence.contains("state b have too heavy a tail") && sentence.contains("sample it"),
+        sentence.contains("state b")
+            && sentence.contains("have too heavy a tail")
+            && sentence.contains("sample it"),
         "{sentence}"
     );
 }

@@ -50,12 +50,17 @@ impl ChainDraws {
     /// A failure that says which file the row is in, where the files are the chains.
     pub(super) fn failure(&self, error: Error) -> Failure {
         let row = match &error {
-            Error::DrawOutside { row, .. } | Error::NoDensity { row } => *row,
+            Error::DrawOutside { row, .. } | Error::OutsideDomain { row, .. } | Error::NoDensity { row } => {
+                *row
+            }
             _ => return error.into(),
         };
         let (file, row) = self.place(row);
         let error = match error {
             Error::DrawOutside { variable, value, .. } => Error::DrawOutside { row, variable, value },
+            Error::OutsideDomain { column, value, domain, .. } => {
+                Error::OutsideDomain { row, column, value, domain }
+            }
             _ => Error::NoDensity { row },
         };
         Failure::from(error).in_file(&file)

@@ -13,7 +13,7 @@ use super::unsampled::Tail;
 /// Independent draws that must go over between two groups of states for anything to be said about their ratio.
 pub(super) const CROSSINGS: f64 = 5.0;
 /// Pareto shape beyond which the mean of weights cannot be trusted (Vehtari et al. 2024).
-const HEAVY: f64 = 0.7;
+pub(super) const HEAVY: f64 = 0.7;
 /// Share of the draws that weights are worth which hardly vary: few of them show too little of a tail to be judged by.
 const EVEN: f64 = 0.9;
 

@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::Options;
+use super::covariance::HEAVY;
 
 /// Effective draws below which an error bar is only a hint.
 const FEW: f64 = 50.0;
@@ -78,11 +79,20 @@ impl Warning {
                  run them longer",
                 name(*state)
             ),
-            Self::HeavyTail { state, pareto_k } => format!(
-                "the weights of state {} have too heavy a tail (Pareto k = {pareto_k:.2} as far as the draws show), so \
-                 its error is not known: sample it, or a state between it and the others",
-                name(*state)
-            ),
+            Self::HeavyTail { state, pareto_k } => {
+                let tail = if *pareto_k > HEAVY {
+                    format!("have too heavy a tail (Pareto k = {pareto_k:.2}, above {HEAVY})")
+                } else {
+                    format!(
+                        "may have too heavy a tail (Pareto k = {pareto_k:.2}, too uncertain to be below {HEAVY})"
+                    )
+                };
+                format!(
+                    "the weights of state {} {tail}, so its error is not known: sample it, or a state between it and \
+                     the others",
+                    name(*state)
+                )
+            }
             Self::ZeroDensity { state } => {
                 format!("state {} has density zero at all draws: its log-normalizer is −∞", name(*state))
             }
