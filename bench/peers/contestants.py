@@ -36,7 +36,8 @@ def numpy_bridge(arrays):
     """Newton's method for the same equation, in plain NumPy."""
     f_data, n_data, f_noise, n_noise = arrays
     data, noise = f_data - n_data, f_noise - n_noise
-    c = 0.0
+    # From importance sampling, since plain Newton steps may run off from farther away.
+    c = np.log(np.exp(noise).mean())
     for _ in range(50):
         of_data, of_noise = 1 / (1 + np.exp(data - c)), 1 / (1 + np.exp(c - noise))
         step = (of_noise.sum() - of_data.sum()) / ((of_data * (1 - of_data)).sum() + (of_noise * (1 - of_noise)).sum())
@@ -60,7 +61,9 @@ def bare_exponentials(arrays):
 def noisewright_states(u_kn):
     import noisewright as nw
 
-    result = nw.mbar(u_kn, [DRAWS] * STATES, independent=True, progress=False)
+    # Log-densities, not energies; in place, as one who has them would.
+    np.negative(u_kn, out=u_kn)
+    result = nw.log_z_states(u_kn, [DRAWS] * STATES, independent=True, progress=False)
     return result.log_z[-1] - result.log_z[0], result.se[-1]
 
 
