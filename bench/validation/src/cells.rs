@@ -27,7 +27,9 @@ const RATIOS: [f64; 3] = [0.5, 1.0, 5.0];
 const ROWS: usize = 2000;
 
 /// A model with the noises it is contrasted with.
-fn rows() -> Result<Vec<(System, Vec<Arc<dyn Noise>>)>> {
+type Row = (System, Vec<Arc<dyn Noise>>);
+
+fn rows() -> Result<Vec<Row>> {
     let scalar = |noise: Result<Arc<dyn Noise>>| noise;
     let normal = |mean, variance| scalar(Normal::new(mean, variance).map(|n| Arc::new(n) as _));
     let heavy = |dof, at, scale| scalar(Student::new(dof, at, scale).map(|n| Arc::new(n) as _));

@@ -56,8 +56,9 @@ pub(crate) fn simulate(cell: &Cell, repeats: usize) -> Result<Outcome> {
         .collect();
     let count = trials.len() as f64;
     let squared: f64 = trials.iter().map(|t| t.squared).sum::<f64>() / count;
-    let coverage =
-        (0..truth.len()).map(|j| trials.iter().filter(|t| t.covered[j]).count() as f64 / count).collect();
+    let coverage = (0..trials.first().map_or(0, |t| t.covered.len()))
+        .map(|j| trials.iter().filter(|t| t.covered[j]).count() as f64 / count)
+        .collect();
     let refused = repeats - trials.len();
     Ok(Outcome {
         predicted: report.error,
