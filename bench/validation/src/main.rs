@@ -43,7 +43,7 @@ fn print_table(results: &[(Cell, Outcome)], repeats: usize) {
         100.0 * coverage().fold(0.0, f64::max)
     );
     println!(
-        "| model | noise | loss | ν | data | error × T, predicted | predicted / empirical | coverage | applies |"
+        "| model | noise | loss | ν | data | error × T, predicted | predicted / empirical | coverage | without answer | applies |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for (cell, outcome) in results {
