@@ -380,7 +380,7 @@ fn an_angle_is_given_within_half_a_turn_whatever_the_seed() {
 }
 
 #[test]
-fn parameters_that_only_appear_as_a_product_are_refused_not_a_panic() {
+fn parameters_that_only_appear_as_a_product_end_without_a_panic() {
     let text = "variables = ['x']\nlog_density = 'a*b*x - x^2/2'\n[parameters]\na = 1\nb = 1";
     let model = Model::parse_file(text).unwrap();
     let data = sample(&Normal::new(0.3, 1.0).unwrap(), 300, 4);

@@ -60,8 +60,7 @@ impl Study<'_> {
     fn check_coverage(&self, nu: f64) {
         let count = repeats(250);
         let fits = self.fits(1500, nu, count);
-        // Four binomial standard errors; at the full number of repeats the half per cent that the issue allows beyond
-        // two of them.
+        // Four binomial standard errors, since a dozen shares are looked at: 5.5 points at 250 repeats, 1.9 at 2,000.
         let bound = 4.0 * (0.95 * 0.05 / count as f64).sqrt();
         for (j, truth) in self.truth.iter().enumerate() {
             let covered = fits.iter().filter(|f| {
