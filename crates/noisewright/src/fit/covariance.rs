@@ -43,10 +43,18 @@ pub(crate) fn bread(
     hessian: &DMatrix<f64>,
     free: &[usize],
 ) -> Result<DMatrix<f64>> {
+    invert_free(hessian, free).map_err(|direction| indistinct(objective, &direction))
+}
+
+/// The inverse over the free unknowns, zero elsewhere; or a direction along which there is no curvature.
+pub(crate) fn invert_free(
+    hessian: &DMatrix<f64>,
+    free: &[usize],
+) -> std::result::Result<DMatrix<f64>, DVector<f64>> {
     let part = DMatrix::from_fn(free.len(), free.len(), |i, j| hessian[(free[i], free[j])]);
-    let mut out = DMatrix::zeros(hessian.nrows(), hessian.ncols());
     match invert(&part) {
         Inverse::Regular(inverse) => {
+            let mut out = DMatrix::zeros(hessian.nrows(), hessian.ncols());
             for (i, &row) in free.iter().enumerate() {
                 for (j, &column) in free.iter().enumerate() {
                     out[(row, column)] = inverse[(i, j)];
@@ -57,7 +65,7 @@ pub(crate) fn bread(
         Inverse::Singular(short) => {
             let mut direction = DVector::zeros(hessian.nrows());
             free.iter().zip(short.iter()).for_each(|(j, d)| direction[*j] = *d);
-            Err(indistinct(objective, &direction))
+            Err(direction)
         }
     }
 }

@@ -6,10 +6,9 @@ mod normalizer;
 use std::sync::Mutex;
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::linalg::{Inverse, invert};
 
 use super::bounds;
-use super::covariance::sandwich;
+use super::covariance::{invert_free, sandwich};
 use super::data::{Data, Dependence};
 use super::dependence::{self, Influences};
 use super::diagnostics::{self, Diagnostics};
@@ -162,23 +161,11 @@ impl Likelihood<'_> {
     }
 
     fn bread(&self, hessian: &DMatrix<f64>, free: &[usize]) -> Result<DMatrix<f64>> {
-        let part = DMatrix::from_fn(free.len(), free.len(), |i, j| hessian[(free[i], free[j])]);
-        let mut out = DMatrix::zeros(hessian.nrows(), hessian.ncols());
-        match invert(&part) {
-            Inverse::Regular(inverse) => {
-                for (i, &row) in free.iter().enumerate() {
-                    for (j, &column) in free.iter().enumerate() {
-                        out[(row, column)] = inverse[(i, j)];
-                    }
-                }
-                Ok(out)
-            }
-            Inverse::Singular(direction) => {
-                let involved = free.iter().zip(direction.iter()).filter(|(_, d)| d.abs() > 1e-6);
-                let name = |j: usize| self.model.parameters()[j].name.clone();
-                Err(Error::Collinear { parameters: involved.map(|(j, _)| name(*j)).collect() })
-            }
-        }
+        invert_free(hessian, free).map_err(|direction| {
+            let involved =
+                self.model.parameters().iter().zip(direction.iter()).filter(|(_, d)| d.abs() > 1e-6);
+            Error::Collinear { parameters: involved.map(|(p, _)| p.name.clone()).collect() }
+        })
     }
 
     /// The derivative of the unknowns by θ: the constant is log Z(θ).
