@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
 
-pub(crate) use self::fit::{CovarianceKind, FitArguments, RatioArguments, RowArguments};
+pub(crate) use self::fit::{CovarianceKind, DEFAULT_SHARE, FitArguments, RatioArguments, RowArguments};
 
 /// Noise-contrastive estimation: unnormalized models fitted to data, and the noise that does it best.
 #[derive(Debug, Parser)]

@@ -150,7 +150,7 @@ pub enum Error {
     HardlyAnyOverlap,
     /// Parameters that the data cannot tell apart.
     #[error(
-        "{} cannot be told apart: their scores are collinear where data and noise overlap",
+        "{} cannot be told apart: only a combination of them can be estimated; hold one of them fixed, or leave it out",
         crate::error::list(parameters)
     )]
     Collinear {
@@ -256,7 +256,7 @@ pub enum Error {
     },
     /// Features of which a combination does not vary.
     #[error(
-        "{} the same in all data and noise: leave one of these features out",
+        "{} the same at every point that was looked at: leave one of these features out",
         crate::error::combination(terms)
     )]
     CollinearFeatures {

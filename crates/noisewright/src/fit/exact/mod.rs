@@ -1,7 +1,9 @@
 //! Fits without noise, the limit ν → ∞: maximum likelihood with log Z by quadrature, enumeration or a closed form.
 
+mod frame;
 mod means;
 mod normalizer;
+mod start;
 
 use std::sync::Mutex;
 
@@ -12,26 +14,37 @@ use super::covariance::{invert_free, sandwich};
 use super::data::{Data, Dependence};
 use super::dependence::{self, Influences};
 use super::diagnostics::{self, Diagnostics};
-use super::newton::{Evaluation, Problem, Stop};
+use super::newton::{Evaluation, Problem, Stop, undamped_gain};
+use super::noise_choice;
 use super::objective::five_point;
 use super::options::{Amount, Errors, NoiseChoice, Options, Stage};
 use super::prepare::{pick, scaling, spread};
 use super::result::{Estimate, Fit, Optimum, coordinates};
 use super::solve::Solution;
 use super::starts;
-use crate::{Error, Model, Result};
+use crate::{Error, Model, Result, View};
+use frame::Frame;
 use means::Means;
+use normalizer::Lens;
 pub(crate) use normalizer::Way;
 
 /// Draws of the noise that finds a start, at least and at most.
 const PILOT_POINTS: (usize, usize) = (1 << 14, 1 << 17);
 
-/// The negative mean log-likelihood.
+/// Farthest that the maximum may be from where the ascent ended, in standard errors.
+const NEAR: f64 = 1e-4;
+
+/// Curvature, of statistics of size one, below which it is asked whether the data tell the parameters apart, and the share of a
+/// combination of scores in its parts below which they do not.
+const TOLD_APART: (f64, f64) = (1e-6, 1e-6);
+
+/// The negative mean log-likelihood, in the coordinates of a frame.
 struct Likelihood<'a> {
     model: &'a Model,
     data: Data<'a>,
     way: Way,
     means: Means<'a>,
+    frame: Frame,
     unit: Vec<f64>,
     /// What kept log Z from being known, for a message if nothing works.
     trouble: Mutex<Option<Error>>,
@@ -47,46 +60,64 @@ pub(crate) fn fit_exact(model: &Model, data: Data<'_>, options: &Options) -> Res
     let ranges = spread(data.points.rows(), super::contrast::SCALE_ROWS);
     let (some, _) = pick(data.points, None, &ranges);
     let linear = model.energy().is_linear();
-    let (scales, unit) = scaling(model, some.view(), linear)?;
-    let unit = if linear { scales.scale.iter().map(|s| 1.0 / s).collect() } else { unit };
+    let (_, unit) = scaling(model, some.view(), linear)?;
     let means = Means::new(model, data)?;
-    let likelihood = Likelihood { model, data, way, means, unit, trouble: Mutex::new(None) };
-    let solution = likelihood.solve(options)?;
-    likelihood.finish(solution, options)
+    let whitened = linear && way == Way::Quadrature;
+    let frame = if whitened { Frame::of_data(model, some.view())? } else { Frame::identity() };
+    let likelihood = Likelihood { model, data, way, means, frame, unit, trouble: Mutex::new(None) };
+    let solution = likelihood.solve(some.view(), options)?;
+    likelihood.finish(solution, some.view(), options)
 }
 
 impl Likelihood<'_> {
-    fn solve(&self, options: &Options) -> Result<Solution> {
+    fn solve(&self, sample: View<'_>, options: &Options) -> Result<Solution> {
         let model = self.model;
-        let pilot = self.pilot(options);
-        let finite = |theta: &[f64]| {
-            self.evaluate(&DVector::from_column_slice(theta), false)
-                .is_ok_and(|there| there.value.is_finite())
-        };
-        let start =
-            pilot.into_iter().chain([model.start(), vec![0.0; model.parameters().len()]]).find(|t| finite(t));
-        let Some(start) = start else { return Err(self.explain()) };
+        let Some(start) = self.start(sample, options)? else { return Err(self.explain()) };
         if !model.energy().is_linear() {
             let begin = |theta: &[f64]| Ok(DVector::from_column_slice(theta));
             let few = Options { starts: options.starts.min(3), ..options.clone() };
-            let found = starts::solve(self, model, &self.unit, &begin, Some(&start), &few)?;
+            let first = starts::first(model, Some(start.as_slice()));
+            let places = starts::nearby(model, &self.unit, first, &few);
+            let found = starts::solve(self, model, &self.unit, &begin, &places, options)?;
             return found.ok_or_else(|| self.explain());
         }
-        let limits = bounds::limits(model, &vec![1.0; start.len()]);
-        let mut solution = bounds::solve(self, &limits, &DVector::from_vec(start), options)?;
+        let limits = bounds::limits(model, &self.frame.scales(start.len()));
+        let mut solution = bounds::solve(self, &limits, &start, options)?;
         let loss = self.evaluate(&solution.at, false)?.value;
-        solution.optima = vec![Optimum { at: solution.at.as_slice().to_vec(), loss, starts: 1 }];
+        let at = self.frame.outer(&solution.at).as_slice().to_vec();
+        solution.optima = vec![Optimum { at, loss, starts: 1 }];
         Ok(solution)
     }
 
-    /// A start from a fit against noise, where quadrature needs one that integrates.
+    /// Where the ascent starts: from a fit against noise, or else the best of the model's own start, none of its statistics,
+    /// and what comes nearest to a normal distribution; `None` where none of them has a likelihood.
+    fn start(&self, sample: View<'_>, options: &Options) -> Result<Option<DVector<f64>>> {
+        let value = |at: &DVector<f64>| {
+            self.evaluate(at, false).map_or(f64::INFINITY, |there| there.value)
+        };
+        let pilot = self.pilot(options).map(|theta| self.frame.inner(&theta));
+        if let Some(pilot) = pilot.filter(|at| value(at).is_finite()) {
+            return Ok(Some(pilot));
+        }
+        let own = self.frame.inner(&self.model.start());
+        let mut others = vec![own.clone(), DVector::zeros(own.len())];
+        if self.model.energy().is_linear() && self.way == Way::Quadrature {
+            others.extend(start::near_normal(self.model, &self.frame, sample, &own)?);
+        }
+        let known = others.into_iter().map(|at| (value(&at), at)).filter(|(value, _)| value.is_finite());
+        // The first of equal ones.
+        Ok(known.reduce(|best, next| if next.0 < best.0 { next } else { best }).map(|(_, at)| at))
+    }
+
+    /// A start from a fit against noise, where quadrature needs one that integrates, or there may be several maxima.
     fn pilot(&self, options: &Options) -> Option<Vec<f64>> {
-        if self.way != Way::Quadrature {
+        if self.way != Way::Quadrature && self.model.energy().is_linear() {
             return None;
         }
         let points = (2 * self.data.points.rows()).clamp(PILOT_POINTS.0, PILOT_POINTS.1);
         let rough = Options { noise: NoiseChoice::Auto, amount: Amount::Points(points), ..options.clone() };
-        super::noise_choice::fit_with(self.model, self.data, &rough)
+        let noise = noise_choice::auto_noise(self.model, self.data).ok()?;
+        noise_choice::dosed(self.model, self.data, &noise, &rough)
             .ok()
             .filter(|f| f.converged)
             .map(|f| f.theta())
@@ -99,12 +130,14 @@ impl Likelihood<'_> {
     }
 
     /// The estimates, with the covariance that the data leave.
-    fn finish(&self, solution: Solution, options: &Options) -> Result<Fit> {
+    fn finish(&self, solution: Solution, sample: View<'_>, options: &Options) -> Result<Fit> {
         options.report(Stage::Errors, 0, f64::NAN)?;
         let there = self.evaluate(&solution.at, true)?;
-        let theta = solution.at.as_slice();
+        let outer = self.frame.outer(&solution.at);
+        let theta = outer.as_slice();
         let size = theta.len();
-        let hessian = there.hessian.unwrap_or_else(|| DMatrix::zeros(size, size));
+        let inner_hessian = there.hessian.clone().unwrap_or_else(|| DMatrix::zeros(size, size));
+        let hessian = self.frame.outer_hessian(&inner_hessian);
         let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
         let separation = if free.len() == size {
             diagnostics::on_border(self.model, self.data, theta, &hessian, solution.stop)?
@@ -113,16 +146,20 @@ impl Likelihood<'_> {
         };
         let bread = match &separation {
             Some(_) => DMatrix::zeros(size, size),
-            None => self.bread(&hessian, &free)?,
+            None => self.bread(theta, sample, &inner_hessian, &free)?,
         };
         let mean = self.means.at(theta, false)?.ok_or(Error::NoMass)?;
-        let normalizer = self.way.at(self.model, theta, &mean.score, false)?;
-        let jacobian = self.jacobian(&normalizer.gradient);
+        let normalizer = self.way.at(self.model, theta, self.lens(&mean.score), false)?;
+        let jacobian = self.jacobian(&(&normalizer.offset + self.frame.apply(mean.score)));
         let covariance = match &separation {
             Some(_) => DMatrix::from_diagonal_element(jacobian.nrows(), jacobian.nrows(), f64::INFINITY),
             None => self.covariance(theta, &bread, &jacobian, options)?,
         };
-        let stop = if separation.is_some() { Stop::RunsOff } else { solution.stop };
+        let stop = match solution.stop {
+            _ if separation.is_some() => Stop::RunsOff,
+            Stop::Converged if !self.is_maximum(&there, &free) => Stop::NoDescent,
+            stop => stop,
+        };
         let mut values = theta.to_vec();
         if !self.model.is_normalized() {
             values.push(normalizer.log_z);
@@ -157,28 +194,80 @@ impl Likelihood<'_> {
             diagnostics: Diagnostics::default(),
         };
         fit.diagnostics = diagnostics::of_exact(self.model, self.data, separation, &fit)?;
+        if !fit.converged && fit.diagnostics.no_answer().is_none() {
+            fit.diagnostics.no_maximum((stop, fit.iterations), self.wall().as_ref());
+        }
         Ok(fit)
     }
 
-    fn bread(&self, hessian: &DMatrix<f64>, free: &[usize]) -> Result<DMatrix<f64>> {
-        invert_free(hessian, free).map_err(|direction| {
-            let involved =
-                self.model.parameters().iter().zip(direction.iter()).filter(|(_, d)| d.abs() > 1e-6);
-            Error::Collinear { parameters: involved.map(|(p, _)| p.name.clone()).collect() }
-        })
+    /// Whether the means of the statistics are those of the model, as near as a step of the ascent can tell.
+    fn is_maximum(&self, there: &Evaluation, free: &[usize]) -> bool {
+        let size = free.len();
+        let part = Evaluation {
+            value: there.value,
+            gradient: DVector::from_fn(size, |i, _| there.gradient[free[i]]),
+            hessian: there.hessian.as_ref().map(|h| DMatrix::from_fn(size, size, |i, j| h[(free[i], free[j])])),
+        };
+        undamped_gain(&part) * self.rows() <= NEAR * NEAR
     }
 
-    /// The derivative of the unknowns by θ: the constant is log Z(θ).
-    fn jacobian(&self, slope: &DVector<f64>) -> DMatrix<f64> {
-        let size = slope.len();
-        if self.model.is_normalized() {
-            return DMatrix::identity(size, size);
+    /// Where the density ceased to integrate on the way, if it did.
+    fn wall(&self) -> Option<Error> {
+        let trouble = self.trouble.lock().ok().and_then(|t| t.clone());
+        trouble.filter(|error| matches!(error, Error::NotIntegrable { .. }))
+    }
+
+    /// `H⁻¹` over the free unknowns.
+    ///
+    /// # Errors
+    /// When the data do not tell some of them apart: which.
+    fn bread(
+        &self,
+        theta: &[f64],
+        sample: View<'_>,
+        hessian: &DMatrix<f64>,
+        free: &[usize],
+    ) -> Result<DMatrix<f64>> {
+        if !self.model.energy().is_linear()
+            && let Some(direction) = flattest(hessian, free)
+            && !varies(self.model, theta, sample, &direction)?
+        {
+            return Err(self.indistinct(&direction));
         }
-        DMatrix::from_fn(
-            size + 1,
-            size,
-            |i, j| if i == size { slope[j] } else { f64::from(u8::from(i == j)) },
-        )
+        invert_free(hessian, free).map_err(|direction| self.indistinct(&direction))
+    }
+
+    /// What cannot be told apart, in the words of a fit against noise.
+    fn indistinct(&self, direction: &DVector<f64>) -> Error {
+        let outer = self.frame.outer(direction);
+        // Of the size that every statistic has in the data, small entries are rounding.
+        let scaled = outer.component_mul(&DVector::from_vec(self.frame.scales(outer.len())));
+        let largest = scaled.amax();
+        let names = self.model.parameters().iter().map(|p| p.name.clone());
+        let involved: Vec<(f64, String)> = outer
+            .iter()
+            .zip(scaled.iter())
+            .zip(names)
+            .filter(|((_, d), _)| d.abs() > 1e-6 * largest)
+            .map(|((d, _), name)| (*d, name))
+            .collect();
+        if !self.model.energy().is_linear() || self.model.is_normalized() {
+            return Error::Collinear { parameters: involved.into_iter().map(|(_, name)| name).collect() };
+        }
+        let leading = involved.first().map_or(1.0, |(d, _)| *d);
+        Error::CollinearFeatures { terms: involved.into_iter().map(|(d, name)| (d / leading, name)).collect() }
+    }
+
+    /// The derivative of the unknowns by η: the constant is log Z(θ), whose own derivative is `slope`.
+    fn jacobian(&self, slope: &DVector<f64>) -> DMatrix<f64> {
+        let jacobian = self.frame.jacobian(slope.len());
+        if self.model.is_normalized() {
+            return jacobian;
+        }
+        let last = jacobian.nrows();
+        let mut with_constant = jacobian.insert_row(last, 0.0);
+        with_constant.row_mut(last).tr_copy_from(slope);
+        with_constant
     }
 
     fn covariance(
@@ -191,27 +280,33 @@ impl Likelihood<'_> {
         let total = self.data.total_weight();
         let carried = |inner: DMatrix<f64>| jacobian * inner * jacobian.transpose();
         if self.data.dependence != Dependence::Independent {
-            let values = self.means.influences(theta, &(jacobian * bread))?;
+            let values = self.means.influences(theta, &(jacobian * bread), &self.frame)?;
             let influences = Influences { values: &values, size: jacobian.nrows(), total };
             return Ok(dependence::covariance(&influences, self.data.weights, self.data.dependence));
         }
         match options.errors {
             Errors::ModelBased => Ok(carried(bread / total)),
-            Errors::Robust => Ok(carried(sandwich(bread, &(self.means.spread(theta)? / total)))),
+            Errors::Robust => {
+                Ok(carried(sandwich(bread, &(self.means.spread(theta, &self.frame)? / total))))
+            }
         }
+    }
+
+    fn lens<'l>(&'l self, center: &'l DVector<f64>) -> Lens<'l> {
+        Lens { center, frame: &self.frame }
     }
 
     /// The value and gradient, and the Hessian if the model gives its second derivatives.
     fn look(&self, theta: &[f64], hessian: bool) -> Result<(Evaluation, bool)> {
         let wall = || (Evaluation::wall(theta.len()), true);
         let Some(mean) = self.means.at(theta, hessian)? else { return Ok(wall()) };
-        match self.way.at(self.model, theta, &mean.score, hessian) {
+        match self.way.at(self.model, theta, self.lens(&mean.score), hessian) {
             Ok(normalizer) => {
                 let value = normalizer.log_z - mean.energy;
-                let gradient = &normalizer.gradient - &mean.score;
                 let known = !hessian || (mean.curvature.is_some() && normalizer.curvature.is_some());
-                let hessian = mean.curvature.zip(normalizer.curvature).map(|(data, model)| model - data);
-                Ok((Evaluation { value, gradient, hessian }, known))
+                let bend = mean.curvature.map(|data| self.frame.inner_hessian(&data));
+                let hessian = bend.zip(normalizer.curvature).map(|(data, model)| model - data);
+                Ok((Evaluation { value, gradient: normalizer.offset, hessian }, known))
             }
             Err(error) => {
                 if let Ok(mut trouble) = self.trouble.lock() {
@@ -232,8 +327,14 @@ impl Problem for Likelihood<'_> {
         self.way.rounding(self.model)
     }
 
+    /// log Z of a linear model is convex in its parameters.
+    fn is_convex(&self) -> bool {
+        self.model.energy().is_linear() && self.way == Way::Quadrature
+    }
+
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
-        let theta = at.as_slice();
+        let outer = self.frame.outer(at);
+        let theta = outer.as_slice();
         let (mut there, known) = self.look(theta, hessian)?;
         if !known {
             let mut matrix = DMatrix::zeros(theta.len(), theta.len());
@@ -249,4 +350,35 @@ impl Problem for Likelihood<'_> {
         }
         Ok(there)
     }
+}
+
+/// The direction of least curvature, where that is so little that the data may not tell its parameters apart.
+fn flattest(hessian: &DMatrix<f64>, free: &[usize]) -> Option<DVector<f64>> {
+    let scale = DVector::from_iterator(free.len(), free.iter().map(|j| hessian[(*j, *j)].abs().sqrt().recip()));
+    let scaled = DMatrix::from_fn(free.len(), free.len(), |i, j| hessian[(free[i], free[j])] * scale[i] * scale[j]);
+    if free.is_empty() || !scaled.iter().all(|x| x.is_finite()) {
+        return None;
+    }
+    let eigen = scaled.symmetric_eigen();
+    let least = eigen.eigenvalues.imin();
+    let mut direction = DVector::zeros(hessian.nrows());
+    let along = eigen.eigenvectors.column(least).component_mul(&scale);
+    free.iter().zip(along.iter()).for_each(|(j, d)| direction[*j] = *d);
+    (eigen.eigenvalues[least] < TOLD_APART.0).then_some(direction)
+}
+
+/// Whether a combination of the scores varies over the data.
+fn varies(model: &Model, theta: &[f64], sample: View<'_>, direction: &DVector<f64>) -> Result<bool> {
+    let (rows, size) = (sample.rows(), theta.len());
+    let mut value = vec![0.0; rows];
+    let mut score = vec![0.0; rows * size];
+    model.evaluate(theta, sample, &mut value, Some(&mut score))?;
+    let mut columns = DMatrix::from_vec(rows, size, score);
+    for (mut column, d) in columns.column_iter_mut().zip(direction.iter()) {
+        let mean = column.mean();
+        column.add_scalar_mut(-mean);
+        column *= *d;
+    }
+    let parts: f64 = columns.column_iter().map(|column| column.norm()).sum();
+    Ok(columns.column_sum().norm() > TOLD_APART.1 * parts)
 }
