@@ -103,6 +103,17 @@ pub enum Error {
         /// Number of the row, from 1.
         row: usize,
     },
+    /// A data point at which no parameters give the model a finite density other than zero.
+    #[error(
+        "row {row} of the data, {point}, has no density under the model, or an infinite one: leave the row out, or change the \
+         model or its domain"
+    )]
+    DataWithoutDensity {
+        /// Number of the row, from 1.
+        row: usize,
+        /// Its values, by name.
+        point: String,
+    },
     /// A draw that is not inside the domain of a variable.
     #[error(
         "row {row} of the draws has `{variable}` = {value}, which is not inside its domain; draws of a density do not \

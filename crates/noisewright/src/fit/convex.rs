@@ -21,7 +21,7 @@ const LEAST_SHARE: f64 = 0.05;
 /// A step of at least this share needs less damping.
 const FAIR_SHARE: f64 = 0.3;
 /// Damping beyond which no direction is tried.
-const MOST_DAMPING: f64 = 1e8;
+const MOST_DAMPING: f64 = 1e12;
 /// So many steps without progress end the descent.
 const PATIENCE: usize = 3;
 

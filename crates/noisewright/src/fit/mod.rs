@@ -29,6 +29,7 @@ mod side;
 mod solve;
 mod starts;
 mod stream;
+mod support;
 mod terms;
 pub mod two_step;
 
@@ -68,6 +69,7 @@ pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
     options.check()?;
     data.check(model.space().dimension())?;
     check_domain(model, data, 0)?;
+    support::check_statistics(model, data, 0)?;
     let rows = data.weights.map_or(data.points.rows(), |w| w.iter().filter(|w| **w > 0.0).count());
     let coordinates = model.coordinates().len();
     if rows < coordinates {
@@ -78,6 +80,9 @@ pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
         options.target.matrix(&model.coordinates(), &nalgebra::DMatrix::identity(size, size))?;
     }
     let mut fit = noise_choice::fit_with(model, data, options)?;
+    if fit.converged && fit.diagnostics.no_answer().is_none() {
+        support::check_fitted(model, &fit.theta(), data)?;
+    }
     check_normalized(model, &fit)?;
     warn_of_infinite_error(model, &mut fit, options);
     warn_of_unseen_mass(model, &mut fit);

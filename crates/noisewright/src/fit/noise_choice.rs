@@ -8,7 +8,7 @@ use super::exact::{Way, fit_exact};
 use super::optimal;
 use super::options::{Amount, Draws, NoiseChoice, Options};
 use super::prepare::{pick, spread};
-use super::result::Fit;
+use super::result::{Fit, Optimum};
 use super::side::BLOCK;
 use super::two_step;
 use crate::{Error, LOG_NORMALIZER, Loss, Model, Noise, Result, fit_auto};
@@ -123,10 +123,11 @@ pub(crate) fn enough(
     let most = if allowed < BLOCK { allowed } else { allowed / BLOCK * BLOCK };
     let mut points = whole(2.0 * total).max(FIRST_POINTS).min(most);
     let mut fit = with(points, None)?;
+    let others: Vec<Optimum> = fit.optima.iter().skip(1).cloned().collect();
     for _ in 1..ROUNDS {
         let factor = shortfall(&fit, share);
         if factor <= 1.0 || !fit.converged {
-            return Ok(fit);
+            break;
         }
         if points >= most {
             break;
@@ -135,8 +136,10 @@ pub(crate) fn enough(
         points = whole(1.1 * factor * points as f64).min(most);
         let start = fit.unknowns();
         fit = with(points, Some(&start))?;
+        // A longer sample is searched from the best minimum of the shorter one alone.
+        fit.remember(&others);
     }
-    fit.budget_spent = shortfall(&fit, share) > 1.0;
+    fit.budget_spent = fit.converged && shortfall(&fit, share) > 1.0;
     Ok(fit)
 }
 

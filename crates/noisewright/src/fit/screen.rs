@@ -29,6 +29,9 @@ const SCANNED: usize = 192;
 const RANDOM: usize = 64;
 /// Places that are followed on the few rows, and how many steps.
 const FOLLOWED: (usize, usize) = (12, 25);
+/// Most parameters of which every two are exchanged, and how many such places are followed.
+const MOST_EXCHANGED: usize = 12;
+const EXCHANGED: usize = 4;
 /// Quantiles of every variable that a parameter may be, in the order in which they are tried.
 const QUANTILES: [f64; 7] = [0.5, 0.25, 0.75, 0.1, 0.9, 0.02, 0.98];
 /// Most variables whose quantiles and deviations are tried.
@@ -101,13 +104,42 @@ pub(crate) fn places(few: &Objective<'_>, first: &[f64], options: &Options) -> R
         let place = screen.random_place(first, &mut random);
         seen.extend(screen.score(&place).map(|score| (score, place)));
     }
+    screen.exchange(first, &mut seen);
     seen.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut kept = unlike(seen, FOLLOWED.0.max(options.starts));
+    let mut kept = apart(seen, FOLLOWED.0.max(options.starts));
     if few.has_curvature() {
         kept = screen.follow(kept, options)?;
+        let mut again = Vec::new();
+        if let Some((_, best)) = kept.first() {
+            screen.exchange(best, &mut again);
+        }
+        again.sort_by(|a, b| a.0.total_cmp(&b.0));
+        again.truncate(EXCHANGED);
+        kept.extend(screen.follow(again, options)?);
+        kept.sort_by(|a, b| a.0.total_cmp(&b.0));
+        kept = unlike(kept, usize::MAX);
     }
     kept.truncate(options.starts.saturating_sub(1));
     Ok(kept.into_iter().map(|(_, place)| place).collect())
+}
+
+/// The best of those that are near to one another, in order: near is half of a parameter's spread among the better half.
+fn apart(sorted: Vec<(f64, Vec<f64>)>, most: usize) -> Vec<(f64, Vec<f64>)> {
+    let size = sorted.first().map_or(0, |(_, place)| place.len());
+    let better = &sorted[..sorted.len().div_ceil(2)];
+    let spread = |j: usize| {
+        let values: Vec<f64> = better.iter().map(|(_, place)| place[j]).collect();
+        mean_and_variance(&values).1.sqrt()
+    };
+    let near: Vec<f64> = (0..size).map(|j| 0.5 * spread(j)).collect();
+    let alike = |a: &[f64], b: &[f64]| a.iter().zip(b).zip(&near).all(|((a, b), near)| (a - b).abs() <= *near);
+    let mut kept: Vec<(f64, Vec<f64>)> = Vec::new();
+    for (score, place) in sorted {
+        if kept.len() < most && !kept.iter().any(|(_, known)| alike(known, &place)) {
+            kept.push((score, place));
+        }
+    }
+    kept
 }
 
 /// The first of those that have about the same score, in order.
@@ -229,6 +261,22 @@ impl Screen<'_, '_> {
                         best = (score, place);
                     }
                 }
+            }
+        }
+    }
+
+    /// Parameters of one kind may have changed places: every two of them exchanged.
+    fn exchange(&self, place: &[f64], seen: &mut Vec<(f64, Vec<f64>)>) {
+        let parameters = self.model().parameters();
+        if place.len() > MOST_EXCHANGED {
+            return;
+        }
+        for (i, j) in (0..place.len()).flat_map(|i| (0..i).map(move |j| (i, j))) {
+            let mut other = place.to_vec();
+            other.swap(i, j);
+            let allowed = [i, j].iter().all(|l| parameters[*l].check(other[*l]).is_ok());
+            if allowed && other != place {
+                seen.extend(self.score(&other).map(|score| (score, other)));
             }
         }
     }

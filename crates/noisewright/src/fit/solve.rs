@@ -82,6 +82,10 @@ fn places(objective: &Objective<'_>, start: Option<&[f64]>, options: &Options) -
         all.insert(0, first);
         return Ok(all);
     }
+    // All unknowns are known from a fit of fewer rows or of another loss: the search there has been made.
+    if start.is_some_and(|start| start.len() == objective.size()) {
+        return Ok(vec![first]);
+    }
     Ok(starts::nearby(objective.model, &objective.unit, first, options))
 }
 

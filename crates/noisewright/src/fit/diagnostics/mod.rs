@@ -100,6 +100,11 @@ impl Diagnostics {
         self.warnings.insert(at, warning);
     }
 
+    /// Says that there is more than one minimum.
+    pub(crate) fn several_optima(&mut self, count: usize) {
+        self.warn(words::several_optima(count));
+    }
+
     /// Says that an exact fit has found no maximum, instead of that it did not converge.
     pub(crate) fn no_maximum(&mut self, fit: (Stop, usize), wall: Option<&crate::Error>) {
         self.warnings.retain(|warning| warning.kind != WarningKind::NotConverged);

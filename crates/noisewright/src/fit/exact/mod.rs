@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use nalgebra::{DMatrix, DVector};
 
 use super::bounds;
-use super::covariance::{invert_free, sandwich};
+use super::covariance::{flattest, invert_free, sandwich, varies_in};
 use super::data::{Data, Dependence};
 use super::dependence::{self, Influences};
 use super::diagnostics::{self, Diagnostics};
@@ -31,12 +31,11 @@ pub(crate) use normalizer::Way;
 /// Draws of the noise that finds a start, at least and at most.
 const PILOT_POINTS: (usize, usize) = (1 << 14, 1 << 17);
 
+/// Starts of a likelihood with one maximum, as long as none of them leads there.
+const MOST_STARTS: usize = 6;
+
 /// Farthest that the maximum may be from where the ascent ended, in standard errors.
 const NEAR: f64 = 1e-4;
-
-/// Curvature, of statistics of size one, below which it is asked whether the data tell the parameters apart, and the share of a
-/// combination of scores in its parts below which they do not.
-const TOLD_APART: (f64, f64) = (1e-6, 1e-6);
 
 /// The negative mean log-likelihood, in the coordinates of a frame.
 struct Likelihood<'a> {
@@ -72,7 +71,8 @@ pub(crate) fn fit_exact(model: &Model, data: Data<'_>, options: &Options) -> Res
 impl Likelihood<'_> {
     fn solve(&self, sample: View<'_>, options: &Options) -> Result<Solution> {
         let model = self.model;
-        let Some(start) = self.start(sample, options)? else { return Err(self.explain()) };
+        let starts = self.starts(sample, options)?;
+        let Some(start) = starts.first() else { return Err(self.explain()) };
         if !model.energy().is_linear() {
             let begin = |theta: &[f64]| Ok(DVector::from_column_slice(theta));
             let few = Options { starts: options.starts.min(3), ..options.clone() };
@@ -82,31 +82,44 @@ impl Likelihood<'_> {
             return found.ok_or_else(|| self.explain());
         }
         let limits = bounds::limits(model, &self.frame.scales(start.len()));
-        let mut solution = bounds::solve(self, &limits, &start, options)?;
-        let loss = self.evaluate(&solution.at, false)?.value;
+        let mut solution = bounds::solve(self, &limits, start, options)?;
+        // The likelihood has one maximum, but its edge may be in the way.
+        let most = if model.space().dimension() == 1 { MOST_STARTS } else { 2 };
+        for start in starts.iter().take(most).skip(1).filter(|_| self.is_convex()) {
+            if solution.stop.converged() {
+                break;
+            }
+            let again = bounds::solve(self, &limits, start, options)?;
+            let steps = solution.iterations + again.iterations;
+            let (before, after) = (self.value(&solution.at), self.value(&again.at));
+            solution = if again.stop.converged() || after < before { again } else { solution };
+            solution.iterations = steps;
+        }
         let at = self.frame.outer(&solution.at).as_slice().to_vec();
-        solution.optima = vec![Optimum { at, loss, starts: 1 }];
+        solution.optima = vec![Optimum { at, loss: self.value(&solution.at), starts: 1 }];
         Ok(solution)
     }
 
-    /// Where the ascent starts: from a fit against noise, or else the best of the model's own start, none of its statistics,
-    /// and what comes nearest to a normal distribution; `None` where none of them has a likelihood.
-    fn start(&self, sample: View<'_>, options: &Options) -> Result<Option<DVector<f64>>> {
-        let value = |at: &DVector<f64>| {
-            self.evaluate(at, false).map_or(f64::INFINITY, |there| there.value)
-        };
+    fn value(&self, at: &DVector<f64>) -> f64 {
+        self.evaluate(at, false).map_or(f64::INFINITY, |there| there.value)
+    }
+
+    /// Where the ascent may start, the best first: a fit against noise, or else the model's own start, none of its statistics,
+    /// and what comes near to a normal distribution, as far as they have a likelihood.
+    fn starts(&self, sample: View<'_>, options: &Options) -> Result<Vec<DVector<f64>>> {
         let pilot = self.pilot(options).map(|theta| self.frame.inner(&theta));
-        if let Some(pilot) = pilot.filter(|at| value(at).is_finite()) {
-            return Ok(Some(pilot));
+        if let Some(pilot) = pilot.filter(|at| self.value(at).is_finite()) {
+            return Ok(vec![pilot]);
         }
         let own = self.frame.inner(&self.model.start());
         let mut others = vec![own.clone(), DVector::zeros(own.len())];
-        if self.model.energy().is_linear() && self.way == Way::Quadrature {
-            others.extend(start::near_normal(self.model, &self.frame, sample, &own)?);
+        if self.is_convex() {
+            others.extend(start::near_normal(self.model, &self.frame, sample)?);
         }
-        let known = others.into_iter().map(|at| (value(&at), at)).filter(|(value, _)| value.is_finite());
-        // The first of equal ones.
-        Ok(known.reduce(|best, next| if next.0 < best.0 { next } else { best }).map(|(_, at)| at))
+        let known = others.into_iter().map(|at| (self.value(&at), at));
+        let mut known: Vec<(f64, DVector<f64>)> = known.filter(|(value, _)| value.is_finite()).collect();
+        known.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(known.into_iter().map(|(_, at)| at).collect())
     }
 
     /// A start from a fit against noise, where quadrature needs one that integrates, or there may be several maxima.
@@ -230,7 +243,7 @@ impl Likelihood<'_> {
     ) -> Result<DMatrix<f64>> {
         if !self.model.energy().is_linear()
             && let Some(direction) = flattest(hessian, free)
-            && !varies(self.model, theta, sample, &direction)?
+            && !varies_in(self.model, theta, sample, &direction)?
         {
             return Err(self.indistinct(&direction));
         }
@@ -350,35 +363,4 @@ impl Problem for Likelihood<'_> {
         }
         Ok(there)
     }
-}
-
-/// The direction of least curvature, where that is so little that the data may not tell its parameters apart.
-fn flattest(hessian: &DMatrix<f64>, free: &[usize]) -> Option<DVector<f64>> {
-    let scale = DVector::from_iterator(free.len(), free.iter().map(|j| hessian[(*j, *j)].abs().sqrt().recip()));
-    let scaled = DMatrix::from_fn(free.len(), free.len(), |i, j| hessian[(free[i], free[j])] * scale[i] * scale[j]);
-    if free.is_empty() || !scaled.iter().all(|x| x.is_finite()) {
-        return None;
-    }
-    let eigen = scaled.symmetric_eigen();
-    let least = eigen.eigenvalues.imin();
-    let mut direction = DVector::zeros(hessian.nrows());
-    let along = eigen.eigenvectors.column(least).component_mul(&scale);
-    free.iter().zip(along.iter()).for_each(|(j, d)| direction[*j] = *d);
-    (eigen.eigenvalues[least] < TOLD_APART.0).then_some(direction)
-}
-
-/// Whether a combination of the scores varies over the data.
-fn varies(model: &Model, theta: &[f64], sample: View<'_>, direction: &DVector<f64>) -> Result<bool> {
-    let (rows, size) = (sample.rows(), theta.len());
-    let mut value = vec![0.0; rows];
-    let mut score = vec![0.0; rows * size];
-    model.evaluate(theta, sample, &mut value, Some(&mut score))?;
-    let mut columns = DMatrix::from_vec(rows, size, score);
-    for (mut column, d) in columns.column_iter_mut().zip(direction.iter()) {
-        let mean = column.mean();
-        column.add_scalar_mut(-mean);
-        column *= *d;
-    }
-    let parts: f64 = columns.column_iter().map(|column| column.norm()).sum();
-    Ok(columns.column_sum().norm() > TOLD_APART.1 * parts)
 }
