@@ -141,14 +141,23 @@ mod tests {
         fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
             let e = at[0].exp();
             let hessian = hessian.then(|| DMatrix::from_element(1, 1, e));
-            Ok(Evaluation { value: e - self.0 * at[0], gradient: DVector::from_element(1, e - self.0), hessian })
+            Ok(Evaluation {
+                value: e - self.0 * at[0],
+                gradient: DVector::from_element(1, e - self.0),
+                hessian,
+            })
         }
     }
 
     #[test]
     fn an_exponential_is_descended_in_few_steps_from_either_side() {
         for start in [300.0, 20.0, -30.0, -200.0] {
-            let found = descend(&Exponential(2.0), &DVector::from_element(1, start), &Options::default(), Stage::Descent);
+            let found = descend(
+                &Exponential(2.0),
+                &DVector::from_element(1, start),
+                &Options::default(),
+                Stage::Descent,
+            );
             let found = found.unwrap();
             assert!(found.stop.converged() && found.iterations < 30, "{start}: {found:?}");
             assert!((found.at[0] - 2f64.ln()).abs() < 1e-9, "{start}: {found:?}");

@@ -268,8 +268,10 @@ fn varies(objective: &Objective<'_>, direction: &DVector<f64>) -> bool {
 
 /// The direction of least curvature, where that is so little that the data may not tell its parameters apart.
 pub(crate) fn flattest(hessian: &DMatrix<f64>, free: &[usize]) -> Option<DVector<f64>> {
-    let scale = DVector::from_iterator(free.len(), free.iter().map(|j| hessian[(*j, *j)].abs().sqrt().recip()));
-    let scaled = DMatrix::from_fn(free.len(), free.len(), |i, j| hessian[(free[i], free[j])] * scale[i] * scale[j]);
+    let scale =
+        DVector::from_iterator(free.len(), free.iter().map(|j| hessian[(*j, *j)].abs().sqrt().recip()));
+    let scaled =
+        DMatrix::from_fn(free.len(), free.len(), |i, j| hessian[(free[i], free[j])] * scale[i] * scale[j]);
     if free.is_empty() || !scaled.iter().all(|x| x.is_finite()) {
         return None;
     }

@@ -79,7 +79,8 @@ pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
         let size = model.coordinates().len();
         options.target.matrix(&model.coordinates(), &nalgebra::DMatrix::identity(size, size))?;
     }
-    let mut fit = noise_choice::fit_with(model, data, options)?;
+    let mut fit = noise_choice::fit_with(model, data, options)
+        .map_err(|error| support::with_values(model, data, error))?;
     if fit.converged && fit.diagnostics.no_answer().is_none() {
         support::check_fitted(model, &fit.theta(), data)?;
     }

@@ -91,6 +91,8 @@ pub(crate) struct Descent {
 pub(crate) const NO_DAMPING: f64 = 1e-8;
 /// The first damping that is tried when a plain step fails.
 pub(crate) const FIRST_DAMPING: f64 = 1e-3;
+/// Steps without length that end a descent which is not near a minimum.
+const PATIENCE: usize = 4;
 /// Damping beyond which nothing is left of the step.
 const MOST_DAMPING: f64 = 1e16;
 
@@ -106,7 +108,7 @@ pub(crate) fn newton(
     }
     let mut at = start.clone();
     let mut here = problem.evaluate(&at, true)?;
-    let mut damping = 0.0;
+    let (mut damping, mut idle) = (0.0, 0);
     let end = |at: DVector<f64>, value: f64, iterations: usize, stop: Stop| {
         Ok(Descent { at, value, iterations, stop })
     };
@@ -127,7 +129,8 @@ pub(crate) fn newton(
                 None if damping == 0.0 || is_near(problem, &here, options.tolerance) => {
                     return end(at + step, here.value, iteration, Stop::Converged);
                 }
-                None => {}
+                None if idle >= PATIENCE => return end(at, here.value, iteration, Stop::NoDescent),
+                None => idle += 1,
             }
         }
         let place = &at + &step;

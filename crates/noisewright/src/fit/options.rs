@@ -100,7 +100,10 @@ impl Options {
     /// Without noise there is one loss, the likelihood.
     fn check_exact(&self) -> Result<()> {
         if matches!(self.noise, NoiseChoice::Exact) && !matches!(self.loss, Loss::Js) {
-            let reason = format!("cannot be {} with the noise exact, which maximises the likelihood: leave it out", self.loss);
+            let reason = format!(
+                "cannot be {} with the noise exact, which maximises the likelihood: leave it out",
+                self.loss
+            );
             return Err(wrong("loss", reason));
         }
         Ok(())

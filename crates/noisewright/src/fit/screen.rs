@@ -117,7 +117,7 @@ pub(crate) fn places(few: &Objective<'_>, first: &[f64], options: &Options) -> R
         again.truncate(EXCHANGED);
         kept.extend(screen.follow(again, options)?);
         kept.sort_by(|a, b| a.0.total_cmp(&b.0));
-        kept = unlike(kept, usize::MAX);
+        kept = unlike(kept);
     }
     kept.truncate(options.starts.saturating_sub(1));
     Ok(kept.into_iter().map(|(_, place)| place).collect())
@@ -132,7 +132,8 @@ fn apart(sorted: Vec<(f64, Vec<f64>)>, most: usize) -> Vec<(f64, Vec<f64>)> {
         mean_and_variance(&values).1.sqrt()
     };
     let near: Vec<f64> = (0..size).map(|j| 0.5 * spread(j)).collect();
-    let alike = |a: &[f64], b: &[f64]| a.iter().zip(b).zip(&near).all(|((a, b), near)| (a - b).abs() <= *near);
+    let alike =
+        |a: &[f64], b: &[f64]| a.iter().zip(b).zip(&near).all(|((a, b), near)| (a - b).abs() <= *near);
     let mut kept: Vec<(f64, Vec<f64>)> = Vec::new();
     for (score, place) in sorted {
         if kept.len() < most && !kept.iter().any(|(_, known)| alike(known, &place)) {
@@ -142,15 +143,16 @@ fn apart(sorted: Vec<(f64, Vec<f64>)>, most: usize) -> Vec<(f64, Vec<f64>)> {
     kept
 }
 
-/// The first of those that have about the same score, in order.
-fn unlike(sorted: Vec<(f64, Vec<f64>)>, most: usize) -> Vec<(f64, Vec<f64>)> {
+/// The first of those that are at about the same place with about the same score, in order.
+fn unlike(sorted: Vec<(f64, Vec<f64>)>) -> Vec<(f64, Vec<f64>)> {
+    let near = |a: &f64, b: &f64| (a - b).abs() <= 0.02 * (a.abs() + b.abs()) + 1e-6;
+    let same = |a: &(f64, Vec<f64>), b: &(f64, Vec<f64>)| {
+        (a.0 - b.0).abs() <= 1e-4 * a.0.abs() && a.1.iter().zip(&b.1).all(|(a, b)| near(a, b))
+    };
     let mut kept: Vec<(f64, Vec<f64>)> = Vec::new();
-    for (score, place) in sorted {
-        if kept.last().is_none_or(|(last, _)| score - last > 1e-6 * score.abs().max(1e-6)) {
-            kept.push((score, place));
-        }
-        if kept.len() == most {
-            break;
+    for end in sorted {
+        if !kept.iter().any(|known| same(known, &end)) {
+            kept.push(end);
         }
     }
     kept
@@ -300,7 +302,8 @@ impl Screen<'_, '_> {
 
     /// Descends from places on the few rows; those that end in the same minimum are one.
     fn follow(&self, places: Vec<(f64, Vec<f64>)>, options: &Options) -> Result<Vec<(f64, Vec<f64>)>> {
-        let short = Options { max_iterations: FOLLOWED.1, tolerance: 1e-2, progress: None, ..options.clone() };
+        let short =
+            Options { max_iterations: FOLLOWED.1, tolerance: 1e-2, progress: None, ..options.clone() };
         let mut ends = Vec::new();
         for (score, place) in places {
             options.report(super::options::Stage::Pilot, ends.len(), score)?;
@@ -308,7 +311,7 @@ impl Screen<'_, '_> {
             ends.push(found.filter(|(loss, _)| *loss <= score).unwrap_or((score, place)));
         }
         ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Ok(unlike(ends, usize::MAX))
+        Ok(unlike(ends))
     }
 }
 
@@ -324,7 +327,8 @@ pub(crate) fn around(parameter: &Parameter, start: f64, unit: f64, z: f64) -> f6
 /// constant, so that it is found by halving, with Newton's steps where they stay inside.
 fn least(data: &[(f64, f64)], noise: &[(f64, f64)]) -> f64 {
     let finite = || data.iter().chain(noise).map(|(g, _)| *g).filter(|g| g.is_finite());
-    let (mut low, mut high) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), g| (a.min(g), b.max(g)));
+    let (mut low, mut high) =
+        finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), g| (a.min(g), b.max(g)));
     (low, high) = (low - 40.0, high + 40.0);
     let mut c = 0.5 * (low + high);
     for _ in 0..60 {
@@ -336,7 +340,11 @@ fn least(data: &[(f64, f64)], noise: &[(f64, f64)]) -> f64 {
                 bend += share * p * (1.0 - p);
             }
         }
-        if slope > 0.0 { high = c } else { low = c }
+        if slope > 0.0 {
+            high = c
+        } else {
+            low = c
+        }
         let newton = c - slope / bend;
         let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
         if (next - c).abs() < 1e-6 {

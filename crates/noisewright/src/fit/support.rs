@@ -21,6 +21,23 @@ pub(crate) fn check_fitted(model: &Model, theta: &[f64], data: Data<'_>) -> Resu
     if model.energy().is_linear() { Ok(()) } else { check(model, theta, data, 0, false) }
 }
 
+/// An error about a row without density with the values of that row; any other as it is.
+pub(crate) fn with_values(model: &Model, data: Data<'_>, error: Error) -> Error {
+    match error {
+        Error::NoDensity { row } if row > 0 && row <= data.points.rows() => {
+            Error::DataWithoutDensity { row, point: values(model, data, row - 1) }
+        }
+        other => other,
+    }
+}
+
+/// `x = 1, y = 2` of a row.
+fn values(model: &Model, data: Data<'_>, row: usize) -> String {
+    let names = model.space().names().iter().enumerate();
+    let each = names.map(|(j, name)| format!("`{name}` = {}", data.points.get(row, j)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
 fn check(model: &Model, theta: &[f64], data: Data<'_>, before: usize, statistics: bool) -> Result<()> {
     let rows = data.points.rows();
     let counts = |row: usize| data.weights.is_none_or(|w| w[row] > 0.0);
@@ -33,10 +50,7 @@ fn check(model: &Model, theta: &[f64], data: Data<'_>, before: usize, statistics
             counts(*row) && !is_sound(model, theta, data.points.slice(*row..row + 1), statistics)
         };
         if let Some(row) = part.clone().find(bad) {
-            let names = model.space().names().iter().enumerate();
-            let values = names.map(|(j, name)| format!("`{name}` = {}", data.points.get(row, j)));
-            let point = values.collect::<Vec<_>>().join(", ");
-            return Err(Error::DataWithoutDensity { row: before + row + 1, point });
+            return Err(Error::DataWithoutDensity { row: before + row + 1, point: values(model, data, row) });
         }
     }
     Ok(())

@@ -155,7 +155,11 @@ impl Contrasted<'_, '_> {
             test.as_ref().filter(|_| independent).and_then(|test| test.finish(information));
         if diagnostics.information_test.is_none() {
             let js = matches!(self.objective.loss, Loss::Js);
-            let reason = if tested && independent { words::NOTHING_TO_TEST } else { words::not_tested(fit, inside, js) };
+            let reason = if tested && independent {
+                words::NOTHING_TO_TEST
+            } else {
+                words::not_tested(fit, inside, js)
+            };
             diagnostics.information_test_absent = Some(reason.into());
         }
         let misspecified = diagnostics.information_test.as_ref().and_then(words::misspecified);

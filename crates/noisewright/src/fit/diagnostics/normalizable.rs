@@ -39,14 +39,17 @@ pub(crate) struct Whereabouts {
 impl Whereabouts {
     /// From some of the data.
     pub(crate) fn of(sample: View<'_>) -> Self {
-        let usable = |variance: f64| if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 };
+        let usable =
+            |variance: f64| if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 };
         let (rows, size) = (sample.rows(), sample.columns());
         let moments = (0..size).map(|j| mean_and_variance(sample.column(j)));
-        let (center, scale): (Vec<f64>, Vec<f64>) = moments.map(|(mean, variance)| (mean, usable(variance))).unzip();
+        let (center, scale): (Vec<f64>, Vec<f64>) =
+            moments.map(|(mean, variance)| (mean, usable(variance))).unzip();
         let standard = DMatrix::from_fn(rows, size, |i, j| (sample.get(i, j) - center[j]) / scale[j]);
         let correlation = standard.tr_mul(&standard) / rows.max(1) as f64;
         let known = size <= MOST_VARIABLES && correlation.iter().all(|x| x.is_finite());
-        let axes = if known { correlation.symmetric_eigen().eigenvectors } else { DMatrix::identity(size, size) };
+        let axes =
+            if known { correlation.symmetric_eigen().eigenvectors } else { DMatrix::identity(size, size) };
         Self { center, scale, axes }
     }
 }
@@ -230,9 +233,8 @@ mod tests {
     fn a_quartic_of_the_plane_that_rises_along_a_diagonal_or_a_narrow_cone_is_refused() {
         let features = ["x^2", "y^2", "x^4", "y^4", "x^2*y^2", "x^3*y"];
         let model = Model::from_features(&features, Space::real(&["x", "y"]).unwrap(), vec![]).unwrap();
-        let at = |theta: [f64; 6]| {
-            not_normalizable(&model, &theta, &around(&[0.2, -0.1], &[1.0, 2.0])).unwrap()
-        };
+        let at =
+            |theta: [f64; 6]| not_normalizable(&model, &theta, &around(&[0.2, -0.1], &[1.0, 2.0])).unwrap();
         // −x⁴ − y⁴ + k x²y² falls everywhere for k < 2 and rises along both diagonals above.
         assert_eq!(at([1.0, 1.0, -1.0, -1.0, 1.9, 0.0]), None);
         let found = at([-1.0, -1.0, -1.0, -1.0, 2.1, 0.0]).unwrap();
@@ -251,8 +253,12 @@ mod tests {
 
     #[test]
     fn four_variables_of_which_two_are_unbounded_are_followed_along_those_alone() {
-        let domains =
-            [("a", Domain::Interval(0.0, 1.0)), ("x", Domain::Real), ("y", Domain::Positive), ("k", Domain::Circle)];
+        let domains = [
+            ("a", Domain::Interval(0.0, 1.0)),
+            ("x", Domain::Real),
+            ("y", Domain::Positive),
+            ("k", Domain::Circle),
+        ];
         let space = Space::product(&domains).unwrap();
         let model = Model::from_features(&["-x^4 - y^4", "x^2*y^2", "a", "cos(k)"], space, vec![]).unwrap();
         let at = |theta: [f64; 4]| {

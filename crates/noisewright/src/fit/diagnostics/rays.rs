@@ -25,7 +25,11 @@ const TURNS: usize = 12;
 ///
 /// # Errors
 /// When the model cannot be evaluated at all.
-pub(super) fn rising(model: &Model, parameters: &[f64], data: &Whereabouts) -> Result<Option<NotNormalizable>> {
+pub(super) fn rising(
+    model: &Model,
+    parameters: &[f64],
+    data: &Whereabouts,
+) -> Result<Option<NotNormalizable>> {
     if model.space().is_sphere() {
         return Ok(None);
     }
@@ -54,7 +58,8 @@ fn place(domain: &Domain, x: f64) -> f64 {
     match domain {
         Domain::Counts => x.round().max(0.0),
         Domain::States(states) => {
-            let nearest = states.iter().copied().reduce(|a, b| if (b - x).abs() < (a - x).abs() { b } else { a });
+            let nearest =
+                states.iter().copied().reduce(|a, b| if (b - x).abs() < (a - x).abs() { b } else { a });
             nearest.unwrap_or(x)
         }
         _ => x,
@@ -100,7 +105,8 @@ impl Far<'_> {
     fn values(&self, rays: &[Vec<f64>], distances: &[f64]) -> Result<Vec<f64>> {
         let (size, rows) = (self.data.center.len(), rays.len() * distances.len());
         let along = |j: usize| {
-            let pairs = rays.iter().flat_map(move |ray| distances.iter().map(move |distance| distance * ray[j]));
+            let pairs =
+                rays.iter().flat_map(move |ray| distances.iter().map(move |distance| distance * ray[j]));
             pairs.map(move |z| place(&self.domains()[j], self.data.center[j] + z * self.data.scale[j]))
         };
         let points: Vec<f64> = (0..size).flat_map(along).collect();

@@ -1,13 +1,16 @@
 //! The sentences of the diagnostics.
 
-use super::overlap::{Overlap, Tails};
 use super::super::result::Fit;
+use super::overlap::{Overlap, Tails};
 use super::separation::{Running, Separation};
 use super::{ChiSquareTest, NotNormalizable, Warning, WarningKind};
 use crate::{Error, Loss};
 
 /// Fewest expected confusions of the classifier about which anything can be said.
 const FEWEST_CONFUSIONS: f64 = 5.0;
+
+/// Overlap from which on a handful of points are few only because there are no more of them.
+const WIDE_OVERLAP: f64 = 0.5;
 
 /// Overlap below which the errors are much larger than they need be.
 const LITTLE_OVERLAP: f64 = 0.05;
@@ -118,7 +121,7 @@ pub(super) fn not_normalizable(found: &NotNormalizable) -> Warning {
 
 /// Whether data and noise have too little in common to say anything.
 pub(super) fn is_hopeless(overlap: &Overlap) -> bool {
-    overlap.confusions() < FEWEST_CONFUSIONS
+    overlap.confusions() < FEWEST_CONFUSIONS && overlap.overlap < WIDE_OVERLAP
 }
 
 pub(super) fn overlap(overlap: &Overlap, nu: f64, subject: Subject) -> Option<Warning> {

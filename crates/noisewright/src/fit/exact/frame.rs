@@ -145,7 +145,8 @@ mod tests {
         let frame = Frame::of_data(&model, points.view()).unwrap();
         let powers: Vec<f64> = (1..=4).flat_map(|p| values.iter().map(move |x| x.powi(p))).collect();
         let rows = values.len();
-        let center = DVector::from_iterator(4, powers.chunks(rows).map(|c| c.iter().sum::<f64>() / rows as f64));
+        let center =
+            DVector::from_iterator(4, powers.chunks(rows).map(|c| c.iter().sum::<f64>() / rows as f64));
         let white = DMatrix::from_vec(rows, 4, frame.centred(&powers, rows, &center));
         let covariance = white.tr_mul(&white) / rows as f64;
         assert!((covariance - DMatrix::identity(4, 4)).amax() < 1e-4);

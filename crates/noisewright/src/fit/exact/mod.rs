@@ -159,7 +159,7 @@ impl Likelihood<'_> {
         };
         let bread = match &separation {
             Some(_) => DMatrix::zeros(size, size),
-            None => self.bread(theta, sample, &inner_hessian, &free)?,
+            None => self.bread(theta, sample, (&inner_hessian, solution.stop), &free)?,
         };
         let mean = self.means.at(theta, false)?.ok_or(Error::NoMass)?;
         let normalizer = self.way.at(self.model, theta, self.lens(&mean.score), false)?;
@@ -219,7 +219,10 @@ impl Likelihood<'_> {
         let part = Evaluation {
             value: there.value,
             gradient: DVector::from_fn(size, |i, _| there.gradient[free[i]]),
-            hessian: there.hessian.as_ref().map(|h| DMatrix::from_fn(size, size, |i, j| h[(free[i], free[j])])),
+            hessian: there
+                .hessian
+                .as_ref()
+                .map(|h| DMatrix::from_fn(size, size, |i, j| h[(free[i], free[j])])),
         };
         undamped_gain(&part) * self.rows() <= NEAR * NEAR
     }
@@ -238,11 +241,14 @@ impl Likelihood<'_> {
         &self,
         theta: &[f64],
         sample: View<'_>,
-        hessian: &DMatrix<f64>,
+        (hessian, stop): (&DMatrix<f64>, Stop),
         free: &[usize],
     ) -> Result<DMatrix<f64>> {
+        // Away from a maximum the curvature need not be flat where the data say nothing, but their scores are.
+        let spread =
+            if stop.converged() { hessian.clone() } else { self.means.spread(theta, &self.frame)? };
         if !self.model.energy().is_linear()
-            && let Some(direction) = flattest(hessian, free)
+            && let Some(direction) = flattest(&spread, free)
             && !varies_in(self.model, theta, sample, &direction)?
         {
             return Err(self.indistinct(&direction));
@@ -268,7 +274,9 @@ impl Likelihood<'_> {
             return Error::Collinear { parameters: involved.into_iter().map(|(_, name)| name).collect() };
         }
         let leading = involved.first().map_or(1.0, |(d, _)| *d);
-        Error::CollinearFeatures { terms: involved.into_iter().map(|(d, name)| (d / leading, name)).collect() }
+        Error::CollinearFeatures {
+            terms: involved.into_iter().map(|(d, name)| (d / leading, name)).collect(),
+        }
     }
 
     /// The derivative of the unknowns by η: the constant is log Z(θ), whose own derivative is `slope`.
@@ -299,9 +307,7 @@ impl Likelihood<'_> {
         }
         match options.errors {
             Errors::ModelBased => Ok(carried(bread / total)),
-            Errors::Robust => {
-                Ok(carried(sandwich(bread, &(self.means.spread(theta, &self.frame)? / total))))
-            }
+            Errors::Robust => Ok(carried(sandwich(bread, &(self.means.spread(theta, &self.frame)? / total)))),
         }
     }
 

@@ -4,9 +4,9 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
 use noisewright_numerics::summation::{blocked, sum};
 
+use super::frame::Frame;
 use crate::fit::objective::five_point;
 use crate::fit::side::BLOCK;
-use super::frame::Frame;
 use crate::population::{enumerates, integrates};
 use crate::{Domain, Error, Model, Population, Precision, Result, View};
 
@@ -77,7 +77,13 @@ impl Way {
     ///
     /// # Errors
     /// When the density does not integrate at θ, or θ is not allowed.
-    pub(super) fn at(self, model: &Model, theta: &[f64], lens: Lens<'_>, curvature: bool) -> Result<Normalizer> {
+    pub(super) fn at(
+        self,
+        model: &Model,
+        theta: &[f64],
+        lens: Lens<'_>,
+        curvature: bool,
+    ) -> Result<Normalizer> {
         match self {
             Self::Closed => closed(model, theta, lens, curvature),
             Self::Enumeration => enumerated(model, theta, lens, curvature),

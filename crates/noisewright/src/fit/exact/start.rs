@@ -22,7 +22,8 @@ pub(super) fn near_normal(model: &Model, frame: &Frame, sample: View<'_>) -> Res
     // In its frame the statistics are uncorrelated, so that each has its coefficient by itself.
     let regression = |lighter: &f64| {
         let target: Vec<f64> = squares.iter().map(|z| -0.5 * z - lighter * z * z).collect();
-        let coefficient = |column: &[f64]| noisewright_numerics::summation::dot(column, &target) / rows as f64;
+        let coefficient =
+            |column: &[f64]| noisewright_numerics::summation::dot(column, &target) / rows as f64;
         DVector::from_iterator(size, statistics.chunks(rows.max(1)).map(coefficient))
     };
     Ok(LIGHTER.iter().map(regression).filter(|at| at.iter().all(|x| x.is_finite())).collect())
