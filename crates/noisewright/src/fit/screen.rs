@@ -91,7 +91,8 @@ fn thinned(points: View<'_>, most: usize) -> (Points, Vec<usize>) {
     (Points::unnamed(points.columns(), count, values), rows)
 }
 
-/// Starts other than the first, the most promising first, at most `options.starts − 1` of them.
+/// The first start and others, the most promising first, at most `options.starts` together, each with the constant that is best for
+/// it on the few rows.
 ///
 /// # Errors
 /// When the search is cancelled.
@@ -120,7 +121,8 @@ pub(crate) fn places(few: &Objective<'_>, first: &[f64], options: &Options) -> R
         kept = unlike(kept);
     }
     kept.truncate(options.starts.saturating_sub(1));
-    Ok(kept.into_iter().map(|(_, place)| place).collect())
+    let all = std::iter::once(first.to_vec()).chain(kept.into_iter().map(|(_, place)| place));
+    Ok(all.map(|place| screen.with_constant(place)).collect())
 }
 
 /// The best of those that are near to one another, in order: near is half of a parameter's spread among the better half.
@@ -229,8 +231,24 @@ impl Screen<'_, '_> {
         let place = Place::new(self.few, &at)?;
         let data = self.log_ratios(&self.few.data, &place)?;
         let noise = self.log_ratios(&self.few.noise, &place)?;
-        let loss = least(&data, &noise);
+        let loss = least(&data, &noise).0;
         loss.is_finite().then_some(loss)
+    }
+
+    /// All unknowns of a place: a Newton step from a constant that is far off may lead anywhere.
+    fn with_constant(&self, mut theta: Vec<f64>) -> Vec<f64> {
+        if self.model().is_normalized() {
+            return theta;
+        }
+        let mut at = theta.clone();
+        at.push(0.0);
+        let place = Place::new(self.few, &at);
+        let ratios = place.and_then(|place| {
+            Some((self.log_ratios(&self.few.data, &place)?, self.log_ratios(&self.few.noise, &place)?))
+        });
+        let best = ratios.map(|(data, noise)| least(&data, &noise)).filter(|(loss, _)| loss.is_finite());
+        theta.extend(best.map(|(_, constant)| constant));
+        theta
     }
 
     /// Log ratios of one sample, with the rows' weights as shares.
@@ -307,7 +325,7 @@ impl Screen<'_, '_> {
         let mut ends = Vec::new();
         for (score, place) in places {
             options.report(super::options::Stage::Pilot, ends.len(), score)?;
-            let found = starts::follow(self.few, self.model(), &place, &short)?;
+            let found = starts::follow(self.few, self.model(), &self.with_constant(place.clone()), &short)?;
             ends.push(found.filter(|(loss, _)| *loss <= score).unwrap_or((score, place)));
         }
         ends.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -323,9 +341,9 @@ pub(crate) fn around(parameter: &Parameter, start: f64, unit: f64, z: f64) -> f6
     }
 }
 
-/// The least logistic loss over the constant, from log ratios at constant zero with their shares: its slope rises with the
+/// The least logistic loss over the constant, and where it is, from log ratios at constant zero with their shares: its slope rises with the
 /// constant, so that it is found by halving, with Newton's steps where they stay inside.
-fn least(data: &[(f64, f64)], noise: &[(f64, f64)]) -> f64 {
+fn least(data: &[(f64, f64)], noise: &[(f64, f64)]) -> (f64, f64) {
     let finite = || data.iter().chain(noise).map(|(g, _)| *g).filter(|g| g.is_finite());
     let (mut low, mut high) =
         finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), g| (a.min(g), b.max(g)));
@@ -355,5 +373,5 @@ fn least(data: &[(f64, f64)], noise: &[(f64, f64)]) -> f64 {
     let cost = |side: &[(f64, f64)], sign: f64| -> f64 {
         side.iter().map(|(g, share)| if *share == 0.0 { 0.0 } else { share * softplus(sign * (g - c)) }).sum()
     };
-    cost(data, -1.0) + cost(noise, 1.0)
+    (cost(data, -1.0) + cost(noise, 1.0), c)
 }

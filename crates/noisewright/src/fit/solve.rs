@@ -78,9 +78,7 @@ fn places(objective: &Objective<'_>, start: Option<&[f64]>, options: &Options) -
         && let Some(few) = Few::of(objective, options.seed)
         && let Ok(part) = few.objective(objective)
     {
-        let mut all = screen::places(&part, &first, options)?;
-        all.insert(0, first);
-        return Ok(all);
+        return screen::places(&part, &first, options);
     }
     // All unknowns are known from a fit of fewer rows or of another loss: the search there has been made.
     if start.is_some_and(|start| start.len() == objective.size()) {

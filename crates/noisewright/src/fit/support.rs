@@ -10,7 +10,9 @@ use crate::{Error, Model, Result, View};
 /// # Errors
 /// [`Error::DataWithoutDensity`].
 pub(crate) fn check_statistics(model: &Model, data: Data<'_>, before: usize) -> Result<()> {
-    if model.energy().is_linear() { check(model, &model.start(), data, before, true) } else { Ok(()) }
+    // At zero whatever multiplies an infinite statistic shows: the product is no number.
+    let zero = vec![0.0; model.parameters().len()];
+    if model.energy().is_linear() { check(model, &zero, data, before, true) } else { Ok(()) }
 }
 
 /// Refuses the first row that the fitted model gives no density, or an infinite one.

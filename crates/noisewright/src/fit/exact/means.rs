@@ -152,13 +152,14 @@ impl<'a> Means<'a> {
         joined.unwrap_or_else(|| Ok(start()))
     }
 
-    /// The first row that has no density.
-    fn first_without_density(&self, theta: &[f64]) -> Error {
+    /// The first row that has no density, as an error; what else is wrong if there is none.
+    pub(super) fn first_without_density(&self, theta: &[f64]) -> Error {
         let mut energy = vec![0.0; self.data.points.rows()];
         if let Err(error) = self.model.evaluate(theta, self.data.points, &mut energy, None) {
             return error;
         }
-        let row = energy.iter().position(|u| !u.is_finite()).unwrap_or(0);
-        Error::NoDensity { row: row + 1 }
+        let counts = |row: usize| self.data.weights.is_none_or(|w| w[row] > 0.0);
+        let bad = energy.iter().enumerate().position(|(row, u)| !u.is_finite() && counts(row));
+        bad.map_or(Error::NoMass, |row| Error::NoDensity { row: row + 1 })
     }
 }

@@ -139,7 +139,7 @@ impl Likelihood<'_> {
     /// Why no start has a finite likelihood.
     fn explain(&self) -> Error {
         let trouble = self.trouble.lock().ok().and_then(|t| t.clone());
-        trouble.unwrap_or(Error::NoMass)
+        trouble.unwrap_or_else(|| self.means.first_without_density(&self.model.start()))
     }
 
     /// The estimates, with the covariance that the data leave.
