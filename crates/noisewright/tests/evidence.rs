@@ -102,7 +102,13 @@ fn the_quartic_by_every_kind_of_noise() {
     {
         for symmetrize in [false, true] {
             let options = EvidenceOptions { symmetrize, ..options(kind) };
-            let result = evidence(&quartic, draws, &space, &options).unwrap();
+            let result = evidence(&quartic, draws, &space, &options);
+            if kind == NoiseKind::Mixture && symmetrize {
+                let told = result.unwrap_err().to_string();
+                assert!(told.contains("has no centre"), "{told}");
+                continue;
+            }
+            let result = result.unwrap();
             assert_near(&result, 1.362_293, &format!("{kind}, symmetrized: {symmetrize}"));
             overlaps.push((kind, result.overlap));
         }

@@ -169,7 +169,8 @@ fn few_draws(moments: &mut [Moment; 2], sums: [&Sums<4>; 2], overlap: f64) {
         return;
     }
     for k in 0..2 {
-        if moments[k].count >= FEW || moments[1 - k].count < FEW {
+        // A single draw leaves the estimate as uncertain as its one log-ratio, whatever the model says of the mean.
+        if moments[k].count >= FEW || moments[k].count < 2.0 || moments[1 - k].count < FEW {
             continue;
         }
         // On its own side σσ̄² = (σσ̄ − σσ̄(1−2·own))/2 with own the side's own sum; on the other the sign turns.
