@@ -142,10 +142,14 @@ impl Bridge {
         if !self.root.at.is_finite() {
             return Some("no draw of one side lies in the support of the other".into());
         }
-        if self.moments.iter().any(|m| m.relative_variance.is_nan()) {
+        let unknown = |m: &&Moment| m.relative_variance.is_nan();
+        if self.moments.iter().filter(unknown).any(|m| m.count < 2.0) {
             return Some("a single draw does not show how much its weight varies".into());
         }
-        self.too_few(self.effective_crossings())
+        let too_far = || Some("the two densities are too far apart to be computed with".to_owned());
+        // Weights that are all too small for numbers have no variance either.
+        let beyond = self.moments.iter().any(|m| m.relative_variance.is_nan()).then(too_far).flatten();
+        self.too_few(self.effective_crossings()).or(beyond)
     }
 
     pub(super) fn too_few(&self, crossings: f64) -> Option<String> {

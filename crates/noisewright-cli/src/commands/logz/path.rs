@@ -165,8 +165,7 @@ impl Answer<'_> {
             .column(Column::number("its step").significant(3))
             .column(Column::number("acceptance").significant(3))
             .column(Column::number("exchange").significant(3))
-            .column(Column::number("R-hat").significant(4))
-            .column(Column::number("ineff.").significant(3));
+            .column(Column::number("R-hat").significant(4));
         for node in &result.nodes {
             table.push_row([
                 Cell::from(node.t),
@@ -176,7 +175,6 @@ impl Answer<'_> {
                 node.acceptance.into(),
                 if node.exchange.is_nan() { Cell::Empty } else { node.exchange.into() },
                 node.r_hat.into(),
-                node.inefficiency.into(),
             ]);
         }
         table.note(format!("model {}", self.problem.title())).note(format!(
