@@ -5,6 +5,7 @@
 //! along many rays, has no integral. The directions are the axes, the diagonals, random ones, and the best that a climb from
 //! those finds; a cone that all of them miss is not seen.
 
+use nalgebra::DMatrix;
 use noisewright_numerics::random::{Stream, stream};
 use rand_distr::{Distribution, StandardNormal};
 
@@ -18,14 +19,22 @@ const FAILURES: usize = 12;
 const LEAST: f64 = 0.02;
 /// The same per unit of a coordinate that is a logarithm already.
 const LEAST_ON_LOG: f64 = 1e-3;
-/// Distances between which the fall is measured, in scales, where places and scales are known.
-pub(crate) const NEAR: [f64; 2] = [1e3, 1e6];
+/// Distances between which the fall is measured, in scales, where places and scales are known: a density that falls
+/// between any two of them may fall for good farther out, as funnels do along some directions.
+pub(crate) const NEAR: Reach = [1e3, 1e4, 1e5, 1e6];
 /// The same where nothing is known: beyond what any data have for their units.
-pub(crate) const BEYOND: [f64; 2] = [1e9, 1e12];
+pub(crate) const BEYOND: Reach = [1e9, 1e10, 1e11, 1e12];
 /// For ln x, whose numbers end at e^±709.
-const LOG_REACH: [f64; 2] = [150.0, 600.0];
+const LOG_REACH: Reach = [150.0, 300.0, 450.0, 600.0];
 /// For the logit of an interval, where neighbouring numbers end at ±36.
-const LOGIT_REACH: [f64; 2] = [8.0, 28.0];
+const LOGIT_REACH: Reach = [8.0, 14.0, 21.0, 28.0];
+/// Variables up to which curvatures are looked at, and the places where.
+const CURVED: (usize, usize) = (48, 3);
+/// A curvature of less than this share of the largest is none.
+const FLAT: f64 = 1e-9;
+
+/// Growing distances.
+pub(crate) type Reach = [f64; 4];
 /// Variables up to which all pairs have their diagonals looked at.
 const MOST_PAIRED: usize = 16;
 /// Random directions, and random signs of all variables.
@@ -53,12 +62,7 @@ impl Endless {
 
 /// Where a model has no integral, if a look far out shows it. `places` are points where the mass may be, whose spread
 /// gives the scales, and `reach` is [`NEAR`], or [`BEYOND`] if they are mere guesses.
-pub(crate) fn endless(
-    model: &Model,
-    parameters: &[f64],
-    places: View<'_>,
-    reach: [f64; 2],
-) -> Option<Endless> {
+pub(crate) fn endless(model: &Model, parameters: &[f64], places: View<'_>, reach: Reach) -> Option<Endless> {
     if model.space().is_sphere() || places.rows() == 0 {
         return None;
     }
@@ -73,11 +77,11 @@ struct Probe<'a> {
     scales: Vec<f64>,
     /// The variables without ends, which rays go along.
     real: Vec<usize>,
-    reach: [f64; 2],
+    reach: Reach,
 }
 
 impl<'a> Probe<'a> {
-    fn new(model: &'a Model, parameters: &'a [f64], places: View<'_>, reach: [f64; 2]) -> Self {
+    fn new(model: &'a Model, parameters: &'a [f64], places: View<'_>, reach: Reach) -> Self {
         let rows = places.rows();
         let row = |k: usize| {
             let mut x = vec![0.0; places.columns()];
@@ -88,8 +92,9 @@ impl<'a> Probe<'a> {
         let scale = |axis: usize| {
             let column = places.column(axis);
             let deviation = noisewright_numerics::summation::mean_and_variance(column).1.sqrt();
-            let known = deviation > 0.0 && deviation.is_finite();
-            let scale = if known { deviation } else { column[0].abs().max(1.0) };
+            // The spread of mere guesses says nothing.
+            let known = deviation > 0.0 && deviation.is_finite() && reach == NEAR;
+            let scale = if known { deviation } else { 1.0 };
             if domains[axis].is_discrete() { scale.max(1.0) } else { scale }
         };
         Self {
@@ -142,8 +147,8 @@ impl<'a> Probe<'a> {
 
     /// Lines through all places in one direction, in scales: in ln t, with its own volume t, the function must fall.
     fn fails_along(&self, direction: &[(usize, f64)]) -> bool {
-        let [near, far] = self.reach.map(|t| self.values(&self.moved(direction, t)));
-        count_failures(&near, &far, (self.reach[1] / self.reach[0]).ln(), 1.0, LEAST) >= self.needed()
+        let values = self.reach.map(|t| self.values(&self.moved(direction, t)));
+        count_failures(&values, self.reach.map(f64::ln), 1.0, LEAST) >= self.needed()
     }
 
     fn needed(&self) -> usize {
@@ -166,28 +171,29 @@ impl<'a> Probe<'a> {
     fn fails_at_end(&self, axis: usize, domain: &Domain, sign: f64) -> bool {
         let Some(chart) = crate::Chart::of(domain, 0.0) else { return false };
         let reach = if matches!(domain, Domain::Positive) { LOG_REACH } else { LOGIT_REACH };
-        let [near, far] = reach.map(|t| {
+        let values = reach.map(|t| {
             let mut places = self.places.clone();
             places.iter_mut().for_each(|place| place[axis] = chart.from_real(sign * t));
             let values = self.values(&places);
             values.iter().map(|v| v + chart.log_jacobian(sign * t)).collect::<Vec<_>>()
         });
-        count_failures(&near, &far, reach[1] - reach[0], 0.0, LEAST_ON_LOG) >= self.needed()
+        count_failures(&values, reach, 0.0, LEAST_ON_LOG) >= self.needed()
     }
 
-    /// Diagonals, random directions, and the best that can be climbed to from them.
+    /// Diagonals, random directions, those without curvature, and the best that can be climbed to from them.
     fn along_directions(&self) -> Option<Endless> {
         if self.real.len() < 2 {
             return None;
         }
         let mut random = stream(0, 1 << 59);
-        let directions = self.directions(&mut random);
+        let mut directions = self.directions(&mut random);
+        directions.extend(self.uncurved());
         // One place is enough to tell which are worth the others.
-        let suspect = self.least_falling(&directions, self.reach[1]);
+        let suspect = self.least_falling(&directions);
         let climbed = self.climb(directions[suspect].clone(), &mut random);
-        let [near, far] = self.reach.map(|t| self.on_rays(&directions, t));
-        let steps = (self.reach[1] / self.reach[0]).ln();
-        let failing = (0..directions.len()).filter(|&k| fails(near[k], far[k], steps, 1.0, LEAST));
+        let values = self.reach.map(|t| self.on_rays(&directions, t));
+        let steps = self.reach.map(f64::ln);
+        let failing = (0..directions.len()).filter(|&k| fails(&values, k, steps, 1.0, LEAST));
         let candidates = failing.map(|k| directions[k].clone()).chain([climbed]);
         candidates
             .map(|direction| self.paired(&direction))
@@ -221,6 +227,51 @@ impl<'a> Probe<'a> {
         all
     }
 
+    /// Directions in which the log-density is not curved downwards at some place: along a flat one, as of a function of
+    /// differences alone, it never is.
+    fn uncurved(&self) -> Vec<Vec<f64>> {
+        let d = self.real.len();
+        if d > CURVED.0 {
+            return Vec::new();
+        }
+        let hessians = self.places.iter().take(CURVED.1).filter_map(|place| self.hessian(place));
+        let mut found = Vec::new();
+        for eigen in hessians.map(nalgebra::SymmetricEigen::new) {
+            let largest = eigen.eigenvalues.amax();
+            let flat = (0..d).filter(|&k| eigen.eigenvalues[k] >= -FLAT * largest);
+            for k in flat.chain([eigen.eigenvalues.imax()]) {
+                let direction: Vec<f64> = eigen.eigenvectors.column(k).iter().copied().collect();
+                found.push(direction.iter().map(|v| -v).collect());
+                found.push(direction);
+            }
+        }
+        found
+    }
+
+    /// Second differences over one scale; `None` where the log-density is not finite nearby.
+    fn hessian(&self, place: &[f64]) -> Option<DMatrix<f64>> {
+        let d = self.real.len();
+        let at = |steps: &[(usize, f64)]| {
+            let mut x = place.to_vec();
+            steps.iter().for_each(|&(k, t)| x[self.real[k]] += t * self.scales[self.real[k]]);
+            x
+        };
+        let mut points = vec![at(&[])];
+        (0..d).for_each(|i| points.extend([at(&[(i, 1.0)]), at(&[(i, -1.0)])]));
+        (0..d).for_each(|i| points.extend((0..i).map(|j| at(&[(i, 1.0), (j, 1.0)]))));
+        let values = self.values(&points);
+        if values.iter().any(|v| *v == f64::NEG_INFINITY) {
+            return None;
+        }
+        let (zero, up, down) = (values[0], |i: usize| values[1 + 2 * i], |i: usize| values[2 + 2 * i]);
+        let pair = |i: usize, j: usize| values[1 + 2 * d + i * (i - 1) / 2 + j] - up(i) - up(j) + zero;
+        Some(DMatrix::from_fn(d, d, |i, j| match i.cmp(&j) {
+            std::cmp::Ordering::Equal => up(i) - 2.0 * zero + down(i),
+            std::cmp::Ordering::Greater => pair(i, j),
+            std::cmp::Ordering::Less => pair(j, i),
+        }))
+    }
+
     /// The values at a distance from the first place.
     fn on_rays(&self, directions: &[Vec<f64>], t: f64) -> Vec<f64> {
         let point = |direction: &Vec<f64>| {
@@ -231,8 +282,8 @@ impl<'a> Probe<'a> {
         self.values(&directions.iter().map(point).collect::<Vec<_>>())
     }
 
-    fn least_falling(&self, directions: &[Vec<f64>], t: f64) -> usize {
-        let values = self.on_rays(directions, t);
+    fn least_falling(&self, directions: &[Vec<f64>]) -> usize {
+        let values = self.on_rays(directions, self.reach[3]);
         (0..values.len()).max_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0)
     }
 
@@ -252,7 +303,7 @@ impl<'a> Probe<'a> {
                 normalize(&mut turned);
                 turned
             }));
-            let found = self.least_falling(&tried, self.reach[1]);
+            let found = self.least_falling(&tried);
             width *= if found == 0 { 0.7 } else { 1.2 };
             best = tried.swap_remove(found);
         }
@@ -270,7 +321,7 @@ impl<'a> Probe<'a> {
             .iter()
             .map(|_| self.real.iter().map(|_| StandardNormal.sample(&mut random)).collect())
             .collect();
-        let [near, far] = self.reach.map(|t| {
+        let values = self.reach.map(|t| {
             let mut moved = self.places.clone();
             for (place, direction) in moved.iter_mut().zip(&directions) {
                 self.real
@@ -280,8 +331,8 @@ impl<'a> Probe<'a> {
             }
             self.values(&moved)
         });
-        let (steps, volume) = ((self.reach[1] / self.reach[0]).ln(), self.real.len() as f64);
-        let endless = count_failures(&near, &far, steps, volume, LEAST) >= self.needed();
+        let volume = self.real.len() as f64;
+        let endless = count_failures(&values, self.reach.map(f64::ln), volume, LEAST) >= self.needed();
         endless.then(|| Endless {
             variable: None,
             towards: "∞".into(),
@@ -311,13 +362,18 @@ fn normalize(direction: &mut [f64]) {
     direction.iter_mut().for_each(|v| *v /= length);
 }
 
-/// Whether a fall is less than `least` a step beyond the volume's.
-fn fails(near: f64, far: f64, steps: f64, volume: f64, least: f64) -> bool {
-    far > f64::NEG_INFINITY && near > f64::NEG_INFINITY && (far - near) / steps + volume > -least
+/// Whether the values of row `k`, by distance, fall by less than `least` a step beyond the volume's from every distance to
+/// the next.
+fn fails(values: &[Vec<f64>; 4], k: usize, steps: Reach, volume: f64, least: f64) -> bool {
+    (1..4).all(|i| {
+        let (near, far) = (values[i - 1][k], values[i][k]);
+        let finite = near > f64::NEG_INFINITY && far > f64::NEG_INFINITY;
+        finite && (far - near) / (steps[i] - steps[i - 1]) + volume > -least
+    })
 }
 
-fn count_failures(near: &[f64], far: &[f64], steps: f64, volume: f64, least: f64) -> usize {
-    near.iter().zip(far).filter(|(near, far)| fails(**near, **far, steps, volume, least)).count()
+fn count_failures(values: &[Vec<f64>; 4], steps: Reach, volume: f64, least: f64) -> usize {
+    (0..values[0].len()).filter(|&k| fails(values, k, steps, volume, least)).count()
 }
 
 #[cfg(test)]
@@ -374,7 +430,9 @@ mod tests {
             "-x^4 + 3*x^2*y - y^4 - abs(z) - 2.5*log(1 + w^2)",
             "-2.5*log(1 + x^2 + y^2 + z^2 + w^2)",
             "log(exp(-(x - 10)^2/2) + exp(-(x + 10)^2/2)) - (y^2 + z^2 + w^2)/2",
+            // Funnels, which some directions enter only far out.
             "-x^2 - y^2*exp(-x) - z^2 - w^2 - x/2",
+            "-x^2/18 - (y^2 + z^2 + w^2)*exp(-x)/2 - 1.5*x",
         ] {
             assert_eq!(found(formula, ""), None, "{formula}");
         }
