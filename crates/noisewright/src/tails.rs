@@ -260,7 +260,7 @@ impl<'a> Probe<'a> {
         (0..d).for_each(|i| points.extend([at(&[(i, 1.0)]), at(&[(i, -1.0)])]));
         (0..d).for_each(|i| points.extend((0..i).map(|j| at(&[(i, 1.0), (j, 1.0)]))));
         let values = self.values(&points);
-        if values.iter().any(|v| *v == f64::NEG_INFINITY) {
+        if values.contains(&f64::NEG_INFINITY) {
             return None;
         }
         let (zero, up, down) = (values[0], |i: usize| values[1 + 2 * i], |i: usize| values[2 + 2 * i]);

@@ -15,7 +15,7 @@ use crate::arguments::{DataArguments, Global, LogzArguments};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::Problem;
 use crate::noises::{self, Purpose};
-use crate::output::{self, number, numbers};
+use crate::output::{self, number, numbers, optional};
 use crate::progress::Progress;
 
 /// Everything the command shows.
@@ -126,7 +126,7 @@ impl Answer<'_> {
                     "se": number(node.se),
                     "step_se": number(node.step_se),
                     "acceptance": number(node.acceptance),
-                    "exchange": number(node.exchange),
+                    "exchange": optional(node.exchange),
                     "r_hat": number(node.r_hat),
                     "inefficiency": number(node.inefficiency),
                 })
@@ -173,7 +173,7 @@ impl Answer<'_> {
                 node.se.into(),
                 node.step_se.into(),
                 node.acceptance.into(),
-                if node.exchange.is_nan() { Cell::Empty } else { node.exchange.into() },
+                node.exchange.map_or(Cell::Empty, Cell::from),
                 node.r_hat.into(),
             ]);
         }

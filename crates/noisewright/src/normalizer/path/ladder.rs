@@ -244,7 +244,7 @@ fn joined(problem: &Problem<'_>, ladders: &[Vec<Track>], state: usize, options: 
         log_noise: tracks.iter().flat_map(|track| track.log_noise.iter().copied()).collect(),
         log_density: tracks.iter().flat_map(|track| track.log_density.iter().copied()).collect(),
         acceptance: tracks.iter().map(|track| track.acceptance).sum::<f64>() / tracks.len() as f64,
-        exchange: exchanges.1 / exchanges.0,
+        exchange: (exchanges.0 > 0.0).then(|| exchanges.1 / exchanges.0),
         moves: tracks.first().and_then(|track| track.moves),
         lengths,
     })

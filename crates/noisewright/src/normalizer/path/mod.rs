@@ -170,7 +170,7 @@ struct Sample {
     log_density: Vec<f64>,
     lengths: Vec<usize>,
     acceptance: f64,
-    /// Mean probability of an exchange with the state before; not a number at the noise.
-    exchange: f64,
+    /// Mean probability of an exchange with the state before; `None` at the noise.
+    exchange: Option<f64>,
     moves: Option<Moves>,
 }

@@ -102,8 +102,8 @@ pub struct Node {
     pub step_se: f64,
     /// Mean probability of acceptance of its chains; 1 for direct draws.
     pub acceptance: f64,
-    /// Mean probability of an exchange with the state before; not a number at the noise.
-    pub exchange: f64,
+    /// Mean probability of an exchange with the state before; `None` at the noise.
+    pub exchange: Option<f64>,
     /// Split R̂ over its chains: the largest of those of `log f − log p_n` and of the variables that are numbers.
     pub r_hat: f64,
     /// How many of its draws are worth one independent draw.

@@ -134,7 +134,8 @@ fn solved(
     let sampled_c = solution.c.iter().zip(&problem.offsets).map(|(c, offset)| offset + c);
     let log_z: Vec<f64> = sampled_c.chain(unsampled_c.iter().copied()).collect();
     let covariance = joint.as_deref().map(chains::joint_covariance);
-    let estimate = assemble(log_z, &gram, long_run.as_deref(), covariance, &solution, &order, options);
+    let estimate =
+        assemble(log_z, &gram, long_run.as_deref(), covariance.as_ref(), &solution, &order, options);
     let whole = joint.filter(|_| estimate.groups().len() == 1);
     Ok((estimate, whole.map(|chains| chains.into_iter().map(|chain| chain.columns).collect())))
 }
@@ -200,7 +201,7 @@ fn assemble(
     log_z: Vec<f64>,
     gram: &Gram,
     long_run: Option<&[LongRun]>,
-    joint: Option<DMatrix<f64>>,
+    joint: Option<&DMatrix<f64>>,
     solution: &Solution,
     order: &Order,
     options: &Options,
@@ -213,7 +214,7 @@ fn assemble(
     let groups = gram.groups(&inefficiency);
     let mut covariance = DMatrix::zeros(states, states);
     for group in &groups {
-        let part = match (long_run, &joint) {
+        let part = match (long_run, joint) {
             (None, _) => gram.covariance(group),
             (_, Some(joint)) if groups.len() == 1 => Some(joint.clone()),
             (Some(chains), _) => sandwich(gram, chains, group),
