@@ -4,9 +4,10 @@ mod fit;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
+use crate::usage;
 
 pub(crate) use self::fit::{CovarianceKind, FitArguments, RatioArguments, RowArguments};
 
@@ -26,16 +27,16 @@ pub(crate) struct Global {
     /// Print one JSON object on standard output, and nothing else there
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Write a self-contained page with pictures
+    /// Also write the result as a web page with pictures, in one file that needs no other
     #[arg(long, global = true, value_name = "FILE.html", help_heading = "Output")]
     pub(crate) report: Option<PathBuf>,
-    /// No progress and no remarks on standard error
+    /// Say nothing on standard error but errors: no progress, no warnings
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
     /// Seed of all random draws: the same seed gives the same result to the bit, for any number of threads
     #[arg(long, global = true, default_value_t = 0, value_name = "N", help_heading = "Running")]
     pub(crate) seed: u64,
-    /// Number of threads (default: all cores)
+    /// Number of threads (default: one per core); more than four per core are not started
     #[arg(long, global = true, value_name = "N", help_heading = "Running")]
     pub(crate) threads: Option<usize>,
 }
@@ -77,15 +78,16 @@ pub(crate) struct ModelArguments {
     /// The model file (TOML)
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
-    /// Parameter values, such as a=1,b=0.1; the model file's start values otherwise
+    /// The parameter values that are taken to be true, such as a=1,b=0.1 (default: the model file's start values; in
+    /// `design` with --data, what a fit to the data finds)
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     pub(crate) at: Option<String>,
     #[command(flatten)]
     pub(crate) data: DataArguments,
-    /// Relative accuracy asked of the integrals
+    /// Relative accuracy asked of the integrals over the model
     #[arg(long, value_name = "R", default_value_t = 1e-10, help_heading = "Accuracy")]
     pub(crate) accuracy: f64,
-    /// Draws where the space is too large for quadrature and enumeration
+    /// Number of random draws where there are too many variables or states to integrate over
     #[arg(long, value_name = "N", default_value_t = 131_072, help_heading = "Accuracy")]
     pub(crate) draws: usize,
 }
@@ -93,14 +95,15 @@ pub(crate) struct ModelArguments {
 /// A data file.
 #[derive(Args, Debug, Default)]
 pub(crate) struct DataArguments {
-    /// Data file (CSV, Parquet, NPY, NPZ, Stan CSV; `-` for standard input), for noises that are fitted to data
+    /// Data file (CSV, Parquet, NPY, NPZ, Stan CSV; `-` for standard input): `design` averages over its rows, and noises
+    /// without numbers, such as normal, kde or auto, are fitted to it
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) data: Option<PathBuf>,
     /// Format of the data file: csv, parquet, npy, npz or stan-csv (default: told from the file)
-    #[arg(long, value_name = "FORMAT", help_heading = "Data")]
+    #[arg(long, value_name = "FORMAT", requires = "data", help_heading = "Data")]
     pub(crate) format: Option<String>,
     /// Drop rows with a missing value instead of refusing them
-    #[arg(long, help_heading = "Data")]
+    #[arg(long, requires = "data", help_heading = "Data")]
     pub(crate) drop_missing: bool,
 }
 
@@ -291,7 +294,8 @@ pub(crate) struct SampleArguments {
     /// Number of draws
     #[arg(value_name = "N")]
     pub(crate) count: usize,
-    /// The noise, in words
+    /// The noise, in words: normal(0, 1), student(5, 0, 2), 0.7*normal(0,1) + 0.3*laplace(0,1); with --data also
+    /// normal, kde, auto; with --model also data, model(a=2), all-noise, optimal
     #[arg(
         long,
         value_name = "NOISE",
@@ -300,18 +304,18 @@ pub(crate) struct SampleArguments {
         allow_hyphen_values = true
     )]
     pub(crate) noise: Option<String>,
-    /// A designed noise saved by `design --out`
-    #[arg(long, value_name = "FILE.json")]
+    /// A designed noise saved by `design --out`, instead of --noise
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["model", "at", "nu", "data"])]
     pub(crate) design: Option<PathBuf>,
-    /// The model file, for its variables and domains and for noises that come from a model
+    /// The model file, for its variables and domains and for noises that come from a model (default: one real variable x)
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
-    /// Parameter values of the model, such as a=1,b=0.1
-    #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
+    /// Parameter values of the model, such as a=1,b=0.1 (default: its start values)
+    #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true, requires = "model")]
     pub(crate) at: Option<String>,
-    /// Noise points per data point, for `optimal`
-    #[arg(long, default_value_t = 1.0, value_name = "R", allow_hyphen_values = true)]
-    pub(crate) nu: f64,
+    /// Noise points per data point that the noises optimal and histogram are to be best for (default: 1)
+    #[arg(long, value_name = "R", allow_hyphen_values = true, requires = "model")]
+    pub(crate) nu: Option<f64>,
     #[command(flatten)]
     pub(crate) data: DataArguments,
     /// Where to write the draws (Parquet if the name ends in .parquet or .pq, otherwise CSV; `-` or nothing: CSV to
@@ -380,7 +384,39 @@ pub(crate) struct ExamplesArguments {
     pub(crate) out: Option<PathBuf>,
 }
 
+impl Global {
+    /// Refuses what a command without a result to show cannot do.
+    pub(crate) fn refuse_page(&self, command: &str) -> Outcome<()> {
+        match &self.report {
+            Some(_) => {
+                Err(Failure::Usage(format!("`noisewright {command}` writes no page: leave out --report")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The same, where there are no numbers either.
+    pub(crate) fn refuse_output(&self, command: &str) -> Outcome<()> {
+        self.refuse_page(command)?;
+        if self.json {
+            return Err(Failure::Usage(format!("`noisewright {command}` prints no JSON: leave out --json")));
+        }
+        Ok(())
+    }
+}
+
+/// The command line, where a negative number is a value and not an unknown option.
+pub(crate) fn command() -> clap::Command {
+    let negative = |argument: clap::Arg| {
+        let takes_value = argument.get_action().takes_values();
+        argument.allow_negative_numbers(takes_value)
+    };
+    Arguments::command().mut_args(negative).mut_subcommands(|command| command.mut_args(negative))
+}
+
 /// The arguments of this process.
 pub(crate) fn parse() -> Outcome<Arguments> {
-    Arguments::try_parse().map_err(Failure::Clap)
+    let mut command = command();
+    let mut matches = command.try_get_matches_from_mut(std::env::args_os()).map_err(usage::failure)?;
+    Arguments::from_arg_matches_mut(&mut matches).map_err(|error| usage::failure(error.format(&mut command)))
 }

@@ -15,9 +15,12 @@ mod sample;
 
 use clap::CommandFactory;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, Global};
 use crate::failure::{Failure, Outcome};
 use crate::output;
+
+/// Threads that are started for each core, at most.
+const MOST_PER_CORE: usize = 4;
 
 /// Runs the command that was asked for.
 pub(crate) fn run(arguments: &Arguments) -> Outcome<()> {
@@ -38,13 +41,15 @@ fn dispatch(arguments: &Arguments) -> Outcome<()> {
         Command::Evidence(own) => evidence::run(own, global),
         Command::Reproduce(own) => reproduce::run(own, global),
         Command::Examples(own) => examples::run(own, global),
-        Command::Families => families(),
+        Command::Families => families(global),
         Command::Completions { shell } => {
+            global.refuse_output("completions")?;
             let mut text = Vec::new();
             clap_complete::generate(*shell, &mut Arguments::command(), "noisewright", &mut text);
             output::print(&String::from_utf8_lossy(&text))
         }
         Command::Man => {
+            global.refuse_output("man")?;
             let mut text = Vec::new();
             clap_mangen::Man::new(Arguments::command()).render(&mut text)?;
             output::print(&String::from_utf8_lossy(&text))
@@ -57,13 +62,29 @@ fn set_threads(threads: Option<usize>) -> Outcome<()> {
     if count == 0 {
         return Err(Failure::Usage("--threads must be at least 1".into()));
     }
+    // Results do not depend on the number: beyond a few threads per core more of them only get in each other's way.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     rayon::ThreadPoolBuilder::new()
-        .num_threads(count)
+        .num_threads(count.min(MOST_PER_CORE * cores))
         .build_global()
         .map_err(|error| Failure::NoAnswer(format!("the threads cannot be started: {error}")))
 }
 
-fn families() -> Outcome<()> {
+fn families(global: &Global) -> Outcome<()> {
+    global.refuse_page("families")?;
+    if global.json {
+        let family = |family: &noisewright::energy::FamilyInfo| {
+            serde_json::json!({
+                "name": family.name,
+                "description": family.description,
+                "domain": family.domain,
+                "options": family.options,
+                "parameters": family.parameters,
+            })
+        };
+        let list: Vec<serde_json::Value> = noisewright::families().iter().map(family).collect();
+        return output::print_json(&serde_json::json!({ "families": list }));
+    }
     let list: Vec<String> = noisewright::families().iter().map(|family| format!("{family}\n")).collect();
     output::print(&list.concat())
 }
