@@ -1,35 +1,38 @@
 //! What the option parser refuses, as one plain sentence: what is wrong, and what would be right.
 
 use std::error::Error as _;
+use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::failure::Failure;
 
-/// The failure that an error of the option parser is; help and version are printed by the parser itself.
-pub(crate) fn failure(error: clap::Error) -> Failure {
+/// The failure that an error of the option parser is, given what was typed; help and version are printed by the parser
+/// itself.
+pub(crate) fn failure(error: clap::Error, typed: &[OsString]) -> Failure {
     match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Failure::Help(error),
-        _ => Failure::Usage(sentence(&error)),
+        _ => Failure::Usage(sentence(&error, typed)),
     }
 }
 
 /// The sentence about an error of the option parser.
-fn sentence(error: &clap::Error) -> String {
-    let command = command(error);
+fn sentence(error: &clap::Error, typed: &[OsString]) -> String {
+    let command = command(error, typed);
     let see = format!("see `{command} --help`");
     match error.kind() {
         ErrorKind::UnknownArgument => unknown_argument(error, &command, &see),
         ErrorKind::InvalidSubcommand => unknown_command(error, &see),
-        ErrorKind::MissingRequiredArgument => missing(error, &command, &see),
+        ErrorKind::MissingRequiredArgument => missing(error, &command, &see, typed),
         ErrorKind::MissingSubcommand => format!("`{command}` needs a command; {see}"),
         ErrorKind::InvalidValue => wrong_value(error, &see),
         ErrorKind::ValueValidation => unreadable_value(error, &see),
         ErrorKind::ArgumentConflict => conflict(error, &see),
-        ErrorKind::TooManyValues | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
-            format!("{} has the wrong number of values; {see}", option(error))
+        ErrorKind::TooManyValues => format!("{} takes no value; {see}", option(error)),
+        ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
+            format!("{} needs more values; {see}", option(error))
         }
         ErrorKind::NoEquals => format!("{} needs its value after an equals sign; {see}", option(error)),
         ErrorKind::InvalidUtf8 => format!("an argument is not text in UTF-8; {see}"),
@@ -38,9 +41,10 @@ fn sentence(error: &clap::Error) -> String {
 }
 
 /// What is always needed, or what the options given cannot do without.
-fn missing(error: &clap::Error, command: &str, see: &str) -> String {
+fn missing(error: &clap::Error, command: &str, see: &str, typed: &[OsString]) -> String {
     let names: Vec<String> = words(error, ContextKind::InvalidArg).iter().map(|word| bare(word)).collect();
-    let subject = if names.iter().all(|name| name.starts_with('-')) {
+    let has_options = typed.iter().any(|word| word.to_string_lossy().starts_with("--"));
+    let subject = if has_options && names.iter().all(|name| name.starts_with('-')) {
         format!("with the options given `{command}`")
     } else {
         format!("`{command}`")
@@ -108,8 +112,8 @@ fn conflict(error: &clap::Error, see: &str) -> String {
     }
 }
 
-/// `noisewright fit`, from the line that says how it is used.
-fn command(error: &clap::Error) -> String {
+/// `noisewright fit`, from the line that says how it is used, or from what was typed.
+fn command(error: &clap::Error, typed: &[OsString]) -> String {
     let usage = match error.get(ContextKind::Usage) {
         Some(ContextValue::StyledStr(usage)) => usage.to_string(),
         _ => String::new(),
@@ -117,7 +121,13 @@ fn command(error: &clap::Error) -> String {
     let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
     let names: Vec<&str> =
         usage.trim_start_matches("Usage:").split_whitespace().take_while(is_name).collect();
-    if names.is_empty() { "noisewright".into() } else { names.join(" ") }
+    if !names.is_empty() {
+        return names.join(" ");
+    }
+    let known = crate::arguments::command();
+    let typed =
+        typed.iter().filter_map(|word| word.to_str()).find(|word| known.find_subcommand(word).is_some());
+    typed.map_or("noisewright".into(), |name| format!("noisewright {name}"))
 }
 
 /// The argument that the error is about, without its value.
@@ -161,11 +171,11 @@ fn first_line(error: &clap::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::command;
 
     fn refused(arguments: &str) -> String {
-        let error = command().try_get_matches_from(arguments.split_whitespace()).unwrap_err();
-        match failure(error) {
+        let typed: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
+        let error = crate::arguments::command().try_get_matches_from(&typed).unwrap_err();
+        match failure(error, &typed) {
             Failure::Usage(sentence) => sentence,
             other => panic!("{arguments}: {other:?}"),
         }
@@ -190,6 +200,8 @@ mod tests {
                 "noisewright sample 10 --noise data --design d.json",
                 "--noise and --design exclude each other: leave out one of them",
             ),
+            ("noisewright sample 10", "`noisewright sample` needs --noise; see `noisewright sample --help`"),
+            ("noisewright fit m.toml d.csv --json=3", "--json takes no value; see `noisewright fit --help`"),
             (
                 "noisewright error m.toml --format csv",
                 "with the options given `noisewright error` needs --data; see `noisewright error --help`",

@@ -36,8 +36,8 @@ pub(crate) fn run(arguments: &ErrorArguments, global: &Global) -> Outcome<()> {
         return Err(noisewright::Error::NoiseRatio { value: nu }.into());
     }
     let words = noises::parse(&arguments.noise)?;
-    noises::refuse_unused_data(&words, &arguments.model.data)?;
     let problem = Problem::read(&arguments.model, global)?;
+    noises::refuse_unused_data(&words, &arguments.model.data)?;
     let progress = Progress::new(problem.quiet, "computing the asymptotic error");
     let noise = noises::build(&problem, &arguments.noise, Purpose { nu, target: &target })?;
     let contrast = Contrast { noise: noise.as_ref(), nu, loss: &loss };

@@ -1,15 +1,14 @@
 //! The examples that ship, inside the command: listed, run, or copied into a folder.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::Parser;
 use noisewright_report::{Cell, Column, Table};
 use serde_json::{Value, json};
 
-use crate::arguments::{Arguments, ExamplesArguments, Global};
+use crate::arguments::{ExamplesArguments, Global, parse_words};
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use crate::usage;
 
 /// A folder of `examples/` with the command that is run in it.
 struct Example {
@@ -181,7 +180,7 @@ fn run_one(example: &Example, global: &Global) -> Outcome<()> {
     if !global.quiet && !global.json {
         output::print(&format!("$ noisewright {}\n\n", example.command))?;
     }
-    let inner = Arguments::try_parse_from(words).map_err(usage::failure)?;
+    let inner = parse_words(&words.into_iter().map(OsString::from).collect::<Vec<_>>())?;
     let here = std::env::current_dir()?;
     std::env::set_current_dir(folder.path())?;
     let outcome = super::dispatch(&inner);

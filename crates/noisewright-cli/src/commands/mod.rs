@@ -13,9 +13,7 @@ mod ratio;
 mod reproduce;
 mod sample;
 
-use clap::CommandFactory;
-
-use crate::arguments::{Arguments, Command, Global};
+use crate::arguments::{self, Arguments, Command, Global};
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
@@ -23,15 +21,15 @@ use crate::output;
 const MOST_PER_CORE: usize = 4;
 
 /// Runs the command that was asked for.
-pub(crate) fn run(arguments: &Arguments) -> Outcome<()> {
-    set_threads(arguments.global.threads)?;
-    dispatch(arguments)
+pub(crate) fn run(asked: &Arguments) -> Outcome<()> {
+    set_threads(asked.global.threads)?;
+    dispatch(asked)
 }
 
 /// Hands over to the command's own file.
-fn dispatch(arguments: &Arguments) -> Outcome<()> {
-    let global = &arguments.global;
-    match &arguments.command {
+fn dispatch(asked: &Arguments) -> Outcome<()> {
+    let global = &asked.global;
+    match &asked.command {
         Command::Fit(own) => fit::run(own, global),
         Command::Ratio(own) => ratio::run(own, global),
         Command::Error(own) => error::run(own, global),
@@ -45,16 +43,36 @@ fn dispatch(arguments: &Arguments) -> Outcome<()> {
         Command::Completions { shell } => {
             global.refuse_output("completions")?;
             let mut text = Vec::new();
-            clap_complete::generate(*shell, &mut Arguments::command(), "noisewright", &mut text);
+            clap_complete::generate(*shell, &mut arguments::command(), "noisewright", &mut text);
             output::print(&String::from_utf8_lossy(&text))
         }
-        Command::Man => {
+        Command::Man { command } => {
             global.refuse_output("man")?;
-            let mut text = Vec::new();
-            clap_mangen::Man::new(Arguments::command()).render(&mut text)?;
-            output::print(&String::from_utf8_lossy(&text))
+            output::print(&manual(command.as_deref())?)
         }
     }
+}
+
+/// The manual page of a command, or of all.
+fn manual(name: Option<&str>) -> Outcome<String> {
+    let mut all = arguments::command();
+    all.build();
+    let page = match name {
+        None => all,
+        Some(name) => {
+            let Some(own) = all.find_subcommand(name) else {
+                let names: Vec<&str> = all.get_subcommands().map(clap::Command::get_name).collect();
+                return Err(Failure::Usage(format!(
+                    "there is no command `{name}`; the commands are {}",
+                    names.join(", ")
+                )));
+            };
+            own.clone().name(format!("noisewright-{name}"))
+        }
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page).render(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 fn set_threads(threads: Option<usize>) -> Outcome<()> {

@@ -71,11 +71,11 @@ fn noise(arguments: &SampleArguments, global: &Global) -> Outcome<(Vec<String>, 
     }
     let text = arguments.noise.as_deref().unwrap_or("auto");
     let words = noises::parse(text)?;
-    noises::refuse_unused_data(&words, &arguments.data)?;
     let Some(model) = &arguments.model else { return without_model(arguments, &words) };
     let nu = ratio(arguments, &words)?;
     let precision = Precision { seed: global.seed, ..Precision::default() };
     let problem = Problem::new(model, arguments.at.as_deref(), &arguments.data, precision, global)?;
+    noises::refuse_unused_data(&words, &arguments.data)?;
     let noise = noises::build(&problem, text, Purpose { nu, target: &Target::Mse })?;
     Ok((problem.model.space().names().to_vec(), noise))
 }
@@ -98,6 +98,7 @@ fn ratio(arguments: &SampleArguments, words: &NoiseWords) -> Outcome<f64> {
 fn without_model(arguments: &SampleArguments, words: &NoiseWords) -> Outcome<(Vec<String>, Arc<dyn Noise>)> {
     let space = Space::real(&["x"])?;
     let data = read_data(&arguments.data, &space)?;
+    noises::refuse_unused_data(words, &arguments.data)?;
     let noise = noise_on(&space, data.as_ref(), words, &noises::from_file)
         .map_err(|error| noises::failure(error, words, &space))?;
     Ok((vec!["x".into()], noise))

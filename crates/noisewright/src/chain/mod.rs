@@ -19,4 +19,4 @@ pub use diagnostics::{Convergence, convergence};
 pub use kernel::Moves;
 pub(crate) use kernel::{Kernel, Landscape, Walker};
 pub(crate) use run::check_place;
-pub use run::{Chains, Options, run};
+pub use run::{Chains, Options, fitted_noise, run};

@@ -1,5 +1,7 @@
 //! Several chains in parallel: warm-up, draws, and what they say of themselves.
 
+use std::sync::Arc;
+
 use noisewright_numerics::random::stream;
 use rayon::prelude::*;
 
@@ -7,7 +9,7 @@ use super::coordinates::Coordinates;
 use super::density::Density;
 use super::diagnostics::{Convergence, convergence};
 use super::kernel::{Kernel, Landscape, Moves, Walker};
-use crate::{Error, Points, Result};
+use crate::{Error, Noise, Points, Result, fit_auto};
 
 /// Places that are tried for a start.
 const ATTEMPTS: usize = 200;
@@ -56,6 +58,15 @@ pub struct Chains {
     pub moves: Moves,
     /// R̂ and effective draws of every variable, and of the log-density at the end.
     pub convergence: Vec<Convergence>,
+}
+
+/// A noise fitted to chains of a density, for those who have no draws of it: with tails heavier than the chains'.
+///
+/// # Errors
+/// As for [`run`], and when no noise can be fitted.
+pub fn fitted_noise(density: &dyn Density, moves: Moves, seed: u64) -> Result<Arc<dyn Noise>> {
+    let chains = run(density, &Options { moves, seed, ..Options::default() })?;
+    fit_auto(density.space(), chains.points.view(), None)
 }
 
 /// Runs Markov chains on a density.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use noisewright::chain::{self, ModelDensity, Moves};
+use noisewright::chain::{self, ModelDensity};
 use noisewright::normalizer::path::{Estimate, Options, path};
 use noisewright::{Noise, Precision, Target};
 use noisewright_report::{
@@ -60,32 +60,11 @@ fn options(arguments: &LogzArguments, global: &Global) -> Outcome<Options> {
         chains: own.chains.unwrap_or(default.chains),
         warm_up: own.warm_up.unwrap_or(default.warm_up),
         thin: own.thin.unwrap_or(default.thin),
-        moves: moves(&own.moves)?,
+        moves: own.moves.parse()?,
         confidence: arguments.confidence,
         seed: global.seed,
         ..default
     })
-}
-
-fn moves(name: &str) -> Outcome<Moves> {
-    match name {
-        "auto" => Ok(Moves::Auto),
-        "random-walk" => Ok(Moves::RandomWalk),
-        "hamiltonian" => Ok(Moves::Hamiltonian),
-        "single-site" => Ok(Moves::SingleSite),
-        other => Err(Failure::Usage(format!(
-            "--moves: `{other}` is none of auto, random-walk, hamiltonian and single-site"
-        ))),
-    }
-}
-
-fn moves_name(moves: Option<Moves>) -> &'static str {
-    match moves {
-        Some(Moves::RandomWalk) => "random-walk",
-        Some(Moves::Hamiltonian) => "hamiltonian",
-        Some(Moves::SingleSite) => "single-site",
-        _ => "auto",
-    }
 }
 
 /// The noise in words; without any it is fitted to chains of the model itself.
@@ -99,12 +78,7 @@ fn noise(
         Some(words) if words.trim() != "auto" => {
             noises::build(problem, words, Purpose { nu: 1.0, target: &Target::Mse })
         }
-        _ => {
-            let pilot =
-                chain::Options { moves: options.moves, seed: options.seed, ..chain::Options::default() };
-            let chains = chain::run(density, &pilot)?;
-            Ok(noisewright::fit_auto(problem.model.space(), chains.points.view(), None)?)
-        }
+        _ => Ok(chain::fitted_noise(density, options.moves, options.seed)?),
     }
 }
 
@@ -139,7 +113,7 @@ impl Answer<'_> {
             "confidence": number(self.confidence),
             "path": nodes,
             "noise": result.noise,
-            "moves": moves_name(result.moves),
+            "moves": result.moves.unwrap_or_default().to_string(),
             "draws": result.draws,
             "overlap": overlap.row_iter().map(|row| numbers(row.iter().copied())).collect::<Vec<_>>(),
             "ess": numbers(result.states.ess().iter().copied()),
@@ -177,7 +151,7 @@ impl Answer<'_> {
         table.note(format!("model {}", self.problem.title())).note(format!(
             "noise {} at t = 0, the model at t = 1, moves {}",
             result.noise,
-            moves_name(result.moves)
+            result.moves.unwrap_or_default()
         ))
     }
 
