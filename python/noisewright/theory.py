@@ -287,12 +287,16 @@ def _log_normalizer(model: Model, built: _core.Model, at: Any, question: dict[st
 
 def _fitted(model: Model, data: Any, seed: int, progress: bool | None) -> FitResult:
     """Where the data put the model."""
-    with warnings.catch_warnings():
-        # What leaves no answer is raised below.
-        warnings.simplefilter("ignore", NoisewrightWarning)
-        result = fit(model, data, seed=seed, progress=progress)
-    if result.no_answer is not None:
-        raise NoAnswerError(f"the model cannot be fitted to `data`: {result.no_answer}; or give its parameters as `at`")
+    try:
+        with warnings.catch_warnings():
+            # What leaves no answer is raised below.
+            warnings.simplefilter("ignore", NoisewrightWarning)
+            result = fit(model, data, seed=seed, progress=progress)
+        reason = result.no_answer
+    except NoAnswerError as error:
+        reason = str(error)
+    if reason is not None:
+        raise NoAnswerError(f"the model cannot be fitted to `data`: {reason}; or give its parameters as `at`")
     return result
 
 

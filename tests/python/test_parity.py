@@ -38,7 +38,7 @@ def test_a_file_is_fitted_as_its_rows_are(tmp_path, rng, gaussian, name):
         for name, estimate in memory.estimates.items():
             assert streamed[name].estimate == pytest.approx(estimate.estimate, rel=1e-8)
             assert streamed[name].se == pytest.approx(estimate.se, rel=1e-6)
-    assert "5000 rows" in streamed.summary() and streamed._repr_html_().count("<svg") == 1
+    assert "5000 rows" in streamed.summary() and "<svg" in streamed._repr_html_()
 
 
 def test_weights_and_missing_values_of_a_file(tmp_path, rng, gaussian):
@@ -145,7 +145,7 @@ def test_a_design_on_data_is_made_where_they_are(rng):
     there = nw.design(model, x, nu=1, at={"m": best.parameters["m"]})
     assert there.error == pytest.approx(best.error, rel=1e-6)
     with pytest.raises(nw.NoAnswerError, match="`at`"):
-        nw.design(nw.Model.from_formula("a*x^2", variables="x", parameters={"a": -1.0}), np.array([1e3, -1e3] * 50))
+        nw.design(model, x[:1])
 
 
 def test_an_angle_is_named_as_people_name_it(rng):

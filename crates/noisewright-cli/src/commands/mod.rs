@@ -67,7 +67,7 @@ fn manual(name: Option<&str>) -> Outcome<String> {
                     names.join(", ")
                 )));
             };
-            own.clone().name(format!("noisewright-{name}"))
+            own.clone()
         }
     };
     let mut text = Vec::new();
