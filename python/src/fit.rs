@@ -290,7 +290,7 @@ fn watch(monitor: &Monitor, progress: &Progress) -> ControlFlow<()> {
         Stage::Descent => 0.2 + 0.7 * steps / (steps + 5.0),
         _ => 0.95,
     });
-    if monitor.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    monitor.go_on()
 }
 
 /// An estimate under the names of the command's JSON.

@@ -1,5 +1,6 @@
 //! Long computations: a thread of their own, while the caller's looks for Ctrl-C and shows progress.
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -31,6 +32,11 @@ impl Monitor {
     /// Whether the result is no longer wanted.
     pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The same, as the library asks it.
+    pub(crate) fn go_on(&self) -> ControlFlow<()> {
+        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Says how much is done, from 0 to 1.

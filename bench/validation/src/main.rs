@@ -1,7 +1,7 @@
 //! Simulates fits over models × noises × losses × ratios; prints predicted over empirical error and coverage.
 //!
 //! `noisewright-validation [REPEATS]`: the number of simulated data sets of each cell (default 2,000).
-#![allow(clippy::print_stdout)]
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod cells;
 mod simulate;
@@ -13,10 +13,13 @@ use simulate::{Outcome, simulate};
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let repeats = std::env::args().nth(1).map_or(Ok(2000), |text| text.parse::<usize>())?;
     let cells = cells::all()?;
-    let results: Vec<(Cell, Outcome)> = cells
-        .into_iter()
-        .map(|cell| simulate(&cell, repeats).map(|outcome| (cell, outcome)))
-        .collect::<Result<_>>()?;
+    let count = cells.len();
+    let one = |(index, cell): (usize, Cell)| {
+        eprint!("\rcell {} of {count}", index + 1);
+        simulate(&cell, repeats).map(|outcome| (cell, outcome))
+    };
+    let results: Vec<(Cell, Outcome)> = cells.into_iter().enumerate().map(one).collect::<Result<_>>()?;
+    eprintln!();
     print_table(&results, repeats);
     Ok(())
 }

@@ -14,6 +14,8 @@ mod unsampled;
 pub use input::{Origin, Pooled};
 pub use result::{Estimate, Warning};
 
+use std::ops::ControlFlow;
+
 use nalgebra::DMatrix;
 
 use self::chains::LongRun;
@@ -65,6 +67,21 @@ pub struct Options {
 /// When the sizes do not fit, a log-density is `NaN` or +∞ (the message names state and draw), a draw has no density
 /// under its own state, or there are no draws at all.
 pub fn estimate(pooled: &Pooled<'_>, options: &Options) -> Result<Estimate> {
+    estimate_watched(pooled, options, &|| ControlFlow::Continue(()))
+}
+
+/// What is asked before every pass over the draws: whether the answer is still wanted.
+pub type Watch<'a> = &'a (dyn Fn() -> ControlFlow<()> + Sync);
+
+fn go_on(watch: Watch<'_>) -> Result<()> {
+    if watch().is_break() { Err(Error::Cancelled) } else { Ok(()) }
+}
+
+/// [`estimate`], for whoever may lose interest: `watch` is asked before every pass over the draws.
+///
+/// # Errors
+/// Those of [`estimate`], and [`Error::Cancelled`] when the watch says so.
+pub fn estimate_watched(pooled: &Pooled<'_>, options: &Options, watch: Watch<'_>) -> Result<Estimate> {
     let (origin, counts) = checked(pooled, options)?;
     let order = Order::new(&counts);
     let internal: Vec<u32> = origin.iter().map(|k| order.place[*k as usize] as u32).collect();
@@ -74,7 +91,8 @@ pub fn estimate(pooled: &Pooled<'_>, options: &Options) -> Result<Estimate> {
         offsets: order.sampled.iter().map(|k| center(pooled.log_f[*k])).collect(),
         origin: &internal,
     };
-    let solution = solve::solve(&mut problem);
+    let solution = solve::solve(&mut problem, watch)?;
+    go_on(watch)?;
     let unsampled: Vec<&[f64]> = order.unsampled.iter().map(|k| pooled.log_f[*k]).collect();
     let unsampled_c = unsampled::log_normalizers(&problem, &solution.c, &unsampled);
     let weights =
