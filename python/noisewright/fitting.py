@@ -192,23 +192,21 @@ def fit(
     """
     if not isinstance(model, Model):
         raise InputError(f"`model` must be a noisewright.Model, not {type(model).__name__}")
-    if errors not in ("robust", "model"):
-        raise InputError(f"`errors` must be robust or model, not {errors!r}")
     settings = _settings(
         "auto" if isinstance(noise, NoiseDraws) else noise,
-        None if isinstance(nu, str) and nu == "auto" else number(nu, "nu"),
-        None if noise_points is None else whole(noise_points, "noise_points"),
-        number(noise_share, "noise_share"),
-        loss=str(loss),
-        model_based=errors == "model",
-        confidence=number(confidence, "confidence"),
-        seed=whole(seed, "seed"),
-        starts=whole(starts, "starts"),
-        max_iterations=whole(max_iterations, "max_iterations"),
-        tolerance=number(tolerance, "tolerance"),
-        refit_noise=bool(refit_noise),
-        check_ratio=bool(check_ratio),
-        target=target if isinstance(target, str) else ",".join(target),
+        nu,
+        noise_points,
+        noise_share,
+        loss=loss,
+        errors=errors,
+        confidence=confidence,
+        seed=seed,
+        starts=starts,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+        refit_noise=refit_noise,
+        check_ratio=check_ratio,
+        target=target,
     )
     if isinstance(data, (str, os.PathLike)):
         in_memory = {
@@ -246,11 +244,41 @@ def fit(
 
 
 def _settings(
-    noise: NoiseLike, nu: float | None, noise_points: int | None, noise_share: float, **others: Any
+    noise: NoiseLike = "auto",
+    nu: float | str = "auto",
+    noise_points: int | None = None,
+    noise_share: float = 0.1,
+    *,
+    loss: str,
+    errors: str,
+    confidence: float,
+    seed: int,
+    starts: int,
+    max_iterations: int,
+    tolerance: float,
+    refit_noise: bool = False,
+    check_ratio: bool = False,
+    target: str | Sequence[str] = "mse",
 ) -> dict[str, Any]:
-    """How to fit, for the library."""
-    amount = {"nu": nu, "noise_points": noise_points, "noise_share": noise_share}
-    return {"noise": noise_request(noise), **amount, **others}
+    """How to fit, checked, for the library."""
+    if errors not in ("robust", "model"):
+        raise InputError(f"`errors` must be robust or model, not {errors!r}")
+    return {
+        "noise": noise_request(noise),
+        "nu": None if isinstance(nu, str) and nu == "auto" else number(nu, "nu"),
+        "noise_points": None if noise_points is None else whole(noise_points, "noise_points"),
+        "noise_share": number(noise_share, "noise_share"),
+        "loss": str(loss),
+        "model_based": errors == "model",
+        "confidence": number(confidence, "confidence"),
+        "seed": whole(seed, "seed"),
+        "starts": whole(starts, "starts"),
+        "max_iterations": whole(max_iterations, "max_iterations"),
+        "tolerance": number(tolerance, "tolerance"),
+        "refit_noise": bool(refit_noise),
+        "check_ratio": bool(check_ratio),
+        "target": target if isinstance(target, str) else ",".join(target),
+    }
 
 
 def _fit_file(
@@ -342,24 +370,15 @@ def ratio(
     rows = [points(sample, built.variables, name) for sample, name in ((first, "first"), (second, "second"))]
     count = rows[0].shape[1]
     shares = None if weights is None else _of_rows(vector(weights, "weights"), count, "weights")
-    if errors not in ("robust", "model"):
-        raise InputError(f"`errors` must be robust or model, not {errors!r}")
     nothing = {"weights": None, "clusters": None, "chains": None}
     settings = _settings(
-        "auto",
-        None,
-        None,
-        0.1,
-        loss=str(loss),
-        model_based=errors == "model",
-        confidence=number(confidence, "confidence"),
-        seed=whole(seed, "seed"),
-        starts=whole(starts, "starts"),
-        max_iterations=whole(max_iterations, "max_iterations"),
-        tolerance=number(tolerance, "tolerance"),
-        refit_noise=False,
-        check_ratio=False,
-        target="mse",
+        loss=loss,
+        errors=errors,
+        confidence=confidence,
+        seed=seed,
+        starts=starts,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
     )
     with Bar("ratio", progress) as bar:
         answer = _core.ratio(

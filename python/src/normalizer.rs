@@ -98,7 +98,7 @@ fn both_sides(
         None => solve(side(0), side(1), options)?,
         Some(text) => {
             let wrong = |error: noisewright::Error| Failure::Input(error.to_string());
-            log_z_with_alpha(side(0), side(1), &alpha_formula(text).map_err(wrong)?, options)?
+            log_z_with_alpha(side(0), side(1), alpha_formula(text).map_err(wrong)?.as_ref(), options)?
         }
     })
 }

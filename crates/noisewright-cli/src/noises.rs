@@ -14,11 +14,11 @@ pub(crate) use noisewright::design::Purpose;
 
 /// Reads noise words; an error points at the column.
 pub(crate) fn parse(text: &str) -> Outcome<NoiseWords> {
-    NoiseWords::parse(text).map_err(wrong_words)
+    NoiseWords::parse(text).map_err(|error| wrong_words(&error))
 }
 
 /// Words that are no noise.
-pub(crate) fn wrong_words(error: WordsError) -> Failure {
+pub(crate) fn wrong_words(error: &WordsError) -> Failure {
     Failure::Usage(format!("--noise: {error}"))
 }
 

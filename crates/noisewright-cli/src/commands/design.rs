@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &DesignArguments, global: &Global) -> Outcome<()> {
     if let Some(value) = arguments.efficiency.filter(|e| !(*e > 0.0 && *e < 1.0)) {
         return Err(noisewright::Error::Efficiency { value }.into());
     }
-    let sought = Sought::parse(&arguments.noise).map_err(noises::wrong_words)?;
+    let sought = Sought::parse(&arguments.noise).map_err(|error| noises::wrong_words(&error))?;
     let mut problem = Problem::read(&arguments.model, global)?;
     let progress = Progress::new(problem.quiet, "searching for the best noise");
     let (place, constant) = settle(&mut problem, arguments)?;

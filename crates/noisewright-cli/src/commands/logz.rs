@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     let (data, noise) = (pair.data.draws(), pair.noise.draws());
     let result = match &log_alpha {
         None => log_z(data, noise, &options),
-        Some(alpha) => log_z_with_alpha(data, noise, alpha, &options),
+        Some(alpha) => log_z_with_alpha(data, noise, alpha.as_ref(), &options),
     };
     let result = result.map_err(|error| pair.named(error))?;
     drop(progress);

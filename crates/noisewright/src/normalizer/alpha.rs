@@ -26,7 +26,7 @@ pub type LogAlpha<'a> = dyn Fn(&[f64], &[f64], &mut [f64]) + Sync + 'a;
 ///
 /// # Errors
 /// When the text is not a formula in the two.
-pub fn alpha_formula(text: &str) -> Result<impl Fn(&[f64], &[f64], &mut [f64]) + Sync + use<>> {
+pub fn alpha_formula(text: &str) -> Result<Box<LogAlpha<'static>>> {
     let wrong = |source: FormulaError| Error::Formula {
         field: "alpha".into(),
         text: text.into(),
@@ -34,9 +34,9 @@ pub fn alpha_formula(text: &str) -> Result<impl Fn(&[f64], &[f64], &mut [f64]) +
     };
     let symbols = Symbols::new(&["log_f", "log_noise"], &[] as &[&str]).map_err(wrong)?;
     let tape = Formula::parse(text, &symbols).map_err(wrong)?.compile(Order::Value);
-    Ok(move |log_f: &[f64], log_noise: &[f64], out: &mut [f64]| {
+    Ok(Box::new(move |log_f: &[f64], log_noise: &[f64], out: &mut [f64]| {
         tape.evaluate(&[], &[log_f, log_noise], &mut [out]);
-    })
+    }))
 }
 
 /// The estimate with the caller's α.
