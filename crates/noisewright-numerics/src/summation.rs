@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::interrupt::Watch;
 use crate::kernels;
 
 /// A running sum that carries its own rounding error along (Neumaier's algorithm).
@@ -171,7 +172,7 @@ fn block_range(n: usize, block: usize, index: usize) -> Range<usize> {
 /// Reduces `0..n` block by block on all threads: `map` makes each block's value, `combine` joins two neighbours.
 ///
 /// The tree of joins depends on `n` and `block` only, never on the threads, so the result does not either. `None` if
-/// `n` is 0.
+/// `n` is 0. Within [`interruptible`](crate::interrupt::interruptible) it may end before it is done.
 ///
 /// ```
 /// use noisewright_numerics::summation::{blocked, sum};
@@ -189,7 +190,11 @@ pub fn blocked<T: Send>(
     combine: impl Fn(T, T) -> T + Sync,
 ) -> Option<T> {
     let count = fixed_blocks(n, block).len();
-    let leaf = |index| map(block_range(n, block, index));
+    let watch = Watch::here();
+    let leaf = |index| {
+        watch.look();
+        map(block_range(n, block, index))
+    };
     (count > 0).then(|| join_blocks(0..count, &leaf, &combine))
 }
 

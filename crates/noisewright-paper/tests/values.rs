@@ -227,6 +227,6 @@ fn unknown_names_are_refused_with_the_list() {
 
 #[test]
 fn finer_grids_are_finer() {
-    let values = run("fig5", Settings { fine: true }).unwrap().values;
+    let values = run("fig5", Settings { fine: true, ..Settings::default() }).unwrap().values;
     assert_eq!(values["mean"]["parameter"].as_array().unwrap().len(), 163);
 }

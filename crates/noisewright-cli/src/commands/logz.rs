@@ -8,9 +8,9 @@ mod ways;
 mod wildcard;
 
 use noisewright::normalizer::{
-    Allocation, Dependence, LogZ, NormalizerEstimate, Options, Prices, SampleSummary, log_z, log_z_with_alpha,
+    Allocation, Dependence, LogZ, NormalizerEstimate, Options, Prices, SampleSummary, alpha_formula, log_z,
+    log_z_with_alpha,
 };
-use noisewright_formula::{Formula, Order, Symbols};
 use noisewright_report::{Cell, Column, Table, format_number};
 use serde_json::{Map, Value, json};
 
@@ -41,19 +41,15 @@ pub(crate) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
         Way::Columns | Way::Points => {}
     }
     let options = options(arguments, global);
-    let log_alpha = arguments.alpha.as_deref().map(alpha).transpose()?;
+    let log_alpha = arguments.alpha.as_deref().map(alpha_formula).transpose();
+    let log_alpha =
+        log_alpha.map_err(|error| Failure::Usage(format!("--{}", error.to_string().replace('`', ""))))?;
     let progress = Progress::new(global.quiet || global.json, "estimating log Z");
     let pair = Pair::read(arguments, global)?;
     let (data, noise) = (pair.data.draws(), pair.noise.draws());
     let result = match &log_alpha {
         None => log_z(data, noise, &options),
-        Some(formula) => {
-            let tape = formula.compile(Order::Value);
-            let evaluate = |log_f: &[f64], log_noise: &[f64], out: &mut [f64]| {
-                tape.evaluate(&[], &[log_f, log_noise], &mut [out]);
-            };
-            log_z_with_alpha(data, noise, &evaluate, &options)
-        }
+        Some(alpha) => log_z_with_alpha(data, noise, alpha.as_ref(), &options),
     };
     let result = result.map_err(|error| pair.named(error))?;
     pair.refuse_same(arguments)?;
@@ -105,13 +101,6 @@ fn options(arguments: &LogzArguments, global: &Global) -> Options {
         prices,
         seed: global.seed,
     }
-}
-
-/// log α as a formula in the two log-densities.
-fn alpha(text: &str) -> Outcome<Formula> {
-    let wrong = |error: noisewright_formula::FormulaError| Failure::Usage(format!("--alpha: {error}"));
-    let symbols = Symbols::new(&["log_f", "log_noise"], &[] as &[&str]).map_err(wrong)?;
-    Formula::parse(text, &symbols).map_err(wrong)
 }
 
 impl Answer<'_> {

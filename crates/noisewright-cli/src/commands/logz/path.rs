@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use noisewright::chain::{ModelDensity, Moves};
+use noisewright::chain::ModelDensity;
 use noisewright::normalizer::path::{Estimate, Options, fit_noise, path};
 use noisewright::{Noise, Precision, Target};
 use noisewright_report::{
@@ -59,32 +59,11 @@ fn options(arguments: &LogzArguments, global: &Global) -> Outcome<Options> {
         chains: own.chains.unwrap_or(default.chains),
         warm_up: own.warm_up.unwrap_or(default.warm_up),
         thin: own.thin.unwrap_or(default.thin),
-        moves: own.moves.as_deref().map_or(Ok(default.moves), moves)?,
+        moves: own.moves.as_deref().map_or(Ok(default.moves), str::parse)?,
         confidence: arguments.confidence.unwrap_or(default.confidence),
         seed: global.seed,
         ..default
     })
-}
-
-fn moves(name: &str) -> Outcome<Moves> {
-    match name {
-        "auto" => Ok(Moves::Auto),
-        "random-walk" => Ok(Moves::RandomWalk),
-        "hamiltonian" => Ok(Moves::Hamiltonian),
-        "single-site" => Ok(Moves::SingleSite),
-        other => Err(Failure::Usage(format!(
-            "--moves: `{other}` is none of auto, random-walk, hamiltonian and single-site"
-        ))),
-    }
-}
-
-fn moves_name(moves: Option<Moves>) -> &'static str {
-    match moves {
-        Some(Moves::RandomWalk) => "random-walk",
-        Some(Moves::Hamiltonian) => "hamiltonian",
-        Some(Moves::SingleSite) => "single-site",
-        _ => "auto",
-    }
 }
 
 /// The noise in words; without any it is fitted to chains of the model itself.
@@ -142,7 +121,7 @@ impl Answer<'_> {
             "refused": self.refused(),
             "path": nodes,
             "noise": result.noise,
-            "moves": moves_name(result.moves),
+            "moves": result.moves.unwrap_or_default().to_string(),
             "draws": result.draws,
             "overlap": overlap.row_iter().map(|row| numbers(row.iter().copied())).collect::<Vec<_>>(),
             "ess": numbers(result.states.ess().iter().copied()),
@@ -180,7 +159,7 @@ impl Answer<'_> {
         table.note(format!("model {}", self.problem.title())).note(format!(
             "noise {} at t = 0, the model at t = 1, moves {}",
             result.noise,
-            moves_name(result.moves)
+            result.moves.unwrap_or_default()
         ))
     }
 
