@@ -197,7 +197,7 @@ pub(crate) fn log_z_states<'py>(
         dependence: if independent { Dependence::Independent } else { Dependence::Chains },
     };
     let states = log_f.as_array().nrows();
-    let answer = task::run_borrowing(py, tick, |monitor| {
+    let answer = task::run_borrowing(py, tick, |_| {
         let columns: Vec<&[f64]> = (0..states).map(|k| &values[k * draws..(k + 1) * draws]).collect();
         let origin = match (&counts, &origin) {
             (Some(counts), _) => Origin::Counts(counts),
@@ -205,7 +205,7 @@ pub(crate) fn log_z_states<'py>(
             (None, None) => return Err(Failure::Input("`counts` or `origin` is missing".into())),
         };
         let pooled = Pooled { log_f: &columns, origin, chains: chains.as_deref() };
-        states::estimate_watched(&pooled, &options, &|| monitor.go_on()).map_err(Failure::from)
+        states::estimate(&pooled, &options).map_err(Failure::from)
     })?;
     let states = answer.log_z().len();
     let errors = DMatrix::from_fn(states, states, |i, j| answer.difference(i, j).1);

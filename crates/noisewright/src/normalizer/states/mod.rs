@@ -14,8 +14,6 @@ mod unsampled;
 pub use input::{Origin, Pooled};
 pub use result::{Estimate, Warning};
 
-use std::ops::ControlFlow;
-
 use nalgebra::DMatrix;
 
 use self::chains::LongRun;
@@ -67,22 +65,7 @@ pub struct Options {
 /// When the sizes do not fit, a log-density is `NaN` or +∞ (the message names state and draw), a draw has no density
 /// under its own state, or there are no draws at all.
 pub fn estimate(pooled: &Pooled<'_>, options: &Options) -> Result<Estimate> {
-    estimate_watched(pooled, options, &|| ControlFlow::Continue(()))
-}
-
-/// What is asked before every pass over the draws: whether the answer is still wanted.
-pub type Watch<'a> = &'a (dyn Fn() -> ControlFlow<()> + Sync);
-
-fn go_on(watch: Watch<'_>) -> Result<()> {
-    if watch().is_break() { Err(Error::Cancelled) } else { Ok(()) }
-}
-
-/// [`estimate`], for whoever may lose interest: `watch` is asked before every pass over the draws.
-///
-/// # Errors
-/// Those of [`estimate`], and [`Error::Cancelled`] when the watch says so.
-pub fn estimate_watched(pooled: &Pooled<'_>, options: &Options, watch: Watch<'_>) -> Result<Estimate> {
-    Ok(solved(pooled, options, false, watch)?.0)
+    Ok(solved(pooled, options, false)?.0)
 }
 
 /// What every step adds to the error of every log-normalizer: chain after chain, state after state, step after step.
@@ -91,14 +74,13 @@ pub(super) type Influence = Vec<Vec<Vec<f64>>>;
 /// The same for chains of all states that go side by side and may change places: draw i of a label under one state goes with
 /// draw i of that label under all others. `None` instead of their influence where states hardly overlap.
 pub(super) fn side_by_side(pooled: &Pooled<'_>, options: &Options) -> Result<(Estimate, Option<Influence>)> {
-    solved(pooled, options, true, &|| ControlFlow::Continue(()))
+    solved(pooled, options, true)
 }
 
 fn solved(
     pooled: &Pooled<'_>,
     options: &Options,
     side_by_side: bool,
-    watch: Watch<'_>,
 ) -> Result<(Estimate, Option<Influence>)> {
     let (origin, counts) = checked(pooled, options)?;
     let order = Order::new(&counts);
@@ -109,8 +91,7 @@ fn solved(
         offsets: order.sampled.iter().map(|k| center(pooled.log_f[*k])).collect(),
         origin: &internal,
     };
-    let solution = solve::solve(&mut problem, watch)?;
-    go_on(watch)?;
+    let solution = solve::solve(&mut problem);
     let unsampled: Vec<&[f64]> = order.unsampled.iter().map(|k| pooled.log_f[*k]).collect();
     let unsampled_c = unsampled::log_normalizers(&problem, &solution.c, &unsampled);
     let weights =
@@ -120,7 +101,6 @@ fn solved(
     gram.tails.splice(problem.states().., tails);
     let (mut long_run, mut joint) = (None, None);
     if options.dependence == Dependence::Chains {
-        go_on(watch)?;
         // Chains know their states by the caller's numbers.
         let mut chains = pooled.chains(&origin)?;
         chains.iter_mut().for_each(|chain| chain.state = order.place[chain.state]);

@@ -4,8 +4,6 @@ use nalgebra::{DMatrix, DVector};
 
 use super::problem::{Problem, Sums};
 use super::start::start;
-use super::{Watch, go_on};
-use crate::Result;
 
 /// Above so many draws the start comes from a subsample.
 const SUBSAMPLE_ABOVE: usize = 60_000;
@@ -30,15 +28,14 @@ pub(super) struct Solution {
 }
 
 /// Solves for the log-normalizers, moving the start into the problem's offsets.
-pub(super) fn solve(problem: &mut Problem<'_>, watch: Watch<'_>) -> Result<Solution> {
-    let start =
-        if problem.draws() > SUBSAMPLE_ABOVE { from_subsample(problem, watch)? } else { start(problem) };
+pub(super) fn solve(problem: &mut Problem<'_>) -> Solution {
+    let start = if problem.draws() > SUBSAMPLE_ABOVE { from_subsample(problem) } else { start(problem) };
     problem.offsets.iter_mut().zip(start).for_each(|(offset, c)| *offset += c);
-    newton(problem, watch)
+    newton(problem)
 }
 
 /// The solution of a smaller problem, with some draws of every state.
-fn from_subsample(problem: &Problem<'_>, watch: Watch<'_>) -> Result<Vec<f64>> {
+fn from_subsample(problem: &Problem<'_>) -> Vec<f64> {
     let share = SUBSAMPLE as f64 / problem.draws() as f64;
     let (rows, origin) = thin(problem, share);
     let mut counts = vec![0.0; problem.states()];
@@ -51,9 +48,9 @@ fn from_subsample(problem: &Problem<'_>, watch: Watch<'_>) -> Result<Vec<f64>> {
         offsets: problem.offsets.clone(),
         origin: &origin,
     };
-    let solution = solve(&mut small, watch)?;
+    let solution = solve(&mut small);
     let moved = small.offsets.iter().zip(&problem.offsets).map(|(new, old)| new - old);
-    Ok(moved.zip(&solution.c).map(|(start, c)| start + c).collect())
+    moved.zip(&solution.c).map(|(start, c)| start + c).collect()
 }
 
 /// Evenly spaced draws of every state, at least a hundred of each where there are.
@@ -73,12 +70,11 @@ fn thin(problem: &Problem<'_>, share: f64) -> (Vec<usize>, Vec<u32>) {
     (rows, origin)
 }
 
-fn newton(problem: &Problem<'_>, watch: Watch<'_>) -> Result<Solution> {
+fn newton(problem: &Problem<'_>) -> Solution {
     let mut c = vec![0.0; problem.states()];
     let mut sums = problem.sums(&c);
     let (mut evaluations, mut converged) = (1, false);
     while evaluations < STEPS {
-        go_on(watch)?;
         let step = newton_step(problem, &sums);
         let length = step.amax();
         if length < LAST_STEP {
@@ -95,7 +91,7 @@ fn newton(problem: &Problem<'_>, watch: Watch<'_>) -> Result<Solution> {
         c = next;
         sums = at_next;
     }
-    Ok(Solution { c, sums, converged, evaluations })
+    Solution { c, sums, converged, evaluations }
 }
 
 /// A place along Newton's direction where the loss is lower: far off, where the curvature misleads, shorter steps do.
