@@ -1,8 +1,8 @@
 //! `log_z_path`: log Z of a model far from every noise, by bridges that are sampled here.
 
-use noisewright::chain::{ModelDensity, fitted_noise};
+use noisewright::chain::ModelDensity;
 use noisewright::design::Purpose;
-use noisewright::normalizer::path::{Estimate, Node, Options, path};
+use noisewright::normalizer::path::{Estimate, Node, Options, fit_noise, path};
 use noisewright::{Precision, Target};
 use pyo3::prelude::*;
 
@@ -68,7 +68,7 @@ pub(crate) fn log_z_path<'py>(
             Problem { model, parameters, data: None, log_normalizer: None, on_data: false, precision };
         let density = ModelDensity { model: &problem.model, parameters: &problem.parameters };
         let noise = if request.words.trim() == "auto" {
-            fitted_noise(&density, options.moves, options.seed)?
+            fit_noise(&density, options.moves, options.seed)?
         } else {
             request.build(&problem, Purpose { nu: 1.0, target: &Target::Mse })?
         };

@@ -177,16 +177,17 @@ pub(crate) struct DesignArguments {
 pub(crate) struct StatesArguments {
     /// DATA holds the pooled draws of several states: the columns with the log-density of each state, as a list of names
     /// or a pattern such as u_*
-    #[arg(long, value_name = "COLUMNS", conflicts_with_all = ["path", "model", "ratio", "alpha", "power", "bootstrap", "weight_by_ess"], help_heading = "Many states")]
+    #[arg(long, value_name = "COLUMNS", help_heading = "Many states")]
     pub(crate) states: Option<String>,
     /// Column that tells the state of each draw: what * stands for where that is a number, else the state's place from 1
-    #[arg(long, value_name = "COLUMN", default_value = "state", help_heading = "Many states")]
-    pub(crate) state_column: String,
+    /// (default: state)
+    #[arg(long, value_name = "COLUMN", help_heading = "Many states")]
+    pub(crate) state_column: Option<String>,
     /// Numbers of draws instead of a column, such as 100,200,0: the draws stand state after state
-    #[arg(long, value_name = "N,N,…", requires = "states", help_heading = "Many states")]
+    #[arg(long, value_name = "N,N,…", help_heading = "Many states")]
     pub(crate) counts: Option<String>,
     /// The state whose log Z is taken for 0 (default: the first)
-    #[arg(long, value_name = "STATE", requires = "states", help_heading = "Many states")]
+    #[arg(long, value_name = "STATE", help_heading = "Many states")]
     pub(crate) reference: Option<String>,
 }
 
@@ -195,23 +196,23 @@ pub(crate) struct StatesArguments {
 pub(crate) struct PathArguments {
     /// Find log Z of --model by bridges from --noise (default: fitted to chains of the model) that are sampled here; --draws
     /// is for every state (default 2000)
-    #[arg(long, conflicts_with_all = ["ratio", "alpha", "power", "bootstrap", "weight_by_ess", "independent", "chain"], help_heading = "A path")]
+    #[arg(long, help_heading = "A path")]
     pub(crate) path: bool,
     /// Number of states, both ends included (default: as many as the distance needs)
-    #[arg(long, value_name = "N", requires = "path", help_heading = "A path")]
+    #[arg(long, value_name = "N", help_heading = "A path")]
     pub(crate) path_states: Option<usize>,
     /// Chains of every state (default 4)
-    #[arg(long, value_name = "N", requires = "path", help_heading = "A path")]
+    #[arg(long, value_name = "N", help_heading = "A path")]
     pub(crate) chains: Option<usize>,
     /// Steps of each chain before its draws are kept (default 200)
-    #[arg(long, value_name = "N", requires = "path", help_heading = "A path")]
+    #[arg(long, value_name = "N", help_heading = "A path")]
     pub(crate) warm_up: Option<usize>,
     /// Steps per draw (default 1)
-    #[arg(long, value_name = "N", requires = "path", help_heading = "A path")]
+    #[arg(long, value_name = "N", help_heading = "A path")]
     pub(crate) thin: Option<usize>,
-    /// Moves of the chains: auto, random-walk, hamiltonian or single-site
-    #[arg(long, value_name = "MOVES", default_value = "auto", help_heading = "A path")]
-    pub(crate) moves: String,
+    /// Moves of the chains: auto (default), random-walk, hamiltonian or single-site
+    #[arg(long, value_name = "MOVES", help_heading = "A path")]
+    pub(crate) moves: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -223,24 +224,23 @@ pub(crate) struct LogzArguments {
     #[arg(
         value_name = "NOISE",
         required_unless_present_all = ["model", "noise"],
-        required_unless_present_any = ["states", "path"],
-        conflicts_with_all = ["states", "path"]
+        required_unless_present_any = ["states", "path"]
     )]
     pub(crate) noise_draws: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) many: StatesArguments,
     #[command(flatten)]
     pub(crate) bridges: PathArguments,
-    /// Column with the log of the unnormalized density, −inf where it is zero
-    #[arg(long, value_name = "COLUMN", default_value = "log_f", help_heading = "Columns")]
-    pub(crate) log_f: String,
-    /// Column with the log of the noise density, −inf where it is zero
-    #[arg(long, value_name = "COLUMN", default_value = "log_noise", help_heading = "Columns")]
-    pub(crate) log_noise: String,
-    /// Column of DATA that tells the Markov chain of each draw
+    /// Column with the log of the unnormalized density, −inf where it is zero (default: log_f)
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) log_f: Option<String>,
+    /// Column with the log of the noise density, −inf where it is zero (default: log_noise)
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) log_noise: Option<String>,
+    /// Column of DATA that tells the Markov chain of each draw, by labels of any kind
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub(crate) chain: Option<String>,
-    /// Column of NOISE that tells the Markov chain of each draw
+    /// Column of NOISE that tells the Markov chain of each draw, likewise
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub(crate) noise_chain: Option<String>,
     /// Format of the files: csv, parquet, npy, npz or stan-csv (default: told from each file)
@@ -254,22 +254,16 @@ pub(crate) struct LogzArguments {
         long,
         value_name = "NAME=VALUE,…",
         allow_hyphen_values = true,
-        requires = "model",
         help_heading = "Points instead of log-densities"
     )]
     pub(crate) at: Option<String>,
-    #[arg(long, help = NOISE_HELP, value_name = "NOISE", allow_hyphen_values = true, requires = "model", help_heading = "Points instead of log-densities")]
+    #[arg(long, help = NOISE_HELP, value_name = "NOISE", allow_hyphen_values = true, help_heading = "Points instead of log-densities")]
     pub(crate) noise: Option<String>,
     /// Noise draws to make where none are given (default: as many as data draws)
-    #[arg(
-        long,
-        value_name = "N",
-        conflicts_with = "noise_draws",
-        help_heading = "Points instead of log-densities"
-    )]
+    #[arg(long, value_name = "N", help_heading = "Points instead of log-densities")]
     pub(crate) draws: Option<usize>,
     /// Every draw is independent of the others (default: the files' order is that of Markov chains)
-    #[arg(long, conflicts_with_all = ["chain", "noise_chain"], help_heading = "Errors")]
+    #[arg(long, help_heading = "Errors")]
     pub(crate) independent: bool,
     /// Balance the bridge by effective sample sizes instead of numbers of draws
     #[arg(long, help_heading = "Errors")]
@@ -277,15 +271,9 @@ pub(crate) struct LogzArguments {
     /// Resamples of a block bootstrap, as a second opinion on the errors
     #[arg(long, value_name = "N", help_heading = "Errors")]
     pub(crate) bootstrap: Option<usize>,
-    /// Probability that the intervals are to cover log Z
-    #[arg(
-        long,
-        value_name = "P",
-        default_value_t = 0.95,
-        allow_hyphen_values = true,
-        help_heading = "Errors"
-    )]
-    pub(crate) confidence: f64,
+    /// Probability that the intervals are to cover log Z (default: 0.95)
+    #[arg(long, value_name = "P", allow_hyphen_values = true, help_heading = "Errors")]
+    pub(crate) confidence: Option<f64>,
     /// Also the bridge with this log α, a formula in log_f and log_noise such as "-(log_f + log_noise)/2"
     #[arg(long, value_name = "FORMULA", allow_hyphen_values = true, help_heading = "Estimators")]
     pub(crate) alpha: Option<String>,
@@ -293,7 +281,7 @@ pub(crate) struct LogzArguments {
     #[arg(long, value_name = "A", allow_hyphen_values = true, help_heading = "Estimators")]
     pub(crate) power: Vec<f64>,
     /// The noise is known only up to a constant, too: what is estimated is the log of the ratio of the two constants
-    #[arg(long, conflicts_with = "model", help_heading = "Estimators")]
+    #[arg(long, help_heading = "Estimators")]
     pub(crate) ratio: bool,
     /// Price of a data draw, 0 if no more can be had: how a budget is best divided
     #[arg(long, value_name = "P", allow_hyphen_values = true, help_heading = "Budget")]
@@ -364,7 +352,7 @@ pub(crate) struct EvidenceArguments {
     /// The draws are independent, not a Markov chain
     #[arg(long)]
     pub(crate) independent: bool,
-    /// Column that says which chain a row belongs to
+    /// Column that says which chain a row belongs to, by labels of any kind
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
     pub(crate) chain: Option<String>,
     /// Probability that the interval is to cover the truth

@@ -101,6 +101,12 @@ pub(crate) fn model_problem(path: &Path, start: Option<&str>, global: &Global) -
     Ok(Problem { name, text, model, parameters, data: None, precision, quiet })
 }
 
+/// Whether two names are of one file, which standard input is not.
+pub(crate) fn is_same_file(first: &Path, second: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    real(first).is_some_and(|first| real(second) == Some(first))
+}
+
 /// A small text file, whole.
 pub(crate) fn read_text(path: &Path) -> Outcome<String> {
     let name = path.display();

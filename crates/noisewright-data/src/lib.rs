@@ -28,6 +28,7 @@ mod error;
 mod format;
 mod gather;
 mod input;
+mod labels;
 mod names;
 mod npy;
 mod npz;

@@ -1,7 +1,5 @@
 //! Several chains in parallel: warm-up, draws, and what they say of themselves.
 
-use std::sync::Arc;
-
 use noisewright_numerics::random::stream;
 use rayon::prelude::*;
 
@@ -9,7 +7,7 @@ use super::coordinates::Coordinates;
 use super::density::Density;
 use super::diagnostics::{Convergence, convergence};
 use super::kernel::{Kernel, Landscape, Moves, Walker};
-use crate::{Error, Noise, Points, Result, fit_auto};
+use crate::{Error, Points, Result};
 
 /// Places that are tried for a start.
 const ATTEMPTS: usize = 200;
@@ -60,15 +58,6 @@ pub struct Chains {
     pub convergence: Vec<Convergence>,
 }
 
-/// A noise fitted to chains of a density, for those who have no draws of it: with tails heavier than the chains'.
-///
-/// # Errors
-/// As for [`run`], and when no noise can be fitted.
-pub fn fitted_noise(density: &dyn Density, moves: Moves, seed: u64) -> Result<Arc<dyn Noise>> {
-    let chains = run(density, &Options { moves, seed, ..Options::default() })?;
-    fit_auto(density.space(), chains.points.view(), None)
-}
-
 /// Runs Markov chains on a density.
 ///
 /// ```
@@ -93,6 +82,11 @@ pub fn run(density: &dyn Density, options: &Options) -> Result<Chains> {
         });
     }
     density.check_integrable()?;
+    run_checked(density, options)
+}
+
+/// The same for a density and options that were looked at already.
+pub(crate) fn run_checked(density: &dyn Density, options: &Options) -> Result<Chains> {
     let coordinates = Coordinates::new(density.space());
     let landscape = Landscape { density, coordinates: &coordinates };
     let tracks: Vec<Track> = (0..options.chains)
