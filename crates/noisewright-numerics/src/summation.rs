@@ -190,26 +190,25 @@ pub fn blocked<T: Send>(
     combine: impl Fn(T, T) -> T + Sync,
 ) -> Option<T> {
     let count = fixed_blocks(n, block).len();
-    let watch = Watch::here();
-    let leaf = |index| {
-        watch.look();
-        map(block_range(n, block, index))
-    };
-    (count > 0).then(|| join_blocks(0..count, &leaf, &combine))
+    let leaf = |index| map(block_range(n, block, index));
+    (count > 0).then(|| join_blocks(0..count, &leaf, &combine, &Watch::here()))
 }
 
 fn join_blocks<T: Send>(
     blocks: Range<usize>,
     leaf: &(impl Fn(usize) -> T + Sync),
     combine: &(impl Fn(T, T) -> T + Sync),
+    watch: &Watch,
 ) -> T {
+    // Before the halves are divided: what is left then ends by halves, not block by block.
+    watch.look();
     if blocks.len() == 1 {
         return leaf(blocks.start);
     }
     let middle = blocks.start + blocks.len().div_ceil(2);
     let (left, right) = rayon::join(
-        || join_blocks(blocks.start..middle, leaf, combine),
-        || join_blocks(middle..blocks.end, leaf, combine),
+        || join_blocks(blocks.start..middle, leaf, combine, watch),
+        || join_blocks(middle..blocks.end, leaf, combine, watch),
     );
     combine(left, right)
 }
