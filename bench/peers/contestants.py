@@ -75,11 +75,11 @@ def pymbar_states(u_kn):
     return -found["Delta_f"][0, -1], found["dDelta_f"][0, -1]
 
 
-def fastmbar_states(u_kn):
+def fastmbar_states(u_kn, method):
     from FastMBAR import FastMBAR
 
-    solved = FastMBAR(energy=u_kn, num_conf=np.full(STATES, DRAWS), cuda=False)
-    return -(solved.F[-1] - solved.F[0]), solved.F_std[-1]
+    solved = FastMBAR(energy=u_kn, num_conf=np.full(STATES, DRAWS), cuda=False, method=method)
+    return -solved.DeltaF[0, -1], solved.DeltaF_std[0, -1]
 
 
 # A fit in ten dimensions.
@@ -181,7 +181,13 @@ CONTESTS = {
     ),
     "states": (
         lambda folder: load(folder, "u_kn")[0],
-        {"noisewright": noisewright_states, "pymbar MBAR": pymbar_states, "FastMBAR": fastmbar_states},
+        {
+            "noisewright": noisewright_states,
+            "pymbar MBAR, NumPy": pymbar_states,
+            "pymbar MBAR, JAX and its compilation": pymbar_states,
+            "FastMBAR, Newton": lambda u: fastmbar_states(u, "Newton"),
+            "FastMBAR, L-BFGS": lambda u: fastmbar_states(u, "L-BFGS-B"),
+        },
     ),
     "fit": (
         samples,

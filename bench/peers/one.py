@@ -31,8 +31,22 @@ def main(task, name, folder):
     print(json.dumps({**answer, "value": float(value), "error": float(error)}))
 
 
+class Without:
+    """An importer that finds a package to be missing."""
+
+    def __init__(self, package):
+        self.package = package
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == self.package:
+            raise ImportError(f"{name} is left out")
+
+
 def warm(task, name):
     """Imports what the contestant uses, so that only its work is timed."""
+    if "JAX" not in name:
+        # pymbar takes JAX where it finds it.
+        sys.meta_path.insert(0, Without("jax"))
     modules = {
         "noisewright": ["noisewright"],
         "pymbar": ["pymbar"],

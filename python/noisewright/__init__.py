@@ -46,7 +46,16 @@ from .noises import (
     VonMises,
     VonMisesFisher,
 )
-from .normalizers import LogZResult, NormalizerEstimate, StatesResult, log_z, log_z_states, mbar
+from .normalizers import (
+    LogZResult,
+    NormalizerEstimate,
+    PathResult,
+    StatesResult,
+    log_z,
+    log_z_path,
+    log_z_states,
+    mbar,
+)
 from .results import Estimate, Result
 from .theory import DesignResult, ErrorResult, design, error
 
@@ -88,6 +97,7 @@ __all__ = [
     "Normal",
     "NormalizerEstimate",
     "Parameter",
+    "PathResult",
     "Poisson",
     "Product",
     "RatioResult",
@@ -107,6 +117,7 @@ __all__ = [
     "fit",
     "load_example",
     "log_z",
+    "log_z_path",
     "log_z_states",
     "mbar",
     "ratio",

@@ -66,6 +66,7 @@ def error(
     target: str,
     tick: Any = None,
 ) -> dict[str, Any]: ...
+def log_normalizer(model: Model, question: dict[str, Any]) -> float: ...
 def design(
     model: Model,
     question: dict[str, Any],
@@ -83,6 +84,20 @@ def fit(
     rows: dict[str, Any],
     settings: dict[str, Any],
     draws: tuple[_Array, _Array, _Array] | None = None,
+    tick: Any = None,
+) -> dict[str, Any]: ...
+def file_columns(file: dict[str, Any]) -> list[str]: ...
+def fit_file(
+    model: Model,
+    file: dict[str, Any],
+    settings: dict[str, Any],
+    tick: Any = None,
+) -> dict[str, Any]: ...
+def log_z_path(
+    model: Model,
+    parameters: list[float],
+    noise: _Request,
+    settings: dict[str, Any],
     tick: Any = None,
 ) -> dict[str, Any]: ...
 def log_z(

@@ -140,7 +140,8 @@ def evidence(
         chains: the lengths of the chains, or the number of equal ones, where the draws do not tell.
         noise: the kind of noise: `normal`, `student`, `mixture`, `warped`, `product` or `auto`.
         noise_draws: how many noise draws (default: as many as draws).
-        symmetrize: average the density with its mirror image, which takes out skewness for twice the evaluations.
+        symmetrize: average the density with its mirror image, which takes out skewness for twice the evaluations; mixtures
+            and products have no centre for it.
         independent: the draws are independent; otherwise the standard errors allow for autocorrelation.
         confidence, bootstrap, seed: as for `log_z`.
         backend: `"numpy"`, `"jax"` or `"torch"`, found out by default.

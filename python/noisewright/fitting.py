@@ -1,7 +1,8 @@
-"""Fits: an unnormalized model from data, against noise, with standard errors that hold."""
+"""Fits: an unnormalized model from data or from a file, against noise, with standard errors that hold."""
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,6 +63,8 @@ class FitResult(Result):
     optima: list[dict[str, Any]]
     diagnostics: dict[str, Any]
     warnings: list[str]
+    #: Why the estimates are no answer at all, if they are none.
+    no_answer: str | None
     variables: list[str]
     grid: dict[str, Any] | None
 
@@ -149,6 +152,8 @@ def fit(
     starts: int = 10,
     max_iterations: int = 200,
     tolerance: float = 1e-6,
+    format: str | None = None,
+    drop_missing: bool = False,
     progress: bool | None = None,
 ) -> FitResult:
     """Fits a model to data by telling them from noise.
@@ -156,13 +161,14 @@ def fit(
     Args:
         model: the model.
         data: one row per point: an array, a data frame or table (columns by the names of the model's variables), or a
-            dictionary of columns.
+            dictionary of columns. The path of a file (CSV, Parquet, NPY) is read in blocks, again at each pass, and may be
+            larger than memory; its rows are taken to be independent.
         noise: the noise, as an object or in words; `auto` is fitted to the data, `optimal` is designed at a pilot fit,
             `exact` is maximum likelihood with the constant integrated; `NoiseDraws` are draws of your own.
         nu: noise points per data point; `auto` adds noise until it hardly matters.
         loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson` or `power:A`.
         seed: seed of the noise; the same seed gives the same result to the bit.
-        weights: how many times each row counts.
+        weights: how many times each row counts; the name of a column where the data are a file.
         clusters: a label for each row; rows of the same label belong together in the standard errors.
         chains: the rows are Markov chains: their lengths one after the other, or the number of equal ones.
         noise_points: the number of noise points, instead of `nu`.
@@ -174,6 +180,8 @@ def fit(
         target: the error that `noise="optimal"` is to make small.
         starts: from how many places a model that is not linear in its parameters is fitted.
         max_iterations, tolerance: when a descent ends.
+        format: the format of a file, `csv`, `parquet` or `npy`; told from the file by default.
+        drop_missing: leave out rows of a file with a missing value instead of refusing them.
         progress: whether to show a progress bar; by default when somebody is looking.
 
     >>> import noisewright as nw
@@ -184,6 +192,35 @@ def fit(
     """
     if not isinstance(model, Model):
         raise InputError(f"`model` must be a noisewright.Model, not {type(model).__name__}")
+    settings = _settings(
+        "auto" if isinstance(noise, NoiseDraws) else noise,
+        nu,
+        noise_points,
+        noise_share,
+        loss=loss,
+        errors=errors,
+        confidence=confidence,
+        seed=seed,
+        starts=starts,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+        refit_noise=refit_noise,
+        check_ratio=check_ratio,
+        target=target,
+    )
+    if isinstance(data, (str, os.PathLike)):
+        in_memory = {
+            "clusters": clusters is not None,
+            "chains": chains is not None,
+            "check_ratio": check_ratio,
+            "noise": isinstance(noise, NoiseDraws),
+        }
+        for argument, given in in_memory.items():
+            if given:
+                raise InputError(f"`{argument}` needs the rows in memory: read the file, and pass its columns as `data`")
+        return _fit_file(model, data, weights, settings, format, drop_missing, progress)
+    if format is not None or drop_missing:
+        raise InputError("`format` and `drop_missing` are for files: give the path of one as `data`")
     built = model._for(data)
     rows = points(data, built.variables)
     count = rows.shape[1]
@@ -195,19 +232,39 @@ def fit(
         "chains": chain_lengths(chains, count, "chains"),
     }
     draws = None
-    words: NoiseLike = "auto"
     if isinstance(noise, NoiseDraws):
         draws = (
             points(noise.points, built.variables, "noise.points"),
             vector(noise.log_density, "noise.log_density"),
             vector(noise.log_density_at_data, "noise.log_density_at_data"),
         )
-    else:
-        words = noise
+    with Bar("fit", progress) as bar:
+        answer = _core.fit(built, handed, settings, draws, bar)
+    return FitResult(**_shaped(answer, built, rows[0], shares))
+
+
+def _settings(
+    noise: NoiseLike = "auto",
+    nu: float | str = "auto",
+    noise_points: int | None = None,
+    noise_share: float = 0.1,
+    *,
+    loss: str,
+    errors: str,
+    confidence: float,
+    seed: int,
+    starts: int,
+    max_iterations: int,
+    tolerance: float,
+    refit_noise: bool = False,
+    check_ratio: bool = False,
+    target: str | Sequence[str] = "mse",
+) -> dict[str, Any]:
+    """How to fit, checked, for the library."""
     if errors not in ("robust", "model"):
         raise InputError(f"`errors` must be robust or model, not {errors!r}")
-    settings = {
-        "noise": noise_request(words),
+    return {
+        "noise": noise_request(noise),
         "nu": None if isinstance(nu, str) and nu == "auto" else number(nu, "nu"),
         "noise_points": None if noise_points is None else whole(noise_points, "noise_points"),
         "noise_share": number(noise_share, "noise_share"),
@@ -222,9 +279,33 @@ def fit(
         "check_ratio": bool(check_ratio),
         "target": target if isinstance(target, str) else ",".join(target),
     }
+
+
+def _fit_file(
+    model: Model,
+    path: str | os.PathLike[str],
+    weights: Any,
+    settings: dict[str, Any],
+    format: str | None,
+    drop_missing: bool,
+    progress: bool | None,
+) -> FitResult:
+    """A fit of a file that is never in memory as a whole."""
+    if weights is not None and not isinstance(weights, str):
+        raise InputError("`weights` must be the name of a column of the file")
+    file = {
+        "path": os.fspath(path),
+        "format": None if format is None else str(format),
+        "drop_missing": bool(drop_missing),
+        "weights": weights,
+    }
+    names = [] if model.variables is not None else [name for name in _core.file_columns(file) if name != weights]
+    built = model._for({name: () for name in names})
     with Bar("fit", progress) as bar:
-        answer = _core.fit(built, handed, settings, draws, bar)
-    return FitResult(**_shaped(answer, built, rows, shares))
+        answer = _core.fit_file(built, file, settings, bar)
+    some = answer.pop("some")
+    x, shares = (None, None) if some is None else (some["x"], some["weights"])
+    return FitResult(**_shaped(answer, built, x, shares))
 
 
 @dataclass(frozen=True, repr=False)
@@ -289,46 +370,28 @@ def ratio(
     rows = [points(sample, built.variables, name) for sample, name in ((first, "first"), (second, "second"))]
     count = rows[0].shape[1]
     shares = None if weights is None else _of_rows(vector(weights, "weights"), count, "weights")
-    if errors not in ("robust", "model"):
-        raise InputError(f"`errors` must be robust or model, not {errors!r}")
     nothing = {"weights": None, "clusters": None, "chains": None}
-    settings = {
-        "noise": noise_request("auto"),
-        "nu": None,
-        "noise_points": None,
-        "noise_share": 0.1,
-        "loss": str(loss),
-        "model_based": errors == "model",
-        "confidence": number(confidence, "confidence"),
-        "seed": whole(seed, "seed"),
-        "starts": whole(starts, "starts"),
-        "max_iterations": whole(max_iterations, "max_iterations"),
-        "tolerance": number(tolerance, "tolerance"),
-        "refit_noise": False,
-        "check_ratio": False,
-        "target": "mse",
-    }
+    settings = _settings(
+        loss=loss,
+        errors=errors,
+        confidence=confidence,
+        seed=seed,
+        starts=starts,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+    )
     with Bar("ratio", progress) as bar:
         answer = _core.ratio(
             built, {**nothing, "points": rows[0], "weights": shares}, {**nothing, "points": rows[1]}, settings, bar
         )
-    _forget_normalizability(answer)
-    return RatioResult(**_shaped(answer, built, rows[0], shares), model=model)
+    return RatioResult(**_shaped(answer, built, rows[0][0], shares), model=model)
 
 
-def _forget_normalizability(answer: dict[str, Any]) -> None:
-    """A ratio of densities need not integrate to anything."""
-    found = answer["diagnostics"]["warnings"]
-    kept = [place for place, warning in enumerate(found) if warning["kind"] != "not-normalizable"]
-    if len(kept) < len(found):
-        answer["diagnostics"] |= {"warnings": [found[place] for place in kept], "not_normalizable": None}
-        answer["warnings"] = [answer["warnings"][place] for place in kept]
-        answer["no_answer"] = None
-
-
-def _shaped(answer: dict[str, Any], built: _core.Model, rows: Array, weights: Array | None) -> dict[str, Any]:
-    """The fields of a result from what the library answers."""
-    fatal = answer.pop("no_answer")
+def _shaped(
+    answer: dict[str, Any], built: _core.Model, x: Array | None, weights: Array | None
+) -> dict[str, Any]:
+    """The fields of a result from what the library answers, and values of the first variable."""
+    fatal = answer["no_answer"]
     if fatal is not None or not answer["converged"]:
         reason = fatal if fatal is not None else f"the fit did not converge: {answer['stop']}"
         warnings.warn(reason, NoisewrightWarning, stacklevel=3)
@@ -337,9 +400,9 @@ def _shaped(answer: dict[str, Any], built: _core.Model, rows: Array, weights: Ar
     answer["parameters"] = {name: Estimate(**value) for name, value in answer["parameters"].items()}
     constant = answer["log_normalizer"]
     answer["log_normalizer"] = None if constant is None else Estimate(**constant)
-    if answer["grid"] is not None:
-        bins = int(np.clip(np.ceil(2 * rows.shape[1] ** (1 / 3)), 5, 80))
-        heights, edges = np.histogram(rows[0], bins=bins, density=True, weights=weights)
+    if answer["grid"] is not None and x is not None:
+        bins = int(np.clip(np.ceil(2 * len(x) ** (1 / 3)), 5, 80))
+        heights, edges = np.histogram(x, bins=bins, density=True, weights=weights)
         answer["grid"] |= {"edges": edges, "heights": heights}
     return {**answer, "variables": built.variables}
 

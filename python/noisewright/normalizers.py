@@ -1,4 +1,4 @@
-"""Normalizing constants from log-densities: two samples, or many states."""
+"""Normalizing constants: from the log-densities of two samples or of many states, or along a path that is sampled here."""
 
 from __future__ import annotations
 
@@ -13,10 +13,21 @@ from . import _core
 from .arrays import Array, vector
 from .checks import chain_lengths, number, whole
 from .errors import InputError, NoisewrightWarning
+from .models import Model, values_at
+from .noises import NoiseLike, noise_request
 from .progress import Bar
-from .results import Column, Panel, Result, by_name
+from .results import Column, Panel, Result, by_name, columns_of, short
 
-__all__ = ["LogZResult", "NormalizerEstimate", "StatesResult", "log_z", "log_z_states", "mbar"]
+__all__ = [
+    "LogZResult",
+    "NormalizerEstimate",
+    "PathResult",
+    "StatesResult",
+    "log_z",
+    "log_z_path",
+    "log_z_states",
+    "mbar",
+]
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,7 @@ class LogZResult(Result):
     converged: bool
 
     def __getitem__(self, method: str) -> NormalizerEstimate:
-        """The estimate of one estimator: `is`, `revis`, `is-revis`, `nce`, `power:A`."""
+        """The estimate of one estimator: `is`, `revis`, `is-revis`, `nce`, `power:A`, `alpha`."""
         return self.estimates[method]
 
     def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
@@ -128,6 +139,57 @@ class StatesResult(Result):
         return f"<log Z of {len(self.names)} states>"
 
 
+@dataclass(frozen=True, repr=False)
+class PathResult(Result):
+    """log Z by a path of states from a noise to a model; `path` has a value of each field for every state."""
+
+    log_z: float
+    se: float
+    lower: float
+    upper: float
+    confidence: float
+    path: dict[str, Array]
+    noise: str
+    moves: str
+    draws: int
+    overlap: Array
+    ess: Array
+    converged: bool
+    warnings: list[str]
+
+    def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
+        columns: list[Column] = [
+            ("t", 4),
+            ("log Z", 7),
+            ("se", 3),
+            ("se of the step", 3),
+            ("acceptance", 3),
+            ("R̂", 4),
+            ("inefficiency", 3),
+        ]
+        fields = ("t", "log_z", "se", "step_se", "acceptance", "r_hat", "inefficiency")
+        rows = [[float(value) for value in row] for row in zip(*(self.path[field] for field in fields))]
+        notes = [
+            f"log Z = {self.log_z:.7g} ± {self.se:.2g}, {100 * self.confidence:g} % from {self.lower:.7g} to {self.upper:.7g}",
+            f"noise {short(self.noise)} at t = 0, the model at t = 1, moves {self.moves}, {self.draws} draws of each state",
+            *self.warnings,
+        ]
+        return f"log Z by a path of {len(rows)} states", columns, rows, notes
+
+    def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
+        count = len(self.path["t"])
+        rows = [{name: float(values[k]) for name, values in self.path.items()} for k in range(count)]
+        return [f"{k}" for k in range(count)], rows
+
+    def _panels(self) -> list[Panel]:
+        t, z, se = (self.path[name] for name in ("t", "log_z", "se"))
+        columns = columns_of(t, z, z - 1.96 * se, z + 1.96 * se)
+        return [(("t", "linear"), ("log Z", "linear"), [("points", "log Z", columns)])]
+
+    def __repr__(self) -> str:
+        return f"<log Z = {self.log_z:.6g} ± {self.se:.2g} by a path of {len(self.path['t'])} states>"
+
+
 def log_z(
     log_f_data: Any,
     log_noise_data: Any,
@@ -141,6 +203,7 @@ def log_z(
     weight_by_ess: bool = False,
     bootstrap: int | None = None,
     powers: Sequence[float] = (),
+    alpha: str | None = None,
     prices: tuple[float, float] | None = None,
     budget: float | None = None,
     seed: int = 0,
@@ -158,7 +221,8 @@ def log_z(
         confidence: of the intervals.
         weight_by_ess: balance the bridge by effective numbers of draws.
         bootstrap: resamples of a block bootstrap, as a second opinion on the standard errors.
-        powers: exponents of further members of the power family.
+        powers: exponents of further members of the power family: 0 is `is`, 0.5 `is-revis`, 1 `revis`.
+        alpha: also the bridge with this log α, a formula in `log_f` and `log_noise` such as `"-(log_f + log_noise)/2"`.
         prices: the prices of a data and of a noise draw: how many of each would be best comes in `allocations`,
         budget: for this much, or for what the present draws cost.
         seed: seed of the bootstrap.
@@ -178,12 +242,71 @@ def log_z(
             noise,
             chain_lengths(chains_data, len(data[0]), "chains_data"),
             chain_lengths(chains_noise, len(noise[0]), "chains_noise"),
-            settings(confidence, independent, weight_by_ess, bootstrap, powers, seed, prices, budget),
+            settings(confidence, independent, weight_by_ess, bootstrap, powers, seed, prices, budget, alpha),
             bar,
         )
     answer["estimates"] = named(answer["estimates"])
     warn(answer)
     return LogZResult(**answer)
+
+
+def log_z_path(
+    model: Model,
+    *,
+    at: Any = None,
+    noise: NoiseLike = "auto",
+    states: int | None = None,
+    draws: int = 2000,
+    chains: int = 4,
+    warm_up: int = 200,
+    thin: int = 1,
+    moves: str = "auto",
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> PathResult:
+    """log Z of a model that is far from every noise, by bridges from a noise to it that are sampled here.
+
+    Args:
+        model: the model.
+        at: its parameters: by name, as a sequence, or a fit; the start values by default.
+        noise: where the path begins, as an object or in words; `auto` is fitted to chains of the model.
+        states: the number of states, both ends included; by default as many as the distance needs.
+        draws: draws of every state.
+        chains: chains that the draws of every state come from.
+        warm_up: steps of each chain before its draws are kept.
+        thin: steps per draw.
+        moves: `auto`, `random-walk`, `hamiltonian` or `single-site`.
+        confidence: of the interval.
+        seed: seed of all draws; the same seed gives the same result to the bit.
+        progress: whether to show a progress bar; by default when somebody is looking.
+
+    >>> import numpy as np
+    >>> import noisewright as nw
+    >>> model = nw.Model.from_formula("-(x - m)^2/2", variables="x", parameters={"m": 30.0})
+    >>> result = nw.log_z_path(model, noise=nw.Normal(0, 1), draws=400)
+    >>> bool(abs(result.log_z - 0.5 * np.log(2 * np.pi)) < 4 * result.se)
+    True
+    """
+    if not isinstance(model, Model):
+        raise InputError(f"`model` must be a noisewright.Model, not {type(model).__name__}")
+    built = model._core
+    how = {
+        "states": None if states is None else whole(states, "states"),
+        "draws": whole(draws, "draws"),
+        "chains": whole(chains, "chains"),
+        "warm_up": whole(warm_up, "warm_up"),
+        "thin": whole(thin, "thin"),
+        "moves": str(moves),
+        "confidence": number(confidence, "confidence"),
+        "seed": whole(seed, "seed"),
+    }
+    with Bar("log Z along a path", progress) as bar:
+        answer = _core.log_z_path(built, values_at(built, at), noise_request(noise), how, bar)
+    if not answer["converged"]:
+        reason = "; ".join(answer["warnings"]) or "the states could not be joined"
+        warnings.warn(f"log_z_path gives no answer: {reason}", NoisewrightWarning, stacklevel=2)
+    return PathResult(**answer)
 
 
 def log_z_states(
@@ -279,6 +402,7 @@ def settings(
     seed: int,
     prices: tuple[float, float] | None = None,
     budget: float | None = None,
+    alpha: str | None = None,
 ) -> dict[str, Any]:
     """How log Z is estimated, for the library."""
     return {
@@ -289,6 +413,7 @@ def settings(
         "powers": [number(power, "powers") for power in powers],
         "seed": whole(seed, "seed"),
         "prices": _prices(prices, budget),
+        "alpha": None if alpha is None else str(alpha),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -9,7 +10,8 @@ from typing import Any, ClassVar, Literal
 from . import _core
 from .arrays import Array, points
 from .checks import number, whole
-from .errors import InputError
+from .errors import InputError, NoAnswerError, NoisewrightWarning
+from .fitting import FitResult, fit
 from .models import Model, values_at
 from .noises import DesignedNoise, FittedNoise, NoiseLike, noise_request
 from .normalizers import settings
@@ -199,7 +201,7 @@ def design(
         noise: what to optimise: `optimal` (over all noises), a family with free places such as `Normal(FREE, FREE)` or
             `"normal(?, ?)"`, `histogram(bins, lo, hi)`, `mixture` (weights of a dictionary), or a noise (its best ν).
         nu: noise points per data point, or `auto` for the best.
-        at: where the model is true, as for `error`.
+        at: where the model is true, as for `error`; with data and nothing said, where a fit to them ends.
         target: what error: `mse`, `kl`, or some parameters.
         price_data, price_noise: the prices of a data and of a noise point.
         efficiency: with the data given: how much noise until the error is within this share of what endless noise gives.
@@ -211,6 +213,8 @@ def design(
     >>> round(best.error, 5), round(best.error_conventional, 9)
     (3.50813, 4.0)
     """
+    if at is None and data is not None and isinstance(model, Model):
+        at = _fitted(model, data, seed, progress)
     built, question = _question(model, at, data, expectations, "data", log_normalizer, accuracy, draws, seed)
     ratio = None if nu == "auto" else number(nu, "nu")
     with Bar("best noise", progress) as bar:
@@ -254,10 +258,6 @@ def _question(
     built = model._for(data)
     parameters = values_at(built, at)
     table = None if data is None else points(data, built.variables)
-    if log_normalizer is None:
-        log_normalizer = _constant(at)
-    if log_normalizer is None and table is not None and expectations == "data" and model.text is None:
-        log_normalizer = _from_sample(built, parameters, table, seed)
     question = {
         "parameters": parameters,
         "data": table,
@@ -267,7 +267,37 @@ def _question(
         "draws": whole(draws, "draws"),
         "seed": whole(seed, "seed"),
     }
+    if log_normalizer is None and expectations == "data":
+        question["log_normalizer"] = _log_normalizer(model, built, at, question)
     return built, question
+
+
+def _log_normalizer(model: Model, built: _core.Model, at: Any, question: dict[str, Any]) -> float | None:
+    """log Z where expectations are averages over data: integrated, or what a fit or the data themselves say of it."""
+    constant = _constant(at)
+    if model.text is not None:
+        try:
+            return _core.log_normalizer(built, question)
+        except NoAnswerError:
+            if constant is None:
+                raise
+            return constant
+    return constant if constant is not None else _from_sample(built, question)
+
+
+def _fitted(model: Model, data: Any, seed: int, progress: bool | None) -> FitResult:
+    """Where the data put the model."""
+    try:
+        with warnings.catch_warnings():
+            # What leaves no answer is raised below.
+            warnings.simplefilter("ignore", NoisewrightWarning)
+            result = fit(model, data, seed=seed, progress=progress)
+        reason = result.no_answer
+    except NoAnswerError as error:
+        reason = str(error)
+    if reason is not None:
+        raise NoAnswerError(f"the model cannot be fitted to `data`: {reason}; or give its parameters as `at`")
+    return result
 
 
 def _constant(at: Any) -> float | None:
@@ -277,12 +307,13 @@ def _constant(at: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def _from_sample(built: _core.Model, parameters: list[float], table: Array, seed: int) -> float | None:
+def _from_sample(built: _core.Model, question: dict[str, Any]) -> float | None:
     """log Z of functions from a sample of their density, where no quadrature reaches; `None` where it is known."""
     if built.normalized:
         return None
     own = {"noise": "auto", "noise_draws": None, "chains": None, "symmetrize": False}
-    answer = _core.evidence(built, parameters, table, own, settings(0.95, True, False, None, (), seed))
+    how = settings(0.95, True, False, None, (), question["seed"])
+    answer = _core.evidence(built, question["parameters"], question["data"], own, how)
     return float(answer["log_evidence"])
 
 

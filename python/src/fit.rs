@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use noisewright::design::Purpose;
 use noisewright::fit::diagnostics::check_ratio;
 use noisewright::fit::{
     Amount, Data, Dependence, Draws, Errors, Estimate, Fit, NoiseChoice, Optimum, Options, Progress, Stage,
@@ -12,9 +13,10 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use crate::failure::Outcome;
+use crate::file::{FileArgument, FileRows, SomeRows};
 use crate::model::{PyModel, points};
 use crate::noise::{NoiseArgument, Request};
-use crate::problem::{Problem, Purpose};
+use crate::problem::Problem;
 use crate::task::Monitor;
 use crate::theory::loss;
 use crate::tree::{Tree, map};
@@ -115,7 +117,7 @@ pub(crate) fn fit<'py>(
     let draws = draws.map(|given| owned_draws(&given, names)).transpose()?;
     let plan = Plan::from(settings);
     model.run(py, tick, move |model, monitor| {
-        let options = plan.options(&model, &rows, draws, monitor)?;
+        let options = plan.options(&model, &rows.points, draws, monitor)?;
         let mut fit = noisewright::fit::fit(&model, rows.data(), &options)?;
         if plan.check_ratio {
             let check = check_ratio(&model, rows.data(), &fit, &options)?;
@@ -141,9 +143,34 @@ pub(crate) fn ratio<'py>(
     let (first, second) = (first.owned(names)?, second.owned(names)?);
     let plan = Plan::from(settings);
     model.run(py, tick, move |model, monitor| {
-        let options = Options { noise: NoiseChoice::Auto, ..plan.options(&model, &first, None, monitor)? };
+        let options =
+            Options { noise: NoiseChoice::Auto, ..plan.options(&model, &first.points, None, monitor)? };
         let fitted = noisewright::fit::ratio(&model, first.data(), second.data(), &options)?;
         Ok(tree(&fitted.fit, &options, None))
+    })
+}
+
+/// Fits a model to a file that is read in blocks, again at each pass.
+#[pyfunction]
+#[pyo3(signature = (model, file, settings, tick=None))]
+pub(crate) fn fit_file<'py>(
+    py: Python<'py>,
+    model: &PyModel,
+    file: FileArgument,
+    settings: Settings,
+    tick: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Tree> {
+    let plan = Plan::from(settings);
+    model.run(py, tick, move |model, monitor| {
+        let rows = FileRows::open(&file, model.space())?;
+        let SomeRows { points, weights } = rows.some(monitor)?;
+        let options = plan.options(&model, &points, None, monitor)?;
+        let fit = noisewright::fit::fit_stream(&model, &rows, &options)?;
+        let grid = grid(&model, &fit, points.view());
+        let some = grid.is_some().then(|| map! { "x": points.view().column(0).to_vec(), "weights": weights });
+        let Tree::Map(mut fields) = tree(&fit, &options, grid) else { return Ok(Tree::Null) };
+        fields.push(("some".into(), Tree::from(some)));
+        Ok(Tree::Map(fields))
     })
 }
 
@@ -198,7 +225,7 @@ impl Plan {
     fn options(
         &self,
         model: &Model,
-        rows: &OwnedRows,
+        data: &Points,
         draws: Option<Draws>,
         monitor: &Arc<Monitor>,
     ) -> Outcome<Options> {
@@ -206,7 +233,7 @@ impl Plan {
         Ok(Options {
             noise: match draws {
                 Some(draws) => NoiseChoice::Draws(Arc::new(draws)),
-                None => self.noise(model, rows)?,
+                None => self.noise(model, data)?,
             },
             amount: self.amount(),
             refit_noise: self.refit_noise,
@@ -234,7 +261,7 @@ impl Plan {
     }
 
     /// The noise in words; those that are fitted are fitted to the data.
-    fn noise(&self, model: &Model, rows: &OwnedRows) -> Outcome<NoiseChoice> {
+    fn noise(&self, model: &Model, data: &Points) -> Outcome<NoiseChoice> {
         match self.request.words.trim() {
             "auto" => return Ok(NoiseChoice::Auto),
             "exact" => return Ok(NoiseChoice::Exact),
@@ -244,7 +271,7 @@ impl Plan {
         let problem = Problem {
             model: model.clone(),
             parameters: model.start(),
-            data: Some(rows.points.clone()),
+            data: Some(data.clone()),
             log_normalizer: None,
             on_data: false,
             precision: Precision { seed: self.seed, ..Precision::default() },
@@ -263,7 +290,7 @@ fn watch(monitor: &Monitor, progress: &Progress) -> ControlFlow<()> {
         Stage::Descent => 0.2 + 0.7 * steps / (steps + 5.0),
         _ => 0.95,
     });
-    if monitor.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    monitor.go_on()
 }
 
 /// An estimate under the names of the command's JSON.

@@ -6,10 +6,12 @@ mod design;
 mod energy;
 mod examples;
 mod failure;
+mod file;
 mod fit;
 mod model;
 mod noise;
 mod normalizer;
+mod path;
 mod problem;
 mod show;
 mod task;
@@ -25,7 +27,9 @@ mod _core {
     #[pymodule_export]
     use super::examples::examples;
     #[pymodule_export]
-    use super::fit::{fit, ratio};
+    use super::file::file_columns;
+    #[pymodule_export]
+    use super::fit::{fit, fit_file, ratio};
     #[pymodule_export]
     use super::model::{PyModel, families};
     #[pymodule_export]
@@ -33,7 +37,9 @@ mod _core {
     #[pymodule_export]
     use super::normalizer::{evidence, log_z, log_z_states};
     #[pymodule_export]
+    use super::path::log_z_path;
+    #[pymodule_export]
     use super::show::{figure, table};
     #[pymodule_export]
-    use super::theory::error;
+    use super::theory::{error, log_normalizer};
 }

@@ -3,18 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use noisewright::design::{self, ModelNoise, Record};
-use noisewright::{Argument, Call, Context, Error, Noise, NoiseWords, Points, View, equal_edges, sample};
+use noisewright::design::{Purpose, Record, noise_on};
+use noisewright::{Noise, NoiseWords, View, WordsError, sample};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, Outcome};
 use crate::model::{points, space};
-use crate::problem::{Problem, Purpose};
+use crate::problem::Problem;
 use crate::task;
-
-/// Draws of the model that stand in for data where `auto` has none.
-const STAND_IN: usize = 20_000;
 
 /// A noise that Python holds.
 #[pyclass(frozen, module = "noisewright._core", name = "Noise")]
@@ -75,59 +72,27 @@ impl From<NoiseArgument> for Request {
 impl Request {
     /// The words, read.
     pub(crate) fn parse(&self) -> Outcome<NoiseWords> {
-        NoiseWords::parse(&self.words).map_err(|error| Failure::Input(format!("noise: {error}")))
+        NoiseWords::parse(&self.words).map_err(wrong_words)
     }
 
     /// The noise on a problem.
     pub(crate) fn build(&self, problem: &Problem, purpose: Purpose<'_>) -> Outcome<Arc<dyn Noise>> {
-        Ok(self.spoken(problem, &self.parse()?, purpose)?)
+        Ok(problem.question().noise(&self.parse()?, purpose, &|path| self.file(path))?)
     }
 
-    /// The noise of parsed words on a problem.
-    pub(crate) fn spoken(
-        &self,
-        problem: &Problem,
-        words: &NoiseWords,
-        purpose: Purpose<'_>,
-    ) -> noisewright::Result<Arc<dyn Noise>> {
-        let designed = |call: &Call| self.designed(problem, call, purpose);
-        let data = problem.data.as_ref().map(Points::view);
-        words.build(&Context { space: problem.model.space(), data, designed: Some(&designed) })
-    }
-
-    /// The noises that come from the model, a file or Python; `None` for all others.
-    fn designed(
-        &self,
-        problem: &Problem,
-        call: &Call,
-        purpose: Purpose<'_>,
-    ) -> Option<noisewright::Result<Arc<dyn Noise>>> {
-        let Problem { model, parameters, precision, .. } = problem;
-        Some(match call.name.as_str() {
-            "data" => problem.model_noise(parameters),
-            "model" => call.parameters_of(model, parameters).and_then(|at| problem.model_noise(&at)),
-            "all-noise" => ModelNoise::all_noise(model, parameters, purpose.target, precision)
-                .map(|noise| Arc::new(noise) as _),
-            "optimal" => problem.design(purpose).map(|best| Arc::new(best.noise) as _),
-            "auto" => auto(problem),
-            "histogram" => histogram(problem, call, purpose),
-            "file" => self.given(call),
-            _ => return None,
-        })
-    }
-
-    /// `file("design.json")`, or one of the noises that Python holds.
-    fn given(&self, call: &Call) -> noisewright::Result<Arc<dyn Noise>> {
-        let refused = |reason: String| Error::Noise { noise: call.to_string(), reason };
-        let [Argument::Text(path)] = call.arguments.as_slice() else {
-            return Err(refused("give the path of a saved design in quotes".into()));
-        };
+    /// The noise of `file("design.json")`, or one of those that Python holds.
+    pub(crate) fn file(&self, path: &str) -> Result<Arc<dyn Noise>, String> {
         let index = path.strip_prefix("built:").and_then(|index| index.parse::<usize>().ok());
-        if let Some(noise) = index.and_then(|index| self.built.get(index)) {
-            return Ok(Arc::clone(noise));
+        match index.and_then(|index| self.built.get(index)) {
+            Some(noise) => Ok(Arc::clone(noise)),
+            None => load(Path::new(path)),
         }
-        load(Path::new(path)).map_err(refused)
     }
+}
+
+/// Words that are no noise.
+pub(crate) fn wrong_words(error: WordsError) -> Failure {
+    Failure::Input(format!("noise: {error}"))
 }
 
 /// A noise saved by `design --out` or by a designed noise's `save`.
@@ -136,42 +101,6 @@ fn load(path: &Path) -> Result<Arc<dyn Noise>, String> {
     let record: Record =
         serde_json::from_str(&text).map_err(|error| format!("this is not a saved design: {error}"))?;
     record.noise().map_err(|error| error.to_string())
-}
-
-/// Fitted to the data, or to draws of the model where there are none.
-fn auto(problem: &Problem) -> noisewright::Result<Arc<dyn Noise>> {
-    let space = problem.model.space();
-    if let Some(data) = &problem.data {
-        return noisewright::fit_auto(space, data.view(), None);
-    }
-    let draws = sample(problem.model_noise(&problem.parameters)?.as_ref(), STAND_IN, problem.precision.seed);
-    noisewright::fit_auto(space, draws.view(), None)
-}
-
-/// The best histogram for the purpose.
-fn histogram(problem: &Problem, call: &Call, purpose: Purpose<'_>) -> noisewright::Result<Arc<dyn Noise>> {
-    let edges = histogram_edges(call)?;
-    let options = problem.options(purpose.target, design::Ratio::Fixed(purpose.nu));
-    let Problem { model, parameters, .. } = problem;
-    if model.space().dimension() == 1 {
-        return Ok(Arc::new(design::best_histogram_1d(model, parameters, &edges, &options)?.noise));
-    }
-    Ok(Arc::new(design::best_histogram_2d(model, parameters, [&edges, &edges], &options)?.noise))
-}
-
-/// The edges of `histogram(bins, lo, hi)`.
-pub(crate) fn histogram_edges(call: &Call) -> noisewright::Result<Vec<f64>> {
-    let reason = "it must be histogram(bins, lo, hi) with at most 1000 bins";
-    let wrong = || Error::Noise { noise: call.to_string(), reason: reason.into() };
-    let [Argument::Number(bins), Argument::Number(lo), Argument::Number(hi)] = call.arguments.as_slice()
-    else {
-        return Err(wrong());
-    };
-    let whole = *bins >= 1.0 && *bins <= 1000.0 && bins.fract() == 0.0;
-    if !(whole && lo < hi && lo.is_finite() && hi.is_finite()) {
-        return Err(wrong());
-    }
-    Ok(equal_edges(*bins as usize, *lo, *hi))
 }
 
 /// A noise in words on a space, without a model; fitted to the data where it says no numbers.
@@ -187,14 +116,7 @@ pub(crate) fn build_noise(
     let data = data.map(|array| points(&array, &variables)).transpose()?;
     let noise = task::run(py, None, move |_| {
         let space = space(&variables, &domains)?;
-        let designed = |call: &Call| match call.name.as_str() {
-            "file" => Some(request.given(call)),
-            "auto" => data.as_ref().map(|data| noisewright::fit_auto(&space, data.view(), None)),
-            _ => None,
-        };
-        let context =
-            Context { space: &space, data: data.as_ref().map(Points::view), designed: Some(&designed) };
-        Ok(request.parse()?.build(&context)?)
+        Ok(noise_on(&space, data.as_ref(), &request.parse()?, &|path| request.file(path))?)
     })?;
     Ok(BuiltNoise { noise })
 }

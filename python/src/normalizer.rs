@@ -4,7 +4,8 @@ use nalgebra::DMatrix;
 use noisewright::normalizer::states::{self, Origin, Pooled};
 use noisewright::normalizer::{
     Allocation, Dependence, Draws, Evidence, EvidenceOptions, LogZ, ModelDensity, NormalizerEstimate,
-    Options, Prices, SampleSummary, TracePoint, Warning, evidence as integrate, log_z as solve,
+    Options, Prices, SampleSummary, TracePoint, Warning, alpha_formula, evidence as integrate,
+    log_z as solve, log_z_with_alpha,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -32,6 +33,9 @@ pub(crate) struct Settings {
     /// Price of a data draw, of a noise draw, and the budget.
     #[pyo3(item)]
     prices: Option<(f64, f64, Option<f64>)>,
+    /// log α, a formula in log_f and log_noise.
+    #[pyo3(item)]
+    alpha: Option<String>,
 }
 
 impl From<Settings> for Options {
@@ -63,6 +67,7 @@ pub(crate) fn log_z<'py>(
     settings: Settings,
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
+    let alpha = settings.alpha.clone();
     let options = Options::from(settings);
     let slices = [data.0.as_slice()?, data.1.as_slice()?, noise.0.as_slice()?, noise.1.as_slice()?];
     let chains = [chains_data, chains_noise];
@@ -70,19 +75,32 @@ pub(crate) fn log_z<'py>(
         // Resampling may take long: with values of its own it can be left behind at Ctrl-C.
         let owned = slices.map(<[f64]>::to_vec);
         task::run(py, tick, move |_| {
-            both_sides([0, 1, 2, 3].map(|k| owned[k].as_slice()), &chains, &options)
+            let slices = [0, 1, 2, 3].map(|k| owned[k].as_slice());
+            both_sides(slices, &chains, alpha.as_deref(), &options)
         })?
     } else {
-        task::run_borrowing(py, tick, |_| both_sides(slices, &chains, &options))?
+        // Nothing is copied: it is waited for, and its sums end between their blocks.
+        task::run_borrowing(py, tick, |_| both_sides(slices, &chains, alpha.as_deref(), &options))?
     };
     Ok(tree(&answer))
 }
 
 /// log Z from the data's two log-densities and the noise's two.
-fn both_sides(slices: [&[f64]; 4], chains: &[Option<Vec<usize>>; 2], options: &Options) -> Outcome<LogZ> {
+fn both_sides(
+    slices: [&[f64]; 4],
+    chains: &[Option<Vec<usize>>; 2],
+    alpha: Option<&str>,
+    options: &Options,
+) -> Outcome<LogZ> {
     let side =
         |k: usize| Draws { log_f: slices[2 * k], log_noise: slices[2 * k + 1], chains: chains[k].as_deref() };
-    Ok(solve(side(0), side(1), options)?)
+    Ok(match alpha {
+        None => solve(side(0), side(1), options)?,
+        Some(text) => {
+            let wrong = |error: noisewright::Error| Failure::Input(error.to_string());
+            log_z_with_alpha(side(0), side(1), alpha_formula(text).map_err(wrong)?.as_ref(), options)?
+        }
+    })
 }
 
 fn tree(answer: &LogZ) -> Tree {
@@ -172,15 +190,14 @@ pub(crate) fn log_z_states<'py>(
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
     let draws = log_f.as_array().ncols();
-    // Many states may take long: with values of its own the computation can be left behind at Ctrl-C.
-    let values = log_f.as_slice()?.to_vec();
+    let values = log_f.as_slice()?;
     let options = states::Options {
         reference,
         reference_log_z,
         dependence: if independent { Dependence::Independent } else { Dependence::Chains },
     };
     let states = log_f.as_array().nrows();
-    let answer = task::run(py, tick, move |_| {
+    let answer = task::run_borrowing(py, tick, |_| {
         let columns: Vec<&[f64]> = (0..states).map(|k| &values[k * draws..(k + 1) * draws]).collect();
         let origin = match (&counts, &origin) {
             (Some(counts), _) => Origin::Counts(counts),

@@ -1,18 +1,9 @@
 //! A model at a parameter value, with data where there are any: what `error` and `design` are asked about.
 
-use std::sync::Arc;
+use noisewright::design;
+use noisewright::{Model, Points, Precision};
 
-use noisewright::design::{self, Design, ModelNoise, Ratio, Shape};
-use noisewright::{Model, Noise, Points, Population, Precision, Result, Target};
-
-/// What a designed noise is designed for.
-#[derive(Clone, Copy)]
-pub(crate) struct Purpose<'a> {
-    pub(crate) nu: f64,
-    pub(crate) target: &'a Target,
-}
-
-/// A model, where it is true, and what is known about it there.
+/// A model, where it is true, and what is known about it there, free of the interpreter.
 pub(crate) struct Problem {
     pub(crate) model: Model,
     pub(crate) parameters: Vec<f64>,
@@ -25,64 +16,15 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// The sample that expectations are averages over, where they are.
-    pub(crate) fn sample(&self) -> Option<&Points> {
-        self.data.as_ref().filter(|_| self.on_data)
-    }
-
-    /// The population that the question is about.
-    pub(crate) fn population(&self) -> Result<Population> {
-        let Self { model, parameters, precision, .. } = self;
-        match self.sample() {
-            Some(sample) => Population::from_sample(model, parameters, self.log_normalizer()?, sample),
-            None => Population::new(model, parameters, precision),
-        }
-    }
-
-    /// log Z of the model: given, in closed form, or integrated.
-    pub(crate) fn log_normalizer(&self) -> Result<f64> {
-        let Self { model, parameters, precision, .. } = self;
-        let mut gradient = vec![0.0; parameters.len()];
-        if let Some(log_z) = self.log_normalizer.or_else(|| model.log_normalizer(parameters, &mut gradient)) {
-            return Ok(log_z);
-        }
-        Ok(Population::new(model, parameters, precision)?.log_normalizer())
-    }
-
-    /// The model itself as a noise.
-    pub(crate) fn model_noise(&self, parameters: &[f64]) -> Result<Arc<dyn Noise>> {
-        if self.sample().is_some() && parameters == self.parameters {
-            let population = self.population()?;
-            return Ok(Arc::new(ModelNoise::on(&population, &self.model, parameters, Shape::Data)?));
-        }
-        Ok(Arc::new(ModelNoise::data(&self.model, parameters, &self.precision)?))
-    }
-
-    pub(crate) fn options(&self, target: &Target, ratio: Ratio) -> design::Options {
-        design::Options {
-            target: target.clone(),
-            ratio,
+    /// As the library takes it.
+    pub(crate) fn question(&self) -> design::Problem<'_> {
+        design::Problem {
+            model: &self.model,
+            parameters: &self.parameters,
+            data: self.data.as_ref(),
+            on_data: self.on_data,
+            log_normalizer: self.log_normalizer,
             precision: self.precision,
-            ..design::Options::default()
-        }
-    }
-
-    /// The exact optimum at a ratio.
-    pub(crate) fn design(&self, purpose: Purpose<'_>) -> Result<Design> {
-        self.solve(&self.options(purpose.target, Ratio::Fixed(purpose.nu)))
-    }
-
-    /// The exact optimum, on the data where they stand for the model.
-    pub(crate) fn solve(&self, options: &design::Options) -> Result<Design> {
-        match self.sample() {
-            None => design::design(&self.model, &self.parameters, options),
-            Some(sample) => design::design_on_sample(
-                &self.model,
-                &self.parameters,
-                self.log_normalizer()?,
-                sample,
-                options,
-            ),
         }
     }
 }

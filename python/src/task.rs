@@ -1,5 +1,6 @@
 //! Long computations: a thread of their own, while the caller's looks for Ctrl-C and shows progress.
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -8,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use noisewright::{Energy, Error, Model, View};
+use noisewright_numerics::interrupt::{Interrupted, interruptible};
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, Outcome};
@@ -20,7 +22,8 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// What the two threads tell each other: how far it is, and whether to stop.
 #[derive(Default)]
 pub(crate) struct Monitor {
-    stop: AtomicBool,
+    /// Also looked at by sums between their blocks.
+    stop: Arc<AtomicBool>,
     /// The share that is done, as bits; NaN-free: zero until something is known.
     share: AtomicU64,
 }
@@ -29,6 +32,11 @@ impl Monitor {
     /// Whether the result is no longer wanted.
     pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The same, as the library asks it.
+    pub(crate) fn go_on(&self) -> ControlFlow<()> {
+        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Says how much is done, from 0 to 1.
@@ -52,12 +60,12 @@ pub(crate) fn run<T: Send + 'static>(
     let receive = Mutex::new(receive);
     let own = Arc::clone(&monitor);
     // Whoever does not wait any more does not read the answer: sending it may fail.
-    let body = move || drop(send.send(caught(|| work(&own))));
+    let body = move || drop(send.send(caught(&own, || work(&own))));
     thread::Builder::new().name("noisewright".into()).spawn(body)?;
     wait(py, tick, &monitor, &receive)
 }
 
-/// Runs work that borrows from the caller; it must watch its monitor, because it is waited for.
+/// Runs work that borrows from the caller; it must watch its monitor or spend its time in sums, because it is waited for.
 pub(crate) fn run_borrowing<T: Send>(
     py: Python<'_>,
     tick: Option<&Bound<'_, PyAny>>,
@@ -68,7 +76,7 @@ pub(crate) fn run_borrowing<T: Send>(
     let receive = Mutex::new(receive);
     let own = Arc::clone(&monitor);
     thread::scope(|scope| {
-        let body = move || drop(send.send(caught(|| work(&own))));
+        let body = move || drop(send.send(caught(&own, || work(&own))));
         thread::Builder::new().name("noisewright".into()).spawn_scoped(scope, body)?;
         let answer = wait(py, tick, &monitor, &receive);
         // The scope waits for the thread, which may wait for the interpreter.
@@ -79,9 +87,13 @@ pub(crate) fn run_borrowing<T: Send>(
     })
 }
 
-/// The work with a panic turned into a failure.
-fn caught<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+/// The work with a panic turned into a failure, as is being stopped in the midst of a sum.
+fn caught<T>(monitor: &Monitor, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    let interruptible = || match interruptible(&monitor.stop, work) {
+        Ok(outcome) => outcome,
+        Err(Interrupted) => Err(Failure::Broken("it was stopped".into())),
+    };
+    catch_unwind(AssertUnwindSafe(interruptible)).unwrap_or_else(|panic| {
         let words = panic.downcast_ref::<&str>().map(ToString::to_string);
         let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
         Err(Failure::Broken(words.unwrap_or_else(|| "for an unknown reason".into())))
@@ -158,6 +170,20 @@ impl Energy for Watched {
     ) -> noisewright::Result<()> {
         self.check()?;
         self.model.energy().evaluate(parameters, points, value, score)
+    }
+
+    fn point_gradient(
+        &self,
+        parameters: &[f64],
+        point: &[f64],
+        gradient: &mut [f64],
+    ) -> noisewright::Result<Option<f64>> {
+        self.check()?;
+        self.model.energy().point_gradient(parameters, point, gradient)
+    }
+
+    fn canonical(&self, parameters: &mut [f64]) {
+        self.model.energy().canonical(parameters);
     }
 
     fn is_linear(&self) -> bool {

@@ -188,6 +188,65 @@ def test_a_file_that_is_no_design(command):
         command.refuses("sample", 10, "--design", "design.json", says=["design.json"])
 
 
+USAGE = [
+    (["fitt"], ["`fitt`", "`fit`"]),
+    (["fit"], ["MODEL and DATA", "noisewright fit --help"]),
+    (["fit", "model.toml", "x.csv", "--nose", "auto"], ["`--nose`", "`--noise`"]),
+    (["fit", "model.toml", "x.csv", "--noise"], ["--noise needs a value", "noisewright fit --help"]),
+    (["fit", "model.toml", "x.csv", "--covariance", "best"], ["robust or model", "`best`"]),
+    (["fit", "model.toml", "x.csv", "--starts", "two"], ["--starts", "whole number", "`two`"]),
+    (["fit", "model.toml", "x.csv", "--noise", "normal(0, -1)"], ["variance", "positive"]),
+    (["fit", "model.toml", "x.csv", "--noise", "0.5*student + 0.5*normal(0, -1)"], ["variance", "positive"]),
+    (["fit", "model.toml", "x.csv", "--chains", "--cluster", "x"], ["--chains", "--cluster"]),
+    (["error", "model.toml", "--nu", "two"], ["--nu", "number", "`two`"]),
+    (["error", "model.toml", "--accuracy", "-1"], ["--accuracy", "-1"]),
+    (["error", "model.toml", "--threads", "-1"], ["--threads", "`-1`"]),
+    (["error", "model.toml", "--format", "csv"], ["--data"]),
+    (["error", "model.toml", "--noise", "normal(0, 1)", "--data", "x.csv"], ["--data", "normal(0, 1)"]),
+    (["error", "model.toml", "more"], ["`more`", "too many"]),
+    (["design", "model.toml", "--drop-missing"], ["--data"]),
+    (["design", "model.toml", "--data", "x.csv", "--noise", "histogram(9, -3, 3)"], ["histogram", "data"]),
+    (["sample"], ["N", "--noise"]),
+    (["sample", "-5", "--noise", "normal(0, 1)"], ["N must be", "`-5`"]),
+    (["sample", "5", "--noise", "normal(0, 1)", "--report", "page.html"], ["--report"]),
+    (["sample", "5", "--noise", "normal(0, 1)", "--at", "a=1"], ["--model"]),
+    (["sample", "5", "--noise", "data", "--model", "model.toml", "--nu", "2"], ["--nu", "`data`"]),
+    (["sample", "5", "--noise", "normal(0, 1)", "--data", "x.csv"], ["--data"]),
+    (["sample", "5", "--design", "x.json", "--at", "a=1"], ["--design"]),
+    (["ratio", "x.csv", "x.csv", "--out", "r.csv"], ["--points"]),
+    (["logz", "x.csv", "x.csv", "--power", "half"], ["--power", "`half`"]),
+    (["logz", "--path", "--model", "model.toml", "--moves", "walk"], ["moves", "random-walk", "`walk`"]),
+    (["logz", "x.csv", "x.csv", "--alpha", "log_g"], ["alpha", "log_g"]),
+    (["evidence", "model.toml"], ["DRAWS"]),
+    (["reproduce", "fig9"], ["`fig9`", "fig7"]),
+    (["examples", "nothing"], ["`nothing`", "wind"]),
+    (["examples", "--report", "page.html"], ["--report"]),
+    (["completions", "csh"], ["bash", "`csh`"]),
+    (["man", "--json"], ["--json"]),
+    (["families", "--report", "page.html"], ["--report"]),
+    (["--json"], ["command"]),
+]
+
+
+@pytest.mark.parametrize("arguments, says", USAGE)
+def test_wrong_usage_is_one_sentence_and_status_2(command, arguments, says):
+    command.model(GOOD)
+    rows = "\n".join(str(0.1 * (i % 17) - 0.8) for i in range(60))
+    (command.folder / "x.csv").write_text(f"x\n{rows}\n")
+    command.refuses(*arguments, says=says)
+    assert command.run(*arguments).returncode == 2
+
+
+def test_threads_beyond_reason_are_not_started(command):
+    name = command.model(GOOD)
+    run = lambda threads: command.run("error", name, "--noise", "normal(0, 1)", "--json", "--threads", threads)
+    assert run(5000).stdout == run(1).stdout != ""
+
+
+def test_more_draws_than_memory(command):
+    command.refuses("sample", 10**14, "--noise", "normal(0, 1)", says=["memory"])
+
+
 def test_nothing_is_said_about_good_input(command):
     process = command.run("error", command.model(MODELS["mean"][0]), "--noise", "data", "--quiet")
     assert process.returncode == 0 and process.stderr == ""

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from reference import MODELS
 
@@ -119,3 +120,23 @@ def test_fields(command):
                   "stationary_points", "noise"]:
         assert field in got, field
     assert len(got["noise"]["grid"]["x"]) == len(got["noise"]["grid"]["density"])
+
+
+def test_data_alone_are_fitted_first(command):
+    """A Gaussian far from the start values: the design is that at the fit, not at m = 0."""
+    generator = np.random.default_rng(5)
+    x = generator.normal(3, 1, 4000)
+    (command.folder / "x.csv").write_text("x\n" + "\n".join(map(repr, map(float, x))) + "\n")
+    name = command.model(MODELS["mean with constant"][0])
+    got = command.json("design", name, "--data", "x.csv", "--nu", 1)
+    assert got["parameters_from"] == "fit"
+    assert got["parameters"]["m"] == pytest.approx(x.mean(), abs=0.02)
+    # The optimum does not depend on where the mean is; 4,000 rows know it to a few per cent.
+    assert got["error"] == pytest.approx(3.50813, rel=0.1)
+    there = command.json("design", name, "--data", "x.csv", "--nu", 1, "--at", f"m={got['parameters']['m']!r}")
+    assert there["parameters_from"] == "given"
+    assert there["error"] == pytest.approx(got["error"], rel=1e-6)
+    far = command.json("design", name, "--data", "x.csv", "--nu", 1, "--at", "m=0")
+    assert abs(far["error"] - got["error"]) > 0.1 * got["error"]
+    assert "that a fit to them found" in command.run("design", name, "--data", "x.csv", "--nu", 1).stdout
+

@@ -70,6 +70,42 @@ def test_exit_status(command):
     assert command.run("no-such-command").returncode == 2
 
 
+COMMANDS_ALL = ["fit", "ratio", "error", "design", "logz", "sample", "evidence", "reproduce", "examples", "families"]
+
+
+def test_manual_pages_and_completions_know_every_command(command):
+    whole = command.run("man").stdout
+    for name in COMMANDS_ALL:
+        assert f"noisewright\\-{name}" in whole, name
+        page = command.run("man", name).stdout
+        assert f".TH noisewright-{name}" in page and "\\-\\-seed" in page, name
+    assert "noise\\-share" in command.run("man", "fit").stdout
+    command.refuses("man", "nothing", says=["`nothing`", "fit"])
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"]:
+        script = command.run("completions", shell)
+        assert script.returncode == 0 and script.stderr == ""
+        assert all(name in script.stdout for name in COMMANDS_ALL), shell
+
+
+def test_every_command_helps(command):
+    for name in COMMANDS_ALL:
+        done = command.run(name, "--help")
+        assert done.returncode == 0 and done.stderr == "" and f"noisewright {name}" in done.stdout, name
+
+
+def test_lists_are_json_too(command):
+    families = {family["name"] for family in command.json("families")["families"]}
+    assert {"gaussian", "ising", "von-mises"} <= families
+    copied = command.json("examples", "wind", "--out", "here")
+    assert copied["folder"] == "here" and [example["name"] for example in copied["examples"]] == ["wind"]
+    assert (command.folder / "here" / "examples" / "wind" / "model.toml").exists()
+
+
+def test_another_seed_simulates_other_samples(command):
+    run = lambda *more: command.json("reproduce", "tab2", "--quiet", *more)["items"][0]["values"]
+    assert run() == run("--seed", 0) != run("--seed", 1)
+
+
 # A posterior has no parameters of its own to be estimated.
 MODELS_TO_ESTIMATE = (p.parent.name for p in (ROOT / "examples").glob("*/model.toml") if "evidence" not in p.parent.name)
 

@@ -36,7 +36,7 @@ def test_everything_public_is_documented():
         thing = getattr(nw, name)
         if callable(thing):
             assert thing.__doc__, name
-    for function in (nw.fit, nw.design, nw.error, nw.log_z, nw.evidence, nw.ratio, nw.log_z_states, nw.load_example):
+    for function in (nw.fit, nw.design, nw.error, nw.log_z, nw.evidence, nw.ratio, nw.log_z_states, nw.log_z_path, nw.load_example):
         assert ">>>" in function.__doc__, function.__name__
 
 
@@ -217,6 +217,20 @@ x = np.random.default_rng(1).normal(size=2_000_000)
 x = np.random.default_rng(1).normal(size=(4, 100_000))
 """,
         "nw.log_z(*x, bootstrap=1_000_000)",
+    ),
+    "many passes over two samples": (
+        """
+x = np.random.default_rng(1).normal(size=(4, 3_000_000))
+""",
+        "nw.log_z(*x, powers=np.linspace(0.01, 0.99, 2000))",
+    ),
+    "a path": (
+        """
+names = [f"x{i}" for i in range(8)]
+model = nw.Model.from_formula(
+    " - ".join(["0"] + [f"({name} - m)^2/2" for name in names]), variables=names, parameters={"m": 50.0})
+""",
+        "nw.log_z_path(model, noise='normal(0, 1)', draws=200_000)",
     ),
     "a design in several dimensions": (
         """

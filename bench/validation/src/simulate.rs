@@ -10,6 +10,9 @@ use rayon::prelude::*;
 
 use crate::cells::Cell;
 
+/// How many times fewer data sets show what happens where the asymptotics do not apply.
+pub(crate) const FEWER: usize = 4;
+
 /// What became of a cell.
 pub(crate) struct Outcome {
     /// The asymptotic error times the budget.
@@ -34,7 +37,8 @@ impl Outcome {
     }
 }
 
-pub(crate) fn simulate(cell: &Cell, repeats: usize) -> Result<Outcome> {
+/// Simulates one cell, of which the number makes the data sets its own.
+pub(crate) fn simulate(number: usize, cell: &Cell, repeats: usize) -> Result<Outcome> {
     let system = &cell.system;
     let contrast = Contrast { noise: &*cell.noise, nu: cell.nu, loss: &cell.loss };
     let report =
@@ -50,7 +54,9 @@ pub(crate) fn simulate(cell: &Cell, repeats: usize) -> Result<Outcome> {
     if !system.model.is_normalized() {
         truth.push(system.log_z);
     }
-    let trials: Vec<Trial> = (0..repeats as u64)
+    let repeats = if why.is_empty() { repeats } else { repeats.div_ceil(FEWER) };
+    let first = (number as u64) << 32;
+    let trials: Vec<Trial> = (first..first + repeats as u64)
         .into_par_iter()
         .filter_map(|repeat| trial(cell, &*source, &truth, &variances, repeat).ok())
         .collect();
@@ -84,7 +90,7 @@ fn trial(
     variances: &DVector<f64>,
     repeat: u64,
 ) -> Result<Trial> {
-    let data = sample(source, cell.rows, 1_000_000 + repeat);
+    let data = sample(source, cell.rows, (1 << 24) + repeat);
     let data = Points::from_values(cell.system.model.space().names(), cell.rows, data.values().to_vec())?;
     let options = Options {
         noise: NoiseChoice::Given(cell.noise.clone()),

@@ -2,17 +2,26 @@
 
 mod fit;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
+use crate::usage;
 
 pub(crate) use self::fit::{CovarianceKind, DEFAULT_SHARE, FitArguments, RatioArguments, RowArguments};
 
 /// Noise-contrastive estimation: unnormalized models fitted to data, and the noise that does it best.
 #[derive(Debug, Parser)]
-#[command(name = "noisewright", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(
+    name = "noisewright",
+    version,
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_help = "Begin with `noisewright examples`, run one with `noisewright examples old-faithful`, and fit your own\n\
+                  with `noisewright fit MODEL DATA`. `noisewright COMMAND --help` says what each command takes."
+)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -26,16 +35,16 @@ pub(crate) struct Global {
     /// Print one JSON object on standard output, and nothing else there
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Write a self-contained page with pictures
+    /// Also write the result as a web page with pictures, in one file that needs no other
     #[arg(long, global = true, value_name = "FILE.html", help_heading = "Output")]
     pub(crate) report: Option<PathBuf>,
-    /// No progress and no remarks on standard error
+    /// Say nothing on standard error but errors: no progress, no warnings
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
     /// Seed of all random draws: the same seed gives the same result to the bit, for any number of threads
     #[arg(long, global = true, default_value_t = 0, value_name = "N", help_heading = "Running")]
     pub(crate) seed: u64,
-    /// Number of threads (default: all cores)
+    /// Number of threads (default: one per core); more than four per core are not started
     #[arg(long, global = true, value_name = "N", help_heading = "Running")]
     pub(crate) threads: Option<usize>,
 }
@@ -46,13 +55,13 @@ pub(crate) enum Command {
     Fit(Box<FitArguments>),
     /// Fit the ratio of the densities of two samples
     Ratio(RatioArguments),
-    /// The asymptotic error of a design: what a noise, a ratio and a loss would cost
+    /// What a noise would cost: the asymptotic error of estimating a model with it
     Error(ErrorArguments),
-    /// The noise and the proportion that minimise the error
+    /// The best noise for a model, and how much of it: those that minimise the error
     Design(DesignArguments),
     /// The logarithm of a normalizing constant from draws of both densities, with its error
     Logz(Box<LogzArguments>),
-    /// Draws from a noise, with their log-density
+    /// Draw points from a noise, each with its log-density
     Sample(SampleArguments),
     /// The integral of a model's unnormalized density (log evidence) from draws of it
     Evidence(EvidenceArguments),
@@ -67,8 +76,11 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page (troff)
-    Man,
+    /// Print a manual page (troff), to be read with `noisewright man | man -l -`
+    Man {
+        /// The command it is about (default: all of noisewright)
+        command: Option<String>,
+    },
 }
 
 /// A model and where it is true.
@@ -77,15 +89,15 @@ pub(crate) struct ModelArguments {
     /// The model file (TOML)
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
-    /// Parameter values, such as a=1,b=0.1; the model file's start values otherwise
+    /// The parameter values that are taken to be true, such as a=1,b=0.1 (default: the model file's start values)
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     pub(crate) at: Option<String>,
     #[command(flatten)]
     pub(crate) data: DataArguments,
-    /// Relative accuracy asked of the integrals
-    #[arg(long, value_name = "R", default_value_t = 1e-10, help_heading = "Accuracy")]
+    /// Relative accuracy asked of the integrals over the model
+    #[arg(long, value_name = "R", default_value = "1e-10", help_heading = "Accuracy")]
     pub(crate) accuracy: f64,
-    /// Draws where the space is too large for quadrature and enumeration
+    /// Number of random draws where there are too many variables or states to integrate over
     #[arg(long, value_name = "N", default_value_t = 131_072, help_heading = "Accuracy")]
     pub(crate) draws: usize,
 }
@@ -93,19 +105,26 @@ pub(crate) struct ModelArguments {
 /// A data file.
 #[derive(Args, Debug, Default)]
 pub(crate) struct DataArguments {
-    /// Data file (CSV, Parquet, NPY, NPZ, Stan CSV; `-` for standard input), for noises that are fitted to data
+    /// Data file (CSV, Parquet, NPY, NPZ, Stan CSV; `-` for standard input) to which noises without numbers are fitted,
+    /// such as normal, kde or auto
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) data: Option<PathBuf>,
     /// Format of the data file: csv, parquet, npy, npz or stan-csv (default: told from the file)
-    #[arg(long, value_name = "FORMAT", help_heading = "Data")]
+    #[arg(long, value_name = "FORMAT", requires = "data", help_heading = "Data")]
     pub(crate) format: Option<String>,
     /// Drop rows with a missing value instead of refusing them
-    #[arg(long, help_heading = "Data")]
+    #[arg(long, requires = "data", help_heading = "Data")]
     pub(crate) drop_missing: bool,
 }
 
 const NOISE_HELP: &str = "The noise, in words: normal(0, 1), student(5, 0, 2), 0.7*normal(0,1) + 0.3*laplace(0,1), \
     data (the model itself), model(a=2) (the model elsewhere), all-noise, optimal, auto, file(\"design.json\"), …";
+
+const DESIGN_AT_HELP: &str = "The parameter values that are taken to be true, such as a=1,b=0.1 (default: with --data what \
+    a fit to them finds, otherwise the model file's start values)";
+
+const DESIGN_DATA_HELP: &str = "Data file (CSV, Parquet, NPY, NPZ, Stan CSV; `-` for standard input): expectations are then \
+    averages over its rows, in any number of variables, and noises without numbers are fitted to it";
 
 #[derive(Args, Debug)]
 pub(crate) struct ErrorArguments {
@@ -138,13 +157,14 @@ pub(crate) struct DesignArguments {
     /// What error: mse (all coordinates), kl, or a comma-separated list of parameters
     #[arg(long, default_value = "mse", value_name = "TARGET")]
     pub(crate) target: String,
-    /// Price of a data point
+    /// Price of a data point: with prices, the error is that for a budget of 1
     #[arg(long, default_value_t = 1.0, value_name = "P", allow_hyphen_values = true)]
     pub(crate) price_data: f64,
     /// Price of a noise point
     #[arg(long, default_value_t = 1.0, value_name = "P", allow_hyphen_values = true)]
     pub(crate) price_noise: f64,
-    /// With given data: how much noise until the error is within this share of what endless noise would give
+    /// Also say how much noise gives this efficiency, such as 0.95: what endless noise would leave of the error, over what
+    /// is left
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     pub(crate) efficiency: Option<f64>,
     /// Save the designed noise, to be used as file("FILE") or with `sample --design`
@@ -157,16 +177,17 @@ pub(crate) struct DesignArguments {
 pub(crate) struct StatesArguments {
     /// DATA holds the pooled draws of several states: the columns with the log-density of each state, as a list of names
     /// or a pattern such as u_*
-    #[arg(long, value_name = "COLUMNS", conflicts_with_all = ["path", "model", "ratio", "alpha", "power", "bootstrap", "weight_by_ess"], help_heading = "Many states")]
+    #[arg(long, value_name = "COLUMNS", help_heading = "Many states")]
     pub(crate) states: Option<String>,
     /// Column that tells the state of each draw: what * stands for where that is a number, else the state's place from 1
-    #[arg(long, value_name = "COLUMN", default_value = "state", help_heading = "Many states")]
-    pub(crate) state_column: String,
+    /// (default: state)
+    #[arg(long, value_name = "COLUMN", help_heading = "Many states")]
+    pub(crate) state_column: Option<String>,
     /// Numbers of draws instead of a column, such as 100,200,0: the draws stand state after state
-    #[arg(long, value_name = "N,N,…", requires = "states", help_heading = "Many states")]
+    #[arg(long, value_name = "N,N,…", help_heading = "Many states")]
     pub(crate) counts: Option<String>,
     /// The state whose log Z is taken for 0 (default: the first)
-    #[arg(long, value_name = "STATE", requires = "states", help_heading = "Many states")]
+    #[arg(long, value_name = "STATE", help_heading = "Many states")]
     pub(crate) reference: Option<String>,
 }
 
@@ -175,23 +196,23 @@ pub(crate) struct StatesArguments {
 pub(crate) struct PathArguments {
     /// Find log Z of --model by bridges from --noise (default: fitted to chains of the model) that are sampled here; --draws
     /// is for every state (default 2000)
-    #[arg(long, conflicts_with_all = ["ratio", "alpha", "power", "bootstrap", "weight_by_ess", "independent", "chain"], help_heading = "A path")]
+    #[arg(long, help_heading = "A path")]
     pub(crate) path: bool,
     /// Number of states, both ends included (default: as many as the distance needs)
-    #[arg(long, value_name = "N", requires = "path", help_heading = "A path")]
+    #[arg(long, value_name = "N", help_heading = "A path")]
     pub(crate) path_states: Option<usize>,
     /// Chains of every state (default 4)
-    #[arg(long, value_name = "N", requires = "path", help_heading = "A path")]
+    #[arg(long, value_name = "N", help_heading = "A path")]
     pub(crate) chains: Option<usize>,
     /// Steps of each chain before its draws are kept (default 200)
-    #[arg(long, value_name = "N", requires = "path", help_heading = "A path")]
+    #[arg(long, value_name = "N", help_heading = "A path")]
     pub(crate) warm_up: Option<usize>,
     /// Steps per draw (default 1)
-    #[arg(long, value_name = "N", requires = "path", help_heading = "A path")]
+    #[arg(long, value_name = "N", help_heading = "A path")]
     pub(crate) thin: Option<usize>,
-    /// Moves of the chains: auto, random-walk, hamiltonian or single-site
-    #[arg(long, value_name = "MOVES", default_value = "auto", help_heading = "A path")]
-    pub(crate) moves: String,
+    /// Moves of the chains: auto (default), random-walk, hamiltonian or single-site
+    #[arg(long, value_name = "MOVES", help_heading = "A path")]
+    pub(crate) moves: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -203,24 +224,23 @@ pub(crate) struct LogzArguments {
     #[arg(
         value_name = "NOISE",
         required_unless_present_all = ["model", "noise"],
-        required_unless_present_any = ["states", "path"],
-        conflicts_with_all = ["states", "path"]
+        required_unless_present_any = ["states", "path"]
     )]
     pub(crate) noise_draws: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) many: StatesArguments,
     #[command(flatten)]
     pub(crate) bridges: PathArguments,
-    /// Column with the log of the unnormalized density, −inf where it is zero
-    #[arg(long, value_name = "COLUMN", default_value = "log_f", help_heading = "Columns")]
-    pub(crate) log_f: String,
-    /// Column with the log of the noise density, −inf where it is zero
-    #[arg(long, value_name = "COLUMN", default_value = "log_noise", help_heading = "Columns")]
-    pub(crate) log_noise: String,
-    /// Column of DATA that tells the Markov chain of each draw
+    /// Column with the log of the unnormalized density, −inf where it is zero (default: log_f)
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) log_f: Option<String>,
+    /// Column with the log of the noise density, −inf where it is zero (default: log_noise)
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) log_noise: Option<String>,
+    /// Column of DATA that tells the Markov chain of each draw, by labels of any kind
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub(crate) chain: Option<String>,
-    /// Column of NOISE that tells the Markov chain of each draw
+    /// Column of NOISE that tells the Markov chain of each draw, likewise
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub(crate) noise_chain: Option<String>,
     /// Format of the files: csv, parquet, npy, npz or stan-csv (default: told from each file)
@@ -234,22 +254,16 @@ pub(crate) struct LogzArguments {
         long,
         value_name = "NAME=VALUE,…",
         allow_hyphen_values = true,
-        requires = "model",
         help_heading = "Points instead of log-densities"
     )]
     pub(crate) at: Option<String>,
-    #[arg(long, help = NOISE_HELP, value_name = "NOISE", allow_hyphen_values = true, requires = "model", help_heading = "Points instead of log-densities")]
+    #[arg(long, help = NOISE_HELP, value_name = "NOISE", allow_hyphen_values = true, help_heading = "Points instead of log-densities")]
     pub(crate) noise: Option<String>,
     /// Noise draws to make where none are given (default: as many as data draws)
-    #[arg(
-        long,
-        value_name = "N",
-        conflicts_with = "noise_draws",
-        help_heading = "Points instead of log-densities"
-    )]
+    #[arg(long, value_name = "N", help_heading = "Points instead of log-densities")]
     pub(crate) draws: Option<usize>,
     /// Every draw is independent of the others (default: the files' order is that of Markov chains)
-    #[arg(long, conflicts_with_all = ["chain", "noise_chain"], help_heading = "Errors")]
+    #[arg(long, help_heading = "Errors")]
     pub(crate) independent: bool,
     /// Balance the bridge by effective sample sizes instead of numbers of draws
     #[arg(long, help_heading = "Errors")]
@@ -257,23 +271,17 @@ pub(crate) struct LogzArguments {
     /// Resamples of a block bootstrap, as a second opinion on the errors
     #[arg(long, value_name = "N", help_heading = "Errors")]
     pub(crate) bootstrap: Option<usize>,
-    /// Probability that the intervals are to cover log Z
-    #[arg(
-        long,
-        value_name = "P",
-        default_value_t = 0.95,
-        allow_hyphen_values = true,
-        help_heading = "Errors"
-    )]
-    pub(crate) confidence: f64,
+    /// Probability that the intervals are to cover log Z (default: 0.95)
+    #[arg(long, value_name = "P", allow_hyphen_values = true, help_heading = "Errors")]
+    pub(crate) confidence: Option<f64>,
     /// Also the bridge with this log α, a formula in log_f and log_noise such as "-(log_f + log_noise)/2"
     #[arg(long, value_name = "FORMULA", allow_hyphen_values = true, help_heading = "Estimators")]
     pub(crate) alpha: Option<String>,
-    /// Also the member of the power family with this exponent: 0 is is, 0.5 is-revis, 1 revis; may be repeated
+    /// Also the member of the power family with this exponent: 0 is `is`, 0.5 `is-revis`, 1 `revis`; may be repeated
     #[arg(long, value_name = "A", allow_hyphen_values = true, help_heading = "Estimators")]
     pub(crate) power: Vec<f64>,
     /// The noise is known only up to a constant, too: what is estimated is the log of the ratio of the two constants
-    #[arg(long, conflicts_with = "model", help_heading = "Estimators")]
+    #[arg(long, help_heading = "Estimators")]
     pub(crate) ratio: bool,
     /// Price of a data draw, 0 if no more can be had: how a budget is best divided
     #[arg(long, value_name = "P", allow_hyphen_values = true, help_heading = "Budget")]
@@ -291,7 +299,8 @@ pub(crate) struct SampleArguments {
     /// Number of draws
     #[arg(value_name = "N")]
     pub(crate) count: usize,
-    /// The noise, in words
+    /// The noise, in words: normal(0, 1), student(5, 0, 2), 0.7*normal(0,1) + 0.3*laplace(0,1); with --data also
+    /// normal, kde, auto; with --model also data, model(a=2), all-noise, optimal
     #[arg(
         long,
         value_name = "NOISE",
@@ -300,18 +309,18 @@ pub(crate) struct SampleArguments {
         allow_hyphen_values = true
     )]
     pub(crate) noise: Option<String>,
-    /// A designed noise saved by `design --out`
-    #[arg(long, value_name = "FILE.json")]
+    /// A designed noise saved by `design --out`, instead of --noise
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["model", "at", "nu", "data"])]
     pub(crate) design: Option<PathBuf>,
-    /// The model file, for its variables and domains and for noises that come from a model
+    /// The model file, for its variables and domains and for noises that come from a model (default: one real variable x)
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
-    /// Parameter values of the model, such as a=1,b=0.1
-    #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
+    /// Parameter values of the model, such as a=1,b=0.1 (default: its start values)
+    #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true, requires = "model")]
     pub(crate) at: Option<String>,
-    /// Noise points per data point, for `optimal`
-    #[arg(long, default_value_t = 1.0, value_name = "R", allow_hyphen_values = true)]
-    pub(crate) nu: f64,
+    /// Noise points per data point that the noises optimal and histogram are to be best for (default: 1)
+    #[arg(long, value_name = "R", allow_hyphen_values = true, requires = "model")]
+    pub(crate) nu: Option<f64>,
     #[command(flatten)]
     pub(crate) data: DataArguments,
     /// Where to write the draws (Parquet if the name ends in .parquet or .pq, otherwise CSV; `-` or nothing: CSV to
@@ -343,7 +352,7 @@ pub(crate) struct EvidenceArguments {
     /// The draws are independent, not a Markov chain
     #[arg(long)]
     pub(crate) independent: bool,
-    /// Column that says which chain a row belongs to
+    /// Column that says which chain a row belongs to, by labels of any kind
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
     pub(crate) chain: Option<String>,
     /// Probability that the interval is to cover the truth
@@ -380,7 +389,53 @@ pub(crate) struct ExamplesArguments {
     pub(crate) out: Option<PathBuf>,
 }
 
+impl Global {
+    /// Refuses what a command without a result to show cannot do.
+    pub(crate) fn refuse_page(&self, command: &str) -> Outcome<()> {
+        match &self.report {
+            Some(_) => {
+                Err(Failure::Usage(format!("`noisewright {command}` writes no page: leave out --report")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The same, where there are no numbers either.
+    pub(crate) fn refuse_output(&self, command: &str) -> Outcome<()> {
+        self.refuse_page(command)?;
+        if self.json {
+            return Err(Failure::Usage(format!("`noisewright {command}` prints no JSON: leave out --json")));
+        }
+        Ok(())
+    }
+}
+
+/// The command line, where a negative number is a value and not an unknown option.
+pub(crate) fn command() -> clap::Command {
+    let negative = |argument: clap::Arg| {
+        let takes_value = argument.get_action().takes_values();
+        argument.allow_negative_numbers(takes_value)
+    };
+    let design = |command: clap::Command| {
+        command
+            .mut_arg("at", |argument| argument.help(DESIGN_AT_HELP))
+            .mut_arg("data", |argument| argument.help(DESIGN_DATA_HELP))
+    };
+    Arguments::command()
+        .mut_args(negative)
+        .mut_subcommands(|command| command.mut_args(negative))
+        .mut_subcommand("design", design)
+}
+
 /// The arguments of this process.
 pub(crate) fn parse() -> Outcome<Arguments> {
-    Arguments::try_parse().map_err(Failure::Clap)
+    parse_words(&std::env::args_os().collect::<Vec<_>>())
+}
+
+/// The arguments that words say, the command's own name first.
+pub(crate) fn parse_words(words: &[OsString]) -> Outcome<Arguments> {
+    let mut command = command();
+    let refused = |error| usage::failure(error, words);
+    let mut matches = command.try_get_matches_from_mut(words).map_err(refused)?;
+    Arguments::from_arg_matches_mut(&mut matches).map_err(|error| refused(error.format(&mut command)))
 }

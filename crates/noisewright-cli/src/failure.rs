@@ -12,8 +12,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// The data or the model cannot give an answer: status 1.
     NoAnswer(String),
-    /// What clap has to say: help and version included.
-    Clap(clap::Error),
+    /// Help or the version was asked for, or nothing at all.
+    Help(clap::Error),
     /// Nobody reads our output any more.
     ClosedPipe,
 }
@@ -27,8 +27,8 @@ impl Failure {
         let (sentence, status) = match self {
             Self::Usage(sentence) => (sentence, 2),
             Self::NoAnswer(sentence) => (sentence, 1),
-            Self::Clap(error) => {
-                // Help and version go to standard output and are no failure.
+            Self::Help(error) => {
+                // What was asked for goes to standard output and is no failure.
                 let status = if error.use_stderr() { 2 } else { 0 };
                 let _ = error.print();
                 return ExitCode::from(status);
@@ -44,14 +44,6 @@ impl Failure {
         match self {
             Self::Usage(sentence) | Self::NoAnswer(sentence) => Self::NoAnswer(format!("{file}: {sentence}")),
             other => other,
-        }
-    }
-
-    /// The failure of a noise in words: a number that it cannot take is wrong usage, unless it was fitted to data.
-    pub(crate) fn of_words(error: Error, fitted: bool) -> Self {
-        match error {
-            Error::Parameter { .. } if !fitted => Self::Usage(format!("--noise: {error}")),
-            other => other.into(),
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use noisewright::{Loss, Model, Points, Precision, Space};
+use noisewright::{Loss, Model, Points, Precision, Space, design};
 use noisewright_data::{Format, Options};
 
 use crate::arguments::{DataArguments, Global, ModelArguments};
 use crate::failure::{Failure, Outcome};
+use crate::output::number;
+use crate::rows::check_domains;
 
 /// A model at a parameter value, with data where there are any.
 pub(crate) struct Problem {
@@ -53,6 +55,21 @@ impl Problem {
         Ok(Self { name, text, model, parameters, data, precision, quiet: global.quiet || global.json })
     }
 
+    /// As the library takes it: with data for noises that are fitted to them, and expectations over the model.
+    pub(crate) fn question(&self) -> design::Problem<'_> {
+        design::Problem {
+            data: self.data.as_ref(),
+            precision: self.precision,
+            ..design::Problem::new(&self.model, &self.parameters)
+        }
+    }
+
+    /// The parameters by name, for JSON.
+    pub(crate) fn parameters_json(&self) -> serde_json::Value {
+        let names = self.model.parameters().iter().zip(&self.parameters);
+        names.map(|(p, v)| (p.name.clone(), number(*v))).collect::<serde_json::Map<_, _>>().into()
+    }
+
     /// `m = 0, s = 1`, the first few.
     fn place(&self) -> String {
         const SHOWN: usize = 6;
@@ -82,6 +99,12 @@ pub(crate) fn model_problem(path: &Path, start: Option<&str>, global: &Global) -
     let precision = Precision { seed: global.seed, ..Precision::default() };
     let quiet = global.quiet || global.json;
     Ok(Problem { name, text, model, parameters, data: None, precision, quiet })
+}
+
+/// Whether two names are of one file, which standard input is not.
+pub(crate) fn is_same_file(first: &Path, second: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    real(first).is_some_and(|first| real(second) == Some(first))
 }
 
 /// A small text file, whole.
@@ -137,26 +160,9 @@ pub(crate) fn read_data(arguments: &DataArguments, space: &Space) -> Outcome<Opt
         options = options.format(format);
     }
     let table = noisewright_data::read(path.display().to_string(), &options)?;
-    check_domains(&table, space)?;
+    let columns: Vec<&[f64]> = table.columns().iter().map(Vec::as_slice).collect();
+    check_domains(space, &columns, table.source(), |row| table.row_number(row))?;
     Ok(Some(Points::from_columns(space.names(), table.columns())?))
-}
-
-fn check_domains(table: &noisewright_data::Table, space: &Space) -> Outcome<()> {
-    if space.is_sphere() {
-        return Ok(());
-    }
-    for ((column, domain), name) in table.columns().iter().zip(space.domains()).zip(space.names()) {
-        if let Some(row) = column.iter().position(|x| !domain.contains(*x)) {
-            let sentence = format!(
-                "{}: row {} has `{name}` = {}, which is outside its domain",
-                table.source(),
-                row + 1,
-                column[row]
-            );
-            return Err(Failure::NoAnswer(sentence));
-        }
-    }
-    Ok(())
 }
 
 /// A loss by name.

@@ -9,6 +9,7 @@ mod output;
 mod progress;
 mod rows;
 mod streamed;
+mod usage;
 
 use std::process::ExitCode;
 

@@ -74,27 +74,24 @@ impl Streamed {
     /// Reads all rows once, checks them, and keeps some that are spread evenly over the file.
     pub(crate) fn thinned(&self) -> Outcome<Thinned> {
         let dimension = self.space.dimension();
-        let mut kept =
-            Kept { columns: vec![Vec::new(); dimension + usize::from(self.weighted)], step: 1, rows: 0 };
-        let mut blocks = self.stream.blocks()?;
-        let (mut weight, mut varied) = (0.0, Varied::new(dimension));
-        while let Some(block) = blocks.next_block()? {
-            weight += self.check(&block)?;
-            varied.look(&block);
-            kept.add(&block);
-        }
-        if let Some((column, value)) = varied.constant() {
-            return Err(rows::constant(self.file(), &self.space.names()[column], value));
+        let mut weight = 0.0;
+        let mut some = self.stream.thinned(THINNED, |block| {
+            weight += self.check(block)?;
+            Ok::<(), Failure>(())
+        })?;
+        for (name, constant) in self.space.names().iter().zip(&some.constant) {
+            if let Some(value) = constant {
+                return Err(rows::constant(self.file(), name, *value));
+            }
         }
         if weight == 0.0 {
             let column = self.stream.names()[dimension].clone();
             return Err(noisewright_data::Error::NoWeight { file: self.file().to_owned(), column }.into());
         }
         self.checked.store(true, Ordering::Relaxed);
-        let dropped = blocks.dropped();
-        let weights = if self.weighted { kept.columns.pop() } else { None };
-        let points = Points::from_columns(self.space.names(), &kept.columns)?;
-        Ok(Thinned { points, weights, dropped })
+        let weights = if self.weighted { some.columns.pop() } else { None };
+        let points = Points::from_columns(self.space.names(), &some.columns)?;
+        Ok(Thinned { points, weights, dropped: some.dropped })
     }
 
     /// Refuses values outside their domain and weights that are none; gives the sum of the weights.
@@ -142,58 +139,5 @@ impl Source for Streamed {
             }
             error
         })
-    }
-}
-
-/// Whether each column has two different values.
-struct Varied {
-    first: Vec<Option<f64>>,
-    varied: Vec<bool>,
-}
-
-impl Varied {
-    fn new(columns: usize) -> Self {
-        Self { first: vec![None; columns], varied: vec![false; columns] }
-    }
-
-    fn look(&mut self, block: &Block<'_>) {
-        for (j, (first, varied)) in self.first.iter_mut().zip(&mut self.varied).enumerate() {
-            let column = block.column(j);
-            let first = *first.get_or_insert(column[0]);
-            *varied = *varied || column.iter().any(|x| *x != first);
-        }
-    }
-
-    /// The first column that never varied, and its value.
-    fn constant(&self) -> Option<(usize, f64)> {
-        let column = self.varied.iter().position(|varied| !varied)?;
-        Some((column, self.first[column]?))
-    }
-}
-
-/// Every `step`-th row; the step doubles whenever there are too many.
-struct Kept {
-    columns: Vec<Vec<f64>>,
-    step: usize,
-    rows: usize,
-}
-
-impl Kept {
-    fn add(&mut self, block: &Block<'_>) {
-        let first = self.rows.next_multiple_of(self.step) - self.rows;
-        for (j, column) in self.columns.iter_mut().enumerate() {
-            column.extend(block.column(j).iter().skip(first).step_by(self.step));
-        }
-        self.rows += block.rows();
-        while self.columns[0].len() > THINNED {
-            for column in &mut self.columns {
-                let mut odd = true;
-                column.retain(|_| {
-                    odd = !odd;
-                    !odd
-                });
-            }
-            self.step *= 2;
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! `noisewright logz --states` and `--path`: the numbers, the page, and what is refused.
+//! `noisewright logz` and `evidence`: many states and paths, labels of chains, options, and what is refused.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -180,7 +180,182 @@ fn paths_that_cannot_be_are_refused() {
     assert!(refused(&["logz", "--path", "--model", model, "--moves", "jump"], 2).contains("`jump`"));
     assert!(refused(&["logz", "--path", "--model", model, "--draws", "5"], 2).contains("draws"));
     assert!(refused(&["logz", "--path", "--model", model, "--path-states", "1"], 2).contains("at least 2"));
-    assert!(refused(&["logz", "d.csv", "--path", "--model", model], 2).contains("leave out"));
+    assert!(refused(&["logz", "d.csv", "--path", "--model", model], 2).contains("leave it out"));
     assert!(refused(&["logz", "d.csv", "--model", model], 2).contains("noise"));
     refused(&["logz"], 2);
+}
+
+/// Two files of draws of N(0, 1) against N(0.5, 1.2²), by rule, with the chains of the first in three columns.
+fn two_files(folder: &Path) -> (String, String) {
+    let point = |i: usize, shift: f64| {
+        let u = ((i as f64 + 0.5) * 0.618_033_988_749_894_9 + shift) % 1.0;
+        (u / (1.0 - u)).ln() / 1.7
+    };
+    let row = |x: f64| format!("{},{}", -0.5 * x * x, -0.5 * ((x - 0.5) / 1.2).powi(2) - 1.2f64.ln() - 0.919);
+    let mut data = "x,run,chain,log_f,log_noise\n".to_owned();
+    for i in 0..400 {
+        let name = ["left", "right", "1.0"][i % 3];
+        writeln!(data, "{},{name},{},{}", point(i, 0.0), i % 3, row(point(i, 0.0))).unwrap();
+    }
+    let mut noise = "x,log_f,log_noise\n".to_owned();
+    for i in 0..400 {
+        let x = 0.5 + 1.2 * point(i, 0.3);
+        writeln!(noise, "{x},{}", row(x)).unwrap();
+    }
+    let place = |name: &str, text: String| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    (place("data.csv", data), place("noise.csv", noise))
+}
+
+fn model(folder: &Path, text: &str) -> String {
+    let path = folder.join("model.toml");
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn every_option_goes_with_its_way_or_is_refused_in_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, noise) = two_files(folder.path());
+    let states = file(folder.path(), plain);
+    let states = states.to_str().unwrap();
+    let model = model(folder.path(), "variables = ['x']\nlog_density = '-x^2/2'");
+    let columns = ["logz", &data, &noise];
+    let points = ["logz", &data, "--model", &model, "--noise", "normal(0.5, 1.44)"];
+    let many = ["logz", states, "--states", "u_*"];
+    let path = ["logz", "--path", "--model", &model];
+    let evidence = ["evidence", &model, &data];
+    let wrong: Vec<(&[&str], &[&str], &str)> = vec![
+        (&columns, &["--counts", "1,2"], "--counts goes with --states"),
+        (&columns, &["--state-column", "run"], "--state-column goes with --states"),
+        (&columns, &["--reference", "u_10"], "--reference goes with --states"),
+        (&columns, &["--moves", "auto"], "--moves goes with --path"),
+        (&columns, &["--thin", "2"], "--thin goes with --path"),
+        (&columns, &["--at", "a=1"], "--at goes with --model and --noise or with --path"),
+        (&columns, &["--noise", "normal(0,1)"], "--noise goes with"),
+        (&columns, &["--draws", "10"], "--draws goes with"),
+        (&columns, &["--independent", "--chain", "run"], "leave one out"),
+        (&points, &["--ratio"], "--ratio goes with files"),
+        (&points, &["--log-f", "log_f"], "--log-f goes with files"),
+        (&points, &["--chains", "2"], "--chains goes with --path"),
+        (&points, &["--noise-chain", "c"], "there is none"),
+        (&many, &["--price-data", "2"], "--price-data goes with"),
+        (&many, &["--price-noise", "2"], "--price-noise goes with"),
+        (&many, &["--budget", "2"], "--budget goes with"),
+        (&many, &["--confidence", "0.9"], "--confidence goes with"),
+        (&many, &["--bootstrap", "20"], "--bootstrap goes with"),
+        (&many, &["--alpha", "log_f"], "--alpha goes with"),
+        (&many, &["--power", "0.5"], "--power goes with"),
+        (&many, &["--weight-by-ess"], "--weight-by-ess goes with"),
+        (&many, &["--warm-up", "5"], "--warm-up goes with --path"),
+        (&many, &["--model", "m.toml"], "--model goes with"),
+        (&many, &["--path"], "choose one"),
+        (&many, &["--counts", "100,200,0,150,50", "--state-column", "state"], "leave one out"),
+        (&path, &["--independent"], "--independent goes with"),
+        (&path, &["--format", "csv"], "--format goes with"),
+        (&path, &["--chain", "run"], "--chain goes with"),
+        (&path, &["--power", "0.5"], "--power goes with"),
+        (&path, &["--price-noise", "1"], "--price-noise goes with"),
+        (&evidence, &["--independent", "--chain", "chain"], "leave one out"),
+        (&evidence, &["--symmetrize", "--noise", "mixture"], "has no centre"),
+    ];
+    for (base, more, says) in wrong {
+        let told = refused(&[base, more].concat(), 2);
+        assert!(told.contains(says) && told.trim_end().lines().count() == 1, "{more:?}: {told}");
+    }
+    let narrow =
+        json(&[&path[..], &["--confidence", "0.5", "--draws", "400", "--noise", "normal(1, 2)"]].concat());
+    let reach = narrow["upper"].as_f64().unwrap() - narrow["log_z"].as_f64().unwrap();
+    assert!(reach < narrow["se"].as_f64().unwrap());
+}
+
+#[test]
+fn chains_may_have_any_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, noise) = two_files(folder.path());
+    let by = |column: &str| json(&["logz", &data, &noise, "--chain", column]);
+    assert_eq!(by("run"), by("chain"));
+    assert_eq!(by("run")["data"]["chains"], 3);
+    let model = model(folder.path(), "variables = ['x']\nlog_density = '-x^2/2'");
+    let by = |column: &str| json(&["evidence", &model, &data, "--chain", column]);
+    assert_eq!(by("run"), by("chain"));
+    assert_eq!(by("run")["chains"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_constant_density_has_the_logarithm_of_the_volume() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = (0..500)
+        .map(|i| format!("{}\n", 2.0 * ((i as f64 + 0.5) * 0.618_033_988_749_895 % 1.0) + 1.0))
+        .collect();
+    let draws = folder.path().join("draws.csv");
+    std::fs::write(&draws, format!("x\n{text}")).unwrap();
+    let model = model(folder.path(), "variables = ['x']\nlog_density = '0'\ndomain = { x = [1, 3] }");
+    let answer = json(&["evidence", &model, draws.to_str().unwrap()]);
+    let (found, se) = (answer["log_evidence"].as_f64().unwrap(), answer["se"].as_f64().unwrap());
+    assert!((found - 2f64.ln()).abs() < 4.0 * se && se < 0.1, "{answer}");
+}
+
+#[test]
+fn the_same_draws_given_twice_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, _) = two_files(folder.path());
+    assert!(refused(&["logz", &data, &data], 2).contains("both densities"));
+    let copy = folder.path().join("copy.csv");
+    std::fs::copy(&data, &copy).unwrap();
+    let copy = copy.to_str().unwrap();
+    assert!(refused(&["logz", &data, copy], 1).contains("the same draws"));
+    let model = model(folder.path(), "variables = ['x']\nlog_density = '-x^2/2'");
+    assert!(refused(&["evidence", &model, &data, &data], 2).contains("given twice"));
+    assert!(refused(&["evidence", &model, &data, copy], 1).contains("chains 1 and 2 are the same draws"));
+}
+
+#[test]
+fn a_result_without_an_answer_is_shown_and_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let side = |name: &str, mean: f64| {
+        let rows = (0..50).map(|i| {
+            let x = mean + (f64::from(i) - 24.5) / 20.0;
+            format!("{},{}\n", -0.5 * x * x, -0.5 * (x - 40.0f64).powi(2))
+        });
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("log_f,log_noise\n{}", rows.collect::<String>())).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (data, noise) = (side("d.csv", 0.0), side("n.csv", 40.0));
+    let run = command().args(["logz", &data, &noise]).assert().failure().code(1);
+    let shown = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+    assert!(shown.contains("nce") && shown.contains("is refused"), "{shown}");
+    let told = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+    assert!(told.starts_with("error: no estimate can be trusted") && told.lines().count() == 1, "{told}");
+    let run = command().args(["logz", &data, &noise, "--json", "--quiet"]).assert().failure().code(1);
+    let text = String::from_utf8_lossy(&run.get_output().stdout).replace("1e999", "1e308");
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert!(answer["refused"].is_string() && answer["estimates"]["nce"]["refused"].is_string());
+    // States of which no two overlap, and a path that misses a mode.
+    let apart = folder.path().join("apart.csv");
+    std::fs::write(&apart, "state,u_1,u_2\n1,0,-inf\n1,0,-inf\n2,-inf,0\n2,-inf,0\n").unwrap();
+    let run = command().args(["logz", apart.to_str().unwrap(), "--states", "u_*"]).assert().failure().code(1);
+    assert!(String::from_utf8_lossy(&run.get_output().stdout).contains("u_2"));
+    let model =
+        model(folder.path(), "variables = ['x']\nlog_density = 'log(exp(-(x-10)^2/2) + exp(-(x+10)^2/2))'");
+    let arguments = ["logz", "--path", "--model", &model, "--noise", "normal(10, 2)", "--draws", "400"];
+    let run = command().args(arguments).assert().failure().code(1);
+    assert!(String::from_utf8_lossy(&run.get_output().stdout).contains("log Z by a path"));
+    assert!(String::from_utf8_lossy(&run.get_output().stderr).contains("never came to"));
+}
+
+#[test]
+fn the_overlap_picture_names_every_state_on_both_axes() {
+    let folder = tempfile::tempdir().unwrap();
+    let draws = file(folder.path(), plain);
+    let page = folder.path().join("page.html");
+    json(&["logz", draws.to_str().unwrap(), "--states", "u_*", "--report", page.to_str().unwrap()]);
+    let page = std::fs::read_to_string(page).unwrap();
+    for name in ["u_10", "u_20", "u_30", "u_40", "u_50"] {
+        assert!(page.matches(&format!(">{name}</text>")).count() >= 2, "{name}");
+    }
 }

@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use crate::gather::{self, Decoder, Gathered};
 use crate::input::Input;
+use crate::labels::Labels;
 use crate::names::{locate, repeated};
 use crate::number::{Value, complaint, printable, value};
 use crate::records::{Next, Records};
@@ -35,6 +36,8 @@ pub(crate) struct Rows<R> {
     dropped: usize,
     drop_missing: bool,
     minus_infinity: bool,
+    /// Which of the columns taken holds labels, if one does, and the labels met so far.
+    labels: Option<(usize, Labels)>,
     /// The first of the blank lines after the last row, and how many they are.
     blanks: (usize, usize),
 }
@@ -51,7 +54,9 @@ pub(crate) fn open<'a>(
     let mut records = Records::new(&file, input.into_buffered(), &head);
     let header = read_header(&file, &mut records, comment)?;
     let (positions, names) = choose(&file, header, options)?;
+    let labelled = options.labels.as_ref().and_then(|label| names.iter().position(|name| name == label));
     Ok(Rows {
+        labels: labelled.map(|j| (j, Labels::default())),
         width: records.len(),
         row: vec![0.0; positions.len()],
         file,
@@ -115,7 +120,14 @@ impl<R: BufRead> Rows<R> {
     pub(crate) fn take(&mut self, gathered: &mut Gathered) -> Result<()> {
         for j in 0..self.positions.len() {
             let field = self.records.field(self.positions[j]);
-            match value(field) {
+            let found = value(field);
+            if let Some((_, labels)) =
+                self.labels.as_mut().filter(|(k, _)| *k == j && found != Value::Missing)
+            {
+                self.row[j] = labels.number(field);
+                continue;
+            }
+            match found {
                 Value::Finite(number) => self.row[j] = number,
                 Value::NonFinite if self.minus_infinity && field.trim_ascii().starts_with(b"-") => {
                     self.row[j] = f64::NEG_INFINITY;
@@ -133,7 +145,8 @@ impl<R: BufRead> Rows<R> {
         self.dropped += 1;
         for j in rest..self.positions.len() {
             let field = self.records.field(self.positions[j]);
-            if value(field) == Value::Text {
+            let label = self.labels.as_ref().is_some_and(|(k, _)| *k == j);
+            if !label && value(field) == Value::Text {
                 return Err(complaint(Value::Text, self.place(j, self.records.line_number()), field));
             }
         }

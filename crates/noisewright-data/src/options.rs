@@ -22,6 +22,9 @@ pub struct Options {
     pub drop_missing: bool,
     /// Whether −∞ is a number like any other, as the logarithm of zero is; by default (false) it is an error.
     pub minus_infinity: bool,
+    /// A taken column whose text is read as labels, numbered in the order in which they first occur; by default (`None`)
+    /// every column holds numbers. Where a format stores numbers in it they stay as they are.
+    pub labels: Option<String>,
 }
 
 impl Options {
@@ -62,6 +65,21 @@ impl Options {
     #[must_use]
     pub fn minus_infinity(mut self, take: bool) -> Self {
         self.minus_infinity = take;
+        self
+    }
+
+    /// Reads the text of this column as labels, numbered in the order in which they first occur.
+    ///
+    /// ```
+    /// use noisewright_data::{Options, read_from};
+    /// let text = "run,x\nwarm,1\ncold,2\nwarm,3\n";
+    /// let table = read_from(text.as_bytes(), "runs.csv", &Options::default().labels("run"))?;
+    /// assert_eq!(table.column("run")?, &[0.0, 1.0, 0.0]);
+    /// # Ok::<(), noisewright_data::Error>(())
+    /// ```
+    #[must_use]
+    pub fn labels(mut self, column: &str) -> Self {
+        self.labels = Some(column.to_owned());
         self
     }
 

@@ -33,6 +33,16 @@ fn the_same_numbers_in_every_dress() {
 }
 
 #[test]
+fn one_column_may_hold_labels() {
+    let text = "run,x\n warm ,1\n\"cold, blue\",2\nwarm,3\nNA,4\n7,5\n";
+    let options = Options::default().labels("run");
+    let told = read_from(text.as_bytes(), "d.csv", &options).unwrap_err().to_string();
+    assert!(told.contains("row 4") && told.contains("missing"), "{told}");
+    let table = read_from(text.as_bytes(), "d.csv", &options.drop_missing(true)).unwrap();
+    assert_eq!(table.columns(), [vec![0.0, 1.0, 0.0, 2.0], vec![1.0, 2.0, 3.0, 5.0]]);
+}
+
+#[test]
 fn columns_not_asked_for_may_hold_anything() {
     let text = b"id,x,note\nA1,1,\"a, \"\"b\"\"\nc\"\nA2,2,\xe4\nA3,3,NA\n";
     let read = read_from(&text[..], "d.csv", &Options::default().columns(&["x"])).unwrap();

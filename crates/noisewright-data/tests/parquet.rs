@@ -120,6 +120,14 @@ fn holes_are_named_by_the_first_row_or_dropped() {
 }
 
 #[test]
+fn text_may_be_labels() {
+    for column in ["name", "category"] {
+        let options = Options::default().columns(&["x", column]).labels(column);
+        assert_eq!(read(path("words.parquet"), &options).unwrap().columns()[1], [0.0, 1.0], "{column}");
+    }
+}
+
+#[test]
 fn columns_that_are_no_numbers_are_named_with_their_type() {
     let rest = "only floats, integers, decimals and booleans can be read";
     for (column, kind) in [

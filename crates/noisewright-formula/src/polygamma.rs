@@ -1,6 +1,8 @@
-//! The digamma function and its derivatives, by recurrence, asymptotic series and reflection.
+//! The derivatives of the digamma function, by recurrence, asymptotic series and reflection.
 
 use std::f64::consts::PI;
+
+use noisewright_numerics::special::{digamma, trigamma};
 
 /// Bernoulli numbers B_2, B_4, …
 const BERNOULLI: [f64; 12] = [
@@ -18,35 +20,6 @@ const BERNOULLI: [f64; 12] = [
     -86580.25311355312,
 ];
 
-/// The positive root of digamma in two parts, their sum good to 32 digits.
-const ROOT: (f64, f64) = (1.4616321449683622, 9.549995429965697e-17);
-
-/// Taylor coefficients of digamma at its root, from the first power on.
-const AT_ROOT: [f64; 22] = [
-    0.9676722454476212,
-    -0.4427631689835921,
-    0.258499760955651,
-    -0.16394270544240652,
-    0.10782405069126237,
-    -0.07219956125645471,
-    0.04880428816414311,
-    -0.03316112647484736,
-    0.022597648232218104,
-    -0.01542476590494896,
-    0.010538791616612175,
-    -0.007204534386356869,
-    0.004926781395729853,
-    -0.003369801655439328,
-    0.002305126326734928,
-    -0.0015769367714301972,
-    0.0010788252019162967,
-    -0.0007380709389960052,
-    0.000504953265834602,
-    -0.0003454680251063077,
-    0.00023635601564027053,
-    -0.00016170622091974803,
-];
-
 /// The derivative of order `order + 1` of `ln Γ`: digamma for 0, trigamma for 1, …
 ///
 /// At the poles 0, −1, −2, …: NaN for even orders (the sides disagree), +∞ for odd ones.
@@ -54,38 +27,21 @@ pub(crate) fn polygamma(order: u8, x: f64) -> f64 {
     if x <= 0.0 && (x.floor() == x || x.is_infinite()) {
         return if order % 2 == 1 && x.is_finite() { f64::INFINITY } else { f64::NAN };
     }
+    match order {
+        0 => return digamma(x),
+        1 => return trigamma(x),
+        _ => {}
+    }
     if x < 0.0 {
         // ψₙ(x) = (−1)ⁿ ψₙ(1−x) − π dⁿ/dxⁿ cot(πx)
         let mirrored = polygamma(order, 1.0 - x);
         let mirrored = if order.is_multiple_of(2) { mirrored } else { -mirrored };
         return mirrored - cotangent_derivative(order, x);
     }
-    if order == 0 { digamma(x) } else { higher(order, x) }
+    higher(order, x)
 }
 
-/// Digamma for `x > 0`.
-fn digamma(x: f64) -> f64 {
-    let from_root = (x - ROOT.0) - ROOT.1;
-    if from_root.abs() < 0.25 {
-        return from_root * AT_ROOT.iter().rev().fold(0.0, |sum, c| sum * from_root + c);
-    }
-    let mut shifted = x;
-    let mut correction = 0.0;
-    while shifted < 10.0 {
-        correction += 1.0 / shifted;
-        shifted += 1.0;
-    }
-    let inverse_square = 1.0 / (shifted * shifted);
-    let mut power = 1.0;
-    let mut series = 0.0;
-    for (k, bernoulli) in BERNOULLI.iter().enumerate() {
-        power *= inverse_square;
-        series += bernoulli / (2.0 * k as f64 + 2.0) * power;
-    }
-    shifted.ln() - 0.5 / shifted - series - correction
-}
-
-/// Polygamma of order ≥ 1 for `x > 0`: all terms have one sign, so nothing cancels.
+/// Polygamma of order ≥ 2 for `x > 0`: all terms have one sign, so nothing cancels.
 ///
 /// Every term is divided by `(n−1)!`, which comes back at the end.
 fn higher(order: u8, x: f64) -> f64 {

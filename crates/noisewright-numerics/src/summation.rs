@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::interrupt::Watch;
 use crate::kernels;
 
 /// A running sum that carries its own rounding error along (Neumaier's algorithm).
@@ -171,7 +172,7 @@ fn block_range(n: usize, block: usize, index: usize) -> Range<usize> {
 /// Reduces `0..n` block by block on all threads: `map` makes each block's value, `combine` joins two neighbours.
 ///
 /// The tree of joins depends on `n` and `block` only, never on the threads, so the result does not either. `None` if
-/// `n` is 0.
+/// `n` is 0. Within [`interruptible`](crate::interrupt::interruptible) it may end before it is done.
 ///
 /// ```
 /// use noisewright_numerics::summation::{blocked, sum};
@@ -190,21 +191,24 @@ pub fn blocked<T: Send>(
 ) -> Option<T> {
     let count = fixed_blocks(n, block).len();
     let leaf = |index| map(block_range(n, block, index));
-    (count > 0).then(|| join_blocks(0..count, &leaf, &combine))
+    (count > 0).then(|| join_blocks(0..count, &leaf, &combine, &Watch::here()))
 }
 
 fn join_blocks<T: Send>(
     blocks: Range<usize>,
     leaf: &(impl Fn(usize) -> T + Sync),
     combine: &(impl Fn(T, T) -> T + Sync),
+    watch: &Watch,
 ) -> T {
+    // Before the halves are divided: what is left then ends by halves, not block by block.
+    watch.look();
     if blocks.len() == 1 {
         return leaf(blocks.start);
     }
     let middle = blocks.start + blocks.len().div_ceil(2);
     let (left, right) = rayon::join(
-        || join_blocks(blocks.start..middle, leaf, combine),
-        || join_blocks(middle..blocks.end, leaf, combine),
+        || join_blocks(blocks.start..middle, leaf, combine, watch),
+        || join_blocks(middle..blocks.end, leaf, combine, watch),
     );
     combine(left, right)
 }

@@ -1,10 +1,12 @@
 //! The grids and bins of the paper, and finer ones.
 
-/// How fine the grids are: as in the paper by default.
+/// How fine the grids are, as in the paper by default, and which draws the simulations make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Grids and bins about twice as fine as the paper's.
     pub fine: bool,
+    /// Another seed gives the simulations other draws.
+    pub seed: u64,
 }
 
 impl Settings {

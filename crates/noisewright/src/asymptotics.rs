@@ -4,7 +4,9 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 
 use crate::population::{log_scaled_noise, weighted_outer};
-use crate::{Accuracy, Contrast, Divergent, Error, Loss, Model, Population, Precision, Result, Target};
+use crate::{
+    Accuracy, Contrast, Divergences, Divergent, Error, Loss, Model, Population, Precision, Result, Target,
+};
 
 /// The asymptotic covariance of the estimate of β, `Var β̂ ≈ Σ / T_d`.
 #[derive(Clone, Debug, PartialEq)]
@@ -219,6 +221,28 @@ pub struct ErrorReport {
     pub divergent: Option<Divergent>,
     /// How accurate these numbers are.
     pub accuracy: Accuracy,
+}
+
+impl ErrorReport {
+    /// Why the error is infinite, as the end of a sentence: which loss, because of which tail, at which end.
+    #[must_use]
+    pub fn why_infinite(&self, divergences: Option<&Divergences>, loss: &Loss) -> Option<String> {
+        let place = self.divergent.as_ref().filter(|_| !self.error.is_finite())?;
+        let culprit = match divergences.map(|d| (d.lighter_noise.is_some(), d.lighter_data.is_some())) {
+            _ if place.inside => "the noise has no density where the data have some",
+            Some((true, false)) => "the noise has lighter tails than the data",
+            Some((false, true)) => "the data have lighter tails than the noise",
+            _ => "the tails of data and noise differ too much",
+        };
+        let end = if place.at_lower_end { "lower" } else { "upper" };
+        let variable = place.variable.as_ref().map_or(String::new(), |name| format!(" of `{name}`"));
+        let place = if place.inside {
+            "at a point inside the domain".into()
+        } else {
+            format!("at the {end} end{variable}")
+        };
+        Some(format!("the {loss} loss has no finite variance here, because {culprit} {place}"))
+    }
 }
 
 /// The asymptotic error of estimating `model`, true at `parameters`, against a noise.

@@ -136,6 +136,13 @@ impl Space {
         &self.domains
     }
 
+    /// Whether no variable goes to infinity.
+    #[must_use]
+    pub fn is_bounded(&self) -> bool {
+        let bounded = |domain: &Domain| domain.bounds().0.is_finite() && domain.bounds().1.is_finite();
+        self.sphere || self.domains.iter().all(bounded)
+    }
+
     /// Whether the points are unit vectors.
     #[must_use]
     pub fn is_sphere(&self) -> bool {

@@ -93,6 +93,7 @@ mod pareto;
 mod points;
 mod population;
 mod sweep;
+mod tails;
 mod target;
 
 pub use asymptotics::{Asymptotics, ErrorReport, asymptotic_error, cramer_rao_covariance, error_report};

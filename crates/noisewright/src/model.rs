@@ -128,8 +128,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// When the formula cannot be read, uses no variable or not every parameter, or a start value is outside
-    /// its bounds.
+    /// When the formula cannot be read, uses not every parameter, or no variable although it has parameters or a domain
+    /// without bounds, or a start value is outside its bounds.
     pub fn from_formula(
         log_density: &str,
         space: Space,
@@ -138,6 +138,10 @@ impl Model {
     ) -> Result<Self> {
         let names: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
         let energy = FormulaEnergy::new(log_density, space.names(), &names)?;
+        if !energy.formula().uses_variable() && !space.is_bounded() {
+            let reason = format!("uses no variable; it must depend on {}", space.names().join(" or "));
+            return Err(Error::field("log_density", reason));
+        }
         if normalized {
             return Ok(Self::new(Arc::new(energy.normalized()), space, parameters)?.normalized());
         }

@@ -8,7 +8,8 @@ use std::f64::consts::{PI, TAU};
 use evidence_support::{Gaussian, Regression, quartic, quartic_draws};
 
 use noisewright::normalizer::{
-    Density, Dependence, Evidence, EvidenceOptions, Method, NoiseKind, Options, bayes_factor, evidence,
+    Density, Dependence, Evidence, EvidenceOptions, Method, ModelDensity, NoiseKind, Options, bayes_factor,
+    evidence,
 };
 use noisewright::{Domain, Error, Space, View, sample};
 use noisewright_numerics::random::stream;
@@ -45,7 +46,7 @@ fn gaussian_coverage(dimension: usize, rows: usize, coefficient: f64, replicatio
 #[ignore = "takes minutes: the full table of coverages"]
 fn coverage_at_full_size() {
     for (dimension, rows, coefficient, replications) in
-        [(10, 100_000, 0.0, 400), (10, 100_000, 0.9, 400), (50, 100_000, 0.0, 100), (50, 100_000, 0.9, 100)]
+        [(10, 100_000, 0.0, 400), (10, 100_000, 0.9, 400), (50, 20_000, 0.0, 300), (50, 20_000, 0.9, 300)]
     {
         let (covered, deviation, se) = gaussian_coverage(dimension, rows, coefficient, replications);
         println!(
@@ -102,7 +103,13 @@ fn the_quartic_by_every_kind_of_noise() {
     {
         for symmetrize in [false, true] {
             let options = EvidenceOptions { symmetrize, ..options(kind) };
-            let result = evidence(&quartic, draws, &space, &options).unwrap();
+            let result = evidence(&quartic, draws, &space, &options);
+            if kind == NoiseKind::Mixture && symmetrize {
+                let told = result.unwrap_err().to_string();
+                assert!(told.contains("has no centre"), "{told}");
+                continue;
+            }
+            let result = result.unwrap();
             assert_near(&result, 1.362_293, &format!("{kind}, symmetrized: {symmetrize}"));
             overlaps.push((kind, result.overlap));
         }
@@ -430,6 +437,28 @@ fn what_cannot_be_attempted_is_said_in_a_sentence() {
     let bad = EvidenceOptions { chains: Some(vec![10, 20]), ..EvidenceOptions::default() };
     assert!(evidence(&flat, View::new(1, 100, &values), &real, &bad).is_err());
     assert!("cauchy".parse::<NoiseKind>().unwrap_err().to_string().contains("student"));
+}
+
+#[test]
+fn a_model_without_an_integral_is_refused_in_many_variables() {
+    let density = Gaussian { dimension: 4 };
+    let values = density.chain(2000, 0.0, 5);
+    let draws = View::new(4, 2000, &values);
+    let answer = |formula: &str| {
+        let text = format!("variables = ['a', 'b', 'c', 'd']\nlog_density = '{formula}'");
+        let model = noisewright::Model::parse_file(&text).unwrap();
+        let density = ModelDensity { model: &model, parameters: &[] };
+        evidence(&density, draws, model.space(), &EvidenceOptions::default()).map(|result| result.se)
+    };
+    for formula in [
+        "-(a^2 + b^2 + c^2)/2",
+        "-(a^2 + b^2 + c^2 + d^2)/2 - 1.02*a*b",
+        "-1.5*log(1 + a^2 + b^2 + c^2 + d^2)",
+    ] {
+        let refused = answer(formula).unwrap_err();
+        assert!(matches!(refused, Error::NotIntegrable { .. }), "{formula}: {refused}");
+    }
+    assert!(answer("-(a^2 + b^2 + c^2 + d^2)/2 - 0.98*a*b").is_ok());
 }
 
 #[test]

@@ -230,6 +230,25 @@ fn noises_are_fitted_to_the_data() {
 }
 
 #[test]
+fn a_mixture_in_a_mixture_is_described_by_all_its_parts() {
+    let data = [0.5, 1.5, 2.0, 4.0, 1.0, 0.0, 3.0, 2.0];
+    let inner = noise("real", 1, "0.75*normal(1, 2) + 0.25*student(5, 1, 2)");
+    let first: Mixture = Mixture::new(vec![(0.5, noise("real", 1, "normal(0, 1)")), (0.5, inner)]).unwrap();
+    let words = first.describe();
+    assert!(
+        words.starts_with("0.5*normal(0, 1) + 0.375") && words.ends_with(" + 0.125*student(5, 1, 2)"),
+        "{words}"
+    );
+    let second = noise("real", 1, &words);
+    let (mut a, mut b) = ([0.0; 8], [0.0; 8]);
+    first.log_density(View::new(1, 8, &data), &mut a);
+    second.log_density(View::new(1, 8, &data), &mut b);
+    for (a, b) in a.iter().zip(&b) {
+        assert!((a - b).abs() < 1e-12, "{a} {b}");
+    }
+}
+
+#[test]
 fn spins_are_fitted_with_half_a_count_each() {
     let data = [1.0, 1.0, 1.0, 1.0];
     let space = space("spins", 1);

@@ -429,3 +429,21 @@ fn draws_of_a_wrong_density_are_told() {
     };
     assert!((0..40).all(moved));
 }
+
+/// An estimated error has a standard deviation only beyond two degrees of freedom: two draws a side have at most two.
+#[test]
+fn too_few_draws_have_no_error() {
+    let pair = |data, noise| run(&Pair::new(1, [data, noise], 0.7, 1.2).sample(1), &independent());
+    let result = pair(2, 2);
+    for e in &result.estimates {
+        assert!(e.refused.is_some() && e.se == f64::INFINITY && e.lower == f64::NEG_INFINITY, "{e:?}");
+    }
+    let nce = result.get(Method::Nce).unwrap();
+    assert!(nce.refused.as_deref().unwrap().contains("degrees of freedom"), "{nce:?}");
+    assert!(nce.se_data.is_nan() && nce.se_noise.is_nan(), "{nce:?}");
+    // A single draw, however many there are on the other side.
+    let nce = pair(1, 1000).get(Method::Nce).unwrap().clone();
+    assert!(nce.refused.as_deref().unwrap().contains("a single draw"), "{nce:?}");
+    let nce = pair(10, 10).get(Method::Nce).unwrap().clone();
+    assert!(nce.refused.is_none() && nce.se.is_finite(), "{nce:?}");
+}

@@ -3,51 +3,112 @@
 mod kinds;
 mod show;
 
-use noisewright::design::{Prices, Ratio};
-use noisewright::{Population, Target};
+use noisewright::design::{self, Prices, Question, Ratio, Sought};
+use noisewright::fit::{self, Data};
+use noisewright::{Points, Target};
 
 use crate::arguments::{DesignArguments, Global};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::Problem;
+use crate::noises;
 use crate::output;
 use crate::progress::Progress;
 
-/// What is asked for.
-pub(super) struct Question<'a> {
+/// What is asked for, and of which model.
+pub(super) struct Asked<'a> {
     pub(super) problem: &'a Problem,
-    pub(super) target: Target,
-    pub(super) ratio: Ratio,
-    pub(super) prices: Prices,
-    pub(super) efficiency: Option<f64>,
+    pub(super) question: Question<'a>,
+    pub(super) place: Place,
+}
+
+/// Where the parameters come from.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Place {
+    /// `--at`.
+    Given,
+    /// The model file's start values.
+    Start,
+    /// A fit to the data.
+    Fitted,
 }
 
 pub(crate) fn run(arguments: &DesignArguments, global: &Global) -> Outcome<()> {
-    let ratio = ratio(&arguments.nu)?;
-    let prices = prices(arguments)?;
+    let (ratio, prices) = (ratio(&arguments.nu)?, prices(arguments)?);
     if let Some(value) = arguments.efficiency.filter(|e| !(*e > 0.0 && *e < 1.0)) {
         return Err(noisewright::Error::Efficiency { value }.into());
     }
-    let problem = Problem::read(&arguments.model, global)?;
+    let sought = Sought::parse(&arguments.noise).map_err(|error| noises::wrong_words(&error))?;
+    let mut problem = Problem::read(&arguments.model, global)?;
+    let progress = Progress::new(problem.quiet, "searching for the best noise");
+    let (place, constant) = settle(&mut problem, arguments)?;
     let question = Question {
-        problem: &problem,
+        problem: on_data(&problem, constant)?,
+        files: &noises::from_file,
         target: Target::parse(&arguments.target),
         ratio,
         prices,
         efficiency: arguments.efficiency,
     };
-    let progress = Progress::new(problem.quiet, "searching for the best noise");
-    let answer = kinds::answer(&question, &arguments.noise)?;
+    let answer = question.answer(&sought).map_err(|error| failure(error, &sought, &problem))?;
     drop(progress);
-    let json = show::json(&question, &answer);
+    let asked = Asked { problem: &problem, question, place };
+    let json = show::json(&asked, &answer);
     if let Some(path) = &arguments.out {
+        let record = asked.question.record(&answer, &problem.text)?;
         // A file that cannot be read back is worse than none.
-        answer.record.noise().map_err(unsaved)?;
-        let text = serde_json::to_string_pretty(&answer.record)
+        record.noise().map_err(unsaved)?;
+        let text = serde_json::to_string_pretty(&record)
             .map_err(|error| Failure::NoAnswer(format!("the design cannot be written: {error}")))?;
         output::write_file(path, text.as_bytes())?;
     }
-    output::write_report(global, || show::page(&question, &answer), &json)?;
-    if global.json { output::print_json(&json) } else { output::print(&show::text(&question, &answer)) }
+    output::write_report(global, || show::page(&asked, &answer), &json)?;
+    if global.json { output::print_json(&json) } else { output::print(&show::text(&asked, &answer)) }
+}
+
+/// Where the model is taken to be true: where `--at` says, else where a fit puts it if there are data, else at its start
+/// values. A fit knows the constant too.
+fn settle(problem: &mut Problem, arguments: &DesignArguments) -> Outcome<(Place, Option<f64>)> {
+    if arguments.model.at.is_some() {
+        return Ok((Place::Given, None));
+    }
+    let Some(data) = &problem.data else { return Ok((Place::Start, None)) };
+    let (theta, constant) = fitted(problem, data)?;
+    problem.parameters = theta;
+    Ok((Place::Fitted, constant))
+}
+
+/// The parameters that the data want, and the constant where it is estimated.
+fn fitted(problem: &Problem, data: &Points) -> Outcome<(Vec<f64>, Option<f64>)> {
+    let refused = |reason: &dyn std::fmt::Display| {
+        Failure::NoAnswer(format!(
+            "the model cannot be fitted to the data: {reason}; or give its parameters with --at"
+        ))
+    };
+    let options = fit::Options { seed: problem.precision.seed, ..fit::Options::default() };
+    let fit = fit::fit(&problem.model, Data::from(data), &options).map_err(|error| refused(&error))?;
+    match fit.diagnostics.no_answer() {
+        Some(warning) => Err(refused(warning)),
+        None => Ok((fit.theta(), fit.log_normalizer.as_ref().map(|constant| constant.estimate))),
+    }
+}
+
+/// The problem with expectations over the data where there are any; log Z is then computed once and for all, or taken
+/// from the fit where no integral reaches.
+fn on_data(problem: &Problem, constant: Option<f64>) -> Outcome<design::Problem<'_>> {
+    let question = problem.question();
+    if problem.data.is_none() {
+        return Ok(question);
+    }
+    let log_normalizer = question.log_normalizer().or_else(|error| constant.ok_or(error))?;
+    Ok(design::Problem { on_data: true, log_normalizer: Some(log_normalizer), ..question })
+}
+
+/// The failure of a search: a number in the words that no noise can take is wrong usage.
+fn failure(error: noisewright::Error, sought: &Sought, problem: &Problem) -> Failure {
+    match sought {
+        Sought::Words(words) => noises::failure(error, words, problem.model.space()),
+        Sought::Optimal | Sought::Mixture => error.into(),
+    }
 }
 
 /// Words that need data or a model of their own cannot be read back.
@@ -82,22 +143,4 @@ fn prices(arguments: &DesignArguments) -> Outcome<Prices> {
         }
     }
     Ok(Prices { data: arguments.price_data, noise: arguments.price_noise })
-}
-
-/// The population that the question is about: the data where there are any, the model's own otherwise.
-pub(super) fn population(problem: &Problem) -> Outcome<Population> {
-    let Problem { model, parameters, precision, .. } = problem;
-    let Some(data) = &problem.data else { return Ok(Population::new(model, parameters, precision)?) };
-    let log_normalizer = log_normalizer(problem)?;
-    Ok(Population::from_sample(model, parameters, log_normalizer, data)?)
-}
-
-/// log Z of the model: in closed form, or integrated.
-pub(super) fn log_normalizer(problem: &Problem) -> Outcome<f64> {
-    let Problem { model, parameters, precision, .. } = problem;
-    let mut gradient = vec![0.0; parameters.len()];
-    match model.log_normalizer(parameters, &mut gradient) {
-        Some(log_z) => Ok(log_z),
-        None => Ok(Population::new(model, parameters, precision)?.log_normalizer()),
-    }
 }

@@ -1,8 +1,8 @@
 //! `noisewright error`: what a design would cost.
 
 use noisewright::{
-    Asymptotics, Contrast, Divergences, ErrorReport, Loss, Method, Noise, Population, Target,
-    asymptotic_error, divergences,
+    Asymptotics, Contrast, Divergences, ErrorReport, Loss, Noise, Population, Target, asymptotic_error,
+    divergences,
 };
 use noisewright_report::{
     Axis, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, format_number,
@@ -35,7 +35,9 @@ pub(crate) fn run(arguments: &ErrorArguments, global: &Global) -> Outcome<()> {
     if !(nu > 0.0 && nu.is_finite()) {
         return Err(noisewright::Error::NoiseRatio { value: nu }.into());
     }
+    let words = noises::parse(&arguments.noise)?;
     let problem = Problem::read(&arguments.model, global)?;
+    noises::refuse_unused_data(&words, &arguments.model.data)?;
     let progress = Progress::new(problem.quiet, "computing the asymptotic error");
     let noise = noises::build(&problem, &arguments.noise, Purpose { nu, target: &target })?;
     let contrast = Contrast { noise: noise.as_ref(), nu, loss: &loss };
@@ -61,32 +63,8 @@ pub(crate) fn run(arguments: &ErrorArguments, global: &Global) -> Outcome<()> {
 impl Answer<'_> {
     /// Why the error is infinite, in words.
     fn infinite(&self) -> Option<String> {
-        if self.report.error.is_finite() {
-            return None;
-        }
-        let place = self.report.divergent.as_ref()?;
-        let end = if place.at_lower_end { "lower" } else { "upper" };
-        let variable = place.variable.as_ref().map_or(String::new(), |v| format!(" of `{v}`"));
-        let tails = self.divergences.as_ref().map(|d| (d.lighter_noise.is_some(), d.lighter_data.is_some()));
-        let culprit = match tails {
-            Some((true, false)) => "the noise has lighter tails than the data",
-            Some((false, true)) => "the data have lighter tails than the noise",
-            _ => "the tails of data and noise differ too much",
-        };
-        let place = if place.inside {
-            "at a point inside the domain".into()
-        } else {
-            format!("at the {end} end{variable}")
-        };
-        let culprit = if self.report.divergent.as_ref().is_some_and(|d| d.inside) {
-            "the noise has no density where the data have some"
-        } else {
-            culprit
-        };
-        Some(format!(
-            "infinite: the {} loss has no finite variance here, because {culprit} {place}",
-            self.loss
-        ))
+        let reason = self.report.why_infinite(self.divergences.as_ref(), self.loss)?;
+        Some(format!("infinite: {reason}"))
     }
 
     fn json(&self) -> Value {
@@ -108,18 +86,13 @@ impl Answer<'_> {
             "noise": self.noise.describe(),
             "loss": self.loss.to_string(),
             "target": self.target.to_string(),
-            "parameters": self.parameters(),
+            "parameters": self.problem.parameters_json(),
             "accuracy": {
-                "method": method(report.accuracy.method),
+                "method": report.accuracy.method.to_string(),
                 "relative_error": number(report.accuracy.relative_error),
                 "points": report.accuracy.points,
             },
         })
-    }
-
-    fn parameters(&self) -> Value {
-        let names = self.problem.model.parameters().iter().zip(&self.problem.parameters);
-        names.map(|(p, v)| (p.name.clone(), number(*v))).collect::<serde_json::Map<_, _>>().into()
     }
 
     fn text(&self) -> String {
@@ -179,7 +152,7 @@ impl Answer<'_> {
             lines.push(format!(
                 "Accurate to about {} ({}, {} points).",
                 format_number(accuracy.relative_error, 1),
-                method(accuracy.method),
+                accuracy.method,
                 accuracy.points
             ));
         }
@@ -290,15 +263,6 @@ pub(super) fn shortened(words: &str) -> String {
 /// ν/(1+ν) in per cent.
 pub(super) fn share(nu: f64) -> String {
     format_percent(nu / (1.0 + nu), 4)
-}
-
-fn method(method: Method) -> &'static str {
-    match method {
-        Method::Quadrature => "quadrature",
-        Method::Enumeration => "enumeration",
-        Method::Sampling => "sampling",
-        _ => "sample",
-    }
 }
 
 fn divergences_json(d: &Divergences) -> Value {

@@ -6,6 +6,7 @@ mod show;
 use noisewright::Precision;
 use noisewright::normalizer::{Dependence, EvidenceOptions, ModelDensity, NoiseKind, Options, evidence};
 
+use super::logz::answered;
 use crate::arguments::{DataArguments, EvidenceArguments, Global};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::Problem;
@@ -37,12 +38,22 @@ pub(crate) fn run(arguments: &EvidenceArguments, global: &Global) -> Outcome<()>
     if !global.quiet {
         shown.warn();
     }
-    if global.json { output::print_json(&json) } else { output::print(&shown.text()) }
+    if global.json {
+        output::print_json(&json)?;
+    } else {
+        output::print(&shown.text())?;
+    }
+    answered(result.best().refused.as_deref())
 }
 
 fn options(arguments: &EvidenceArguments, global: &Global) -> Outcome<EvidenceOptions> {
     let noise: NoiseKind =
         arguments.noise.parse().map_err(|error| Failure::Usage(format!("--noise: {error}")))?;
+    if arguments.independent && arguments.chain.is_some() {
+        return Err(Failure::Usage(
+            "--independent says that there are no chains, and --chain names some: leave one out".into(),
+        ));
+    }
     if let Some(count) = arguments.noise_draws.filter(|count| *count < 2) {
         return Err(Failure::Usage(format!("--noise-draws must be at least 2, not {count}")));
     }

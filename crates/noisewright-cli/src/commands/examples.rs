@@ -1,11 +1,12 @@
 //! The examples that ship, inside the command: listed, run, or copied into a folder.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::Parser;
 use noisewright_report::{Cell, Column, Table};
+use serde_json::{Value, json};
 
-use crate::arguments::{Arguments, ExamplesArguments, Global};
+use crate::arguments::{ExamplesArguments, Global, parse_words};
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
@@ -110,6 +111,10 @@ impl Example {
         })
     }
 
+    fn json(&self) -> Value {
+        json!({ "name": self.name, "about": self.about, "command": self.command })
+    }
+
     /// Writes the files to `examples/NAME` in a folder.
     fn copy(&self, folder: &Path) -> Outcome<()> {
         let target = folder.join("examples").join(self.name);
@@ -122,19 +127,18 @@ impl Example {
 /// Lists the examples, runs the one named, or copies it.
 pub(crate) fn run(arguments: &ExamplesArguments, global: &Global) -> Outcome<()> {
     match (&arguments.name, &arguments.out) {
-        (None, None) => list(global),
-        (None, Some(folder)) => EXAMPLES.iter().try_for_each(|example| copy(example, folder, global)),
-        (Some(name), Some(folder)) => copy(Example::find(name)?, folder, global),
         (Some(name), None) => run_one(Example::find(name)?, global),
+        (Some(name), Some(folder)) => copy(&[Example::find(name)?], folder, global),
+        (None, Some(folder)) => copy(&EXAMPLES.iter().collect::<Vec<_>>(), folder, global),
+        (None, None) => list(global),
     }
 }
 
 fn list(global: &Global) -> Outcome<()> {
+    refuse_page(global)?;
     if global.json {
-        let entries = EXAMPLES
-            .iter()
-            .map(|e| serde_json::json!({"name": e.name, "about": e.about, "command": e.command}));
-        return output::print_json(&serde_json::json!({ "examples": entries.collect::<Vec<_>>() }));
+        let entries: Vec<Value> = EXAMPLES.iter().map(Example::json).collect();
+        return output::print_json(&json!({ "examples": entries }));
     }
     let mut table = Table::new("Examples").column(Column::text("name")).column(Column::text("what it is"));
     for example in EXAMPLES {
@@ -144,12 +148,26 @@ fn list(global: &Global) -> Outcome<()> {
     output::print(&table.to_text())
 }
 
-fn copy(example: &Example, folder: &Path, global: &Global) -> Outcome<()> {
-    example.copy(folder)?;
-    if global.quiet || global.json {
+/// A page is of a result, which only an example that runs has.
+fn refuse_page(global: &Global) -> Outcome<()> {
+    match &global.report {
+        Some(_) => Err(Failure::Usage("--report needs the name of an example to run, and no --out".into())),
+        None => Ok(()),
+    }
+}
+
+fn copy(examples: &[&Example], folder: &Path, global: &Global) -> Outcome<()> {
+    refuse_page(global)?;
+    examples.iter().try_for_each(|example| example.copy(folder))?;
+    if global.json {
+        let entries: Vec<Value> = examples.iter().map(|example| example.json()).collect();
+        return output::print_json(&json!({ "folder": folder.display().to_string(), "examples": entries }));
+    }
+    if global.quiet {
         return Ok(());
     }
-    output::print(&format!("in {}: noisewright {}\n", folder.display(), example.command))
+    let line = |example: &&Example| format!("in {}: noisewright {}\n", folder.display(), example.command);
+    output::print(&examples.iter().map(line).collect::<String>())
 }
 
 /// Runs the example's command on its files in a folder of its own, which is removed afterwards.
@@ -162,7 +180,7 @@ fn run_one(example: &Example, global: &Global) -> Outcome<()> {
     if !global.quiet && !global.json {
         output::print(&format!("$ noisewright {}\n\n", example.command))?;
     }
-    let inner = Arguments::try_parse_from(words).map_err(Failure::Clap)?;
+    let inner = parse_words(&words.into_iter().map(OsString::from).collect::<Vec<_>>())?;
     let here = std::env::current_dir()?;
     std::env::set_current_dir(folder.path())?;
     let outcome = super::dispatch(&inner);

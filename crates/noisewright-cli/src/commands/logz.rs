@@ -4,12 +4,13 @@ mod draws;
 mod page;
 mod path;
 mod states;
+mod ways;
 mod wildcard;
 
 use noisewright::normalizer::{
-    Allocation, Dependence, LogZ, NormalizerEstimate, Options, Prices, SampleSummary, log_z, log_z_with_alpha,
+    Allocation, Dependence, LogZ, NormalizerEstimate, Options, Prices, SampleSummary, alpha_formula, log_z,
+    log_z_with_alpha,
 };
-use noisewright_formula::{Formula, Order, Symbols};
 use noisewright_report::{Cell, Column, Table, format_number};
 use serde_json::{Map, Value, json};
 
@@ -19,6 +20,10 @@ use crate::output::{self, number, optional};
 use crate::progress::Progress;
 
 use draws::Pair;
+use ways::Way;
+
+/// Probability that intervals are to cover, where none is asked for.
+const CONFIDENCE: f64 = 0.95;
 
 /// Everything the command shows.
 struct Answer<'a> {
@@ -30,28 +35,24 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
-    if arguments.many.states.is_some() {
-        return states::run(arguments, global);
-    }
-    if arguments.bridges.path {
-        return path::run(arguments, global);
+    match Way::of(arguments)? {
+        Way::States => return states::run(arguments, global),
+        Way::Path => return path::run(arguments, global),
+        Way::Columns | Way::Points => {}
     }
     let options = options(arguments, global);
-    let log_alpha = arguments.alpha.as_deref().map(alpha).transpose()?;
+    let log_alpha = arguments.alpha.as_deref().map(alpha_formula).transpose();
+    let log_alpha =
+        log_alpha.map_err(|error| Failure::Usage(format!("--{}", error.to_string().replace('`', ""))))?;
     let progress = Progress::new(global.quiet || global.json, "estimating log Z");
     let pair = Pair::read(arguments, global)?;
     let (data, noise) = (pair.data.draws(), pair.noise.draws());
     let result = match &log_alpha {
         None => log_z(data, noise, &options),
-        Some(formula) => {
-            let tape = formula.compile(Order::Value);
-            let evaluate = |log_f: &[f64], log_noise: &[f64], out: &mut [f64]| {
-                tape.evaluate(&[], &[log_f, log_noise], &mut [out]);
-            };
-            log_z_with_alpha(data, noise, &evaluate, &options)
-        }
+        Some(alpha) => log_z_with_alpha(data, noise, alpha.as_ref(), &options),
     };
     let result = result.map_err(|error| pair.named(error))?;
+    pair.refuse_same(arguments)?;
     drop(progress);
     let answer = Answer { pair: &pair, result: &result, options: &options, ratio: arguments.ratio };
     let json = answer.json();
@@ -60,9 +61,19 @@ pub(crate) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
         if !global.quiet {
             answer.warn();
         }
-        return output::print_json(&json);
+        output::print_json(&json)?;
+    } else {
+        output::print(&answer.text())?;
     }
-    output::print(&answer.text())
+    answered(result.best().refused.as_deref())
+}
+
+/// The failure of a result that is shown but has no answer in it.
+pub(in crate::commands) fn answered(refused: Option<&str>) -> Outcome<()> {
+    match refused {
+        None => Ok(()),
+        Some(why) => Err(Failure::NoAnswer(format!("no estimate can be trusted: {why}"))),
+    }
 }
 
 /// Warnings on standard error, as the object alone is on standard output.
@@ -82,7 +93,7 @@ fn options(arguments: &LogzArguments, global: &Global) -> Options {
         budget: arguments.budget,
     });
     Options {
-        confidence: arguments.confidence,
+        confidence: arguments.confidence.unwrap_or(CONFIDENCE),
         dependence: if arguments.independent { Dependence::Independent } else { Dependence::Chains },
         weight_by_ess: arguments.weight_by_ess,
         bootstrap: arguments.bootstrap,
@@ -90,13 +101,6 @@ fn options(arguments: &LogzArguments, global: &Global) -> Options {
         prices,
         seed: global.seed,
     }
-}
-
-/// log α as a formula in the two log-densities.
-fn alpha(text: &str) -> Outcome<Formula> {
-    let wrong = |error: noisewright_formula::FormulaError| Failure::Usage(format!("--alpha: {error}"));
-    let symbols = Symbols::new(&["log_f", "log_noise"], &[] as &[&str]).map_err(wrong)?;
-    Formula::parse(text, &symbols).map_err(wrong)
 }
 
 impl Answer<'_> {

@@ -20,7 +20,7 @@ struct Done {
 
 pub(crate) fn run(arguments: &ReproduceArguments, global: &Global) -> Outcome<()> {
     let wanted = wanted(&arguments.names)?;
-    let settings = Settings { fine: arguments.fine };
+    let settings = Settings { fine: arguments.fine, seed: global.seed };
     std::fs::create_dir_all(&arguments.out).map_err(|error| {
         let folder = arguments.out.display();
         Failure::NoAnswer(format!("{folder}: the folder cannot be made: {error}"))

@@ -1,10 +1,12 @@
 //! `noisewright sample`: draws from a noise, with their log-density.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use noisewright::{Context, Noise, Points, Precision, Space, Target, sample};
+use noisewright::design::noise_on;
+use noisewright::{Noise, NoiseWords, Precision, Space, Target, sample};
 use noisewright_data::{write, write_csv_to};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::arguments::{Global, SampleArguments};
 use crate::failure::{Failure, Outcome};
@@ -13,25 +15,53 @@ use crate::noises::{self, Purpose};
 use crate::output::{self, numbers};
 
 pub(crate) fn run(arguments: &SampleArguments, global: &Global) -> Outcome<()> {
+    global.refuse_page("sample")?;
     let (mut names, noise) = noise(arguments, global)?;
+    check_size(arguments.count, names.len())?;
     let draws = sample(noise.as_ref(), arguments.count, global.seed);
     let mut columns: Vec<Vec<f64>> = (0..names.len()).map(|j| draws.view().column(j).to_vec()).collect();
     let mut log_density = vec![0.0; draws.rows()];
     noise.log_density(draws.view(), &mut log_density);
     names.push("log_density".into());
     columns.push(log_density);
+    let file = arguments.out.as_deref().filter(|path| *path != Path::new("-"));
+    if let Some(path) = file {
+        write(path, &names, &columns)?;
+    }
     if global.json {
-        let object: serde_json::Map<_, _> =
-            names.iter().zip(&columns).map(|(n, c)| (n.clone(), numbers(c.iter().copied()))).collect();
-        return output::print_json(&json!({ "noise": noise.describe(), "draws": object }));
+        return output::print_json(&object(noise.as_ref(), &names, &columns, file));
     }
-    match &arguments.out {
-        Some(path) if path.as_os_str() != "-" => write(path, &names, &columns).map_err(Failure::from),
-        _ => match write_csv_to(std::io::stdout().lock(), "standard output", &names, &columns) {
-            Err(error) if error.to_string().contains("Broken pipe") => Err(Failure::ClosedPipe),
-            other => other.map_err(Failure::from),
-        },
+    if file.is_some() {
+        return Ok(());
     }
+    match write_csv_to(std::io::stdout().lock(), "standard output", &names, &columns) {
+        Err(error) if error.to_string().contains("Broken pipe") => Err(Failure::ClosedPipe),
+        other => other.map_err(Failure::from),
+    }
+}
+
+/// The draws for a program, or where they are.
+fn object(noise: &dyn Noise, names: &[String], columns: &[Vec<f64>], file: Option<&Path>) -> Value {
+    let rows = columns.first().map_or(0, Vec::len);
+    if let Some(path) = file {
+        return json!({ "noise": noise.describe(), "rows": rows, "out": path.display().to_string() });
+    }
+    let draws: serde_json::Map<_, _> =
+        names.iter().zip(columns).map(|(n, c)| (n.clone(), numbers(c.iter().copied()))).collect();
+    json!({ "noise": noise.describe(), "rows": rows, "draws": draws })
+}
+
+/// Refuses more draws than there is memory for.
+fn check_size(count: usize, variables: usize) -> Outcome<()> {
+    // The points, their columns, and the log-density.
+    let values = count.checked_mul(2 * variables + 1);
+    let fits = values.is_some_and(|values| Vec::<f64>::new().try_reserve_exact(values).is_ok());
+    if fits {
+        return Ok(());
+    }
+    Err(Failure::NoAnswer(format!(
+        "{count} draws do not fit in memory: ask for fewer, with several seeds if need be"
+    )))
 }
 
 /// The noise and the names of its variables.
@@ -39,21 +69,37 @@ fn noise(arguments: &SampleArguments, global: &Global) -> Outcome<(Vec<String>, 
     if let Some(path) = &arguments.design {
         return noises::load(path);
     }
-    let words = arguments.noise.as_deref().unwrap_or("auto");
-    let Some(model) = &arguments.model else { return without_model(arguments, words) };
+    let text = arguments.noise.as_deref().unwrap_or("auto");
+    let words = noises::parse(text)?;
+    let Some(model) = &arguments.model else { return without_model(arguments, &words) };
+    let nu = ratio(arguments, &words)?;
     let precision = Precision { seed: global.seed, ..Precision::default() };
     let problem = Problem::new(model, arguments.at.as_deref(), &arguments.data, precision, global)?;
-    let purpose = Purpose { nu: arguments.nu, target: &Target::Mse };
-    let noise = noises::build(&problem, words, purpose)?;
+    noises::refuse_unused_data(&words, &arguments.data)?;
+    let noise = noises::build(&problem, text, Purpose { nu, target: &Target::Mse })?;
     Ok((problem.model.space().names().to_vec(), noise))
 }
 
+/// The ratio that a designed noise is to be best for; no other noise has one.
+fn ratio(arguments: &SampleArguments, words: &NoiseWords) -> Outcome<f64> {
+    let Some(nu) = arguments.nu else { return Ok(1.0) };
+    if !(nu > 0.0 && nu.is_finite()) {
+        return Err(noisewright::Error::NoiseRatio { value: nu }.into());
+    }
+    if !(words.mentions("optimal") || words.mentions("histogram")) {
+        return Err(Failure::Usage(format!(
+            "--nu is for the noises optimal and histogram, and `{words}` is the same for every ratio: leave it out"
+        )));
+    }
+    Ok(nu)
+}
+
 /// Words alone: one real variable `x`, fitted to the column `x` of the data where they ask for it.
-fn without_model(arguments: &SampleArguments, words: &str) -> Outcome<(Vec<String>, Arc<dyn Noise>)> {
+fn without_model(arguments: &SampleArguments, words: &NoiseWords) -> Outcome<(Vec<String>, Arc<dyn Noise>)> {
     let space = Space::real(&["x"])?;
     let data = read_data(&arguments.data, &space)?;
-    let context = Context { space: &space, data: data.as_ref().map(Points::view), designed: None };
-    let noise =
-        noises::parse(words)?.build(&context).map_err(|error| Failure::of_words(error, data.is_some()))?;
+    noises::refuse_unused_data(words, &arguments.data)?;
+    let noise = noise_on(&space, data.as_ref(), words, &noises::from_file)
+        .map_err(|error| noises::failure(error, words, &space))?;
     Ok((vec!["x".into()], noise))
 }

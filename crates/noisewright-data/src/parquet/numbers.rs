@@ -1,10 +1,13 @@
 //! The numbers of one column, whatever type a Parquet file stores them as.
 
+use std::cell::RefCell;
+
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type::{ByteArray, DataType, FixedLenByteArray};
 use ::parquet::errors::ParquetError;
 
 use super::schema::{Number, decimal};
+use crate::labels::Labels;
 use crate::npy::{exact, half};
 
 /// Rows decoded at a time: what a file claims to hold is believed only as far as it is found.
@@ -62,7 +65,12 @@ pub(super) struct Column {
 
 impl Column {
     /// Appends the next numbers to the chunk, up to `most`; fewer only at the end of the column.
-    pub(super) fn read(&mut self, most: usize, chunk: &mut Chunk) -> Result<(), Failure> {
+    pub(super) fn read(
+        &mut self,
+        most: usize,
+        chunk: &mut Chunk,
+        labels: &RefCell<Labels>,
+    ) -> Result<(), Failure> {
         use ColumnReader::*;
         let Self { reader, number, definition } = self;
         let plan = Plan { definition: *definition, most };
@@ -90,6 +98,9 @@ impl Column {
             }
             (ByteArrayColumnReader(r), Number::Decimal(scale)) => {
                 plan.numbers(r, chunk, |x: &ByteArray| Ok(decimal(big_endian(x.data()), scale)))
+            }
+            (ByteArrayColumnReader(r), Number::Label) => {
+                plan.numbers(r, chunk, |x: &ByteArray| Ok(labels.borrow_mut().number(x.data())))
             }
             _ => Err(ParquetError::General("a column is not of the type it claims".to_owned()).into()),
         }

@@ -1,13 +1,16 @@
 //! The rows of a Parquet file, some at a time: one row group after the other, each page when its turn comes.
 
+use std::cell::RefCell;
+
 use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
 use super::numbers::{Chunk, Column, Failure};
-use super::schema::{self, Leaf};
+use super::schema::{self, Leaf, Number};
 use super::source::Source;
 use super::{check_codec, choose, guard, malformed, refused};
 use crate::gather::{Decoder, Gathered};
 use crate::input::Input;
+use crate::labels::Labels;
 use crate::number::{place, printable};
 use crate::options::admitted;
 use crate::{Error, Options, Result};
@@ -30,6 +33,8 @@ pub(crate) struct Rows {
     /// Rows of the group at hand that are still to come.
     left: usize,
     chunks: Vec<Chunk>,
+    /// The labels met so far, where a column holds labels.
+    labels: RefCell<Labels>,
 }
 
 impl Rows {
@@ -52,7 +57,14 @@ impl Rows {
     fn from_source(file: &str, source: Source, options: &Options) -> Result<Self> {
         let reader = SerializedFileReader::new(source).map_err(|error| refused(file, error))?;
         let leaves = schema::leaves(reader.metadata().file_metadata().schema_descr());
-        let (leaves, names) = choose(file, &leaves, options)?;
+        let (mut leaves, names) = choose(file, &leaves, options)?;
+        for (leaf, name) in leaves.iter_mut().zip(&names) {
+            let text =
+                leaf.number.as_ref().is_err_and(|kind| matches!(kind.as_str(), "string" | "utf8" | "enum"));
+            if text && options.labels.as_ref() == Some(name) {
+                leaf.number = Ok(Number::Label);
+            }
+        }
         let chunks = names.iter().map(|_| Chunk::default()).collect();
         Ok(Self {
             file: file.to_owned(),
@@ -65,6 +77,7 @@ impl Rows {
             columns: Vec::new(),
             left: 0,
             chunks,
+            labels: RefCell::default(),
         })
     }
 
@@ -105,7 +118,7 @@ impl Rows {
             chunk.clear();
             // A column that is longer than its group shows at the end of it.
             let most = if last { count + 1 } else { count };
-            column.read(most, chunk).map_err(|failure| match failure {
+            column.read(most, chunk, &self.labels).map_err(|failure| match failure {
                 Failure::Parquet(error) => refused(&self.file, error),
                 Failure::TooLarge(row, value) => {
                     Error::IntegerTooLarge { place: place(&self.file, passed + row, name), value }

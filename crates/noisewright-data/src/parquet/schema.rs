@@ -17,6 +17,8 @@ pub(super) enum Number {
     Half,
     /// An integer over ten to this power.
     Decimal(u32),
+    /// Text that is a label.
+    Label,
 }
 
 /// One column.

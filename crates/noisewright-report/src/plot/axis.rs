@@ -65,7 +65,10 @@ impl Axis {
     #[must_use]
     pub fn ticks<L: Into<String>>(mut self, ticks: impl IntoIterator<Item = (f64, L)>) -> Self {
         let tick = |(value, label): (f64, L)| Tick { value, label: label.into() };
-        self.ticks = Some(ticks.into_iter().map(tick).filter(|tick| tick.value.is_finite()).collect());
+        let mut ticks: Vec<Tick> =
+            ticks.into_iter().map(tick).filter(|tick| tick.value.is_finite()).collect();
+        ticks.sort_by(|a, b| a.value.total_cmp(&b.value));
+        self.ticks = Some(ticks);
         self
     }
 
@@ -256,6 +259,13 @@ mod tests {
     fn percentages_are_labelled_as_such() {
         let ticks = Axis::linear("").percent().make_ticks(0.0, 1.0, 6);
         assert_eq!(ticks.major[1], Tick { value: 0.2, label: "20%".to_owned() });
+    }
+
+    #[test]
+    fn ticks_from_the_top_down_are_all_there() {
+        let down = Axis::linear("").ticks([(3.0, "a"), (2.0, "b"), (1.0, "c")]);
+        let up = Axis::linear("").ticks([(1.0, "c"), (2.0, "b"), (3.0, "a")]);
+        assert_eq!(down, up);
     }
 
     #[test]

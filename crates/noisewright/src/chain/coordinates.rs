@@ -56,6 +56,16 @@ impl Coordinates {
         self.each.iter().all(|c| matches!(c, Coordinate::Line(_) | Coordinate::Angle))
     }
 
+    /// Whether a coordinate is a number on the real line.
+    pub(crate) fn is_line(&self, axis: usize) -> bool {
+        !self.sphere && matches!(self.each[axis], Coordinate::Line(_))
+    }
+
+    /// Whether a coordinate on the line is not the variable itself.
+    pub(crate) fn is_mapped(&self, axis: usize) -> bool {
+        !matches!(self.each[axis], Coordinate::Line(Chart::Identity))
+    }
+
     /// Writes the variables and returns the logarithm of the Jacobian.
     pub(crate) fn variables(&self, y: &[f64], x: &mut [f64]) -> f64 {
         let mut log_jacobian = 0.0;
@@ -84,7 +94,7 @@ impl Coordinates {
     }
 
     /// A point to begin at when nothing is known.
-    pub(super) fn somewhere(&self, stream: &mut Stream) -> Vec<f64> {
+    pub(crate) fn somewhere(&self, stream: &mut Stream) -> Vec<f64> {
         let one = |coordinate: &Coordinate, stream: &mut Stream| match coordinate {
             Coordinate::Line(_) => StandardNormal.sample(stream),
             Coordinate::Angle => TAU * (stream.random::<f64>() - 0.5),

@@ -1,6 +1,9 @@
 //! What a chain can sample: a model at its parameters, or a bridge from a noise to it.
 
-use crate::{Error, Model, Noise, Population, Precision, Result, Space, View};
+use noisewright_numerics::random::stream;
+
+use super::coordinates::Coordinates;
+use crate::{Error, Model, Noise, Population, Precision, Result, Space, View, tails};
 
 /// Variables up to which integrals are examined by quadrature before any chain is run.
 const EXAMINED: usize = 3;
@@ -66,13 +69,36 @@ impl Density for ModelDensity<'_> {
 
     fn check_integrable(&self) -> Result<()> {
         if self.space().dimension() > EXAMINED {
-            return Ok(());
+            return self.check_far_out();
         }
         // What else may be wrong is for the chains to find.
         let precision = Precision { relative: 1e-3, ..Precision::default() };
         match Population::check_integrable(self.model, self.parameters, &precision) {
             Err(error @ Error::NotIntegrable { .. }) => Err(error),
             _ => Ok(()),
+        }
+    }
+}
+
+/// Places that are guessed for a density of which nothing is known.
+const GUESSES: usize = 24;
+
+impl ModelDensity<'_> {
+    /// Many variables are looked at along lines and rays.
+    fn check_far_out(&self) -> Result<()> {
+        let (space, coordinates) = (self.space(), Coordinates::new(self.space()));
+        let dimension = space.dimension();
+        let mut random = stream(0, 1 << 58);
+        let mut values = vec![0.0; GUESSES * dimension];
+        let mut x = vec![0.0; dimension];
+        for row in 0..GUESSES {
+            coordinates.variables(&coordinates.somewhere(&mut random), &mut x);
+            x.iter().enumerate().for_each(|(axis, x)| values[axis * GUESSES + row] = *x);
+        }
+        let places = View::new(dimension, GUESSES, &values);
+        match tails::endless(self.model, self.parameters, places, tails::BEYOND) {
+            Some(endless) => Err(endless.error()),
+            None => Ok(()),
         }
     }
 }

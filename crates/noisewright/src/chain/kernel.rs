@@ -24,6 +24,42 @@ pub enum Moves {
     SingleSite,
 }
 
+impl Moves {
+    /// All of them, by the names under which people ask for them.
+    const NAMES: [(&'static str, Self); 4] = [
+        ("auto", Self::Auto),
+        ("random-walk", Self::RandomWalk),
+        ("hamiltonian", Self::Hamiltonian),
+        ("single-site", Self::SingleSite),
+    ];
+}
+
+impl std::fmt::Display for Moves {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = Self::NAMES.iter().find(|(_, moves)| moves == self).map_or("auto", |(name, _)| name);
+        f.write_str(name)
+    }
+}
+
+impl std::str::FromStr for Moves {
+    type Err = Error;
+
+    /// From its name.
+    ///
+    /// ```
+    /// use noisewright::chain::Moves;
+    /// assert_eq!("random-walk".parse::<Moves>()?, Moves::RandomWalk);
+    /// assert!("walk".parse::<Moves>().is_err());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    fn from_str(name: &str) -> Result<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, moves)| *moves).ok_or_else(|| {
+            let reason = format!("must be auto, random-walk, hamiltonian or single-site, not `{name}`");
+            Error::Option { option: "moves".into(), reason }
+        })
+    }
+}
+
 /// A density seen in the coordinates of the chain.
 #[derive(Clone, Copy)]
 pub(crate) struct Landscape<'a> {

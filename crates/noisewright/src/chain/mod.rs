@@ -18,5 +18,5 @@ pub use density::{Bridge, Density, ModelDensity};
 pub use diagnostics::{Convergence, convergence};
 pub use kernel::Moves;
 pub(crate) use kernel::{Kernel, Landscape, Walker};
-pub(crate) use run::check_place;
 pub use run::{Chains, Options, run};
+pub(crate) use run::{check_place, run_checked};

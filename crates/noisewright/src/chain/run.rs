@@ -82,6 +82,11 @@ pub fn run(density: &dyn Density, options: &Options) -> Result<Chains> {
         });
     }
     density.check_integrable()?;
+    run_checked(density, options)
+}
+
+/// The same for a density and options that were looked at already.
+pub(crate) fn run_checked(density: &dyn Density, options: &Options) -> Result<Chains> {
     let coordinates = Coordinates::new(density.space());
     let landscape = Landscape { density, coordinates: &coordinates };
     let tracks: Vec<Track> = (0..options.chains)

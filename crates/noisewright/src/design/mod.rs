@@ -1,6 +1,7 @@
 //! The noise and the proportion that minimise the error (MATH §5 and §6).
 
 mod criterion;
+mod densities;
 mod dictionary;
 mod dual;
 mod exact;
@@ -11,11 +12,15 @@ mod limits;
 mod mixing;
 mod mixture;
 mod noise;
+mod problem;
 mod proportion;
+mod question;
 mod record;
+mod remarks;
 mod weights;
 
 pub use criterion::Sensitivity;
+pub use densities::Densities;
 pub use dictionary::DictionaryOptions;
 pub use exact::OptimalNoise;
 pub use family::{Builder, FamilyOptimum, Member, best_member, best_member_on};
@@ -23,7 +28,9 @@ pub use histogram::{HistogramDesign, best_histogram_1d, best_histogram_2d};
 pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
 pub use mixture::{MixtureDesign, best_mixture, design_mixture, design_mixture_on_sample};
 pub use noise::{ModelNoise, Shape, ShapeRecord};
+pub use problem::{Files, Problem, Purpose, noise_on};
 pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
+pub use question::{Answer, Enough, Kind, Question, Sought};
 pub use record::{NoiseRecord, Record, SampleRecord};
 
 use crate::asymptotics::trace_product;

@@ -4,6 +4,7 @@ use noisewright_numerics::special::{digamma, ln_beta};
 
 use super::family::{Entry, FamilyInfo, Parts, Request};
 use super::gamma::{LEAST_LOG, log_power};
+use super::pointwise;
 use crate::{Domain, Energy, Parameter, Result, View};
 
 /// `u(x) = (a − 1) ln x + (b − 1) ln(1 − x)` for x in [0, 1]: linear in `a` and `b`, up to a function of x.
@@ -37,16 +38,11 @@ impl Energy for Beta {
         score: Option<&mut [f64]>,
     ) -> Result<()> {
         let (a, b) = (parameters[0], parameters[1]);
-        let x = points.column(0);
-        for (v, x) in value.iter_mut().zip(x) {
-            *v = log_power(a - 1.0, x.ln()) + log_power(b - 1.0, (-x).ln_1p());
-        }
-        if let Some(score) = score {
-            let (by_a, by_b) = score.split_at_mut(x.len());
-            for ((s, t), x) in by_a.iter_mut().zip(by_b).zip(x) {
-                (*s, *t) = (x.ln().max(LEAST_LOG), (-x).ln_1p().max(LEAST_LOG));
-            }
-        }
+        pointwise::fill(points, value, score, |x| {
+            let (log, log_rest) = (x.ln(), (-x).ln_1p());
+            let height = log_power(a - 1.0, log) + log_power(b - 1.0, log_rest);
+            (height, [log.max(LEAST_LOG), log_rest.max(LEAST_LOG)])
+        });
         Ok(())
     }
 

@@ -35,7 +35,8 @@ pub struct FormulaEnergy {
 }
 
 impl FormulaEnergy {
-    /// Reads a formula in these variables and parameters; it must use at least one variable and every parameter.
+    /// Reads a formula in these variables and parameters; it must use every parameter and, unless there are none, at least
+    /// one variable.
     ///
     /// # Errors
     /// [`Error::Formula`] with the column of a mistake in the formula, [`Error::ModelField`] for names it does
@@ -48,7 +49,8 @@ impl FormulaEnergy {
         let wrong = wrong_formula("log_density", log_density);
         let symbols = Symbols::new(variables, parameters).map_err(&wrong)?;
         let formula = Formula::parse(log_density, &symbols).map_err(&wrong)?;
-        if !formula.uses_variable() {
+        // Without parameters a constant is the uniform density.
+        if !formula.uses_variable() && !parameters.is_empty() {
             let reason = format!("uses no variable; it must depend on {}", symbols.variables().join(" or "));
             return Err(Error::field("log_density", reason));
         }

@@ -3,6 +3,7 @@
 use noisewright_numerics::special::{digamma, ln_gamma};
 
 use super::family::{Entry, FamilyInfo, Parts, Request};
+use super::pointwise;
 use crate::{Domain, Energy, Parameter, Result, View};
 
 /// The least logarithm a score reports, that of the smallest positive number: scores stay finite at x = 0.
@@ -45,16 +46,10 @@ impl Energy for Gamma {
         score: Option<&mut [f64]>,
     ) -> Result<()> {
         let (shape, rate) = (parameters[0], parameters[1]);
-        let x = points.column(0);
-        for (v, x) in value.iter_mut().zip(x) {
-            *v = log_power(shape - 1.0, x.ln()) - rate * x;
-        }
-        if let Some(score) = score {
-            let (by_shape, by_rate) = score.split_at_mut(x.len());
-            for ((s, r), x) in by_shape.iter_mut().zip(by_rate).zip(x) {
-                (*s, *r) = (x.ln().max(LEAST_LOG), -x);
-            }
-        }
+        pointwise::fill(points, value, score, |x| {
+            let log = x.ln();
+            (log_power(shape - 1.0, log) - rate * x, [log.max(LEAST_LOG), -x])
+        });
         Ok(())
     }
 

@@ -10,6 +10,7 @@ mod gaussian;
 mod gaussian_moments;
 mod ising;
 mod linear;
+mod pointwise;
 mod polynomial;
 mod student;
 mod triangle;

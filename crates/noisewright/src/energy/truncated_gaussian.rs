@@ -3,6 +3,7 @@
 use super::exp_quadratic::{Quadratic, integrate};
 use super::family::{Entry, FamilyInfo, Parts, Request};
 use super::linear::Statistics;
+use super::pointwise;
 use crate::{Domain, Energy, Error, Parameter, Result, View};
 
 /// The two ends of the domain, the upper one possibly infinite.
@@ -126,17 +127,10 @@ impl Energy for TruncatedGaussianMoments {
     ) -> Result<()> {
         let (mean, variance) = (parameters[0], parameters[1]);
         check_variance(variance)?;
-        let x = points.column(0);
-        for (v, x) in value.iter_mut().zip(x) {
-            *v = -0.5 * (x - mean) * (x - mean) / variance;
-        }
-        if let Some(score) = score {
-            let (by_mean, by_variance) = score.split_at_mut(x.len());
-            for ((m, c), x) in by_mean.iter_mut().zip(by_variance).zip(x) {
-                *m = (x - mean) / variance;
-                *c = 0.5 * *m * *m;
-            }
-        }
+        pointwise::fill(points, value, score, |x| {
+            let slope = (x - mean) / variance;
+            (-0.5 * (x - mean) * (x - mean) / variance, [slope, 0.5 * slope * slope])
+        });
         Ok(())
     }
 

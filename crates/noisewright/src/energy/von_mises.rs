@@ -5,6 +5,7 @@ use std::f64::consts::TAU;
 use noisewright_numerics::special::{bessel_ratio, ln_bessel_i};
 
 use super::family::{Entry, FamilyInfo, Parts, Request};
+use super::pointwise;
 use crate::{Domain, Energy, Parameter, Result, View};
 
 /// `u(x) = a cos x + b sin x` on the circle; parameters `a`, `b`.
@@ -39,15 +40,10 @@ impl Energy for VonMises {
         score: Option<&mut [f64]>,
     ) -> Result<()> {
         let (a, b) = (parameters[0], parameters[1]);
-        let angles = points.column(0);
-        let mut score = score.map(|score| score.split_at_mut(angles.len()));
-        for (i, x) in angles.iter().enumerate() {
+        pointwise::fill(points, value, score, |x| {
             let (sin, cos) = x.sin_cos();
-            value[i] = a * cos + b * sin;
-            if let Some((by_a, by_b)) = &mut score {
-                (by_a[i], by_b[i]) = (cos, sin);
-            }
-        }
+            (a * cos + b * sin, [cos, sin])
+        });
         Ok(())
     }
 
@@ -88,19 +84,10 @@ impl Energy for VonMisesPolar {
         score: Option<&mut [f64]>,
     ) -> Result<()> {
         let (mean, concentration) = (parameters[0], parameters[1]);
-        let angles = points.column(0);
-        let Some(score) = score else {
-            for (v, x) in value.iter_mut().zip(angles) {
-                // As below, so that the value has the same last digit whether or not the score is asked for.
-                *v = concentration * (x - mean).sin_cos().1;
-            }
-            return Ok(());
-        };
-        let (by_mean, by_concentration) = score.split_at_mut(angles.len());
-        for (i, x) in angles.iter().enumerate() {
+        pointwise::fill(points, value, score, |x| {
             let (sin, cos) = (x - mean).sin_cos();
-            (value[i], by_mean[i], by_concentration[i]) = (concentration * cos, concentration * sin, cos);
-        }
+            (concentration * cos, [concentration * sin, cos])
+        });
         Ok(())
     }
 

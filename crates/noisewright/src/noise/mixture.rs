@@ -119,13 +119,14 @@ impl<N: Noise + ?Sized> Mixture<N> {
     }
 
     fn describe_parts(&self) -> String {
-        let parts: Vec<String> = self
-            .weights
-            .iter()
-            .zip(&self.components)
-            .map(|(w, c)| format!("{}*{}", number(*w), c.describe()))
-            .collect();
-        parts.join(" + ")
+        let parts = self.flat().into_iter().map(|(weight, words)| format!("{}*{words}", number(weight)));
+        parts.collect::<Vec<_>>().join(" + ")
+    }
+
+    /// The parts of all parts: the syntax has no mixtures inside of mixtures, and needs none.
+    fn flat(&self) -> Vec<(f64, String)> {
+        let parts = self.weights.iter().zip(&self.components);
+        parts.flat_map(|(w, c)| c.parts().into_iter().map(move |(share, words)| (w * share, words))).collect()
     }
 }
 
@@ -182,6 +183,10 @@ impl Noise for Mixture<dyn Noise> {
 
     fn describe(&self) -> String {
         self.describe_parts()
+    }
+
+    fn parts(&self) -> Vec<(f64, String)> {
+        self.flat()
     }
 }
 
@@ -264,6 +269,10 @@ impl Scalar for Mixture<dyn Scalar> {
 
     fn words(&self) -> String {
         self.describe_parts()
+    }
+
+    fn parts_in_words(&self) -> Vec<(f64, String)> {
+        self.flat()
     }
 }
 

@@ -101,6 +101,11 @@ pub trait Noise: Send + Sync {
     /// The noise in words, in the syntax in which it can be asked for where there is one.
     fn describe(&self) -> String;
 
+    /// Weights and words of the parts of a mixture, of mixtures in it too; of any other noise itself with weight one.
+    fn parts(&self) -> Vec<(f64, String)> {
+        vec![(1.0, self.describe())]
+    }
+
     /// The parametric family it belongs to, where maximum likelihood can fit that again to draws; none by default.
     fn refittable(&self) -> Option<&dyn Refit> {
         None

@@ -69,6 +69,11 @@ pub trait Scalar: Noise {
     /// The distribution in the syntax in which it can be asked for.
     fn words(&self) -> String;
 
+    /// As [`Noise::parts`].
+    fn parts_in_words(&self) -> Vec<(f64, String)> {
+        vec![(1.0, self.words())]
+    }
+
     /// As [`Noise::refittable`]; none by default.
     fn family(&self) -> Option<&dyn Refit> {
         None
@@ -106,6 +111,10 @@ impl<T: Scalar> Noise for T {
 
     fn describe(&self) -> String {
         self.words()
+    }
+
+    fn parts(&self) -> Vec<(f64, String)> {
+        self.parts_in_words()
     }
 
     fn refittable(&self) -> Option<&dyn Refit> {

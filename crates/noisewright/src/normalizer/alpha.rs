@@ -1,5 +1,7 @@
 //! Meng and Wong's bridge with an α of the caller's: `Z = E_n[f α] / E_d[p_n α]` (MATH §4).
 
+use noisewright_formula::{Formula, FormulaError, Order, Symbols};
+
 use super::estimate::Parts;
 use super::power::log_weighted;
 use super::sample::Sample;
@@ -10,6 +12,32 @@ use crate::{Error, Result};
 ///
 /// α may be scaled by any constant; where it is zero its logarithm is −∞, and those draws do not count.
 pub type LogAlpha<'a> = dyn Fn(&[f64], &[f64], &mut [f64]) + Sync + 'a;
+
+/// `log α` as a formula in `log_f` and `log_noise`, such as `-(log_f + log_noise)/2`.
+///
+/// ```
+/// use noisewright::normalizer::alpha_formula;
+/// let alpha = alpha_formula("-(log_f + log_noise)/2")?;
+/// let mut out = [0.0];
+/// alpha(&[1.0], &[3.0], &mut out);
+/// assert_eq!(out, [-2.0]);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// When the text is not a formula in the two.
+pub fn alpha_formula(text: &str) -> Result<Box<LogAlpha<'static>>> {
+    let wrong = |source: FormulaError| Error::Formula {
+        field: "alpha".into(),
+        text: text.into(),
+        source: Box::new(source),
+    };
+    let symbols = Symbols::new(&["log_f", "log_noise"], &[] as &[&str]).map_err(wrong)?;
+    let tape = Formula::parse(text, &symbols).map_err(wrong)?.compile(Order::Value);
+    Ok(Box::new(move |log_f: &[f64], log_noise: &[f64], out: &mut [f64]| {
+        tape.evaluate(&[], &[log_f, log_noise], &mut [out]);
+    }))
+}
 
 /// The estimate with the caller's α.
 pub(super) fn estimate(

@@ -5,7 +5,7 @@ use super::bootstrap::bootstrap;
 use super::bridge;
 use super::consistency::contradiction;
 use super::cross::Cross;
-use super::interval::{joint_freedom, two_sided};
+use super::interval::{joint_freedom, student_deviation, two_sided};
 use super::moment::Moment;
 use super::nce::Bridge;
 use super::power::{self, Weights};
@@ -19,8 +19,6 @@ const FEWEST_EFFECTIVE: f64 = 30.0;
 const HARDLY_VARIES: f64 = 1e-24;
 /// Independent draws' worth of a chain below which its autocorrelation is hardly known.
 const ENOUGH_TO_KNOW_TIME: f64 = 50.0;
-/// Degrees of freedom below which Student's standard deviation is too near to infinity to be used.
-const FEWEST_FREEDOM: f64 = 4.0;
 /// Standard errors by which an average of weights may differ from the bridge.
 const AGREEMENT: f64 = 4.0;
 
@@ -129,7 +127,9 @@ impl Parts {
         let plain = (self.variances[0] + self.variances[1]).sqrt();
         let reach = self.quantile(options.confidence) * plain + rounding(self.log_z);
         let widening = self.widening();
+        let refused = refused.or_else(|| self.unknown_error());
         let se = if refused.is_some() { f64::INFINITY } else { widening * plain };
+        let part = |variance: f64| if widening.is_finite() { widening * variance.sqrt() } else { f64::NAN };
         let worst = |a: Option<f64>, b: Option<f64>, better: fn(f64, f64) -> f64| match (a, b) {
             (Some(a), Some(b)) => Some(better(a, b)),
             (a, b) => a.or(b),
@@ -138,8 +138,8 @@ impl Parts {
             method: self.method,
             log_z: self.log_z,
             se,
-            se_data: widening * self.variances[0].sqrt(),
-            se_noise: widening * self.variances[1].sqrt(),
+            se_data: part(self.variances[0]),
+            se_noise: part(self.variances[1]),
             lower: if se.is_finite() { self.log_z - reach } else { f64::NEG_INFINITY },
             upper: if se.is_finite() { self.log_z + reach } else { f64::INFINITY },
             ess: worst(self.sizes[0], self.sizes[1], f64::min).unwrap_or(0.0),
@@ -158,16 +158,34 @@ impl Parts {
         self.judged(true, refused, options)
     }
 
-    /// The standard deviation of Student's distribution: what an error that is itself estimated adds to a z-score, as
-    /// it matters for short chains.
+    /// What an error that is itself estimated adds to a z-score, as it matters for short chains.
     pub(super) fn widening(&self) -> f64 {
-        let freedom = joint_freedom(self.variances, self.freedoms).max(FEWEST_FREEDOM);
-        if freedom.is_finite() { (freedom / (freedom - 2.0)).sqrt() } else { 1.0 }
+        student_deviation(self.freedom())
+    }
+
+    /// Degrees of freedom of the error; what is left of rounding alone is known as well as it needs to be.
+    fn freedom(&self) -> f64 {
+        if self.variances[0] + self.variances[1] < HARDLY_VARIES {
+            return f64::INFINITY;
+        }
+        joint_freedom(self.variances, self.freedoms)
+    }
+
+    /// Why there is no error: an estimated one has a variance itself only beyond two degrees of freedom, so below
+    /// that no multiple of it is a standard error.
+    fn unknown_error(&self) -> Option<String> {
+        self.widening().is_infinite().then(|| {
+            format!(
+                "the draws are too few to know its error ({:.1} degrees of freedom, where a standard error needs more \
+                 than 2): give more draws",
+                self.freedom()
+            )
+        })
     }
 
     /// How many standard errors make up an interval.
     pub(super) fn quantile(&self, confidence: f64) -> f64 {
-        two_sided(confidence, joint_freedom(self.variances, self.freedoms))
+        two_sided(confidence, self.freedom())
     }
 
     fn refusal(&self) -> Option<String> {

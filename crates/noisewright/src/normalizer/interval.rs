@@ -20,6 +20,15 @@ pub(super) fn two_sided(confidence: f64, freedom: f64) -> f64 {
     root_increasing(normal, 1.0, |x| (student_cdf(freedom, x) - p, density(x))).at
 }
 
+/// The standard deviation of Student's distribution: what an error that is itself estimated adds to a z-score. Infinite
+/// for two degrees of freedom and fewer, which are too few for any standard error.
+pub(super) fn student_deviation(freedom: f64) -> f64 {
+    if freedom.is_nan() || freedom >= MANY {
+        return 1.0;
+    }
+    if freedom > 2.0 { (freedom / (freedom - 2.0)).sqrt() } else { f64::INFINITY }
+}
+
 /// Degrees of freedom of a sum of two estimated variances (Welch and Satterthwaite).
 pub(super) fn joint_freedom(variances: [f64; 2], freedoms: [f64; 2]) -> f64 {
     let total = variances[0] + variances[1];

@@ -38,7 +38,7 @@ pub mod states;
 mod tail;
 
 pub use allocation::{Allocation, EstimatedDivergences, Prices};
-pub use alpha::LogAlpha;
+pub use alpha::{LogAlpha, alpha_formula};
 pub use evidence::{
     BayesFactor, Density, Evidence, EvidenceOptions, ModelDensity, NoiseKind, TracePoint, bayes_factor,
     evidence,

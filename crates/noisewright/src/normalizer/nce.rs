@@ -142,10 +142,14 @@ impl Bridge {
         if !self.root.at.is_finite() {
             return Some("no draw of one side lies in the support of the other".into());
         }
-        if self.moments.iter().any(|m| m.relative_variance.is_nan()) {
+        let unknown = |m: &&Moment| m.relative_variance.is_nan();
+        if self.moments.iter().filter(unknown).any(|m| m.count < 2.0) {
             return Some("a single draw does not show how much its weight varies".into());
         }
-        self.too_few(self.effective_crossings())
+        let too_far = || Some("the two densities are too far apart to be computed with".to_owned());
+        // Weights that are all too small for numbers have no variance either.
+        let beyond = self.moments.iter().any(|m| m.relative_variance.is_nan()).then(too_far).flatten();
+        self.too_few(self.effective_crossings()).or(beyond)
     }
 
     pub(super) fn too_few(&self, crossings: f64) -> Option<String> {
@@ -169,7 +173,8 @@ fn few_draws(moments: &mut [Moment; 2], sums: [&Sums<4>; 2], overlap: f64) {
         return;
     }
     for k in 0..2 {
-        if moments[k].count >= FEW || moments[1 - k].count < FEW {
+        // A single draw leaves the estimate as uncertain as its one log-ratio, whatever the model says of the mean.
+        if moments[k].count >= FEW || moments[k].count < 2.0 || moments[1 - k].count < FEW {
             continue;
         }
         // On its own side σσ̄² = (σσ̄ − σσ̄(1−2·own))/2 with own the side's own sum; on the other the sign turns.

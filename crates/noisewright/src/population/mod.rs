@@ -45,6 +45,17 @@ pub enum Method {
     Sample,
 }
 
+impl std::fmt::Display for Method {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Quadrature => "quadrature",
+            Self::Enumeration => "enumeration",
+            Self::Sampling => "sampling",
+            Self::Sample => "sample",
+        })
+    }
+}
+
 /// How accurate an expectation is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accuracy {

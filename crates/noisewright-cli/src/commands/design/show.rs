@@ -1,14 +1,15 @@
 //! A design as text, JSON and a page.
 
 use noisewright::View;
+use noisewright::design::Answer;
 use noisewright_report::{
     Axis, Card, Cell, Column, Figure, HeatMap, Line, Page, Panel, Reference, Section, Stroke, Table,
     format_number, format_percent,
 };
 use serde_json::{Value, json};
 
-use super::Question;
-use super::kinds::{Answer, efficiency_json};
+use super::kinds;
+use super::{Asked, Place};
 use crate::commands::error::{comparison, share};
 use crate::commands::pictures::{self, pairs};
 use crate::output::{number, numbers};
@@ -16,9 +17,31 @@ use crate::output::{number, numbers};
 /// Cells along each side of a two-dimensional picture.
 const CELLS: usize = 60;
 
-pub(super) fn json(question: &Question<'_>, answer: &Answer) -> Value {
-    let mut noise = answer.details.clone();
-    if let (Value::Object(fields), Some(grid)) = (&mut noise, grid_json(question, answer)) {
+impl Place {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::Start => "start",
+            Self::Fitted => "fit",
+        }
+    }
+}
+
+impl Asked<'_> {
+    /// What expectations are taken over and where, if there are data.
+    fn place_sentence(&self) -> Option<String> {
+        self.problem.data.as_ref()?;
+        let place = match self.place {
+            Place::Fitted => "that a fit to them found; --at puts others in their place",
+            Place::Given | Place::Start => "given with --at",
+        };
+        Some(format!("Expectations are averages over the data, at the parameters {place}."))
+    }
+}
+
+pub(super) fn json(asked: &Asked<'_>, answer: &Answer) -> Value {
+    let mut noise = kinds::details(answer);
+    if let (Value::Object(fields), Some(grid)) = (&mut noise, grid_json(asked, answer)) {
         fields.insert("grid".into(), grid);
     }
     json!({
@@ -30,21 +53,23 @@ pub(super) fn json(question: &Question<'_>, answer: &Answer) -> Value {
         "gap": answer.gap.map_or(Value::Null, number),
         "stationary_points": answer.stationary_points,
         "noise": noise,
-        "efficiency": efficiency_json(answer),
+        "efficiency": kinds::efficiency(answer),
         "curve": {
             "noise_proportion": numbers(answer.curve.proportion.iter().copied()),
             "error": numbers(answer.curve.error.iter().copied()),
         },
-        "target": question.target.to_string(),
-        "price_data": number(question.prices.data),
-        "price_noise": number(question.prices.noise),
-        "remarks": answer.remarks,
+        "target": asked.question.target.to_string(),
+        "price_data": number(asked.question.prices.data),
+        "price_noise": number(asked.question.prices.noise),
+        "parameters": asked.problem.parameters_json(),
+        "parameters_from": asked.place.name(),
+        "remarks": answer.remarks(),
     })
 }
 
-fn grid_json(question: &Question<'_>, answer: &Answer) -> Option<Value> {
-    if let Some(grid) = pictures::grid(question.problem, &answer.population, answer.noise.as_ref(), answer.nu)
-    {
+fn grid_json(asked: &Asked<'_>, answer: &Answer) -> Option<Value> {
+    let problem = asked.problem.question();
+    if let Some(grid) = problem.densities(&answer.population, answer.noise.as_ref(), answer.nu) {
         return Some(json!({
             "x": numbers(grid.x),
             "density": numbers(grid.noise),
@@ -52,15 +77,15 @@ fn grid_json(question: &Question<'_>, answer: &Answer) -> Option<Value> {
             "weight": numbers(grid.weight),
         }));
     }
-    let plane = Plane::new(question, answer)?;
+    let plane = Plane::new(asked, answer)?;
     let rows: Vec<Value> = plane.noise.chunks(CELLS).map(|row| numbers(row.iter().copied())).collect();
     Some(json!({ "x": numbers(plane.x), "y": numbers(plane.y), "density": rows }))
 }
 
-pub(super) fn text(question: &Question<'_>, answer: &Answer) -> String {
-    let mut text = table(question, answer).to_text();
+pub(super) fn text(asked: &Asked<'_>, answer: &Answer) -> String {
+    let mut text = table(asked, answer).to_text();
     text.push('\n');
-    for sentence in sentences(question, answer) {
+    for sentence in sentences(asked, answer) {
         text.push_str(&sentence);
         text.push('\n');
     }
@@ -68,24 +93,24 @@ pub(super) fn text(question: &Question<'_>, answer: &Answer) -> String {
 }
 
 /// Whether a budget counts points, all of one price.
-fn counts_points(question: &Question<'_>) -> bool {
-    question.prices == noisewright::design::Prices::default()
+fn counts_points(asked: &Asked<'_>) -> bool {
+    asked.question.prices == noisewright::design::Prices::default()
 }
 
 /// What errors are multiplied with.
-fn unit(question: &Question<'_>) -> &'static str {
-    if counts_points(question) { "T" } else { "budget" }
+fn unit(asked: &Asked<'_>) -> &'static str {
+    if counts_points(asked) { "T" } else { "budget" }
 }
 
-fn table(question: &Question<'_>, answer: &Answer) -> Table {
-    let unit = unit(question);
-    Table::new(format!("The best noise for {} of {}", question.target, question.problem.title()))
+fn table(asked: &Asked<'_>, answer: &Answer) -> Table {
+    let unit = unit(asked);
+    Table::new(format!("The best noise for {} of {}", asked.question.target, asked.problem.title()))
         .column(Column::text(""))
         .column(Column::text("noise"))
         .column(Column::number("ν").significant(5))
         .column(Column::number(format!("error × {unit}")).significant(6))
         .row([
-            Cell::from(answer.title.as_str()),
+            Cell::from(kinds::title(answer).as_str()),
             Cell::from(share(answer.nu)),
             Cell::from(answer.nu),
             Cell::from(answer.error),
@@ -104,14 +129,14 @@ fn table(question: &Question<'_>, answer: &Answer) -> Table {
         ])
 }
 
-fn sentences(question: &Question<'_>, answer: &Answer) -> Vec<String> {
-    let compare = |other: f64, what: &str| comparison(answer.error, other, what, counts_points(question));
+fn sentences(asked: &Asked<'_>, answer: &Answer) -> Vec<String> {
+    let compare = |other: f64, what: &str| comparison(answer.error, other, what, counts_points(asked));
     let mut lines = vec![
         compare(answer.conventional, "noise = data with 50 % noise"),
         compare(answer.noise_equals_data, "noise = data at the same proportion"),
     ];
-    lines.extend(answer.remarks.iter().cloned());
-    if let Some(e) = &answer.efficiency {
+    lines.extend(answer.remarks());
+    if let Some(e) = &answer.enough {
         lines.push(format!(
             "With the data given, ν = {} noise points per data point bring the error within {} of what endless noise \
              would give.",
@@ -119,36 +144,34 @@ fn sentences(question: &Question<'_>, answer: &Answer) -> Vec<String> {
             format_percent(1.0 / e.asked - 1.0, 3)
         ));
     }
-    if question.problem.data.is_some() {
-        lines.push("Expectations are averages over the data, at the parameters given with --at.".into());
-    }
+    lines.extend(asked.place_sentence());
     lines
 }
 
-pub(super) fn page(question: &Question<'_>, answer: &Answer) -> Page {
+pub(super) fn page(asked: &Asked<'_>, answer: &Answer) -> Page {
     let saved = 1.0 - answer.error / answer.conventional;
     let saved = if saved.is_finite() { format_percent(saved, 3) } else { "–".into() };
     let mut summary = Section::new("The design").cards([
         Card::new("noise proportion", share(answer.nu)).note(format!("ν = {}", format_number(answer.nu, 4))),
-        Card::new(format!("error × {}", unit(question)), format_number(answer.error, 6)),
-        Card::new(if counts_points(question) { "points saved" } else { "budget saved" }, saved)
+        Card::new(format!("error × {}", unit(asked)), format_number(answer.error, 6)),
+        Card::new(if counts_points(asked) { "points saved" } else { "budget saved" }, saved)
             .note("against noise = data, half and half"),
     ]);
-    for sentence in sentences(question, answer) {
+    for sentence in sentences(asked, answer) {
         summary = summary.paragraph(sentence);
     }
-    summary = summary.table(table(question, answer));
-    let mut page = Page::new("The best noise").subtitle(question.problem.title()).section(summary);
+    summary = summary.table(table(asked, answer));
+    let mut page = Page::new("The best noise").subtitle(asked.problem.title()).section(summary);
     let mut section = Section::new("Pictures");
     let noise = answer.noise.as_ref();
-    if let Some(figure) = pictures::densities(question.problem, &answer.population, noise, answer.nu) {
+    if let Some(figure) = pictures::densities(asked.problem, &answer.population, noise, answer.nu) {
         section = section.figure(
             figure,
             "Top: the data's density and the designed noise's. Bottom: the weight w(x) of a data point. Where the noise is \
              zero a data point carries no weight.",
         );
-    } else if let Some(plane) = Plane::new(question, answer) {
-        section = section.figure(plane.figure(question), "Density of the data and of the designed noise.");
+    } else if let Some(plane) = Plane::new(asked, answer) {
+        section = section.figure(plane.figure(asked), "Density of the data and of the designed noise.");
     }
     section = section.figure(
         curve(answer),
@@ -167,14 +190,14 @@ fn curve(answer: &Answer) -> Figure {
     let equal: Vec<f64> = half.iter().map(|p| answer.conventional / (4.0 * p * (1.0 - p))).collect();
     Figure::from(
         Panel::new(Axis::linear("noise proportion").percent(), Axis::log("error × T"))
-            .with(Line::new(answer.title.clone(), pairs(half, &answer.curve.error)))
+            .with(Line::new(kinds::title(answer), pairs(half, &answer.curve.error)))
             .with(Line::new("noise = data", pairs(half, &equal)).stroke(Stroke::Dashed))
             .with(Reference::vertical(answer.nu / (1.0 + answer.nu), "chosen")),
     )
 }
 
 fn efficiency_figure(answer: &Answer) -> Option<Figure> {
-    let e = answer.efficiency.as_ref()?;
+    let e = answer.enough.as_ref()?;
     let panel = Panel::new(Axis::log("noise points per data point"), Axis::linear("efficiency").percent())
         .with(Line::new("efficiency", e.curve.iter().copied()))
         .with(Reference::horizontal(e.asked, "asked for"));
@@ -190,8 +213,8 @@ struct Plane {
 }
 
 impl Plane {
-    fn new(question: &Question<'_>, answer: &Answer) -> Option<Self> {
-        let problem = question.problem;
+    fn new(asked: &Asked<'_>, answer: &Answer) -> Option<Self> {
+        let problem = asked.problem;
         let space = problem.model.space();
         if space.dimension() != 2
             || space.is_sphere()
@@ -224,8 +247,8 @@ impl Plane {
         Some(Self { x, y, data, noise })
     }
 
-    fn figure(&self, question: &Question<'_>) -> Figure {
-        let names = question.problem.model.space().names();
+    fn figure(&self, asked: &Asked<'_>) -> Figure {
+        let names = asked.problem.model.space().names();
         let edges = |v: &[f64]| -> Vec<f64> {
             let step = v[1] - v[0];
             (0..=v.len()).map(|i| v[0] + (i as f64 - 0.5) * step).collect()

@@ -41,6 +41,7 @@ impl Shown<'_> {
             "confidence": number(result.confidence),
             "recommended": result.recommended.to_string(),
             "reason": result.reason,
+            "refused": result.best().refused,
             "estimates": estimates,
             "overlap": number(result.overlap),
             "expected_crossings": number(result.expected_crossings),

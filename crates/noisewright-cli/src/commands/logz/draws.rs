@@ -9,7 +9,7 @@ use noisewright_data::{Format, Options, Table};
 
 use crate::arguments::{DataArguments, Global, LogzArguments};
 use crate::failure::{Failure, Outcome};
-use crate::inputs::Problem;
+use crate::inputs::{self, Problem};
 use crate::noises::{self, Purpose};
 
 /// One side's log-densities, its chains and the file they came from.
@@ -60,7 +60,8 @@ impl Pair {
     }
 
     fn by_columns(arguments: &LogzArguments) -> Outcome<Self> {
-        let columns = [arguments.log_f.clone(), arguments.log_noise.clone()];
+        let named = |name: &Option<String>, usual: &str| name.clone().unwrap_or_else(|| usual.to_owned());
+        let columns = [named(&arguments.log_f, "log_f"), named(&arguments.log_noise, "log_noise")];
         let read = |path: &Path, chain: Option<&String>| {
             let (table, chains, rows) = read(path, &columns, chain, arguments)?;
             let name = table.source().to_owned();
@@ -109,6 +110,32 @@ impl Pair {
         Ok(Self { data, noise: noise_side, noise_words: Some(noise.describe()) })
     }
 
+    /// Refuses one sample given as both: draws of one density are no draws of the other.
+    pub(super) fn refuse_same(&self, arguments: &LogzArguments) -> Outcome<()> {
+        let paths = (arguments.data.as_deref(), arguments.noise_draws.as_deref());
+        if let (Some(data), Some(noise)) = paths
+            && inputs::is_same_file(data, noise)
+        {
+            return Err(Failure::Usage(format!(
+                "{} is given as the draws of both densities: give the draws of the noise as the second file",
+                data.display()
+            )));
+        }
+        let (data, noise) = (&self.data, &self.noise);
+        let first = data.log_f.first().zip(data.log_noise.first()).map(|(f, n)| f - n);
+        let mut ratios = data.log_f.iter().zip(&data.log_noise).map(|(f, n)| f - n);
+        // Densities that are the same up to a constant may have the same draws.
+        let varies = ratios
+            .any(|ratio| first.is_some_and(|first| (ratio - first).abs() > 1e-12 * first.abs().max(1.0)));
+        if varies && data.log_f == noise.log_f && data.log_noise == noise.log_noise {
+            return Err(Failure::NoAnswer(format!(
+                "{} and {} hold the same draws: one must be draws of the density, the other draws of the noise",
+                data.name, noise.name
+            )));
+        }
+        Ok(())
+    }
+
     /// An error with the file that it is about, and the row as the file counts it.
     pub(super) fn named(&self, error: Error) -> Failure {
         let Error::LogDensity { side, column, row, value, reason } = error else { return error.into() };
@@ -153,6 +180,7 @@ fn read(
     let mut wanted = columns.to_vec();
     wanted.extend(chain.cloned());
     let mut options = Options::default().columns(&wanted).names(&wanted).minus_infinity(true);
+    options.labels = chain.cloned();
     if let Some(format) = &arguments.format {
         let format: Format = format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;
         options = options.format(format);

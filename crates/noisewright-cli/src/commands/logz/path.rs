@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use noisewright::chain::{self, ModelDensity, Moves};
-use noisewright::normalizer::path::{Estimate, Options, path};
+use noisewright::chain::ModelDensity;
+use noisewright::normalizer::path::{Estimate, Options, fit_noise, path};
 use noisewright::{Noise, Precision, Target};
 use noisewright_report::{
     Axis, Card, Cell, Column, Figure, Page, Panel, Points, Section, Table, format_number, format_percent,
@@ -15,7 +15,7 @@ use crate::arguments::{DataArguments, Global, LogzArguments};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::Problem;
 use crate::noises::{self, Purpose};
-use crate::output::{self, number, numbers};
+use crate::output::{self, number, numbers, optional};
 use crate::progress::Progress;
 
 /// Everything the command shows.
@@ -29,9 +29,6 @@ pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     let model = arguments.model.as_deref().ok_or_else(|| {
         Failure::Usage("--path needs the model whose constant it is to find: give --model FILE".into())
     })?;
-    if arguments.data.is_some() {
-        return Err(Failure::Usage("--path draws what it needs itself: leave out the files of draws".into()));
-    }
     let nothing = DataArguments { data: None, format: None, drop_missing: false };
     let precision = Precision { seed: global.seed, ..Precision::default() };
     let problem = Problem::new(model, arguments.at.as_deref(), &nothing, precision, global)?;
@@ -46,9 +43,11 @@ pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     output::write_report(global, || answer.page(), &json)?;
     if global.json {
         super::warn(global, &answer.warnings());
-        return output::print_json(&json);
+        output::print_json(&json)?;
+    } else {
+        output::print(&answer.text())?;
     }
-    output::print(&answer.text())
+    super::answered(answer.refused().as_deref())
 }
 
 fn options(arguments: &LogzArguments, global: &Global) -> Outcome<Options> {
@@ -60,32 +59,11 @@ fn options(arguments: &LogzArguments, global: &Global) -> Outcome<Options> {
         chains: own.chains.unwrap_or(default.chains),
         warm_up: own.warm_up.unwrap_or(default.warm_up),
         thin: own.thin.unwrap_or(default.thin),
-        moves: moves(&own.moves)?,
-        confidence: arguments.confidence,
+        moves: own.moves.as_deref().map_or(Ok(default.moves), str::parse)?,
+        confidence: arguments.confidence.unwrap_or(default.confidence),
         seed: global.seed,
         ..default
     })
-}
-
-fn moves(name: &str) -> Outcome<Moves> {
-    match name {
-        "auto" => Ok(Moves::Auto),
-        "random-walk" => Ok(Moves::RandomWalk),
-        "hamiltonian" => Ok(Moves::Hamiltonian),
-        "single-site" => Ok(Moves::SingleSite),
-        other => Err(Failure::Usage(format!(
-            "--moves: `{other}` is none of auto, random-walk, hamiltonian and single-site"
-        ))),
-    }
-}
-
-fn moves_name(moves: Option<Moves>) -> &'static str {
-    match moves {
-        Some(Moves::RandomWalk) => "random-walk",
-        Some(Moves::Hamiltonian) => "hamiltonian",
-        Some(Moves::SingleSite) => "single-site",
-        _ => "auto",
-    }
 }
 
 /// The noise in words; without any it is fitted to chains of the model itself.
@@ -99,18 +77,20 @@ fn noise(
         Some(words) if words.trim() != "auto" => {
             noises::build(problem, words, Purpose { nu: 1.0, target: &Target::Mse })
         }
-        _ => {
-            let pilot =
-                chain::Options { moves: options.moves, seed: options.seed, ..chain::Options::default() };
-            let chains = chain::run(density, &pilot)?;
-            Ok(noisewright::fit_auto(problem.model.space(), chains.points.view(), None)?)
-        }
+        _ => Ok(fit_noise(density, options.moves, options.seed)?),
     }
 }
 
 impl Answer<'_> {
     fn warnings(&self) -> Vec<String> {
         self.result.warnings.iter().map(|warning| warning.sentence(&self.result.nodes)).collect()
+    }
+
+    /// Why there is no answer, if there is none.
+    fn refused(&self) -> Option<String> {
+        let broken = || "no path of states with a finite error leads from the noise to the model".to_owned();
+        // What makes the error infinite is told last.
+        self.result.se.is_infinite().then(|| self.warnings().pop().unwrap_or_else(broken))
     }
 
     fn json(&self) -> Value {
@@ -125,6 +105,7 @@ impl Answer<'_> {
                     "se": number(node.se),
                     "step_se": number(node.step_se),
                     "acceptance": number(node.acceptance),
+                    "exchange": optional(node.exchange),
                     "r_hat": number(node.r_hat),
                     "inefficiency": number(node.inefficiency),
                 })
@@ -137,9 +118,10 @@ impl Answer<'_> {
             "lower": number(result.lower),
             "upper": number(result.upper),
             "confidence": number(self.confidence),
+            "refused": self.refused(),
             "path": nodes,
             "noise": result.noise,
-            "moves": moves_name(result.moves),
+            "moves": result.moves.unwrap_or_default().to_string(),
             "draws": result.draws,
             "overlap": overlap.row_iter().map(|row| numbers(row.iter().copied())).collect::<Vec<_>>(),
             "ess": numbers(result.states.ess().iter().copied()),
@@ -161,8 +143,8 @@ impl Answer<'_> {
             .column(Column::number("std. error").significant(3))
             .column(Column::number("its step").significant(3))
             .column(Column::number("acceptance").significant(3))
-            .column(Column::number("R-hat").significant(4))
-            .column(Column::number("ineff.").significant(3));
+            .column(Column::number("exchange").significant(3))
+            .column(Column::number("R-hat").significant(4));
         for node in &result.nodes {
             table.push_row([
                 Cell::from(node.t),
@@ -170,14 +152,14 @@ impl Answer<'_> {
                 node.se.into(),
                 node.step_se.into(),
                 node.acceptance.into(),
+                node.exchange.map_or(Cell::Empty, Cell::from),
                 node.r_hat.into(),
-                node.inefficiency.into(),
             ]);
         }
         table.note(format!("model {}", self.problem.title())).note(format!(
             "noise {} at t = 0, the model at t = 1, moves {}",
             result.noise,
-            moves_name(result.moves)
+            result.moves.unwrap_or_default()
         ))
     }
 

@@ -45,9 +45,11 @@ pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     output::write_report(global, || answer.page(), &json)?;
     if global.json {
         super::warn(global, &answer.warnings());
-        return output::print_json(&json);
+        output::print_json(&json)?;
+    } else {
+        output::print(&answer.text())?;
     }
-    output::print(&answer.text())
+    super::answered(answer.refused())
 }
 
 /// The pooled draws of a file.
@@ -74,17 +76,18 @@ impl Draws {
             options = options.format(format);
         }
         let names = state_names(path, asked, &options)?;
+        let state_column = own.state_column.as_deref().unwrap_or("state");
         let mut wanted = names.clone();
         if own.counts.is_none() {
-            wanted.push(own.state_column.clone());
+            wanted.push(state_column.to_owned());
         }
         wanted.extend(arguments.chain.clone());
-        let table =
-            noisewright_data::read(path, &options.clone().columns(&wanted)).map_err(Failure::of_draws)?;
+        options.labels.clone_from(&arguments.chain);
+        let table = noisewright_data::read(path, &options.columns(&wanted)).map_err(Failure::of_draws)?;
         let source = table.source().to_owned();
         let origin = match &own.counts {
             Some(counts) => from_counts(counts, names.len(), table.rows())?,
-            None => from_column(&table, &own.state_column, &names, asked)?,
+            None => from_column(&table, state_column, &names, asked)?,
         };
         let chains = match &arguments.chain {
             Some(column) => Some(labels(table.column(column)?)),
@@ -218,6 +221,12 @@ fn chain_labels(lengths: &[usize]) -> Vec<usize> {
 impl Answer<'_> {
     fn warnings(&self) -> Vec<String> {
         self.result.warnings().iter().map(|warning| warning.sentence(self.names)).collect()
+    }
+
+    /// Why there is no answer, if no ratio at all has a finite error.
+    fn refused(&self) -> Option<&'static str> {
+        let alone = self.names.len() > 1 && self.result.groups().len() == self.names.len();
+        alone.then_some("no two states overlap enough for their ratio to be known")
     }
 
     fn json(&self) -> Value {

@@ -128,6 +128,62 @@ impl NoiseWords {
         self.filled(&mut values.iter().copied())
     }
 
+    /// The same with every number rounded to so many significant digits, for people.
+    ///
+    /// ```
+    /// use noisewright::NoiseWords;
+    /// let words = NoiseWords::parse("normal(1.4983038587852444, 0.5)")?;
+    /// assert_eq!(words.rounded(6).to_string(), "normal(1.4983, 0.5)");
+    /// # Ok::<(), noisewright::WordsError>(())
+    /// ```
+    #[must_use]
+    pub fn rounded(&self, digits: usize) -> Self {
+        let weight = |weight: &Weight| match weight {
+            Weight::Number(w) => Weight::Number(rounded(*w, digits)),
+            Weight::Free => Weight::Free,
+        };
+        Self { terms: self.terms.iter().map(|(w, call)| (weight(w), call.rounded(digits))).collect() }
+    }
+
+    /// Whether some part is fitted to data: a family without its numbers, `kde`, `product` or `auto`.
+    ///
+    /// ```
+    /// use noisewright::NoiseWords;
+    /// assert!(NoiseWords::parse("0.5*normal(0, 1) + 0.5*student")?.is_fitted());
+    /// assert!(!NoiseWords::parse("0.5*normal(0, 1) + 0.5*data")?.is_fitted());
+    /// # Ok::<(), noisewright::WordsError>(())
+    /// ```
+    #[must_use]
+    pub fn is_fitted(&self) -> bool {
+        self.calls().iter().any(|call| match call.name.as_str() {
+            "auto" | "kde" => true,
+            // Without numbers it is uniform on the domain.
+            "uniform" => false,
+            "student" => call.arguments.len() < 2,
+            name => names::BUILT.contains(&name) && call.arguments.is_empty(),
+        })
+    }
+
+    /// Whether some part is a noise of this name.
+    #[must_use]
+    pub fn mentions(&self, name: &str) -> bool {
+        self.calls().iter().any(|call| call.name == name)
+    }
+
+    /// All calls, those within others with them.
+    fn calls(&self) -> Vec<&Call> {
+        let mut calls = Vec::new();
+        for (_, call) in &self.terms {
+            calls.push(call);
+            for argument in &call.arguments {
+                if let Argument::Noise(words) = argument {
+                    calls.extend(words.calls());
+                }
+            }
+        }
+        calls
+    }
+
     fn filled(&self, values: &mut dyn Iterator<Item = f64>) -> Self {
         let mut terms = Vec::with_capacity(self.terms.len());
         let mut shares = Vec::new();
@@ -167,6 +223,11 @@ impl std::str::FromStr for NoiseWords {
 }
 
 impl Call {
+    fn rounded(&self, digits: usize) -> Self {
+        let arguments = self.arguments.iter().map(|argument| argument.rounded(digits)).collect();
+        Self { name: self.name.clone(), arguments, span: self.span }
+    }
+
     fn filled(&self, values: &mut dyn Iterator<Item = f64>) -> Self {
         let arguments = self.arguments.iter().map(|argument| argument.filled(values)).collect();
         Self { name: self.name.clone(), arguments, span: self.span }
@@ -184,6 +245,16 @@ impl Argument {
         }
     }
 
+    fn rounded(&self, digits: usize) -> Self {
+        match self {
+            Self::Number(x) => Self::Number(rounded(*x, digits)),
+            Self::List(entries) => Self::List(entries.iter().map(|entry| entry.rounded(digits)).collect()),
+            Self::Noise(words) => Self::Noise(Box::new(words.rounded(digits))),
+            Self::Named(name, value) => Self::Named(name.clone(), Box::new(value.rounded(digits))),
+            Self::Free | Self::Text(_) => self.clone(),
+        }
+    }
+
     fn filled(&self, values: &mut dyn Iterator<Item = f64>) -> Self {
         match self {
             Self::Free => values.next().map_or(Self::Free, Self::Number),
@@ -193,4 +264,9 @@ impl Argument {
             Self::Number(_) | Self::Text(_) => self.clone(),
         }
     }
+}
+
+/// A number to so many significant digits.
+pub(crate) fn rounded(x: f64, digits: usize) -> f64 {
+    format!("{x:.*e}", digits.saturating_sub(1)).parse().unwrap_or(x)
 }

@@ -126,6 +126,7 @@ pub(super) fn choose(problem: &Problem<'_>, kind: NoiseKind, halves: &[Half; 2])
     let mut storage = Vec::new();
     let points = halves[0].points(problem.points(), &mut storage);
     let fitted = |kind| problem.named(fit(kind, problem, points));
+    check_kind(problem, kind)?;
     if !problem.is_mapped() {
         return fitted(NoiseKind::Product);
     }
@@ -138,6 +139,9 @@ pub(super) fn choose(problem: &Problem<'_>, kind: NoiseKind, halves: &[Half; 2])
         if kind != NoiseKind::Student && overlap > GOOD {
             break;
         }
+        if kind == NoiseKind::Mixture && problem.is_symmetric() {
+            continue;
+        }
         // What a kind cannot be fitted to is no candidate.
         let Ok(candidate) = fitted(kind) else { continue };
         let common = self::overlap(problem, &candidate, &halves[1])?;
@@ -146,6 +150,28 @@ pub(super) fn choose(problem: &Problem<'_>, kind: NoiseKind, halves: &[Half; 2])
         }
     }
     Ok(best)
+}
+
+/// Refuses a kind that the variables, or a mirror image, cannot have.
+fn check_kind(problem: &Problem<'_>, kind: NoiseKind) -> Result<()> {
+    let refuse = |noise: NoiseKind, reason: &str| {
+        Err(Error::Noise { noise: noise.to_string(), reason: reason.into() })
+    };
+    let general = matches!(kind, NoiseKind::Auto | NoiseKind::Product);
+    if !problem.is_mapped() && !general {
+        return refuse(
+            kind,
+            "is for continuous variables; counts, states and directions take product or auto",
+        );
+    }
+    let own = if problem.is_mapped() { kind } else { NoiseKind::Product };
+    if problem.is_symmetric() && matches!(own, NoiseKind::Mixture | NoiseKind::Product) {
+        return refuse(
+            own,
+            "has no centre to be symmetric about: leave out symmetrize, or choose normal, student or warped",
+        );
+    }
+    Ok(())
 }
 
 /// The overlap of a noise with the density, from some draws of each.

@@ -79,6 +79,11 @@ impl<'a> Problem<'a> {
         Ok(Self { density, space, draws, map, mapped, log_f, symmetric, seed })
     }
 
+    /// Whether the density is averaged with its mirror image.
+    pub(super) fn is_symmetric(&self) -> bool {
+        self.symmetric
+    }
+
     /// Whether the points are real vectors, mapped or by themselves.
     pub(super) fn is_mapped(&self) -> bool {
         self.map.is_some()

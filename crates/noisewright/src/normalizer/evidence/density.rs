@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::{Error, Model, Result, View};
+use crate::{Error, Model, Result, View, tails};
 
 /// Points evaluated at a time by one thread.
 pub(super) const BLOCK: usize = 4096;
@@ -29,6 +29,15 @@ pub trait Density: Sync {
     /// # Errors
     /// When it cannot be evaluated.
     fn log_density(&self, points: View<'_>, out: &mut [f64]) -> Result<()>;
+
+    /// Refuses a density that is known to have no integral, given draws of it; by default none is.
+    ///
+    /// # Errors
+    /// [`Error::NotIntegrable`].
+    fn check_integrable(&self, draws: View<'_>) -> Result<()> {
+        let _ = draws;
+        Ok(())
+    }
 }
 
 impl<F: Fn(View<'_>, &mut [f64]) -> Result<()> + Sync> Density for F {
@@ -49,6 +58,13 @@ pub struct ModelDensity<'a> {
 impl Density for ModelDensity<'_> {
     fn log_density(&self, points: View<'_>, out: &mut [f64]) -> Result<()> {
         self.model.evaluate(self.parameters, points, out, None)
+    }
+
+    fn check_integrable(&self, draws: View<'_>) -> Result<()> {
+        match tails::endless(self.model, self.parameters, draws, tails::NEAR) {
+            Some(endless) => Err(endless.error()),
+            None => Ok(()),
+        }
     }
 }
 

@@ -39,7 +39,7 @@ pub struct EvidenceOptions {
     /// Lengths of the Markov chains that the draws are, one after the other; one chain by default.
     pub chains: Option<Vec<usize>>,
     /// Whether the density is averaged with its mirror image in the centre of the noise (Warp-III), which takes out
-    /// skewness for a second evaluation of every point; off by default. Mixtures have no centre and are left alone.
+    /// skewness for a second evaluation of every point; off by default. Mixtures and products have no centre for it.
     pub symmetrize: bool,
     /// Number of places at which the estimate from the first part of the draws is kept; 20 by default.
     pub trace: usize,
@@ -157,7 +157,7 @@ impl Evidence {
 ///
 /// # Errors
 /// When the draws are too few for a fit, one lies outside its domain or has no density, the density is not a number
-/// somewhere, or an option cannot be. Too little overlap, and halves that contradict each other, are results with an
+/// somewhere, a look far out shows that the density has no integral, or an option cannot be. Too little overlap, and halves that contradict each other, are results with an
 /// infinite standard error.
 pub fn evidence(
     density: &dyn Density,
@@ -170,6 +170,7 @@ pub fn evidence(
     let halves = split(rows, options.chains.as_deref())?;
     check_count(halves.iter().map(Half::rows).sum(), space.dimension())?;
     let problem = Problem::new(density, draws, space, options.symmetrize, options.log_z.seed)?;
+    density.check_integrable(draws)?;
     let fitted = both_fits(&problem, options.noise, &halves)?;
     let densities = [problem.all(&fitted[0])?, problem.all(&fitted[1])?];
     let directions =

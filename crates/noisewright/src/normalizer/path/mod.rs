@@ -1,18 +1,19 @@
 //! A path of bridges between a noise and a density far from it, sampled by chains and joined by all states at once.
 
+mod elsewhere;
+mod ladder;
 mod pilot;
 mod result;
 
+pub use elsewhere::fit_noise;
 pub use result::{Estimate, Node, Warning};
 
-use noisewright_numerics::random::stream;
-use rayon::prelude::*;
-
-use self::pilot::{Stop, distance, pilot, resample};
+use self::elsewhere::elsewhere;
+use self::pilot::{Stop, distance, pilot};
 use super::Dependence;
 use super::states::{self, Origin, Pooled};
-use crate::chain::{Bridge, Coordinates, Density, Kernel, Landscape, Moves, Walker, convergence};
-use crate::{Error, Noise, Points, Result, sample};
+use crate::chain::{Coordinates, Density, Moves};
+use crate::{Error, Noise, Points, Result};
 
 /// How a path is made.
 #[derive(Clone, Debug)]
@@ -99,8 +100,11 @@ struct Problem<'a> {
 /// `log f_t = (1 − t) log p_n + t log f`.
 ///
 /// A pilot swarm is led from the noise to the density to learn how far apart bridges may be; the states are then placed so
-/// that the errors between neighbours are equal, sampled by Markov chains that start from the swarm, and joined by
-/// [`states::estimate`] with errors that allow for the chains.
+/// that the errors between neighbours are equal, sampled by Markov chains that start from the swarm and exchange their
+/// points with those of neighbouring states, and joined as by [`states::estimate`] with errors that allow for the chains.
+///
+/// Chains that start elsewhere look for modes that the path never came to; where they find one the error is infinite
+/// ([`Warning::Elsewhere`]), as it is where the chains contradict each other.
 ///
 /// ```
 /// use noisewright::chain::ModelDensity;
@@ -129,8 +133,9 @@ pub fn path(noise: &dyn Noise, density: &dyn Density, options: &Options) -> Resu
     let problem = Problem { noise, density, coordinates: &coordinates };
     let stops = pilot(&problem, options.swarm, options.moves, options.seed)?;
     let places = places(&stops, options)?;
-    let samples = samples(&problem, &stops, &places, options)?;
-    result::assemble(&problem, &places, &samples, options)
+    let samples = ladder::samples(&problem, &stops, &places, options)?;
+    let missed = elsewhere(&problem, &samples, options)?;
+    result::assemble(&problem, &places, &samples, missed, options)
 }
 
 /// Where the states are: even steps of the distance gone so far.
@@ -161,114 +166,11 @@ fn places(stops: &[Stop], options: &Options) -> Result<Vec<f64>> {
 /// The draws of one state.
 struct Sample {
     points: Points,
+    log_noise: Vec<f64>,
+    log_density: Vec<f64>,
     lengths: Vec<usize>,
     acceptance: f64,
+    /// Mean probability of an exchange with the state before; `None` at the noise.
+    exchange: Option<f64>,
     moves: Option<Moves>,
-}
-
-fn samples(problem: &Problem<'_>, stops: &[Stop], places: &[f64], options: &Options) -> Result<Vec<Sample>> {
-    let seed = options.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    places
-        .par_iter()
-        .enumerate()
-        .map(|(index, &t)| {
-            if index == 0 {
-                let points = sample(problem.noise, options.draws, seed);
-                return Ok(Sample { points, lengths: vec![options.draws], acceptance: 1.0, moves: None });
-            }
-            chains(problem, stops, t, options, seed.wrapping_add(index as u64))
-        })
-        .collect()
-}
-
-/// Chains of the bridge at `t`, from where the pilot's swarm was just before it.
-fn chains(problem: &Problem<'_>, stops: &[Stop], t: f64, options: &Options, seed: u64) -> Result<Sample> {
-    let before = stops.partition_point(|stop| stop.t <= t).max(1) - 1;
-    let stop = &stops[before];
-    let bridge = Bridge { noise: problem.noise, density: problem.density, t };
-    let landscape = Landscape { density: &bridge, coordinates: problem.coordinates };
-    let mut picks = stream(seed, u64::MAX);
-    let swarm: Vec<&Vec<f64>> = resample(&stop.log_ratio, t - stop.t, options.swarm, &mut picks)
-        .into_iter()
-        .map(|i| &stop.swarm[i])
-        .collect();
-    // Moves of the first bridge after the noise, for states between the two.
-    let learnt = stop.kernel.as_ref().or(stops.get(before + 1).and_then(|next| next.kernel.as_ref()));
-    let tracks: Vec<Track> = (0..options.chains)
-        .into_par_iter()
-        .map(|chain| {
-            let start = swarm[chain * swarm.len() / options.chains];
-            let kernel = match learnt {
-                Some(kernel) => kernel.clone(),
-                None => Kernel::new(options.moves, landscape, start)?,
-            };
-            Track::run(
-                landscape,
-                kernel,
-                start,
-                length(options, chain),
-                options,
-                &mut stream(seed, chain as u64),
-            )
-        })
-        .collect::<Result<_>>()?;
-    joined(problem, &tracks)
-}
-
-/// Draws of one chain: an even share of all.
-fn length(options: &Options, chain: usize) -> usize {
-    (chain + 1) * options.draws / options.chains - chain * options.draws / options.chains
-}
-
-/// The points of one chain, point after point.
-struct Track {
-    points: Vec<f64>,
-    acceptance: f64,
-    moves: Moves,
-}
-
-impl Track {
-    fn run(
-        landscape: Landscape<'_>,
-        mut kernel: Kernel,
-        start: &[f64],
-        draws: usize,
-        options: &Options,
-        stream: &mut noisewright_numerics::random::Stream,
-    ) -> Result<Self> {
-        let mut walker = Walker { y: start.to_vec(), height: landscape.height(start)? };
-        for step in 0..options.warm_up {
-            // The pilot has found the size of the steps: only small corrections are left.
-            kernel.step(landscape, &mut walker, stream, (step as f64 + 5.0).powf(-0.8))?;
-        }
-        let mut x = vec![0.0; start.len()];
-        let mut track = Self { points: Vec::new(), acceptance: 0.0, moves: kernel.moves() };
-        for _ in 0..draws {
-            for _ in 0..options.thin {
-                track.acceptance += kernel.step(landscape, &mut walker, stream, 0.0)?;
-            }
-            landscape.coordinates.variables(&walker.y, &mut x);
-            track.points.extend_from_slice(&x);
-        }
-        track.acceptance /= (draws * options.thin) as f64;
-        Ok(track)
-    }
-}
-
-/// The tracks of one state as points, chain after chain.
-fn joined(problem: &Problem<'_>, tracks: &[Track]) -> Result<Sample> {
-    let dimension = problem.coordinates.dimension();
-    let lengths: Vec<usize> = tracks.iter().map(|track| track.points.len() / dimension).collect();
-    let mut values = Vec::new();
-    for axis in 0..dimension {
-        tracks.iter().for_each(|track| values.extend(track.points.iter().skip(axis).step_by(dimension)));
-    }
-    let rows = lengths.iter().sum();
-    let acceptance = tracks.iter().map(|track| track.acceptance).sum::<f64>() / tracks.len() as f64;
-    Ok(Sample {
-        points: Points::from_values(problem.density.space().names(), rows, values)?,
-        lengths,
-        acceptance,
-        moves: tracks.first().map(|track| track.moves),
-    })
 }

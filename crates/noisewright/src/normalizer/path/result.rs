@@ -1,15 +1,17 @@
 //! What a path says: log Z with its error, every state on the way, and what the reader should know.
 
-use noisewright_numerics::special::normal_quantile;
-
-use super::{Dependence, Options, Origin, Pooled, Problem, Sample, convergence, states};
-use crate::Result;
-use crate::chain::{Bridge, Moves};
+use super::super::autocorrelation::{LongRun, long_run};
+use super::super::interval::{student_deviation, two_sided};
+use super::{Dependence, Options, Origin, Pooled, Problem, Sample, states};
+use crate::chain::{Bridge, Moves, convergence};
+use crate::{Domain, Result};
 
 /// R̂ beyond which chains disagree.
 const AGREE: f64 = 1.1;
 /// Acceptance below which chains hardly move.
 const STUCK: f64 = 0.05;
+/// Standard deviations of a normal beyond which the spread of the chains' own estimates is no accident: one in ten thousand.
+const NO_ACCIDENT: f64 = 3.72;
 
 /// What the reader should know before trusting the number.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +28,18 @@ pub enum Warning {
         /// Split R̂ of the log-ratio.
         r_hat: f64,
     },
+    /// Whole paths that differ by more than their chains' own errors: the error is that of their spread.
+    PathsDisagree {
+        /// How many times the standard error the spread allows for.
+        factor: f64,
+    },
+    /// A place of high density that no chain of the path came to: the error is infinite.
+    Elsewhere {
+        /// The place, variable by variable.
+        point: Vec<(String, f64)>,
+    },
+    /// Too few independent steps for a standard error.
+    TooFewSteps,
     /// Chains of one state that hardly move.
     HardlyMoves {
         /// The state.
@@ -50,6 +64,23 @@ impl Warning {
                 "the chains at t = {t:.4} disagree (R-hat {r_hat:.2}): the error may be too small; ask for more draws or a \
                  longer warm-up"
             ),
+            Self::PathsDisagree { factor } => format!(
+                "the chains do not agree about log Z: the error is {factor:.1} times what each chain by itself suggests; ask \
+                 for more draws or a longer warm-up"
+            ),
+            Self::Elsewhere { point } => {
+                let place: Vec<String> = point.iter().map(|(name, x)| format!("{name} = {x:.4}")).collect();
+                format!(
+                    "chains that started elsewhere found a mode at {} that the path never came to, so its share of log Z is \
+                     missing: choose a noise that covers it",
+                    place.join(", ")
+                )
+            }
+            Self::TooFewSteps => {
+                "the chains are worth too few independent steps for a standard error: ask for more \
+                                  draws"
+                    .into()
+            }
             Self::HardlyMoves { t, acceptance, .. } => format!(
                 "the chains at t = {t:.4} accept only {:.1} % of their steps: ask for other moves or a longer warm-up",
                 100.0 * acceptance
@@ -71,7 +102,9 @@ pub struct Node {
     pub step_se: f64,
     /// Mean probability of acceptance of its chains; 1 for direct draws.
     pub acceptance: f64,
-    /// Split R̂ of `log f − log p_n` over its chains.
+    /// Mean probability of an exchange with the state before; `None` at the noise.
+    pub exchange: Option<f64>,
+    /// Split R̂ over its chains: the largest of those of `log f − log p_n` and of the variables that are numbers.
     pub r_hat: f64,
     /// How many of its draws are worth one independent draw.
     pub inefficiency: f64,
@@ -102,28 +135,23 @@ pub struct Estimate {
     pub warnings: Vec<Warning>,
 }
 
-/// Joins the samples of all states.
+/// Joins the samples of all states; `missed` is a place of high density that they never came to.
 pub(super) fn assemble(
     problem: &Problem<'_>,
     places: &[f64],
     samples: &[Sample],
+    missed: Option<Warning>,
     options: &Options,
 ) -> Result<Estimate> {
-    let (mut log_noise, mut log_density) = (Vec::new(), Vec::new());
-    let (mut labels, mut r_hat) = (Vec::new(), Vec::new());
-    for sample in samples {
-        let (points, rows) = (sample.points.view(), sample.points.rows());
-        let (mut noise, mut density) = (vec![0.0; rows], vec![0.0; rows]);
-        problem.noise.log_density(points, &mut noise);
-        problem.density.log_density(points, &mut density)?;
-        let ratio: Vec<f64> = density.iter().zip(&noise).map(|(f, n)| (f - n).clamp(-1e300, 1e300)).collect();
-        r_hat.push(convergence(&ratio, &sample.lengths).r_hat);
-        log_noise.extend(noise);
-        log_density.extend(density);
-        for (label, length) in sample.lengths.iter().enumerate() {
-            labels.resize(labels.len() + length, label);
-        }
-    }
+    let all_of = |of: fn(&Sample) -> &[f64]| -> Vec<f64> {
+        samples.iter().flat_map(|sample| of(sample).iter().copied()).collect()
+    };
+    let (log_noise, log_density) = (all_of(|s| &s.log_noise), all_of(|s| &s.log_density));
+    let labels: Vec<usize> = samples
+        .iter()
+        .flat_map(|sample| sample.lengths.iter().enumerate())
+        .flat_map(|(label, length)| std::iter::repeat_n(label, *length))
+        .collect();
     let column = |t: &f64| {
         let ends = log_noise.iter().zip(&log_density);
         ends.map(|(n, f)| Bridge::value(*t, *n, *f)).collect::<Vec<_>>()
@@ -132,9 +160,90 @@ pub(super) fn assemble(
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     let counts: Vec<usize> = samples.iter().map(|sample| sample.points.rows()).collect();
     let pooled = Pooled { log_f: &slices, origin: Origin::Counts(&counts), chains: Some(&labels) };
-    let all =
-        states::estimate(&pooled, &states::Options { dependence: Dependence::Chains, ..Default::default() })?;
-    Ok(Estimate::new(problem, places, samples, &r_hat, all, options))
+    let chains = states::Options { dependence: Dependence::Chains, ..Default::default() };
+    let (all, influence) = states::side_by_side(&pooled, &chains)?;
+    let errors = Errors { influence: influence.as_ref() };
+    Ok(Estimate::new(problem, places, samples, missed, all, &errors, options))
+}
+
+/// The largest split R̂ of the log-ratio and of every variable that is a number.
+fn r_hat(problem: &Problem<'_>, sample: &Sample) -> f64 {
+    let ends = sample.log_density.iter().zip(&sample.log_noise);
+    let ratio: Vec<f64> = ends.map(|(f, n)| (f - n).clamp(-1e300, 1e300)).collect();
+    let domains = problem.density.space().domains().iter().enumerate();
+    // Angles that lie on both sides of the cut have no mean.
+    let numbers = domains.filter(|(_, domain)| !domain.is_discrete() && **domain != Domain::Circle);
+    let columns = numbers.map(|(axis, _)| sample.points.view().column(axis));
+    let all = columns.chain([ratio.as_slice()]).map(|values| convergence(values, &sample.lengths).r_hat);
+    all.filter(|r| !r.is_nan()).fold(f64::NAN, f64::max)
+}
+
+/// The errors of differences of log-normalizers, from what every step of the chains adds to them.
+struct Errors<'a> {
+    influence: Option<&'a states::Influence>,
+}
+
+/// An error with how well it is known.
+#[derive(Clone, Copy, Debug)]
+struct Error {
+    /// The standard deviation of the estimate, before what is uncertain about it.
+    plain: f64,
+    freedom: f64,
+    /// How many times larger it is than the chains' autocorrelation alone says.
+    factor: f64,
+}
+
+impl Error {
+    /// Nothing is known.
+    const NONE: Self = Self { plain: f64::INFINITY, freedom: f64::INFINITY, factor: 1.0 };
+
+    fn se(&self) -> f64 {
+        self.plain * student_deviation(self.freedom)
+    }
+}
+
+impl Errors<'_> {
+    /// The error of `log Z` of one state less that of another.
+    fn of(&self, from: usize, to: usize) -> Error {
+        let Some(influence) = self.influence else { return Error::NONE };
+        if from == to {
+            return Error { plain: 0.0, ..Error::NONE };
+        }
+        let lengths: Vec<usize> = influence.iter().map(|chain| chain[to].len()).collect();
+        let series: Vec<f64> = influence
+            .iter()
+            .flat_map(|chain| chain[to].iter().zip(&chain[from]).map(|(a, b)| a - b))
+            .collect();
+        let count = series.len() as f64;
+        let squares = series.iter().map(|s| s * s).sum();
+        let run = long_run(&series, &vec![1.0; series.len()], &lengths, LongRun::independent(squares, count));
+        if run.variance_of_sum.is_nan() || run.variance_of_sum <= 0.0 {
+            return Error { plain: 0.0, ..Error::NONE };
+        }
+        let (between, freedom) = between(&series, &lengths);
+        // Wilson and Hilferty's quantile of χ² over its degrees of freedom.
+        let spread = 2.0 / (9.0 * freedom);
+        let no_accident = (1.0 - spread + NO_ACCIDENT * spread.sqrt()).powi(3);
+        let factor = (between / run.variance_of_sum).sqrt();
+        if factor * factor > no_accident {
+            return Error { plain: between.sqrt(), freedom, factor };
+        }
+        Error { plain: run.variance_of_sum.sqrt(), freedom: run.freedom, factor: 1.0 }
+    }
+}
+
+/// The variance of the sum of a series from the sums over the halves of every chain, and its degrees of freedom.
+fn between(series: &[f64], lengths: &[usize]) -> (f64, f64) {
+    let (mut sums, mut start) = (Vec::new(), 0);
+    for &length in lengths {
+        let (first, second) = series[start..start + length].split_at(length / 2);
+        sums.extend([first, second].map(|half| half.iter().sum::<f64>()));
+        start += length;
+    }
+    let count = sums.len() as f64;
+    let mean = sums.iter().sum::<f64>() / count;
+    let squares: f64 = sums.iter().map(|sum| (sum - mean).powi(2)).sum();
+    (squares * count / (count - 1.0), count - 1.0)
 }
 
 impl Estimate {
@@ -142,29 +251,42 @@ impl Estimate {
         problem: &Problem<'_>,
         places: &[f64],
         samples: &[Sample],
-        r_hat: &[f64],
+        missed: Option<Warning>,
         all: states::Estimate,
+        errors: &Errors<'_>,
         options: &Options,
     ) -> Self {
         let nodes: Vec<Node> = (0..places.len())
             .map(|k| Node {
                 t: places[k],
                 log_z: all.log_z()[k],
-                se: all.difference(0, k).1,
-                step_se: all.difference(k.saturating_sub(1), k).1,
+                se: errors.of(0, k).se(),
+                step_se: errors.of(k.saturating_sub(1), k).se(),
                 acceptance: samples[k].acceptance,
-                r_hat: r_hat[k],
+                exchange: samples[k].exchange,
+                r_hat: r_hat(problem, &samples[k]),
                 inefficiency: all.inefficiency()[k],
             })
             .collect();
-        let (log_z, se) = all.difference(0, places.len() - 1);
-        let reach = normal_quantile(0.5 + 0.5 * options.confidence) * se;
+        let last = places.len() - 1;
+        let log_z = all.log_z()[last] - all.log_z()[0];
+        let error = if missed.is_some() { Error::NONE } else { errors.of(0, last) };
+        let reach = two_sided(options.confidence, error.freedom) * error.plain;
+        let known = error.se().is_finite();
+        let mut warnings = warnings(&nodes, &all);
+        if error.factor > 1.0 {
+            warnings.push(Warning::PathsDisagree { factor: error.factor });
+        }
+        if !known && error.plain.is_finite() {
+            warnings.push(Warning::TooFewSteps);
+        }
+        warnings.extend(missed);
         Self {
             log_z,
-            se,
-            lower: log_z - reach,
-            upper: log_z + reach,
-            warnings: warnings(&nodes, &all),
+            se: error.se(),
+            lower: if known { log_z - reach } else { f64::NEG_INFINITY },
+            upper: if known { log_z + reach } else { f64::INFINITY },
+            warnings,
             nodes,
             states: all,
             moves: samples.last().and_then(|sample| sample.moves),
@@ -175,7 +297,10 @@ impl Estimate {
 }
 
 fn warnings(nodes: &[Node], all: &states::Estimate) -> Vec<Warning> {
-    let mut warnings: Vec<Warning> = all.warnings().iter().cloned().map(Warning::States).collect();
+    // The error is not made from the states' own chains, but from all of them side by side.
+    let own = |warning: &&states::Warning| !matches!(warning, states::Warning::ShortChains { .. });
+    let mut warnings: Vec<Warning> =
+        all.warnings().iter().filter(own).cloned().map(Warning::States).collect();
     for (state, node) in nodes.iter().enumerate().skip(1) {
         if node.r_hat > AGREE {
             warnings.push(Warning::ChainsDisagree { state, t: node.t, r_hat: node.r_hat });

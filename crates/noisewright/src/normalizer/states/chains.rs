@@ -24,6 +24,7 @@ const NEGLIGIBLE: f64 = 1e-3;
 /// The draws of one chain, in order: pieces of the rows of the pool.
 pub(super) struct Chain {
     pub(super) state: usize,
+    pub(super) label: usize,
     pub(super) pieces: Vec<Range<usize>>,
 }
 
@@ -49,17 +50,69 @@ pub(super) fn long_run(weights: &Weights<'_>, chains: &[Chain]) -> Vec<LongRun> 
         .collect()
 }
 
+/// What every step of chains that go side by side adds to the error of every log-normalizer: the draws of one label at one
+/// step, of all states, are one draw of a chain of them all. `None` where they are not side by side.
+///
+/// Their errors are no longer independent from state to state, but the sum over the states is one series: with
+/// `R = (I − G̃N)⁻¹` the step adds `R Σ_k (W(x_k) − mean of state k)`.
+pub(super) fn side_by_side(
+    weights: &Weights<'_>,
+    chains: &[Chain],
+    response: &DMatrix<f64>,
+) -> Option<Vec<Series>> {
+    let states = weights.states();
+    let mut sums: Vec<Series> = Vec::new();
+    for state in 0..weights.problem.states() {
+        let own: Vec<&Chain> = chains.iter().filter(|chain| chain.state == state).collect();
+        let mut series: Vec<Series> = own.iter().map(|chain| Series::read(weights, chain)).collect();
+        centre(&mut series, states);
+        if sums.is_empty() {
+            sums = series;
+            continue;
+        }
+        let alike = own.len() == sums.len()
+            && own.iter().zip(chains).all(|(chain, first)| chain.label == first.label)
+            && series.iter().zip(&sums).all(|(a, b)| a.rows == b.rows);
+        if !alike {
+            return None;
+        }
+        sums.iter_mut().zip(&series).for_each(|(sum, more)| sum.add(more));
+    }
+    let scale: Vec<f64> = (0..states).map(|k| weights.scale(k)).collect();
+    Some(sums.iter().map(|sum| sum.answered(response, &scale)).collect())
+}
+
+/// The covariance of the sums of all steps.
+pub(super) fn joint_covariance(series: &[Series]) -> DMatrix<f64> {
+    let mut series = series.to_vec();
+    let components = series.first().map_or(0, |s| s.columns.len());
+    let (lags, _) = window(&mut series, components);
+    positive_part(sum_of_lags(&series, components, lags))
+}
+
+/// A symmetric matrix without what rounding and chance made negative.
+pub(super) fn positive_part(matrix: DMatrix<f64>) -> DMatrix<f64> {
+    let eigen = matrix.symmetric_eigen();
+    let kept = DMatrix::from_diagonal(&eigen.eigenvalues.map(|v| v.max(0.0)));
+    &eigen.eigenvectors * kept * eigen.eigenvectors.transpose()
+}
+
+/// The lags to be summed, once neighbours were added up until few suffice, and whether they do.
+fn window(series: &mut [Series], components: usize) -> (usize, bool) {
+    loop {
+        match last_lag(series, components) {
+            Some(lags) => return (lags, true),
+            None if rows(series) < 2 * FEWEST_ROWS => return (LAGS, false),
+            None => series.iter_mut().for_each(Series::coarsen),
+        }
+    }
+}
+
 fn of_state(weights: &Weights<'_>, chains: &[&Chain]) -> LongRun {
     let mut series: Vec<Series> = chains.iter().map(|chain| Series::read(weights, chain)).collect();
     centre(&mut series, weights.states());
     let plain: Vec<f64> = (0..weights.states()).map(|j| autocovariance(&series, j, 0)).collect();
-    let (lags, reliable) = loop {
-        match last_lag(&series, weights.states()) {
-            Some(lags) => break (lags, true),
-            None if rows(&series) < 2 * FEWEST_ROWS => break (LAGS, false),
-            None => series.iter_mut().for_each(Series::coarsen),
-        }
-    };
+    let (lags, reliable) = window(&mut series, weights.states());
     let sum = sum_of_lags(&series, weights.states(), lags);
     let (trace, plain): (f64, f64) = (sum.trace(), plain.iter().sum());
     let inefficiency = if plain > 0.0 && trace > 0.0 { trace / plain } else { 1.0 };
@@ -72,9 +125,10 @@ fn of_state(weights: &Weights<'_>, chains: &[&Chain]) -> LongRun {
 }
 
 /// The weights along one chain, one column per state.
-struct Series {
+#[derive(Clone)]
+pub(super) struct Series {
     rows: usize,
-    columns: Vec<Vec<f64>>,
+    pub(super) columns: Vec<Vec<f64>>,
 }
 
 impl Series {
@@ -90,6 +144,20 @@ impl Series {
             }
         }
         Self { rows, columns }
+    }
+
+    fn add(&mut self, other: &Self) {
+        for (column, more) in self.columns.iter_mut().zip(&other.columns) {
+            column.iter_mut().zip(more).for_each(|(a, b)| *a += b);
+        }
+    }
+
+    /// The response to each row, whose columns are `scale` times W.
+    fn answered(&self, response: &DMatrix<f64>, scale: &[f64]) -> Self {
+        let weights = DMatrix::from_fn(scale.len(), self.rows, |k, row| self.columns[k][row] / scale[k]);
+        let answer = response * weights;
+        let columns = answer.row_iter().map(|row| row.iter().copied().collect()).collect();
+        Self { rows: self.rows, columns }
     }
 
     /// Adds up neighbours in pairs; an odd one at the end stays alone.

@@ -81,7 +81,7 @@ impl Pooled<'_> {
         for (row, &state) in origin.iter().enumerate() {
             let label = self.chains.map_or(0, |labels| labels[row]);
             let index = *known.entry((state, label)).or_insert_with(|| {
-                chains.push(Chain { state: state as usize, pieces: Vec::new() });
+                chains.push(Chain { state: state as usize, label, pieces: Vec::new() });
                 chains.len() - 1
             });
             extend(&mut chains[index].pieces, row);

@@ -65,6 +65,23 @@ pub struct Options {
 /// When the sizes do not fit, a log-density is `NaN` or +∞ (the message names state and draw), a draw has no density
 /// under its own state, or there are no draws at all.
 pub fn estimate(pooled: &Pooled<'_>, options: &Options) -> Result<Estimate> {
+    Ok(solved(pooled, options, false)?.0)
+}
+
+/// What every step adds to the error of every log-normalizer: chain after chain, state after state, step after step.
+pub(super) type Influence = Vec<Vec<Vec<f64>>>;
+
+/// The same for chains of all states that go side by side and may change places: draw i of a label under one state goes with
+/// draw i of that label under all others. `None` instead of their influence where states hardly overlap.
+pub(super) fn side_by_side(pooled: &Pooled<'_>, options: &Options) -> Result<(Estimate, Option<Influence>)> {
+    solved(pooled, options, true)
+}
+
+fn solved(
+    pooled: &Pooled<'_>,
+    options: &Options,
+    side_by_side: bool,
+) -> Result<(Estimate, Option<Influence>)> {
     let (origin, counts) = checked(pooled, options)?;
     let order = Order::new(&counts);
     let internal: Vec<u32> = origin.iter().map(|k| order.place[*k as usize] as u32).collect();
@@ -82,18 +99,25 @@ pub fn estimate(pooled: &Pooled<'_>, options: &Options) -> Result<Estimate> {
     let mut gram = gram(&weights, &solution);
     let tails = unsampled::tails(&problem, &solution.c, &unsampled);
     gram.tails.splice(problem.states().., tails);
-    let long_run = match options.dependence {
-        Dependence::Independent => None,
-        Dependence::Chains => {
-            // Chains know their states by the caller's numbers.
-            let mut chains = pooled.chains(&origin)?;
-            chains.iter_mut().for_each(|chain| chain.state = order.place[chain.state]);
-            Some(chains::long_run(&weights, &chains))
+    let (mut long_run, mut joint) = (None, None);
+    if options.dependence == Dependence::Chains {
+        // Chains know their states by the caller's numbers.
+        let mut chains = pooled.chains(&origin)?;
+        chains.iter_mut().for_each(|chain| chain.state = order.place[chain.state]);
+        long_run = Some(chains::long_run(&weights, &chains));
+        if side_by_side {
+            let everything: Vec<usize> = (0..counts.len()).collect();
+            let response = gram.response(&everything);
+            joint = response.and_then(|response| chains::side_by_side(&weights, &chains, &response));
         }
-    };
+    }
     let sampled_c = solution.c.iter().zip(&problem.offsets).map(|(c, offset)| offset + c);
     let log_z: Vec<f64> = sampled_c.chain(unsampled_c.iter().copied()).collect();
-    Ok(assemble(log_z, &gram, long_run.as_deref(), &solution, &order, options))
+    let covariance = joint.as_deref().map(chains::joint_covariance);
+    let estimate =
+        assemble(log_z, &gram, long_run.as_deref(), covariance.as_ref(), &solution, &order, options);
+    let whole = joint.filter(|_| estimate.groups().len() == 1);
+    Ok((estimate, whole.map(|chains| chains.into_iter().map(|chain| chain.columns).collect())))
 }
 
 /// The state of each draw and the draws of each state, of input in which nothing is wrong.
@@ -157,6 +181,7 @@ fn assemble(
     log_z: Vec<f64>,
     gram: &Gram,
     long_run: Option<&[LongRun]>,
+    joint: Option<&DMatrix<f64>>,
     solution: &Solution,
     order: &Order,
     options: &Options,
@@ -169,9 +194,10 @@ fn assemble(
     let groups = gram.groups(&inefficiency);
     let mut covariance = DMatrix::zeros(states, states);
     for group in &groups {
-        let part = match long_run {
-            None => gram.covariance(group),
-            Some(chains) => sandwich(gram, chains, group),
+        let part = match (long_run, joint) {
+            (None, _) => gram.covariance(group),
+            (_, Some(joint)) if groups.len() == 1 => Some(joint.clone()),
+            (Some(chains), _) => sandwich(gram, chains, group),
         };
         let part = part.unwrap_or_else(|| DMatrix::from_element(group.len(), group.len(), f64::INFINITY));
         for (i, k) in group.iter().enumerate() {
@@ -210,7 +236,5 @@ fn sandwich(gram: &Gram, chains: &[LongRun], group: &[usize]) -> Option<DMatrix<
     for chain in group.iter().filter_map(|k| chains.get(*k)) {
         middle += DMatrix::from_fn(size, size, |i, j| chain.covariance[(group[i], group[j])]);
     }
-    let eigen = (&response * middle * response.transpose()).symmetric_eigen();
-    let kept = DMatrix::from_diagonal(&eigen.eigenvalues.map(|v| v.max(0.0)));
-    Some(&eigen.eigenvectors * kept * eigen.eigenvectors.transpose())
+    Some(chains::positive_part(&response * middle * response.transpose()))
 }

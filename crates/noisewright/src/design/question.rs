@@ -1,0 +1,361 @@
+//! A whole question of design in words: over all noises, a family, histograms, a dictionary, or the best proportion of
+//! a given noise.
+
+use std::sync::Arc;
+
+use super::problem::{Files, Problem, Purpose};
+use super::{
+    Curve, DictionaryOptions, Member, MixtureDesign, ModelNoise, Options, Prices, Ratio, Record, best_member,
+    best_member_on, best_ratio, design_mixture, design_mixture_on_sample, ratio_for_efficiency,
+};
+use crate::asymptotics::trace_product;
+use crate::{
+    Asymptotics, Call, Contrast, Error, Loss, Noise, NoiseWords, Population, Result, Target, WordsError,
+    cramer_rao_covariance,
+};
+
+/// Proportions at which the curve of a given noise is computed.
+const FINE_CURVE: usize = 99;
+/// As many where every one takes a search.
+const CURVE: usize = 41;
+/// As many where every one takes a search in several dimensions.
+const COARSE_CURVE: usize = 15;
+
+/// What is optimised.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sought {
+    /// Over all noises: `optimal`.
+    Optimal,
+    /// Over the weights of a dictionary: `mixture`.
+    Mixture,
+    /// Over the free places of the words, over the bins of a histogram, or a given noise's proportion alone.
+    Words(NoiseWords),
+}
+
+impl Sought {
+    /// From its words: `optimal`, `mixture`, or a noise in words.
+    ///
+    /// # Errors
+    /// When the words are no noise.
+    pub fn parse(text: &str) -> Result<Self, WordsError> {
+        if text.trim() == "mixture" {
+            return Ok(Self::Mixture);
+        }
+        let words = NoiseWords::parse(text)?;
+        Ok(if words.to_string() == "optimal" { Self::Optimal } else { Self::Words(words) })
+    }
+}
+
+/// What is asked for.
+#[derive(Clone)]
+pub struct Question<'a> {
+    /// The model, where it is true.
+    pub problem: Problem<'a>,
+    /// Where `file("…")` is found.
+    pub files: Files<'a>,
+    /// The error that is minimised.
+    pub target: Target,
+    /// Noise points per data point.
+    pub ratio: Ratio,
+    /// Prices of a data and of a noise point.
+    pub prices: Prices,
+    /// Also asked: how much noise until the error is within this share of what endless noise leaves.
+    pub efficiency: Option<f64>,
+}
+
+/// A design, whatever it was optimised over.
+#[derive(Clone)]
+pub struct Answer {
+    /// The noise.
+    pub noise: Arc<dyn Noise>,
+    /// Noise points per data point.
+    pub nu: f64,
+    /// The error times the budget.
+    pub error: f64,
+    /// The error of p_n = p_d at the same ν.
+    pub noise_equals_data: f64,
+    /// The error of p_n = p_d at ν = 1.
+    pub conventional: f64,
+    /// The certified relative gap, where the problem is convex.
+    pub gap: Option<f64>,
+    /// Number of distinct stationary points found.
+    pub stationary_points: Option<usize>,
+    /// The error for the budget against the proportion, for the noise that is best at each.
+    pub curve: Curve,
+    /// How much noise is enough, where that was asked.
+    pub enough: Option<Enough>,
+    /// The population the design was computed on.
+    pub population: Population,
+    /// What it was optimised over, with what that kind alone has to say.
+    pub kind: Kind,
+}
+
+/// How much noise is enough.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Enough {
+    /// The efficiency asked for.
+    pub asked: f64,
+    /// Noise points per data point that reach it.
+    pub nu: f64,
+    /// ν and the efficiency reached with it.
+    pub curve: Vec<(f64, f64)>,
+}
+
+/// What a design was optimised over.
+#[derive(Clone)]
+pub enum Kind {
+    /// All noises.
+    Optimal {
+        /// The noise.
+        noise: Box<ModelNoise>,
+        /// μ of MATH §6.
+        multiplier: f64,
+    },
+    /// The free places of words; every local minimum, the best first.
+    Family(Vec<Member>),
+    /// The weights of a dictionary.
+    Mixture(Box<MixtureDesign>),
+    /// The bins of a histogram.
+    Histogram {
+        /// The words.
+        words: String,
+        /// Edges along every variable.
+        edges: Vec<f64>,
+        /// Probability of each bin.
+        probabilities: Vec<f64>,
+    },
+    /// A given noise, of which only the proportion was sought.
+    Fixed {
+        /// The words.
+        words: String,
+    },
+}
+
+impl Kind {
+    /// The name under which programs find it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Optimal { .. } => "optimal",
+            Self::Family(_) => "family",
+            Self::Mixture(_) => "mixture",
+            Self::Histogram { .. } => "histogram",
+            Self::Fixed { .. } => "fixed",
+        }
+    }
+}
+
+impl Question<'_> {
+    /// Designs what is sought.
+    ///
+    /// ```
+    /// use noisewright::design::{Prices, Problem, Question, Ratio, Sought};
+    /// use noisewright::{Model, Target};
+    /// let model = Model::parse_file("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
+    /// let question = Question {
+    ///     problem: Problem::new(&model, &[0.0]),
+    ///     files: &|_| Err("there are no files".into()),
+    ///     target: Target::Mse,
+    ///     ratio: Ratio::Fixed(1.0),
+    ///     prices: Prices::default(),
+    ///     efficiency: None,
+    /// };
+    /// let best = question.answer(&Sought::parse("optimal").unwrap())?;
+    /// assert!((best.error - 3.50813).abs() < 1e-5 && (best.conventional - 4.0).abs() < 1e-9);
+    /// let given = question.answer(&Sought::parse("normal(0, 1)").unwrap())?;
+    /// assert!((given.error - 4.0).abs() < 1e-9);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the model has no population at its parameters, its scores are collinear, the noise cannot be built, or a number
+    /// is not what it must be.
+    pub fn answer(&self, sought: &Sought) -> Result<Answer> {
+        self.prices.check()?;
+        match sought {
+            Sought::Optimal => self.over_all_noises(),
+            Sought::Mixture => self.over_mixtures(),
+            Sought::Words(words) if words.free_count() > 0 => self.over_family(words),
+            Sought::Words(words) => match words.terms.as_slice() {
+                [(_, call)] if call.name == "histogram" => self.over_histograms(call),
+                _ => self.given(self.problem.noise(words, self.purpose(), self.files)?, self.ratio),
+            },
+        }
+    }
+
+    /// The noise of an answer as plain data, with the model file it belongs to.
+    ///
+    /// # Errors
+    /// When the model file cannot be read.
+    pub fn record(&self, answer: &Answer, model_file: &str) -> Result<Record> {
+        let Problem { model, parameters, .. } = self.problem;
+        let of_words = |words: &str| Record::of_words(model_file, parameters, words);
+        match &answer.kind {
+            Kind::Optimal { noise, .. } => {
+                Record::of_shape(model_file, noise, self.problem.sample().map(|_| &answer.population))
+            }
+            Kind::Family(minima) => of_words(&minima[0].words.to_string()),
+            Kind::Mixture(best) => of_words(&best.noise.describe()),
+            Kind::Fixed { words } => of_words(words),
+            Kind::Histogram { edges, probabilities, .. } => {
+                let edges = vec![edges.clone(); model.space().dimension()];
+                Record::of_histogram(model_file, parameters, edges, probabilities)
+            }
+        }
+    }
+
+    fn purpose(&self) -> Purpose<'_> {
+        let nu = if let Ratio::Fixed(nu) = self.ratio { nu } else { 1.0 };
+        Purpose { nu, target: &self.target }
+    }
+
+    fn options(&self, ratio: Ratio) -> Options {
+        Options { target: self.target.clone(), ratio, prices: self.prices, precision: self.problem.precision }
+    }
+
+    /// `tr(ΣM)` as endless noise leaves it.
+    fn bound(&self, population: &Population) -> Result<f64> {
+        let matrix = self.target.matrix(population.coordinates(), &population.information())?;
+        Ok(trace_product(&cramer_rao_covariance(population)?, &matrix))
+    }
+
+    /// How much noise until the error is within a share of what endless noise leaves.
+    fn enough(&self, limit: f64, value: impl Fn(f64) -> Result<f64>) -> Result<Option<Enough>> {
+        let Some(asked) = self.efficiency else { return Ok(None) };
+        let nu = ratio_for_efficiency(asked, limit, &value)?;
+        let curve = (-8..=8)
+            .map(|step| nu * 2f64.powf(f64::from(step) / 2.0))
+            .filter_map(|at| value(at).ok().map(|v| (at, limit / v)))
+            .collect();
+        Ok(Some(Enough { asked, nu, curve }))
+    }
+
+    /// Exactly, over all noises (MATH §6).
+    fn over_all_noises(&self) -> Result<Answer> {
+        let best = self.problem.optimum(&self.options(self.ratio))?;
+        let value = |nu: f64| {
+            let at = self.problem.optimum(&self.options(Ratio::Fixed(nu)))?;
+            Ok(at.error / self.prices.scale(nu))
+        };
+        let places = if self.problem.model.space().dimension() == 1 { CURVE } else { COARSE_CURVE };
+        Ok(Answer {
+            nu: best.nu,
+            error: best.error,
+            noise_equals_data: best.noise_equals_data,
+            conventional: best.conventional,
+            gap: best.gap(),
+            stationary_points: Some(best.optimum.stationary_points),
+            curve: Curve::new(places, |nu| Ok(self.prices.scale(nu) * value(nu)?)),
+            enough: self.enough(self.bound(&best.population)?, value)?,
+            kind: Kind::Optimal { noise: Box::new(best.noise.clone()), multiplier: best.optimum.multiplier },
+            noise: Arc::new(best.noise),
+            population: best.population,
+        })
+    }
+
+    /// The best member of a family with free places.
+    fn over_family(&self, words: &NoiseWords) -> Result<Answer> {
+        let Problem { model, parameters, .. } = self.problem;
+        let build = |words: &NoiseWords| self.problem.noise(words, self.purpose(), self.files);
+        let options = self.options(self.ratio);
+        let found = match self.problem.sample() {
+            None => best_member(words, &build, model, parameters, &options)?,
+            Some(_) => {
+                best_member_on(&self.problem.population()?, words, &build, model, parameters, &options)?
+            }
+        };
+        let best = &found.minima[0];
+        let answer = self.given(Arc::clone(&best.noise), Ratio::Fixed(best.nu))?;
+        Ok(Answer {
+            error: best.error,
+            stationary_points: Some(found.minima.len()),
+            kind: Kind::Family(found.minima),
+            ..answer
+        })
+    }
+
+    /// The best weights of a dictionary of noises that can be drawn from.
+    fn over_mixtures(&self) -> Result<Answer> {
+        let Problem { model, parameters, .. } = self.problem;
+        let (options, dictionary) = (self.options(self.ratio), DictionaryOptions::default());
+        let best = match self.problem.sample() {
+            None => design_mixture(model, parameters, &dictionary, &options)?,
+            Some(sample) => {
+                let log_z = self.problem.log_normalizer()?;
+                design_mixture_on_sample(model, parameters, log_z, sample, &dictionary, &options)?
+            }
+        };
+        Ok(Answer {
+            error: best.error,
+            gap: best.convex.then_some(best.gap),
+            stationary_points: Some(best.stationary_points),
+            kind: Kind::Mixture(Box::new(best.clone())),
+            ..self.given(Arc::clone(&best.noise), Ratio::Fixed(best.nu))?
+        })
+    }
+
+    /// The best histogram with so many equal bins in each variable.
+    fn over_histograms(&self, call: &Call) -> Result<Answer> {
+        if self.problem.sample().is_some() {
+            let reason = "a histogram is designed on the model itself, not on data: leave them out".into();
+            return Err(Error::Noise { noise: call.to_string(), reason });
+        }
+        let best = self.problem.histogram(call, &self.options(self.ratio))?;
+        Ok(Answer {
+            error: best.error,
+            gap: (!self.problem.model.is_normalized()).then_some(best.gap),
+            stationary_points: Some(best.stationary_points),
+            kind: Kind::Histogram {
+                words: call.to_string(),
+                edges: best.edges,
+                probabilities: best.probabilities,
+            },
+            ..self.given(best.noise, Ratio::Fixed(best.nu))?
+        })
+    }
+
+    /// A noise that is given: its error at a ratio, or at its best one.
+    fn given(&self, noise: Arc<dyn Noise>, ratio: Ratio) -> Result<Answer> {
+        let population = self.population_for(noise.as_ref(), ratio)?;
+        let log_noise = population.log_noise(noise.as_ref());
+        let matrix = self.target.matrix(population.coordinates(), &population.information())?;
+        let value = |nu: f64| -> Result<f64> {
+            Ok(Asymptotics::at(&population, &log_noise, nu, &Loss::Js)?.error(&matrix, nu, 1.0, 0.0))
+        };
+        let error = |nu: f64| -> Result<f64> { Ok(self.prices.scale(nu) * value(nu)?) };
+        let (nu, least) = match ratio {
+            Ratio::Fixed(nu) => (nu, error(nu)?),
+            Ratio::Free => best_ratio(error)?,
+        };
+        let bound = self.bound(&population)?;
+        let equal = |nu: f64| self.prices.scale(nu) * (1.0 + 1.0 / nu) * bound;
+        Ok(Answer {
+            nu,
+            error: least,
+            noise_equals_data: equal(nu),
+            conventional: equal(1.0),
+            gap: None,
+            stationary_points: None,
+            curve: Curve::new(FINE_CURVE, error),
+            enough: self.enough(bound, value)?,
+            kind: Kind::Fixed { words: noise.describe() },
+            noise,
+            population,
+        })
+    }
+
+    /// The data, or nodes that suit the noise.
+    fn population_for(&self, noise: &dyn Noise, ratio: Ratio) -> Result<Population> {
+        if self.problem.sample().is_some() {
+            return self.problem.population();
+        }
+        let nu = if let Ratio::Fixed(nu) = ratio { nu } else { 1.0 };
+        let contrast = Contrast { noise, nu, loss: &Loss::Js };
+        Population::for_contrast(
+            self.problem.model,
+            self.problem.parameters,
+            contrast,
+            &self.problem.precision,
+        )
+    }
+}

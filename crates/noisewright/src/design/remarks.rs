@@ -1,0 +1,85 @@
+//! What a design has to say for itself, in sentences.
+
+use super::question::{Answer, Kind};
+use super::{Member, MixtureDesign};
+use crate::noise::words::rounded;
+
+impl Answer {
+    /// Sentences about how good the design is among its kind: certificates, other minima, ends of ranges.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        match &self.kind {
+            Kind::Optimal { .. } => vec![self.of_optimum()],
+            Kind::Family(minima) => of_family(minima),
+            Kind::Mixture(best) => of_mixture(best),
+            Kind::Histogram { .. } => vec![self.of_histogram()],
+            Kind::Fixed { .. } => Vec::new(),
+        }
+    }
+
+    fn of_optimum(&self) -> String {
+        match (self.gap, self.stationary_points) {
+            (Some(gap), _) => format!(
+                "Certified: no noise at this proportion can be better by more than {gap:.1e} of the error (the problem is \
+                 convex)."
+            ),
+            (None, Some(count)) if count > 1 => format!(
+                "The best of {count} stationary points (a normalized model is not a convex problem and has no certificate)."
+            ),
+            _ => "All starts led to this one stationary point (a normalized model is not a convex problem and has no \
+                 certificate)."
+                .into(),
+        }
+    }
+
+    fn of_histogram(&self) -> String {
+        match (self.gap, self.stationary_points) {
+            (Some(gap), _) => format!(
+                "Certified: no histogram with these bins can be better by more than {gap:.1e} of the error."
+            ),
+            (None, count) => format!("The best of {} stationary points.", count.unwrap_or(1)),
+        }
+    }
+}
+
+fn of_family(minima: &[Member]) -> Vec<String> {
+    let mut remarks = vec![match minima.len() {
+        1 => "The family has no other local minimum.".to_owned(),
+        count => format!("The best of {count} local minima of the family."),
+    }];
+    remarks.extend(minima.iter().skip(1).map(|other| {
+        let share = percent(other.nu / (1.0 + other.nu), 4);
+        format!("Another: {} at {share} noise, error {}.", other.words.rounded(6), shown(other.error, 6))
+    }));
+    if minima[0].at_edge {
+        let edge = "A free value is at the end of the range that was searched: the true best may lie beyond.";
+        remarks.push(edge.into());
+    }
+    remarks
+}
+
+fn of_mixture(best: &MixtureDesign) -> Vec<String> {
+    let used = best.weights.iter().filter(|weight| **weight > 0.0).count();
+    let excess = match best.excess() {
+        excess if excess.is_finite() => format!("{} above the exact optimum's", percent(excess.max(0.0), 3)),
+        _ => "above that of the model itself, which would leave none".into(),
+    };
+    let mut remarks = vec![format!("A mixture of {used} components; its error is {excess}.")];
+    if best.convex {
+        remarks.push(format!(
+            "Certified: no other weights of the same dictionary can be better by more than {:.1e} of the error.",
+            best.gap
+        ));
+    }
+    remarks
+}
+
+fn percent(share: f64, digits: usize) -> String {
+    format!("{}%", shown(100.0 * share, digits))
+}
+
+/// A number to so many significant digits, small and large ones with an exponent.
+fn shown(x: f64, digits: usize) -> String {
+    let short = rounded(x, digits);
+    if (1e-4..1e6).contains(&short.abs()) || short == 0.0 { short.to_string() } else { format!("{short:e}") }
+}

@@ -1,0 +1,190 @@
+//! Chains that start far apart: a noise that covers where they come to, and a look for modes that a path has missed.
+
+use std::sync::Arc;
+
+use noisewright_numerics::random::{Stream, stream};
+use rand_distr::{Distribution, StandardNormal};
+
+use super::{Options, Problem, Sample, Warning};
+use crate::chain::{self, Chains, Coordinates, Density, Landscape, Moves, run_checked};
+use crate::{Error, Noise, Points, Result, fit_auto};
+
+/// Chains that start apart.
+const CHAINS: usize = 16;
+/// Steps before, and draws after, of each.
+const STEPS: (usize, usize) = (500, 250);
+/// How far from the middle they start, in scales, taken in turns.
+const REACHES: [f64; 4] = [1.0, 3.0, 10.0, 30.0];
+/// The farthest start on the line of a logarithm or a logit.
+const FARTHEST: f64 = 10.0;
+/// Places that are tried for one start.
+const ATTEMPTS: usize = 50;
+/// How far below the best chain's mean log-density, beyond a nat for every variable, one is still on its way.
+const ON_ITS_WAY: f64 = 30.0;
+
+/// A noise for a density of which nothing is known: fitted to chains of it that start far apart, so that it covers all
+/// modes that these come to.
+///
+/// # Errors
+/// When no place of positive density is found, the density has no integral, or no noise can be fitted.
+pub fn fit_noise(density: &dyn Density, moves: Moves, seed: u64) -> Result<Arc<dyn Noise>> {
+    density.check_integrable()?;
+    let coordinates = Coordinates::new(density.space());
+    let dimension = coordinates.dimension();
+    let around = Around { center: vec![0.0; dimension], scale: vec![1.0; dimension] };
+    let chains = apart(density, &coordinates, &around, moves, seed)?;
+    let rows = arrived(&chains, dimension);
+    let values = (0..dimension)
+        .flat_map(|axis| {
+            let column = chains.points.view().column(axis);
+            rows.iter().map(move |row| column[*row])
+        })
+        .collect();
+    let points = Points::from_values(density.space().names(), rows.len(), values)?;
+    fit_auto(density.space(), points.view(), None)
+}
+
+/// The draws of the chains that came to where the density is.
+fn arrived(chains: &Chains, dimension: usize) -> Vec<usize> {
+    let length = chains.lengths[0];
+    let means: Vec<f64> =
+        chains.log_density.chunks(length).map(|chain| chain.iter().sum::<f64>() / length as f64).collect();
+    let best = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let there = |row: &usize| means[row / length] > best - ON_ITS_WAY - dimension as f64;
+    (0..chains.log_density.len()).filter(there).collect()
+}
+
+/// A middle and scales in the coordinates of the chains.
+struct Around {
+    center: Vec<f64>,
+    scale: Vec<f64>,
+}
+
+/// Chains that start around a middle, near it and far from it.
+fn apart(
+    density: &dyn Density,
+    coordinates: &Coordinates,
+    around: &Around,
+    moves: Moves,
+    seed: u64,
+) -> Result<Chains> {
+    let mut stream = stream(seed, 1 << 60);
+    let starts: Vec<Vec<f64>> = (0..CHAINS)
+        .map(|chain| start(density, coordinates, around, REACHES[chain % REACHES.len()], &mut stream))
+        .collect::<Result<_>>()?;
+    let mut x = vec![0.0; coordinates.dimension()];
+    let mut values = vec![0.0; starts.len() * x.len()];
+    for (row, y) in starts.iter().enumerate() {
+        coordinates.variables(y, &mut x);
+        x.iter().enumerate().for_each(|(axis, x)| values[axis * CHAINS + row] = *x);
+    }
+    let start = Some(Points::from_values(density.space().names(), CHAINS, values)?);
+    let (warm_up, draws) = STEPS;
+    run_checked(density, &chain::Options { chains: CHAINS, warm_up, draws, moves, start, seed, thin: 1 })
+}
+
+/// A place of positive density, as far from the middle as wanted or, if there is none, nearer.
+fn start(
+    density: &dyn Density,
+    coordinates: &Coordinates,
+    around: &Around,
+    reach: f64,
+    stream: &mut Stream,
+) -> Result<Vec<f64>> {
+    let landscape = Landscape { density, coordinates };
+    for attempt in 0..ATTEMPTS {
+        let reach = reach * (1.0 - attempt as f64 / ATTEMPTS as f64);
+        let mut y = coordinates.somewhere(stream);
+        for (axis, y) in y.iter_mut().enumerate().filter(|(axis, _)| coordinates.is_line(*axis)) {
+            let z: f64 = StandardNormal.sample(stream);
+            let far = around.center[axis] + reach * around.scale[axis] * z;
+            *y = if coordinates.is_mapped(axis) { far.clamp(-FARTHEST, FARTHEST) } else { far };
+        }
+        if landscape.height(&y)?.is_finite() {
+            return Ok(y);
+        }
+    }
+    Err(Error::NoMass)
+}
+
+/// A place of high density that the last state of a path never came to, as far as chains that start elsewhere find one.
+///
+/// High is as high as half of the draws are, on the line of every variable; never came to is farther outside the range of the
+/// draws, in some variable, than half of that range.
+pub(super) fn elsewhere(
+    problem: &Problem<'_>,
+    samples: &[Sample],
+    options: &Options,
+) -> Result<Option<Warning>> {
+    let coordinates = problem.coordinates;
+    let lines: Vec<usize> = (0..coordinates.dimension()).filter(|axis| coordinates.is_line(*axis)).collect();
+    let Some(last) = samples.last().filter(|_| !lines.is_empty()) else { return Ok(None) };
+    let known = Known::new(coordinates, &last.points, &last.log_density);
+    let around = known.around();
+    let seed = options.seed.wrapping_add(0x5851_f42d_4c95_7f2d);
+    let chains = match apart(problem.density, coordinates, &around, options.moves, seed) {
+        Ok(chains) => chains,
+        // Where nothing else can be found there is nothing else to be told.
+        Err(Error::NoMass) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let found = Known::new(coordinates, &chains.points, &chains.log_density);
+    let length = chains.lengths[0];
+    let missed = (length - 1..chains.log_density.len()).step_by(length).find(|row| {
+        found.heights[*row] >= known.typical
+            && lines.iter().any(|axis| known.is_outside(*axis, found.y[*axis][*row]))
+    });
+    Ok(missed.map(|row| {
+        let names = problem.density.space().names().iter().enumerate();
+        let point = names.map(|(axis, name)| (name.clone(), chains.points.view().get(row, axis))).collect();
+        Warning::Elsewhere { point }
+    }))
+}
+
+/// Draws in the coordinates of the chains.
+struct Known {
+    /// One column per coordinate.
+    y: Vec<Vec<f64>>,
+    /// The log-density on the line.
+    heights: Vec<f64>,
+    /// Its median.
+    typical: f64,
+}
+
+impl Known {
+    fn new(coordinates: &Coordinates, points: &Points, log_density: &[f64]) -> Self {
+        let mut x = vec![0.0; coordinates.dimension()];
+        let mut y = vec![Vec::with_capacity(points.rows()); x.len()];
+        let mut heights = Vec::with_capacity(points.rows());
+        for (row, value) in log_density.iter().enumerate() {
+            points.view().copy_row(row, &mut x);
+            let at = coordinates.of_point(&x);
+            heights.push(value + coordinates.variables(&at, &mut x));
+            y.iter_mut().zip(at).for_each(|(column, value)| column.push(value));
+        }
+        let mut sorted = heights.clone();
+        sorted.sort_by(f64::total_cmp);
+        Self { y, typical: sorted[sorted.len() / 2], heights }
+    }
+
+    fn range(&self, axis: usize) -> (f64, f64) {
+        let all = self.y[axis].iter();
+        all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(*y), high.max(*y)))
+    }
+
+    fn is_outside(&self, axis: usize, y: f64) -> bool {
+        let (low, high) = self.range(axis);
+        let rim = 0.5 * (high - low);
+        y < low - rim || y > high + rim
+    }
+
+    /// The middle and half the length of every range.
+    fn around(&self) -> Around {
+        let ranges: Vec<(f64, f64)> = (0..self.y.len()).map(|axis| self.range(axis)).collect();
+        let scale = |(low, high): &(f64, f64)| if high > low { 0.5 * (high - low) } else { 1.0 };
+        Around {
+            center: ranges.iter().map(|(low, high)| 0.5 * (low + high)).collect(),
+            scale: ranges.iter().map(scale).collect(),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Chains of all states of a path that go side by side and change places: what the last state cannot cross, the first can.
+//!
+//! At every step each state makes its own move, the noise a fresh draw, and then neighbours are offered each other's
+//! points (Geyer 1991; Hukushima and Nemoto 1996). So a point that is caught in one mode at the density travels back to the
+//! noise, is forgotten there, and others come from it to all modes that the noise covers.
+
+use noisewright_numerics::random::{Stream, stream};
+use rand::RngExt;
+use rayon::prelude::*;
+
+use super::pilot::{Stop, resample};
+use super::{Options, Problem, Sample};
+use crate::chain::{Bridge, Kernel, Landscape, Moves, Walker};
+use crate::{Points, Result, View};
+
+/// The draws of all states by chains that change places.
+pub(super) fn samples(
+    problem: &Problem<'_>,
+    stops: &[Stop],
+    places: &[f64],
+    options: &Options,
+) -> Result<Vec<Sample>> {
+    let seed = options.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let starts = places[1..]
+        .iter()
+        .enumerate()
+        .map(|(index, &t)| Start::new(problem, stops, t, options, seed.wrapping_add(index as u64 + 1)))
+        .collect::<Result<Vec<_>>>()?;
+    let tracks: Vec<Vec<Track>> = (0..options.chains)
+        .into_par_iter()
+        .map(|chain| Ladder::new(problem, places, &starts, seed, chain)?.run(options, chain))
+        .collect::<Result<_>>()?;
+    (0..places.len()).map(|state| joined(problem, &tracks, state, options)).collect()
+}
+
+/// Where the chains of one state begin, and with which moves.
+struct Start {
+    points: Vec<Vec<f64>>,
+    kernel: Kernel,
+}
+
+impl Start {
+    /// From where the pilot's swarm was just before the state.
+    fn new(problem: &Problem<'_>, stops: &[Stop], t: f64, options: &Options, seed: u64) -> Result<Self> {
+        let before = stops.partition_point(|stop| stop.t <= t).max(1) - 1;
+        let stop = &stops[before];
+        let mut picks = stream(seed, u64::MAX);
+        let swarm = resample(&stop.log_ratio, t - stop.t, options.swarm, &mut picks);
+        let points: Vec<Vec<f64>> = (0..options.chains)
+            .map(|chain| stop.swarm[swarm[chain * swarm.len() / options.chains]].clone())
+            .collect();
+        // Moves of the first bridge after the noise, for states between the two.
+        let learnt = stop.kernel.as_ref().or(stops.get(before + 1).and_then(|next| next.kernel.as_ref()));
+        let bridge = Bridge { noise: problem.noise, density: problem.density, t };
+        let landscape = Landscape { density: &bridge, coordinates: problem.coordinates };
+        let kernel = match learnt {
+            Some(kernel) => kernel.clone(),
+            None => Kernel::new(options.moves, landscape, &points[0])?,
+        };
+        Ok(Self { points, kernel })
+    }
+}
+
+/// A point with what every state needs to know of it.
+#[derive(Clone, Debug)]
+struct Place {
+    y: Vec<f64>,
+    x: Vec<f64>,
+    log_jacobian: f64,
+    log_noise: f64,
+    log_density: f64,
+}
+
+impl Place {
+    fn height(&self, t: f64) -> f64 {
+        Bridge::value(t, self.log_noise, self.log_density) + self.log_jacobian
+    }
+}
+
+/// One chain of every state.
+struct Ladder<'a> {
+    problem: &'a Problem<'a>,
+    places: &'a [f64],
+    /// The points of the states, the noise first.
+    points: Vec<Place>,
+    /// The moves of the states after the noise.
+    kernels: Vec<Kernel>,
+    stream: Stream,
+    /// Whether the next exchange is between states 1 and 2 rather than 0 and 1.
+    odd: bool,
+    tracks: Vec<Track>,
+}
+
+/// What one chain leaves behind at one state: points, point after point, and both ends' log-densities there.
+#[derive(Clone, Debug)]
+struct Track {
+    points: Vec<f64>,
+    log_noise: Vec<f64>,
+    log_density: Vec<f64>,
+    acceptance: f64,
+    /// Exchanges with the state before: how many were offered, and the sum of their probabilities.
+    exchanges: (f64, f64),
+    moves: Option<Moves>,
+}
+
+impl<'a> Ladder<'a> {
+    fn new(
+        problem: &'a Problem<'a>,
+        places: &'a [f64],
+        starts: &[Start],
+        seed: u64,
+        chain: usize,
+    ) -> Result<Self> {
+        let mut stream = stream(seed, chain as u64);
+        let place = |y: Vec<f64>, x| Place { y, x, log_jacobian: 0.0, log_noise: 0.0, log_density: 0.0 };
+        let mut points = vec![place(Vec::new(), problem.noise_point(&mut stream))];
+        points.extend(starts.iter().map(|start| place(start.points[chain].clone(), Vec::new())));
+        let track = |moves| Track {
+            points: Vec::new(),
+            log_noise: Vec::new(),
+            log_density: Vec::new(),
+            acceptance: 0.0,
+            exchanges: (0.0, 0.0),
+            moves,
+        };
+        let mut tracks = vec![track(None)];
+        tracks.extend(starts.iter().map(|start| track(Some(start.kernel.moves()))));
+        let kernels = starts.iter().map(|start| start.kernel.clone()).collect();
+        let mut ladder = Self { problem, places, points, kernels, stream, odd: false, tracks };
+        ladder.evaluate()?;
+        Ok(ladder)
+    }
+
+    fn run(mut self, options: &Options, chain: usize) -> Result<Vec<Track>> {
+        for step in 0..options.warm_up {
+            // The pilot has found the size of the steps: only small corrections are left.
+            self.step((step as f64 + 5.0).powf(-0.8))?;
+            self.exchange(false);
+        }
+        let draws = length(options, chain);
+        for _ in 0..draws {
+            for _ in 0..options.thin {
+                self.step(0.0)?;
+            }
+            self.keep();
+            self.exchange(true);
+        }
+        let steps = (draws * options.thin).max(1) as f64;
+        self.tracks.iter_mut().skip(1).for_each(|track| track.acceptance /= steps);
+        self.tracks[0].acceptance = 1.0;
+        Ok(self.tracks)
+    }
+
+    /// One move of every state, from the same stream one after the other; the noise is drawn afresh.
+    fn step(&mut self, gain: f64) -> Result<()> {
+        self.points[0].x = self.problem.noise_point(&mut self.stream);
+        for (state, kernel) in self.kernels.iter_mut().enumerate() {
+            let t = self.places[state + 1];
+            let bridge = Bridge { noise: self.problem.noise, density: self.problem.density, t };
+            let landscape = Landscape { density: &bridge, coordinates: self.problem.coordinates };
+            let place = &mut self.points[state + 1];
+            let mut walker = Walker { height: place.height(t), y: std::mem::take(&mut place.y) };
+            let accepted = kernel.step(landscape, &mut walker, &mut self.stream, gain)?;
+            place.y = walker.y;
+            if gain == 0.0 {
+                self.tracks[state + 1].acceptance += accepted;
+            }
+        }
+        self.evaluate()
+    }
+
+    /// Both ends' log-densities at all points.
+    fn evaluate(&mut self) -> Result<()> {
+        let (rows, dimension) = (self.points.len(), self.problem.coordinates.dimension());
+        let coordinates = self.problem.coordinates;
+        self.points[0].y = coordinates.of_point(&self.points[0].x);
+        for (state, place) in self.points.iter_mut().enumerate() {
+            let mut x = vec![0.0; dimension];
+            place.log_jacobian = coordinates.variables(&place.y, &mut x);
+            if state > 0 {
+                place.x = x;
+            }
+        }
+        let columns: Vec<f64> =
+            (0..dimension).flat_map(|axis| self.points.iter().map(move |place| place.x[axis])).collect();
+        let view = View::new(dimension, rows, &columns);
+        let (mut noise, mut density) = (vec![0.0; rows], vec![0.0; rows]);
+        self.problem.noise.log_density(view, &mut noise);
+        self.problem.density.log_density(view, &mut density)?;
+        for (row, place) in self.points.iter_mut().enumerate() {
+            (place.log_noise, place.log_density) = (noise[row], density[row]);
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self) {
+        for (track, place) in self.tracks.iter_mut().zip(&self.points) {
+            track.points.extend_from_slice(&place.x);
+            track.log_noise.push(place.log_noise);
+            track.log_density.push(place.log_density);
+        }
+    }
+
+    /// Offers every second pair of neighbours each other's points.
+    fn exchange(&mut self, counted: bool) {
+        let first = usize::from(self.odd);
+        self.odd = !self.odd;
+        for lower in (first..self.places.len() - 1).step_by(2) {
+            let (cold, hot) = (self.places[lower + 1], self.places[lower]);
+            let (a, b) = (&self.points[lower], &self.points[lower + 1]);
+            let change = (a.height(cold) - b.height(cold)) + (b.height(hot) - a.height(hot));
+            let probability = if change.is_nan() { 0.0 } else { change.exp().min(1.0) };
+            if self.stream.random::<f64>() < probability {
+                self.points.swap(lower, lower + 1);
+            }
+            if counted {
+                let (offered, taken) = &mut self.tracks[lower + 1].exchanges;
+                *offered += 1.0;
+                *taken += probability;
+            }
+        }
+    }
+}
+
+/// Draws of one chain: an even share of all.
+fn length(options: &Options, chain: usize) -> usize {
+    (chain + 1) * options.draws / options.chains - chain * options.draws / options.chains
+}
+
+/// The tracks of one state as points, chain after chain.
+fn joined(problem: &Problem<'_>, ladders: &[Vec<Track>], state: usize, options: &Options) -> Result<Sample> {
+    let dimension = problem.coordinates.dimension();
+    let tracks: Vec<&Track> = ladders.iter().map(|ladder| &ladder[state]).collect();
+    let mut values = Vec::with_capacity(options.draws * dimension);
+    for axis in 0..dimension {
+        tracks.iter().for_each(|track| values.extend(track.points.iter().skip(axis).step_by(dimension)));
+    }
+    let lengths: Vec<usize> = tracks.iter().map(|track| track.log_noise.len()).collect();
+    let exchanges = tracks
+        .iter()
+        .fold((0.0, 0.0), |sum: (f64, f64), track| (sum.0 + track.exchanges.0, sum.1 + track.exchanges.1));
+    Ok(Sample {
+        points: Points::from_values(problem.density.space().names(), lengths.iter().sum(), values)?,
+        log_noise: tracks.iter().flat_map(|track| track.log_noise.iter().copied()).collect(),
+        log_density: tracks.iter().flat_map(|track| track.log_density.iter().copied()).collect(),
+        acceptance: tracks.iter().map(|track| track.acceptance).sum::<f64>() / tracks.len() as f64,
+        exchange: (exchanges.0 > 0.0).then(|| exchanges.1 / exchanges.0),
+        moves: tracks.first().and_then(|track| track.moves),
+        lengths,
+    })
+}
+
+impl Problem<'_> {
+    /// A draw of the noise.
+    fn noise_point(&self, stream: &mut Stream) -> Vec<f64> {
+        let mut x = vec![0.0; self.coordinates.dimension()];
+        self.noise.draw(stream, 1, &mut x);
+        x
+    }
+}

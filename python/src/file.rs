@@ -1,0 +1,134 @@
+//! Files that are read in blocks, again at each pass, because they may be larger than memory.
+
+use std::path::PathBuf;
+
+use noisewright::fit::{Source, Visit};
+use noisewright::{Error, Points, Space, View};
+use noisewright_data::{Format, Options, Stream};
+use pyo3::prelude::*;
+
+use crate::failure::{Failure, Outcome};
+use crate::task::Monitor;
+use crate::tree::Tree;
+
+/// Most rows that are kept in memory, for noises that are fitted and for pictures.
+const KEPT: usize = 1 << 16;
+
+/// A file, as Python hands it over.
+#[derive(FromPyObject)]
+pub(crate) struct FileArgument {
+    #[pyo3(item)]
+    path: PathBuf,
+    #[pyo3(item)]
+    format: Option<String>,
+    #[pyo3(item)]
+    drop_missing: bool,
+    /// The column that says how often a row counts.
+    #[pyo3(item)]
+    weights: Option<String>,
+}
+
+impl FileArgument {
+    fn options(&self) -> Outcome<Options> {
+        let options = Options::default().drop_missing(self.drop_missing);
+        let Some(format) = &self.format else { return Ok(options) };
+        let format: Format = format.parse().map_err(|error| Failure::Input(format!("`format`: {error}")))?;
+        Ok(options.format(format))
+    }
+}
+
+/// The names of a file's columns.
+#[pyfunction]
+pub(crate) fn file_columns(py: Python<'_>, file: FileArgument) -> PyResult<Tree> {
+    let open = || -> Outcome<Stream> { Ok(Stream::open(&file.path, &file.options()?)?) };
+    match open() {
+        Ok(stream) => Ok(Tree::from(stream.names().to_vec())),
+        Err(failure) => Err(failure.exception(py)),
+    }
+}
+
+impl From<noisewright_data::Error> for Failure {
+    fn from(error: noisewright_data::Error) -> Self {
+        Self::Input(in_python(&error))
+    }
+}
+
+/// The sentence about a file, with the argument that drops rows.
+fn in_python(error: &noisewright_data::Error) -> String {
+    error.to_string().replace("have such rows dropped", "leave such rows out with `drop_missing=True`")
+}
+
+/// The rows of a file: the model's variables, and weights where there are any.
+pub(crate) struct FileRows {
+    stream: Stream,
+    space: Space,
+    weighted: bool,
+}
+
+/// Some rows, spread over all.
+pub(crate) struct SomeRows {
+    pub(crate) points: Points,
+    pub(crate) weights: Option<Vec<f64>>,
+}
+
+impl FileRows {
+    pub(crate) fn open(file: &FileArgument, space: &Space) -> Outcome<Self> {
+        let mut names = space.names().to_vec();
+        if let Some(weights) = &file.weights {
+            if names.contains(weights) {
+                return Err(Failure::Input(format!(
+                    "`weights`: column `{weights}` is a variable of the model"
+                )));
+            }
+            names.push(weights.clone());
+        }
+        let options = file.options()?.columns(&names).names(&names);
+        let stream = Stream::open(&file.path, &options)?;
+        Ok(Self { stream, space: space.clone(), weighted: file.weights.is_some() })
+    }
+
+    /// Some rows for noises that are fitted and for pictures.
+    pub(crate) fn some(&self, monitor: &Monitor) -> Outcome<SomeRows> {
+        let mut some = self.stream.thinned(KEPT, |_| {
+            if monitor.stopped() { Err(Failure::Library(Error::Cancelled)) } else { Ok(()) }
+        })?;
+        let weights = if self.weighted { some.columns.pop() } else { None };
+        Ok(SomeRows { points: Points::from_columns(self.space.names(), &some.columns)?, weights })
+    }
+
+    fn pass(&self, visit: Visit<'_>) -> Result<(), Broken> {
+        let dimension = self.space.dimension();
+        let mut blocks = self.stream.blocks()?;
+        while let Some(block) = blocks.next_block()? {
+            let weights = if self.weighted { Some(block.weights(dimension)?) } else { None };
+            visit(View::new(dimension, block.rows(), block.values(dimension)), weights)
+                .map_err(Broken::Visit)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a pass over the rows ended before its time.
+enum Broken {
+    File(noisewright_data::Error),
+    Visit(Error),
+}
+
+impl From<noisewright_data::Error> for Broken {
+    fn from(error: noisewright_data::Error) -> Self {
+        Self::File(error)
+    }
+}
+
+impl Source for FileRows {
+    fn dimension(&self) -> usize {
+        self.space.dimension()
+    }
+
+    fn for_each_block(&self, visit: Visit<'_>) -> noisewright::Result<()> {
+        self.pass(visit).map_err(|broken| match broken {
+            Broken::File(error) => Error::Rows { reason: in_python(&error) },
+            Broken::Visit(error) => error,
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! `log_z_path`: log Z of a model far from every noise, by bridges that are sampled here.
+
+use noisewright::chain::ModelDensity;
+use noisewright::design::Purpose;
+use noisewright::normalizer::path::{Estimate, Node, Options, fit_noise, path};
+use noisewright::{Precision, Target};
+use pyo3::prelude::*;
+
+use crate::failure::Outcome;
+use crate::model::PyModel;
+use crate::noise::{NoiseArgument, Request};
+use crate::problem::Problem;
+use crate::tree::{Tree, map};
+
+/// How the path is gone, as Python hands it over.
+#[derive(FromPyObject)]
+pub(crate) struct Settings {
+    #[pyo3(item)]
+    states: Option<usize>,
+    #[pyo3(item)]
+    draws: usize,
+    #[pyo3(item)]
+    chains: usize,
+    #[pyo3(item)]
+    warm_up: usize,
+    #[pyo3(item)]
+    thin: usize,
+    #[pyo3(item)]
+    moves: String,
+    #[pyo3(item)]
+    confidence: f64,
+    #[pyo3(item)]
+    seed: u64,
+}
+
+impl Settings {
+    fn options(&self) -> Outcome<Options> {
+        Ok(Options {
+            states: self.states,
+            draws: self.draws,
+            chains: self.chains,
+            warm_up: self.warm_up,
+            thin: self.thin,
+            moves: self.moves.parse()?,
+            confidence: self.confidence,
+            seed: self.seed,
+            ..Options::default()
+        })
+    }
+}
+
+/// log Z of a model at parameter values by a path from a noise, or from one that is fitted to chains of the model.
+#[pyfunction]
+#[pyo3(signature = (model, parameters, noise, settings, tick=None))]
+pub(crate) fn log_z_path<'py>(
+    py: Python<'py>,
+    model: &PyModel,
+    parameters: Vec<f64>,
+    noise: NoiseArgument,
+    settings: Settings,
+    tick: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Tree> {
+    let request = Request::from(noise);
+    model.run(py, tick, move |model, _| {
+        let options = settings.options()?;
+        let precision = Precision { seed: settings.seed, ..Precision::default() };
+        let problem =
+            Problem { model, parameters, data: None, log_normalizer: None, on_data: false, precision };
+        let density = ModelDensity { model: &problem.model, parameters: &problem.parameters };
+        let noise = if request.words.trim() == "auto" {
+            fit_noise(&density, options.moves, options.seed)?
+        } else {
+            request.build(&problem, Purpose { nu: 1.0, target: &Target::Mse })?
+        };
+        Ok(tree(&path(noise.as_ref(), &density, &options)?, &options))
+    })
+}
+
+fn tree(result: &Estimate, options: &Options) -> Tree {
+    let column = |of: fn(&Node) -> f64| result.nodes.iter().map(of).collect::<Vec<f64>>();
+    map! {
+        "log_z": result.log_z,
+        "se": result.se,
+        "lower": result.lower,
+        "upper": result.upper,
+        "confidence": options.confidence,
+        "path": map! {
+            "t": column(|node| node.t),
+            "log_z": column(|node| node.log_z),
+            "se": column(|node| node.se),
+            "step_se": column(|node| node.step_se),
+            "acceptance": column(|node| node.acceptance),
+            "r_hat": column(|node| node.r_hat),
+            "inefficiency": column(|node| node.inefficiency),
+        },
+        "noise": result.noise.as_str(),
+        "moves": result.moves.unwrap_or_default().to_string(),
+        "draws": result.draws,
+        "overlap": result.states.overlap().clone(),
+        "ess": result.states.ess().to_vec(),
+        "converged": result.states.converged() && result.se.is_finite(),
+        "warnings": result.warnings.iter().map(|w| w.sentence(&result.nodes)).collect::<Vec<String>>(),
+    }
+}

@@ -1,0 +1,166 @@
+"""What the command can do the package can too: paths, files in blocks, α, designs on data."""
+
+import numpy as np
+import pytest
+
+import noisewright as nw
+
+HALF_LOG_2_PI = 0.5 * np.log(2 * np.pi)
+
+
+@pytest.fixture
+def gaussian():
+    return nw.Model.from_features(["x", "x^2"], variables="x")
+
+
+def written(path, x, weights=None):
+    """The rows as CSV or Parquet, to the last digit."""
+    columns = {"other": np.zeros(len(x)), "x": x} | ({} if weights is None else {"n": weights})
+    if path.suffix == ".parquet":
+        import pyarrow
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pyarrow.table(columns), path, row_group_size=1000)
+    else:
+        rows = zip(*columns.values())
+        path.write_text("\n".join([",".join(columns), *(",".join(map(repr, map(float, row))) for row in rows)]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_a_file_is_fitted_as_its_rows_are(tmp_path, rng, gaussian, name):
+    x = rng.normal(1.0, 2.0, size=5000)
+    path = written(tmp_path / name, x)
+    memory = nw.fit(gaussian, x, nu=3, seed=4)
+    for file in (path, str(path)):
+        streamed = nw.fit(gaussian, file, nu=3, seed=4)
+        assert streamed.rows == 5000 and streamed.converged
+        for name, estimate in memory.estimates.items():
+            assert streamed[name].estimate == pytest.approx(estimate.estimate, rel=1e-8)
+            assert streamed[name].se == pytest.approx(estimate.se, rel=1e-6)
+    assert "5000 rows" in streamed.summary() and "<svg" in streamed._repr_html_()
+
+
+def test_weights_and_missing_values_of_a_file(tmp_path, rng, gaussian):
+    x, n = rng.normal(size=800), rng.integers(0, 4, size=800).astype(float)
+    path = written(tmp_path / "rows.csv", x, n)
+    weighted = nw.fit(gaussian, path, weights="n", nu=3)
+    repeated = nw.fit(gaussian, np.repeat(x, n.astype(int)), nu=3)
+    assert weighted["x"].estimate == pytest.approx(repeated["x"].estimate, abs=4 * repeated["x"].se_noise)
+    assert weighted.total_weight == n.sum()
+    with path.open("a") as file:
+        file.write("0,nan,1\n")
+    with pytest.raises(nw.InputError, match="drop_missing=True"):
+        nw.fit(gaussian, path)
+    assert nw.fit(gaussian, path, drop_missing=True).rows == 800
+
+
+def test_functions_take_a_file_by_its_columns(tmp_path, rng):
+    x = rng.normal(size=600)
+    path = tmp_path / "x.csv"
+    path.write_text("x\n" + "\n".join(map(repr, map(float, x))) + "\n")
+    model = nw.Model.from_functions(lambda x, t: -t[0] * x[:, 0] ** 2, lambda x, t: -(x**2), start=[1.0])
+    assert nw.fit(model, path, nu=3)["t0"].estimate == pytest.approx(nw.fit(model, x, nu=3)["t0"].estimate, rel=1e-8)
+
+
+def test_what_a_file_cannot_have(tmp_path, rng, gaussian):
+    path = written(tmp_path / "rows.csv", rng.normal(size=50))
+    for argument, value in [("clusters", [1]), ("chains", 2), ("check_ratio", True)]:
+        with pytest.raises(nw.InputError, match=f"`{argument}`"):
+            nw.fit(gaussian, path, **{argument: value})
+    for arguments, says in [
+        ({"weights": np.ones(50)}, "weights"),
+        ({"weights": "missing"}, "missing"),
+        ({"noise": "exact"}, "noise"),
+        ({"format": "tables"}, "format"),
+    ]:
+        with pytest.raises(nw.InputError, match=says):
+            nw.fit(gaussian, path, **arguments)
+    with pytest.raises(nw.InputError, match="no such file"):
+        nw.fit(gaussian, tmp_path / "missing.csv")
+    with pytest.raises(nw.InputError, match="files"):
+        nw.fit(gaussian, rng.normal(size=50), drop_missing=True)
+
+
+def test_a_path_to_a_density_far_away():
+    model = nw.Model.from_formula("-(x - m)^2/2", variables="x", parameters={"m": 30.0})
+    result = nw.log_z_path(model, noise=nw.Normal(0, 1), draws=1000, seed=3)
+    assert abs(result.log_z - HALF_LOG_2_PI) < 4 * result.se < 1
+    assert result.converged and result.moves == "hamiltonian" and result.noise == "normal(0, 1)"
+    assert result.lower < result.log_z < result.upper
+    t, se = result.path["t"], result.path["se"]
+    assert t[0] == 0 and t[-1] == 1 and (np.diff(t) > 0).all() and se[-1] == result.se
+    assert result.overlap.shape == (len(t), len(t))
+    again = nw.log_z_path(model, noise="normal(0, 1)", draws=1000, seed=3)
+    assert again.log_z == result.log_z
+    assert f"{len(t)} states" in result.summary() and len(result.to_frame()) == len(t)
+
+
+def test_a_path_needs_no_noise(quartic):
+    """By default the noise is fitted to chains of the model: log Z by quadrature."""
+    from scipy.integrate import quad
+
+    truth = np.log(quad(lambda x: np.exp(x**2 / 2 - 0.1 * x**4), -12, 12)[0])
+    result = nw.log_z_path(quartic, draws=1000, states=3, moves="random-walk")
+    assert len(result.path["t"]) == 3 and result.moves == "random-walk"
+    assert abs(result.log_z - truth) < 4 * result.se < 1
+    there = nw.log_z_path(quartic, at={"a": 0.0, "b": 0.2}, draws=1000)
+    assert abs(there.log_z - np.log(quad(lambda x: np.exp(-0.2 * x**4), -12, 12)[0])) < 4 * there.se
+
+
+def test_paths_that_cannot_be_gone(quartic):
+    for arguments, says in [
+        ({"moves": "walk"}, "moves"),
+        ({"states": 1}, "states"),
+        ({"noise": "normall(0, 1)"}, "normall"),
+        ({"confidence": 2}, "confidence"),
+    ]:
+        with pytest.raises(nw.InputError, match=says):
+            nw.log_z_path(quartic, **arguments)
+    with pytest.raises(nw.InputError, match="`model`"):
+        nw.log_z_path("model.toml")
+
+
+def test_alpha_of_ones_own(rng):
+    """α = 1/√(f p_n) is the product of importance sampling and its reverse."""
+    x, y = rng.normal(size=3000), rng.normal(0, 2, size=3000)
+    log_f = lambda x: -(x**2) / 2
+    log_noise = lambda x: -(x**2) / 8 - np.log(2) - HALF_LOG_2_PI
+    sides = (log_f(x), log_noise(x), log_f(y), log_noise(y))
+    result = nw.log_z(*sides, alpha="-(log_f + log_noise)/2", independent=True)
+    assert result["alpha"].log_z == pytest.approx(result["is-revis"].log_z, rel=1e-12)
+    assert abs(result["alpha"].log_z - HALF_LOG_2_PI) < 4 * result["alpha"].se
+    assert "alpha" not in nw.log_z(*sides).estimates
+    with pytest.raises(nw.InputError, match="log_g"):
+        nw.log_z(*sides, alpha="log_g")
+
+
+def test_a_design_on_data_is_made_where_they_are(rng):
+    """Data far from the start value: the design is that at the fit."""
+    model = nw.Model.from_formula("-(x - m)^2/2", variables="x", parameters={"m": 0.0})
+    x = rng.normal(3.0, 1.0, size=4000)
+    best = nw.design(model, x, nu=1)
+    assert best.parameters["m"] == pytest.approx(x.mean(), abs=0.02)
+    assert best.error == pytest.approx(3.50813, rel=0.1)
+    there = nw.design(model, x, nu=1, at={"m": best.parameters["m"]})
+    assert there.error == pytest.approx(best.error, rel=1e-6)
+    with pytest.raises(nw.NoAnswerError, match="`at`"):
+        nw.design(model, x[:1])
+
+
+def test_an_angle_is_named_as_people_name_it(rng):
+    """Of the directions that say the same, the one within half a turn of zero."""
+    model = nw.Model.from_family("von-mises", variables="x", parametrization="polar")
+    x = rng.vonmises(3.0, 4.0, size=2000)
+    assert -np.pi < nw.fit(model, x, nu=3, starts=3)["mean"].estimate <= np.pi
+
+
+def test_a_ratio_keeps_every_warning(rng):
+    """What the library has to say of a ratio reaches the caller: samples that can be told apart."""
+    model = nw.Model.from_features(["x"], variables="x")
+    with pytest.warns(nw.NoisewrightWarning):
+        result = nw.ratio(model, rng.uniform(0, 1, 50), rng.uniform(2, 3, 50))
+    assert result.no_answer is not None and result.no_answer in result.warnings
+    # A log ratio that grows without bound is a ratio all the same.
+    wide = nw.ratio(nw.Model.from_features(["x^2"], variables="x"), rng.normal(0, 2, 4000), rng.normal(0, 1, 4000))
+    assert wide.no_answer is None and wide["x^2"].estimate == pytest.approx(0.375, abs=4 * wide["x^2"].se)
