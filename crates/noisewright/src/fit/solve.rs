@@ -81,10 +81,11 @@ fn places(objective: &Objective<'_>, start: Option<&[f64]>, options: &Options) -
         return screen::places(&part, &first, options);
     }
     // All unknowns are known from a fit of fewer rows or of another loss: the search there has been made.
-    if start.is_some_and(|start| start.len() == objective.size()) {
-        return Ok(vec![first]);
+    if let Some(known) = start.filter(|start| start.len() == objective.size()) {
+        let constant = &known[first.len()..];
+        return Ok(vec![[&first[..], constant].concat()]);
     }
-    Ok(starts::nearby(objective.model, &objective.unit, first, options))
+    Ok(starts::nearby(objective.model, &objective.unit, &first, options))
 }
 
 /// Whether the loss of a linear model has one minimum: both of its terms are convex in g.

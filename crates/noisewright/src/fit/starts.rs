@@ -121,8 +121,8 @@ pub(crate) fn first(model: &Model, start: Option<&[f64]>) -> Vec<f64> {
 }
 
 /// A start and others around it: so many natural units away, or a few times as far from a bound.
-pub(crate) fn nearby(model: &Model, unit: &[f64], first: Vec<f64>, options: &Options) -> Vec<Vec<f64>> {
-    let mut all = vec![first.clone()];
+pub(crate) fn nearby(model: &Model, unit: &[f64], first: &[f64], options: &Options) -> Vec<Vec<f64>> {
+    let mut all = vec![first.to_vec()];
     let mut rng = stream(options.seed, STARTS);
     for number in 1..options.starts {
         // Some near, some far: the basin of the best minimum may be next to the start or a long way off.

@@ -77,7 +77,7 @@ impl Likelihood<'_> {
             let begin = |theta: &[f64]| Ok(DVector::from_column_slice(theta));
             let few = Options { starts: options.starts.min(3), ..options.clone() };
             let first = starts::first(model, Some(start.as_slice()));
-            let places = starts::nearby(model, &self.unit, first, &few);
+            let places = starts::nearby(model, &self.unit, &first, &few);
             let found = starts::solve(self, model, &self.unit, &begin, &places, options)?;
             return found.ok_or_else(|| self.explain());
         }
