@@ -123,7 +123,10 @@ pub(crate) fn enough(
     let most = if allowed < BLOCK { allowed } else { allowed / BLOCK * BLOCK };
     let mut points = whole(2.0 * total).max(FIRST_POINTS).min(most);
     let mut fit = with(points, None)?;
-    let others: Vec<Optimum> = fit.optima.iter().skip(1).cloned().collect();
+    // Losses at different ratios do not compare: what is kept is by how much the others are worse.
+    let best = fit.optima.first().map_or(fit.loss, |optimum| optimum.loss);
+    let worse = |optimum: &Optimum| Optimum { loss: optimum.loss - best, ..optimum.clone() };
+    let others: Vec<Optimum> = fit.optima.iter().skip(1).map(worse).collect();
     for _ in 1..ROUNDS {
         let factor = shortfall(&fit, share);
         if factor <= 1.0 || !fit.converged {
