@@ -14,7 +14,7 @@ from .arrays import Array, names_of, points, rows_of
 from .domains import DomainLike
 from .checks import whole
 from .errors import InputError, NoisewrightError
-from .results import short
+from .results import freeze, plain, short
 
 __all__ = [
     "FREE",
@@ -75,10 +75,10 @@ class Noise:
     @property
     def words(self) -> str:
         """The noise in the words of the command."""
-        return _joined(self._terms([]))
+        return _joined(self._terms(None))
 
-    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
-        """The parts of a mixture, weight (`None` for a single part) and words; built noises go to the list."""
+    def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
+        """The parts of a mixture, weight (`None` for a single part) and words; built noises go to the list, or are described."""
         return [(None, self._words)]
 
     def log_density(self, x: Any, *, domain: DomainLike = None) -> Array:
@@ -304,7 +304,7 @@ class Product(Noise):
     def __init__(self, *noises: NoiseLike) -> None:
         self._noises = [as_noise(noise) for noise in noises]
 
-    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
+    def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
         listed = ", ".join(_joined(noise._terms(built)) for noise in self._noises)
         return [(None, f"product({listed})" if self._noises else "product")]
 
@@ -326,7 +326,7 @@ class Truncated(Noise):
         self._noise = as_noise(noise)
         self._ends = f"{_spoken(lo)}, {_spoken(hi)}"
 
-    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
+    def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
         return [(None, f"truncate({_joined(self._noise._terms(built))}, {self._ends})")]
 
 
@@ -343,7 +343,7 @@ class Mixture(Noise):
             raise InputError("`parts` of a mixture must have at least one noise")
         self._domain = self._parts[0][1]._domain
 
-    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
+    def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
         terms: list[tuple[float | str | None, str]] = []
         for weight, noise in self._parts:
             inner = noise._terms(built)
@@ -369,7 +369,9 @@ class FittedNoise(Noise):
         """The number of variables."""
         return self._built.dimension
 
-    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
+    def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
+        if built is None:
+            return [(None, self.words)]
         built.append(self._built)
         return [(None, f'file("built:{len(built) - 1}")')]
 
@@ -403,6 +405,7 @@ class DesignedNoise(FittedNoise):
         self.kind = kind
         self.details = dict(details)
         self.grid = grid
+        freeze([self.details, grid])
         self._record = record
 
     def save(self, path: str | Path) -> None:
@@ -419,10 +422,14 @@ class DesignedNoise(FittedNoise):
 
     def __getitem__(self, name: str) -> Any:
         """The same by name, as in the command's JSON."""
-        return self.to_dict()[name]
+        return self._fields()[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """The noise as the command's JSON has it."""
+        """The noise as plain dictionaries, lists and numbers, as the command's JSON has it."""
+        fields: dict[str, Any] = plain(self._fields())
+        return fields
+
+    def _fields(self) -> dict[str, Any]:
         return {"kind": self.kind, **self.details, **({} if self.grid is None else {"grid": self.grid})}
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from . import _core
 from .arrays import Array, points
-from .checks import number, whole
+from .checks import counted, number, positive, whole
 from .errors import InputError, NoAnswerError, NoisewrightWarning
 from .fitting import FitResult, fit
 from .models import Model, values_at
@@ -24,7 +24,7 @@ __all__ = ["DesignResult", "ErrorResult", "design", "error"]
 Expectations = Literal["auto", "model", "data"]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class ErrorResult(Result):
     """What a design costs; errors are times the budget T of data and noise points together."""
 
@@ -74,7 +74,7 @@ class ErrorResult(Result):
         return f"<error × T = {self.error:.6g} with noise {self.noise.words}, ν = {self.nu:g}, loss {self.loss}>"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class DesignResult(Result):
     """The best noise and how much of it; `noise` can be drawn from and passed to `fit` and `error`."""
 
@@ -263,8 +263,8 @@ def _question(
         "data": table,
         "on_data": expectations == "data",
         "log_normalizer": None if log_normalizer is None else number(log_normalizer, "log_normalizer"),
-        "accuracy": number(accuracy, "accuracy"),
-        "draws": whole(draws, "draws"),
+        "accuracy": positive(accuracy, "accuracy"),
+        "draws": counted(draws, "draws"),
         "seed": whole(seed, "seed"),
     }
     if log_normalizer is None and expectations == "data":

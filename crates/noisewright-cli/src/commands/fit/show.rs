@@ -55,10 +55,8 @@ pub(super) fn table(answer: &Answer, title: &str) -> Table {
     }
     table = table.note(rows(answer)).note(noise(answer));
     if has_noise {
-        table = table.note(
-            "noise: the share of the standard error that more noise would remove; the rest is the data's"
-                .to_owned(),
-        );
+        table = table
+            .note("noise: the error that the noise alone causes, beside the whole; squares add".to_owned());
     }
     table
 }
