@@ -176,7 +176,7 @@ def compared(error: float, other: float, what: str) -> str:
     if not (math.isfinite(error) and math.isfinite(other) and other > 0):
         return ""
     saved = 1 - error / other
-    if abs(saved) < 1e-6:
+    if abs(saved) < 1e-4:
         return f"The same error as {what}."
     if saved > 0:
         return f"The same error as {what} with {percent(saved)} fewer points."

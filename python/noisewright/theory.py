@@ -54,7 +54,11 @@ class ErrorResult(Result):
     def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
         title = f"{_target_words(self.target)} × T, loss {self.loss}, ν = {self.nu:g} ({_share(self.nu)} noise)"
         columns: list[Column] = [("", None), ("error × T", 6), ("noise = data", 6), ("Cramér–Rao", 6)]
-        rows: list[list[Any]] = [[name, float(part), None, None] for name, part in zip(self.coordinates, self.parts)]
+        asked = self.coordinates if self.target in ("mse", "kl") else self.target.split(",")
+        rows: list[list[Any]] = [
+            [name, float(part) if name in asked else None, None, None]
+            for name, part in zip(self.coordinates, self.parts)
+        ]
         rows.append(["total", self.error, self.error_noise_equals_data, self.cramer_rao])
         notes = [
             f"noise {short(self.noise.words)}",

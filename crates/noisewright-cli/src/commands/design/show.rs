@@ -83,7 +83,7 @@ fn grid_json(asked: &Asked<'_>, answer: &Answer) -> Option<Value> {
 }
 
 pub(super) fn text(asked: &Asked<'_>, answer: &Answer) -> String {
-    let mut text = table(asked, answer).to_text();
+    let mut text = output::table(&table(asked, answer));
     text.push('\n');
     for sentence in sentences(asked, answer) {
         text.push_str(&sentence);
