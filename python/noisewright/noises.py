@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Union
@@ -371,7 +372,7 @@ class FittedNoise(Noise):
 
     def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
         if built is None:
-            return [(None, self.words)]
+            return _parts(self.words)
         built.append(self._built)
         return [(None, f'file("built:{len(built) - 1}")')]
 
@@ -468,6 +469,25 @@ def _joined(terms: list[tuple[float | str | None, str]]) -> str:
     if any(weight is None for weight, _ in terms):
         raise InputError("`noise`: every part of a mixture needs a weight, as in 0.7*Normal(0, 1) + 0.3*Student(5, 0, 2)")
     return " + ".join(f"{_spoken(weight)}*{words}" for weight, words in terms)
+
+
+def _parts(words: str) -> list[tuple[float | str | None, str]]:
+    """The parts of a mixture in words, weight and words; words that are no mixture are one part.
+
+    >>> _parts("0.75*normal(0, 1) + 0.25*product(normal(0, 1), gamma(2, 1))")
+    [(0.75, 'normal(0, 1)'), (0.25, 'product(normal(0, 1), gamma(2, 1))')]
+    """
+    depth, start, terms = 0, 0, []
+    for place, letter in enumerate(words):
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0 and words.startswith(" + ", place):
+            terms.append(words[start:place])
+            start = place + 3
+    terms.append(words[start:])
+    found = [re.fullmatch(r"([0-9.]+(?:e[-+]?[0-9]+)?)\*(.*)", term, re.DOTALL) for term in terms]
+    if len(terms) == 1 or not all(found):
+        return [(None, words)]
+    return [(float(match[1]), match[2]) for match in found if match is not None]
 
 
 def _times(weight: float | str | None, share: float | str | None) -> float | str | None:

@@ -12,7 +12,7 @@ use super::kinds;
 use super::{Asked, Place};
 use crate::commands::error::{comparison, share};
 use crate::commands::pictures::{self, pairs};
-use crate::output::{number, numbers};
+use crate::output::{self, number, numbers};
 
 /// Cells along each side of a two-dimensional picture.
 const CELLS: usize = 60;
