@@ -335,7 +335,7 @@ fn tree(fit: &Fit, options: &Options, reading: Reading, grid: Option<Tree>) -> T
         "covariance_data": fit.covariance_data.clone(),
         "covariance_noise": fit.covariance_noise.clone(),
         "loss": fit.loss,
-        "loss_name": options.loss.to_string(),
+        "loss_name": if fit.nu.is_finite() { options.loss.to_string() } else { "likelihood".into() },
         "iterations": fit.iterations,
         "converged": fit.converged,
         "stop": fit.stop.to_string(),

@@ -10,7 +10,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::failure::{Failure, Outcome};
 use crate::usage;
 
-pub(crate) use self::fit::{CovarianceKind, FitArguments, RatioArguments, RowArguments};
+pub(crate) use self::fit::{CovarianceKind, DEFAULT_SHARE, FitArguments, RatioArguments, RowArguments};
 
 /// Noise-contrastive estimation: unnormalized models fitted to data, and the noise that does it best.
 #[derive(Debug, Parser)]

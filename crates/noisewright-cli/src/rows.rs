@@ -75,12 +75,23 @@ impl Rows {
                 "the noise has no density at {}; choose a noise whose support covers all data",
                 self.place(row.saturating_sub(1))
             )),
-            noisewright::Error::NoDensity { row } => Failure::NoAnswer(format!(
-                "{} has no density under the model; correct it, or the model's domain",
-                self.place(row.saturating_sub(1))
-            )),
+            noisewright::Error::NoDensity { row } => self.without_density(row),
+            noisewright::Error::DataWithoutDensity { row, .. } => self.without_density(row),
             other => other.into(),
         }
+    }
+
+    /// The sentence about a row, counted from 1, that the model gives no density.
+    fn without_density(&self, row: usize) -> Failure {
+        let row = row.saturating_sub(1);
+        let view = self.points.view();
+        let value = |(j, name): (usize, &String)| format!("`{name}` = {}", view.get(row, j));
+        let values: Vec<String> = self.points.names().iter().enumerate().map(value).collect();
+        Failure::NoAnswer(format!(
+            "{}: {} has no density under the model, or an infinite one; leave that row out, or change the model or its domain",
+            self.place(row),
+            values.join(", ")
+        ))
     }
 
     /// What is known of the rows' dependence, in words; nothing if they are independent.

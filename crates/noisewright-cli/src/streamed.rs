@@ -64,7 +64,11 @@ impl Streamed {
     /// The failure that a pass broke off with, or the library's own.
     pub(crate) fn failure(&self, error: noisewright::Error) -> Failure {
         let stored = self.failure.lock().ok().and_then(|mut failure| failure.take());
-        stored.unwrap_or_else(|| error.into())
+        let with_file = |error: noisewright::Error| Failure::from(error).in_file(self.file());
+        stored.unwrap_or_else(|| match error {
+            error @ noisewright::Error::DataWithoutDensity { .. } => with_file(error),
+            error => error.into(),
+        })
     }
 
     /// Reads all rows once, checks them, and keeps some that are spread evenly over the file.

@@ -111,3 +111,44 @@ fn data_without_an_answer_are_refused_in_one_sentence() {
         assert!(run.get_output().stdout.is_empty());
     }
 }
+
+#[test]
+fn what_only_noise_can_use_is_refused_without_noise() {
+    for option in [
+        &["--nu", "5"][..],
+        &["--loss", "kl"],
+        &["--max-noise", "10"],
+        &["--noise-points", "10"],
+        &["--check-nu"],
+    ] {
+        let run =
+            command().args(["fit", "--noise", "exact"]).args(option).args(old_faithful()).assert().code(2);
+        let message = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+        assert!(message.contains(option[0]) && message.contains("--noise exact"), "{message}");
+        assert_eq!(message.matches('\n').count(), 1, "{message}");
+    }
+    let fit = json(&["fit", "--noise", "exact"], &old_faithful());
+    assert_eq!(fit["loss_name"], "likelihood");
+    let few = json(&["fit", "--max-noise", "600"], &old_faithful());
+    assert_eq!((few["noise_points"].as_u64(), &few["loss_name"]), (Some(600), &Value::from("js")));
+}
+
+#[test]
+fn a_row_without_density_is_named_with_its_file_and_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, data) = (folder.path().join("m.toml"), folder.path().join("d.csv"));
+    let rows: Vec<String> = (1..40).map(|i| format!("{}", f64::from(i) / 40.0)).collect();
+    std::fs::write(&data, format!("x\n{}\n0\n", rows.join("\n"))).unwrap();
+    for text in ["family = 'beta'", "features = ['log(x)', 'log1p(-x)']\ndomain = { x = [0, 1] }"] {
+        std::fs::write(&model, format!("variables = ['x']\n{text}\n")).unwrap();
+        for noise in ["auto", "exact"] {
+            let run = command().args(["fit", "--noise", noise]).arg(&model).arg(&data).assert().code(1);
+            let message = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+            assert!(
+                message.contains("d.csv, row 40: `x` = 0") && message.contains("leave that row out"),
+                "{message}"
+            );
+            assert_eq!(message.matches('\n').count(), 1, "{message}");
+        }
+    }
+}

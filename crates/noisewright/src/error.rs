@@ -103,6 +103,17 @@ pub enum Error {
         /// Number of the row, from 1.
         row: usize,
     },
+    /// A data point at which no parameters give the model a finite density other than zero.
+    #[error(
+        "row {row} of the data, {point}, has no density under the model, or an infinite one: leave the row out, or change the \
+         model or its domain"
+    )]
+    DataWithoutDensity {
+        /// Number of the row, from 1.
+        row: usize,
+        /// Its values, by name.
+        point: String,
+    },
     /// A draw that is not inside the domain of a variable.
     #[error(
         "row {row} of the draws has `{variable}` = {}, which is not inside its domain; draws of a density do not \
@@ -151,7 +162,7 @@ pub enum Error {
     HardlyAnyOverlap,
     /// Parameters that the data cannot tell apart.
     #[error(
-        "{} cannot be told apart: their scores are collinear where data and noise overlap",
+        "{} cannot be told apart: only a combination of them can be estimated; hold one of them fixed, or leave it out",
         crate::error::list(parameters)
     )]
     Collinear {
@@ -258,7 +269,7 @@ pub enum Error {
     },
     /// Features of which a combination does not vary.
     #[error(
-        "{} the same in all data and noise: leave one of these features out",
+        "{} the same at every point that was looked at: leave one of these features out",
         crate::error::combination(terms)
     )]
     CollinearFeatures {

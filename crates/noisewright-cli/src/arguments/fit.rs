@@ -8,6 +8,9 @@ const NOISE_HELP: &str = "The noise: auto (fitted to the data), exact (no noise:
     enumeration), optimal (a pilot fit, then the best noise at it), or in words: normal(0, 4), student(5, 0, 2), kde, \
     0.7*normal(0,1) + 0.3*laplace(0,1), model(a=2), file(\"design.json\"), …";
 
+/// Largest share of a standard error that comes from the noise.
+pub(crate) const DEFAULT_SHARE: f64 = 0.1;
+
 #[derive(Args, Debug)]
 pub(crate) struct FitArguments {
     /// The model file (TOML)
@@ -27,7 +30,7 @@ pub(crate) struct FitArguments {
     #[arg(long, value_name = "N", conflicts_with = "nu")]
     pub(crate) noise_points: Option<usize>,
     /// With --nu auto: the largest share of a standard error that may come from the noise
-    #[arg(long, value_name = "S", default_value_t = 0.1, allow_hyphen_values = true)]
+    #[arg(long, value_name = "S", default_value_t = DEFAULT_SHARE, allow_hyphen_values = true)]
     pub(crate) noise_share: f64,
     /// With --nu auto: most noise points (default: as many as the memory budget allows)
     #[arg(long, value_name = "N")]
@@ -59,7 +62,7 @@ pub(crate) struct FitArguments {
     /// Where to start, such as a=1,b=0.1; the model file's start values otherwise
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true, help_heading = "Search")]
     pub(crate) start: Option<String>,
-    /// From how many places a model that is not linear in its parameters is fitted
+    /// From how many places at most a model that is not linear in its parameters is fitted
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Search")]
     pub(crate) starts: usize,
     /// Most steps of one search

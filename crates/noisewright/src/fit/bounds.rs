@@ -117,6 +117,10 @@ impl Problem for Held<'_> {
         self.problem.has_curvature()
     }
 
+    fn is_convex(&self) -> bool {
+        self.problem.is_convex()
+    }
+
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
         let all = self.problem.evaluate(&self.expand(at), hessian)?;
         if self.held.iter().all(Option::is_none) {

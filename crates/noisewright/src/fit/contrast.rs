@@ -137,7 +137,7 @@ pub(crate) fn finish(
     // and no step leads anywhere.
     let separation =
         diagnostics::separated(objective, solution.at.as_slice(), &hessian, &free, solution.stop)?;
-    let bread = match (&separation, covariance::bread(objective, &hessian, &free)) {
+    let bread = match (&separation, covariance::bread(objective, solution.at.as_slice(), &hessian, &free)) {
         (None, Ok(bread)) => Some(bread),
         (None, Err(error)) if !diagnostics::out_of_touch(objective, solution.at.as_slice())? => {
             return Err(error);

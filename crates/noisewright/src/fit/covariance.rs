@@ -10,8 +10,16 @@ use super::data::{Data, Dependence};
 use super::dependence::{self, Influences};
 use super::objective::{Full, Objective};
 use super::options::{Errors, Options};
+use super::side::Feed;
 use super::terms::{Class, Terms};
-use crate::{Error, Loss, Result};
+use crate::{Error, Loss, Model, Result, View};
+
+/// Curvature, of statistics of size one, below which it is asked whether the data tell the parameters apart, and the share of a
+/// combination of scores in its parts below which they do not.
+const TOLD_APART: (f64, f64) = (1e-6, 1e-6);
+
+/// Rows that tell parameters apart, at most.
+const TOLD_BY: usize = 1 << 12;
 
 /// `Var β̂` and its two parts.
 #[derive(Clone, Debug)]
@@ -40,9 +48,20 @@ impl Covariance {
 /// When some of them cannot be told apart: which.
 pub(crate) fn bread(
     objective: &Objective<'_>,
+    at: &[f64],
     hessian: &DMatrix<f64>,
     free: &[usize],
 ) -> Result<DMatrix<f64>> {
+    if !objective.linear
+        && let Some(direction) = flattest(hessian, free)
+        && let Feed::Memory { points, .. } = &objective.data.feed
+        && let Some(theta) = at.get(..objective.model.parameters().len())
+    {
+        let some = points.view().slice(0..points.view().rows().min(TOLD_BY));
+        if !varies_in(objective.model, theta, some, &direction)? {
+            return Err(indistinct(objective, &direction));
+        }
+    }
     invert_free(hessian, free).map_err(|direction| indistinct(objective, &direction))
 }
 
@@ -187,7 +206,7 @@ fn model_based(objective: &Objective<'_>, bread: &DMatrix<f64>, at: &[f64]) -> R
     let mean = &pooled.mean / total;
     let square = &mean * mean.transpose();
     let free: Vec<usize> = (0..size).filter(|j| bread[(*j, *j)] != 0.0).collect();
-    let inverse = self::bread(objective, &(&pooled.bread / total), &free)?;
+    let inverse = self::bread(objective, at, &(&pooled.bread / total), &free)?;
     let data = (&pooled.data / total - &square) / total;
     let noise = (&pooled.noise / total - square / objective.nu) / total;
     Ok(Covariance { data: sandwich(&inverse, &data), noise: sandwich(&inverse, &noise) })
@@ -245,4 +264,42 @@ fn varies(objective: &Objective<'_>, direction: &DVector<f64>) -> bool {
         objective.fold(side, &place, || 0.0, add, f64::max).unwrap_or(0.0)
     };
     largest(&objective.data).max(largest(&objective.noise)) > 1e-5
+}
+
+/// The direction of least curvature, where that is so little that the data may not tell its parameters apart.
+pub(crate) fn flattest(hessian: &DMatrix<f64>, free: &[usize]) -> Option<DVector<f64>> {
+    let scale =
+        DVector::from_iterator(free.len(), free.iter().map(|j| hessian[(*j, *j)].abs().sqrt().recip()));
+    let scaled =
+        DMatrix::from_fn(free.len(), free.len(), |i, j| hessian[(free[i], free[j])] * scale[i] * scale[j]);
+    if free.is_empty() || !scaled.iter().all(|x| x.is_finite()) {
+        return None;
+    }
+    let eigen = scaled.symmetric_eigen();
+    let least = eigen.eigenvalues.imin();
+    let mut direction = DVector::zeros(hessian.nrows());
+    let along = eigen.eigenvectors.column(least).component_mul(&scale);
+    free.iter().zip(along.iter()).for_each(|(j, d)| direction[*j] = *d);
+    (eigen.eigenvalues[least] < TOLD_APART.0).then_some(direction)
+}
+
+/// Whether a combination of the parameters' scores varies over some of the data; the constant's does not.
+pub(crate) fn varies_in(
+    model: &Model,
+    theta: &[f64],
+    sample: View<'_>,
+    direction: &DVector<f64>,
+) -> Result<bool> {
+    let (rows, size) = (sample.rows(), theta.len());
+    let mut value = vec![0.0; rows];
+    let mut score = vec![0.0; rows * size];
+    model.evaluate(theta, sample, &mut value, Some(&mut score))?;
+    let mut columns = DMatrix::from_vec(rows, size, score);
+    for (mut column, d) in columns.column_iter_mut().zip(direction.iter()) {
+        let mean = column.mean();
+        column.add_scalar_mut(-mean);
+        column *= *d;
+    }
+    let parts: f64 = columns.column_iter().map(|column| column.norm()).sum();
+    Ok(columns.column_sum().norm() > TOLD_APART.1 * parts)
 }

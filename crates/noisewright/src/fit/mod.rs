@@ -8,6 +8,7 @@ mod batch;
 mod bounds;
 mod chunk;
 mod contrast;
+mod convex;
 mod covariance;
 mod data;
 mod dependence;
@@ -23,10 +24,12 @@ mod prepare;
 mod ratio;
 mod result;
 mod scaling;
+mod screen;
 mod side;
 mod solve;
 mod starts;
 mod stream;
+mod support;
 mod terms;
 pub mod two_step;
 
@@ -66,6 +69,7 @@ pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
     options.check()?;
     data.check(model.space().dimension())?;
     check_domain(model, data, 0)?;
+    support::check_statistics(model, data, 0)?;
     let rows = data.weights.map_or(data.points.rows(), |w| w.iter().filter(|w| **w > 0.0).count());
     let coordinates = model.coordinates().len();
     if rows < coordinates {
@@ -75,7 +79,11 @@ pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
         let size = model.coordinates().len();
         options.target.matrix(&model.coordinates(), &nalgebra::DMatrix::identity(size, size))?;
     }
-    let mut fit = noise_choice::fit_with(model, data, options)?;
+    let mut fit = noise_choice::fit_with(model, data, options)
+        .map_err(|error| support::with_values(model, data, error))?;
+    if fit.converged && fit.diagnostics.no_answer().is_none() {
+        support::check_fitted(model, &fit.theta(), data)?;
+    }
     check_normalized(model, &fit)?;
     warn_of_infinite_error(model, &mut fit, options);
     warn_of_unseen_mass(model, &mut fit);

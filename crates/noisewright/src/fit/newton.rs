@@ -20,6 +20,11 @@ pub(crate) trait Problem {
         true
     }
 
+    /// Whether it is convex.
+    fn is_convex(&self) -> bool {
+        false
+    }
+
     /// Value, gradient and, where asked for, Hessian; an infinite value is a wall.
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation>;
 }
@@ -83,9 +88,11 @@ pub(crate) struct Descent {
 }
 
 /// Damping below this share of the curvature is none.
-const NO_DAMPING: f64 = 1e-8;
+pub(crate) const NO_DAMPING: f64 = 1e-8;
 /// The first damping that is tried when a plain step fails.
-const FIRST_DAMPING: f64 = 1e-3;
+pub(crate) const FIRST_DAMPING: f64 = 1e-3;
+/// Steps without length that end a descent which is not near a minimum.
+const PATIENCE: usize = 4;
 /// Damping beyond which nothing is left of the step.
 const MOST_DAMPING: f64 = 1e16;
 
@@ -96,9 +103,12 @@ pub(crate) fn newton(
     options: &Options,
     stage: Stage,
 ) -> Result<Descent> {
+    if problem.is_convex() {
+        return super::convex::descend(problem, start, options, stage);
+    }
     let mut at = start.clone();
     let mut here = problem.evaluate(&at, true)?;
-    let mut damping = 0.0;
+    let (mut damping, mut idle) = (0.0, 0);
     let end = |at: DVector<f64>, value: f64, iterations: usize, stop: Stop| {
         Ok(Descent { at, value, iterations, stop })
     };
@@ -115,7 +125,12 @@ pub(crate) fn newton(
                     (at, here, damping) = (place, next, 0.0);
                     continue;
                 }
-                None => return end(at + step, here.value, iteration, Stop::Converged),
+                // A damped step is short wherever it is taken.
+                None if damping == 0.0 || is_near(problem, &here, options.tolerance) => {
+                    return end(at + step, here.value, iteration, Stop::Converged);
+                }
+                None if idle >= PATIENCE => return end(at, here.value, iteration, Stop::NoDescent),
+                None => idle += 1,
             }
         }
         let place = &at + &step;
@@ -129,11 +144,8 @@ pub(crate) fn newton(
             Verdict::Bad => damping = (10.0 * damping).max(FIRST_DAMPING),
         }
         if damping > MOST_DAMPING {
-            // What a step could gain is below rounding: this is as near as numbers get.
-            let gain = here.gradient.dot(&step).abs();
-            let stop =
-                if gain <= problem.rounding() * here.value.abs() { Stop::Converged } else { Stop::NoDescent };
-            return end(at, here.value, iteration, stop);
+            let near = is_near(problem, &here, options.tolerance);
+            return end(at, here.value, iteration, if near { Stop::Converged } else { Stop::NoDescent });
         }
     }
     end(at, here.value, options.max_iterations, Stop::StepLimit)
@@ -167,7 +179,7 @@ fn judge(here: &Evaluation, next: &Evaluation, step: &DVector<f64>, rounding: f6
 }
 
 /// `−(H + damping·D)⁻¹ g` with D the diagonal of the curvature; the damping grows until the matrix is definite.
-fn damped_step(here: &Evaluation, damping: &mut f64) -> DVector<f64> {
+pub(crate) fn damped_step(here: &Evaluation, damping: &mut f64) -> DVector<f64> {
     let Some(hessian) = &here.hessian else { return -&here.gradient };
     let metric = metric(hessian);
     loop {
@@ -179,6 +191,27 @@ fn damped_step(here: &Evaluation, damping: &mut f64) -> DVector<f64> {
             return -here.gradient.component_div(&metric) / *damping;
         }
     }
+}
+
+/// Curvature, as a share of the largest, below which a direction counts as flat.
+const FLAT: f64 = 1e-10;
+
+/// Whether the minimum is within the tolerance, or so near that a step could gain no more than rounding.
+pub(crate) fn is_near(problem: &dyn Problem, here: &Evaluation, tolerance: f64) -> bool {
+    let gain = undamped_gain(here);
+    gain * problem.rows() <= tolerance * tolerance || gain <= problem.rounding() * here.value.abs()
+}
+
+/// `gᵀH⁻¹g`, twice what a step without damping would gain: times the rows, the square of its length in standard errors.
+pub(crate) fn undamped_gain(here: &Evaluation) -> f64 {
+    let Some(hessian) = here.hessian.as_ref().filter(|h| h.iter().all(|x| x.is_finite())) else {
+        return f64::INFINITY;
+    };
+    let scale = metric(hessian).map(|m| 1.0 / m.sqrt());
+    let scaled = DMatrix::from_fn(scale.len(), scale.len(), |i, j| hessian[(i, j)] * scale[i] * scale[j]);
+    let eigen = scaled.symmetric_eigen();
+    let along = eigen.eigenvectors.tr_mul(&here.gradient.component_mul(&scale));
+    along.iter().zip(eigen.eigenvalues.iter()).map(|(g, bend)| g * g / bend.abs().max(FLAT)).sum()
 }
 
 /// The size of the curvature along each coordinate, never zero.

@@ -8,10 +8,10 @@ use super::exact::{Way, fit_exact};
 use super::optimal;
 use super::options::{Amount, Draws, NoiseChoice, Options};
 use super::prepare::{pick, spread};
-use super::result::Fit;
+use super::result::{Fit, Optimum};
 use super::side::BLOCK;
 use super::two_step;
-use crate::{Error, LOG_NORMALIZER, Model, Noise, Result, fit_auto};
+use crate::{Error, LOG_NORMALIZER, Loss, Model, Noise, Result, fit_auto};
 
 /// Rows that a noise is fitted to, at most; they are spread over all rows.
 pub(crate) const NOISE_ROWS: usize = 1 << 18;
@@ -27,8 +27,8 @@ pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &Options) -> Resu
     }
     match &options.noise {
         NoiseChoice::Optimal => optimal::fit_optimal(model, data, options),
-        NoiseChoice::Auto if !model.is_normalized() && Way::of(model) == Ok(Way::Enumeration) => {
-            fit_exact(model, data, options)
+        NoiseChoice::Auto if without_noise(model, options) => {
+            fit_exact(model, data, &Options { noise: NoiseChoice::Exact, ..options.clone() })
         }
         NoiseChoice::Auto => dosed(model, data, &auto_noise(model, data)?, options),
         NoiseChoice::Given(noise) => {
@@ -41,6 +41,12 @@ pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &Options) -> Resu
             fit_against(model, data, &Against::Draws(draws.clone()), options, None)
         }
     }
+}
+
+/// Whether `auto` means no noise at all: all states can be visited, and nothing was said about the noise or the loss.
+fn without_noise(model: &Model, options: &Options) -> bool {
+    let silent = matches!(options.amount, Amount::Auto { .. }) && matches!(options.loss, Loss::Js);
+    silent && !model.is_normalized() && Way::of(model) == Ok(Way::Enumeration)
 }
 
 /// The noise `auto`, fitted to rows spread over the data.
@@ -113,13 +119,15 @@ pub(crate) fn enough(
 ) -> Result<Fit> {
     // Whole blocks, so that a longer sample begins with the shorter one.
     let whole = |points: f64| (points / BLOCK as f64).ceil().max(1.0) as usize * BLOCK;
-    let most = (most_values / model.coordinates().len()).max(BLOCK) / BLOCK * BLOCK;
-    let mut points = whole(2.0 * total).clamp(FIRST_POINTS, most.max(FIRST_POINTS)).min(most);
+    let allowed = (most_values / model.coordinates().len()).max(1);
+    let most = if allowed < BLOCK { allowed } else { allowed / BLOCK * BLOCK };
+    let mut points = whole(2.0 * total).max(FIRST_POINTS).min(most);
     let mut fit = with(points, None)?;
+    let others: Vec<Optimum> = fit.optima.iter().skip(1).cloned().collect();
     for _ in 1..ROUNDS {
         let factor = shortfall(&fit, share);
         if factor <= 1.0 || !fit.converged {
-            return Ok(fit);
+            break;
         }
         if points >= most {
             break;
@@ -128,8 +136,10 @@ pub(crate) fn enough(
         points = whole(1.1 * factor * points as f64).min(most);
         let start = fit.unknowns();
         fit = with(points, Some(&start))?;
+        // A longer sample is searched from the best minimum of the shorter one alone.
+        fit.remember(&others);
     }
-    fit.budget_spent = shortfall(&fit, share) > 1.0;
+    fit.budget_spent = fit.converged && shortfall(&fit, share) > 1.0;
     Ok(fit)
 }
 

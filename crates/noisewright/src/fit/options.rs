@@ -17,7 +17,7 @@ use crate::{Error, Loss, Noise, Points, Result, Target};
 pub struct Options {
     /// The noise (default [`NoiseChoice::Auto`]).
     pub noise: NoiseChoice,
-    /// How much noise (default [`Amount::auto`]).
+    /// How much noise (default [`Amount::auto`]); of no use to [`NoiseChoice::Exact`].
     pub amount: Amount,
     /// Whether a parametric noise is fitted again to its own draws, which lowers the variance (default no).
     pub refit_noise: bool,
@@ -31,7 +31,8 @@ pub struct Options {
     pub confidence: f64,
     /// Seed of the noise and of the starts (default 0).
     pub seed: u64,
-    /// From how many places a model that is not linear in its parameters is fitted (default 10).
+    /// From how many places at most a model that is not linear in its parameters is fitted (default 10): its start, and those
+    /// that a look at a few rows from many more places found best.
     pub starts: usize,
     /// Most steps of one descent (default 200).
     pub max_iterations: usize,
@@ -89,10 +90,23 @@ impl Options {
         if !(self.tolerance > 0.0 && self.tolerance <= 1.0) {
             return Err(wrong("tolerance", format!("must lie between 0 and 1, not {}", self.tolerance)));
         }
+        self.check_exact()?;
         if self.starts == 0 || self.max_iterations == 0 {
             return Err(wrong("starts and max_iterations", "must be at least 1".into()));
         }
         self.amount.check()
+    }
+
+    /// Without noise there is one loss, the likelihood.
+    fn check_exact(&self) -> Result<()> {
+        if matches!(self.noise, NoiseChoice::Exact) && !matches!(self.loss, Loss::Js) {
+            let reason = format!(
+                "cannot be {} with the noise exact, which maximises the likelihood: leave it out",
+                self.loss
+            );
+            return Err(wrong("loss", reason));
+        }
+        Ok(())
     }
 
     /// Tells the hook, and stops when it says so.
@@ -165,7 +179,9 @@ impl Amount {
     fn check(self) -> Result<()> {
         match self {
             Self::Ratio(nu) if !(nu > 0.0 && nu.is_finite()) => Err(Error::NoiseRatio { value: nu }),
-            Self::Points(0) => Err(wrong("noise points", "must be at least 1".into())),
+            Self::Points(0) | Self::Auto { most_values: 0, .. } => {
+                Err(wrong("noise points", "must be at least 1".into()))
+            }
             Self::Auto { share, .. } if !(share > 0.0 && share < 1.0) => {
                 Err(wrong("share", format!("must lie between 0 and 1, not {share}")))
             }

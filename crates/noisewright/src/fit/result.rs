@@ -192,6 +192,14 @@ impl Fit {
         self.diagnostics.budget_errors(&self.covariance_noise, self.nu);
     }
 
+    /// Notes minima that an earlier search over fewer rows found beside this one.
+    pub(crate) fn remember(&mut self, others: &[Optimum]) {
+        if self.optima.len() == 1 && !others.is_empty() {
+            self.optima.extend_from_slice(others);
+            self.diagnostics.several_optima(self.optima.len());
+        }
+    }
+
     /// The largest share that the noise has in any standard error.
     #[must_use]
     pub fn noise_share(&self) -> f64 {

@@ -9,6 +9,7 @@ use super::objective::Objective;
 use super::options::{Options, Stage};
 use super::polish::polish;
 use super::result::Optimum;
+use super::screen::{self, Few};
 use super::side::{BLOCK, Side};
 use super::starts;
 use crate::{Error, Loss, Result};
@@ -47,7 +48,8 @@ pub(crate) fn solve(
     }
     if !objective.linear {
         let begin = |theta: &[f64]| with_constant(objective, theta);
-        let found = starts::solve(objective, objective.model, &objective.unit, &begin, start, options)?;
+        let places = places(objective, start, options)?;
+        let found = starts::solve(objective, objective.model, &objective.unit, &begin, &places, options)?;
         return found.ok_or_else(|| explain(objective));
     }
     if objective.model.is_normalized() {
@@ -66,6 +68,24 @@ pub(crate) fn solve(
     let limits = bounds::limits(objective.model, &objective.scaling.scale);
     let solution = bounds::solve(objective, &limits, &begin, options)?;
     Ok(with_optimum(objective, solution))
+}
+
+/// Starts for a model that is not linear: the given one or the model's own, and those that a look at a few rows finds best.
+fn places(objective: &Objective<'_>, start: Option<&[f64]>, options: &Options) -> Result<Vec<Vec<f64>>> {
+    let first = starts::first(objective.model, start);
+    if start.is_none()
+        && options.starts > 1
+        && let Some(few) = Few::of(objective, options.seed)
+        && let Ok(part) = few.objective(objective)
+    {
+        return screen::places(&part, &first, options);
+    }
+    // All unknowns are known from a fit of fewer rows or of another loss: the search there has been made.
+    if let Some(known) = start.filter(|start| start.len() == objective.size()) {
+        let constant = &known[first.len()..];
+        return Ok(vec![[&first[..], constant].concat()]);
+    }
+    Ok(starts::nearby(objective.model, &objective.unit, &first, options))
 }
 
 /// Whether the loss of a linear model has one minimum: both of its terms are convex in g.

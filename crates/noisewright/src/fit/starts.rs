@@ -6,9 +6,11 @@ use noisewright_numerics::random::stream;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::newton::{Descent, Evaluation, Problem, newton};
+use super::objective::Objective;
 use super::options::{Options, Stage};
 use super::result::Optimum;
-use super::solve::Solution;
+use super::screen::around;
+use super::solve::{Solution, with_constant};
 use crate::{Model, Parameter, Result};
 
 /// The random stream of the starts, far from those of the noise.
@@ -16,20 +18,21 @@ const STARTS: u64 = u64::MAX;
 
 /// The best of the minima that descents from several starts end in; `None` if no start has a finite value.
 ///
-/// `unit` are natural sizes of a step in the parameters, `begin` makes a start of the problem from parameters.
+/// `unit` are natural sizes of a step in the parameters, `begin` makes a start of the problem from parameters, `places` are
+/// the starts ([`first`] and others).
 pub(crate) fn solve(
     problem: &dyn Problem,
     model: &Model,
     unit: &[f64],
     begin: &dyn Fn(&[f64]) -> Result<DVector<f64>>,
-    start: Option<&[f64]>,
+    places: &[Vec<f64>],
     options: &Options,
 ) -> Result<Option<Solution>> {
     let maps: Vec<Map> = model.parameters().iter().map(Map::of).collect();
     let problem = Transformed { problem, maps: &maps };
     let mut found: Vec<Descent> = Vec::new();
-    for place in candidates(model, unit, start, options) {
-        let mut descent = descend(&problem, &problem.inner(&begin(&place)?), options)?;
+    for place in places {
+        let mut descent = descend(&problem, &problem.inner(&begin(place)?), options)?;
         if descent.value.is_finite() {
             let mut at = problem.outer(&descent.at);
             model.energy().canonical(&mut at.as_mut_slice()[..maps.len()]);
@@ -94,24 +97,39 @@ fn descend(problem: &dyn Problem, begin: &DVector<f64>, options: &Options) -> Re
     }
 }
 
-/// The given start or the model's own, and others around it: so many natural units away, or a few times as far from a
-/// bound.
-fn candidates(model: &Model, unit: &[f64], start: Option<&[f64]>, options: &Options) -> Vec<Vec<f64>> {
+/// A short descent over the rows of an objective from parameters: the loss and the parameters where it ended.
+pub(crate) fn follow(
+    problem: &Objective<'_>,
+    model: &Model,
+    place: &[f64],
+    options: &Options,
+) -> Result<Option<(f64, Vec<f64>)>> {
+    let maps: Vec<Map> = model.parameters().iter().map(Map::of).collect();
+    let transformed = Transformed { problem, maps: &maps };
+    let begin = with_constant(problem, place)?;
+    let end = descend(&transformed, &transformed.inner(&begin), options)?;
+    let at = transformed.outer(&end.at).as_slice()[..maps.len()].to_vec();
+    let sound = end.value.is_finite() && at.iter().all(|x| x.is_finite());
+    Ok(sound.then_some((end.value, at)))
+}
+
+/// The given start or the model's own, within its bounds.
+pub(crate) fn first(model: &Model, start: Option<&[f64]>) -> Vec<f64> {
     // A start may have the constant with it, which is found anew.
     let first = start.map_or_else(|| model.start(), |s| s[..model.parameters().len()].to_vec());
-    let first: Vec<f64> = model.parameters().iter().zip(first).map(|(p, x)| inside(p, x)).collect();
-    let mut all = vec![first.clone()];
+    model.parameters().iter().zip(first).map(|(p, x)| inside(p, x)).collect()
+}
+
+/// A start and others around it: so many natural units away, or a few times as far from a bound.
+pub(crate) fn nearby(model: &Model, unit: &[f64], first: &[f64], options: &Options) -> Vec<Vec<f64>> {
+    let mut all = vec![first.to_vec()];
     let mut rng = stream(options.seed, STARTS);
     for number in 1..options.starts {
         // Some near, some far: the basin of the best minimum may be next to the start or a long way off.
         let reach = [0.5, 1.0, 0.25][number % 3];
         let place = |(j, p): (usize, &Parameter)| {
             let z: f64 = reach * Distribution::<f64>::sample(&StandardNormal, &mut rng);
-            let map = Map::of(p);
-            match map {
-                Map::Free => first[j] + 2.0 * z * unit[j].max(0.5 * first[j].abs()),
-                _ => map.outer(map.inner(first[j]) + 1.5 * z),
-            }
+            around(p, first[j], unit[j], z)
         };
         all.push(model.parameters().iter().enumerate().map(place).collect());
     }
@@ -119,7 +137,7 @@ fn candidates(model: &Model, unit: &[f64], start: Option<&[f64]>, options: &Opti
 }
 
 /// A start that is not on a bound.
-fn inside(parameter: &Parameter, x: f64) -> f64 {
+pub(crate) fn inside(parameter: &Parameter, x: f64) -> f64 {
     let (lower, upper) = (parameter.lower, parameter.upper);
     let width = if lower.is_finite() && upper.is_finite() { upper - lower } else { x.abs().max(1.0) };
     let margin = 1e-3 * width;
@@ -172,7 +190,7 @@ fn settle(unit: &[f64], maps: &[Map], mut at: DVector<f64>) -> (DVector<f64>, Ve
 
 /// The map from the whole line to what the bounds of a parameter allow.
 #[derive(Clone, Copy, Debug)]
-enum Map {
+pub(crate) enum Map {
     Free,
     /// `lower + e^η`.
     Above(f64),
@@ -183,7 +201,7 @@ enum Map {
 }
 
 impl Map {
-    fn of(parameter: &Parameter) -> Self {
+    pub(crate) fn of(parameter: &Parameter) -> Self {
         match (parameter.lower.is_finite(), parameter.upper.is_finite()) {
             (false, false) => Self::Free,
             (true, false) => Self::Above(parameter.lower),
@@ -192,7 +210,7 @@ impl Map {
         }
     }
 
-    fn outer(self, eta: f64) -> f64 {
+    pub(crate) fn outer(self, eta: f64) -> f64 {
         match self {
             Self::Free => eta,
             Self::Above(lower) => lower + eta.exp(),
@@ -201,7 +219,7 @@ impl Map {
         }
     }
 
-    fn inner(self, x: f64) -> f64 {
+    pub(crate) fn inner(self, x: f64) -> f64 {
         match self {
             Self::Free => x,
             Self::Above(lower) => (x - lower).ln(),

@@ -147,6 +147,7 @@ fn first_reading(model: &Model, source: &dyn Source) -> Result<First> {
         }
         let data = Data { weights, ..Data::new(points) };
         super::check_domain(model, data, first.rows)?;
+        super::support::check_statistics(model, data, first.rows)?;
         if let Some(row) = weights.and_then(|w| w.iter().position(|w| !(*w >= 0.0 && w.is_finite()))) {
             return Err(Error::Weight { row: first.rows + row + 1, value: weights.map_or(0.0, |w| w[row]) });
         }

@@ -18,7 +18,7 @@ pub(super) fn object(answer: &Answer) -> Value {
         "covariance_data": matrix(&fit.covariance_data),
         "covariance_noise": matrix(&fit.covariance_noise),
         "loss": number(fit.loss),
-        "loss_name": answer.loss.to_string(),
+        "loss_name": if fit.nu.is_finite() { answer.loss.to_string() } else { "likelihood".into() },
         "iterations": fit.iterations,
         "converged": fit.converged,
         "stop": fit.stop.to_string(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use noisewright::fit::{Amount, Errors, NoiseChoice, Options};
 use noisewright::{Loss, Target};
 
-use crate::arguments::{CovarianceKind, FitArguments, Global};
+use crate::arguments::{CovarianceKind, DEFAULT_SHARE, FitArguments, Global};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{self, Problem};
 use crate::noises::{self, Purpose};
@@ -47,6 +47,9 @@ impl Plan {
         if !matches!(plan.noise.as_str(), "auto" | "exact" | "optimal") {
             noises::parse(&plan.noise)?;
         }
+        if plan.noise == "exact" {
+            refuse_unused(arguments)?;
+        }
         plan.bare().check()?;
         Ok(plan)
     }
@@ -71,6 +74,9 @@ impl Plan {
     pub(super) fn options(&self, problem: &Problem, progress: &Progress) -> Outcome<Options> {
         let mut options =
             Options { noise: self.noise(problem)?, progress: Some(progress.hook()), ..self.bare() };
+        if self.max_noise == Some(0) {
+            return Err(Failure::Usage("--max-noise must be at least 1".into()));
+        }
         if let (Amount::Auto { most_values, .. }, Some(points)) = (&mut options.amount, self.max_noise) {
             *most_values = points.saturating_mul(problem.model.coordinates().len());
         }
@@ -88,6 +94,26 @@ impl Plan {
                 Ok(NoiseChoice::Given(Arc::clone(&noises::build(problem, words, purpose)?)))
             }
         }
+    }
+}
+
+/// Refuses what only a fit against noise can use.
+fn refuse_unused(arguments: &FitArguments) -> Outcome<()> {
+    let unused = [
+        ("--nu", arguments.nu != "auto"),
+        ("--noise-points", arguments.noise_points.is_some()),
+        ("--max-noise", arguments.max_noise.is_some()),
+        ("--noise-share", arguments.noise_share != DEFAULT_SHARE),
+        ("--loss", arguments.loss != "js"),
+        ("--refit-noise", arguments.refit_noise),
+        ("--target", arguments.target != "mse"),
+        ("--check-nu", arguments.check_nu),
+    ];
+    match unused.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::Usage(format!(
+            "{option} has no meaning with --noise exact, which maximises the likelihood without noise: leave one of them out"
+        ))),
     }
 }
 

@@ -1,7 +1,6 @@
 //! The diagnostics of a fit against noise.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::summation::mean_and_variance;
 
 use super::super::chunk::{Place, Seen};
 use super::super::newton::Stop;
@@ -11,7 +10,7 @@ use super::super::scaling::Scaling;
 use super::super::side::Feed;
 use super::super::terms::Class;
 use super::information::InformationTest;
-use super::normalizable::{NotNormalizable, not_normalizable};
+use super::normalizable::{NotNormalizable, Whereabouts, not_normalizable};
 use super::overlap::Gathered;
 use super::rows::{Block, Part, Rows};
 use super::separation::{Separation, separation};
@@ -124,11 +123,7 @@ fn integrability(objective: &Objective<'_>, fit: &Fit) -> Result<Option<NotNorma
             drawn.view()
         }
     };
-    let usable = |variance: f64| if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 };
-    let moments = (0..sample.columns()).map(|j| mean_and_variance(sample.column(j)));
-    let (center, scale): (Vec<f64>, Vec<f64>) =
-        moments.map(|(mean, variance)| (mean, usable(variance))).unzip();
-    not_normalizable(objective.model, &fit.theta(), &center, &scale)
+    not_normalizable(objective.model, &fit.theta(), &Whereabouts::of(sample))
 }
 
 /// What one pass over the rows gathers.
@@ -158,6 +153,15 @@ impl Contrasted<'_, '_> {
         let (overlap, tails) = (gathered.overlap(fit.nu), gathered.tails(fit.nu));
         diagnostics.information_test =
             test.as_ref().filter(|_| independent).and_then(|test| test.finish(information));
+        if diagnostics.information_test.is_none() {
+            let js = matches!(self.objective.loss, Loss::Js);
+            let reason = if tested && independent {
+                words::NOTHING_TO_TEST
+            } else {
+                words::not_tested(fit, inside, js)
+            };
+            diagnostics.information_test_absent = Some(reason.into());
+        }
         let misspecified = diagnostics.information_test.as_ref().and_then(words::misspecified);
         // Finitely many states have no tails, whatever shape their ratios have.
         let has_tails = self.objective.model.space().state_count().is_none();

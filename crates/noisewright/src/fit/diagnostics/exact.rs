@@ -39,12 +39,15 @@ pub(crate) fn of_exact(
             diagnostics.separation = Some(found);
         }
         None if fit.converged && inside && data.dependence == Dependence::Independent => {
-            diagnostics.information_test = test(model, data, fit)?;
+            match test(model, data, fit)? {
+                Ok(found) => diagnostics.information_test = Some(found),
+                Err(reason) => diagnostics.information_test_absent = Some(reason.into()),
+            }
             if let Some(warning) = diagnostics.information_test.as_ref().and_then(words::misspecified) {
                 diagnostics.warn(warning);
             }
         }
-        None => {}
+        None => diagnostics.information_test_absent = Some(words::not_tested(fit, inside, true).into()),
     }
     diagnostics.read(model, fit, Subject::Domain, None);
     Ok(diagnostics)
@@ -119,17 +122,28 @@ fn border(model: &Model, population: &Population, means: &[f64]) -> Result<Optio
     }))
 }
 
-/// The information-matrix test, where the population costs little.
-fn test(model: &Model, data: Data<'_>, fit: &Fit) -> Result<Option<super::ChiSquareTest>> {
-    let cheap = match model.space().state_count() {
+/// The information-matrix test, where the population costs little; otherwise why there is none.
+fn test(
+    model: &Model,
+    data: Data<'_>,
+    fit: &Fit,
+) -> Result<std::result::Result<super::ChiSquareTest, &'static str>> {
+    let space = model.space();
+    // A sphere has one dimension less than its coordinates.
+    let cheap = match space.state_count() {
         Some(states) => states <= MOST_STATES,
-        None => model.space().dimension() <= MOST_VARIABLES,
+        None => space.dimension() - usize::from(space.is_sphere()) <= MOST_VARIABLES,
     };
     let (theta, precision) = (fit.theta(), Precision { relative: 1e-6, ..Precision::default() });
-    if !cheap || theta.is_empty() {
-        return Ok(None);
+    if !cheap {
+        return Ok(Err("the model's own moments would take too long in so many variables or states"));
     }
-    let Ok(population) = Population::new(model, &theta, &precision) else { return Ok(None) };
+    if theta.is_empty() {
+        return Ok(Err("there is no parameter to test with"));
+    }
+    let Ok(population) = Population::new(model, &theta, &precision) else {
+        return Ok(Err("the model's own moments cannot be computed"));
+    };
     let own = derivatives(model, &theta, population.points().view())?;
     let mass: Vec<f64> = population.log_weights().iter().map(|w| w.exp()).collect();
     let expected: Vec<f64> =
@@ -141,5 +155,5 @@ fn test(model: &Model, data: Data<'_>, fit: &Fit) -> Result<Option<super::ChiSqu
         .flat_map(|(column, mean)| column.iter().map(move |t| t - mean))
         .collect();
     let columns: Vec<&[f64]> = centred.chunks(rows.max(1)).collect();
-    Ok(information_test_exact(&columns, data.weights, &population))
+    Ok(information_test_exact(&columns, data.weights, &population).ok_or(words::NOTHING_TO_TEST))
 }

@@ -7,6 +7,7 @@ mod information;
 mod normalizable;
 mod overlap;
 mod ratio_check;
+mod rays;
 mod rows;
 mod separation;
 mod warning;
@@ -24,6 +25,7 @@ pub use warning::{Warning, WarningKind};
 
 use nalgebra::DMatrix;
 
+use super::newton::Stop;
 use super::optimal::OptimalReport;
 use super::result::Fit;
 use super::two_step::TwoStepReport;
@@ -61,6 +63,8 @@ pub struct Diagnostics {
     pub tails: Option<Tails>,
     /// The information-matrix test of the model; only for the JS loss and for exact fits.
     pub information_test: Option<ChiSquareTest>,
+    /// Why there is no such test, where there is none.
+    pub information_test_absent: Option<String>,
     /// The comparison with four times as much noise, where it was asked for.
     pub ratio_check: Option<RatioCheck>,
     /// Where the error of every coordinate comes from.
@@ -94,6 +98,17 @@ impl Diagnostics {
             self.warnings.len()
         };
         self.warnings.insert(at, warning);
+    }
+
+    /// Says that there is more than one minimum.
+    pub(crate) fn several_optima(&mut self, count: usize) {
+        self.warn(words::several_optima(count));
+    }
+
+    /// Says that an exact fit has found no maximum, instead of that it did not converge.
+    pub(crate) fn no_maximum(&mut self, fit: (Stop, usize), wall: Option<&crate::Error>) {
+        self.warnings.retain(|warning| warning.kind != WarningKind::NotConverged);
+        self.warn(words::no_maximum(fit.0, fit.1, wall));
     }
 
     /// What the numbers of a fit say by themselves; `model_based` is its covariance if the model is true.

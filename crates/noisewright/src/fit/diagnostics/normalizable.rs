@@ -2,8 +2,10 @@
 
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::random::stream;
+use noisewright_numerics::summation::mean_and_variance;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::rays;
 use crate::{Domain, Error, Model, Population, Precision, Result, View};
 
 /// Most variables whose quadratic form is looked for.
@@ -26,17 +28,42 @@ pub struct NotNormalizable {
     pub direction: Option<Vec<f64>>,
 }
 
-/// Where the fitted density has no integral, if so; `None` also where that cannot be told. `center` and `scale` say
-/// where the data are.
+/// Where the data are: their means and deviations, and the directions in which they are spread most and least.
+pub(crate) struct Whereabouts {
+    pub(crate) center: Vec<f64>,
+    pub(crate) scale: Vec<f64>,
+    /// Eigenvectors of the correlation, in columns.
+    pub(crate) axes: DMatrix<f64>,
+}
+
+impl Whereabouts {
+    /// From some of the data.
+    pub(crate) fn of(sample: View<'_>) -> Self {
+        let usable =
+            |variance: f64| if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 };
+        let (rows, size) = (sample.rows(), sample.columns());
+        let moments = (0..size).map(|j| mean_and_variance(sample.column(j)));
+        let (center, scale): (Vec<f64>, Vec<f64>) =
+            moments.map(|(mean, variance)| (mean, usable(variance))).unzip();
+        let standard = DMatrix::from_fn(rows, size, |i, j| (sample.get(i, j) - center[j]) / scale[j]);
+        let correlation = standard.tr_mul(&standard) / rows.max(1) as f64;
+        let known = size <= MOST_VARIABLES && correlation.iter().all(|x| x.is_finite());
+        let axes =
+            if known { correlation.symmetric_eigen().eigenvectors } else { DMatrix::identity(size, size) };
+        Self { center, scale, axes }
+    }
+}
+
+/// Where the fitted density has no integral, if so; `None` also where that cannot be told.
 ///
 /// # Errors
 /// When the model cannot be evaluated at all.
 pub(crate) fn not_normalizable(
     model: &Model,
     parameters: &[f64],
-    center: &[f64],
-    scale: &[f64],
+    data: &Whereabouts,
 ) -> Result<Option<NotNormalizable>> {
+    let (center, scale) = (&data.center, &data.scale);
     let real = model.space().domains().iter().all(|d| *d == Domain::Real) && !model.space().is_sphere();
     if real
         && center.len() <= MOST_VARIABLES
@@ -48,7 +75,7 @@ pub(crate) fn not_normalizable(
     if model.log_normalizer(parameters, &mut gradient).is_some_and(f64::is_finite) {
         return Ok(None);
     }
-    if let Some(found) = rising(model, parameters, center, scale)? {
+    if let Some(found) = rays::rising(model, parameters, data)? {
         return Ok(Some(found));
     }
     let precision = Precision { relative: 1e-3, ..Precision::default() };
@@ -59,43 +86,6 @@ pub(crate) fn not_normalizable(
         // Whatever else stands in the way of an integral says nothing about the tails.
         _ => Ok(None),
     }
-}
-
-/// Distances from the data, in their deviations, between which a density must fall.
-const FAR: [f64; 4] = [1e3, 1e4, 1e5, 1e6];
-
-/// A variable along which the log-density still rises far from the data.
-fn rising(
-    model: &Model,
-    parameters: &[f64],
-    center: &[f64],
-    scale: &[f64],
-) -> Result<Option<NotNormalizable>> {
-    for (axis, domain) in model.space().domains().iter().enumerate() {
-        let ends = [(domain.bounds().0, -1.0), (domain.bounds().1, 1.0)];
-        for (_, sign) in ends.into_iter().filter(|(end, _)| end.is_infinite()) {
-            let step = |far: &f64| {
-                let reach = sign
-                    * far
-                    * if domain.is_discrete() { scale[axis].max(1.0).round() } else { scale[axis] };
-                let mut z = vec![0.0; center.len()];
-                z[axis] = reach / scale[axis];
-                z
-            };
-            let mut at = center.to_vec();
-            if domain.is_discrete() {
-                at[axis] = at[axis].round();
-            }
-            let steps: Vec<Vec<f64>> = FAR.iter().map(step).collect();
-            let values = heights(model, parameters, &at, scale, &steps)?;
-            if values.is_some_and(|v| v.windows(2).all(|pair| pair[1] > pair[0])) {
-                let variable = Some(model.space().names()[axis].clone());
-                let towards = crate::error::number(f64::INFINITY.copysign(sign));
-                return Ok(Some(NotNormalizable { variable, towards, direction: None }));
-            }
-        }
-    }
-    Ok(None)
 }
 
 /// A log-density that is quadratic in the variables: `u(center + scale·z) = u₀ + b·z + ½ zᵀAz`.
@@ -196,6 +186,11 @@ mod tests {
     use super::*;
     use crate::{FamilyOptions, Parameter, Space};
 
+    fn around(center: &[f64], scale: &[f64]) -> Whereabouts {
+        let size = center.len();
+        Whereabouts { center: center.to_vec(), scale: scale.to_vec(), axes: DMatrix::identity(size, size) }
+    }
+
     #[test]
     fn a_gaussian_of_ten_variables_with_one_bad_direction_is_refused_along_it() {
         let variables: Vec<String> = (0..10).map(|j| format!("x{j}")).collect();
@@ -203,18 +198,18 @@ mod tests {
         let mut theta = model.start();
         // P01 = 1.01 between two unit precisions: the direction (1, −1)/√2 has the precision −0.01.
         theta[model.index_of("P01").unwrap()] = 1.01;
-        let found = not_normalizable(&model, &theta, &[0.3; 10], &[1.0; 10]).unwrap().unwrap();
+        let found = not_normalizable(&model, &theta, &around(&[0.3; 10], &[1.0; 10])).unwrap().unwrap();
         let direction = found.direction.unwrap();
         assert!((direction[0] + direction[1]).abs() < 1e-6 && direction[0].abs() > 0.7);
         assert!(direction[2..].iter().all(|d| d.abs() < 1e-6));
         theta[model.index_of("P01").unwrap()] = 0.99;
-        assert_eq!(not_normalizable(&model, &theta, &[0.3; 10], &[1.0; 10]).unwrap(), None);
+        assert_eq!(not_normalizable(&model, &theta, &around(&[0.3; 10], &[1.0; 10])).unwrap(), None);
     }
 
     #[test]
     fn the_leading_power_decides_on_the_line() {
         let model = Model::from_features(&["x^2", "x^4"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
-        let at = |theta: [f64; 2]| not_normalizable(&model, &theta, &[0.0], &[1.0]).unwrap();
+        let at = |theta: [f64; 2]| not_normalizable(&model, &theta, &around(&[0.0], &[1.0])).unwrap();
         assert_eq!(at([1.0, -0.1]), None);
         assert_eq!(at([-1.0, 1e-3]).unwrap().variable.as_deref(), Some("x"));
         assert_eq!(at([-1.0, 0.0]), None);
@@ -226,11 +221,51 @@ mod tests {
         let space = Space::product(&[("x", Domain::Counts)]).unwrap();
         let names = vec![Parameter::new("rate", 0.0), Parameter::new("dispersion", 0.0)];
         let model = Model::from_features(&["x", "-lgamma(x + 1)"], space, names).unwrap();
-        let at = |theta: [f64; 2]| not_normalizable(&model, &theta, &[3.0], &[2.0]).unwrap();
+        let at = |theta: [f64; 2]| not_normalizable(&model, &theta, &around(&[3.0], &[2.0])).unwrap();
         let found = at([0.5, -0.05]).unwrap();
         assert_eq!((found.variable.as_deref(), found.towards.as_str()), (Some("x"), "∞"));
         assert_eq!(at([0.5, 0.3]), None);
         assert!(at([0.1, 0.0]).is_some());
         assert_eq!(at([-0.1, 0.0]), None);
+    }
+
+    #[test]
+    fn a_quartic_of_the_plane_that_rises_along_a_diagonal_or_a_narrow_cone_is_refused() {
+        let features = ["x^2", "y^2", "x^4", "y^4", "x^2*y^2", "x^3*y"];
+        let model = Model::from_features(&features, Space::real(&["x", "y"]).unwrap(), vec![]).unwrap();
+        let at =
+            |theta: [f64; 6]| not_normalizable(&model, &theta, &around(&[0.2, -0.1], &[1.0, 2.0])).unwrap();
+        // −x⁴ − y⁴ + k x²y² falls everywhere for k < 2 and rises along both diagonals above.
+        assert_eq!(at([1.0, 1.0, -1.0, -1.0, 1.9, 0.0]), None);
+        let found = at([-1.0, -1.0, -1.0, -1.0, 2.1, 0.0]).unwrap();
+        let direction = found.direction.unwrap();
+        assert!((direction[0].abs() / direction[1].abs() - 1.0).abs() < 0.3, "{direction:?}");
+        // A cone of two degrees: −(y − 3x)²(x² + y²) + ε x⁴ along y = 3x.
+        let narrow = |e: f64| not_normalizable(&cone(), &[1.0, e], &around(&[0.0; 2], &[1.0; 2])).unwrap();
+        assert!(narrow(1e-2).is_some() && narrow(-1e-2).is_none());
+    }
+
+    fn cone() -> Model {
+        let parameters = vec![Parameter::new("a", 1.0), Parameter::new("e", 0.0)];
+        let formula = "-a*(y - 3*x)^2*(x^2 + y^2) + e*x^4";
+        Model::from_formula(formula, Space::real(&["x", "y"]).unwrap(), parameters, false).unwrap()
+    }
+
+    #[test]
+    fn four_variables_of_which_two_are_unbounded_are_followed_along_those_alone() {
+        let domains = [
+            ("a", Domain::Interval(0.0, 1.0)),
+            ("x", Domain::Real),
+            ("y", Domain::Positive),
+            ("k", Domain::Circle),
+        ];
+        let space = Space::product(&domains).unwrap();
+        let model = Model::from_features(&["-x^4 - y^4", "x^2*y^2", "a", "cos(k)"], space, vec![]).unwrap();
+        let at = |theta: [f64; 4]| {
+            not_normalizable(&model, &theta, &around(&[0.5, 0.0, 1.0, 0.0], &[0.3, 1.0, 1.0, 1.0])).unwrap()
+        };
+        let found = at([1.0, 2.5, 1.0, 0.5]).unwrap().direction.unwrap();
+        assert!(found[0] == 0.0 && found[3] == 0.0 && found[2] > 0.0, "{found:?}");
+        assert_eq!(at([1.0, 1.5, 1.0, 0.5]), None);
     }
 }

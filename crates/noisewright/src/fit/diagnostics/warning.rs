@@ -19,6 +19,8 @@ pub enum WarningKind {
     HeavyWeights,
     /// The fitted density has most of its mass where neither data nor noise are.
     UnseenMass,
+    /// The likelihood has no maximum, or none that was found.
+    NoMaximum,
     /// The search for the minimum stopped before it was reached.
     NotConverged,
     /// Several minima, of which the lowest was taken.
@@ -49,6 +51,7 @@ impl WarningKind {
             Self::LightTails => "light-tails",
             Self::HeavyWeights => "heavy-weights",
             Self::UnseenMass => "unseen-mass",
+            Self::NoMaximum => "no-maximum",
             Self::NotConverged => "not-converged",
             Self::SeveralOptima => "several-optima",
             Self::AtBound => "at-bound",
@@ -63,7 +66,7 @@ impl WarningKind {
     /// Whether the estimates are no answer at all.
     #[must_use]
     pub fn is_fatal(self) -> bool {
-        matches!(self, Self::Separation | Self::NotNormalizable | Self::NoOverlap)
+        matches!(self, Self::Separation | Self::NotNormalizable | Self::NoOverlap | Self::NoMaximum)
     }
 }
 

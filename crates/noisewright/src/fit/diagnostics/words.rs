@@ -1,12 +1,16 @@
 //! The sentences of the diagnostics.
 
+use super::super::result::Fit;
 use super::overlap::{Overlap, Tails};
 use super::separation::{Running, Separation};
 use super::{ChiSquareTest, NotNormalizable, Warning, WarningKind};
-use crate::Loss;
+use crate::{Error, Loss};
 
 /// Fewest expected confusions of the classifier about which anything can be said.
 const FEWEST_CONFUSIONS: f64 = 5.0;
+
+/// Overlap from which on a handful of points are few only because there are no more of them.
+const WIDE_OVERLAP: f64 = 0.5;
 
 /// Overlap below which the errors are much larger than they need be.
 const LITTLE_OVERLAP: f64 = 0.05;
@@ -117,7 +121,7 @@ pub(super) fn not_normalizable(found: &NotNormalizable) -> Warning {
 
 /// Whether data and noise have too little in common to say anything.
 pub(super) fn is_hopeless(overlap: &Overlap) -> bool {
-    overlap.confusions() < FEWEST_CONFUSIONS
+    overlap.confusions() < FEWEST_CONFUSIONS && overlap.overlap < WIDE_OVERLAP
 }
 
 pub(super) fn overlap(overlap: &Overlap, nu: f64, subject: Subject) -> Option<Warning> {
@@ -203,6 +207,22 @@ pub(super) fn misspecified(test: &ChiSquareTest) -> Option<Warning> {
     })
 }
 
+/// Why the information-matrix test has nothing to go by.
+pub(super) const NOTHING_TO_TEST: &str = "the fit reproduces all that the test would compare";
+
+/// Why the information-matrix test is not made; `js` says whether the loss is one that it is known for.
+pub(super) fn not_tested(fit: &Fit, inside: bool, js: bool) -> &'static str {
+    if !fit.converged {
+        "the fit has not converged"
+    } else if !inside {
+        "an estimate is at its bound"
+    } else if !js {
+        "the test is known for the js loss and for exact fits only"
+    } else {
+        "the rows depend on one another"
+    }
+}
+
 pub(super) fn ratio_matters(test: &ChiSquareTest, nu: f64) -> Option<Warning> {
     (test.p_value < DOUBTFUL).then(|| {
         Warning::new(
@@ -248,6 +268,25 @@ pub(super) fn not_converged(stop: impl std::fmt::Display, iterations: usize) -> 
         format!("the search for the best parameters {stop} after {iterations} steps"),
         "give start values nearer to the answer, bounds for the parameters, or more noise",
     )
+}
+
+/// A likelihood without a maximum; `wall` is where its density ceases to integrate, if that was met on the way.
+pub(super) fn no_maximum(stop: impl std::fmt::Display, iterations: usize, wall: Option<&Error>) -> Warning {
+    let Some(Error::NotIntegrable { variable, towards }) = wall else {
+        return Warning::new(
+            WarningKind::NoMaximum,
+            format!("no maximum of the likelihood was found: the search {stop} after {iterations} steps"),
+            "give start values nearer to the answer or bounds for the parameters, or fit against noise (--noise auto)",
+        );
+    };
+    let place = variable.as_ref().map(|v| format!(" in `{v}`")).unwrap_or_default();
+    let sentence = format!(
+        "no maximum of the likelihood was found: it still rises where the density all but ceases to integrate towards \
+         {towards}{place}"
+    );
+    let advice = "use a model whose tails are as heavy as the data's, bound the parameter that makes its density fall, or \
+                  restrict the domain";
+    Warning::new(WarningKind::NoMaximum, sentence, advice)
 }
 
 pub(super) fn several_optima(count: usize) -> Warning {

@@ -4,6 +4,7 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
 use noisewright_numerics::summation::blocked;
 
+use super::frame::Frame;
 use crate::fit::Data;
 use crate::fit::side::{BLOCK, CHUNK};
 use crate::{Error, Model, Result, View};
@@ -83,29 +84,32 @@ impl<'a> Means<'a> {
         Ok(mean.energy.is_finite().then_some(mean))
     }
 
-    /// The covariance of the score over the data, centred.
-    pub(super) fn spread(&self, theta: &[f64]) -> Result<DMatrix<f64>> {
+    /// The covariance of the score over the data, centred, in the coordinates of a frame.
+    pub(super) fn spread(&self, theta: &[f64], frame: &Frame) -> Result<DMatrix<f64>> {
         let size = theta.len();
         let Some(mean) = self.at(theta, false)? else { return Err(Error::NoMass) };
         let add = |total: &mut DMatrix<f64>, seen: Seen<'_>| {
             let rows = seen.weights.len();
-            let centred: Vec<f64> = (0..size)
-                .flat_map(|j| seen.score.column(j).iter().map(move |s| (j, s)))
-                .map(|(j, s)| s - mean.score[j])
-                .collect();
+            let score: Vec<f64> = (0..size).flat_map(|j| seen.score.column(j)).copied().collect();
+            let centred = frame.centred(&score, rows, &mean.score);
             weighted_gram(Columns::new(&centred, rows, size, rows), seen.weights, total.as_mut_slice());
             Ok(())
         };
         Ok(self.fold(theta, || DMatrix::zeros(size, size), add, |a, b| a + b)? / self.total)
     }
 
-    /// What each row adds to the unknowns, times its weight, row after row.
-    pub(super) fn influences(&self, theta: &[f64], outer_bread: &DMatrix<f64>) -> Result<Vec<f64>> {
+    /// What each row adds to the unknowns, times its weight, row after row; `outer_bread` is for a frame's statistics.
+    pub(super) fn influences(
+        &self,
+        theta: &[f64],
+        outer_bread: &DMatrix<f64>,
+        frame: &Frame,
+    ) -> Result<Vec<f64>> {
         let Some(mean) = self.at(theta, false)? else { return Err(Error::NoMass) };
         let add = |values: &mut Vec<f64>, seen: Seen<'_>| {
             for row in 0..seen.weights.len() {
                 let off = DVector::from_fn(theta.len(), |j, _| seen.score.column(j)[row] - mean.score[j]);
-                values.extend((outer_bread * off * seen.weights[row]).iter());
+                values.extend((outer_bread * frame.apply(off) * seen.weights[row]).iter());
             }
             Ok(())
         };
@@ -148,13 +152,14 @@ impl<'a> Means<'a> {
         joined.unwrap_or_else(|| Ok(start()))
     }
 
-    /// The first row that has no density.
-    fn first_without_density(&self, theta: &[f64]) -> Error {
+    /// The first row that has no density, as an error; what else is wrong if there is none.
+    pub(super) fn first_without_density(&self, theta: &[f64]) -> Error {
         let mut energy = vec![0.0; self.data.points.rows()];
         if let Err(error) = self.model.evaluate(theta, self.data.points, &mut energy, None) {
             return error;
         }
-        let row = energy.iter().position(|u| !u.is_finite()).unwrap_or(0);
-        Error::NoDensity { row: row + 1 }
+        let counts = |row: usize| self.data.weights.is_none_or(|w| w[row] > 0.0);
+        let bad = energy.iter().enumerate().position(|(row, u)| !u.is_finite() && counts(row));
+        bad.map_or(Error::NoMass, |row| Error::NoDensity { row: row + 1 })
     }
 }

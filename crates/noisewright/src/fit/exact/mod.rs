@@ -1,37 +1,49 @@
 //! Fits without noise, the limit ν → ∞: maximum likelihood with log Z by quadrature, enumeration or a closed form.
 
+mod frame;
 mod means;
 mod normalizer;
+mod start;
 
 use std::sync::Mutex;
 
 use nalgebra::{DMatrix, DVector};
 
 use super::bounds;
-use super::covariance::{invert_free, sandwich};
+use super::covariance::{flattest, invert_free, sandwich, varies_in};
 use super::data::{Data, Dependence};
 use super::dependence::{self, Influences};
 use super::diagnostics::{self, Diagnostics};
-use super::newton::{Evaluation, Problem, Stop};
+use super::newton::{Evaluation, Problem, Stop, undamped_gain};
+use super::noise_choice;
 use super::objective::five_point;
 use super::options::{Amount, Errors, NoiseChoice, Options, Stage};
 use super::prepare::{pick, scaling, spread};
 use super::result::{Estimate, Fit, Optimum, coordinates};
 use super::solve::Solution;
 use super::starts;
-use crate::{Error, Model, Result};
+use crate::{Error, Model, Result, View};
+use frame::Frame;
 use means::Means;
+use normalizer::Lens;
 pub(crate) use normalizer::Way;
 
 /// Draws of the noise that finds a start, at least and at most.
 const PILOT_POINTS: (usize, usize) = (1 << 14, 1 << 17);
 
-/// The negative mean log-likelihood.
+/// Starts of a likelihood with one maximum, as long as none of them leads there.
+const MOST_STARTS: usize = 6;
+
+/// Farthest that the maximum may be from where the ascent ended, in standard errors.
+const NEAR: f64 = 1e-4;
+
+/// The negative mean log-likelihood, in the coordinates of a frame.
 struct Likelihood<'a> {
     model: &'a Model,
     data: Data<'a>,
     way: Way,
     means: Means<'a>,
+    frame: Frame,
     unit: Vec<f64>,
     /// What kept log Z from being known, for a message if nothing works.
     trouble: Mutex<Option<Error>>,
@@ -47,46 +59,78 @@ pub(crate) fn fit_exact(model: &Model, data: Data<'_>, options: &Options) -> Res
     let ranges = spread(data.points.rows(), super::contrast::SCALE_ROWS);
     let (some, _) = pick(data.points, None, &ranges);
     let linear = model.energy().is_linear();
-    let (scales, unit) = scaling(model, some.view(), linear)?;
-    let unit = if linear { scales.scale.iter().map(|s| 1.0 / s).collect() } else { unit };
+    let (_, unit) = scaling(model, some.view(), linear)?;
     let means = Means::new(model, data)?;
-    let likelihood = Likelihood { model, data, way, means, unit, trouble: Mutex::new(None) };
-    let solution = likelihood.solve(options)?;
-    likelihood.finish(solution, options)
+    let whitened = linear && way == Way::Quadrature;
+    let frame = if whitened { Frame::of_data(model, some.view())? } else { Frame::identity() };
+    let likelihood = Likelihood { model, data, way, means, frame, unit, trouble: Mutex::new(None) };
+    let solution = likelihood.solve(some.view(), options)?;
+    likelihood.finish(solution, some.view(), options)
 }
 
 impl Likelihood<'_> {
-    fn solve(&self, options: &Options) -> Result<Solution> {
+    fn solve(&self, sample: View<'_>, options: &Options) -> Result<Solution> {
         let model = self.model;
-        let pilot = self.pilot(options);
-        let finite = |theta: &[f64]| {
-            self.evaluate(&DVector::from_column_slice(theta), false)
-                .is_ok_and(|there| there.value.is_finite())
-        };
-        let start =
-            pilot.into_iter().chain([model.start(), vec![0.0; model.parameters().len()]]).find(|t| finite(t));
-        let Some(start) = start else { return Err(self.explain()) };
+        let starts = self.starts(sample, options)?;
+        let Some(start) = starts.first() else { return Err(self.explain()) };
         if !model.energy().is_linear() {
             let begin = |theta: &[f64]| Ok(DVector::from_column_slice(theta));
             let few = Options { starts: options.starts.min(3), ..options.clone() };
-            let found = starts::solve(self, model, &self.unit, &begin, Some(&start), &few)?;
+            let first = starts::first(model, Some(start.as_slice()));
+            let places = starts::nearby(model, &self.unit, &first, &few);
+            let found = starts::solve(self, model, &self.unit, &begin, &places, options)?;
             return found.ok_or_else(|| self.explain());
         }
-        let limits = bounds::limits(model, &vec![1.0; start.len()]);
-        let mut solution = bounds::solve(self, &limits, &DVector::from_vec(start), options)?;
-        let loss = self.evaluate(&solution.at, false)?.value;
-        solution.optima = vec![Optimum { at: solution.at.as_slice().to_vec(), loss, starts: 1 }];
+        let limits = bounds::limits(model, &self.frame.scales(start.len()));
+        let mut solution = bounds::solve(self, &limits, start, options)?;
+        // The likelihood has one maximum, but its edge may be in the way.
+        let most = if model.space().dimension() == 1 { MOST_STARTS } else { 2 };
+        for start in starts.iter().take(most).skip(1).filter(|_| self.is_convex()) {
+            if solution.stop.converged() {
+                break;
+            }
+            let again = bounds::solve(self, &limits, start, options)?;
+            let steps = solution.iterations + again.iterations;
+            let (before, after) = (self.value(&solution.at), self.value(&again.at));
+            solution = if again.stop.converged() || after < before { again } else { solution };
+            solution.iterations = steps;
+        }
+        let at = self.frame.outer(&solution.at).as_slice().to_vec();
+        solution.optima = vec![Optimum { at, loss: self.value(&solution.at), starts: 1 }];
         Ok(solution)
     }
 
-    /// A start from a fit against noise, where quadrature needs one that integrates.
+    fn value(&self, at: &DVector<f64>) -> f64 {
+        self.evaluate(at, false).map_or(f64::INFINITY, |there| there.value)
+    }
+
+    /// Where the ascent may start, the best first: a fit against noise, or else the model's own start, none of its statistics,
+    /// and what comes near to a normal distribution, as far as they have a likelihood.
+    fn starts(&self, sample: View<'_>, options: &Options) -> Result<Vec<DVector<f64>>> {
+        let pilot = self.pilot(options).map(|theta| self.frame.inner(&theta));
+        if let Some(pilot) = pilot.filter(|at| self.value(at).is_finite()) {
+            return Ok(vec![pilot]);
+        }
+        let own = self.frame.inner(&self.model.start());
+        let mut others = vec![own.clone(), DVector::zeros(own.len())];
+        if self.is_convex() {
+            others.extend(start::near_normal(self.model, &self.frame, sample)?);
+        }
+        let known = others.into_iter().map(|at| (self.value(&at), at));
+        let mut known: Vec<(f64, DVector<f64>)> = known.filter(|(value, _)| value.is_finite()).collect();
+        known.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(known.into_iter().map(|(_, at)| at).collect())
+    }
+
+    /// A start from a fit against noise, where quadrature needs one that integrates, or there may be several maxima.
     fn pilot(&self, options: &Options) -> Option<Vec<f64>> {
-        if self.way != Way::Quadrature {
+        if self.way != Way::Quadrature && self.model.energy().is_linear() {
             return None;
         }
         let points = (2 * self.data.points.rows()).clamp(PILOT_POINTS.0, PILOT_POINTS.1);
         let rough = Options { noise: NoiseChoice::Auto, amount: Amount::Points(points), ..options.clone() };
-        super::noise_choice::fit_with(self.model, self.data, &rough)
+        let noise = noise_choice::auto_noise(self.model, self.data).ok()?;
+        noise_choice::dosed(self.model, self.data, &noise, &rough)
             .ok()
             .filter(|f| f.converged)
             .map(|f| f.theta())
@@ -95,16 +139,18 @@ impl Likelihood<'_> {
     /// Why no start has a finite likelihood.
     fn explain(&self) -> Error {
         let trouble = self.trouble.lock().ok().and_then(|t| t.clone());
-        trouble.unwrap_or(Error::NoMass)
+        trouble.unwrap_or_else(|| self.means.first_without_density(&self.model.start()))
     }
 
     /// The estimates, with the covariance that the data leave.
-    fn finish(&self, solution: Solution, options: &Options) -> Result<Fit> {
+    fn finish(&self, solution: Solution, sample: View<'_>, options: &Options) -> Result<Fit> {
         options.report(Stage::Errors, 0, f64::NAN)?;
         let there = self.evaluate(&solution.at, true)?;
-        let theta = solution.at.as_slice();
+        let outer = self.frame.outer(&solution.at);
+        let theta = outer.as_slice();
         let size = theta.len();
-        let hessian = there.hessian.unwrap_or_else(|| DMatrix::zeros(size, size));
+        let inner_hessian = there.hessian.clone().unwrap_or_else(|| DMatrix::zeros(size, size));
+        let hessian = self.frame.outer_hessian(&inner_hessian);
         let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
         let separation = if free.len() == size {
             diagnostics::on_border(self.model, self.data, theta, &hessian, solution.stop)?
@@ -113,16 +159,20 @@ impl Likelihood<'_> {
         };
         let bread = match &separation {
             Some(_) => DMatrix::zeros(size, size),
-            None => self.bread(&hessian, &free)?,
+            None => self.bread(theta, sample, (&inner_hessian, solution.stop), &free)?,
         };
         let mean = self.means.at(theta, false)?.ok_or(Error::NoMass)?;
-        let normalizer = self.way.at(self.model, theta, &mean.score, false)?;
-        let jacobian = self.jacobian(&normalizer.gradient);
+        let normalizer = self.way.at(self.model, theta, self.lens(&mean.score), false)?;
+        let jacobian = self.jacobian(&(&normalizer.offset + self.frame.apply(mean.score)));
         let covariance = match &separation {
             Some(_) => DMatrix::from_diagonal_element(jacobian.nrows(), jacobian.nrows(), f64::INFINITY),
             None => self.covariance(theta, &bread, &jacobian, options)?,
         };
-        let stop = if separation.is_some() { Stop::RunsOff } else { solution.stop };
+        let stop = match solution.stop {
+            _ if separation.is_some() => Stop::RunsOff,
+            Stop::Converged if !self.is_maximum(&there, &free) => Stop::NoDescent,
+            stop => stop,
+        };
         let mut values = theta.to_vec();
         if !self.model.is_normalized() {
             values.push(normalizer.log_z);
@@ -157,28 +207,88 @@ impl Likelihood<'_> {
             diagnostics: Diagnostics::default(),
         };
         fit.diagnostics = diagnostics::of_exact(self.model, self.data, separation, &fit)?;
+        if !fit.converged && fit.diagnostics.no_answer().is_none() {
+            fit.diagnostics.no_maximum((stop, fit.iterations), self.wall().as_ref());
+        }
         Ok(fit)
     }
 
-    fn bread(&self, hessian: &DMatrix<f64>, free: &[usize]) -> Result<DMatrix<f64>> {
-        invert_free(hessian, free).map_err(|direction| {
-            let involved =
-                self.model.parameters().iter().zip(direction.iter()).filter(|(_, d)| d.abs() > 1e-6);
-            Error::Collinear { parameters: involved.map(|(p, _)| p.name.clone()).collect() }
-        })
+    /// Whether the means of the statistics are those of the model, as near as a step of the ascent can tell.
+    fn is_maximum(&self, there: &Evaluation, free: &[usize]) -> bool {
+        let size = free.len();
+        let part = Evaluation {
+            value: there.value,
+            gradient: DVector::from_fn(size, |i, _| there.gradient[free[i]]),
+            hessian: there
+                .hessian
+                .as_ref()
+                .map(|h| DMatrix::from_fn(size, size, |i, j| h[(free[i], free[j])])),
+        };
+        undamped_gain(&part) * self.rows() <= NEAR * NEAR
     }
 
-    /// The derivative of the unknowns by θ: the constant is log Z(θ).
-    fn jacobian(&self, slope: &DVector<f64>) -> DMatrix<f64> {
-        let size = slope.len();
-        if self.model.is_normalized() {
-            return DMatrix::identity(size, size);
+    /// Where the density ceased to integrate on the way, if it did.
+    fn wall(&self) -> Option<Error> {
+        let trouble = self.trouble.lock().ok().and_then(|t| t.clone());
+        trouble.filter(|error| matches!(error, Error::NotIntegrable { .. }))
+    }
+
+    /// `H⁻¹` over the free unknowns.
+    ///
+    /// # Errors
+    /// When the data do not tell some of them apart: which.
+    fn bread(
+        &self,
+        theta: &[f64],
+        sample: View<'_>,
+        (hessian, stop): (&DMatrix<f64>, Stop),
+        free: &[usize],
+    ) -> Result<DMatrix<f64>> {
+        // Away from a maximum the curvature need not be flat where the data say nothing, but their scores are.
+        let spread =
+            if stop.converged() { hessian.clone() } else { self.means.spread(theta, &self.frame)? };
+        if !self.model.energy().is_linear()
+            && let Some(direction) = flattest(&spread, free)
+            && !varies_in(self.model, theta, sample, &direction)?
+        {
+            return Err(self.indistinct(&direction));
         }
-        DMatrix::from_fn(
-            size + 1,
-            size,
-            |i, j| if i == size { slope[j] } else { f64::from(u8::from(i == j)) },
-        )
+        invert_free(hessian, free).map_err(|direction| self.indistinct(&direction))
+    }
+
+    /// What cannot be told apart, in the words of a fit against noise.
+    fn indistinct(&self, direction: &DVector<f64>) -> Error {
+        let outer = self.frame.outer(direction);
+        // Of the size that every statistic has in the data, small entries are rounding.
+        let scaled = outer.component_mul(&DVector::from_vec(self.frame.scales(outer.len())));
+        let largest = scaled.amax();
+        let names = self.model.parameters().iter().map(|p| p.name.clone());
+        let involved: Vec<(f64, String)> = outer
+            .iter()
+            .zip(scaled.iter())
+            .zip(names)
+            .filter(|((_, d), _)| d.abs() > 1e-6 * largest)
+            .map(|((d, _), name)| (*d, name))
+            .collect();
+        if !self.model.energy().is_linear() || self.model.is_normalized() {
+            return Error::Collinear { parameters: involved.into_iter().map(|(_, name)| name).collect() };
+        }
+        let leading = involved.first().map_or(1.0, |(d, _)| *d);
+        Error::CollinearFeatures {
+            terms: involved.into_iter().map(|(d, name)| (d / leading, name)).collect(),
+        }
+    }
+
+    /// The derivative of the unknowns by η: the constant is log Z(θ), whose own derivative is `slope`.
+    fn jacobian(&self, slope: &DVector<f64>) -> DMatrix<f64> {
+        let jacobian = self.frame.jacobian(slope.len());
+        if self.model.is_normalized() {
+            return jacobian;
+        }
+        let last = jacobian.nrows();
+        let mut with_constant = jacobian.insert_row(last, 0.0);
+        with_constant.row_mut(last).tr_copy_from(slope);
+        with_constant
     }
 
     fn covariance(
@@ -191,27 +301,31 @@ impl Likelihood<'_> {
         let total = self.data.total_weight();
         let carried = |inner: DMatrix<f64>| jacobian * inner * jacobian.transpose();
         if self.data.dependence != Dependence::Independent {
-            let values = self.means.influences(theta, &(jacobian * bread))?;
+            let values = self.means.influences(theta, &(jacobian * bread), &self.frame)?;
             let influences = Influences { values: &values, size: jacobian.nrows(), total };
             return Ok(dependence::covariance(&influences, self.data.weights, self.data.dependence));
         }
         match options.errors {
             Errors::ModelBased => Ok(carried(bread / total)),
-            Errors::Robust => Ok(carried(sandwich(bread, &(self.means.spread(theta)? / total)))),
+            Errors::Robust => Ok(carried(sandwich(bread, &(self.means.spread(theta, &self.frame)? / total)))),
         }
+    }
+
+    fn lens<'l>(&'l self, center: &'l DVector<f64>) -> Lens<'l> {
+        Lens { center, frame: &self.frame }
     }
 
     /// The value and gradient, and the Hessian if the model gives its second derivatives.
     fn look(&self, theta: &[f64], hessian: bool) -> Result<(Evaluation, bool)> {
         let wall = || (Evaluation::wall(theta.len()), true);
         let Some(mean) = self.means.at(theta, hessian)? else { return Ok(wall()) };
-        match self.way.at(self.model, theta, &mean.score, hessian) {
+        match self.way.at(self.model, theta, self.lens(&mean.score), hessian) {
             Ok(normalizer) => {
                 let value = normalizer.log_z - mean.energy;
-                let gradient = &normalizer.gradient - &mean.score;
                 let known = !hessian || (mean.curvature.is_some() && normalizer.curvature.is_some());
-                let hessian = mean.curvature.zip(normalizer.curvature).map(|(data, model)| model - data);
-                Ok((Evaluation { value, gradient, hessian }, known))
+                let bend = mean.curvature.map(|data| self.frame.inner_hessian(&data));
+                let hessian = bend.zip(normalizer.curvature).map(|(data, model)| model - data);
+                Ok((Evaluation { value, gradient: normalizer.offset, hessian }, known))
             }
             Err(error) => {
                 if let Ok(mut trouble) = self.trouble.lock() {
@@ -232,8 +346,14 @@ impl Problem for Likelihood<'_> {
         self.way.rounding(self.model)
     }
 
+    /// log Z of a linear model is convex in its parameters.
+    fn is_convex(&self) -> bool {
+        self.model.energy().is_linear() && self.way == Way::Quadrature
+    }
+
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
-        let theta = at.as_slice();
+        let outer = self.frame.outer(at);
+        let theta = outer.as_slice();
         let (mut there, known) = self.look(theta, hessian)?;
         if !known {
             let mut matrix = DMatrix::zeros(theta.len(), theta.len());

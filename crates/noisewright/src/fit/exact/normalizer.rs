@@ -4,6 +4,7 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
 use noisewright_numerics::summation::{blocked, sum};
 
+use super::frame::Frame;
 use crate::fit::objective::five_point;
 use crate::fit::side::BLOCK;
 use crate::population::{enumerates, integrates};
@@ -17,12 +18,20 @@ pub(crate) enum Way {
     Quadrature,
 }
 
-/// log Z and its derivatives.
-pub(crate) struct Normalizer {
-    pub(crate) log_z: f64,
-    pub(crate) gradient: DVector<f64>,
+/// log Z and its derivatives in the coordinates of a frame.
+pub(super) struct Normalizer {
+    pub(super) log_z: f64,
+    /// The mean of the frame's statistics, which are centred.
+    pub(super) offset: DVector<f64>,
     /// `None` where the model does not give the second derivatives of its energy, or they were not asked for.
-    pub(crate) curvature: Option<DMatrix<f64>>,
+    pub(super) curvature: Option<DMatrix<f64>>,
+}
+
+/// Where statistics are centred, and how they are combined, before their squares are summed.
+#[derive(Clone, Copy)]
+pub(super) struct Lens<'a> {
+    pub(super) center: &'a DVector<f64>,
+    pub(super) frame: &'a Frame,
 }
 
 impl Way {
@@ -64,26 +73,26 @@ impl Way {
         }
     }
 
-    /// log Z at θ; scores are centred by `center` before their squares are summed.
+    /// log Z at θ.
     ///
     /// # Errors
     /// When the density does not integrate at θ, or θ is not allowed.
-    pub(crate) fn at(
+    pub(super) fn at(
         self,
         model: &Model,
         theta: &[f64],
-        center: &DVector<f64>,
+        lens: Lens<'_>,
         curvature: bool,
     ) -> Result<Normalizer> {
         match self {
-            Self::Closed => closed(model, theta, curvature),
-            Self::Enumeration => enumerated(model, theta, center, curvature),
-            Self::Quadrature => integrated(model, theta, center, curvature),
+            Self::Closed => closed(model, theta, lens, curvature),
+            Self::Enumeration => enumerated(model, theta, lens, curvature),
+            Self::Quadrature => integrated(model, theta, lens, curvature),
         }
     }
 }
 
-fn closed(model: &Model, theta: &[f64], curvature: bool) -> Result<Normalizer> {
+fn closed(model: &Model, theta: &[f64], lens: Lens<'_>, curvature: bool) -> Result<Normalizer> {
     let at = |theta: &[f64]| {
         let mut gradient = vec![0.0; theta.len()];
         let log_z =
@@ -104,11 +113,11 @@ fn closed(model: &Model, theta: &[f64], curvature: bool) -> Result<Normalizer> {
     let curvature = if curvature {
         let columns = (0..theta.len()).map(column).collect::<Result<Vec<_>>>()?;
         let matrix = DMatrix::from_columns(&columns);
-        Some((&matrix + matrix.transpose()) * 0.5)
+        Some(lens.frame.inner_hessian(&((&matrix + matrix.transpose()) * 0.5)))
     } else {
         None
     };
-    Ok(Normalizer { log_z, gradient, curvature })
+    Ok(Normalizer { log_z, offset: lens.frame.apply(gradient - lens.center), curvature })
 }
 
 /// Sums over weighted points relative to the largest term: `Σ e^{u−top}`, with the centred score and its square.
@@ -127,18 +136,14 @@ impl Mass {
         points: View<'_>,
         log_terms: &[f64],
         score: &[f64],
-        center: &DVector<f64>,
+        lens: Lens<'_>,
         curvature: bool,
     ) -> Result<Self> {
         let (rows, size) = (points.rows(), theta.len());
         let top = log_terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<f64> =
             log_terms.iter().map(|t| if *t == f64::NEG_INFINITY { 0.0 } else { (t - top).exp() }).collect();
-        let centred: Vec<f64> = score[..rows * size]
-            .chunks_exact(rows.max(1))
-            .zip(center.iter())
-            .flat_map(|(column, m)| column.iter().map(move |s| s - m))
-            .collect();
+        let centred = lens.frame.centred(score, rows, lens.center);
         let columns = Columns::new(&centred, rows, size, rows);
         let mut first = DVector::zeros(size);
         weighted_sum(columns, &weights, first.as_mut_slice());
@@ -176,28 +181,28 @@ impl Mass {
         }
     }
 
-    fn finish(self, center: &DVector<f64>) -> Result<Normalizer> {
+    fn finish(self, frame: &Frame) -> Result<Normalizer> {
         if !(self.mass > 0.0 && self.top.is_finite()) {
             return Err(Error::NoMass);
         }
         let mean = self.first / self.mass;
         let covariance = self.second / self.mass - &mean * mean.transpose();
-        let curvature = self.curvature.map(|c| covariance + c / self.mass);
-        Ok(Normalizer { log_z: self.top + self.mass.ln(), gradient: mean + center, curvature })
+        let curvature = self.curvature.map(|c| covariance + frame.inner_hessian(&(c / self.mass)));
+        Ok(Normalizer { log_z: self.top + self.mass.ln(), offset: mean, curvature })
     }
 }
 
-fn integrated(model: &Model, theta: &[f64], center: &DVector<f64>, curvature: bool) -> Result<Normalizer> {
+fn integrated(model: &Model, theta: &[f64], lens: Lens<'_>, curvature: bool) -> Result<Normalizer> {
     let population = Population::new(model, theta, &Precision::default())?;
     let points = population.points().view();
     let log_z = population.log_normalizer();
     let terms: Vec<f64> = population.log_weights().iter().map(|w| w + log_z).collect();
-    let mass = Mass::new(model, theta, points, &terms, population.score(), center, curvature)?;
-    mass.finish(center)
+    let mass = Mass::new(model, theta, points, &terms, population.score(), lens, curvature)?;
+    mass.finish(lens.frame)
 }
 
 /// All states, a block at a time, so that their number does not matter to the memory.
-fn enumerated(model: &Model, theta: &[f64], center: &DVector<f64>, curvature: bool) -> Result<Normalizer> {
+fn enumerated(model: &Model, theta: &[f64], lens: Lens<'_>, curvature: bool) -> Result<Normalizer> {
     let states: Vec<&[f64]> = model
         .space()
         .domains()
@@ -214,10 +219,10 @@ fn enumerated(model: &Model, theta: &[f64], center: &DVector<f64>, curvature: bo
         let mut energy = vec![0.0; range.len()];
         let mut score = vec![0.0; range.len() * theta.len()];
         model.evaluate(theta, points, &mut energy, Some(&mut score))?;
-        Mass::new(model, theta, points, &energy, &score, center, curvature)
+        Mass::new(model, theta, points, &energy, &score, lens, curvature)
     };
     let total = blocked(rows, BLOCK, leaf, |a: Result<Mass>, b| Ok(a?.join(b?)));
-    total.unwrap_or(Err(Error::NoMass))?.finish(center)
+    total.unwrap_or(Err(Error::NoMass))?.finish(lens.frame)
 }
 
 /// Some of all combinations of states, column-major, the last variable changing fastest.

@@ -1,0 +1,377 @@
+//! Where the search for a minimum may start: many places looked at on a few rows, the best of them followed a little way.
+//!
+//! A start far from the data has no gradient to speak of, and a start in the wrong basin leads to the wrong minimum. A few
+//! hundred rows tell good places from bad ones at next to no cost, so that hundreds of them can be asked.
+
+use nalgebra::DVector;
+use noisewright_numerics::random::{Stream, stream};
+use noisewright_numerics::special::{sigmoid, softplus};
+use noisewright_numerics::summation::mean_and_variance;
+use rand::RngExt;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::chunk::{Place, Seen};
+use super::newton::Problem;
+use super::objective::Objective;
+use super::options::Options;
+use super::side::{Feed, Held, Side};
+use super::starts::{self, Map, inside};
+use super::terms::Class;
+use crate::{Model, Parameter, Points, Result, View, sample};
+
+/// The random stream of the places, far from those of the noise.
+const PLACES: u64 = u64::MAX - 1;
+/// Rows of data and of noise that places are looked at on.
+const FEW: (usize, usize) = (256, 512);
+/// Places looked at when one parameter after the other is moved, in all.
+const SCANNED: usize = 192;
+/// Places at random, for every ten starts asked for.
+const RANDOM: usize = 64;
+/// Places that are followed on the few rows, and how many steps.
+const FOLLOWED: (usize, usize) = (12, 25);
+/// Most parameters of which every two are exchanged, and how many such places are followed.
+const MOST_EXCHANGED: usize = 12;
+const EXCHANGED: usize = 4;
+/// Quantiles of every variable that a parameter may be, in the order in which they are tried.
+const QUANTILES: [f64; 7] = [0.5, 0.25, 0.75, 0.1, 0.9, 0.02, 0.98];
+/// Most variables whose quantiles and deviations are tried.
+const MOST_VARIABLES: usize = 4;
+
+/// A few rows of both samples.
+pub(crate) struct Few {
+    data: Points,
+    weights: Option<Vec<f64>>,
+    data_log_noise: Vec<f64>,
+    noise: Points,
+    noise_log_noise: Vec<f64>,
+}
+
+impl Few {
+    /// Rows spread over both samples; `None` where the data are not in memory.
+    pub(crate) fn of(objective: &Objective<'_>, seed: u64) -> Option<Self> {
+        let Feed::Memory { points, weights, log_noise } = &objective.data.feed else { return None };
+        let (data, rows) = thinned(points.view(), FEW.0);
+        let weights = weights.map(|w| rows.iter().map(|i| w[*i]).collect::<Vec<f64>>());
+        if weights.as_ref().is_some_and(|w| w.iter().all(|x| *x == 0.0)) {
+            return None;
+        }
+        let data_log_noise = rows.iter().map(|i| log_noise[*i]).collect();
+        let (noise, noise_log_noise) = match &objective.noise.feed {
+            Feed::Memory { points, log_noise, .. } => {
+                let (noise, rows) = thinned(points.view(), FEW.1);
+                (noise, rows.iter().map(|i| log_noise[*i]).collect())
+            }
+            Feed::Drawn { noise, .. } => {
+                let points = sample(noise.as_ref(), FEW.1.min(objective.noise.rows), seed);
+                let mut log_noise = vec![0.0; points.rows()];
+                noise.log_density(points.view(), &mut log_noise);
+                (points, log_noise)
+            }
+            Feed::Stream { .. } => return None,
+        };
+        Some(Self { data, weights, data_log_noise, noise, noise_log_noise })
+    }
+
+    /// The loss over them.
+    pub(crate) fn objective<'f>(&'f self, whole: &Objective<'f>) -> Result<Objective<'f>> {
+        let (points, log) = (self.data.view(), self.data_log_noise.clone());
+        let data = Side::memory(Class::Data, Held::Borrowed(points), self.weights.as_deref(), log);
+        let (points, log) = (self.noise.view(), self.noise_log_noise.clone());
+        let noise = Side::memory(Class::Noise, Held::Borrowed(points), None, log);
+        let nu = noise.rows as f64 / data.total;
+        Objective::new(whole.model, whole.loss, nu, data, noise, self.data.view(), false)
+    }
+}
+
+/// Rows spread evenly over all, and which they are.
+fn thinned(points: View<'_>, most: usize) -> (Points, Vec<usize>) {
+    let count = points.rows().min(most);
+    let rows: Vec<usize> = (0..count).map(|i| i * points.rows() / count).collect();
+    let values = (0..points.columns()).flat_map(|j| rows.iter().map(move |i| points.column(j)[*i])).collect();
+    (Points::unnamed(points.columns(), count, values), rows)
+}
+
+/// The first start and others, the most promising first, at most `options.starts` together, each with the constant that is best for
+/// it on the few rows.
+///
+/// # Errors
+/// When the search is cancelled.
+pub(crate) fn places(few: &Objective<'_>, first: &[f64], options: &Options) -> Result<Vec<Vec<f64>>> {
+    let screen = Screen { few, hints: Hints::of(few) };
+    let mut seen: Vec<(f64, Vec<f64>)> = Vec::new();
+    screen.scan(first, &mut seen);
+    let mut random = stream(options.seed, PLACES);
+    for _ in 0..RANDOM * options.starts.div_ceil(10) {
+        let place = screen.random_place(first, &mut random);
+        seen.extend(screen.score(&place).map(|score| (score, place)));
+    }
+    screen.exchange(first, &mut seen);
+    seen.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut kept = apart(seen, FOLLOWED.0.max(options.starts));
+    if few.has_curvature() {
+        kept = screen.follow(kept, options)?;
+        let mut again = Vec::new();
+        if let Some((_, best)) = kept.first() {
+            screen.exchange(best, &mut again);
+        }
+        again.sort_by(|a, b| a.0.total_cmp(&b.0));
+        again.truncate(EXCHANGED);
+        kept.extend(screen.follow(again, options)?);
+        kept.sort_by(|a, b| a.0.total_cmp(&b.0));
+        kept = unlike(kept);
+    }
+    kept.truncate(options.starts.saturating_sub(1));
+    let all = std::iter::once(first.to_vec()).chain(kept.into_iter().map(|(_, place)| place));
+    Ok(all.map(|place| screen.with_constant(place)).collect())
+}
+
+/// The best of those that are near to one another, in order: near is half of a parameter's spread among the better half.
+fn apart(sorted: Vec<(f64, Vec<f64>)>, most: usize) -> Vec<(f64, Vec<f64>)> {
+    let size = sorted.first().map_or(0, |(_, place)| place.len());
+    let better = &sorted[..sorted.len().div_ceil(2)];
+    let spread = |j: usize| {
+        let values: Vec<f64> = better.iter().map(|(_, place)| place[j]).collect();
+        mean_and_variance(&values).1.sqrt()
+    };
+    let near: Vec<f64> = (0..size).map(|j| 0.5 * spread(j)).collect();
+    let alike =
+        |a: &[f64], b: &[f64]| a.iter().zip(b).zip(&near).all(|((a, b), near)| (a - b).abs() <= *near);
+    let mut kept: Vec<(f64, Vec<f64>)> = Vec::new();
+    for (score, place) in sorted {
+        if kept.len() < most && !kept.iter().any(|(_, known)| alike(known, &place)) {
+            kept.push((score, place));
+        }
+    }
+    kept
+}
+
+/// The first of those that are at about the same place with about the same score, in order.
+fn unlike(sorted: Vec<(f64, Vec<f64>)>) -> Vec<(f64, Vec<f64>)> {
+    let near = |a: &f64, b: &f64| (a - b).abs() <= 0.02 * (a.abs() + b.abs()) + 1e-6;
+    let same = |a: &(f64, Vec<f64>), b: &(f64, Vec<f64>)| {
+        (a.0 - b.0).abs() <= 1e-4 * a.0.abs() && a.1.iter().zip(&b.1).all(|(a, b)| near(a, b))
+    };
+    let mut kept: Vec<(f64, Vec<f64>)> = Vec::new();
+    for end in sorted {
+        if !kept.iter().any(|known| same(known, &end)) {
+            kept.push(end);
+        }
+    }
+    kept
+}
+
+/// Values that the data suggest.
+struct Hints {
+    locations: Vec<f64>,
+    scales: Vec<f64>,
+}
+
+impl Hints {
+    fn of(few: &Objective<'_>) -> Self {
+        let mut hints = Self { locations: Vec::new(), scales: Vec::new() };
+        let Feed::Memory { points, .. } = &few.data.feed else { return hints };
+        let points = points.view();
+        let sorted = |j: usize| {
+            let mut column = points.column(j).to_vec();
+            column.sort_by(f64::total_cmp);
+            column
+        };
+        let columns: Vec<Vec<f64>> = (0..points.columns().min(MOST_VARIABLES)).map(sorted).collect();
+        for q in QUANTILES {
+            let quantile = |column: &Vec<f64>| column[((column.len() - 1) as f64 * q).round() as usize];
+            hints.locations.extend(columns.iter().map(quantile));
+        }
+        for column in &columns {
+            let variance = mean_and_variance(column).1;
+            if variance > 0.0 && variance.is_finite() {
+                let deviation = variance.sqrt();
+                hints.scales.extend([deviation, variance, 1.0 / deviation, 1.0 / variance]);
+                hints.scales.extend([deviation.ln(), -deviation.ln(), variance.ln(), -variance.ln()]);
+            }
+        }
+        hints
+    }
+
+    /// Values for one parameter.
+    fn values(&self, parameter: &Parameter, unit: f64) -> Vec<f64> {
+        let start = parameter.start;
+        let mut all = self.locations.clone();
+        all.extend([1.0, -1.0, 3.0, -3.0].map(|z| start + z * unit));
+        all.extend(&self.scales);
+        all.extend([0.1, 0.3, 3.0, 10.0].map(|factor| start * factor));
+        all.extend([0.0, 0.1, 1.0, 3.0, 10.0, 30.0, -1.0, -3.0, -10.0]);
+        if parameter.lower.is_finite() && parameter.upper.is_finite() {
+            let width = parameter.upper - parameter.lower;
+            all.extend([0.1, 0.3, 0.5, 0.7, 0.9].map(|share| parameter.lower + share * width));
+        }
+        all.retain(|x| x.is_finite() && *x >= parameter.lower && *x <= parameter.upper);
+        all.iter().map(|x| inside(parameter, *x)).collect()
+    }
+}
+
+/// A loss over a few rows, and what its data suggest.
+struct Screen<'s, 'a> {
+    few: &'s Objective<'a>,
+    hints: Hints,
+}
+
+impl Screen<'_, '_> {
+    fn model(&self) -> &Model {
+        self.few.model
+    }
+
+    /// The loss at parameters, with the constant that is best for them; `None` where it is not finite.
+    fn score(&self, theta: &[f64]) -> Option<f64> {
+        let mut at = theta.to_vec();
+        at.resize(self.few.size(), 0.0);
+        if self.model().is_normalized() {
+            let there = self.few.evaluate(&DVector::from_vec(at), false).ok()?;
+            return there.value.is_finite().then_some(there.value);
+        }
+        let place = Place::new(self.few, &at)?;
+        let data = self.log_ratios(&self.few.data, &place)?;
+        let noise = self.log_ratios(&self.few.noise, &place)?;
+        let loss = least(&data, &noise).0;
+        loss.is_finite().then_some(loss)
+    }
+
+    /// All unknowns of a place: a Newton step from a constant that is far off may lead anywhere.
+    fn with_constant(&self, mut theta: Vec<f64>) -> Vec<f64> {
+        if self.model().is_normalized() {
+            return theta;
+        }
+        let mut at = theta.clone();
+        at.push(0.0);
+        let place = Place::new(self.few, &at);
+        let ratios = place.and_then(|place| {
+            Some((self.log_ratios(&self.few.data, &place)?, self.log_ratios(&self.few.noise, &place)?))
+        });
+        let best = ratios.map(|(data, noise)| least(&data, &noise)).filter(|(loss, _)| loss.is_finite());
+        theta.extend(best.map(|(_, constant)| constant));
+        theta
+    }
+
+    /// Log ratios of one sample, with the rows' weights as shares.
+    fn log_ratios(&self, side: &Side<'_>, place: &Place) -> Option<Vec<(f64, f64)>> {
+        let share = if side.class == Class::Noise { self.few.nu } else { 1.0 } / side.total;
+        let add = |all: &mut Vec<(f64, f64)>, seen: &Seen<'_>| {
+            let weight = |row: usize| share * seen.weights.map_or(1.0, |w| w[row]);
+            all.extend(seen.log_ratio.iter().enumerate().map(|(row, g)| (*g, weight(row))));
+            Ok(())
+        };
+        let join = |a: Vec<(f64, f64)>, b: Vec<(f64, f64)>| [a, b].concat();
+        let found = self.few.fold(side, place, Vec::new, add, join).ok()?;
+        found.iter().all(|(g, _)| !g.is_nan()).then_some(found)
+    }
+
+    /// Moves one parameter after the other, twice, each to the best of the values that the data suggest.
+    fn scan(&self, first: &[f64], seen: &mut Vec<(f64, Vec<f64>)>) {
+        let parameters = self.model().parameters();
+        let most = (SCANNED / (2 * parameters.len().max(1))).max(1);
+        let mut best = (self.score(first).unwrap_or(f64::INFINITY), first.to_vec());
+        for _ in 0..2 {
+            for (j, parameter) in parameters.iter().enumerate() {
+                let values = self.hints.values(parameter, self.few.unit[j]);
+                for value in values.into_iter().take(most) {
+                    let mut place = best.1.clone();
+                    place[j] = value;
+                    let Some(score) = self.score(&place) else { continue };
+                    seen.push((score, place.clone()));
+                    if score < best.0 {
+                        best = (score, place);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Parameters of one kind may have changed places: every two of them exchanged.
+    fn exchange(&self, place: &[f64], seen: &mut Vec<(f64, Vec<f64>)>) {
+        let parameters = self.model().parameters();
+        if place.len() > MOST_EXCHANGED {
+            return;
+        }
+        for (i, j) in (0..place.len()).flat_map(|i| (0..i).map(move |j| (i, j))) {
+            let mut other = place.to_vec();
+            other.swap(i, j);
+            let allowed = [i, j].iter().all(|l| parameters[*l].check(other[*l]).is_ok());
+            if allowed && other != place {
+                seen.extend(self.score(&other).map(|score| (score, other)));
+            }
+        }
+    }
+
+    /// Every parameter at its start, at a value that the data suggest, or at random around its start.
+    fn random_place(&self, first: &[f64], random: &mut Stream) -> Vec<f64> {
+        let mut value = |(j, parameter): (usize, &Parameter)| {
+            let z: f64 = StandardNormal.sample(random);
+            let pick = |list: &[f64], random: &mut Stream| list[random.random_range(0..list.len())];
+            let suggested = match random.random_range(0..8) {
+                0 => Some(first[j]),
+                1..=3 if !self.hints.locations.is_empty() => Some(pick(&self.hints.locations, random)),
+                4 if !self.hints.scales.is_empty() => Some(pick(&self.hints.scales, random)),
+                _ => None,
+            };
+            let allowed = suggested.filter(|x| *x >= parameter.lower && *x <= parameter.upper);
+            allowed.map_or_else(|| around(parameter, first[j], self.few.unit[j], z), |x| inside(parameter, x))
+        };
+        self.model().parameters().iter().enumerate().map(&mut value).collect()
+    }
+
+    /// Descends from places on the few rows; those that end in the same minimum are one.
+    fn follow(&self, places: Vec<(f64, Vec<f64>)>, options: &Options) -> Result<Vec<(f64, Vec<f64>)>> {
+        let short =
+            Options { max_iterations: FOLLOWED.1, tolerance: 1e-2, progress: None, ..options.clone() };
+        let mut ends = Vec::new();
+        for (score, place) in places {
+            options.report(super::options::Stage::Pilot, ends.len(), score)?;
+            let found = starts::follow(self.few, self.model(), &self.with_constant(place.clone()), &short)?;
+            ends.push(found.filter(|(loss, _)| *loss <= score).unwrap_or((score, place)));
+        }
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(unlike(ends))
+    }
+}
+
+/// So many natural units from the start, or a few times as far from a bound.
+pub(crate) fn around(parameter: &Parameter, start: f64, unit: f64, z: f64) -> f64 {
+    match Map::of(parameter) {
+        Map::Free => start + 2.0 * z * unit.max(0.5 * start.abs()),
+        map => map.outer(map.inner(start) + 1.5 * z),
+    }
+}
+
+/// The least logistic loss over the constant, and where it is, from log ratios at constant zero with their shares: its slope rises with the
+/// constant, so that it is found by halving, with Newton's steps where they stay inside.
+fn least(data: &[(f64, f64)], noise: &[(f64, f64)]) -> (f64, f64) {
+    let finite = || data.iter().chain(noise).map(|(g, _)| *g).filter(|g| g.is_finite());
+    let (mut low, mut high) =
+        finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), g| (a.min(g), b.max(g)));
+    (low, high) = (low - 40.0, high + 40.0);
+    let mut c = 0.5 * (low + high);
+    for _ in 0..60 {
+        let (mut slope, mut bend) = (0.0, 0.0);
+        for (sign, side) in [(1.0, data), (-1.0, noise)] {
+            for (g, share) in side {
+                let p = sigmoid(sign * (c - g));
+                slope += sign * share * p;
+                bend += share * p * (1.0 - p);
+            }
+        }
+        if slope > 0.0 {
+            high = c
+        } else {
+            low = c
+        }
+        let newton = c - slope / bend;
+        let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
+        if (next - c).abs() < 1e-6 {
+            break;
+        }
+        c = next;
+    }
+    let cost = |side: &[(f64, f64)], sign: f64| -> f64 {
+        side.iter().map(|(g, share)| if *share == 0.0 { 0.0 } else { share * softplus(sign * (g - c)) }).sum()
+    };
+    (cost(data, -1.0) + cost(noise, 1.0), c)
+}
