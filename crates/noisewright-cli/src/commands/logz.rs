@@ -215,7 +215,7 @@ impl Answer<'_> {
             }
             table.push_row(row);
         }
-        let refused = "an infinite error means refused: for a Pareto k above 0.7, nce for too little overlap";
+        let refused = "an infinite error means refused: nce for too little overlap, the others mostly for a Pareto k above 0.7";
         if trusted { table.note(format!("* the one to trust; {refused}")) } else { table.note(refused) }
     }
 

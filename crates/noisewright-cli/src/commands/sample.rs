@@ -99,17 +99,21 @@ fn without_model(arguments: &SampleArguments, words: &NoiseWords) -> Outcome<(Ve
     let space = space_of(words)?;
     let data = read_data(&arguments.data, &space)?;
     noises::refuse_unused_data(words, &arguments.data)?;
-    let noise = noise_on(&space, data.as_ref(), words, &noises::from_file)
-        .map_err(|error| with_model(noises::failure(error, words, &space)))?;
+    let noise = noise_on(&space, data.as_ref(), words, &noises::from_file).map_err(|error| {
+        let misplaced = matches!(error, noisewright::Error::Noise { .. });
+        let failure = noises::failure(error, words, &space);
+        if misplaced { with_model(failure) } else { failure }
+    })?;
     Ok((space.names().to_vec(), noise))
 }
 
 /// A noise that stands on no space that its words could tell.
 fn with_model(failure: Failure) -> Failure {
+    let advised =
+        |reason: String| format!("{reason}, or give --model FILE, which says what the variables are");
     match failure {
-        Failure::NoAnswer(reason) => Failure::NoAnswer(format!(
-            "{reason}; without --model the variables are taken from the noise, so give --model FILE for others"
-        )),
+        Failure::NoAnswer(reason) => Failure::NoAnswer(advised(reason)),
+        Failure::Usage(reason) => Failure::Usage(advised(reason)),
         other => other,
     }
 }
