@@ -45,6 +45,8 @@ def points(data: Any, variables: Sequence[str], argument: str = "data") -> Array
 
 def names_of(data: Any) -> list[str] | None:
     """The names of the columns, where the data have names."""
+    if type(data).__name__ == "LazyFrame" and hasattr(data, "collect"):
+        raise InputError("a LazyFrame holds no values yet: call `.collect()` on it first")
     if isinstance(data, Mapping):
         return [str(name) for name in data]
     if isinstance(data, np.ndarray):

@@ -9,7 +9,7 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["chain_lengths", "number", "whole"]
+__all__ = ["chain_lengths", "counted", "number", "positive", "whole"]
 
 
 def number(value: Any, argument: str) -> float:
@@ -27,6 +27,14 @@ def number(value: Any, argument: str) -> float:
     return found
 
 
+def positive(value: Any, argument: str) -> float:
+    """A finite number above zero."""
+    found = number(value, argument)
+    if not 0.0 < found < np.inf:
+        raise InputError(f"`{argument}` must be positive and finite, not {value!r}")
+    return found
+
+
 def whole(value: Any, argument: str) -> int:
     """A whole number from zero on."""
     try:
@@ -35,6 +43,14 @@ def whole(value: Any, argument: str) -> int:
         raise InputError(f"`{argument}` must be a whole number, not {value!r}") from None
     if found != value or found < 0 or found >= 1 << 64:
         raise InputError(f"`{argument}` must be a whole number from 0, not {value!r}")
+    return found
+
+
+def counted(value: Any, argument: str) -> int:
+    """A whole number from one on."""
+    found = whole(value, argument)
+    if found == 0:
+        raise InputError(f"`{argument}` must be at least 1, not 0")
     return found
 
 

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
+import numpy as np
+
 from .errors import ModelError
 
 __all__ = ["Domain", "DomainLike", "Words", "as_toml", "parse", "toml_text"]
@@ -26,6 +28,7 @@ def parse(domain: DomainLike, variables: Sequence[str]) -> list[Words]:
     >>> parse({"y": (0, 1)}, ["x", "y"])
     [('real', []), ('interval', [0.0, 1.0])]
     """
+    domain = listed(domain)
     if domain is None:
         return [("real", []) for _ in variables]
     if domain == "sphere":
@@ -38,6 +41,17 @@ def parse(domain: DomainLike, variables: Sequence[str]) -> list[Words]:
     return [_one(domain) for _ in variables]
 
 
+def listed(domain: Any) -> Any:
+    """A domain with lists in the place of arrays.
+
+    >>> listed(np.array([0.0, 1.0]))
+    [0.0, 1.0]
+    """
+    if isinstance(domain, Mapping):
+        return {name: listed(part) for name, part in domain.items()}
+    return domain.tolist() if isinstance(domain, np.ndarray) else domain
+
+
 def _is_states(domain: Mapping[str, Any], variables: Sequence[str]) -> bool:
     return list(domain) == ["states"] and "states" not in variables
 
@@ -45,10 +59,13 @@ def _is_states(domain: Mapping[str, Any], variables: Sequence[str]) -> bool:
 def _one(domain: Any) -> Words:
     if isinstance(domain, str) and domain in _NAMES:
         return domain, []
-    if isinstance(domain, Mapping) and list(domain) == ["states"]:
-        return "states", [float(state) for state in domain["states"]]
-    if isinstance(domain, Sequence) and not isinstance(domain, str) and len(domain) == 2:
-        return "interval", [float(domain[0]), float(domain[1])]
+    try:
+        if isinstance(domain, Mapping) and list(domain) == ["states"]:
+            return "states", [float(state) for state in domain["states"]]
+        if isinstance(domain, Sequence) and not isinstance(domain, str) and len(domain) == 2:
+            return "interval", [float(domain[0]), float(domain[1])]
+    except (TypeError, ValueError):
+        pass
     raise ModelError(f'`domain` cannot be {domain!r}; use {", ".join(_NAMES)}, (lo, hi) or {{"states": [...]}}')
 
 

@@ -32,7 +32,7 @@ from .transforms import Layout, Transform
 __all__ = ["BayesFactor", "EvidenceResult", "bayes_factor", "evidence"]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class EvidenceResult(Result):
     """The logarithm of an integral, by the recommended estimator and by all others."""
 
@@ -40,6 +40,8 @@ class EvidenceResult(Result):
     se: float
     lower: float
     upper: float
+    #: Why no estimate can be trusted, if none can.
+    refused: str | None
     estimates: dict[str, NormalizerEstimate]
     recommended: str
     reason: str
@@ -48,6 +50,12 @@ class EvidenceResult(Result):
     chain_ess: float
     correlation: float
     noise: str
+    #: The noise fitted to each half, in words.
+    noises: list[str]
+    #: The lengths of the chains.
+    chains: list[int]
+    #: The estimate of each half.
+    halves: Array
     draws: int
     noise_draws: int
     confidence: float

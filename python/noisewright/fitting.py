@@ -17,7 +17,7 @@ from .errors import InputError, NoisewrightWarning
 from .models import Model
 from .noises import FittedNoise, NoiseLike, noise_request
 from .progress import Bar
-from .results import Column, Estimate, Panel, Result, columns_of, short
+from .results import Column, Estimate, Panel, Result, columns_of, plain, short
 
 __all__ = ["FitResult", "NoiseDraws", "RatioResult", "fit", "ratio"]
 
@@ -34,7 +34,7 @@ class NoiseDraws:
     log_density_at_data: Any
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class FitResult(Result):
     """A fitted model: every parameter and the constant with its standard error, in two parts.
 
@@ -59,7 +59,13 @@ class FitResult(Result):
     budget_spent: bool
     rows: int
     total_weight: float
+    #: Rows of a file that were left out for a missing value.
+    dropped: int
+    #: Passes over a file, beside the first look; `None` for data in memory.
+    passes: int | None
     confidence: float
+    #: By name: the variance of maximum likelihood over that of the fit, both if the fitted model is true.
+    efficiency: dict[str, float | None] | None
     optima: list[dict[str, Any]]
     diagnostics: dict[str, Any]
     warnings: list[str]
@@ -94,7 +100,8 @@ class FitResult(Result):
             [name, e.estimate, e.se, e.se_data, e.se_noise, e.lower, e.upper] for name, e in self.estimates.items()
         ]
         title = f"{self.rows} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
-        state = f"{'converged' if self.converged else 'not converged'} after {self.iterations} steps: {self.stop}"
+        steps = f"{self.iterations} step{'' if self.iterations == 1 else 's'}"
+        state = f"converged after {steps}" if self.converged else f"not converged after {steps}: {self.stop}"
         notes = [
             f"lower and upper: {100 * self.confidence:g} % intervals",
             f"noise {short(str(self.noise))}, {self.noise_points} points (ν = {self.nu:.4g})",
@@ -308,7 +315,7 @@ def _fit_file(
     return FitResult(**_shaped(answer, built, x, shares))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class RatioResult(FitResult):
     """The fitted logarithm of a ratio of two densities, `log p₁/p₂ = θ·t(x) − c`; what it calls noise is the second sample."""
 
@@ -321,6 +328,10 @@ class RatioResult(FitResult):
         """The constant c."""
         assert self.log_normalizer is not None
         return self.log_normalizer
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain dictionaries, lists and numbers, as the command's JSON has it."""
+        return {**super().to_dict(), "constant": plain(self.constant)}
 
     def log_ratio(self, x: Any) -> tuple[Array, Array]:
         """The log ratio at points, and its standard error."""

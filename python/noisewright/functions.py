@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .arrays import Array
-from .errors import FiniteDifferenceWarning, FunctionError, InputError
+from .errors import FiniteDifferenceWarning, FunctionError, InputError, NoisewrightWarning
 
 __all__ = ["Backend", "Evaluator"]
 
@@ -25,6 +25,10 @@ CURVATURE_PARAMETERS = 64
 STEP = float(np.finfo(np.float64).eps) ** (1 / 3)
 #: The same for second differences.
 WIDE_STEP = float(np.finfo(np.float64).eps) ** (1 / 4)
+
+
+#: Points at which a score that is given is compared with differences of the log-density.
+CHECKED_POINTS = 16
 
 
 class Evaluator:
@@ -84,7 +88,45 @@ class Evaluator:
             if self._calls is None:
                 kind = self.backend if self.backend != "auto" else self._found(x[:2], theta)
                 self._calls = {"numpy": _Numpy, "jax": _Jax, "torch": _Torch}[kind](self)
+                if self.score is not None and self.n_params > 0:
+                    self._check_score(self._calls, np.ascontiguousarray(x[:CHECKED_POINTS]), theta)
             return self._calls
+
+    def _check_score(self, calls: _Calls, x: Array, theta: Array) -> None:
+        """Warns of a score that is not the slope of the log-density, once, at some points and near two parameters."""
+        for at in (theta, 1.01 * theta + 0.01):
+            try:
+                with np.errstate(all="ignore"):
+                    wrong = self._wrong_slope(calls, x, at)
+            except FunctionError:
+                # Near the ends of the parameters' range functions may refuse; what matters is complained of elsewhere.
+                continue
+            if wrong is not None:
+                j, given, slope = wrong
+                warnings.warn(
+                    f"`score` is not the derivative of `log_density`: for parameter {j + 1} it is {given:.4g} where finite "
+                    f"differences give {slope:.4g}; estimates and errors will be wrong",
+                    NoisewrightWarning,
+                    stacklevel=2,
+                )
+                return
+
+    def _wrong_slope(self, calls: _Calls, x: Array, theta: Array) -> tuple[int, float, float] | None:
+        """A parameter whose score is off at most of the points, with both slopes where they differ most."""
+        raw = calls.value(x, theta)
+        if "64" not in str(getattr(raw, "dtype", "float64")):
+            return None  # Single precision has too few digits to be differenced.
+        values, given = self._values(raw, x), self._scores(calls.given(x, theta), x)
+        for j, (up, down, width) in enumerate(_steps(theta)):
+            slope = (self._values(calls.value(x, up), x) - self._values(calls.value(x, down), x)) / width
+            room = 0.01 * np.maximum(np.abs(slope), np.abs(given[j])) + 1e-5 * np.maximum(1.0, np.abs(values))
+            apart = np.abs(given[j] - slope)
+            known = np.isfinite(apart) & np.isfinite(room)
+            # A kink, or rounding, may spoil some of the points.
+            if known.any() and 2 * np.count_nonzero(apart[known] > room[known]) > np.count_nonzero(known):
+                worst = int(np.argmax(np.where(known, apart, -1.0)))
+                return j, float(given[j, worst]), float(slope[worst])
+        return None
 
     def _found(self, x: Array, theta: Array) -> Literal["numpy", "jax", "torch"]:
         """Which library the function is written with: what comes out of NumPy arrays says it."""

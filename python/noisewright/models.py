@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Union
@@ -239,7 +239,9 @@ class Model:
         domain: DomainLike,
     ) -> Model:
         """A model from the text of the model file that says the same."""
-        names = _names(variables)
+        if not isinstance(parameters, Mapping):
+            raise ModelError('`parameters` must be a dictionary of names and start values, such as {"a": 1.0}')
+        names, domain = _names(variables), domains.listed(domain)
         lines = [f"variables = [{', '.join(toml_text(name) for name in names)}]", kind]
         if normalized:
             lines.append("normalized = true")
@@ -364,7 +366,7 @@ def values_at(model: _core.Model, at: Any) -> list[float]:
 def _names(variables: str | Sequence[str]) -> list[str]:
     if isinstance(variables, str):
         return [variables]
-    names = list(variables)
+    names = list(variables) if isinstance(variables, Iterable) else []
     if not names or not all(isinstance(name, str) for name in names):
         raise ModelError("`variables` must be a list of names, at least one")
     return names
@@ -412,6 +414,8 @@ def _declared(
             values = _starts(start, len(declared))
             declared = {n: Parameter(v, p.lower, p.upper) for (n, p), v in zip(declared.items(), values)}
     else:
+        if parameters is not None and (isinstance(parameters, str) or not isinstance(parameters, Iterable)):
+            raise ModelError("`parameters` must be a list of names, or a dictionary of names and start values")
         names = None if parameters is None else [str(name) for name in parameters]
         count = len(names) if names is not None else n_params
         if count is None:

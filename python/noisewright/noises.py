@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Union
@@ -14,7 +15,7 @@ from .arrays import Array, names_of, points, rows_of
 from .domains import DomainLike
 from .checks import whole
 from .errors import InputError, NoisewrightError
-from .results import short
+from .results import freeze, plain, short
 
 __all__ = [
     "FREE",
@@ -75,10 +76,10 @@ class Noise:
     @property
     def words(self) -> str:
         """The noise in the words of the command."""
-        return _joined(self._terms([]))
+        return _joined(self._terms(None))
 
-    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
-        """The parts of a mixture, weight (`None` for a single part) and words; built noises go to the list."""
+    def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
+        """The parts of a mixture, weight (`None` for a single part) and words; built noises go to the list, or are described."""
         return [(None, self._words)]
 
     def log_density(self, x: Any, *, domain: DomainLike = None) -> Array:
@@ -304,7 +305,7 @@ class Product(Noise):
     def __init__(self, *noises: NoiseLike) -> None:
         self._noises = [as_noise(noise) for noise in noises]
 
-    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
+    def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
         listed = ", ".join(_joined(noise._terms(built)) for noise in self._noises)
         return [(None, f"product({listed})" if self._noises else "product")]
 
@@ -326,7 +327,7 @@ class Truncated(Noise):
         self._noise = as_noise(noise)
         self._ends = f"{_spoken(lo)}, {_spoken(hi)}"
 
-    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
+    def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
         return [(None, f"truncate({_joined(self._noise._terms(built))}, {self._ends})")]
 
 
@@ -343,7 +344,7 @@ class Mixture(Noise):
             raise InputError("`parts` of a mixture must have at least one noise")
         self._domain = self._parts[0][1]._domain
 
-    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
+    def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
         terms: list[tuple[float | str | None, str]] = []
         for weight, noise in self._parts:
             inner = noise._terms(built)
@@ -369,7 +370,9 @@ class FittedNoise(Noise):
         """The number of variables."""
         return self._built.dimension
 
-    def _terms(self, built: list[_core.Noise]) -> list[tuple[float | str | None, str]]:
+    def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
+        if built is None:
+            return _parts(self.words)
         built.append(self._built)
         return [(None, f'file("built:{len(built) - 1}")')]
 
@@ -403,6 +406,7 @@ class DesignedNoise(FittedNoise):
         self.kind = kind
         self.details = dict(details)
         self.grid = grid
+        freeze([self.details, grid])
         self._record = record
 
     def save(self, path: str | Path) -> None:
@@ -419,10 +423,14 @@ class DesignedNoise(FittedNoise):
 
     def __getitem__(self, name: str) -> Any:
         """The same by name, as in the command's JSON."""
-        return self.to_dict()[name]
+        return self._fields()[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """The noise as the command's JSON has it."""
+        """The noise as plain dictionaries, lists and numbers, as the command's JSON has it."""
+        fields: dict[str, Any] = plain(self._fields())
+        return fields
+
+    def _fields(self) -> dict[str, Any]:
         return {"kind": self.kind, **self.details, **({} if self.grid is None else {"grid": self.grid})}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -461,6 +469,25 @@ def _joined(terms: list[tuple[float | str | None, str]]) -> str:
     if any(weight is None for weight, _ in terms):
         raise InputError("`noise`: every part of a mixture needs a weight, as in 0.7*Normal(0, 1) + 0.3*Student(5, 0, 2)")
     return " + ".join(f"{_spoken(weight)}*{words}" for weight, words in terms)
+
+
+def _parts(words: str) -> list[tuple[float | str | None, str]]:
+    """The parts of a mixture in words, weight and words; words that are no mixture are one part.
+
+    >>> _parts("0.75*normal(0, 1) + 0.25*product(normal(0, 1), gamma(2, 1))")
+    [(0.75, 'normal(0, 1)'), (0.25, 'product(normal(0, 1), gamma(2, 1))')]
+    """
+    depth, start, terms = 0, 0, []
+    for place, letter in enumerate(words):
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0 and words.startswith(" + ", place):
+            terms.append(words[start:place])
+            start = place + 3
+    terms.append(words[start:])
+    found = [re.fullmatch(r"([0-9.]+(?:e[-+]?[0-9]+)?)\*(.*)", term, re.DOTALL) for term in terms]
+    if len(terms) == 1 or not all(found):
+        return [(None, words)]
+    return [(float(match[1]), match[2]) for match in found if match is not None]
 
 
 def _times(weight: float | str | None, share: float | str | None) -> float | str | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core
 from .arrays import Array, vector
-from .checks import chain_lengths, number, whole
+from .checks import chain_lengths, counted, number, positive, whole
 from .errors import InputError, NoisewrightWarning
 from .models import Model, values_at
 from .noises import NoiseLike, noise_request
@@ -41,6 +41,8 @@ class NormalizerEstimate:
     lower: float
     upper: float
     ess: float
+    ess_data: float | None
+    ess_noise: float | None
     pareto_k: float | None
     converged: bool
     refused: str | None
@@ -51,14 +53,20 @@ class NormalizerEstimate:
         return by_name(self, name)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class LogZResult(Result):
-    """log Z by several estimators; `log_z`, `se`, `lower` and `upper` are those of the recommended one."""
+    """log Z by several estimators; `log_z`, `se`, `lower`, `upper` and `refused` are those of the recommended one."""
 
     log_z: float
     se: float
     lower: float
     upper: float
+    #: Why no estimate can be trusted, if none can.
+    refused: str | None
+    #: Whether both densities are unnormalized, so that the result is the log of the ratio of their constants.
+    ratio: bool
+    dependence: str
+    noise_words: str | None
     estimates: dict[str, NormalizerEstimate]
     recommended: str
     reason: str
@@ -68,9 +76,15 @@ class LogZResult(Result):
     data: dict[str, Any]
     noise: dict[str, Any]
     divergences: dict[str, float]
-    allocations: dict[str, dict[str, float]]
+    #: What the budget should buy, by the name of the estimator; `None` without prices.
+    allocation: dict[str, dict[str, float]] | None
     warnings: list[str]
     converged: bool
+
+    @property
+    def allocations(self) -> dict[str, dict[str, float]]:
+        """The same as `allocation`, empty without prices."""
+        return self.allocation or {}
 
     def __getitem__(self, method: str) -> NormalizerEstimate:
         """The estimate of one estimator: `is`, `revis`, `is-revis`, `nce`, `power:A`, `alpha`."""
@@ -83,7 +97,12 @@ class LogZResult(Result):
             f"{self.data['ess']:.4g} and {self.noise['ess']:.4g} independent ones",
             *self.warnings,
         ]
-        return "log Z", *estimates_table(self.estimates), notes
+        return self._quantity, *estimates_table(self.estimates), notes
+
+    @property
+    def _quantity(self) -> str:
+        """What is estimated, in words."""
+        return "log of the ratio of the two constants" if self.ratio else "log Z"
 
     def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
         return list(self.estimates), [vars(estimate) for estimate in self.estimates.values()]
@@ -92,24 +111,34 @@ class LogZResult(Result):
         return [estimates_panel(self.estimates)]
 
     def __repr__(self) -> str:
-        return f"<log Z = {self.log_z:.6g} ± {self.se:.2g} by {self.recommended}>"
+        return f"<{self._quantity} = {self.log_z:.6g} ± {self.se:.2g} by {self.recommended}>"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class StatesResult(Result):
     """Log-normalizers of many states relative to one of them, with their covariance."""
 
+    #: Every state by its name: `log_z`, `se`, `draws`, `ess`, `inefficiency`.
+    states: dict[str, dict[str, Any]]
     names: list[str]
+    reference: str
     log_z: Array
     se: Array
-    difference_se: Array
+    #: `log_z` of the second state less that of the first, by row and column, and its `se`.
+    differences: dict[str, Array]
     covariance: Array
     overlap: Array
     ess: Array
     inefficiency: Array
     groups: list[list[int]]
+    dependence: str
     converged: bool
     warnings: list[str]
+
+    @property
+    def difference_se(self) -> Array:
+        """The standard errors of `differences`."""
+        return self.differences["se"]
 
     def difference(self, first: int | str, second: int | str) -> tuple[float, float]:
         """`log Z` of the second state less that of the first, and its standard error."""
@@ -139,7 +168,7 @@ class StatesResult(Result):
         return f"<log Z of {len(self.names)} states>"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class PathResult(Result):
     """log Z by a path of states from a noise to a model; `path` has a value of each field for every state."""
 
@@ -148,6 +177,8 @@ class PathResult(Result):
     lower: float
     upper: float
     confidence: float
+    #: Why there is no answer, if there is none.
+    refused: str | None
     path: dict[str, Array]
     noise: str
     moves: str
@@ -206,6 +237,7 @@ def log_z(
     alpha: str | None = None,
     prices: tuple[float, float] | None = None,
     budget: float | None = None,
+    ratio: bool = False,
     seed: int = 0,
     progress: bool | None = None,
 ) -> LogZResult:
@@ -223,8 +255,9 @@ def log_z(
         bootstrap: resamples of a block bootstrap, as a second opinion on the standard errors.
         powers: exponents of further members of the power family: 0 is `is`, 0.5 `is-revis`, 1 `revis`.
         alpha: also the bridge with this log α, a formula in `log_f` and `log_noise` such as `"-(log_f + log_noise)/2"`.
-        prices: the prices of a data and of a noise draw: how many of each would be best comes in `allocations`,
+        prices: the prices of a data and of a noise draw: how many of each would be best comes in `allocation`,
         budget: for this much, or for what the present draws cost.
+        ratio: say in the result that the noise is known only up to a constant too.
         seed: seed of the bootstrap.
         progress: whether to show a progress bar; by default when somebody is looking.
 
@@ -242,7 +275,7 @@ def log_z(
             noise,
             chain_lengths(chains_data, len(data[0]), "chains_data"),
             chain_lengths(chains_noise, len(noise[0]), "chains_noise"),
-            settings(confidence, independent, weight_by_ess, bootstrap, powers, seed, prices, budget, alpha),
+            settings(confidence, independent, weight_by_ess, bootstrap, powers, seed, prices, budget, alpha, ratio),
             bar,
         )
     answer["estimates"] = named(answer["estimates"])
@@ -293,7 +326,7 @@ def log_z_path(
     built = model._core
     how = {
         "states": None if states is None else whole(states, "states"),
-        "draws": whole(draws, "draws"),
+        "draws": counted(draws, "draws"),
         "chains": whole(chains, "chains"),
         "warm_up": whole(warm_up, "warm_up"),
         "thin": whole(thin, "thin"),
@@ -304,7 +337,7 @@ def log_z_path(
     with Bar("log Z along a path", progress) as bar:
         answer = _core.log_z_path(built, values_at(built, at), noise_request(noise), how, bar)
     if not answer["converged"]:
-        reason = "; ".join(answer["warnings"]) or "the states could not be joined"
+        reason = answer["refused"] or "; ".join(answer["warnings"]) or "the states could not be joined"
         warnings.warn(f"log_z_path gives no answer: {reason}", NoisewrightWarning, stacklevel=2)
     return PathResult(**answer)
 
@@ -347,13 +380,16 @@ def log_z_states(
     labels = [f"{k}" for k in range(len(table))] if names is None else [str(name) for name in names]
     if len(labels) != len(table):
         raise InputError(f"`names` has {len(labels)} names for {len(table)} states")
+    known = whole(reference, "reference")
+    if known >= len(table) > 0:
+        raise InputError(f"`reference` is {known}, and must be the number of a state, from 0 to {len(table) - 1}")
     with Bar("log Z of states", progress) as bar:
         answer = _core.log_z_states(
             table,
             None if counts is None else [whole(count, "counts") for count in counts],
             None if origin is None else [whole(state, "origin") for state in origin],
             None if chains is None else [int(n) for n in np.unique(np.asarray(chains), return_inverse=True)[1]],
-            whole(reference, "reference"),
+            known,
             number(reference_log_z, "reference_log_z"),
             bool(independent),
             labels,
@@ -403,6 +439,7 @@ def settings(
     prices: tuple[float, float] | None = None,
     budget: float | None = None,
     alpha: str | None = None,
+    ratio: bool = False,
 ) -> dict[str, Any]:
     """How log Z is estimated, for the library."""
     return {
@@ -414,15 +451,17 @@ def settings(
         "seed": whole(seed, "seed"),
         "prices": _prices(prices, budget),
         "alpha": None if alpha is None else str(alpha),
+        "ratio": bool(ratio),
     }
 
 
 def _prices(prices: Any, budget: float | None) -> tuple[float, float, float | None] | None:
     if prices is None and budget is None:
         return None
-    data, noise = (1.0, 1.0) if prices is None else prices
-    spent = None if budget is None else number(budget, "budget")
-    return number(data, "prices"), number(noise, "prices"), spent
+    if prices is not None and (isinstance(prices, str) or np.shape(prices) != (2,)):
+        raise InputError(f"`prices` must be two numbers, those of a data and of a noise draw, not {prices!r}")
+    data, noise = (positive(price, "prices") for price in ((1.0, 1.0) if prices is None else prices))
+    return data, noise, None if budget is None else positive(budget, "budget")
 
 
 def named(estimates: dict[str, dict[str, Any]]) -> dict[str, NormalizerEstimate]:

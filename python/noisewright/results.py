@@ -56,6 +56,14 @@ class Result:
     #: Attributes that `to_dict` leaves out.
     _hidden: ClassVar[frozenset[str]] = frozenset()
 
+    def __post_init__(self) -> None:
+        freeze(vars(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """After pickling or copying: arrays are to be read only again."""
+        vars(self).update(state)
+        freeze(state)
+
     def summary(self) -> str:
         """The result as a table of text.
 
@@ -120,6 +128,18 @@ def by_name(record: Any, name: str) -> Any:
     return getattr(record, name)
 
 
+def freeze(value: Any) -> None:
+    """Makes the arrays of a result read only, as the result itself is."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, Mapping):
+        for entry in value.values():
+            freeze(entry)
+    elif isinstance(value, (list, tuple)):
+        for entry in value:
+            freeze(entry)
+
+
 def plain(value: Any) -> Any:
     """A value as JSON can have it."""
     if isinstance(value, np.ndarray):
@@ -156,7 +176,7 @@ def compared(error: float, other: float, what: str) -> str:
     if not (math.isfinite(error) and math.isfinite(other) and other > 0):
         return ""
     saved = 1 - error / other
-    if abs(saved) < 1e-6:
+    if abs(saved) < 1e-4:
         return f"The same error as {what}."
     if saved > 0:
         return f"The same error as {what} with {percent(saved)} fewer points."

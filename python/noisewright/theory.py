@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from . import _core
 from .arrays import Array, points
-from .checks import number, whole
+from .checks import counted, number, positive, whole
 from .errors import InputError, NoAnswerError, NoisewrightWarning
 from .fitting import FitResult, fit
 from .models import Model, values_at
@@ -24,7 +24,7 @@ __all__ = ["DesignResult", "ErrorResult", "design", "error"]
 Expectations = Literal["auto", "model", "data"]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class ErrorResult(Result):
     """What a design costs; errors are times the budget T of data and noise points together."""
 
@@ -54,7 +54,11 @@ class ErrorResult(Result):
     def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
         title = f"{_target_words(self.target)} × T, loss {self.loss}, ν = {self.nu:g} ({_share(self.nu)} noise)"
         columns: list[Column] = [("", None), ("error × T", 6), ("noise = data", 6), ("Cramér–Rao", 6)]
-        rows: list[list[Any]] = [[name, float(part), None, None] for name, part in zip(self.coordinates, self.parts)]
+        asked = self.coordinates if self.target in ("mse", "kl") else self.target.split(",")
+        rows: list[list[Any]] = [
+            [name, float(part) if name in asked else None, None, None]
+            for name, part in zip(self.coordinates, self.parts)
+        ]
         rows.append(["total", self.error, self.error_noise_equals_data, self.cramer_rao])
         notes = [
             f"noise {short(self.noise.words)}",
@@ -74,7 +78,7 @@ class ErrorResult(Result):
         return f"<error × T = {self.error:.6g} with noise {self.noise.words}, ν = {self.nu:g}, loss {self.loss}>"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class DesignResult(Result):
     """The best noise and how much of it; `noise` can be drawn from and passed to `fit` and `error`."""
 
@@ -263,8 +267,8 @@ def _question(
         "data": table,
         "on_data": expectations == "data",
         "log_normalizer": None if log_normalizer is None else number(log_normalizer, "log_normalizer"),
-        "accuracy": number(accuracy, "accuracy"),
-        "draws": whole(draws, "draws"),
+        "accuracy": positive(accuracy, "accuracy"),
+        "draws": counted(draws, "draws"),
         "seed": whole(seed, "seed"),
     }
     if log_normalizer is None and expectations == "data":

@@ -1,6 +1,7 @@
 //! Files that are read in blocks, again at each pass, because they may be larger than memory.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use noisewright::fit::{Source, Visit};
 use noisewright::{Error, Points, Space, View};
@@ -63,12 +64,16 @@ pub(crate) struct FileRows {
     stream: Stream,
     space: Space,
     weighted: bool,
+    /// Passes that were made to the end.
+    passes: AtomicUsize,
 }
 
 /// Some rows, spread over all.
 pub(crate) struct SomeRows {
     pub(crate) points: Points,
     pub(crate) weights: Option<Vec<f64>>,
+    /// Rows that were left out for a missing value.
+    pub(crate) dropped: usize,
 }
 
 impl FileRows {
@@ -84,7 +89,17 @@ impl FileRows {
         }
         let options = file.options()?.columns(&names).names(&names);
         let stream = Stream::open(&file.path, &options)?;
-        Ok(Self { stream, space: space.clone(), weighted: file.weights.is_some() })
+        Ok(Self {
+            stream,
+            space: space.clone(),
+            weighted: file.weights.is_some(),
+            passes: AtomicUsize::new(0),
+        })
+    }
+
+    /// Passes over all rows so far, without the first look.
+    pub(crate) fn passes(&self) -> usize {
+        self.passes.load(Ordering::Relaxed)
     }
 
     /// Some rows for noises that are fitted and for pictures.
@@ -93,7 +108,11 @@ impl FileRows {
             if monitor.stopped() { Err(Failure::Library(Error::Cancelled)) } else { Ok(()) }
         })?;
         let weights = if self.weighted { some.columns.pop() } else { None };
-        Ok(SomeRows { points: Points::from_columns(self.space.names(), &some.columns)?, weights })
+        Ok(SomeRows {
+            points: Points::from_columns(self.space.names(), &some.columns)?,
+            weights,
+            dropped: some.dropped,
+        })
     }
 
     fn pass(&self, visit: Visit<'_>) -> Result<(), Broken> {
@@ -104,6 +123,7 @@ impl FileRows {
             visit(View::new(dimension, block.rows(), block.values(dimension)), weights)
                 .map_err(Broken::Visit)?;
         }
+        self.passes.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use noisewright::fit::diagnostics::check_ratio;
 use noisewright::fit::{
     Amount, Data, Dependence, Draws, Errors, Estimate, Fit, NoiseChoice, Optimum, Options, Progress, Stage,
 };
-use noisewright::{Model, Noise, Points, Precision, Target, View};
+use noisewright::{Model, Noise, Points, Precision, Target, View, record_efficiency};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -124,7 +124,9 @@ pub(crate) fn fit<'py>(
             fit.diagnostics.warnings.extend(check.warning(fit.nu));
             fit.diagnostics.ratio_check = Some(check);
         }
-        Ok(tree(&fit, &options, grid(&model, &fit, rows.points.view())))
+        let efficiency = record_efficiency(&model, &mut fit, &options.loss, Some(&rows.points));
+        let grid = grid(&model, &fit, rows.points.view());
+        Ok(tree(&fit, &options, Reading { efficiency, ..Reading::default() }, grid))
     })
 }
 
@@ -146,7 +148,7 @@ pub(crate) fn ratio<'py>(
         let options =
             Options { noise: NoiseChoice::Auto, ..plan.options(&model, &first.points, None, monitor)? };
         let fitted = noisewright::fit::ratio(&model, first.data(), second.data(), &options)?;
-        Ok(tree(&fitted.fit, &options, None))
+        Ok(tree(&fitted.fit, &options, Reading::default(), None))
     })
 }
 
@@ -163,12 +165,14 @@ pub(crate) fn fit_file<'py>(
     let plan = Plan::from(settings);
     model.run(py, tick, move |model, monitor| {
         let rows = FileRows::open(&file, model.space())?;
-        let SomeRows { points, weights } = rows.some(monitor)?;
+        let SomeRows { points, weights, dropped } = rows.some(monitor)?;
         let options = plan.options(&model, &points, None, monitor)?;
-        let fit = noisewright::fit::fit_stream(&model, &rows, &options)?;
+        let mut fit = noisewright::fit::fit_stream(&model, &rows, &options)?;
+        let efficiency = record_efficiency(&model, &mut fit, &options.loss, Some(&points));
         let grid = grid(&model, &fit, points.view());
+        let reading = Reading { efficiency, dropped, passes: Some(rows.passes()) };
         let some = grid.is_some().then(|| map! { "x": points.view().column(0).to_vec(), "weights": weights });
-        let Tree::Map(mut fields) = tree(&fit, &options, grid) else { return Ok(Tree::Null) };
+        let Tree::Map(mut fields) = tree(&fit, &options, reading, grid) else { return Ok(Tree::Null) };
         fields.push(("some".into(), Tree::from(some)));
         Ok(Tree::Map(fields))
     })
@@ -306,7 +310,21 @@ pub(crate) fn estimate(estimate: &Estimate) -> Tree {
     }
 }
 
-fn tree(fit: &Fit, options: &Options, grid: Option<Tree>) -> Tree {
+/// What is known of a fit beside the fit.
+#[derive(Default)]
+struct Reading {
+    /// Against maximum likelihood, of every unknown.
+    efficiency: Option<Vec<Option<f64>>>,
+    /// Rows that were left out for a missing value.
+    dropped: usize,
+    /// Passes over the file, for data that were streamed.
+    passes: Option<usize>,
+}
+
+fn tree(fit: &Fit, options: &Options, reading: Reading, grid: Option<Tree>) -> Tree {
+    let of_each = |all: Vec<Option<f64>>| -> Vec<(String, Tree)> {
+        fit.estimates().iter().zip(all).map(|(e, ratio)| (e.name.clone(), Tree::from(ratio))).collect()
+    };
     let diagnostics = serde_json::to_value(&fit.diagnostics).unwrap_or_default();
     let warnings: Vec<String> = fit.diagnostics.warnings.iter().map(ToString::to_string).collect();
     map! {
@@ -329,7 +347,10 @@ fn tree(fit: &Fit, options: &Options, grid: Option<Tree>) -> Tree {
         "budget_spent": fit.budget_spent,
         "rows": fit.rows,
         "total_weight": fit.total_weight,
+        "dropped": reading.dropped,
+        "passes": reading.passes,
         "confidence": fit.confidence,
+        "efficiency": reading.efficiency.map(of_each),
         "optima": fit.optima.iter().map(optimum).collect::<Vec<_>>(),
         "diagnostics": json(&diagnostics),
         "warnings": warnings,

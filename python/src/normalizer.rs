@@ -36,6 +36,9 @@ pub(crate) struct Settings {
     /// log α, a formula in log_f and log_noise.
     #[pyo3(item)]
     alpha: Option<String>,
+    /// Both densities are unnormalized.
+    #[pyo3(item)]
+    ratio: bool,
 }
 
 impl From<Settings> for Options {
@@ -67,8 +70,9 @@ pub(crate) fn log_z<'py>(
     settings: Settings,
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
-    let alpha = settings.alpha.clone();
+    let (alpha, ratio) = (settings.alpha.clone(), settings.ratio);
     let options = Options::from(settings);
+    let dependence = options.dependence;
     let slices = [data.0.as_slice()?, data.1.as_slice()?, noise.0.as_slice()?, noise.1.as_slice()?];
     let chains = [chains_data, chains_noise];
     let answer = if options.bootstrap.is_some() {
@@ -82,7 +86,12 @@ pub(crate) fn log_z<'py>(
         // Nothing is copied: it is waited for, and its sums end between their blocks.
         task::run_borrowing(py, tick, |_| both_sides(slices, &chains, alpha.as_deref(), &options))?
     };
-    Ok(tree(&answer))
+    Ok(tree(&answer, dependence, ratio))
+}
+
+/// How draws hang together, as the command's JSON says it.
+fn dependence_word(dependence: Dependence) -> &'static str {
+    if dependence == Dependence::Chains { "chains" } else { "independent" }
 }
 
 /// log Z from the data's two log-densities and the noise's two.
@@ -103,13 +112,18 @@ fn both_sides(
     })
 }
 
-fn tree(answer: &LogZ) -> Tree {
+fn tree(answer: &LogZ, dependence: Dependence, ratio: bool) -> Tree {
     let best = answer.best();
     map! {
         "log_z": best.log_z,
         "se": best.se,
         "lower": best.lower,
         "upper": best.upper,
+        "refused": best.refused.clone(),
+        "ratio": ratio,
+        "dependence": dependence_word(dependence),
+        // The noise is known by its log-densities alone.
+        "noise_words": Tree::Null,
         "estimates": estimates(&answer.estimates),
         "recommended": answer.recommended.to_string(),
         "reason": answer.reason.clone(),
@@ -124,7 +138,8 @@ fn tree(answer: &LogZ) -> Tree {
             "bhattacharyya": answer.divergences.bhattacharyya,
             "harmonic": answer.divergences.harmonic,
         },
-        "allocations": Tree::Map(answer.allocations.iter().map(allocation).collect()),
+        "allocation": (!answer.allocations.is_empty())
+            .then(|| Tree::Map(answer.allocations.iter().map(allocation).collect())),
         "warnings": sentences(&answer.warnings),
         "converged": answer.converged,
     }
@@ -133,8 +148,8 @@ fn tree(answer: &LogZ) -> Tree {
 /// What a budget should buy, by the name of the estimator.
 fn allocation(best: &Allocation) -> (String, Tree) {
     let numbers = map! {
-        "data_draws": best.data_draws,
-        "noise_draws": best.noise_draws,
+        "data_draws": best.data_draws.floor(),
+        "noise_draws": best.noise_draws.floor(),
         "nu": best.nu,
         "predicted_se": best.predicted_se,
     };
@@ -155,6 +170,8 @@ fn estimates(all: &[NormalizerEstimate]) -> Tree {
             "lower": e.lower,
             "upper": e.upper,
             "ess": e.ess,
+            "ess_data": e.ess_data,
+            "ess_noise": e.ess_noise,
             "pareto_k": e.pareto_k,
             "converged": e.converged,
             "refused": e.refused.clone(),
@@ -208,19 +225,53 @@ pub(crate) fn log_z_states<'py>(
         states::estimate(&pooled, &options).map_err(Failure::from)
     })?;
     let states = answer.log_z().len();
+    let draws_of_states = draws_of_states(states, counts.as_deref(), origin.as_deref());
     let errors = DMatrix::from_fn(states, states, |i, j| answer.difference(i, j).1);
+    let differences = DMatrix::from_fn(states, states, |i, j| answer.difference(i, j).0);
     Ok(map! {
+        "states": states_tree(&answer, &names, &draws_of_states),
+        "reference": names.get(answer.reference()).cloned(),
         "log_z": answer.log_z().to_vec(),
         "se": answer.se(),
-        "difference_se": errors,
+        "differences": map! { "log_z": differences, "se": errors },
         "covariance": DMatrix::from_fn(states, states, |i, j| answer.covariance(i, j)),
         "overlap": answer.overlap().clone(),
         "ess": answer.ess().to_vec(),
         "inefficiency": answer.inefficiency().to_vec(),
         "groups": Tree::List(answer.groups().iter().map(|g| Tree::List(g.iter().map(|k| Tree::from(*k)).collect())).collect()),
+        "dependence": dependence_word(options.dependence),
         "converged": answer.converged(),
         "warnings": answer.warnings().iter().map(|w| w.sentence(&names)).collect::<Vec<String>>(),
     })
+}
+
+/// How many draws come from each state.
+fn draws_of_states(states: usize, counts: Option<&[usize]>, origin: Option<&[usize]>) -> Vec<usize> {
+    if let Some(counts) = counts {
+        return counts.to_vec();
+    }
+    let mut draws = vec![0; states];
+    for state in origin.unwrap_or_default() {
+        if let Some(count) = draws.get_mut(*state) {
+            *count += 1;
+        }
+    }
+    draws
+}
+
+/// The states by name.
+fn states_tree(answer: &states::Estimate, names: &[String], draws: &[usize]) -> Tree {
+    let se = answer.se();
+    let one = |k: usize| {
+        map! {
+            "log_z": answer.log_z()[k],
+            "se": se[k],
+            "draws": draws[k],
+            "ess": answer.ess()[k],
+            "inefficiency": answer.inefficiency()[k],
+        }
+    };
+    Tree::Map(names.iter().enumerate().map(|(k, name)| (name.clone(), one(k))).collect())
 }
 
 /// How evidence is estimated, beyond what `log_z` asks.
@@ -250,6 +301,7 @@ pub(crate) fn evidence<'py>(
 ) -> PyResult<Tree> {
     let draws = points(&draws, model.model.space().names())?;
     let log_z = Options::from(settings);
+    let chains = own.chains.clone().unwrap_or_else(|| vec![draws.rows()]);
     model.run(py, tick, move |model, _| -> Outcome<Tree> {
         let options = EvidenceOptions {
             noise: own.noise.parse()?,
@@ -260,17 +312,19 @@ pub(crate) fn evidence<'py>(
             ..EvidenceOptions::default()
         };
         let density = ModelDensity { model: &model, parameters: &parameters };
-        Ok(evidence_tree(&integrate(&density, draws.view(), model.space(), &options)?))
+        Ok(evidence_tree(&integrate(&density, draws.view(), model.space(), &options)?, &chains))
     })
 }
 
-fn evidence_tree(answer: &Evidence) -> Tree {
+fn evidence_tree(answer: &Evidence, chains: &[usize]) -> Tree {
+    let half = |half: &LogZ| half.get(answer.recommended).map_or(f64::NAN, |e| e.log_z);
     let column = |of: fn(&TracePoint) -> f64| answer.trace.iter().map(of).collect::<Vec<f64>>();
     map! {
         "log_evidence": answer.log_evidence,
         "se": answer.se,
         "lower": answer.lower,
         "upper": answer.upper,
+        "refused": answer.best().refused.clone(),
         "estimates": estimates(&answer.estimates),
         "recommended": answer.recommended.to_string(),
         "reason": answer.reason.clone(),
@@ -279,6 +333,9 @@ fn evidence_tree(answer: &Evidence) -> Tree {
         "chain_ess": answer.chain_ess,
         "correlation": answer.correlation,
         "noise": answer.noise.to_string(),
+        "noises": noises(answer),
+        "chains": Tree::List(chains.iter().map(|length| Tree::from(*length)).collect()),
+        "halves": answer.halves.iter().map(half).collect::<Vec<f64>>(),
         "draws": answer.draws,
         "noise_draws": answer.noise_draws,
         "confidence": answer.confidence,
@@ -291,4 +348,11 @@ fn evidence_tree(answer: &Evidence) -> Tree {
         "warnings": sentences(&answer.warnings),
         "converged": answer.converged,
     }
+}
+
+/// The two noises in words, where these are few enough to read; otherwise their kind.
+fn noises(answer: &Evidence) -> Vec<String> {
+    const WORDS: usize = 400;
+    let words = answer.noises.iter().map(|noise| noise.describe());
+    words.map(|words| if words.len() > WORDS { answer.noise.to_string() } else { words }).collect()
 }

@@ -78,18 +78,21 @@ pub(crate) fn log_z_path<'py>(
 
 fn tree(result: &Estimate, options: &Options) -> Tree {
     let column = |of: fn(&Node) -> f64| result.nodes.iter().map(of).collect::<Vec<f64>>();
+    let warnings: Vec<String> = result.warnings.iter().map(|w| w.sentence(&result.nodes)).collect();
     map! {
         "log_z": result.log_z,
         "se": result.se,
         "lower": result.lower,
         "upper": result.upper,
         "confidence": options.confidence,
+        "refused": result.se.is_infinite().then(|| refused(&warnings)),
         "path": map! {
             "t": column(|node| node.t),
             "log_z": column(|node| node.log_z),
             "se": column(|node| node.se),
             "step_se": column(|node| node.step_se),
             "acceptance": column(|node| node.acceptance),
+            "exchange": column(|node| node.exchange.unwrap_or(f64::NAN)),
             "r_hat": column(|node| node.r_hat),
             "inefficiency": column(|node| node.inefficiency),
         },
@@ -99,6 +102,12 @@ fn tree(result: &Estimate, options: &Options) -> Tree {
         "overlap": result.states.overlap().clone(),
         "ess": result.states.ess().to_vec(),
         "converged": result.states.converged() && result.se.is_finite(),
-        "warnings": result.warnings.iter().map(|w| w.sentence(&result.nodes)).collect::<Vec<String>>(),
+        "warnings": warnings,
     }
+}
+
+/// Why there is no answer: what makes the error infinite is told last.
+fn refused(warnings: &[String]) -> String {
+    let broken = "no path of states with a finite error leads from the noise to the model";
+    warnings.last().cloned().unwrap_or_else(|| broken.into())
 }

@@ -3,6 +3,8 @@
 import os
 import stat
 import time
+from pathlib import Path
+from statistics import NormalDist
 
 import pytest
 
@@ -87,3 +89,83 @@ def test_a_noise_that_cannot_be_saved_says_what_to_do(command):
     (command.folder / "x.csv").write_text("x\n" + "\n".join(str(i / 10) for i in range(-20, 21)) + "\n")
     arguments = ["--noise", "kde", "--data", "x.csv", "--nu", "1", "--out", "k.json"]
     command.refuses("design", command.model(QUARTIC), *arguments, says=["kde", "--out", "again"])
+
+
+def test_no_estimate_is_marked_where_none_can_be_trusted(command, tmp_path):
+    """nce bore the star for the one to trust above a sentence that none can be."""
+    draws = {"a.csv": (0.0, 1.0), "b.csv": (8.0, 0.25)}
+    for name, (mean, variance) in draws.items():
+        x = [mean + variance**0.5 * NormalDist().inv_cdf((i + 0.5) / 1000) for i in range(1000)]
+        rows = [f"{-(v**2) / 2!r},{-((v - 8) ** 2) * 2!r}" for v in x]
+        (tmp_path / name).write_text("\n".join(["log_f,log_noise", *rows]) + "\n")
+    process = command.run("logz", tmp_path / "a.csv", tmp_path / "b.csv", "--independent")
+    assert process.returncode == 1
+    assert "*" not in process.stdout and "one to trust" not in process.stdout
+
+
+@pytest.mark.parametrize(
+    ("noise", "columns"),
+    [
+        ("poisson(3)", ["x"]),
+        ("bernoulli(0.3)", ["x"]),
+        ("von-mises(0, 2)", ["x"]),
+        ("categorical([1, 2, 5], [0.2, 0.3, 0.5])", ["x"]),
+        ("normal([0, 0], [[1, 0.5], [0.5, 1]])", ["x0", "x1"]),
+        ("product(normal(0, 1), poisson(2))", ["x0", "x1"]),
+        ("von-mises-fisher([0, 0, 1], 3)", ["x0", "x1", "x2"]),
+    ],
+)
+def test_a_noise_is_drawn_without_a_model(command, noise, columns):
+    """The only space without a model was the real line."""
+    answer = command.json("sample", 5, "--noise", noise)
+    assert list(answer["draws"]) == [*columns, "log_density"]
+    assert all(len(values) == 5 for values in answer["draws"].values())
+
+
+def test_what_stands_on_no_space_of_its_own_asks_for_a_model(command):
+    command.refuses("sample", 5, "--noise", "0.5*normal(0, 1) + 0.5*poisson(3)", says=["--model"])
+
+
+def test_coordinates_that_are_not_asked_for_are_left_blank(command):
+    text = command.run("error", command.model(QUARTIC), "--noise", "normal(0, 4)", "--target", "a,b").stdout
+    row = next(line for line in text.splitlines() if line.startswith("log_normalizer"))
+    assert row.split() == ["log_normalizer"]
+
+
+def test_tables_are_as_wide_as_the_terminal(command, monkeypatch):
+    example = Path(__file__).parents[2] / "examples" / "umbrella" / "draws.csv"
+    arguments = ["logz", example, "--states", "u_*"]
+    for columns, tables in (("60", 2), ("160", 1)):
+        monkeypatch.setenv("COLUMNS", columns)
+        lines = command.run(*arguments).stdout.splitlines()
+        assert sum(line.startswith("state") for line in lines) >= tables
+        assert (sum(line.startswith("state") for line in lines) == 1) == (tables == 1)
+
+
+def test_a_parameter_at_its_bound_makes_no_second_table(command, tmp_path):
+    model = command.model(
+        'variables = ["x"]\nlog_density = "-a*x^2/2 - b*x^4"\n[parameters]\na = 1\nb = { start = 0.1, lower = 0.0 }\n'
+    )
+    x = [4 * NormalDist().inv_cdf((i + 0.5) / 300) / (1 + 0.2 * (i % 3)) for i in range(300)]
+    (tmp_path / "x.csv").write_text("x\n" + "\n".join(map(repr, x)) + "\n")
+    text = command.run("fit", model, tmp_path / "x.csv").stdout
+    assert "b, at its bound" in text
+    assert sum("std. error" in line for line in text.splitlines()[:12]) == 1
+
+
+def test_numbers_in_sentences_are_short(command, tmp_path):
+    (tmp_path / "x.csv").write_text("x\n1e200\n1\n2\n")
+    model = command.model('variables = ["x"]\nfeatures = ["x"]\ndomain = { x = [0, 1] }\n')
+    process = command.run("fit", model, tmp_path / "x.csv")
+    assert "1e200" in process.stderr and "000000000" not in process.stderr
+
+
+def test_differences_below_a_hundredth_per_cent_are_none(command):
+    text = command.run("error", command.model(QUARTIC), "--noise", "data", "--nu", "1").stdout
+    assert "The same error as noise = data at the same ν." in text
+
+
+def test_one_point_is_too_few(command, tmp_path):
+    (tmp_path / "x.csv").write_text("x\n1\n")
+    process = command.run("error", command.model(QUARTIC), "--data", tmp_path / "x.csv", "--noise", "normal")
+    assert process.returncode == 1 and "1 points" not in process.stderr

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use noisewright_report::{Page, Section, Table};
+use noisewright_report::{Page, Section, Table, TextStyle};
 use serde_json::{Number, Value};
 
 use crate::arguments::Global;
@@ -52,10 +52,39 @@ pub(crate) fn numbers(x: impl IntoIterator<Item = f64>) -> Value {
     Value::Array(x.into_iter().map(number).collect())
 }
 
+/// Columns where nobody says how many there are.
+const USUAL_WIDTH: usize = 80;
+/// Columns beyond which a line is hard to follow.
+const MOST_WIDTH: usize = 120;
+/// Columns below which no table can be read.
+const LEAST_WIDTH: usize = 40;
+
+/// A table as text, as wide as the terminal.
+pub(crate) fn table(table: &Table) -> String {
+    table.to_text_with(&TextStyle { width: width(), ..TextStyle::default() })
+}
+
+/// Columns of the terminal: what `COLUMNS` says, or what standard output has if it is one.
+fn width() -> usize {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let seen = || {
+        let size = terminal_size::terminal_size_of(std::io::stdout());
+        size.map(|(terminal_size::Width(columns), _)| usize::from(columns))
+    };
+    told.filter(|columns| *columns > 0)
+        .or_else(seen)
+        .map_or(USUAL_WIDTH, |columns| columns.clamp(LEAST_WIDTH, MOST_WIDTH))
+}
+
+/// A number in a sentence, without hundreds of digits where it is huge.
+pub(crate) fn spoken(x: f64) -> String {
+    if x.abs() >= 1e16 && x.is_finite() { format!("{x:e}") } else { x.to_string() }
+}
+
 /// A table with the sentences that belong to it, each on a line.
 pub(crate) fn table_and_sentences(table: &Table, sentences: impl IntoIterator<Item = String>) -> String {
     let lines: String = sentences.into_iter().map(|sentence| sentence + "\n").collect();
-    format!("{}\n{lines}", table.to_text())
+    format!("{}\n{lines}", self::table(table))
 }
 
 /// Writes a page where one was asked for, with the result as JSON at its end.

@@ -9,6 +9,7 @@ use noisewright_data::{Format, Options, Table};
 
 use crate::arguments::RowArguments;
 use crate::failure::{Failure, Outcome};
+use crate::output::spoken;
 
 /// Rows of one or several files, read whole.
 pub(crate) struct Rows {
@@ -124,8 +125,9 @@ impl Rows {
 /// The sentence about a column that never varies.
 pub(crate) fn constant(file: &str, name: &str, value: f64) -> Failure {
     Failure::NoAnswer(format!(
-        "{file}, column `{name}`: every value is {value}, and a variable that never varies cannot be fitted; leave it out \
-         of the model"
+        "{file}, column `{name}`: every value is {}, and a variable that never varies cannot be fitted; leave it out \
+         of the model",
+        spoken(value)
     ))
 }
 
@@ -184,7 +186,7 @@ pub(crate) fn check_domains(
             return Err(Failure::NoAnswer(format!(
                 "{file}, row {}: `{name}` = {} is outside its domain, {}",
                 row_number(row),
-                column[row],
+                spoken(column[row]),
                 words(domain)
             )));
         }

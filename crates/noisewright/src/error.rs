@@ -35,7 +35,7 @@ pub enum Error {
         reason: String,
     },
     /// A parameter value that the model cannot take.
-    #[error("{parameter} = {value} is not allowed: {reason}")]
+    #[error("{parameter} = {} is not allowed: {reason}", shown(*value))]
     Parameter {
         /// The parameter.
         parameter: String,
@@ -116,8 +116,9 @@ pub enum Error {
     },
     /// A draw that is not inside the domain of a variable.
     #[error(
-        "row {row} of the draws has `{variable}` = {value}, which is not inside its domain; draws of a density do not \
-         fall on an end of it, so if rounding put it there, write the draws with more digits"
+        "row {row} of the draws has `{variable}` = {}, which is not inside its domain; draws of a density do not \
+         fall on an end of it, so if rounding put it there, write the draws with more digits",
+        shown(*value)
     )]
     DrawOutside {
         /// Number of the row, from 1.
@@ -144,7 +145,7 @@ pub enum Error {
     )]
     InfiniteInformation,
     /// A ratio of noise to data that cannot be.
-    #[error("the noise ratio ν must be a positive number, not {value}")]
+    #[error("the noise ratio ν must be a positive number, not {}", shown(*value))]
     NoiseRatio {
         /// The value given.
         value: f64,
@@ -175,7 +176,7 @@ pub enum Error {
         reason: String,
     },
     /// A price that is not one.
-    #[error("the price of a {name} point must be a positive number, not {value}")]
+    #[error("the price of a {name} point must be a positive number, not {}", shown(*value))]
     Price {
         /// Of what.
         name: &'static str,
@@ -183,13 +184,13 @@ pub enum Error {
         value: f64,
     },
     /// An efficiency that cannot be.
-    #[error("the efficiency must lie between 0 and 1, not {value}")]
+    #[error("the efficiency must lie between 0 and 1, not {}", shown(*value))]
     Efficiency {
         /// The value given.
         value: f64,
     },
     /// Too few points for the parameters.
-    #[error("{rows} points are too few for {coordinates} unknowns: give at least {}", 2 * coordinates)]
+    #[error("{} too few for {coordinates} unknowns: give at least {}", points_are(*rows), 2 * coordinates)]
     TooFewPoints {
         /// Number of points.
         rows: usize,
@@ -220,7 +221,7 @@ pub enum Error {
     #[error("there are no data: give at least one row with a positive weight")]
     NoData,
     /// A weight that cannot be.
-    #[error("row {row} has the weight {value}: weights must be zero or positive numbers")]
+    #[error("row {row} has the weight {}: weights must be zero or positive numbers", shown(*value))]
     Weight {
         /// Number of the row, from 1.
         row: usize,
@@ -228,7 +229,7 @@ pub enum Error {
         value: f64,
     },
     /// A value outside the domain of its variable.
-    #[error("row {row} of column `{column}` is {value}, which is not {domain}")]
+    #[error("row {row} of column `{column}` is {}, which is not {domain}", shown(*value))]
     OutsideDomain {
         /// Number of the row, from 1.
         row: usize,
@@ -255,7 +256,8 @@ pub enum Error {
     },
     /// A feature that is infinite at some point.
     #[error(
-        "the feature of `{feature}` is not finite where {variable} = {value}: restrict the domain or change it"
+        "the feature of `{feature}` is not finite where {variable} = {}: restrict the domain or change it",
+        shown(*value)
     )]
     InfiniteFeature {
         /// The parameter of the feature.
@@ -370,7 +372,8 @@ pub enum Error {
     NoStateDraws,
     /// A log-density under a state that is not one.
     #[error(
-        "the log-density of draw {row} under state {state} is {value}: it must be a number, or −∞ where the density is zero"
+        "the log-density of draw {row} under state {state} is {}: it must be a number, or −∞ where the density is zero",
+        shown(*value)
     )]
     StateValue {
         /// The state, from 1.
@@ -421,7 +424,7 @@ pub enum Error {
         found: usize,
     },
     /// An option that cannot be.
-    #[error("{name} must be {expected}, not {value}")]
+    #[error("{name} must be {expected}, not {}", shown(*value))]
     Setting {
         /// The option.
         name: &'static str,
@@ -500,4 +503,14 @@ pub(crate) fn list(names: &[String]) -> String {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => quoted.concat(),
     }
+}
+
+/// A number in a sentence, without hundreds of digits where it is huge.
+fn shown(x: f64) -> String {
+    if x.abs() >= 1e16 && x.is_finite() { format!("{x:e}") } else { x.to_string() }
+}
+
+/// `1 point is`, `2 points are`.
+fn points_are(count: usize) -> String {
+    if count == 1 { "1 point is".into() } else { format!("{count} points are") }
 }

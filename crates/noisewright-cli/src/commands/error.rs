@@ -116,7 +116,8 @@ impl Answer<'_> {
         .column(Column::number("noise = data").significant(6))
         .column(Column::number("Cramér–Rao").significant(6));
         for (name, part) in report.coordinates.iter().zip(&report.parts) {
-            table.push_row([Cell::from(name.as_str()), Cell::from(*part), Cell::Empty, Cell::Empty]);
+            let part = if self.is_asked(name) { Cell::from(*part) } else { Cell::Empty };
+            table.push_row([Cell::from(name.as_str()), part, Cell::Empty, Cell::Empty]);
         }
         table.push_row([
             Cell::from("total"),
@@ -128,6 +129,11 @@ impl Answer<'_> {
             .note(format!("model {}", self.problem.title()))
             .note(format!("noise {}", shortened(&self.noise.describe())))
             .note("T counts all points, data and noise; Cramér–Rao is what endless free noise would leave")
+    }
+
+    /// Whether the target counts the error of a coordinate.
+    fn is_asked(&self, name: &str) -> bool {
+        !matches!(self.target, Target::Coordinates(names) if !names.iter().any(|asked| asked == name))
     }
 
     fn sentences(&self) -> Vec<String> {
@@ -224,7 +230,7 @@ pub(super) fn comparison(error: f64, other: f64, what: &str, counts_points: bool
         return format!("With {what} there would be no error at all.");
     }
     let saved = 1.0 - error / other;
-    if saved.abs() < 1e-6 {
+    if saved.abs() < 1e-4 {
         return format!("The same error as {what}.");
     }
     if saved >= 0.0 {

@@ -145,7 +145,7 @@ fn list(global: &Global) -> Outcome<()> {
         table.push_row([Cell::from(example.name), Cell::from(example.about)]);
     }
     let table = table.note("`noisewright examples NAME` runs one, `--out FOLDER` copies its files.");
-    output::print(&table.to_text())
+    output::print(&output::table(&table))
 }
 
 /// A page is of a result, which only an example that runs has.

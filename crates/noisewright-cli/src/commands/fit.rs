@@ -1,6 +1,5 @@
 //! `noisewright fit`: estimates with standard errors, from data and noise.
 
-mod efficiency;
 pub(super) mod json;
 mod limits;
 mod page;
@@ -54,7 +53,8 @@ pub(crate) fn run(arguments: &FitArguments, global: &Global) -> Outcome<()> {
     };
     drop(progress);
     answer.refuse_no_answer()?;
-    answer.efficiency = efficiency::efficiencies(&answer);
+    let Answer { problem, fit, loss, .. } = &mut answer;
+    answer.efficiency = noisewright::record_efficiency(&problem.model, fit, loss, problem.data.as_ref());
     if let Some(path) = &arguments.out {
         answer.write_fitted(path)?;
     }

@@ -167,10 +167,10 @@ impl Answer<'_> {
     }
 
     fn text(&self) -> String {
-        let mut text = self.table().to_text();
+        let mut text = output::table(&self.table());
         if let Some(table) = self.allocation_table() {
             text.push('\n');
-            text.push_str(&table.to_text());
+            text.push_str(&output::table(&table));
         }
         text.push('\n');
         for sentence in self.sentences() {
@@ -195,12 +195,12 @@ impl Answer<'_> {
         .column(Column::number("to").significant(7))
         .column(Column::number("ESS").significant(4))
         .column(Column::number("Pareto k").significant(2));
-        let bootstrap = self.options.bootstrap.is_some();
+        let (bootstrap, trusted) = (self.options.bootstrap.is_some(), self.result.best().refused.is_none());
         if bootstrap {
             table = table.column(Column::number("bootstrap").significant(3));
         }
         for e in &self.result.estimates {
-            let mark = if e.method == self.result.recommended { " *" } else { "" };
+            let mark = if trusted && e.method == self.result.recommended { " *" } else { "" };
             let mut row: Vec<Cell> = vec![
                 Cell::from(format!("{}{mark}", e.method).as_str()),
                 e.log_z.into(),
@@ -215,7 +215,8 @@ impl Answer<'_> {
             }
             table.push_row(row);
         }
-        table.note("* the one to trust; a Pareto k above 0.7 or an infinite error means that the estimate is refused")
+        let refused = "an infinite error means refused: nce for too little overlap, the others mostly for a Pareto k above 0.7";
+        if trusted { table.note(format!("* the one to trust; {refused}")) } else { table.note(refused) }
     }
 
     fn allocation_table(&self) -> Option<Table> {

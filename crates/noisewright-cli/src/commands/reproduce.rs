@@ -102,7 +102,7 @@ fn total(done: &[Done]) -> Duration {
 /// Where the page is, below the tables of what was named.
 fn text(done: &[Done], named: bool, folder: &Path) -> String {
     let tables = done.iter().filter(|_| named).flat_map(|one| &one.item.tables);
-    let mut text: String = tables.map(|table| format!("{}\n", table.to_text())).collect();
+    let mut text: String = tables.map(|table| format!("{}\n", output::table(table))).collect();
     text.push_str(&format!("{}\n", folder.join("index.html").display()));
     text
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use noisewright::design::noise_on;
-use noisewright::{Noise, NoiseWords, Precision, Space, Target, sample};
+use noisewright::{Argument, Call, Domain, Noise, NoiseWords, Precision, Space, Target, sample};
 use noisewright_data::{write, write_csv_to};
 use serde_json::{Value, json};
 
@@ -94,12 +94,83 @@ fn ratio(arguments: &SampleArguments, words: &NoiseWords) -> Outcome<f64> {
     Ok(nu)
 }
 
-/// Words alone: one real variable `x`, fitted to the column `x` of the data where they ask for it.
+/// Words alone: variables such as they speak of, fitted to the columns of the data where they ask for it.
 fn without_model(arguments: &SampleArguments, words: &NoiseWords) -> Outcome<(Vec<String>, Arc<dyn Noise>)> {
-    let space = Space::real(&["x"])?;
+    let space = space_of(words)?;
     let data = read_data(&arguments.data, &space)?;
     noises::refuse_unused_data(words, &arguments.data)?;
-    let noise = noise_on(&space, data.as_ref(), words, &noises::from_file)
-        .map_err(|error| noises::failure(error, words, &space))?;
-    Ok((vec!["x".into()], noise))
+    let noise = noise_on(&space, data.as_ref(), words, &noises::from_file).map_err(|error| {
+        let misplaced = matches!(error, noisewright::Error::Noise { .. });
+        let failure = noises::failure(error, words, &space);
+        if misplaced { with_model(failure) } else { failure }
+    })?;
+    Ok((space.names().to_vec(), noise))
+}
+
+/// A noise that stands on no space that its words could tell.
+fn with_model(failure: Failure) -> Failure {
+    let advised =
+        |reason: String| format!("{reason}, or give --model FILE, which says what the variables are");
+    match failure {
+        Failure::NoAnswer(reason) => Failure::NoAnswer(advised(reason)),
+        Failure::Usage(reason) => Failure::Usage(advised(reason)),
+        other => other,
+    }
+}
+
+/// The space that a noise speaks of: that of its first part, and one real variable where it tells nothing.
+fn space_of(words: &NoiseWords) -> Outcome<Space> {
+    let Some((_, call)) = words.terms.first() else { return Ok(Space::real(&["x"])?) };
+    let parts: Vec<&Call> = call.arguments.iter().filter_map(first_part).collect();
+    let domains = if call.name == "product" && !parts.is_empty() {
+        parts.into_iter().map(domain_of).collect()
+    } else {
+        vec![domain_of(call); length_of(call)]
+    };
+    let name = |j: usize| if domains.len() == 1 { "x".to_owned() } else { format!("x{j}") };
+    if call.name == "von-mises-fisher" {
+        return Ok(Space::sphere(&(0..domains.len()).map(name).collect::<Vec<_>>())?);
+    }
+    let named = domains.iter().cloned().enumerate().map(|(j, domain)| (name(j), domain));
+    Ok(Space::product(&named.collect::<Vec<_>>())?)
+}
+
+/// The first part of a noise that is an argument of another.
+fn first_part(argument: &Argument) -> Option<&Call> {
+    match argument {
+        Argument::Noise(words) => words.terms.first().map(|(_, call)| call),
+        _ => None,
+    }
+}
+
+/// Number of variables: the length of a vector among the arguments.
+fn length_of(call: &Call) -> usize {
+    let vector = |argument: &Argument| match argument {
+        Argument::List(entries) if !matches!(entries.first(), Some(Argument::List(_))) => Some(entries.len()),
+        _ => None,
+    };
+    let several = matches!(call.name.as_str(), "normal" | "student" | "von-mises-fisher");
+    call.arguments.iter().find_map(vector).filter(|_| several).unwrap_or(1).max(1)
+}
+
+/// Where the values of a named noise lie.
+fn domain_of(call: &Call) -> Domain {
+    match call.name.as_str() {
+        "poisson" | "negative-binomial" => Domain::Counts,
+        "bernoulli" => Domain::States(vec![0.0, 1.0]),
+        "categorical" => states_of(call).map_or(Domain::Real, Domain::States),
+        "von-mises" => Domain::Circle,
+        "truncate" => call.arguments.first().and_then(first_part).map_or(Domain::Real, domain_of),
+        _ => Domain::Real,
+    }
+}
+
+/// The states that `categorical([…], […])` lists.
+fn states_of(call: &Call) -> Option<Vec<f64>> {
+    let Some(Argument::List(states)) = call.arguments.first() else { return None };
+    let number = |state: &Argument| match state {
+        Argument::Number(state) => Some(*state),
+        _ => None,
+    };
+    states.iter().map(number).collect()
 }

@@ -25,14 +25,18 @@ pub(super) fn require(holds: bool, parameter: &str, value: f64, reason: &str) ->
     Err(Error::Parameter { parameter: parameter.to_owned(), value, reason: reason.to_owned() })
 }
 
-/// Probabilities: at least one, none negative, summing to one within 1e-9; scaled to sum to one exactly.
+/// Probabilities: at least one, none negative, summing to one within 1e-9; scaled unless they do so within rounding.
+///
+/// What sums to one already stays as it was written, so that words read back are the words that were written.
 pub(super) fn probabilities(parameter: &str, values: &[f64]) -> Result<Vec<f64>> {
     for &value in values {
         non_negative(parameter, value)?;
     }
     let sum: f64 = values.iter().sum();
     require((sum - 1.0).abs() <= 1e-9, &format!("the sum of {parameter}"), sum, "it must be 1")?;
-    Ok(values.iter().map(|value| value / sum).collect())
+    let rounding = f64::EPSILON * values.len() as f64;
+    let scale = if (sum - 1.0).abs() <= rounding { 1.0 } else { sum };
+    Ok(values.iter().map(|value| value / scale).collect())
 }
 
 /// Whether the edges of bins are finite and increase, at least two of them.

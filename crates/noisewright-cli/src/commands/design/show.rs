@@ -12,7 +12,7 @@ use super::kinds;
 use super::{Asked, Place};
 use crate::commands::error::{comparison, share};
 use crate::commands::pictures::{self, pairs};
-use crate::output::{number, numbers};
+use crate::output::{self, number, numbers};
 
 /// Cells along each side of a two-dimensional picture.
 const CELLS: usize = 60;
@@ -83,7 +83,7 @@ fn grid_json(asked: &Asked<'_>, answer: &Answer) -> Option<Value> {
 }
 
 pub(super) fn text(asked: &Asked<'_>, answer: &Answer) -> String {
-    let mut text = table(asked, answer).to_text();
+    let mut text = output::table(&table(asked, answer));
     text.push('\n');
     for sentence in sentences(asked, answer) {
         text.push_str(&sentence);

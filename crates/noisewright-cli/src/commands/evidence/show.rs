@@ -91,8 +91,9 @@ impl Shown<'_> {
             .column(Column::number("lower").significant(8))
             .column(Column::number("upper").significant(8))
             .column(Column::number("ESS").significant(4));
+        let trusted = result.best().refused.is_none();
         for estimate in &result.estimates {
-            let mark = if estimate.method == result.recommended { " ←" } else { "" };
+            let mark = if trusted && estimate.method == result.recommended { " ←" } else { "" };
             table.push_row([
                 Cell::from(format!("{}{mark}", estimate.method).as_str()),
                 Cell::from(estimate.log_z),

@@ -5,10 +5,11 @@ use noisewright_report::{Cell, Column, Table, format_number, format_percent};
 
 use super::Answer;
 use crate::commands::error::shortened;
+use crate::output;
 
 /// The table, and sentences on how the fit went and what to do next.
 pub(super) fn text(answer: &Answer) -> String {
-    let mut text = table(answer, &title(answer)).to_text();
+    let mut text = output::table(&table(answer, &title(answer)));
     text.push('\n');
     for sentence in sentences(answer) {
         text.push_str(&sentence);
@@ -40,25 +41,19 @@ pub(super) fn table(answer: &Answer, title: &str) -> Table {
         .column(Column::number("std. error").significant(3))
         .column(Column::number(format!("{interval} from")).significant(5))
         .column(Column::number("to").significant(5));
-    let (has_noise, has_bound) = (fit.nu.is_finite(), fit.estimates().iter().any(|e| e.at_bound));
+    let has_noise = fit.nu.is_finite();
     if has_noise {
         table = table.column(Column::text("noise"));
-    }
-    if has_bound {
-        table = table.column(Column::text(""));
     }
     for estimate in fit.estimates() {
         let mut cells = numbers(estimate);
         cells.extend(has_noise.then(|| share(estimate)));
-        cells.extend(has_bound.then(|| Cell::from(if estimate.at_bound { "at its bound" } else { "" })));
         table.push_row(cells);
     }
     table = table.note(rows(answer)).note(noise(answer));
     if has_noise {
-        table = table.note(
-            "noise: the share of the standard error that more noise would remove; the rest is the data's"
-                .to_owned(),
-        );
+        table = table
+            .note("noise: the error that the noise alone causes, beside the whole; squares add".to_owned());
     }
     table
 }
@@ -72,7 +67,9 @@ fn numbers(estimate: &Estimate) -> Vec<Cell> {
         _ => Cell::from(x),
     };
     let numbers = [estimate.estimate, estimate.se, estimate.lower, estimate.upper].map(number);
-    std::iter::once(Cell::from(estimate.name.as_str())).chain(numbers).collect()
+    let name =
+        if estimate.at_bound { format!("{}, at its bound", estimate.name) } else { estimate.name.clone() };
+    std::iter::once(Cell::from(name)).chain(numbers).collect()
 }
 
 /// The share of the noise in a standard error.

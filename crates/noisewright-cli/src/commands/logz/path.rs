@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::states::overlap_figure;
 use crate::arguments::{DataArguments, Global, LogzArguments};
+use crate::commands::error::shortened;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::Problem;
 use crate::noises::{self, Purpose};
@@ -158,7 +159,7 @@ impl Answer<'_> {
         }
         table.note(format!("model {}", self.problem.title())).note(format!(
             "noise {} at t = 0, the model at t = 1, moves {}",
-            result.noise,
+            shortened(&result.noise),
             result.moves.unwrap_or_default()
         ))
     }

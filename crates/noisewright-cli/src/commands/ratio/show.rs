@@ -13,7 +13,7 @@ use super::points::Points;
 use crate::commands::classifier::{self, Class};
 use crate::commands::fit::json::{estimate as estimate_json, matrix};
 use crate::commands::fit::show::{counted, decimals, warnings};
-use crate::output::number;
+use crate::output::{self, number};
 use crate::rows::Rows;
 
 /// Most points that are listed.
@@ -43,13 +43,13 @@ pub(super) fn json(answer: &Answer) -> Value {
 
 /// The tables and how the fit went.
 pub(super) fn text(answer: &Answer) -> String {
-    let mut text = table(answer).to_text();
+    let mut text = output::table(&table(answer));
     text.push_str(&format!("\n{}\n", sentence(answer)));
     for warning in warnings(&answer.fit.fit) {
         text.push_str(&format!("\nWarning: {warning}\n"));
     }
     if let Some(table) = answer.points.as_ref().map(points_table) {
-        text.push_str(&format!("\n{}", table.to_text()));
+        text.push_str(&format!("\n{}", output::table(&table)));
     }
     text
 }

@@ -234,10 +234,18 @@ fn restrict_mixture(
 ) -> Result<(Built, f64)> {
     let mut restricted = Vec::with_capacity(parts.len());
     let mut ln_weights = Vec::with_capacity(parts.len());
+    let mut weights = Vec::with_capacity(parts.len());
+    let mut is_whole = true;
     for (weight, part) in parts {
         let (part, mass) = part.restricted(bounds, purpose)?;
+        is_whole &= mass == 0.0;
         ln_weights.push(weight.ln() + mass);
+        weights.push(weight);
         restricted.push(part);
+    }
+    if is_whole {
+        // Nothing is cut off: the weights stay as they were written, to the last digit.
+        return Ok((Built::Mixture(weights.into_iter().zip(restricted).collect()), 0.0));
     }
     let kept = noisewright_numerics::summation::log_sum_exp(&ln_weights);
     let weights = ln_weights.iter().map(|ln_weight| (ln_weight - kept).exp());
