@@ -8,7 +8,7 @@ use noisewright_numerics::random::stream;
 
 use super::criterion::Criterion;
 use super::free::{Map, maps};
-use super::proportion::check_ratio;
+use super::proportion::{LOG_RATIOS, at_end, check_ratio, scan};
 use super::weights::safe_ratio;
 use super::{Options, Ratio};
 use crate::{
@@ -19,11 +19,11 @@ use crate::{
 /// Points of the scan along a single `?`.
 const GRID: usize = 201;
 
+/// Most free weights of a mixture whose parts are left out in all combinations.
+const MOST_WEIGHTS: usize = 4;
+
 /// Most minima that are polished.
 const MOST_MINIMA: usize = 12;
-
-/// The logarithms of ν between which the best one is sought, and the step of the scan.
-const LOG_RATIOS: std::ops::RangeInclusive<i32> = -9..=9;
 
 /// A member of a family that is better than its neighbours.
 #[derive(Clone)]
@@ -124,7 +124,7 @@ fn search(
         check_ratio(nu)?;
     }
     let maps = maps(words, model, parameters, population)?;
-    let task = Task { words, build, model, parameters, options, maps, rebuild };
+    let task = Task { words, build, model, parameters, options, maps, rebuild, dropped: Vec::new() };
     task.run(population)
 }
 
@@ -137,6 +137,8 @@ struct Task<'a> {
     maps: Vec<Map>,
     /// Whether populations can be made for the noises at hand.
     rebuild: bool,
+    /// The free weights that are zero, by their place among the `?`.
+    dropped: Vec<usize>,
 }
 
 /// A member by its coordinates, the last of which is `ln ν`.
@@ -173,8 +175,49 @@ impl Task<'_> {
                 distinct.push(spot);
             }
         }
-        let minima = distinct.iter().map(|spot| self.member(spot)).collect::<Result<_>>()?;
+        let mut minima: Vec<Member> = distinct.iter().map(|spot| self.member(spot)).collect::<Result<_>>()?;
+        if let Some(better) = self.without_parts(&distinct, minima[0].error, population, &mut evaluations)? {
+            minima.insert(0, better);
+        }
         Ok(FamilyOptimum { minima, evaluations })
+    }
+
+    /// The best member with some of the free weights at zero, which no coordinate reaches, where it beats `error`.
+    fn without_parts(
+        &self,
+        spots: &[Spot],
+        error: f64,
+        population: &Population,
+        evaluations: &mut usize,
+    ) -> Result<Option<Member>> {
+        let weights: Vec<usize> =
+            (0..self.maps.len()).filter(|&i| matches!(self.maps[i], Map::Share | Map::FirstShare)).collect();
+        // Weights of mixtures within the mixture stay as they are.
+        let outer = self.words.terms.iter().filter(|(weight, _)| *weight == Weight::Free).count();
+        if weights.len() != outer || !(2..=MOST_WEIGHTS).contains(&outer) || !self.dropped.is_empty() {
+            return Ok(None);
+        }
+        let mut best: Option<Member> = None;
+        for subset in 1..(1usize << outer) - 1 {
+            let dropped = (0..outer).filter(|k| subset >> k & 1 == 1).map(|k| weights[k]).collect();
+            let part = Task { dropped, maps: self.maps.clone(), ..*self };
+            let mut found: Vec<Spot> = Vec::new();
+            for spot in spots.iter().take(3) {
+                let start = {
+                    let mut board = Board::new(&part, population)?;
+                    let start = board.polish(spot, 0.1, 1e-10);
+                    *evaluations += board.evaluations;
+                    start
+                };
+                found.extend(part.finish(&start, population, evaluations).ok());
+            }
+            found.sort_by(|a, b| a.error.total_cmp(&b.error));
+            let least = best.as_ref().map_or(error, |b| b.error);
+            if let Some(spot) = found.first().filter(|spot| spot.error < least) {
+                best = Some(part.member(spot)?);
+            }
+        }
+        Ok(best)
     }
 
     /// The ranges of the coordinates of the noise.
@@ -198,11 +241,25 @@ impl Task<'_> {
             Some(_) => map.value(coordinates.next().copied().unwrap_or(0.0)),
             None => map.value(0.0),
         };
-        self.maps.iter().map(value).collect()
+        let mut values: Vec<f64> = self.maps.iter().map(value).collect();
+        self.dropped.iter().for_each(|&i| values[i] = 0.0);
+        values
+    }
+
+    /// The words of a member, without the parts whose weight is zero.
+    fn filled(&self, z: &[f64]) -> NoiseWords {
+        let mut words = self.words.substitute(&self.values(z));
+        if !self.dropped.is_empty() {
+            words.terms.retain(|(weight, _)| *weight != Weight::Number(0.0));
+        }
+        if let [(weight, _)] = &mut words.terms[..] {
+            *weight = Weight::Number(1.0);
+        }
+        words
     }
 
     fn noise(&self, z: &[f64]) -> Result<Arc<dyn Noise>> {
-        (self.build)(&self.words.substitute(&self.values(z)))
+        (self.build)(&self.filled(z))
     }
 
     /// The log-density of a member at the points of a population, without the rest of a noise where that is dear.
@@ -215,7 +272,7 @@ impl Task<'_> {
 
     /// The parameters, when the family is `model(…)` alone.
     fn as_model(&self, z: &[f64]) -> Result<Option<Vec<f64>>> {
-        let filled = self.words.substitute(&self.values(z));
+        let filled = self.filled(z);
         let [(_, call)] = &filled.terms[..] else { return Ok(None) };
         if call.name != "model" {
             return Ok(None);
@@ -307,7 +364,40 @@ impl Task<'_> {
             step *= 0.3;
             *evaluations += board.evaluations;
         }
-        Ok(Spot { error, ..here })
+        let found = Spot { error, ..here };
+        let kinked = self.model.space().dimension() == 1
+            && !self.noise(self.of_noise(&found.z))?.landmarks(0).breaks.is_empty();
+        Ok(if kinked && self.dimensions() > 0 { self.refine(found, evaluations) } else { found })
+    }
+
+    /// The minimum by populations made anew for every candidate: where a density has an end or a kink that moves, nodes
+    /// made for one member are wrong for its neighbours.
+    fn refine(&self, spot: Spot, evaluations: &mut usize) -> Spot {
+        let mut fresh = |z: &[f64]| {
+            *evaluations += 1;
+            self.fresh_error(z).unwrap_or(f64::INFINITY)
+        };
+        let least = if spot.z.len() == 1 {
+            minimize_bracketed(spot.z[0] - 0.05, spot.z[0] + 0.05, |z| fresh(&[z]))
+        } else {
+            nelder_mead(&spot.z, &vec![0.02; spot.z.len()], 1e-10, fresh)
+        };
+        if least.value < spot.error { Spot { z: least.at, error: least.value } } else { spot }
+    }
+
+    /// The error of a member on a population of its own; none outside the ranges.
+    fn fresh_error(&self, z: &[f64]) -> Result<f64> {
+        let within = |(z, (lo, hi)): (&f64, (f64, f64))| *z >= lo && *z <= hi;
+        if !z.iter().zip(self.ranges()).all(within) {
+            return Ok(f64::INFINITY);
+        }
+        let noise = self.noise(self.of_noise(z))?;
+        let contrast = Contrast { noise: noise.as_ref(), nu: self.nu(z), loss: &Loss::Js };
+        let own = Population::for_contrast(self.model, self.parameters, contrast, &self.options.precision)?;
+        if own.divergent().is_some() {
+            return Ok(f64::INFINITY);
+        }
+        self.accurate_error(&Spot { z: z.to_vec(), error: f64::INFINITY }, &own)
     }
 
     /// The error by sums that do not cancel.
@@ -335,12 +425,14 @@ impl Task<'_> {
         let words = self.words.substitute(&self.values(z));
         let mut values = Vec::with_capacity(self.maps.len());
         collect(self.words, &words, &mut values);
+        let words = self.filled(z);
         let edge = |x: f64, (lo, hi): (f64, f64)| x - lo < 1e-3 * (hi - lo) || hi - x < 1e-3 * (hi - lo);
-        let searched = self.maps.iter().filter(|map| map.range().is_some());
+        let searched = self.maps.iter().enumerate().filter(|(_, map)| map.range().is_some());
         let of_noise = searched
             .zip(z)
-            .any(|(map, z)| !map.is_periodic() && map.range().is_some_and(|range| edge(*z, range)));
-        let of_ratio = self.options.ratio == Ratio::Free && edge(spot.z[spot.z.len() - 1], ratio_range());
+            .filter(|((place, _), _)| !self.dropped.contains(place))
+            .any(|((_, map), z)| !map.is_periodic() && map.range().is_some_and(|range| edge(*z, range)));
+        let of_ratio = self.options.ratio == Ratio::Free && at_end(self.nu(&spot.z));
         Ok(Member {
             values,
             nu: self.nu(&spot.z),
@@ -350,10 +442,6 @@ impl Task<'_> {
             at_edge: of_noise || of_ratio,
         })
     }
-}
-
-fn ratio_range() -> (f64, f64) {
-    (f64::from(*LOG_RATIOS.start()), f64::from(*LOG_RATIOS.end()))
 }
 
 /// What stands where the template has a `?`.
@@ -436,7 +524,7 @@ impl<'a> Board<'a> {
     fn at(&mut self, z: &[f64]) -> f64 {
         let count = self.ranges.len();
         let nu = self.task.nu(z);
-        let (lo, hi) = ratio_range();
+        let (lo, hi) = LOG_RATIOS;
         if self.task.options.ratio == Ratio::Free && !(z[count] >= lo && z[count] <= hi) {
             return f64::INFINITY;
         }
@@ -453,16 +541,16 @@ impl<'a> Board<'a> {
         if let Ratio::Fixed(nu) = self.task.options.ratio {
             return Spot { error: self.error(&ratio, nu), ..nowhere };
         }
-        let grid: Vec<f64> = LOG_RATIOS.step_by(1).map(f64::from).collect();
-        let errors: Vec<f64> = grid.iter().map(|log_nu| self.error(&ratio, log_nu.exp())).collect();
-        let best = (0..grid.len()).fold(0, |best, i| if errors[i] < errors[best] { i } else { best });
-        let mut log_nu = grid[best];
-        let mut error = errors[best];
-        if best > 0 && best + 1 < grid.len() && errors[best - 1].is_finite() && errors[best + 1].is_finite() {
-            let (a, b, c) = (errors[best - 1].ln(), errors[best].ln(), errors[best + 1].ln());
-            log_nu += (0.5 * (a - c) / (a - 2.0 * b + c)).clamp(-0.5, 0.5);
-            let refined = self.error(&ratio, log_nu.exp());
-            (log_nu, error) = if refined < error { (log_nu, refined) } else { (grid[best], error) };
+        let Some(found) = scan(|log_nu| self.error(&ratio, log_nu.exp())) else { return nowhere };
+        let (mut log_nu, mut error) = found.best;
+        if let (Some((_, below)), Some((_, above))) = (found.below, found.above)
+            && below.is_finite()
+            && above.is_finite()
+        {
+            let (a, b, c) = (below.ln(), error.ln(), above.ln());
+            let between = log_nu + (0.5 * (a - c) / (a - 2.0 * b + c)).clamp(-0.5, 0.5);
+            let refined = self.error(&ratio, between.exp());
+            (log_nu, error) = if refined < error { (between, refined) } else { (log_nu, error) };
         }
         let mut z = z.to_vec();
         z.push(log_nu);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::problem::{Files, Problem, Purpose};
 use super::{
-    Curve, DictionaryOptions, Member, MixtureDesign, ModelNoise, Options, Prices, Ratio, Record, best_member,
-    best_member_on, best_ratio, design_mixture, design_mixture_on_sample, ratio_for_efficiency,
+    Curve, DictionaryOptions, FamilyOptimum, Member, MixtureDesign, ModelNoise, Options, Prices, Ratio,
+    Record, best_member, best_member_on, best_ratio, design_mixture, design_mixture_on_sample,
+    ratio_for_efficiency,
 };
 use crate::asymptotics::trace_product;
 use crate::{
@@ -76,7 +77,7 @@ pub struct Answer {
     pub noise_equals_data: f64,
     /// The error of p_n = p_d at ν = 1.
     pub conventional: f64,
-    /// The certified relative gap, where the problem is convex.
+    /// The certified relative gap, where the problem is convex and, over all noises, not one on data.
     pub gap: Option<f64>,
     /// Number of distinct stationary points found.
     pub stationary_points: Option<usize>,
@@ -219,12 +220,13 @@ impl Question<'_> {
         Ok(trace_product(&cramer_rao_covariance(population)?, &matrix))
     }
 
-    /// How much noise until the error is within a share of what endless noise leaves.
+    /// How much noise until the error is within a share of what endless noise leaves; `value(ν)` is `tr(ΣM)` of the noise
+    /// that is best at ν.
     fn enough(&self, limit: f64, value: impl Fn(f64) -> Result<f64>) -> Result<Option<Enough>> {
         let Some(asked) = self.efficiency else { return Ok(None) };
         let nu = ratio_for_efficiency(asked, limit, &value)?;
-        let curve = (-8..=8)
-            .map(|step| nu * 2f64.powf(f64::from(step) / 2.0))
+        let curve = (-4..=4)
+            .map(|step| nu * 2f64.powi(step))
             .filter_map(|at| value(at).ok().map(|v| (at, limit / v)))
             .collect();
         Ok(Some(Enough { asked, nu, curve }))
@@ -243,7 +245,8 @@ impl Question<'_> {
             error: best.error,
             noise_equals_data: best.noise_equals_data,
             conventional: best.conventional,
-            gap: best.gap(),
+            // On data it is a gap among noises that integrate to one over the data, which others do not.
+            gap: best.gap().filter(|_| self.problem.sample().is_none()),
             stationary_points: Some(best.optimum.stationary_points),
             curve: Curve::new(places, |nu| Ok(self.prices.scale(nu) * value(nu)?)),
             enough: self.enough(self.bound(&best.population)?, value)?,
@@ -255,43 +258,58 @@ impl Question<'_> {
 
     /// The best member of a family with free places.
     fn over_family(&self, words: &NoiseWords) -> Result<Answer> {
-        let Problem { model, parameters, .. } = self.problem;
-        let build = |words: &NoiseWords| self.problem.noise(words, self.purpose(), self.files);
-        let options = self.options(self.ratio);
-        let found = match self.problem.sample() {
-            None => best_member(words, &build, model, parameters, &options)?,
-            Some(_) => {
-                best_member_on(&self.problem.population()?, words, &build, model, parameters, &options)?
-            }
-        };
+        let found = self.members(words, self.ratio)?;
         let best = &found.minima[0];
-        let answer = self.given(Arc::clone(&best.noise), Ratio::Fixed(best.nu))?;
+        let answer = self.at(Arc::clone(&best.noise), Ratio::Fixed(best.nu))?;
+        let value =
+            |nu: f64| Ok(self.members(words, Ratio::Fixed(nu))?.minima[0].error / self.prices.scale(nu));
         Ok(Answer {
             error: best.error,
             stationary_points: Some(found.minima.len()),
+            enough: self.enough(self.bound(&answer.population)?, value)?,
             kind: Kind::Family(found.minima),
             ..answer
         })
     }
 
+    /// The minima of a family.
+    fn members(&self, words: &NoiseWords, ratio: Ratio) -> Result<FamilyOptimum> {
+        let Problem { model, parameters, .. } = self.problem;
+        let build = |words: &NoiseWords| self.problem.noise(words, self.purpose(), self.files);
+        let options = self.options(ratio);
+        match self.problem.sample() {
+            None => best_member(words, &build, model, parameters, &options),
+            Some(_) => {
+                best_member_on(&self.problem.population()?, words, &build, model, parameters, &options)
+            }
+        }
+    }
+
     /// The best weights of a dictionary of noises that can be drawn from.
     fn over_mixtures(&self) -> Result<Answer> {
-        let Problem { model, parameters, .. } = self.problem;
-        let (options, dictionary) = (self.options(self.ratio), DictionaryOptions::default());
-        let best = match self.problem.sample() {
-            None => design_mixture(model, parameters, &dictionary, &options)?,
-            Some(sample) => {
-                let log_z = self.problem.log_normalizer()?;
-                design_mixture_on_sample(model, parameters, log_z, sample, &dictionary, &options)?
-            }
-        };
+        let best = self.mixture(self.ratio)?;
+        let answer = self.at(Arc::clone(&best.noise), Ratio::Fixed(best.nu))?;
+        let value = |nu: f64| Ok(self.mixture(Ratio::Fixed(nu))?.error / self.prices.scale(nu));
         Ok(Answer {
             error: best.error,
             gap: best.convex.then_some(best.gap),
             stationary_points: Some(best.stationary_points),
-            kind: Kind::Mixture(Box::new(best.clone())),
-            ..self.given(Arc::clone(&best.noise), Ratio::Fixed(best.nu))?
+            enough: self.enough(self.bound(&answer.population)?, value)?,
+            kind: Kind::Mixture(Box::new(best)),
+            ..answer
         })
+    }
+
+    fn mixture(&self, ratio: Ratio) -> Result<MixtureDesign> {
+        let Problem { model, parameters, .. } = self.problem;
+        let (options, dictionary) = (self.options(ratio), DictionaryOptions::default());
+        match self.problem.sample() {
+            None => design_mixture(model, parameters, &dictionary, &options),
+            Some(sample) => {
+                let log_z = self.problem.log_normalizer()?;
+                design_mixture_on_sample(model, parameters, log_z, sample, &dictionary, &options)
+            }
+        }
     }
 
     /// The best histogram with so many equal bins in each variable.
@@ -301,8 +319,14 @@ impl Question<'_> {
             return Err(Error::Noise { noise: call.to_string(), reason });
         }
         let best = self.problem.histogram(call, &self.options(self.ratio))?;
+        let answer = self.at(Arc::clone(&best.noise), Ratio::Fixed(best.nu))?;
+        let value = |nu: f64| {
+            let options = self.options(Ratio::Fixed(nu));
+            Ok(self.problem.histogram(call, &options)?.error / self.prices.scale(nu))
+        };
         Ok(Answer {
             error: best.error,
+            enough: self.enough(self.bound(&answer.population)?, value)?,
             gap: (!self.problem.model.is_normalized()).then_some(best.gap),
             stationary_points: Some(best.stationary_points),
             kind: Kind::Histogram {
@@ -310,19 +334,31 @@ impl Question<'_> {
                 edges: best.edges,
                 probabilities: best.probabilities,
             },
-            ..self.given(best.noise, Ratio::Fixed(best.nu))?
+            ..answer
         })
     }
 
-    /// A noise that is given: its error at a ratio, or at its best one.
+    /// A noise that is given: its error at a ratio, or at its best one, and how much of it is enough.
     fn given(&self, noise: Arc<dyn Noise>, ratio: Ratio) -> Result<Answer> {
+        let answer = self.at(noise, ratio)?;
+        let log_noise = answer.population.log_noise(answer.noise.as_ref());
+        let enough = self
+            .enough(self.bound(&answer.population)?, |nu| self.value(&answer.population, &log_noise, nu))?;
+        Ok(Answer { enough, ..answer })
+    }
+
+    /// `tr(ΣM)` of a noise by its log-density.
+    fn value(&self, population: &Population, log_noise: &[f64], nu: f64) -> Result<f64> {
+        let matrix = self.target.matrix(population.coordinates(), &population.information())?;
+        Ok(Asymptotics::at(population, log_noise, nu, &Loss::Js)?.error(&matrix, nu, 1.0, 0.0))
+    }
+
+    /// A noise at a ratio, or at its best one.
+    fn at(&self, noise: Arc<dyn Noise>, ratio: Ratio) -> Result<Answer> {
         let population = self.population_for(noise.as_ref(), ratio)?;
         let log_noise = population.log_noise(noise.as_ref());
-        let matrix = self.target.matrix(population.coordinates(), &population.information())?;
-        let value = |nu: f64| -> Result<f64> {
-            Ok(Asymptotics::at(&population, &log_noise, nu, &Loss::Js)?.error(&matrix, nu, 1.0, 0.0))
-        };
-        let error = |nu: f64| -> Result<f64> { Ok(self.prices.scale(nu) * value(nu)?) };
+        let error =
+            |nu: f64| -> Result<f64> { Ok(self.prices.scale(nu) * self.value(&population, &log_noise, nu)?) };
         let (nu, least) = match ratio {
             Ratio::Fixed(nu) => (nu, error(nu)?),
             Ratio::Free => best_ratio(error)?,
@@ -337,7 +373,7 @@ impl Question<'_> {
             gap: None,
             stationary_points: None,
             curve: Curve::new(FINE_CURVE, error),
-            enough: self.enough(bound, value)?,
+            enough: None,
             kind: Kind::Fixed { words: noise.describe() },
             noise,
             population,
