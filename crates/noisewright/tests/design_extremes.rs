@@ -72,7 +72,7 @@ fn a_constant_that_no_parameter_moves_is_free_of_error_against_the_data_themselv
 #[test]
 fn how_much_noise_is_enough_is_asked_of_the_member_that_is_best_at_each_ratio() {
     for model in [mean_of(1.0), normalized_mean()] {
-        let asked = Question { efficiency: Some(0.95), ..question(&model, Ratio::Free) };
+        let asked = Question { efficiency: Some(0.95), ..question(&model, Ratio::Fixed(1.0)) };
         let enough = |words: &str| answer(&asked, words).enough.unwrap().nu;
         let given = enough("normal(0, 2)");
         let best = enough("normal(?, ?)");

@@ -1,5 +1,6 @@
 //! The noise and the proportion that minimise the error (MATH §5 and §6).
 
+mod board;
 mod criterion;
 mod densities;
 mod dictionary;

@@ -51,7 +51,8 @@ const FIRST_LOG_RATIOS: std::ops::RangeInclusive<i32> = -9..=9;
 #[must_use]
 pub(super) fn at_end(nu: f64) -> bool {
     let (lowest, highest) = LOG_RATIOS;
-    (nu.ln() - lowest).abs() < 1e-3 || (highest - nu.ln()).abs() < 1e-3
+    // Within the last step of the scan.
+    nu.ln() - lowest < 1.0 || highest - nu.ln() < 1.0
 }
 
 /// The place and value of the least of `look(ln ν)` on a grid of step one, with its neighbours: from e⁻⁹ to e⁹ and,
@@ -150,20 +151,33 @@ pub fn ratio_for_efficiency(efficiency: f64, limit: f64, value: impl Fn(f64) -> 
     if !(efficiency > 0.0 && efficiency < 1.0) {
         return Err(Error::Efficiency { value: efficiency });
     }
-    let wanted = limit / efficiency;
-    let (mut low, mut high) = (1e-6f64.ln(), 1e9f64.ln());
-    if value(high.exp())? > wanted {
+    // What is above the limit falls nearly as 1/ν: in logarithms, a line that secants follow.
+    let above = |log_nu: f64| -> Result<f64> {
+        Ok(((value(log_nu.exp())? / limit - 1.0) / (1.0 / efficiency - 1.0)).max(0.0).ln())
+    };
+    let (mut low, mut high) = ((1e-6f64.ln(), f64::INFINITY), (1e9f64.ln(), above(1e9f64.ln())?));
+    if high.1 > 0.0 {
         return Err(Error::Design {
             reason: format!(
                 "an efficiency of {efficiency} is not reached with a billion noise points per data point"
             ),
         });
     }
-    while high - low > 1e-9 {
-        let middle = 0.5 * (low + high);
+    for step in 0..60 {
+        let secant = low.0 + (high.0 - low.0) * low.1 / (low.1 - high.1);
+        // Every third step halves the bracket, whatever the secants do.
+        let inside = step % 3 != 2 && secant > low.0 && secant < high.0;
+        let middle = if inside { secant } else { 0.5 * (low.0 + high.0) };
         // Too little noise to tell the parameters at all counts as too large an error.
-        let enough = value(middle.exp()).is_ok_and(|v| v <= wanted);
-        if enough { high = middle } else { low = middle }
+        let found = above(middle).unwrap_or(f64::INFINITY);
+        if found <= 0.0 {
+            high = (middle, found);
+        } else {
+            low = (middle, found);
+        }
+        if high.0 - low.0 < 1e-9 || (inside && found.abs() < 1e-10) {
+            break;
+        }
     }
-    Ok(high.exp())
+    Ok(if low.1 < 1e-10 { low.0.exp() } else { high.0.exp() })
 }

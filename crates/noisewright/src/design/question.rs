@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::problem::{Files, Problem, Purpose};
+use super::proportion::at_end;
 use super::{
     Curve, DictionaryOptions, FamilyOptimum, Member, MixtureDesign, ModelNoise, Options, Prices, Ratio,
     Record, best_member, best_member_on, best_ratio, design_mixture, design_mixture_on_sample,
@@ -71,6 +72,8 @@ pub struct Answer {
     pub noise: Arc<dyn Noise>,
     /// Noise points per data point.
     pub nu: f64,
+    /// Whether ν was sought and is at an end of the range, e⁻³⁰ to e³⁰, so that the best one may lie beyond.
+    pub nu_at_end: bool,
     /// The error times the budget.
     pub error: f64,
     /// The error of p_n = p_d at the same ν.
@@ -173,7 +176,7 @@ impl Question<'_> {
     /// is not what it must be.
     pub fn answer(&self, sought: &Sought) -> Result<Answer> {
         self.prices.check()?;
-        match sought {
+        let answer = match sought {
             Sought::Optimal => self.over_all_noises(),
             Sought::Mixture => self.over_mixtures(),
             Sought::Words(words) if words.free_count() > 0 => self.over_family(words),
@@ -181,7 +184,8 @@ impl Question<'_> {
                 [(_, call)] if call.name == "histogram" => self.over_histograms(call),
                 _ => self.given(self.problem.noise(words, self.purpose(), self.files)?, self.ratio),
             },
-        }
+        }?;
+        Ok(Answer { nu_at_end: self.ratio == Ratio::Free && at_end(answer.nu), ..answer })
     }
 
     /// The noise of an answer as plain data, with the model file it belongs to.
@@ -242,6 +246,7 @@ impl Question<'_> {
         let places = if self.problem.model.space().dimension() == 1 { CURVE } else { COARSE_CURVE };
         Ok(Answer {
             nu: best.nu,
+            nu_at_end: false,
             error: best.error,
             noise_equals_data: best.noise_equals_data,
             conventional: best.conventional,
@@ -367,6 +372,7 @@ impl Question<'_> {
         let equal = |nu: f64| self.prices.scale(nu) * (1.0 + 1.0 / nu) * bound;
         Ok(Answer {
             nu,
+            nu_at_end: false,
             error: least,
             noise_equals_data: equal(nu),
             conventional: equal(1.0),

@@ -1,6 +1,5 @@
 //! What a design has to say for itself, in sentences.
 
-use super::proportion::at_end;
 use super::question::{Answer, Kind};
 use super::{Member, MixtureDesign};
 use crate::Method;
@@ -17,7 +16,7 @@ impl Answer {
             Kind::Histogram { .. } => vec![self.of_histogram()],
             Kind::Fixed { .. } => Vec::new(),
         };
-        if at_end(self.nu) {
+        if self.nu_at_end {
             let end = "The noise ratio is at the end of the range that was searched, e⁻³⁰ to e³⁰: the true best may lie beyond.";
             remarks.push(end.into());
         }
