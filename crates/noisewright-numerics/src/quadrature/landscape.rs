@@ -99,7 +99,12 @@ impl Line<'_> {
         found.truncate(MOST);
         let wide =
             |(at, height): (f64, f64)| (at, width(at, height, self.lower, self.upper, self.look), height);
-        found.into_iter().map(wide).collect()
+        let mut found: Vec<(f64, f64, f64)> = found.into_iter().map(wide).collect();
+        // At the end of a bounded line a density that only rises from there has no peak.
+        let whole = self.upper - self.lower;
+        let highest = found.first().map(|p| p.0);
+        found.retain(|p| p.1 < whole || Some(p.0) == highest);
+        found
     }
 
     /// The grid with more points at all distances from the first peaks, and the values there.
@@ -253,5 +258,14 @@ mod tests {
         let named = Lookout { places: &places, ..Lookout::default() };
         let found = peaks(f64::NEG_INFINITY, f64::INFINITY, named, &with_needle(1e-6));
         assert!(found.iter().any(|p| (p.0 + 20.0).abs() < 1e-6), "{found:?}");
+    }
+
+    #[test]
+    fn the_lowest_place_of_a_circle_is_no_peak() {
+        let pi = std::f64::consts::PI;
+        let circle = |x: &[f64], out: &mut [f64]| out.iter_mut().zip(x).for_each(|(o, x)| *o = x.cos());
+        let hints = [(-3.03, 0.3), (3.03, 0.3)];
+        let found = peaks(-pi, pi, Lookout { hints: &hints, places: &[], fine: true }, &circle);
+        assert_eq!(found.len(), 1, "{found:?}");
     }
 }

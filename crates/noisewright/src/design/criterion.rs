@@ -87,34 +87,35 @@ impl<'a> Criterion<'a> {
 
     /// The value and derivative at the noise `p_n = h p_d`.
     pub(crate) fn at(&self, ratio: &[f64], nu: f64) -> Result<State> {
+        let missing = ratio.iter().zip(&self.weights).map(|(h, q)| q * (1.0 - h)).sum();
+        self.at_missing(ratio, nu, missing)
+    }
+
+    /// The same at a noise that integrates to one over the points by construction: what its mass lacks is rounding.
+    pub(crate) fn at_whole(&self, ratio: &[f64], nu: f64) -> Result<State> {
+        self.at_missing(ratio, nu, 0.0)
+    }
+
+    fn at_missing(&self, ratio: &[f64], nu: f64, missing: f64) -> Result<State> {
         let moments = self.moments(ratio, nu);
         let mut state = self.at_moments(&moments, nu)?;
         if self.population.has_constant()
             && let Some(centred) = Centred::new(&moments.information)
         {
-            let constant = self.constant_target() * self.constant_part(ratio, nu, centred.mass);
-            state.value = centred.spread(&self.target) + constant;
+            let constant = self.constant_part(ratio, nu, missing) / centred.mass;
+            state.value = centred.spread(&self.target) + self.constant_target() * constant;
         }
         Ok(state)
     }
 
-    /// `1/E[w] − (1 + 1/ν)`, the variance of a constant alone, as the mean of a square: with nothing subtracted it is as
-    /// accurate where the noise is nearly the data as anywhere else.
+    /// `E[w] (1/E[w] − (1 + 1/ν))`, from the variance of a constant alone, as the mean of a square: with nothing
+    /// subtracted it is as accurate where the noise is nearly the data as anywhere else.
     ///
-    /// From `E[w] = (1 − (1+ν)⁻¹E[(1−h)(1 + (1−h)ν/(1+νh))]) ν/(1+ν)`; the noise that is missing here, E[1−h], is nothing
-    /// but rounding where it is tiny.
-    fn constant_part(&self, ratio: &[f64], nu: f64, mass: f64) -> f64 {
-        const ROUNDING: f64 = 1e-12;
-        let (mut square, mut missing) = (0.0, 0.0);
-        for (h, q) in ratio.iter().zip(&self.weights) {
-            let lack = 1.0 - h;
-            square += q * lack * (lack / (1.0 + nu * h));
-            missing += q * lack;
-        }
-        if missing.abs() < ROUNDING {
-            missing = 0.0;
-        }
-        (nu * square + missing) / ((1.0 + nu) * mass)
+    /// From `E[w] = ν/(1+ν) − ν(1+ν)⁻² E[(1−h) + ν(1−h)²/(1+νh)]`; `missing` is the noise outside the points, E[1−h].
+    fn constant_part(&self, ratio: &[f64], nu: f64, missing: f64) -> f64 {
+        let square = |(h, q): (&f64, &f64)| q * (1.0 - h) * ((1.0 - h) / (1.0 + nu * h));
+        let sum: f64 = ratio.iter().zip(&self.weights).map(square).sum();
+        (nu * sum + missing) / (1.0 + nu)
     }
 
     /// Whether the target is the constant alone and the parameters do not move it, to first order: then p_n = p_d leaves

@@ -85,7 +85,7 @@ pub(crate) fn optimal_noise(
 
 /// p_n = p_d gives a constant that no parameter moves free of error (MATH §4).
 fn equal_to_data(criterion: &Criterion<'_>, nu: f64) -> Result<OptimalNoise> {
-    let sensitivity = criterion.at(&vec![1.0; criterion.points()], nu)?.sensitivity;
+    let sensitivity = criterion.at_whole(&vec![1.0; criterion.points()], nu)?.sensitivity;
     let noise = filled_noise(criterion, nu, sensitivity, 0).ok_or(Error::NoOverlap)?;
     Ok(OptimalNoise { value: 0.0, gap: 0.0, convex: true, ..noise })
 }
@@ -138,7 +138,7 @@ fn near_all_data(criterion: &Criterion<'_>, score: &[f64], sign: f64) -> Result<
 /// From one start: fill at the present sensitivities, move there as far as it helps, until little is gained; then
 /// solve for the few numbers that the optimum is known up to.
 fn descend(criterion: &Criterion<'_>, nu: f64, mut ratio: Vec<f64>) -> Result<OptimalNoise> {
-    let mut state = criterion.at(&ratio, nu)?;
+    let mut state = criterion.at_whole(&ratio, nu)?;
     let mut steps = 0;
     while steps < MOST_STEPS {
         steps += 1;
@@ -205,7 +205,7 @@ fn filled_noise(
     steps: usize,
 ) -> Option<OptimalNoise> {
     let (ratio, multiplier) = fill(&criterion.weights, &criterion.sensitivities(&sensitivity), nu)?;
-    let state = criterion.at(&ratio, nu).ok()?;
+    let state = criterion.at_whole(&ratio, nu).ok()?;
     let gap = relative_gap(criterion, &state.sensitivity, state.value, &ratio, nu);
     Some(OptimalNoise {
         value: state.value,
@@ -276,7 +276,7 @@ fn line_search(
     let slope: f64 = (0..from.len()).map(|i| criterion.weights[i] * gradient[i] * (to[i] - from[i])).sum();
     let moved = |t: f64| -> Option<Moved> {
         let next: Vec<f64> = from.iter().zip(to).map(|(a, b)| a + t * (b - a)).collect();
-        let state = criterion.at(&next, nu).ok()?;
+        let state = criterion.at_whole(&next, nu).ok()?;
         state.value.is_finite().then_some((next, state))
     };
     let full = moved(1.0);
