@@ -51,6 +51,20 @@ impl Formula {
         &self.symbols
     }
 
+    /// The numbers written in it, each once.
+    ///
+    /// ```
+    /// use noisewright_formula::{Formula, Symbols};
+    /// let symbols = Symbols::new(&["x"], &["a"])?;
+    /// assert_eq!(Formula::parse("-(x - 7)^2 / 2 + a", &symbols)?.numbers(), [7.0, 2.0]);
+    /// # Ok::<(), noisewright_formula::FormulaError>(())
+    /// ```
+    #[must_use]
+    pub fn numbers(&self) -> Vec<f64> {
+        let value = |node: &Node| if let Node::Number(number) = node { Some(number.value()) } else { None };
+        self.graph.nodes().iter().filter_map(value).collect()
+    }
+
     /// Whether any variable occurs.
     #[must_use]
     pub fn uses_variable(&self) -> bool {

@@ -187,12 +187,66 @@ pub fn cramer_rao_covariance(population: &Population) -> Result<DMatrix<f64>> {
         Inverse::Regular(mut bound) => {
             if population.has_constant() {
                 let last = bound.nrows() - 1;
-                // Not below zero: without parameters the difference is rounding alone.
-                let rest = bound[(last, last)] - 1.0;
-                bound[(last, last)] = if last == 0 { 0.0 } else { rest.max(0.0) };
+                // Not by subtracting one, which leaves nothing but rounding where the rest is small.
+                bound[(last, last)] = Centred::new(&population.information())
+                    .map_or(0.0, |c| c.spread(&constant_only(bound.nrows())));
             }
             Ok(bound)
         }
+    }
+}
+
+/// The target that is the constant alone.
+fn constant_only(size: usize) -> DMatrix<f64> {
+    let mut matrix = DMatrix::zeros(size, size);
+    matrix[(size - 1, size - 1)] = 1.0;
+    matrix
+}
+
+/// `I_w = E[wψψᵀ]` of a model whose last score is −1, apart: the covariance of the parameters' scores under w and their
+/// means, in which the variance of the constant does not drown that of the parameters.
+pub(crate) struct Centred {
+    /// Inverse of `E[w(ψ−ψ̄)(ψ−ψ̄)ᵀ]` over the parameters.
+    inverse: DMatrix<f64>,
+    /// `ψ̄ = E[wψ]/E[w]`.
+    mean: DVector<f64>,
+    /// `E[w]`.
+    pub(crate) mass: f64,
+}
+
+impl Centred {
+    /// `None` where the scores of the parameters are collinear.
+    pub(crate) fn new(information: &DMatrix<f64>) -> Option<Self> {
+        let last = information.nrows() - 1;
+        let mass = information[(last, last)];
+        let mean = DVector::from_fn(last, |j, _| -information[(j, last)] / mass);
+        let covariance = information.view((0, 0), (last, last)) - mass * &mean * mean.transpose();
+        let inverse = match (last, invert(&covariance)) {
+            (0, _) => DMatrix::zeros(0, 0),
+            (_, Inverse::Regular(inverse)) => inverse,
+            (_, Inverse::Singular(_)) => return None,
+        };
+        Some(Self { inverse, mean, mass })
+    }
+
+    /// `tr(I_w⁻¹M) − M_cc/E[w]`: what the parameters' uncertainty adds, `tr(C⁻¹ P M Pᵀ)` with `P = [1, ψ̄]`.
+    pub(crate) fn spread(&self, target: &DMatrix<f64>) -> f64 {
+        let last = self.mean.len();
+        if last == 0 {
+            return 0.0;
+        }
+        let across = target.view((0, last), (last, 1)) * self.mean.transpose();
+        let square = target[(last, last)] * &self.mean * self.mean.transpose();
+        trace_product(
+            &self.inverse,
+            &(target.view((0, 0), (last, last)) + &across + across.transpose() + square),
+        )
+    }
+
+    /// The largest mean of a score in units of its standard deviation.
+    pub(crate) fn largest_mean(&self) -> f64 {
+        let sizes = self.mean.iter().enumerate().map(|(j, mean)| (mean, self.inverse[(j, j)]));
+        sizes.map(|(mean, inverse)| mean.abs() * (inverse * self.mass).sqrt()).fold(0.0, f64::max)
     }
 }
 

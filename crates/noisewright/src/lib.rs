@@ -85,6 +85,7 @@ mod error;
 pub mod fit;
 mod loss;
 mod map;
+mod memory;
 mod model;
 mod model_file;
 mod names;
@@ -106,6 +107,7 @@ pub use error::{Error, Result};
 pub use fit::{Estimate, Fit, fit};
 pub use loss::{Loss, LossFunction};
 pub use map::{Chart, RealMap};
+pub use memory::check_count;
 pub use model::{LOG_NORMALIZER, Model, Parameter};
 pub use noise::words::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};
 pub use noise::{

@@ -141,7 +141,8 @@ fn free_weights_are_weights() {
     let found = minima(&variance(), &[1.0], words, &fixed(1.0)).unwrap();
     let best = &found.minima[0];
     assert!((best.values.iter().sum::<f64>() - 0.8).abs() < 1e-12, "{best:?}");
-    assert!(best.values.iter().all(|w| *w > 0.0));
+    // Beside the Student, the narrow one is best left out.
+    assert!(best.values.iter().all(|w| *w >= 0.0), "{best:?}");
     // A single free weight is what the fixed ones leave.
     let only = minima(&variance(), &[1.0], "?*normal(0, 4) + 0.4*normal(0, 5)", &fixed(1.0)).unwrap();
     assert_eq!(only.minima.len(), 1);

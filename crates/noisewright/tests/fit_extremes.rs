@@ -149,6 +149,7 @@ fn the_best_minimum_of_a_mixture_is_found() {
         let amount = Amount::Auto { share: 0.1, most_values: 1 << 18 };
         let dosed = fit(&parse(text), Data::from(&data), &Options { amount, ..Options::default() }).unwrap();
         assert!((dosed.parameters[1].estimate - 1.0).abs() < 0.2, "{seed}: {:?}", dosed.optima);
+        assert!(dosed.optima.windows(2).all(|pair| pair[0].loss <= pair[1].loss + 1e-9));
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use noisewright::design::noise_on;
-use noisewright::{Argument, Call, Domain, Noise, NoiseWords, Precision, Space, Target, sample};
+use noisewright::{Argument, Call, Domain, Noise, NoiseWords, Precision, Space, Target, check_count, sample};
 use noisewright_data::{write, write_csv_to};
 use serde_json::{Value, json};
 
@@ -17,8 +17,10 @@ use crate::output::{self, numbers};
 pub(crate) fn run(arguments: &SampleArguments, global: &Global) -> Outcome<()> {
     global.refuse_page("sample")?;
     let (mut names, noise) = noise(arguments, global)?;
-    check_size(arguments.count, names.len())?;
+    // The points, their columns, and the log-density.
+    check_count("count", arguments.count, 2 * names.len() + 1)?;
     let draws = sample(noise.as_ref(), arguments.count, global.seed);
+    check_finite(noise.as_ref(), draws.values())?;
     let mut columns: Vec<Vec<f64>> = (0..names.len()).map(|j| draws.view().column(j).to_vec()).collect();
     let mut log_density = vec![0.0; draws.rows()];
     noise.log_density(draws.view(), &mut log_density);
@@ -51,17 +53,13 @@ fn object(noise: &dyn Noise, names: &[String], columns: &[Vec<f64>], file: Optio
     json!({ "noise": noise.describe(), "rows": rows, "draws": draws })
 }
 
-/// Refuses more draws than there is memory for.
-fn check_size(count: usize, variables: usize) -> Outcome<()> {
-    // The points, their columns, and the log-density.
-    let values = count.checked_mul(2 * variables + 1);
-    let fits = values.is_some_and(|values| Vec::<f64>::new().try_reserve_exact(values).is_ok());
-    if fits {
+/// Refuses draws that are too large for a number.
+fn check_finite(noise: &dyn Noise, values: &[f64]) -> Outcome<()> {
+    if values.iter().all(|x| x.is_finite()) {
         return Ok(());
     }
-    Err(Failure::NoAnswer(format!(
-        "{count} draws do not fit in memory: ask for fewer, with several seeds if need be"
-    )))
+    let noise = noise.describe();
+    Err(Failure::NoAnswer(format!("some draws of {noise} are too large for a number: choose lighter tails")))
 }
 
 /// The noise and the names of its variables.

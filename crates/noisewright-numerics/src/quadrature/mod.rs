@@ -11,5 +11,5 @@ mod tensor;
 mod tests;
 
 pub use axis::{Axis, End};
-pub use landscape::peaks;
+pub use landscape::{Lookout, peaks};
 pub use tensor::{Divergence, LogIntegrands, Options, Quadrature, QuadratureError, integrate};

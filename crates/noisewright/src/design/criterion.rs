@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 use noisewright_numerics::summation::blocked;
 
-use crate::asymptotics::{collinear, trace_product};
+use crate::asymptotics::{Centred, collinear, trace_product};
 use crate::{Error, Population, Result, Target};
 
 /// What is minimised: `tr(ΣM)` for the JS loss, over noises given by `h = p_n / p_d` at weighted points of p_d.
@@ -65,6 +65,12 @@ impl<'a> Criterion<'a> {
         &self.target
     }
 
+    /// The constant's entry of M; zero without one.
+    pub(crate) fn constant_target(&self) -> f64 {
+        let last = self.target.nrows() - 1;
+        if self.population.has_constant() { self.target[(last, last)] } else { 0.0 }
+    }
+
     /// `w = νh / (1 + νh)` times the points' weights.
     fn weighted(&self, ratio: &[f64], nu: f64) -> Vec<f64> {
         ratio.iter().zip(&self.weights).map(|(h, q)| q * nu * h / (1.0 + nu * h)).collect()
@@ -81,7 +87,45 @@ impl<'a> Criterion<'a> {
 
     /// The value and derivative at the noise `p_n = h p_d`.
     pub(crate) fn at(&self, ratio: &[f64], nu: f64) -> Result<State> {
-        self.at_moments(&self.moments(ratio, nu), nu)
+        let missing = ratio.iter().zip(&self.weights).map(|(h, q)| q * (1.0 - h)).sum();
+        self.at_missing(ratio, nu, missing)
+    }
+
+    /// The same at a noise that integrates to one over the points by construction: what its mass lacks is rounding.
+    pub(crate) fn at_whole(&self, ratio: &[f64], nu: f64) -> Result<State> {
+        self.at_missing(ratio, nu, 0.0)
+    }
+
+    fn at_missing(&self, ratio: &[f64], nu: f64, missing: f64) -> Result<State> {
+        let moments = self.moments(ratio, nu);
+        let mut state = self.at_moments(&moments, nu)?;
+        if self.population.has_constant()
+            && let Some(centred) = Centred::new(&moments.information)
+        {
+            let constant = self.constant_part(ratio, nu, missing) / centred.mass;
+            state.value = centred.spread(&self.target) + self.constant_target() * constant;
+        }
+        Ok(state)
+    }
+
+    /// `E[w] (1/E[w] − (1 + 1/ν))`, from the variance of a constant alone, as the mean of a square: with nothing
+    /// subtracted it is as accurate where the noise is nearly the data as anywhere else.
+    ///
+    /// From `E[w] = ν/(1+ν) − ν(1+ν)⁻² E[(1−h) + ν(1−h)²/(1+νh)]`; `missing` is the noise outside the points, E[1−h].
+    fn constant_part(&self, ratio: &[f64], nu: f64, missing: f64) -> f64 {
+        let square = |(h, q): (&f64, &f64)| q * (1.0 - h) * ((1.0 - h) / (1.0 + nu * h));
+        let sum: f64 = ratio.iter().zip(&self.weights).map(square).sum();
+        (nu * sum + missing) / (1.0 + nu)
+    }
+
+    /// Whether the target is the constant alone and the parameters do not move it, to first order: then p_n = p_d leaves
+    /// no error at all.
+    pub(crate) fn is_free_of_error(&self) -> bool {
+        let last = self.target.nrows() - 1;
+        let alone = self.target.iter().enumerate().all(|(i, m)| *m == 0.0 || i == last * (last + 2));
+        self.population.has_constant()
+            && alone
+            && Centred::new(&self.population.information()).is_some_and(|c| c.largest_mean() < 1e-9)
     }
 
     /// The value and derivative at any noise with these moments.

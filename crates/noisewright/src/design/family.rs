@@ -6,10 +6,9 @@ use noisewright_numerics::halton::Halton;
 use noisewright_numerics::optimize::{minimize_bracketed, nelder_mead};
 use noisewright_numerics::random::stream;
 
-use super::criterion::Criterion;
+use super::board::Board;
 use super::free::{Map, maps};
-use super::proportion::check_ratio;
-use super::weights::safe_ratio;
+use super::proportion::{at_end, check_ratio};
 use super::{Options, Ratio};
 use crate::{
     Argument, Asymptotics, Call, Contrast, Error, Loss, Mixture, Model, Noise, NoiseWords, Population,
@@ -17,13 +16,10 @@ use crate::{
 };
 
 /// Points of the scan along a single `?`.
-const GRID: usize = 201;
+pub(super) const GRID: usize = 201;
 
-/// Most minima that are polished.
-const MOST_MINIMA: usize = 12;
-
-/// The logarithms of ν between which the best one is sought, and the step of the scan.
-const LOG_RATIOS: std::ops::RangeInclusive<i32> = -9..=9;
+/// Most free weights of a mixture whose parts are left out in all combinations.
+const MOST_WEIGHTS: usize = 4;
 
 /// A member of a family that is better than its neighbours.
 #[derive(Clone)]
@@ -124,26 +120,29 @@ fn search(
         check_ratio(nu)?;
     }
     let maps = maps(words, model, parameters, population)?;
-    let task = Task { words, build, model, parameters, options, maps, rebuild };
+    let task = Task { words, build, model, parameters, options, maps, rebuild, dropped: Vec::new() };
     task.run(population)
 }
 
-struct Task<'a> {
+/// A family being searched.
+pub(super) struct Task<'a> {
     words: &'a NoiseWords,
     build: Builder<'a>,
     model: &'a Model,
     parameters: &'a [f64],
-    options: &'a Options,
-    maps: Vec<Map>,
+    pub(super) options: &'a Options,
+    pub(super) maps: Vec<Map>,
     /// Whether populations can be made for the noises at hand.
     rebuild: bool,
+    /// The free weights that are zero, by their place among the `?`.
+    dropped: Vec<usize>,
 }
 
 /// A member by its coordinates, the last of which is `ln ν`.
 #[derive(Clone, Debug)]
-struct Spot {
-    z: Vec<f64>,
-    error: f64,
+pub(super) struct Spot {
+    pub(super) z: Vec<f64>,
+    pub(super) error: f64,
 }
 
 impl Task<'_> {
@@ -173,12 +172,53 @@ impl Task<'_> {
                 distinct.push(spot);
             }
         }
-        let minima = distinct.iter().map(|spot| self.member(spot)).collect::<Result<_>>()?;
+        let mut minima: Vec<Member> = distinct.iter().map(|spot| self.member(spot)).collect::<Result<_>>()?;
+        if let Some(better) = self.without_parts(&distinct, minima[0].error, population, &mut evaluations)? {
+            minima.insert(0, better);
+        }
         Ok(FamilyOptimum { minima, evaluations })
     }
 
+    /// The best member with some of the free weights at zero, which no coordinate reaches, where it beats `error`.
+    fn without_parts(
+        &self,
+        spots: &[Spot],
+        error: f64,
+        population: &Population,
+        evaluations: &mut usize,
+    ) -> Result<Option<Member>> {
+        let weights: Vec<usize> =
+            (0..self.maps.len()).filter(|&i| matches!(self.maps[i], Map::Share | Map::FirstShare)).collect();
+        // Weights of mixtures within the mixture stay as they are.
+        let outer = self.words.terms.iter().filter(|(weight, _)| *weight == Weight::Free).count();
+        if weights.len() != outer || !(2..=MOST_WEIGHTS).contains(&outer) || !self.dropped.is_empty() {
+            return Ok(None);
+        }
+        let mut best: Option<Member> = None;
+        for subset in 1..(1usize << outer) - 1 {
+            let dropped = (0..outer).filter(|k| subset >> k & 1 == 1).map(|k| weights[k]).collect();
+            let part = Task { dropped, maps: self.maps.clone(), ..*self };
+            let mut found: Vec<Spot> = Vec::new();
+            for spot in spots.iter().take(3) {
+                let start = {
+                    let mut board = Board::new(&part, population)?;
+                    let start = board.polish(spot, 0.1, 1e-10);
+                    *evaluations += board.evaluations;
+                    start
+                };
+                found.extend(part.finish(&start, population, evaluations).ok());
+            }
+            found.sort_by(|a, b| a.error.total_cmp(&b.error));
+            let least = best.as_ref().map_or(error, |b| b.error);
+            if let Some(spot) = found.first().filter(|spot| spot.error < least) {
+                best = Some(part.member(spot)?);
+            }
+        }
+        Ok(best)
+    }
+
     /// The ranges of the coordinates of the noise.
-    fn ranges(&self) -> Vec<(f64, f64)> {
+    pub(super) fn ranges(&self) -> Vec<(f64, f64)> {
         self.maps.iter().filter_map(|map| map.range()).collect()
     }
 
@@ -198,15 +238,29 @@ impl Task<'_> {
             Some(_) => map.value(coordinates.next().copied().unwrap_or(0.0)),
             None => map.value(0.0),
         };
-        self.maps.iter().map(value).collect()
+        let mut values: Vec<f64> = self.maps.iter().map(value).collect();
+        self.dropped.iter().for_each(|&i| values[i] = 0.0);
+        values
+    }
+
+    /// The words of a member, without the parts whose weight is zero.
+    fn filled(&self, z: &[f64]) -> NoiseWords {
+        let mut words = self.words.substitute(&self.values(z));
+        if !self.dropped.is_empty() {
+            words.terms.retain(|(weight, _)| *weight != Weight::Number(0.0));
+        }
+        if let [(weight, _)] = &mut words.terms[..] {
+            *weight = Weight::Number(1.0);
+        }
+        words
     }
 
     fn noise(&self, z: &[f64]) -> Result<Arc<dyn Noise>> {
-        (self.build)(&self.words.substitute(&self.values(z)))
+        (self.build)(&self.filled(z))
     }
 
     /// The log-density of a member at the points of a population, without the rest of a noise where that is dear.
-    fn log_noise(&self, z: &[f64], population: &Population) -> Result<Vec<f64>> {
+    pub(super) fn log_noise(&self, z: &[f64], population: &Population) -> Result<Vec<f64>> {
         match self.as_model(z)? {
             Some(theta) => self.model_log_density(&theta, population),
             None => Ok(population.log_noise(self.noise(z)?.as_ref())),
@@ -215,7 +269,7 @@ impl Task<'_> {
 
     /// The parameters, when the family is `model(…)` alone.
     fn as_model(&self, z: &[f64]) -> Result<Option<Vec<f64>>> {
-        let filled = self.words.substitute(&self.values(z));
+        let filled = self.filled(z);
         let [(_, call)] = &filled.terms[..] else { return Ok(None) };
         if call.name != "model" {
             return Ok(None);
@@ -266,7 +320,7 @@ impl Task<'_> {
     }
 
     /// Coordinates spread evenly over the middle `share` of the family.
-    fn spread(&self, count: usize, share: f64) -> Vec<Vec<f64>> {
+    pub(super) fn spread(&self, count: usize, share: f64) -> Vec<Vec<f64>> {
         let ranges = self.ranges();
         let place = |axis: usize, u: f64| {
             let (lo, hi) = ranges[axis];
@@ -307,7 +361,40 @@ impl Task<'_> {
             step *= 0.3;
             *evaluations += board.evaluations;
         }
-        Ok(Spot { error, ..here })
+        let found = Spot { error, ..here };
+        let kinked = self.model.space().dimension() == 1
+            && !self.noise(self.of_noise(&found.z))?.landmarks(0).breaks.is_empty();
+        Ok(if kinked && self.dimensions() > 0 { self.refine(found, evaluations) } else { found })
+    }
+
+    /// The minimum by populations made anew for every candidate: where a density has an end or a kink that moves, nodes
+    /// made for one member are wrong for its neighbours.
+    fn refine(&self, spot: Spot, evaluations: &mut usize) -> Spot {
+        let mut fresh = |z: &[f64]| {
+            *evaluations += 1;
+            self.fresh_error(z).unwrap_or(f64::INFINITY)
+        };
+        let least = if spot.z.len() == 1 {
+            minimize_bracketed(spot.z[0] - 0.05, spot.z[0] + 0.05, |z| fresh(&[z]))
+        } else {
+            nelder_mead(&spot.z, &vec![0.02; spot.z.len()], 1e-10, fresh)
+        };
+        if least.value < spot.error { Spot { z: least.at, error: least.value } } else { spot }
+    }
+
+    /// The error of a member on a population of its own; none outside the ranges.
+    fn fresh_error(&self, z: &[f64]) -> Result<f64> {
+        let within = |(z, (lo, hi)): (&f64, (f64, f64))| *z >= lo && *z <= hi;
+        if !z.iter().zip(self.ranges()).all(within) {
+            return Ok(f64::INFINITY);
+        }
+        let noise = self.noise(self.of_noise(z))?;
+        let contrast = Contrast { noise: noise.as_ref(), nu: self.nu(z), loss: &Loss::Js };
+        let own = Population::for_contrast(self.model, self.parameters, contrast, &self.options.precision)?;
+        if own.divergent().is_some() {
+            return Ok(f64::INFINITY);
+        }
+        self.accurate_error(&Spot { z: z.to_vec(), error: f64::INFINITY }, &own)
     }
 
     /// The error by sums that do not cancel.
@@ -323,7 +410,7 @@ impl Task<'_> {
         &z[..self.ranges().len()]
     }
 
-    fn nu(&self, z: &[f64]) -> f64 {
+    pub(super) fn nu(&self, z: &[f64]) -> f64 {
         match self.options.ratio {
             Ratio::Fixed(nu) => nu,
             Ratio::Free => z[z.len() - 1].exp(),
@@ -335,12 +422,14 @@ impl Task<'_> {
         let words = self.words.substitute(&self.values(z));
         let mut values = Vec::with_capacity(self.maps.len());
         collect(self.words, &words, &mut values);
+        let words = self.filled(z);
         let edge = |x: f64, (lo, hi): (f64, f64)| x - lo < 1e-3 * (hi - lo) || hi - x < 1e-3 * (hi - lo);
-        let searched = self.maps.iter().filter(|map| map.range().is_some());
+        let searched = self.maps.iter().enumerate().filter(|(_, map)| map.range().is_some());
         let of_noise = searched
             .zip(z)
-            .any(|(map, z)| !map.is_periodic() && map.range().is_some_and(|range| edge(*z, range)));
-        let of_ratio = self.options.ratio == Ratio::Free && edge(spot.z[spot.z.len() - 1], ratio_range());
+            .filter(|((place, _), _)| !self.dropped.contains(place))
+            .any(|((_, map), z)| !map.is_periodic() && map.range().is_some_and(|range| edge(*z, range)));
+        let of_ratio = self.options.ratio == Ratio::Free && at_end(self.nu(&spot.z));
         Ok(Member {
             values,
             nu: self.nu(&spot.z),
@@ -350,10 +439,6 @@ impl Task<'_> {
             at_edge: of_noise || of_ratio,
         })
     }
-}
-
-fn ratio_range() -> (f64, f64) {
-    (f64::from(*LOG_RATIOS.start()), f64::from(*LOG_RATIOS.end()))
 }
 
 /// What stands where the template has a `?`.
@@ -381,164 +466,5 @@ fn collect_argument(template: &Argument, filled: &Argument, values: &mut Vec<f64
         (Argument::Noise(a), Argument::Noise(b)) => collect(a, b, values),
         (Argument::Named(_, a), Argument::Named(_, b)) => collect_argument(a, b, values),
         _ => {}
-    }
-}
-
-/// A population on which many members are compared.
-struct Board<'a> {
-    task: &'a Task<'a>,
-    criterion: Criterion<'a>,
-    ranges: Vec<(f64, f64)>,
-    evaluations: usize,
-    /// The first reason why a member has no error.
-    failure: Option<Error>,
-}
-
-impl<'a> Board<'a> {
-    fn new(task: &'a Task<'a>, population: &'a Population) -> Result<Self> {
-        let criterion = Criterion::new(population, &task.options.target)?;
-        Ok(Self { task, criterion, ranges: task.ranges(), evaluations: 0, failure: None })
-    }
-
-    /// `p_n / p_d` of a member at the points; `None` where it cannot be built.
-    fn ratio(&mut self, z: &[f64]) -> Option<Vec<f64>> {
-        let searched = self.task.maps.iter().filter_map(|map| Some((map.is_periodic(), map.range()?)));
-        let mut within = searched.zip(z).map(|((periodic, (lo, hi)), z)| periodic || (lo..=hi).contains(z));
-        if !within.all(|inside| inside) {
-            return None;
-        }
-        let population = self.criterion.population();
-        match self.task.log_noise(z, population) {
-            Ok(log_noise) => Some(
-                log_noise.iter().zip(population.log_density()).map(|(n, d)| safe_ratio(*n, *d)).collect(),
-            ),
-            Err(reason) => {
-                self.failure.get_or_insert(reason);
-                None
-            }
-        }
-    }
-
-    /// The error at one ν; ∞ where there is none.
-    fn error(&mut self, ratio: &[f64], nu: f64) -> f64 {
-        self.evaluations += 1;
-        match self.criterion.at(ratio, nu) {
-            Ok(state) if state.value > 0.0 => self.task.options.prices.scale(nu) * state.value,
-            Ok(_) => f64::INFINITY,
-            Err(reason) => {
-                self.failure.get_or_insert(reason);
-                f64::INFINITY
-            }
-        }
-    }
-
-    /// The error of a member by all its coordinates.
-    fn at(&mut self, z: &[f64]) -> f64 {
-        let count = self.ranges.len();
-        let nu = self.task.nu(z);
-        let (lo, hi) = ratio_range();
-        if self.task.options.ratio == Ratio::Free && !(z[count] >= lo && z[count] <= hi) {
-            return f64::INFINITY;
-        }
-        match self.ratio(&z[..count]) {
-            Some(ratio) => self.error(&ratio, nu),
-            None => f64::INFINITY,
-        }
-    }
-
-    /// A member at its given or, on a coarse scan with a parabola, its best ν.
-    fn profile(&mut self, z: &[f64]) -> Spot {
-        let nowhere = Spot { z: z.to_vec(), error: f64::INFINITY };
-        let Some(ratio) = self.ratio(z) else { return nowhere };
-        if let Ratio::Fixed(nu) = self.task.options.ratio {
-            return Spot { error: self.error(&ratio, nu), ..nowhere };
-        }
-        let grid: Vec<f64> = LOG_RATIOS.step_by(1).map(f64::from).collect();
-        let errors: Vec<f64> = grid.iter().map(|log_nu| self.error(&ratio, log_nu.exp())).collect();
-        let best = (0..grid.len()).fold(0, |best, i| if errors[i] < errors[best] { i } else { best });
-        let mut log_nu = grid[best];
-        let mut error = errors[best];
-        if best > 0 && best + 1 < grid.len() && errors[best - 1].is_finite() && errors[best + 1].is_finite() {
-            let (a, b, c) = (errors[best - 1].ln(), errors[best].ln(), errors[best + 1].ln());
-            log_nu += (0.5 * (a - c) / (a - 2.0 * b + c)).clamp(-0.5, 0.5);
-            let refined = self.error(&ratio, log_nu.exp());
-            (log_nu, error) = if refined < error { (log_nu, refined) } else { (grid[best], error) };
-        }
-        let mut z = z.to_vec();
-        z.push(log_nu);
-        Spot { z, error }
-    }
-
-    /// The members of a scan that are better than their neighbours, the best first.
-    fn scan(&mut self) -> Vec<Spot> {
-        let count = match self.ranges.len() {
-            0 => return vec![self.profile(&[])].into_iter().filter(|s| s.error.is_finite()).collect(),
-            1 => GRID,
-            2 => 600,
-            3 => 1200,
-            4 => 2000,
-            _ => 3000,
-        };
-        let spots: Vec<Spot> = self.task.spread(count, 1.0).iter().map(|z| self.profile(z)).collect();
-        let mut best: Vec<Spot> = (0..spots.len())
-            .filter(|&i| spots[i].error.is_finite() && self.is_local(&spots, i))
-            .map(|i| spots[i].clone())
-            .collect();
-        best.sort_by(|a, b| a.error.total_cmp(&b.error));
-        best.truncate(MOST_MINIMA);
-        best
-    }
-
-    /// Whether a spot is no worse than its neighbours: the next ones on a line, the nearest few elsewhere.
-    fn is_local(&self, spots: &[Spot], i: usize) -> bool {
-        let dimension = self.ranges.len();
-        if dimension == 1 {
-            let error = |j: usize| spots.get(j).map_or(f64::INFINITY, |s| s.error);
-            return spots[i].error <= error(i.wrapping_sub(1)) && spots[i].error < error(i + 1);
-        }
-        let mut near: Vec<(f64, f64)> = (0..spots.len())
-            .filter(|&j| j != i)
-            .map(|j| (self.distance(&spots[i].z, &spots[j].z), spots[j].error))
-            .collect();
-        let count = (3 * dimension).min(near.len());
-        if count == 0 {
-            return true;
-        }
-        near.select_nth_unstable_by(count - 1, |a, b| a.0.total_cmp(&b.0));
-        near[..count].iter().all(|(_, error)| spots[i].error <= *error)
-    }
-
-    fn distance(&self, a: &[f64], b: &[f64]) -> f64 {
-        self.ranges.iter().enumerate().map(|(j, (lo, hi))| ((a[j] - b[j]) / (hi - lo)).powi(2)).sum()
-    }
-
-    /// The minimum near a spot: Brent's method along one coordinate, a simplex otherwise.
-    fn polish(&mut self, spot: &Spot, step: f64, tolerance: f64) -> Spot {
-        let (z, error) = match spot.z.len() {
-            0 => return spot.clone(),
-            1 => {
-                let least = minimize_bracketed(spot.z[0] - step, spot.z[0] + step, |z| self.at(&[z]));
-                (least.at, least.value)
-            }
-            count => {
-                let least = nelder_mead(&spot.z, &vec![step; count], tolerance, |z| self.at(z));
-                (least.at, least.value)
-            }
-        };
-        if error <= self.at(&spot.z) { Spot { z, error } } else { spot.clone() }
-    }
-
-    /// Whether two spots are the same noise at the same ν, however it is written.
-    fn same(&mut self, a: &Spot, b: &Spot) -> bool {
-        let near = |x: f64, y: f64, tolerance: f64| (x - y).abs() <= tolerance * x.abs();
-        if !near(a.error, b.error, 1e-5) || !near(self.task.nu(&a.z), self.task.nu(&b.z), 1e-2) {
-            return false;
-        }
-        let count = self.ranges.len();
-        let (Some(h), Some(k)) = (self.ratio(&a.z[..count]), self.ratio(&b.z[..count])) else { return false };
-        let weighted = h.iter().zip(&k).zip(&self.criterion.weights);
-        // The ratio can be vast where p_d is nothing; w = h/(1+h) counts what the error sees.
-        let seen = |h: f64| h / (1.0 + h);
-        weighted.map(|((h, k), q)| q * (seen(*h) - seen(*k)).abs()).sum::<f64>() < 1e-3
     }
 }

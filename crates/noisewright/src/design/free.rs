@@ -211,8 +211,9 @@ impl Reader<'_> {
             Role::Positive(scale) => positive(scale),
             Role::Probability => Map::Between { lower: 0.0, upper: 1.0 },
             Role::Mean => positive(mean.abs().max(1e-3 * deviation)),
-            Role::Shape => positive((mean * mean / variance).max(1e-3)),
-            Role::Rate => positive(mean.abs().max(1e-3 * deviation) / variance),
+            // Where the data are not positive, or hardly, the moments say nothing: then of the order of one.
+            Role::Shape => positive((mean * mean / variance).max(1.0)),
+            Role::Rate => positive((mean.abs() + deviation) / variance),
             Role::LogLocation => {
                 let (center, scale) = self.moments(axis, f64::ln);
                 Map::Line { center, scale }

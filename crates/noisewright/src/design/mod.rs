@@ -1,5 +1,6 @@
 //! The noise and the proportion that minimise the error (MATH §5 and §6).
 
+mod board;
 mod criterion;
 mod densities;
 mod dictionary;
@@ -189,6 +190,8 @@ impl Search<'_> {
         let prices = self.options.prices;
         let nu = match self.options.ratio {
             Ratio::Fixed(nu) => proportion::check_ratio(nu)?,
+            // Any ν is as good as any other where nothing is left to gain.
+            Ratio::Free if self.on_first_nodes(1.0)?.value == 0.0 => 1.0,
             Ratio::Free => {
                 let rough = |nu: f64| Ok(prices.scale(nu) * self.on_first_nodes(nu)?.value);
                 let exact = |nu: f64| Ok(prices.scale(nu) * self.solve(nu)?.1.value);

@@ -41,7 +41,57 @@ pub(crate) fn check_ratio(nu: f64) -> Result<f64> {
     if nu > 0.0 && nu.is_finite() { Ok(nu) } else { Err(Error::NoiseRatio { value: nu }) }
 }
 
-/// The ν that minimises an error, and the error there: the best of a scan over eight decades, e⁻⁹ to e⁹, polished.
+/// The logarithms of ν between which the best one is sought.
+pub(super) const LOG_RATIOS: (f64, f64) = (-30.0, 30.0);
+
+/// The logarithms at which a scan for the best ν begins; it goes on outwards while that helps.
+const FIRST_LOG_RATIOS: std::ops::RangeInclusive<i32> = -9..=9;
+
+/// Whether a ν is an end of the range that is searched, so that the best one may lie beyond.
+#[must_use]
+pub(super) fn at_end(nu: f64) -> bool {
+    let (lowest, highest) = LOG_RATIOS;
+    // Within the last step of the scan.
+    nu.ln() - lowest < 1.0 || highest - nu.ln() < 1.0
+}
+
+/// The place and value of the least of `look(ln ν)` on a grid of step one, with its neighbours: from e⁻⁹ to e⁹ and,
+/// while it still falls there, beyond the end, as far as e^±30. `None` where it is nowhere finite.
+pub(super) fn scan(mut look: impl FnMut(f64) -> f64) -> Option<Scan> {
+    let mut grid: Vec<(f64, f64)> = FIRST_LOG_RATIOS.map(f64::from).map(|x| (x, look(x))).collect();
+    let least = |grid: &[(f64, f64)]| {
+        (0..grid.len()).fold(0, |best, i| if grid[i].1 < grid[best].1 { i } else { best })
+    };
+    loop {
+        let best = least(&grid);
+        let (log_nu, error) = grid[best];
+        if !error.is_finite() {
+            return None;
+        }
+        if best == 0 && log_nu > LOG_RATIOS.0 {
+            grid.insert(0, (log_nu - 1.0, look(log_nu - 1.0)));
+        } else if best + 1 == grid.len() && log_nu < LOG_RATIOS.1 {
+            grid.push((log_nu + 1.0, look(log_nu + 1.0)));
+        } else {
+            let neighbour = |i: Option<usize>| i.and_then(|i| grid.get(i)).copied();
+            return Some(Scan {
+                best: grid[best],
+                below: neighbour(best.checked_sub(1)),
+                above: neighbour(Some(best + 1)),
+            });
+        }
+    }
+}
+
+/// The least place of a scan and its neighbours, where there are any.
+pub(super) struct Scan {
+    pub(super) best: (f64, f64),
+    pub(super) below: Option<(f64, f64)>,
+    pub(super) above: Option<(f64, f64)>,
+}
+
+/// The ν that minimises an error, and the error there: the best of a scan over eight decades, e⁻⁹ to e⁹, and beyond them
+/// to e⁻³⁰ or e³⁰ while it still falls there; polished.
 ///
 /// # Errors
 /// The first error of the function where it has no value at any ν.
@@ -62,13 +112,10 @@ pub(crate) fn best_ratio_from(
             f64::INFINITY
         }
     };
-    let grid: Vec<f64> = (-9..=9).map(f64::from).collect();
-    let values: Vec<f64> = grid.iter().map(|x| look(*x)).collect();
-    let best = (0..grid.len()).fold(0, |best, i| if values[i] < values[best] { i } else { best });
-    if !values[best].is_finite() {
+    let Some(Scan { best, below, above }) = scan(&mut look) else {
         return Err(failure.unwrap_or(Error::NoOverlap));
-    }
-    let (lower, upper) = (grid[best.saturating_sub(1)], grid[(best + 1).min(grid.len() - 1)]);
+    };
+    let (lower, upper) = (below.unwrap_or(best).0, above.unwrap_or(best).0);
     let least = minimize_bracketed(lower, upper, |log_nu| error(log_nu.exp()).unwrap_or(f64::INFINITY));
     if !least.value.is_finite() {
         return Err(Error::NoOverlap);
@@ -104,20 +151,33 @@ pub fn ratio_for_efficiency(efficiency: f64, limit: f64, value: impl Fn(f64) -> 
     if !(efficiency > 0.0 && efficiency < 1.0) {
         return Err(Error::Efficiency { value: efficiency });
     }
-    let wanted = limit / efficiency;
-    let (mut low, mut high) = (1e-6f64.ln(), 1e9f64.ln());
-    if value(high.exp())? > wanted {
+    // What is above the limit falls nearly as 1/ν: in logarithms, a line that secants follow.
+    let above = |log_nu: f64| -> Result<f64> {
+        Ok(((value(log_nu.exp())? / limit - 1.0) / (1.0 / efficiency - 1.0)).max(0.0).ln())
+    };
+    let (mut low, mut high) = ((1e-6f64.ln(), f64::INFINITY), (1e9f64.ln(), above(1e9f64.ln())?));
+    if high.1 > 0.0 {
         return Err(Error::Design {
             reason: format!(
                 "an efficiency of {efficiency} is not reached with a billion noise points per data point"
             ),
         });
     }
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
+    for step in 0..60 {
+        let secant = low.0 + (high.0 - low.0) * low.1 / (low.1 - high.1);
+        // Every third step halves the bracket, whatever the secants do.
+        let inside = step % 3 != 2 && secant > low.0 && secant < high.0;
+        let middle = if inside { secant } else { 0.5 * (low.0 + high.0) };
         // Too little noise to tell the parameters at all counts as too large an error.
-        let enough = value(middle.exp()).is_ok_and(|v| v <= wanted);
-        if enough { high = middle } else { low = middle }
+        let found = above(middle).unwrap_or(f64::INFINITY);
+        if found <= 0.0 {
+            high = (middle, found);
+        } else {
+            low = (middle, found);
+        }
+        if high.0 - low.0 < 1e-9 || (inside && found.abs() < 1e-10) {
+            break;
+        }
     }
-    Ok(high.exp())
+    Ok(if low.1 < 1e-10 { low.0.exp() } else { high.0.exp() })
 }

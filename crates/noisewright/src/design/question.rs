@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use super::problem::{Files, Problem, Purpose};
+use super::proportion::at_end;
 use super::{
-    Curve, DictionaryOptions, Member, MixtureDesign, ModelNoise, Options, Prices, Ratio, Record, best_member,
-    best_member_on, best_ratio, design_mixture, design_mixture_on_sample, ratio_for_efficiency,
+    Curve, DictionaryOptions, FamilyOptimum, Member, MixtureDesign, ModelNoise, Options, Prices, Ratio,
+    Record, best_member, best_member_on, best_ratio, design_mixture, design_mixture_on_sample,
+    ratio_for_efficiency,
 };
 use crate::asymptotics::trace_product;
 use crate::{
@@ -70,13 +72,15 @@ pub struct Answer {
     pub noise: Arc<dyn Noise>,
     /// Noise points per data point.
     pub nu: f64,
+    /// Whether ν was sought and is at an end of the range, e⁻³⁰ to e³⁰, so that the best one may lie beyond.
+    pub nu_at_end: bool,
     /// The error times the budget.
     pub error: f64,
     /// The error of p_n = p_d at the same ν.
     pub noise_equals_data: f64,
     /// The error of p_n = p_d at ν = 1.
     pub conventional: f64,
-    /// The certified relative gap, where the problem is convex.
+    /// The certified relative gap, where the problem is convex and, over all noises, not one on data.
     pub gap: Option<f64>,
     /// Number of distinct stationary points found.
     pub stationary_points: Option<usize>,
@@ -172,7 +176,7 @@ impl Question<'_> {
     /// is not what it must be.
     pub fn answer(&self, sought: &Sought) -> Result<Answer> {
         self.prices.check()?;
-        match sought {
+        let answer = match sought {
             Sought::Optimal => self.over_all_noises(),
             Sought::Mixture => self.over_mixtures(),
             Sought::Words(words) if words.free_count() > 0 => self.over_family(words),
@@ -180,7 +184,8 @@ impl Question<'_> {
                 [(_, call)] if call.name == "histogram" => self.over_histograms(call),
                 _ => self.given(self.problem.noise(words, self.purpose(), self.files)?, self.ratio),
             },
-        }
+        }?;
+        Ok(Answer { nu_at_end: self.ratio == Ratio::Free && at_end(answer.nu), ..answer })
     }
 
     /// The noise of an answer as plain data, with the model file it belongs to.
@@ -219,12 +224,13 @@ impl Question<'_> {
         Ok(trace_product(&cramer_rao_covariance(population)?, &matrix))
     }
 
-    /// How much noise until the error is within a share of what endless noise leaves.
+    /// How much noise until the error is within a share of what endless noise leaves; `value(ν)` is `tr(ΣM)` of the noise
+    /// that is best at ν.
     fn enough(&self, limit: f64, value: impl Fn(f64) -> Result<f64>) -> Result<Option<Enough>> {
         let Some(asked) = self.efficiency else { return Ok(None) };
         let nu = ratio_for_efficiency(asked, limit, &value)?;
-        let curve = (-8..=8)
-            .map(|step| nu * 2f64.powf(f64::from(step) / 2.0))
+        let curve = (-4..=4)
+            .map(|step| nu * 2f64.powi(step))
             .filter_map(|at| value(at).ok().map(|v| (at, limit / v)))
             .collect();
         Ok(Some(Enough { asked, nu, curve }))
@@ -240,10 +246,12 @@ impl Question<'_> {
         let places = if self.problem.model.space().dimension() == 1 { CURVE } else { COARSE_CURVE };
         Ok(Answer {
             nu: best.nu,
+            nu_at_end: false,
             error: best.error,
             noise_equals_data: best.noise_equals_data,
             conventional: best.conventional,
-            gap: best.gap(),
+            // On data it is a gap among noises that integrate to one over the data, which others do not.
+            gap: best.gap().filter(|_| self.problem.sample().is_none()),
             stationary_points: Some(best.optimum.stationary_points),
             curve: Curve::new(places, |nu| Ok(self.prices.scale(nu) * value(nu)?)),
             enough: self.enough(self.bound(&best.population)?, value)?,
@@ -255,43 +263,58 @@ impl Question<'_> {
 
     /// The best member of a family with free places.
     fn over_family(&self, words: &NoiseWords) -> Result<Answer> {
-        let Problem { model, parameters, .. } = self.problem;
-        let build = |words: &NoiseWords| self.problem.noise(words, self.purpose(), self.files);
-        let options = self.options(self.ratio);
-        let found = match self.problem.sample() {
-            None => best_member(words, &build, model, parameters, &options)?,
-            Some(_) => {
-                best_member_on(&self.problem.population()?, words, &build, model, parameters, &options)?
-            }
-        };
+        let found = self.members(words, self.ratio)?;
         let best = &found.minima[0];
-        let answer = self.given(Arc::clone(&best.noise), Ratio::Fixed(best.nu))?;
+        let answer = self.at(Arc::clone(&best.noise), Ratio::Fixed(best.nu))?;
+        let value =
+            |nu: f64| Ok(self.members(words, Ratio::Fixed(nu))?.minima[0].error / self.prices.scale(nu));
         Ok(Answer {
             error: best.error,
             stationary_points: Some(found.minima.len()),
+            enough: self.enough(self.bound(&answer.population)?, value)?,
             kind: Kind::Family(found.minima),
             ..answer
         })
     }
 
+    /// The minima of a family.
+    fn members(&self, words: &NoiseWords, ratio: Ratio) -> Result<FamilyOptimum> {
+        let Problem { model, parameters, .. } = self.problem;
+        let build = |words: &NoiseWords| self.problem.noise(words, self.purpose(), self.files);
+        let options = self.options(ratio);
+        match self.problem.sample() {
+            None => best_member(words, &build, model, parameters, &options),
+            Some(_) => {
+                best_member_on(&self.problem.population()?, words, &build, model, parameters, &options)
+            }
+        }
+    }
+
     /// The best weights of a dictionary of noises that can be drawn from.
     fn over_mixtures(&self) -> Result<Answer> {
-        let Problem { model, parameters, .. } = self.problem;
-        let (options, dictionary) = (self.options(self.ratio), DictionaryOptions::default());
-        let best = match self.problem.sample() {
-            None => design_mixture(model, parameters, &dictionary, &options)?,
-            Some(sample) => {
-                let log_z = self.problem.log_normalizer()?;
-                design_mixture_on_sample(model, parameters, log_z, sample, &dictionary, &options)?
-            }
-        };
+        let best = self.mixture(self.ratio)?;
+        let answer = self.at(Arc::clone(&best.noise), Ratio::Fixed(best.nu))?;
+        let value = |nu: f64| Ok(self.mixture(Ratio::Fixed(nu))?.error / self.prices.scale(nu));
         Ok(Answer {
             error: best.error,
             gap: best.convex.then_some(best.gap),
             stationary_points: Some(best.stationary_points),
-            kind: Kind::Mixture(Box::new(best.clone())),
-            ..self.given(Arc::clone(&best.noise), Ratio::Fixed(best.nu))?
+            enough: self.enough(self.bound(&answer.population)?, value)?,
+            kind: Kind::Mixture(Box::new(best)),
+            ..answer
         })
+    }
+
+    fn mixture(&self, ratio: Ratio) -> Result<MixtureDesign> {
+        let Problem { model, parameters, .. } = self.problem;
+        let (options, dictionary) = (self.options(ratio), DictionaryOptions::default());
+        match self.problem.sample() {
+            None => design_mixture(model, parameters, &dictionary, &options),
+            Some(sample) => {
+                let log_z = self.problem.log_normalizer()?;
+                design_mixture_on_sample(model, parameters, log_z, sample, &dictionary, &options)
+            }
+        }
     }
 
     /// The best histogram with so many equal bins in each variable.
@@ -301,8 +324,14 @@ impl Question<'_> {
             return Err(Error::Noise { noise: call.to_string(), reason });
         }
         let best = self.problem.histogram(call, &self.options(self.ratio))?;
+        let answer = self.at(Arc::clone(&best.noise), Ratio::Fixed(best.nu))?;
+        let value = |nu: f64| {
+            let options = self.options(Ratio::Fixed(nu));
+            Ok(self.problem.histogram(call, &options)?.error / self.prices.scale(nu))
+        };
         Ok(Answer {
             error: best.error,
+            enough: self.enough(self.bound(&answer.population)?, value)?,
             gap: (!self.problem.model.is_normalized()).then_some(best.gap),
             stationary_points: Some(best.stationary_points),
             kind: Kind::Histogram {
@@ -310,19 +339,31 @@ impl Question<'_> {
                 edges: best.edges,
                 probabilities: best.probabilities,
             },
-            ..self.given(best.noise, Ratio::Fixed(best.nu))?
+            ..answer
         })
     }
 
-    /// A noise that is given: its error at a ratio, or at its best one.
+    /// A noise that is given: its error at a ratio, or at its best one, and how much of it is enough.
     fn given(&self, noise: Arc<dyn Noise>, ratio: Ratio) -> Result<Answer> {
+        let answer = self.at(noise, ratio)?;
+        let log_noise = answer.population.log_noise(answer.noise.as_ref());
+        let enough = self
+            .enough(self.bound(&answer.population)?, |nu| self.value(&answer.population, &log_noise, nu))?;
+        Ok(Answer { enough, ..answer })
+    }
+
+    /// `tr(ΣM)` of a noise by its log-density.
+    fn value(&self, population: &Population, log_noise: &[f64], nu: f64) -> Result<f64> {
+        let matrix = self.target.matrix(population.coordinates(), &population.information())?;
+        Ok(Asymptotics::at(population, log_noise, nu, &Loss::Js)?.error(&matrix, nu, 1.0, 0.0))
+    }
+
+    /// A noise at a ratio, or at its best one.
+    fn at(&self, noise: Arc<dyn Noise>, ratio: Ratio) -> Result<Answer> {
         let population = self.population_for(noise.as_ref(), ratio)?;
         let log_noise = population.log_noise(noise.as_ref());
-        let matrix = self.target.matrix(population.coordinates(), &population.information())?;
-        let value = |nu: f64| -> Result<f64> {
-            Ok(Asymptotics::at(&population, &log_noise, nu, &Loss::Js)?.error(&matrix, nu, 1.0, 0.0))
-        };
-        let error = |nu: f64| -> Result<f64> { Ok(self.prices.scale(nu) * value(nu)?) };
+        let error =
+            |nu: f64| -> Result<f64> { Ok(self.prices.scale(nu) * self.value(&population, &log_noise, nu)?) };
         let (nu, least) = match ratio {
             Ratio::Fixed(nu) => (nu, error(nu)?),
             Ratio::Free => best_ratio(error)?,
@@ -331,13 +372,14 @@ impl Question<'_> {
         let equal = |nu: f64| self.prices.scale(nu) * (1.0 + 1.0 / nu) * bound;
         Ok(Answer {
             nu,
+            nu_at_end: false,
             error: least,
             noise_equals_data: equal(nu),
             conventional: equal(1.0),
             gap: None,
             stationary_points: None,
             curve: Curve::new(FINE_CURVE, error),
-            enough: self.enough(bound, value)?,
+            enough: None,
             kind: Kind::Fixed { words: noise.describe() },
             noise,
             population,

@@ -2,22 +2,41 @@
 
 use super::question::{Answer, Kind};
 use super::{Member, MixtureDesign};
+use crate::Method;
 use crate::noise::words::rounded;
 
 impl Answer {
     /// Sentences about how good the design is among its kind: certificates, other minima, ends of ranges.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
-        match &self.kind {
+        let mut remarks = match &self.kind {
             Kind::Optimal { .. } => vec![self.of_optimum()],
             Kind::Family(minima) => of_family(minima),
             Kind::Mixture(best) => of_mixture(best),
             Kind::Histogram { .. } => vec![self.of_histogram()],
             Kind::Fixed { .. } => Vec::new(),
+        };
+        if self.nu_at_end {
+            let end = "The noise ratio is at the end of the range that was searched, e⁻³⁰ to e³⁰: the true best may lie beyond.";
+            remarks.push(end.into());
         }
+        remarks
     }
 
     fn of_optimum(&self) -> String {
+        if self.error == 0.0 {
+            return "The data's own distribution is the optimal noise, at any proportion: it leaves no error of the first \
+                    order in what was asked for."
+                .into();
+        }
+        if self.population.accuracy().method == Method::Sample {
+            return format!(
+                "The best of the noises that integrate to one over these {} points. A noise whose density integrates to one \
+                 everywhere is not measured in quite the same way and may come out lower by the data's own error: on data \
+                 there is no certificate.",
+                self.population.points().rows()
+            );
+        }
         match (self.gap, self.stationary_points) {
             (Some(gap), _) => format!(
                 "Certified: no noise at this proportion can be better by more than {gap:.1e} of the error (the problem is \

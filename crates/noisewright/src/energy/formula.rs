@@ -186,6 +186,10 @@ impl Energy for FormulaEnergy {
         Ok(Some(value[0]))
     }
 
+    fn constants(&self) -> Vec<f64> {
+        self.formula.numbers()
+    }
+
     fn is_linear(&self) -> bool {
         self.linear
     }
@@ -315,6 +319,10 @@ impl Energy for FeatureEnergy {
 
     fn point_gradient(&self, parameters: &[f64], point: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
         self.sum.point_gradient(parameters, point, gradient)
+    }
+
+    fn constants(&self) -> Vec<f64> {
+        self.sum.constants()
     }
 
     fn is_linear(&self) -> bool {

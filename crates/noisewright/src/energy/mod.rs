@@ -109,6 +109,12 @@ pub trait Energy: Send + Sync {
         let _ = parameters;
     }
 
+    /// Numbers that occur in it, with either sign: places where its density may have a narrow peak that nothing else
+    /// would point to. None by default.
+    fn constants(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
     /// Whether `u = θ·t(x)` (plus a function of x): then the score does not depend on θ and NCE with the
     /// JS and KL losses is convex.
     fn is_linear(&self) -> bool {

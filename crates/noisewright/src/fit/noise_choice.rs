@@ -11,7 +11,7 @@ use super::prepare::{pick, spread};
 use super::result::{Fit, Optimum};
 use super::side::BLOCK;
 use super::two_step;
-use crate::{Error, LOG_NORMALIZER, Loss, Model, Noise, Result, fit_auto};
+use crate::{Error, LOG_NORMALIZER, Loss, Model, Noise, Result, check_count, fit_auto};
 
 /// Rows that a noise is fitted to, at most; they are spread over all rows.
 pub(crate) const NOISE_ROWS: usize = 1 << 18;
@@ -83,23 +83,11 @@ fn check_draws(model: &Model, data: Data<'_>, draws: &Draws) -> Result<()> {
     }
 }
 
-/// Scores of noise points that a fit is asked to hold at most: 16 gigabytes.
-const MOST_VALUES: usize = 1 << 31;
-
-fn within_memory(points: usize, model: &Model) -> Result<()> {
-    let most = MOST_VALUES / model.coordinates().len().max(1);
-    if points <= most {
-        return Ok(());
-    }
-    let reason = format!("must be at most {most} for this model, not {points}; ask for less noise");
-    Err(Error::Option { option: "noise points".into(), reason })
-}
-
 /// Fits with so much noise as the options say.
 pub(crate) fn dosed(model: &Model, data: Data<'_>, noise: &Arc<dyn Noise>, options: &Options) -> Result<Fit> {
     let total = data.total_weight();
     let with = |points: usize, start: Option<&[f64]>| {
-        within_memory(points, model)?;
+        check_count("noise points", points, model.coordinates().len())?;
         fit_against(model, data, &Against::Noise(noise.clone(), points), options, start)
     };
     match options.amount {
@@ -123,7 +111,10 @@ pub(crate) fn enough(
     let most = if allowed < BLOCK { allowed } else { allowed / BLOCK * BLOCK };
     let mut points = whole(2.0 * total).max(FIRST_POINTS).min(most);
     let mut fit = with(points, None)?;
-    let others: Vec<Optimum> = fit.optima.iter().skip(1).cloned().collect();
+    // Losses at different ratios do not compare: what is kept is by how much the others are worse.
+    let best = fit.optima.first().map_or(fit.loss, |optimum| optimum.loss);
+    let worse = |optimum: &Optimum| Optimum { loss: optimum.loss - best, ..optimum.clone() };
+    let others: Vec<Optimum> = fit.optima.iter().skip(1).map(worse).collect();
     for _ in 1..ROUNDS {
         let factor = shortfall(&fit, share);
         if factor <= 1.0 || !fit.converged {

@@ -192,10 +192,11 @@ impl Fit {
         self.diagnostics.budget_errors(&self.covariance_noise, self.nu);
     }
 
-    /// Notes minima that an earlier search over fewer rows found beside this one.
+    /// Notes minima that an earlier search with less noise found beside this one; their losses are by how much they were worse.
     pub(crate) fn remember(&mut self, others: &[Optimum]) {
         if self.optima.len() == 1 && !others.is_empty() {
-            self.optima.extend_from_slice(others);
+            let loss = self.optima[0].loss;
+            self.optima.extend(others.iter().map(|o| Optimum { loss: loss + o.loss, ..o.clone() }));
             self.diagnostics.several_optima(self.optima.len());
         }
     }

@@ -12,6 +12,13 @@ pub(super) fn positive(parameter: &str, value: f64) -> Result<f64> {
     require(value > 0.0 && value.is_finite(), parameter, value, "it must be a positive number")
 }
 
+/// Degrees of freedom of a Student distribution whose draws are numbers: one in 10¹⁵ is beyond 10³⁰⁸ at the fewest.
+pub(super) fn degrees_of_freedom(value: f64) -> Result<f64> {
+    let name = "the degrees of freedom of student";
+    positive(name, value)?;
+    require(value >= 0.05, name, value, "it must be at least 0.05, or draws are too large for numbers")
+}
+
 /// `value` when it is finite and not below zero.
 pub(super) fn non_negative(parameter: &str, value: f64) -> Result<f64> {
     require(value >= 0.0 && value.is_finite(), parameter, value, "it must be zero or a positive number")

@@ -5,7 +5,7 @@ use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::{digamma, gamma_p, gamma_q, ln_gamma, trigamma};
 use rand_distr::Distribution;
 
-use super::check::positive;
+use super::check::{positive, require};
 use super::fitting::Sample;
 use super::scalar::in_blocks;
 use super::spelling::call;
@@ -34,6 +34,10 @@ impl Gamma {
     pub fn new(shape: f64, rate: f64) -> Result<Self> {
         positive("the shape of gamma", shape)?;
         positive("the rate of gamma", rate)?;
+        require(shape <= 1e100, "the shape of gamma", shape, "it must be at most 1e100")?;
+        let mean = shape / rate;
+        let name = "the mean shape/rate of gamma";
+        require(mean > 1e-300 && mean < 1e300, name, mean, "it must lie between 1e-300 and 1e300")?;
         let sampler = rand_distr::Gamma::new(shape, 1.0 / rate).map_err(|e| Error::Parameter {
             parameter: "the rate of gamma".into(),
             value: rate,

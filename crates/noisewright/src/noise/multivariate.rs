@@ -4,7 +4,7 @@ use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::{LN_SQRT_2PI, ln_gamma};
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
-use super::check::{positive, require};
+use super::check::{degrees_of_freedom, require};
 use super::spelling::{list, matrix, number};
 use super::student::ln_one_plus;
 use super::whitening::{BLOCK, Whitening, mean_and_covariance};
@@ -121,7 +121,7 @@ impl MultivariateStudent {
     /// When the degrees of freedom are not positive, the sizes differ, or the matrix is not symmetric and
     /// positive definite.
     pub fn new(dof: f64, location: &[f64], scale: &[f64]) -> Result<Self> {
-        positive("the degrees of freedom of student", dof)?;
+        degrees_of_freedom(dof)?;
         let chi_squared = ChiSquared::new(dof).map_err(|e| Error::Parameter {
             parameter: "the degrees of freedom of student".into(),
             value: dof,

@@ -42,8 +42,9 @@ impl Noise for UniformSphere {
         self.dimension
     }
 
-    fn log_density(&self, _points: View<'_>, out: &mut [f64]) {
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) {
         out.fill(-ln_surface(self.dimension));
+        clear_off_sphere(points, out);
     }
 
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
@@ -68,7 +69,7 @@ impl Noise for UniformSphere {
 /// `von-mises-fisher([x, …], concentration)` on the unit sphere: `ln p = κ μ·x + ln c_d(κ)` with respect to the
 /// surface measure, `c_d = κ^{d/2−1} / ((2π)^{d/2} I_{d/2−1}(κ))`.
 ///
-/// Points are taken to be unit vectors: that they are is checked where data are read.
+/// Points that are not unit vectors, to a thousandth, have the density zero.
 ///
 /// ```
 /// use noisewright::{Noise, View, VonMisesFisher};
@@ -183,10 +184,11 @@ impl Noise for VonMisesFisher {
                 *o += (x - mean) * (x - mean);
             }
         }
-        for o in out {
+        for o in out.iter_mut() {
             // κ(μ·x − 1) = −κ‖x−μ‖²/2 on the sphere
             *o = self.peak - 0.5 * self.concentration * *o;
         }
+        clear_off_sphere(points, out);
     }
 
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
@@ -228,12 +230,27 @@ fn check_unit(points: View<'_>) -> Result<()> {
     for row in 0..points.rows() {
         points.copy_row(row, &mut point);
         let length = length(&point);
-        if length.is_nan() || (length - 1.0).abs() > 1e-3 {
+        if !is_unit(length) {
             let reason = format!("row {} of the data has the length {length}, not 1", row + 1);
             return Err(failed("von-mises-fisher", &reason));
         }
     }
     Ok(())
+}
+
+/// Whether a length is one as far as data are rounded.
+fn is_unit(length: f64) -> bool {
+    (length - 1.0).abs() <= 1e-3
+}
+
+/// Makes the log-density −∞ at points that are not unit vectors.
+fn clear_off_sphere(points: View<'_>, out: &mut [f64]) {
+    for (row, o) in out.iter_mut().enumerate() {
+        let square: f64 = (0..points.columns()).map(|axis| points.get(row, axis).powi(2)).sum();
+        if !is_unit(square.sqrt()) {
+            *o = f64::NEG_INFINITY;
+        }
+    }
 }
 
 fn length(vector: &[f64]) -> f64 {

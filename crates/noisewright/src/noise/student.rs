@@ -5,7 +5,7 @@ use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::{ln_beta, student_cdf};
 use rand_distr::{Distribution, StudentT};
 
-use super::check::{finite, positive, require};
+use super::check::{degrees_of_freedom, finite, positive, require};
 use super::fitting::Sample;
 use super::scalar::{in_blocks, inverse};
 use super::spelling::call;
@@ -37,9 +37,9 @@ impl Student {
     /// A Student distribution; `scale` is not the standard deviation, which is `scale·√(dof/(dof−2))`.
     ///
     /// # Errors
-    /// When the degrees of freedom or the scale is not positive, or the location not finite.
+    /// When the degrees of freedom are below 0.05, the scale is not positive, or the location not finite.
     pub fn new(dof: f64, location: f64, scale: f64) -> Result<Self> {
-        positive("the degrees of freedom of student", dof)?;
+        degrees_of_freedom(dof)?;
         finite("the location of student", location)?;
         positive("the scale of student", scale)?;
         let sampler = sampler(dof)?;

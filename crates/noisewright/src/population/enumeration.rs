@@ -28,6 +28,7 @@ pub(super) fn build(model: &Model, parameters: &[f64]) -> Result<Population> {
         log_measure: vec![0.0; rows],
         accuracy: Accuracy { method: Method::Enumeration, relative_error: f64::EPSILON, points: rows },
         divergent: None,
+        mass_error: f64::EPSILON,
     };
     Population::assemble(model, parameters, parts)
 }

@@ -1,8 +1,9 @@
 //! Where a model's density has its mass: a peak, its widths, and the covariance that its curvature suggests.
 
 use nalgebra::DMatrix;
-use noisewright_numerics::quadrature::peaks;
+use noisewright_numerics::quadrature::{Lookout, peaks};
 
+use super::modes::{Mode, other_modes};
 use crate::{Domain, Error, Landmarks, Model, Result, View};
 
 /// A peak of the density and its surroundings.
@@ -13,6 +14,8 @@ pub(super) struct Location {
     slices: Vec<Vec<(f64, f64)>>,
     /// Inverse of the negative curvature at the peak, where that is positive definite.
     pub(super) covariance: Option<DMatrix<f64>>,
+    /// Other peaks, in several dimensions.
+    pub(super) others: Vec<Mode>,
 }
 
 impl Location {
@@ -22,14 +25,19 @@ impl Location {
         if let (Some(covariance), Some(first)) = (&self.covariance, centers.first_mut()) {
             first.1 = first.1.max(covariance[(axis, axis)].sqrt());
         }
+        centers.extend(self.others.iter().map(|mode| (mode.at[axis], mode.scales[axis])));
         centers
     }
 }
 
-/// Climbs the log-density along one variable after the other.
+/// Climbs the log-density along one variable after the other; then looks for other peaks.
+///
+/// Along a line they are sought over all orders of magnitude, at all distances from the highest ones, around the noise's
+/// centers, and at the numbers that occur in the model: its parameters and constants, with both signs. In several
+/// dimensions, by climbing from such places. A needle to which none of them points is missed.
 pub(super) fn locate(model: &Model, parameters: &[f64], landmarks: &[Landmarks]) -> Result<Location> {
     let domains = model.space().domains();
-    let slope = Slice { model, parameters };
+    let slope = Slice { model, parameters, places: places(model, parameters) };
     let mut peak: Vec<f64> = domains.iter().zip(landmarks).map(|(d, l)| start(d, l)).collect();
     let mut slices = vec![Vec::new(); peak.len()];
     let sweeps = if peak.len() == 1 { 1 } else { 12 };
@@ -49,7 +57,24 @@ pub(super) fn locate(model: &Model, parameters: &[f64], landmarks: &[Landmarks])
     }
     let scales: Vec<f64> = slices.iter().map(|s| s.first().map_or(1.0, |c| c.1)).collect();
     let covariance = if peak.len() > 1 { slope.covariance(&peak, &scales)? } else { None };
-    Ok(Location { peak, slices, covariance })
+    let mut location = Location { peak, slices, covariance, others: Vec::new() };
+    if domains.len() > 1 && !domains.iter().any(Domain::is_discrete) {
+        location.others = other_modes(&slope, &location, &scales, landmarks)?;
+    }
+    Ok(location)
+}
+
+/// Most numbers of a model that are places to look at.
+const MOST_PLACES: usize = 64;
+
+/// The numbers that occur in a model, with both signs, and zero.
+fn places(model: &Model, parameters: &[f64]) -> Vec<f64> {
+    let constants = model.energy().constants();
+    let numbers = parameters.iter().chain(&constants).filter(|x| x.is_finite());
+    let mut places: Vec<f64> = numbers.take(MOST_PLACES).flat_map(|x| [*x, -x]).chain([0.0]).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    places
 }
 
 /// A place to start from: the middle of a bounded domain, the noise's first center, or zero.
@@ -64,9 +89,12 @@ fn start(domain: &Domain, landmarks: &Landmarks) -> f64 {
     }
 }
 
-struct Slice<'a> {
+/// A model at parameter values, looked at place by place.
+pub(super) struct Slice<'a> {
     model: &'a Model,
     parameters: &'a [f64],
+    /// Coordinates to look at.
+    pub(super) places: Vec<f64>,
 }
 
 impl Slice<'_> {
@@ -90,6 +118,7 @@ impl Slice<'_> {
         };
         let (lower, upper) = domain.bounds();
         let mut found = Vec::new();
+        let coarse = Lookout { hints: &hints.centers, places: &self.places, fine: false };
         if matches!(domain, Domain::Positive | Domain::Interval(..)) {
             // A density may be highest at the very end of its domain, as x^{-0.2} e^{-x} is at zero, and have next to
             // no mass there. Times the distance to the end, it is highest where the mass is.
@@ -97,9 +126,10 @@ impl Slice<'_> {
                 look(x, out);
                 out.iter_mut().zip(x).for_each(|(o, x)| *o += (x - lower).min(upper - x).ln());
             };
-            found = peaks(lower, upper, &hints.centers, &mass);
+            found = peaks(lower, upper, coarse, &mass);
         }
-        found.extend(peaks(lower, upper, &hints.centers, &look));
+        let fine = at.len() == 1 && *domain != Domain::Counts;
+        found.extend(peaks(lower, upper, Lookout { fine, ..coarse }, &look));
         failure.into_inner().map_or(Ok(found), Err)
     }
 
@@ -116,7 +146,8 @@ impl Slice<'_> {
         self.energy(&points, rows)
     }
 
-    fn energy(&self, points: &[f64], rows: usize) -> Result<Vec<f64>> {
+    /// The log-density at column-major points.
+    pub(super) fn energy(&self, points: &[f64], rows: usize) -> Result<Vec<f64>> {
         let mut out = vec![0.0; rows];
         self.model.evaluate(self.parameters, View::new(points.len() / rows, rows, points), &mut out, None)?;
         Ok(out)
@@ -148,7 +179,7 @@ impl Slice<'_> {
 
 /// The direction of the highest density on the sphere, and how far (as 1 − cos) the density has fallen by e^{-1/2}.
 pub(super) fn locate_on_sphere(model: &Model, parameters: &[f64]) -> Result<(Vec<f64>, f64)> {
-    let slope = Slice { model, parameters };
+    let slope = Slice { model, parameters, places: Vec::new() };
     let size = model.space().dimension();
     let mut best = (vec![1.0; size], f64::NEG_INFINITY);
     let mut reach = 1.0f64;

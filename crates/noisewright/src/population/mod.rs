@@ -6,6 +6,7 @@
 mod chart;
 mod enumeration;
 mod locate;
+mod modes;
 mod pair;
 mod quadrature;
 mod sampling;
@@ -180,7 +181,13 @@ impl Population {
         Self::assemble(
             model,
             parameters,
-            Parts { points: sample.clone(), log_measure, accuracy, divergent: None },
+            Parts {
+                points: sample.clone(),
+                log_measure,
+                accuracy,
+                divergent: None,
+                mass_error: accuracy.relative_error,
+            },
         )
     }
 
@@ -236,12 +243,12 @@ impl Population {
             accuracy: parts.accuracy,
             divergent: parts.divergent,
         };
-        population.finish_score(model, parameters)?;
+        population.finish_score(model, parameters, parts.mass_error)?;
         Ok(population)
     }
 
     /// Turns `∇u` into `∇ log p`: subtracts the gradient of log Z, or adds the constant's column of −1.
-    fn finish_score(&mut self, model: &Model, parameters: &[f64]) -> Result<()> {
+    fn finish_score(&mut self, model: &Model, parameters: &[f64], mass_error: f64) -> Result<()> {
         let rows = self.points.rows();
         if self.has_constant {
             self.score.resize(rows * self.coordinates.len(), -1.0);
@@ -250,7 +257,7 @@ impl Population {
         let mut gradient = vec![0.0; parameters.len()];
         match model.log_normalizer(parameters, &mut gradient) {
             Some(log_z) => {
-                if (log_z - self.log_normalizer).abs() > 1e-6_f64.max(10.0 * self.accuracy.relative_error) {
+                if (log_z - self.log_normalizer).abs() > 1e-6_f64.max(10.0 * mass_error) {
                     return Err(Error::NotNormalized { log_z: self.log_normalizer - log_z });
                 }
             }
@@ -395,4 +402,6 @@ pub(crate) struct Parts {
     pub(crate) log_measure: Vec<f64>,
     pub(crate) accuracy: Accuracy,
     pub(crate) divergent: Option<Divergent>,
+    /// Estimated relative error of the mass alone.
+    pub(crate) mass_error: f64,
 }

@@ -36,6 +36,7 @@ pub(super) fn build(
         log_measure: result.log_weights.iter().map(|w| w + log_jacobian).collect(),
         accuracy: Accuracy { method: Method::Quadrature, relative_error, points: rows },
         divergent,
+        mass_error: result.relative_errors[0],
     };
     Population::assemble(model, parameters, parts)
 }
@@ -338,21 +339,26 @@ fn axis_of(domain: &Domain, landmarks: &Landmarks, mut centers: Vec<(f64, f64)>)
     }
 }
 
-/// Whitened coordinates around the density's peak; the noise's centers are carried over.
+/// Whitened coordinates around the density's highest peak; its other peaks and the noise's centers are carried over.
 fn whitened(location: &Location, factor: DMatrix<f64>, landmarks: &[Landmarks]) -> (Chart, Vec<Axis>) {
     let mean = DVector::from_column_slice(&location.peak);
     let dimension = mean.len();
     let inverse = factor.clone().try_inverse().unwrap_or_else(|| DMatrix::identity(dimension, dimension));
     let components = landmarks.iter().map(|l| l.centers.len()).min().unwrap_or(0);
     let mut centers = vec![vec![(0.0, 1.0)]; dimension];
-    for c in 0..components {
-        let at = DVector::from_fn(dimension, |j, _| landmarks[j].centers[c].0);
+    let mut carry = |at: DVector<f64>, scales: &[f64]| {
         let z = &inverse * (at - &mean);
         for j in 0..dimension {
-            let scale =
-                (0..dimension).map(|l| (inverse[(j, l)] * landmarks[l].centers[c].1).powi(2)).sum::<f64>();
+            let scale = (0..dimension).map(|l| (inverse[(j, l)] * scales[l]).powi(2)).sum::<f64>();
             centers[j].push((z[j], scale.sqrt()));
         }
+    };
+    for mode in &location.others {
+        carry(DVector::from_column_slice(&mode.at), &mode.scales);
+    }
+    for c in 0..components {
+        let scales: Vec<f64> = landmarks.iter().map(|l| l.centers[c].1).collect();
+        carry(DVector::from_fn(dimension, |j, _| landmarks[j].centers[c].0), &scales);
     }
     let axes = centers.iter().map(|c| Axis::line(f64::NEG_INFINITY, f64::INFINITY, &[], &tidy(c))).collect();
     (Chart::Affine { mean, factor }, axes)

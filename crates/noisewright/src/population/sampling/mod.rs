@@ -27,7 +27,7 @@ use self::tails::Tails;
 use super::locate::locate_on_sphere;
 use super::pair::{FUNCTIONS, PairFunctions, PairIntegrals, log_values};
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
-use crate::{Domain, Error, Loss, Model, Points, Result, UniformSphere, VonMisesFisher};
+use crate::{Domain, Error, Loss, Model, Points, Result, UniformSphere, VonMisesFisher, check_count};
 
 /// Independent replicates of the points.
 const REPLICATES: usize = 16;
@@ -87,6 +87,11 @@ pub(super) fn check_integrable(model: &Model, parameters: &[f64], precision: &Pr
     refuse_endless(&landscape, tails.divergence(precision.seed)?)
 }
 
+/// Draws that no memory would hold are refused: each has its place, weights, densities and score.
+fn check_draws(model: &Model, precision: &Precision) -> Result<()> {
+    check_count("draws", precision.draws, 2 * model.space().dimension() + model.coordinates().len() + 4)
+}
+
 fn most_draws(precision: &Precision) -> usize {
     (precision.draws / REPLICATES).max(FEWEST) * REPLICATES
 }
@@ -101,6 +106,7 @@ struct Prepared<'a> {
 /// Finds where the mass of the density, and of other functions, is, refuses a density without an integral, and
 /// adapts the proposal.
 fn prepare<'a>(landscape: Landscape<'a>, others: &[Height], precision: &Precision) -> Result<Prepared<'a>> {
+    check_draws(landscape.model, precision)?;
     check_noise(&landscape)?;
     let seed = precision.seed;
     let pilot = (most_draws(precision) / 8).clamp(4096, 1 << 15);
@@ -351,6 +357,7 @@ fn population(
         log_measure: kept.iter().map(|&i| drawn.log_measure[i]).collect(),
         accuracy: Accuracy { method: Method::Sampling, relative_error: mass_error, points: kept.len() },
         divergent,
+        mass_error,
     };
     let mut population = Population::assemble(landscape.model, landscape.parameters, parts)?;
     let contrast = landscape.contrast.filter(|_| population.divergent.is_none());

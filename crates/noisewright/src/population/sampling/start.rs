@@ -1,7 +1,7 @@
 //! Where to start: the modes of a function in sampling coordinates, and a proposal around each.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::quadrature::peaks;
+use noisewright_numerics::quadrature::{Lookout, peaks};
 use noisewright_numerics::random::stream;
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
@@ -168,7 +168,9 @@ impl<'a> Climb<'a> {
             }
         };
         let lower = if counts { -0.5 } else { f64::NEG_INFINITY };
-        let found = peaks(lower, f64::INFINITY, &[(at[axis], 1.0)], &look).first().copied();
+        let hints = [(at[axis], 1.0)];
+        let lookout = Lookout { hints: &hints, ..Lookout::default() };
+        let found = peaks(lower, f64::INFINITY, lookout, &look).first().copied();
         if let Some(error) = failure.into_inner() {
             return Err(error);
         }
