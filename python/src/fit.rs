@@ -115,7 +115,7 @@ pub(crate) fn fit<'py>(
     let names = model.model.space().names();
     let rows = rows.owned(names)?;
     let draws = draws.map(|given| owned_draws(&given, names)).transpose()?;
-    let plan = Plan::from(settings);
+    let (plan, is_callback) = (Plan::from(settings), model.is_callback());
     model.run(py, tick, move |model, monitor| {
         let options = plan.options(&model, &rows.points, draws, monitor)?;
         let mut fit = noisewright::fit::fit(&model, rows.data(), &options)?;
@@ -124,7 +124,7 @@ pub(crate) fn fit<'py>(
             fit.diagnostics.warnings.extend(check.warning(fit.nu));
             fit.diagnostics.ratio_check = Some(check);
         }
-        let efficiency = record_efficiency(&model, &mut fit, &options.loss, Some(&rows.points));
+        let efficiency = efficiency(&model, is_callback, &mut fit, &options, &rows.points);
         let grid = grid(&model, &fit, rows.points.view());
         Ok(tree(&fit, &options, Reading { efficiency, ..Reading::default() }, grid))
     })
@@ -162,13 +162,13 @@ pub(crate) fn fit_file<'py>(
     settings: Settings,
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
-    let plan = Plan::from(settings);
+    let (plan, is_callback) = (Plan::from(settings), model.is_callback());
     model.run(py, tick, move |model, monitor| {
         let rows = FileRows::open(&file, model.space())?;
         let SomeRows { points, weights, dropped } = rows.some(monitor)?;
         let options = plan.options(&model, &points, None, monitor)?;
         let mut fit = noisewright::fit::fit_stream(&model, &rows, &options)?;
-        let efficiency = record_efficiency(&model, &mut fit, &options.loss, Some(&points));
+        let efficiency = efficiency(&model, is_callback, &mut fit, &options, &points);
         let grid = grid(&model, &fit, points.view());
         let reading = Reading { efficiency, dropped, passes: Some(rows.passes()) };
         let some = grid.is_some().then(|| map! { "x": points.view().column(0).to_vec(), "weights": weights });
@@ -308,6 +308,21 @@ pub(crate) fn estimate(estimate: &Estimate) -> Tree {
         "upper": estimate.upper,
         "at_bound": estimate.at_bound,
     }
+}
+
+/// The efficiency against maximum likelihood; for functions the sample's own estimate of it, which takes no further calls.
+fn efficiency(
+    model: &Model,
+    is_callback: bool,
+    fit: &mut Fit,
+    options: &Options,
+    data: &Points,
+) -> Option<Vec<Option<f64>>> {
+    if !is_callback {
+        return record_efficiency(model, fit, &options.loss, Some(data));
+    }
+    let budget = &fit.diagnostics.error_budget;
+    fit.nu.is_finite().then(|| budget.iter().map(|entry| entry.efficiency).collect())
 }
 
 /// What is known of a fit beside the fit.
