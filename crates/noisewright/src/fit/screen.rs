@@ -27,6 +27,8 @@ const FEW: (usize, usize) = (256, 512);
 const SCANNED: usize = 192;
 /// Places at random, for every ten starts asked for.
 const RANDOM: usize = 64;
+/// How many times fewer places are looked at where a call costs more than its rows.
+const FEWER: usize = 8;
 /// Places that are followed on the few rows, and how many steps.
 const FOLLOWED: (usize, usize) = (12, 25);
 /// Most parameters of which every two are exchanged, and how many such places are followed.
@@ -101,13 +103,13 @@ pub(crate) fn places(few: &Objective<'_>, first: &[f64], options: &Options) -> R
     let mut seen: Vec<(f64, Vec<f64>)> = Vec::new();
     screen.scan(first, &mut seen);
     let mut random = stream(options.seed, PLACES);
-    for _ in 0..RANDOM * options.starts.div_ceil(10) {
+    for _ in 0..screen.worth(RANDOM) * options.starts.div_ceil(10) {
         let place = screen.random_place(first, &mut random);
         seen.extend(screen.score(&place).map(|score| (score, place)));
     }
     screen.exchange(first, &mut seen);
     seen.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut kept = apart(seen, FOLLOWED.0.max(options.starts));
+    let mut kept = apart(seen, screen.worth(FOLLOWED.0.max(options.starts)));
     if few.has_curvature() {
         kept = screen.follow(kept, options)?;
         let mut again = Vec::new();
@@ -220,6 +222,11 @@ impl Screen<'_, '_> {
         self.few.model
     }
 
+    /// How many of so many places are worth looking at: fewer by far where the model would rather have one long call.
+    fn worth(&self, places: usize) -> usize {
+        if self.model().energy().prefers_batches() { places.div_ceil(FEWER) } else { places }
+    }
+
     /// The loss at parameters, with the constant that is best for them; `None` where it is not finite.
     fn score(&self, theta: &[f64]) -> Option<f64> {
         let mut at = theta.to_vec();
@@ -267,7 +274,7 @@ impl Screen<'_, '_> {
     /// Moves one parameter after the other, twice, each to the best of the values that the data suggest.
     fn scan(&self, first: &[f64], seen: &mut Vec<(f64, Vec<f64>)>) {
         let parameters = self.model().parameters();
-        let most = (SCANNED / (2 * parameters.len().max(1))).max(1);
+        let most = (self.worth(SCANNED) / (2 * parameters.len().max(1))).max(1);
         let mut best = (self.score(first).unwrap_or(f64::INFINITY), first.to_vec());
         for _ in 0..2 {
             for (j, parameter) in parameters.iter().enumerate() {
