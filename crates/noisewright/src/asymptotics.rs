@@ -19,6 +19,9 @@ pub struct Asymptotics {
     pub divergent: Option<Divergent>,
 }
 
+/// A mean weight that only noise far from the data has.
+const SLIGHT: f64 = 1e-6;
+
 impl Asymptotics {
     /// `Σ = I_w⁻¹ (I_v − (1 + 1/ν) m_w m_wᵀ) I_w⁻¹` from the log-density of the noise at the population's points.
     ///
@@ -31,6 +34,10 @@ impl Asymptotics {
         }
         let bread = match invert(&population.weighted_outer(&weights.scaled)) {
             Inverse::Regular(inverse) => inverse,
+            // Scores that the data tell apart, and the few data where the noise is do not.
+            Inverse::Singular(_) if weights.mean() < SLIGHT && cramer_rao_covariance(population).is_ok() => {
+                return Err(Error::HardlyAnyOverlap);
+            }
             Inverse::Singular(direction) => return Err(collinear(population, &direction)),
         };
         let mean = population.weighted_score(&weights.scaled);

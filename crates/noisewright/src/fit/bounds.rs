@@ -7,6 +7,9 @@ use super::options::{Options, Stage};
 use super::solve::Solution;
 use crate::{Model, Result};
 
+/// How near to a bound is at it.
+const AT_BOUND: f64 = 1e-9;
+
 /// Minimises over the box of the bounds by holding those parameters at a bound that the descent would carry across it.
 pub(crate) fn solve(
     problem: &dyn Problem,
@@ -25,7 +28,8 @@ pub(crate) fn solve(
         at = part.expand(&found.at);
         iterations += found.iterations;
         stop = found.stop;
-        let crossed = hold_crossed(&at, limits, &mut held);
+        let crossed = hold_crossed(&at, limits, &mut held)
+            || !stop.converged() && hold_pressed(problem, &at, limits, &mut held)?;
         if !crossed && !free_one(problem, &at, limits, &mut held)? {
             break;
         }
@@ -53,6 +57,27 @@ fn hold_crossed(at: &DVector<f64>, limits: &[(f64, f64)], held: &mut [Option<f64
         }
     }
     any
+}
+
+/// Holds every parameter that is at a bound with the loss falling beyond it: where there is no value beyond, a descent ends
+/// there without crossing.
+fn hold_pressed(
+    problem: &dyn Problem,
+    at: &DVector<f64>,
+    limits: &[(f64, f64)],
+    held: &mut [Option<f64>],
+) -> Result<bool> {
+    let here = problem.evaluate(at, false)?;
+    let mut any = false;
+    for (j, (lower, upper)) in limits.iter().enumerate() {
+        let near = |bound: f64| (at[j] - bound).abs() <= AT_BOUND * (1.0 + at[j].abs());
+        let pressed = if here.gradient[j] > 0.0 { *lower } else { *upper };
+        if held[j].is_none() && here.value.is_finite() && pressed.is_finite() && near(pressed) {
+            held[j] = Some(pressed);
+            any = true;
+        }
+    }
+    Ok(any)
 }
 
 /// Frees the parameter whose loss falls fastest away from its bound, if there is one.
