@@ -21,6 +21,13 @@ pub(crate) struct Cell {
     pub(crate) rows: usize,
 }
 
+impl Cell {
+    /// Whether every fit takes integrals over the plane.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.system.model.is_normalized() && self.system.model.space().dimension() > 1
+    }
+}
+
 const RATIOS: [f64; 3] = [0.5, 1.0, 5.0];
 
 /// Rows of data, enough that the bias of the estimate is small beside its spread.

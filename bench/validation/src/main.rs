@@ -33,7 +33,7 @@ fn print_table(results: &[(Cell, Outcome)], repeats: usize) {
     let worst = applies().map(|o| o.ratio.ln().abs()).fold(0.0, f64::max).exp();
     println!(
         "{repeats} data sets a cell, all different, so that a ratio is known to about {:.1} % (one standard deviation, or less); \
-         a {FEWER}th of them where the asymptotics do not apply.\n",
+         a {FEWER}th of them where the asymptotics do not apply or a fit takes long.\n",
         100.0 * noise
     );
     println!(
@@ -47,14 +47,14 @@ fn print_table(results: &[(Cell, Outcome)], repeats: usize) {
         100.0 * coverage().fold(0.0, f64::max)
     );
     println!(
-        "| model | noise | loss | ν | data | error × T, predicted | predicted / empirical | coverage | without answer | applies |"
+        "| model | noise | loss | ν | data | error × T, predicted | predicted / empirical | coverage | data sets | without answer | applies |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
     for (cell, outcome) in results {
         let coverage: Vec<String> = outcome.coverage.iter().map(|c| format!("{:.1}", 100.0 * c)).collect();
         let why = if outcome.applies { "yes".to_owned() } else { outcome.why.clone() };
         println!(
-            "| {} | {} | {} | {} | {} | {:.4} | {:.3} | {} | {} | {why} |",
+            "| {} | {} | {} | {} | {} | {:.4} | {:.3} | {} | {} | {} | {why} |",
             cell.system.name,
             cell.noise.describe(),
             cell.loss,
@@ -63,6 +63,7 @@ fn print_table(results: &[(Cell, Outcome)], repeats: usize) {
             outcome.predicted,
             outcome.ratio,
             coverage.join(" "),
+            outcome.repeats,
             outcome.refused
         );
     }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::cells::Cell;
 
-/// How many times fewer data sets show what happens where the asymptotics do not apply.
+/// How many times fewer data sets there are where the asymptotics do not apply, and where a fit takes long.
 pub(crate) const FEWER: usize = 4;
 
 /// What became of a cell.
@@ -25,6 +25,8 @@ pub(crate) struct Outcome {
     pub(crate) applies: bool,
     /// Why not.
     pub(crate) why: String,
+    /// Data sets that were simulated.
+    pub(crate) repeats: usize,
     /// Data sets that had no answer, each with a sentence that says why; left out of the rest.
     pub(crate) refused: usize,
 }
@@ -33,7 +35,15 @@ impl Outcome {
     /// A cell for which the theory gives no number.
     fn unpredicted(error: &noisewright::Error) -> Self {
         let (predicted, ratio) = (f64::NAN, f64::NAN);
-        Self { predicted, ratio, coverage: vec![], applies: false, why: format!("no: {error}"), refused: 0 }
+        Self {
+            predicted,
+            ratio,
+            coverage: vec![],
+            applies: false,
+            why: format!("no: {error}"),
+            repeats: 0,
+            refused: 0,
+        }
     }
 }
 
@@ -54,7 +64,7 @@ pub(crate) fn simulate(number: usize, cell: &Cell, repeats: usize) -> Result<Out
     if !system.model.is_normalized() {
         truth.push(system.log_z);
     }
-    let repeats = if why.is_empty() { repeats } else { repeats.div_ceil(FEWER) };
+    let repeats = if why.is_empty() && !cell.is_slow() { repeats } else { repeats.div_ceil(FEWER) };
     let first = (number as u64) << 32;
     let trials: Vec<Trial> = (first..first + repeats as u64)
         .into_par_iter()
@@ -72,6 +82,7 @@ pub(crate) fn simulate(number: usize, cell: &Cell, repeats: usize) -> Result<Out
         coverage,
         applies: why.is_empty(),
         why,
+        repeats,
         refused,
     })
 }
