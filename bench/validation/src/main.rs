@@ -8,7 +8,7 @@ mod simulate;
 
 use cells::Cell;
 use noisewright::Result;
-use simulate::{FEWER, Outcome, simulate};
+use simulate::{DOUBTFUL, FEWER, MORE, Outcome, simulate};
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let repeats = std::env::args().nth(1).map_or(Ok(2000), |text| text.parse::<usize>())?;
@@ -32,9 +32,11 @@ fn print_table(results: &[(Cell, Outcome)], repeats: usize) {
     let (count, good) = (applies().count(), applies().filter(within).count());
     let worst = applies().map(|o| o.ratio.ln().abs()).fold(0.0, f64::max).exp();
     println!(
-        "{repeats} data sets a cell, all different, so that a ratio is known to about {:.1} % (one standard deviation, or less); \
-         a {FEWER}th of them where the asymptotics do not apply or a fit takes long.\n",
-        100.0 * noise
+        "{repeats} data sets a cell, all different, so that a ratio is known to about {:.1} % (one standard deviation, or less). \
+         Where it then is more than {} % off, {MORE} times as many (not for the correlation, whose fits take long); a {FEWER}th where the \
+         asymptotics do not apply.\n",
+        100.0 * noise,
+        100.0 * DOUBTFUL
     );
     println!(
         "- cells where the asymptotics apply: {count} of {}; between 0.9 and 1.1: {good}; the worst is off by a factor {worst:.3}",

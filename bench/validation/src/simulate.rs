@@ -10,8 +10,11 @@ use rayon::prelude::*;
 
 use crate::cells::Cell;
 
-/// How many times fewer data sets there are where the asymptotics do not apply, and where a fit takes long.
+/// How many times fewer data sets there are where the asymptotics do not apply.
 pub(crate) const FEWER: usize = 4;
+/// How far from one a ratio is looked at again, with so many times as many data sets, unless that takes long.
+pub(crate) const DOUBTFUL: f64 = 0.05;
+pub(crate) const MORE: usize = 10;
 
 /// What became of a cell.
 pub(crate) struct Outcome {
@@ -64,27 +67,36 @@ pub(crate) fn simulate(number: usize, cell: &Cell, repeats: usize) -> Result<Out
     if !system.model.is_normalized() {
         truth.push(system.log_z);
     }
-    let repeats = if why.is_empty() && !cell.is_slow() { repeats } else { repeats.div_ceil(FEWER) };
     let first = (number as u64) << 32;
-    let trials: Vec<Trial> = (first..first + repeats as u64)
-        .into_par_iter()
-        .filter_map(|repeat| trial(cell, &*source, &truth, &variances, repeat).ok())
-        .collect();
+    let run = |repeats: std::ops::Range<u64>| -> Vec<Trial> {
+        let numbers = (first + repeats.start..first + repeats.end).into_par_iter();
+        numbers.filter_map(|repeat| trial(cell, &*source, &truth, &variances, repeat).ok()).collect()
+    };
+    let mut repeats = if why.is_empty() { repeats } else { repeats.div_ceil(FEWER) };
+    let mut trials = run(0..repeats as u64);
+    if why.is_empty() && (ratio(&trials) - 1.0).abs() > DOUBTFUL && !cell.is_slow() {
+        trials.extend(run(repeats as u64..(MORE * repeats) as u64));
+        repeats *= MORE;
+    }
     let count = trials.len() as f64;
-    let squared: f64 = trials.iter().map(|t| t.squared).sum::<f64>() / count;
     let coverage = (0..trials.first().map_or(0, |t| t.covered.len()))
         .map(|j| trials.iter().filter(|t| t.covered[j]).count() as f64 / count)
         .collect();
     let refused = repeats - trials.len();
     Ok(Outcome {
         predicted: report.error,
-        ratio: 1.0 / squared,
+        ratio: ratio(&trials),
         coverage,
         applies: why.is_empty(),
         why,
         repeats,
         refused,
     })
+}
+
+/// Predicted over empirical mean squared error.
+fn ratio(trials: &[Trial]) -> f64 {
+    trials.len() as f64 / trials.iter().map(|t| t.squared).sum::<f64>()
 }
 
 /// One data set.
