@@ -1,6 +1,7 @@
 //! Simulates fits over models × noises × losses × ratios; prints predicted over empirical error and coverage.
 //!
-//! `noisewright-validation [REPEATS]`: the number of simulated data sets of each cell (default 2,000).
+//! `noisewright-validation [REPEATS [MODEL]]`: the number of simulated data sets of each cell (default 2,000); only models
+//! with this in their name.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod cells;
@@ -12,13 +13,16 @@ use simulate::{DOUBTFUL, FEWER, MORE, Outcome, simulate};
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let repeats = std::env::args().nth(1).map_or(Ok(2000), |text| text.parse::<usize>())?;
-    let cells = cells::all()?;
+    let model = std::env::args().nth(2).unwrap_or_default();
+    let cells: Vec<(usize, Cell)> = cells::all()?.into_iter().enumerate().collect();
+    let cells: Vec<(usize, Cell)> =
+        cells.into_iter().filter(|(_, c)| c.system.name.contains(&model)).collect();
     let count = cells.len();
     let one = |(index, cell): (usize, Cell)| {
         eprint!("\rcell {} of {count}", index + 1);
         simulate(index, &cell, repeats).map(|outcome| (cell, outcome))
     };
-    let results: Vec<(Cell, Outcome)> = cells.into_iter().enumerate().map(one).collect::<Result<_>>()?;
+    let results: Vec<(Cell, Outcome)> = cells.into_iter().map(one).collect::<Result<_>>()?;
     eprintln!();
     print_table(&results, repeats);
     Ok(())
