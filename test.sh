@@ -6,6 +6,9 @@ cd "$(dirname "$0")"
 # Property tests try the same inputs on every machine here; a plain `cargo test` looks for new ones.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-20}
 
+# A first build has nothing to build upon, and is faster for not keeping what a second one would.
+[ -d "${CARGO_TARGET_DIR:-target}" ] || export CARGO_INCREMENTAL=0
+
 summary=""
 stage() {
     local name=$1 start=$SECONDS
