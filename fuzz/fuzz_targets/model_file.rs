@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use noisewright::{Model, Points};
 
 fuzz_target!(|text: &str| {
-    let model = match Model::parse_file(text) {
+    let model = match Model::from_toml(text) {
         Ok(model) => model,
         Err(error) => {
             assert!(!error.to_string().is_empty() && !error.render().is_empty());

@@ -1,7 +1,7 @@
 //! `design`: the noise and the proportion that minimise the error.
 
 use noisewright::Target;
-use noisewright::design::{Answer, Enough, Kind, Member, Prices, Question, Ratio, Sought};
+use noisewright::design::{Answer, DesignSpace, EfficiencyAnswer, Kind, Member, Prices, Question, Ratio};
 use pyo3::prelude::*;
 
 use crate::failure::Outcome;
@@ -39,7 +39,7 @@ pub(crate) fn design<'py>(
             prices: Prices { data: price_data, noise: price_noise },
             efficiency,
         };
-        let answer = question.answer(&Sought::parse(&request.words).map_err(wrong_words)?)?;
+        let answer = question.answer(&DesignSpace::parse(&request.words).map_err(wrong_words)?)?;
         tree(&problem, &question, answer, text.as_deref())
     })
 }
@@ -108,7 +108,7 @@ fn member(member: &Member) -> Tree {
     }
 }
 
-fn enough(enough: &Enough) -> Tree {
+fn enough(enough: &EfficiencyAnswer) -> Tree {
     let column = |of: fn(&(f64, f64)) -> f64| enough.curve.iter().map(of).collect::<Vec<f64>>();
     map! {
         "asked": enough.asked,

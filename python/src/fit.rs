@@ -6,7 +6,8 @@ use std::sync::Arc;
 use noisewright::design::Purpose;
 use noisewright::fit::diagnostics::check_ratio;
 use noisewright::fit::{
-    Amount, Data, Dependence, Draws, Errors, Estimate, Fit, NoiseChoice, Optimum, Options, Progress, Stage,
+    Amount, CovarianceKind, Data, Dependence, Draws, Estimate, Fit, NoiseChoice, Optimum, Options, Progress,
+    Stage,
 };
 use noisewright::{Model, Noise, Points, Precision, Target, View, record_efficiency};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -193,7 +194,7 @@ struct Plan {
     noise_points: Option<usize>,
     noise_share: f64,
     loss: String,
-    errors: Errors,
+    errors: CovarianceKind,
     confidence: f64,
     seed: u64,
     starts: usize,
@@ -212,7 +213,7 @@ impl From<Settings> for Plan {
             noise_points: given.noise_points,
             noise_share: given.noise_share,
             loss: given.loss,
-            errors: if given.model_based { Errors::ModelBased } else { Errors::Robust },
+            errors: if given.model_based { CovarianceKind::ModelBased } else { CovarianceKind::Robust },
             confidence: given.confidence,
             seed: given.seed,
             starts: given.starts,

@@ -87,7 +87,7 @@ impl PyModel {
     /// A model from the text of a model file.
     #[staticmethod]
     fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {
-        let model = Model::parse_file(text).map_err(|error| Failure::from(error).exception(py))?;
+        let model = Model::from_toml(text).map_err(|error| Failure::from(error).exception(py))?;
         Ok(Self { model, callback: None })
     }
 

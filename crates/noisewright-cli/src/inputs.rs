@@ -49,7 +49,7 @@ impl Problem {
     ) -> Outcome<Self> {
         let name = path.display().to_string();
         let text = read_text(path)?;
-        let model = Model::parse_file(&text).map_err(|error| Failure::from(error).in_file(&name))?;
+        let model = Model::from_toml(&text).map_err(|error| Failure::from(error).in_file(&name))?;
         let parameters = parameters(&model, at)?;
         let data = read_data(data, model.space())?;
         Ok(Self { name, text, model, parameters, data, precision, quiet: global.quiet || global.json })
@@ -92,7 +92,7 @@ impl Problem {
 pub(crate) fn model_problem(path: &Path, start: Option<&str>, global: &Global) -> Outcome<Problem> {
     let name = path.display().to_string();
     let text = read_text(path)?;
-    let model = Model::parse_file(&text).map_err(|error| Failure::from(error).in_file(&name))?;
+    let model = Model::from_toml(&text).map_err(|error| Failure::from(error).in_file(&name))?;
     let pairs = start.map_or(Ok(Vec::new()), |start| parse_pairs("--start", start))?;
     let model = model.with_start(&pairs).map_err(|error| Failure::Usage(format!("--start: {error}")))?;
     let parameters = model.start();

@@ -10,7 +10,7 @@ use noisewright_report::{Axis, Band, Figure, Line, Panel, Reference};
 
 /// Two wells, the model of `examples/quartic`.
 fn quartic() -> Result<Model> {
-    Model::parse_file("variables = ['x']\nlog_density = 'a*x^2/2 - b*x^4'\n[parameters]\na = 1.0\nb = 0.1")
+    Model::from_toml("variables = ['x']\nlog_density = 'a*x^2/2 - b*x^4'\n[parameters]\na = 1.0\nb = 0.1")
 }
 
 const AT: [f64; 2] = [1.0, 0.1];

@@ -40,7 +40,7 @@ impl Pair {
 
     /// The divergences between data and noise.
     pub(crate) fn divergences(&self) -> Result<Divergences> {
-        let model = Model::parse_file("variables = ['x']\nlog_density = '-x^2/2'")?;
+        let model = Model::from_toml("variables = ['x']\nlog_density = '-x^2/2'")?;
         divergences(&model, &[], &self.noise()?, self.nu, &Precision::default())
     }
 

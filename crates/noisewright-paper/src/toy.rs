@@ -80,7 +80,7 @@ impl Toy {
             ),
         };
         let constant = if normalized { constant } else { "" };
-        Model::parse_file(&format!(
+        Model::from_toml(&format!(
             "variables = [{variables}]\nnormalized = {normalized}\nlog_density = '{energy}{constant}'\n\
              [parameters]\n{parameter}"
         ))
@@ -102,7 +102,7 @@ impl Toy {
 /// With u = |x + y|/√2 and v = |x − y|/√2 every density of the model and its score are functions of (u, v), so that
 /// (u, v) tell as much as (x, y) about the correlation: the errors of all designs are the same.
 pub(crate) fn folded_correlation() -> Result<Model> {
-    Model::parse_file(
+    Model::from_toml(
         "variables = ['u', 'v']\nnormalized = true\ndomain = 'positive'\n\
          log_density = 'log(2/pi) - log(1 - rho^2)/2 - u^2/(2*(1 + rho)) - v^2/(2*(1 - rho))'\n\
          [parameters]\nrho = { start = 0.3, lower = -1, upper = 1 }",

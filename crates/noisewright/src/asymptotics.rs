@@ -310,7 +310,7 @@ impl ErrorReport {
 ///
 /// ```
 /// use noisewright::{Contrast, Loss, Model, Normal, Precision, Target, asymptotic_error};
-/// let model = Model::parse_file(
+/// let model = Model::from_toml(
 ///     "variables = ['x']\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\nnormalized = true\n[parameters]\nm = 0",
 /// )?;
 /// let noise = Normal::new(0.0, 1.0)?;

@@ -59,7 +59,7 @@
 //! use noisewright::design::{Options, Ratio, design};
 //! use noisewright::{Contrast, Loss, Model, Normal, Precision, Target, asymptotic_error};
 //!
-//! let model = Model::parse_file("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
+//! let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
 //!
 //! let noise = Normal::new(0.0, 1.0)?;
 //! let contrast = Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
@@ -109,7 +109,7 @@ pub use loss::{Loss, LossFunction};
 pub use map::{Chart, RealMap};
 pub use memory::check_count;
 pub use model::{LOG_NORMALIZER, Model, Parameter};
-pub use noise::words::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};
+pub use noise::language::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};
 pub use noise::{
     Bandwidth, Beta, Categorical, Elliptical, Gamma, Histogram1d, Histogram2d, KernelDensity, Landmarks,
     Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise,

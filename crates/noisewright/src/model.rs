@@ -177,7 +177,7 @@ impl Model {
     /// `normalized` and `[parameters]`.
     ///
     /// ```
-    /// let model = noisewright::Model::parse_file(
+    /// let model = noisewright::Model::from_toml(
     ///     r#"
     ///     variables = ["x"]
     ///     log_density = "-a*x^2/2 - b*x^4"
@@ -193,7 +193,7 @@ impl Model {
     ///
     /// # Errors
     /// One sentence that names the field and says what would be right.
-    pub fn parse_file(text: &str) -> Result<Self> {
+    pub fn from_toml(text: &str) -> Result<Self> {
         model_file::parse(text)
     }
 

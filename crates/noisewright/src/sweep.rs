@@ -21,7 +21,7 @@ const LANES: usize = 8;
 ///
 /// ```
 /// use noisewright::{Model, Normal, Population, Precision, Sweep, Target};
-/// let model = Model::parse_file(
+/// let model = Model::from_toml(
 ///     "variables = ['x']\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\nnormalized = true\n[parameters]\nm = 0",
 /// )?;
 /// let population = Population::new(&model, &[0.0], &Precision::default())?;

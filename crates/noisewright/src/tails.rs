@@ -383,7 +383,7 @@ mod tests {
 
     fn found(formula: &str, domain: &str) -> Option<Endless> {
         let text = format!("variables = ['x', 'y', 'z', 'w']\nlog_density = '{formula}'\n{domain}");
-        let model = Model::parse_file(&text).unwrap();
+        let model = Model::from_toml(&text).unwrap();
         let mut random = stream(5, 0);
         let values: Vec<f64> = (0..4 * 100)
             .map(|_| -> f64 { StandardNormal.sample(&mut random) })

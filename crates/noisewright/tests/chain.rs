@@ -10,7 +10,7 @@ use noisewright::{
 };
 
 fn model(text: &str) -> Model {
-    Model::parse_file(text).unwrap()
+    Model::from_toml(text).unwrap()
 }
 
 fn log_density(density: &dyn Density, x: &[f64]) -> f64 {

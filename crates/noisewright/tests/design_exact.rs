@@ -18,7 +18,7 @@ fn model(formula: &str, parameter: &str, normalized: bool) -> Model {
     let text = format!(
         "variables = ['x']\nlog_density = '{formula}'\nnormalized = {normalized}\n[parameters]\n{parameter}"
     );
-    Model::parse_file(&text).unwrap()
+    Model::from_toml(&text).unwrap()
 }
 
 fn at(nu: f64) -> Options {
@@ -127,10 +127,9 @@ fn the_all_data_points_of_mean_and_variance() {
 /// At these ratios the fixed point was missed, and a noise a hundred times worse than p_n = p_d was called optimal.
 #[test]
 fn a_little_noise_is_designed_as_well_as_much() {
-    let model = Model::parse_file(
-        "variables = ['x']\nlog_density = '-a*x^2/2 - b*x^4'\n[parameters]\na = 1\nb = 0.1",
-    )
-    .unwrap();
+    let model =
+        Model::from_toml("variables = ['x']\nlog_density = '-a*x^2/2 - b*x^4'\n[parameters]\na = 1\nb = 0.1")
+            .unwrap();
     let mut before = f64::INFINITY;
     for nu in [3e-4, 1e-4, 3e-5, 1e-5, 1e-6] {
         let options = Options { ratio: Ratio::Fixed(nu), ..Options::default() };

@@ -2,7 +2,7 @@
 //! memory holds.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use noisewright::design::{Answer, Prices, Problem, Question, Ratio, Sought};
+use noisewright::design::{Answer, DesignSpace, Prices, Problem, Question, Ratio};
 use noisewright::{
     Error, FamilyOptions, Gamma, Model, Noise, Normal, Points, Population, Precision, Student, Target, View,
     VonMisesFisher, sample,
@@ -11,12 +11,12 @@ use noisewright::{
 /// The mean of a Gaussian of this standard deviation, with a free constant.
 fn mean_of(sd: f64) -> Model {
     let file = format!("variables = ['x']\nlog_density = '-(x - m)^2/(2*{sd:e}^2)'\n[parameters]\nm = 0");
-    Model::parse_file(&file).unwrap()
+    Model::from_toml(&file).unwrap()
 }
 
 fn normalized_mean() -> Model {
     let file = "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\n[parameters]\nm = 0";
-    Model::parse_file(file).unwrap()
+    Model::from_toml(file).unwrap()
 }
 
 fn question<'a>(model: &'a Model, ratio: Ratio) -> Question<'a> {
@@ -31,7 +31,7 @@ fn question<'a>(model: &'a Model, ratio: Ratio) -> Question<'a> {
 }
 
 fn answer(question: &Question<'_>, words: &str) -> Answer {
-    question.answer(&Sought::parse(words).unwrap()).unwrap()
+    question.answer(&DesignSpace::parse(words).unwrap()).unwrap()
 }
 
 #[test]

@@ -7,21 +7,21 @@ use noisewright::design::{FamilyOptimum, ModelNoise, Options, Ratio, best_member
 use noisewright::{Argument, Context, Model, Noise, NoiseWords, Precision, Result};
 
 fn mean() -> Model {
-    Model::parse_file(
+    Model::from_toml(
         "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\n[parameters]\nm = 0",
     )
     .unwrap()
 }
 
 fn variance() -> Model {
-    Model::parse_file(
+    Model::from_toml(
         "variables = ['x']\nnormalized = true\nlog_density = '-x^2/(2*v) - log(2*pi*v)/2'\n[parameters]\nv = 1",
     )
     .unwrap()
 }
 
 fn correlation() -> Model {
-    Model::parse_file(
+    Model::from_toml(
         "variables = ['x', 'y']\nnormalized = true\n\
          log_density = '-(x^2 - 2*rho*x*y + y^2)/(2*(1 - rho^2)) - log(2*pi) - log(1 - rho^2)/2'\n\
          [parameters]\nrho = 0.3",
@@ -152,7 +152,7 @@ fn free_weights_are_weights() {
 #[test]
 fn the_order_and_units_of_the_data_do_not_matter() {
     // x → 1000 + 0.01 x: the best noise moves with the data, the error of the mean scales with its square.
-    let model = Model::parse_file(
+    let model = Model::from_toml(
         "variables = ['x']\nnormalized = true\n\
          log_density = '-(x - m)^2/2e-4 - log(2*pi*1e-4)/2'\n[parameters]\nm = 1000",
     )
@@ -174,7 +174,7 @@ fn heavy_tails_run_to_the_edge() {
 
 #[test]
 fn other_domains() {
-    let positive = Model::parse_file(
+    let positive = Model::from_toml(
         "variables = ['x']\ndomain = { x = 'positive' }\nlog_density = 'log(r) - r*x'\nnormalized = true\n[parameters]\nr = 2",
     )
     .unwrap();

@@ -5,14 +5,14 @@ use noisewright::design::{Options, Ratio, best_histogram_1d, best_histogram_2d, 
 use noisewright::{Contrast, Loss, Model, Precision, Target, asymptotic_error, equal_edges};
 
 fn mean() -> Model {
-    Model::parse_file(
+    Model::from_toml(
         "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\n[parameters]\nm = 0",
     )
     .unwrap()
 }
 
 fn variance() -> Model {
-    Model::parse_file(
+    Model::from_toml(
         "variables = ['x']\nnormalized = true\nlog_density = '-x^2/(2*v) - log(2*pi*v)/2'\n[parameters]\nv = 1",
     )
     .unwrap()
@@ -61,7 +61,7 @@ fn the_proportion_is_found_with_the_histogram() {
 #[test]
 fn a_model_with_a_free_constant_has_one_optimum_with_a_certificate() {
     let model =
-        Model::parse_file("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0").unwrap();
+        Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0").unwrap();
     let options = at_proportion(50.0);
     let exact = design(&model, &[0.0], &options).unwrap();
     let mut last = f64::INFINITY;
@@ -79,7 +79,7 @@ fn a_model_with_a_free_constant_has_one_optimum_with_a_certificate() {
 fn two_variables_in_cells() {
     // Two independent means: with the noise of one variable fixed, each is the problem of one variable, and no
     // histogram beats the exact optimum.
-    let model = Model::parse_file(
+    let model = Model::from_toml(
         "variables = ['x', 'y']\nlog_density = '-(x - a)^2/2 - (y - b)^2/2'\n[parameters]\na = 0\nb = 0",
     )
     .unwrap();

@@ -12,7 +12,7 @@ use noisewright::{
 };
 
 fn parse(text: &str) -> Model {
-    Model::parse_file(text).unwrap()
+    Model::from_toml(text).unwrap()
 }
 
 fn fixed(nu: f64) -> Options {

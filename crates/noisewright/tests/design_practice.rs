@@ -105,7 +105,7 @@ fn agrees(simulated: (f64, f64), predicted: f64) {
 }
 
 fn holds_in_practice(text: &str, nu: f64) {
-    let model = Model::parse_file(text).unwrap();
+    let model = Model::from_toml(text).unwrap();
     let options = Options { ratio: Ratio::Fixed(nu), ..Options::default() };
     let best = design(&model, &model.start(), &options).unwrap();
     let mut truth = model.start();

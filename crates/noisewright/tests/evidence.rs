@@ -446,7 +446,7 @@ fn a_model_without_an_integral_is_refused_in_many_variables() {
     let draws = View::new(4, 2000, &values);
     let answer = |formula: &str| {
         let text = format!("variables = ['a', 'b', 'c', 'd']\nlog_density = '{formula}'");
-        let model = noisewright::Model::parse_file(&text).unwrap();
+        let model = noisewright::Model::from_toml(&text).unwrap();
         let density = ModelDensity { model: &model, parameters: &[] };
         evidence(&density, draws, model.space(), &EvidenceOptions::default()).map(|result| result.se)
     };

@@ -147,7 +147,7 @@ fn a_quartic_that_opens_upwards_is_no_density() {
 
 #[test]
 fn an_item_that_everybody_solves_has_no_finite_weight() {
-    let model = Model::parse_file("variables = ['a', 'b', 'c']\nfamily = 'ising'\nstates = [0, 1]").unwrap();
+    let model = Model::from_toml("variables = ['a', 'b', 'c']\nfamily = 'ising'\nstates = [0, 1]").unwrap();
     let coin = noisewright::Categorical::bernoulli(0.0, 1.0, 0.4).unwrap();
     let columns =
         [sample(&coin, 300, 1).values().to_vec(), sample(&coin, 300, 2).values().to_vec(), vec![1.0; 300]];
@@ -214,7 +214,7 @@ const OVERLAP_OF_NORMALS: f64 = 0.795_946;
 
 #[test]
 fn lighter_tails_than_the_data_are_named() {
-    let model = Model::parse_file(
+    let model = Model::from_toml(
         "variables = ['x']\nlog_density = '-a*log1p(x^2/3)'\n[parameters]\na = { start = 2, lower = 0.6 }",
     )
     .unwrap();
@@ -322,7 +322,7 @@ fn budget<'a>(fitted: &'a Fit, name: &str) -> &'a noisewright::fit::diagnostics:
 fn noise_equal_to_the_data_has_the_efficiency_of_theory() {
     // Var = (1 + 1/ν) I⁻¹ / T_d at p_n = p_d (MATH §3), half of it from each sample at ν = 1.
     let model =
-        Model::parse_file("variables = ['x']\nlog_density = 'm*x - x^2/2'\n[parameters]\nm = 0").unwrap();
+        Model::from_toml("variables = ['x']\nlog_density = 'm*x - x^2/2'\n[parameters]\nm = 0").unwrap();
     let points = sample(&normal(0.0, 1.0), 20_000, 1);
     for nu in [1.0, 4.0] {
         let fitted = fit(&model, Data::from(&points), &given(normal(0.0, 1.0), nu)).unwrap();
@@ -368,7 +368,7 @@ fn too_little_noise_is_said_with_how_much_would_do() {
 #[test]
 fn an_angle_is_given_within_half_a_turn_whatever_the_seed() {
     let text = "variables = ['x']\nfamily = 'von-mises'\nparametrization = 'polar'";
-    let model = Model::parse_file(text).unwrap();
+    let model = Model::from_toml(text).unwrap();
     let data = sample(&VonMises::new(2.0, 1.5).unwrap(), 400, 3);
     for seed in 0..4 {
         let options = Options { seed, amount: Amount::Ratio(20.0), ..Options::default() };
@@ -382,7 +382,7 @@ fn an_angle_is_given_within_half_a_turn_whatever_the_seed() {
 #[test]
 fn parameters_that_only_appear_as_a_product_end_without_a_panic() {
     let text = "variables = ['x']\nlog_density = 'a*b*x - x^2/2'\n[parameters]\na = 1\nb = 1";
-    let model = Model::parse_file(text).unwrap();
+    let model = Model::from_toml(text).unwrap();
     let data = sample(&Normal::new(0.3, 1.0).unwrap(), 300, 4);
     let options = Options { noise: NoiseChoice::Exact, ..Options::default() };
     // Whatever it says, it says it in a sentence.
@@ -394,7 +394,7 @@ fn parameters_that_only_appear_as_a_product_end_without_a_panic() {
 #[test]
 fn an_interval_near_a_bound_does_not_run_off() {
     let text = "variables = ['x']\nlog_density = '-a*x^2/2 - b*x^4'\n[parameters]\na = 1\nb = { start = 0.1, lower = 0 }";
-    let model = Model::parse_file(text).unwrap();
+    let model = Model::from_toml(text).unwrap();
     for seed in 0..6 {
         let data = sample(&Normal::new(0.0, 1.0).unwrap(), 300, 100 + seed);
         let fitted =
@@ -421,7 +421,7 @@ fn weights_without_a_variance_are_named() {
 #[test]
 fn a_formula_that_is_not_normalized_is_not_fitted_as_if_it_were() {
     let text = "variables = ['x']\nlog_density = '-(x-m)^2/2'\nnormalized = true\n[parameters]\nm = 0";
-    let model = Model::parse_file(text).unwrap();
+    let model = Model::from_toml(text).unwrap();
     let data = sample(&Normal::new(0.0, 1.0).unwrap(), 200, 6);
     let refused =
         fit(&model, Data::from(&data), &Options { amount: Amount::Ratio(5.0), ..Options::default() });

@@ -14,7 +14,7 @@ fn line(values: Vec<f64>) -> Points {
 }
 
 fn parse(text: &str) -> Model {
-    Model::parse_file(text).unwrap()
+    Model::from_toml(text).unwrap()
 }
 
 fn quartic() -> Model {

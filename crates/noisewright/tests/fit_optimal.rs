@@ -17,7 +17,7 @@ const QUARTIC: &str = "variables = ['x']\nlog_density = 'a*x^2/2 - b*x^4'\n\
 const TRUTH: [f64; 2] = [1.0, 0.1];
 
 fn quartic() -> (Model, ModelNoise, f64) {
-    let model = Model::parse_file(QUARTIC).unwrap();
+    let model = Model::from_toml(QUARTIC).unwrap();
     let precision = Precision::default();
     let truth = ModelNoise::data(&model, &TRUTH, &precision).unwrap();
     let log_z = noisewright::Population::new(&model, &TRUTH, &precision).unwrap().log_normalizer();
@@ -127,8 +127,7 @@ fn the_designed_density_is_normalized() {
 
 #[test]
 fn finite_states_and_several_dimensions_have_designs_too() {
-    let ising =
-        Model::parse_file("variables = ['a', 'b', 'c']\nfamily = 'ising'\nstates = [0, 1]\n").unwrap();
+    let ising = Model::from_toml("variables = ['a', 'b', 'c']\nfamily = 'ising'\nstates = [0, 1]\n").unwrap();
     let theta = ising.start();
     let points = sample(&ModelNoise::data(&ising, &theta, &Precision::default()).unwrap(), 500, 1);
     let options = Options { noise: NoiseChoice::Optimal, amount: Amount::Ratio(2.0), ..Options::default() };
@@ -147,7 +146,7 @@ fn finite_states_and_several_dimensions_have_designs_too() {
 
 #[test]
 fn the_designed_density_of_the_plane_is_normalized_too() {
-    let model = Model::parse_file(
+    let model = Model::from_toml(
         "variables = ['x', 'y']\nlog_density = 'a*(x^2 + y^2)/2 - b*(x^4 + y^4) + r*x*y'\n\
          [parameters]\na = 1\nb = { start = 0.2, lower = 0.0 }\nr = 0.3",
     )
@@ -182,7 +181,7 @@ const MEAN: &str = "variables = ['x']\nlog_density = 'm*x - x^2/2'\n[parameters]
 
 /// T_d times the variance of the mean's estimate over repeats, and the mean of what was reported.
 fn mean_variance(refit_noise: bool, rows: usize, repeats: u64) -> (f64, f64) {
-    let model = Model::parse_file(MEAN).unwrap();
+    let model = Model::from_toml(MEAN).unwrap();
     let noise: Arc<dyn Noise> = Arc::new(Normal::new(0.3, 2.25).unwrap());
     let options = Options {
         noise: NoiseChoice::Given(noise),
@@ -219,7 +218,7 @@ fn two_steps_lower_the_variance_as_the_formula_says() {
 
 #[test]
 fn a_noise_without_parameters_is_left_as_it_is_with_a_warning() {
-    let model = Model::parse_file(MEAN).unwrap();
+    let model = Model::from_toml(MEAN).unwrap();
     let points = sample(&Normal::new(0.0, 1.0).unwrap(), 500, 1);
     let options = Options { refit_noise: true, amount: Amount::Ratio(2.0), ..Options::default() };
     let fitted = fit(&model, Data::from(&points), &options).unwrap();

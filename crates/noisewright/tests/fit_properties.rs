@@ -52,7 +52,7 @@ proptest! {
         let data = sample(&Normal::new(mean, variance).unwrap(), 300, 5);
         let file = |m: f64, v: f64| {
             let text = format!("variables = ['x']\nlog_density = '-(x - m)^2/(2*v)'\n[parameters]\nm = {m:?}\nv = {{ start = {v:?}, lower = 0 }}");
-            Model::parse_file(&text).unwrap()
+            Model::from_toml(&text).unwrap()
         };
         let linear = fit(&quadratic(), Data::from(&data), &at_ratio(3.0)).unwrap();
         let curved = fit(&file(m, v), Data::from(&data), &at_ratio(3.0)).unwrap();
@@ -108,12 +108,12 @@ fn threads_do_not_matter() {
 
 #[test]
 fn many_rows_end_where_newton_does() {
-    // Enough rows for the parts; the general solver, which a formula goes through, has none.
+    // EfficiencyAnswer rows for the parts; the general solver, which a formula goes through, has none.
     let data = sample(&Normal::new(1.0, 2.0).unwrap(), 70_000, 8);
     let fitted = fit(&quadratic(), Data::from(&data), &at_ratio(1.0)).unwrap();
     let file = "variables = ['x']\nlog_density = '-(x - m)^2/(2*v)'\n[parameters]\nm = 0\nv = { start = 1, lower = 0 }";
     let curved =
-        fit(&Model::parse_file(file).unwrap(), Data::from(&data), &Options { starts: 1, ..at_ratio(1.0) })
+        fit(&Model::from_toml(file).unwrap(), Data::from(&data), &Options { starts: 1, ..at_ratio(1.0) })
             .unwrap();
     let (m, v) = (curved.parameters[0].estimate, curved.parameters[1].estimate);
     assert!((fitted.parameters[0].estimate - m / v).abs() < 1e-6 * fitted.parameters[0].se);
@@ -168,7 +168,7 @@ fn several_optima_are_listed() {
     let data = Points::unnamed(1, 600, [half(-2.0, 1), half(2.0, 2)].concat());
     let file = "variables = ['x']\nlog_density = 'log(0.5*exp(-(x - a)^2/2) + 0.5*exp(-(x - b)^2/2))'\n[parameters]\na = -1\nb = 1";
     let fitted =
-        fit(&Model::parse_file(file).unwrap(), Data::from(&data), &Options { starts: 12, ..at_ratio(5.0) })
+        fit(&Model::from_toml(file).unwrap(), Data::from(&data), &Options { starts: 12, ..at_ratio(5.0) })
             .unwrap();
     assert!(fitted.converged && fitted.optima.len() >= 2, "{:?}", fitted.optima);
     assert!(fitted.optima.windows(2).all(|pair| pair[0].loss <= pair[1].loss + 1e-9));
@@ -189,7 +189,7 @@ fn an_estimate_at_its_bound_is_said() {
 
     let file =
         "variables = ['x']\nlog_density = '-exp(s)*x^2/2'\n[parameters]\ns = { start = 1, lower = 0.5 }";
-    let fitted = fit(&Model::parse_file(file).unwrap(), Data::from(&data), &at_ratio(3.0)).unwrap();
+    let fitted = fit(&Model::from_toml(file).unwrap(), Data::from(&data), &at_ratio(3.0)).unwrap();
     let s = &fitted.parameters[0];
     assert!(s.at_bound && s.estimate == 0.5 && s.se.is_nan(), "{s:?}");
 }
@@ -198,7 +198,7 @@ fn an_estimate_at_its_bound_is_said() {
 fn intervals_stay_within_bounds() {
     let data = sample(&Normal::new(0.0, 1.0).unwrap(), 30, 3);
     let file = "variables = ['x']\nlog_density = '-x^2/(2*v)'\n[parameters]\nv = { start = 1, lower = 0, upper = 2 }";
-    let fitted = fit(&Model::parse_file(file).unwrap(), Data::from(&data), &at_ratio(1.0)).unwrap();
+    let fitted = fit(&Model::from_toml(file).unwrap(), Data::from(&data), &at_ratio(1.0)).unwrap();
     let v = &fitted.parameters[0];
     assert!(0.0 < v.lower && v.lower < v.estimate && v.estimate < v.upper && v.upper < 2.0, "{v:?}");
 }

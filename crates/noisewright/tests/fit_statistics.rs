@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, Data, Draws, Errors, NoiseChoice, Options};
+use noisewright::fit::{Amount, CovarianceKind, Data, Draws, NoiseChoice, Options};
 use noisewright::{
     Contrast, Fit, Loss, Model, Noise, Normal, Points, Precision, Space, Target, Uniform, asymptotic_error,
     fit, sample,
@@ -23,7 +23,7 @@ fn gaussian_features() -> Model {
 
 fn gaussian_normalized() -> Model {
     let file = "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/(2*v) - log(2*pi*v)/2'\n[parameters]\nm = 0\nv = { start = 1, lower = 0 }";
-    Model::parse_file(file).unwrap()
+    Model::from_toml(file).unwrap()
 }
 
 /// A simulation: where data come from, what is fitted, and what it should find.
@@ -32,7 +32,7 @@ struct Study<'a> {
     source: &'a dyn Noise,
     model: Model,
     truth: Vec<f64>,
-    errors: Errors,
+    errors: CovarianceKind,
 }
 
 impl Study<'_> {
@@ -101,7 +101,7 @@ fn intervals_cover_an_unnormalized_model() {
     let source = Normal::new(0.5, 1.2).unwrap();
     let log_z = 0.5 * (std::f64::consts::TAU * 1.2).ln() + 0.5 * 0.25 / 1.2;
     let truth = vec![0.5 / 1.2, -0.5 / 1.2, log_z];
-    for errors in [Errors::Robust, Errors::ModelBased] {
+    for errors in [CovarianceKind::Robust, CovarianceKind::ModelBased] {
         let (model, truth) = (gaussian_features(), truth.clone());
         let study = Study { name: "unnormalized", source: &source, model, truth, errors };
         [0.5, 1.0, 5.0].into_iter().for_each(|nu| study.check_coverage(nu));
@@ -111,7 +111,7 @@ fn intervals_cover_an_unnormalized_model() {
 #[test]
 fn intervals_cover_a_normalized_model() {
     let source = Normal::new(0.5, 1.2).unwrap();
-    let (model, truth, errors) = (gaussian_normalized(), vec![0.5, 1.2], Errors::Robust);
+    let (model, truth, errors) = (gaussian_normalized(), vec![0.5, 1.2], CovarianceKind::Robust);
     let study = Study { name: "normalized", source: &source, model, truth, errors };
     [0.5, 1.0, 5.0].into_iter().for_each(|nu| study.check_coverage(nu));
 }
@@ -122,7 +122,7 @@ fn intervals_cover_the_limit_of_a_misspecified_model() {
     let source = Uniform::new(-1.5, 2.5).unwrap();
     let quantile = |p: f64| -1.5 + 4.0 * p;
     for nu in [0.5, 1.0, 5.0] {
-        let (model, truth, errors) = (gaussian_features(), limit(quantile, nu), Errors::Robust);
+        let (model, truth, errors) = (gaussian_features(), limit(quantile, nu), CovarianceKind::Robust);
         Study { name: "misspecified", source: &source, model, truth, errors }.check_coverage(nu);
     }
 }
@@ -166,7 +166,7 @@ fn losses_err_as_the_theory_says() {
     let count = repeats(1000);
     let bound = 4.0 * (2.0 / count as f64).sqrt() + 0.01;
     let file = "variables = ['x']\nlog_density = 'm*x - x^2/2'\n[parameters]\nm = 0";
-    let model = Model::parse_file(file).unwrap();
+    let model = Model::from_toml(file).unwrap();
     let (source, noise) = (Normal::new(0.0, 1.0).unwrap(), Arc::new(Normal::new(0.3, 1.3).unwrap()));
     let (rows, nu) = (2000, 1.0);
     let log_z = 0.5 * std::f64::consts::TAU.ln();

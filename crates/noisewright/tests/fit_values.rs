@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, Data, Draws, Errors, NoiseChoice, Options};
+use noisewright::fit::{Amount, CovarianceKind, Data, Draws, NoiseChoice, Options};
 use noisewright::{Estimate, FamilyOptions, Fit, Model, Normal, Points, Space, fit, sample};
 
 /// The rows of a CSV file with a header, by column.
@@ -22,7 +22,7 @@ fn read(path: &str) -> Points {
 
 fn example(name: &str) -> Model {
     let path = format!("{}/../../examples/{name}/model.toml", env!("CARGO_MANIFEST_DIR"));
-    Model::parse_file(&std::fs::read_to_string(path).unwrap()).unwrap()
+    Model::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 fn exact() -> Options {
@@ -164,8 +164,8 @@ fn exact_fits_of_a_gaussian_are_its_moments() {
     assert!((fitted.log_normalizer.as_ref().unwrap().estimate - log_z).abs() < 1e-7);
 
     let file = "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/(2*v) - log(2*pi*v)/2'\n[parameters]\nm = 0\nv = { start = 1, lower = 0 }";
-    let known = Model::parse_file(file).unwrap();
-    for errors in [Errors::Robust, Errors::ModelBased] {
+    let known = Model::from_toml(file).unwrap();
+    for errors in [CovarianceKind::Robust, CovarianceKind::ModelBased] {
         let fitted = fit(&known, Data::from(&data), &Options { errors, ..exact() }).unwrap();
         assert!((fitted.parameters[0].estimate - mean).abs() < 1e-10);
         assert!((fitted.parameters[1].estimate - variance).abs() < 1e-10);
@@ -224,7 +224,8 @@ fn logistic_regression_with_an_offset_is_the_same_fit() {
     // With the constant free, logistic regression's own errors are the model-based ones for θ, and for c they are
     // too large by 1/T_d + 1/T_n (MATH §3).
     let naive = [0.14575160241346388, 0.11234975187494822, 0.24249537502877977];
-    let based = fit(&model, Data::from(&data), &Options { errors: Errors::ModelBased, ..options }).unwrap();
+    let based =
+        fit(&model, Data::from(&data), &Options { errors: CovarianceKind::ModelBased, ..options }).unwrap();
     let se: Vec<f64> = based.estimates().iter().map(|e| e.se).collect();
     assert!((se[0] - naive[0]).abs() < 1e-8 && (se[1] - naive[1]).abs() < 1e-8, "{se:?}");
     assert!((se[2].powi(2) - (naive[2].powi(2) - 1.0 / 60.0 - 1.0 / 90.0)).abs() < 1e-8, "{se:?}");
@@ -235,7 +236,7 @@ fn a_formula_gives_the_same_fit_as_its_features() {
     let (data, draws) = logistic();
     let linear = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
     let file = "variables = ['x']\nlog_density = '-(x - m)^2/(2*v)'\n[parameters]\nm = 0.5\nv = { start = 2, lower = 0 }";
-    let curved = Model::parse_file(file).unwrap();
+    let curved = Model::from_toml(file).unwrap();
     for loss in ["js", "kl", "reverse-kl", "hellinger", "pearson", "power:0.3"] {
         let options = Options {
             noise: NoiseChoice::Draws(draws.clone()),

@@ -8,11 +8,11 @@ fn names(model: &Model) -> String {
 }
 
 fn parse(text: &str) -> Model {
-    Model::parse_file(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    Model::from_toml(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn refusal(text: &str) -> String {
-    let message = Model::parse_file(text).map(|_| ()).unwrap_err().to_string();
+    let message = Model::from_toml(text).map(|_| ()).unwrap_err().to_string();
     assert!(!message.contains('\n'), "one sentence: {message}");
     message
 }
@@ -362,13 +362,13 @@ fn every_mistake_is_one_sentence_that_names_the_field() {
 #[test]
 fn mistakes_in_formulas_can_be_shown_with_a_caret() {
     let error =
-        Model::parse_file("variables = [\"x\"]\nlog_density = \"-a*x^2 - b*x^4\"\n[parameters]\na = 1")
+        Model::from_toml("variables = [\"x\"]\nlog_density = \"-a*x^2 - b*x^4\"\n[parameters]\na = 1")
             .unwrap_err();
     assert_eq!(
         error.render(),
         "parameter `b` has no value: add `b = …` under [parameters]\n  -a*x^2 - b*x^4\n           ^"
     );
-    let error = Model::parse_file("variables = [\"x\"]\nfeatures = [\"x\", \"2*(x\"]").unwrap_err();
+    let error = Model::from_toml("variables = [\"x\"]\nfeatures = [\"x\", \"2*(x\"]").unwrap_err();
     assert_eq!(
         error.render(),
         "`features[1]`: the parenthesis opened at column 3 is never closed; add a `)`\n  2*(x\n    ^"

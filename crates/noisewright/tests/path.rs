@@ -52,7 +52,7 @@ const FAR: &str = "variables = ['x']\nlog_density = '-(x - 12)^2/(2*0.25) + 5'";
 
 #[test]
 fn a_far_gaussian_has_its_closed_form() {
-    let model = Model::parse_file(FAR).unwrap();
+    let model = Model::from_toml(FAR).unwrap();
     let truth = 5.0 + 0.5 * (TAU * 0.25).ln();
     for moves in [Moves::Hamiltonian, Moves::RandomWalk] {
         let options = Options { moves, ..Options::default() };
@@ -70,7 +70,7 @@ fn a_far_gaussian_has_its_closed_form() {
 
 #[test]
 fn errors_are_as_large_as_they_say() {
-    let model = Model::parse_file(FAR).unwrap();
+    let model = Model::from_toml(FAR).unwrap();
     let noise = Normal::new(0.0, 1.0).unwrap();
     let (mean, sd) = z_scores(200, 5.0 + 0.5 * (TAU * 0.25).ln(), |seed| {
         solve(&model, &noise, &Options { seed: 100 * seed, draws: 400, swarm: 100, ..Options::default() })
@@ -81,7 +81,7 @@ fn errors_are_as_large_as_they_say() {
 
 #[test]
 fn errors_of_a_random_walk_are_as_large_as_they_say() {
-    let model = Model::parse_file(QUARTIC).unwrap();
+    let model = Model::from_toml(QUARTIC).unwrap();
     let noise = Normal::new(-4.0, 0.5).unwrap();
     let (mean, sd) = z_scores(60, 1.362_293, |seed| {
         let options = Options {
@@ -104,7 +104,7 @@ fn modes_that_no_chain_crosses_between_are_both_counted() {
             "variables = ['x']\nlog_density = 'log({weight}*exp(-(x-10)^2/2) + {}*exp(-(x+10)^2/2))'",
             1.0 - weight
         );
-        let model = Model::parse_file(&text).unwrap();
+        let model = Model::from_toml(&text).unwrap();
         let density = ModelDensity { model: &model, parameters: &[] };
         for seed in 0..12 {
             let noise = fit_noise(&density, Moves::Auto, seed).unwrap();
@@ -117,7 +117,7 @@ fn modes_that_no_chain_crosses_between_are_both_counted() {
 
 #[test]
 fn a_mode_that_the_noise_does_not_cover_is_told() {
-    let model = Model::parse_file(
+    let model = Model::from_toml(
         "variables = ['x', 'y']\nlog_density = 'log(exp(-(x-10)^2/2) + exp(-(x+10)^2/2)) - y^2/2'",
     )
     .unwrap();
@@ -135,20 +135,20 @@ fn a_mode_that_the_noise_does_not_cover_is_told() {
 #[test]
 fn a_constant_is_the_volume_of_a_bounded_domain() {
     let model =
-        Model::parse_file("variables = ['x', 'y']\ndomain = { x = [0, 2], y = [-1, 4] }\nlog_density = '0'")
+        Model::from_toml("variables = ['x', 'y']\ndomain = { x = [0, 2], y = [-1, 4] }\nlog_density = '0'")
             .unwrap();
     let density = ModelDensity { model: &model, parameters: &[] };
     let noise = fit_noise(&density, Moves::Auto, 3).unwrap();
     let result = path(noise.as_ref(), &density, &Options::default()).unwrap();
     assert_near("a box", &result, 10f64.ln(), 0.05);
-    assert!(Model::parse_file("variables = ['x']\nlog_density = '0'").is_err());
+    assert!(Model::from_toml("variables = ['x']\nlog_density = '0'").is_err());
 }
 
 const QUARTIC: &str = "variables = ['x']\nlog_density = 'x^2/2 - x^4/4'";
 
 #[test]
 fn the_quartic_has_its_constant() {
-    let model = Model::parse_file(QUARTIC).unwrap();
+    let model = Model::from_toml(QUARTIC).unwrap();
     for (mean, variance) in [(0.0, 1.0), (-6.0, 0.25), (0.0, 100.0)] {
         let result = solve(&model, &Normal::new(mean, variance).unwrap(), &Options::default());
         assert_near("quartic", &result, 1.362_293, 0.15);
@@ -157,7 +157,7 @@ fn the_quartic_has_its_constant() {
 
 #[test]
 fn several_correlated_variables_have_their_closed_form() {
-    let model = Model::parse_file(
+    let model = Model::from_toml(
         "variables = ['a', 'b', 'c', 'd']\n\
          log_density = '-((a-4)^2 + (b-a)^2*4 + (c-b)^2*9 + (d-c)^2*16)/2'",
     )
@@ -170,7 +170,7 @@ fn several_correlated_variables_have_their_closed_form() {
 
 #[test]
 fn constrained_variables_are_sampled_on_the_line() {
-    let model = Model::parse_file(
+    let model = Model::from_toml(
         "variables = ['s', 'p']\ndomain = { s = 'positive', p = [0, 1] }\n\
          log_density = '29*log(s) - 2*s + 39*log(p) + 4*log(1 - p)'",
     )
@@ -264,7 +264,7 @@ fn an_ising_model_agrees_with_enumeration() {
 
 #[test]
 fn a_noise_that_is_the_density_needs_no_path() {
-    let model = Model::parse_file("variables = ['x']\nlog_density = '-x^2/2'").unwrap();
+    let model = Model::from_toml("variables = ['x']\nlog_density = '-x^2/2'").unwrap();
     let result = solve(&model, &Normal::new(0.0, 1.0).unwrap(), &Options::default());
     assert_eq!(result.nodes.len(), 2);
     assert!((result.log_z - 0.5 * TAU.ln()).abs() < 1e-12 && result.se < 1e-10, "{result:?}");
@@ -272,7 +272,7 @@ fn a_noise_that_is_the_density_needs_no_path() {
 
 #[test]
 fn a_seed_is_a_result_whatever_the_threads() {
-    let model = Model::parse_file(QUARTIC).unwrap();
+    let model = Model::from_toml(QUARTIC).unwrap();
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let options = Options { draws: 200, ..Options::default() };
@@ -284,7 +284,7 @@ fn a_seed_is_a_result_whatever_the_threads() {
 #[test]
 fn what_cannot_be_is_refused() {
     let model =
-        Model::parse_file("variables = ['x']\ndomain = { x = 'positive' }\nlog_density = '-x'").unwrap();
+        Model::from_toml("variables = ['x']\ndomain = { x = 'positive' }\nlog_density = '-x'").unwrap();
     let density = ModelDensity { model: &model, parameters: &[] };
     let elsewhere = Uniform::new(-2.0, -1.0).unwrap();
     assert_eq!(path(&elsewhere, &density, &Options::default()).unwrap_err(), Error::NoOverlap);
@@ -308,14 +308,14 @@ fn what_cannot_be_is_refused() {
 #[test]
 fn a_density_without_an_integral_is_refused_before_anything_runs_off() {
     for formula in ["x^2/2", "-log(abs(x) + 1)/2", "x"] {
-        let model = Model::parse_file(&format!("variables = ['x']\nlog_density = '{formula}'")).unwrap();
+        let model = Model::from_toml(&format!("variables = ['x']\nlog_density = '{formula}'")).unwrap();
         let density = ModelDensity { model: &model, parameters: &[] };
         let refused = path(&Normal::new(0.0, 1.0).unwrap(), &density, &Options::default()).unwrap_err();
         assert!(refused.to_string().contains("does not integrate"), "{formula}: {refused}");
         assert_eq!(run(&density, &chain::Options::default()).unwrap_err(), refused);
     }
     // Too many variables for quadrature: lines and rays far out tell.
-    let model = Model::parse_file("variables = ['x', 'y', 'z', 'w']\nlog_density = '(x^2+y^2+z^2+w^2)/2'");
+    let model = Model::from_toml("variables = ['x', 'y', 'z', 'w']\nlog_density = '(x^2+y^2+z^2+w^2)/2'");
     let model = model.unwrap();
     let density = ModelDensity { model: &model, parameters: &[] };
     let identity: Vec<f64> = (0..16).map(|i| if i % 5 == 0 { 1.0 } else { 0.0 }).collect();
@@ -323,7 +323,7 @@ fn a_density_without_an_integral_is_refused_before_anything_runs_off() {
     let refused = path(&noise, &density, &Options::default()).unwrap_err();
     assert!(matches!(refused, Error::NotIntegrable { .. }), "{refused}");
     // Neither an axis nor a random direction shows it: (1, 1, 1, 1) alone is flat.
-    let model = Model::parse_file(
+    let model = Model::from_toml(
         "variables = ['x', 'y', 'z', 'w']\nlog_density = '-((x-y)^2 + (y-z)^2 + (z-w)^2)/2'",
     );
     let model = model.unwrap();

@@ -49,7 +49,7 @@ pub(crate) struct FitArguments {
     pub(crate) check_nu: bool,
     /// Standard errors that hold for a wrong model too (robust), or that trust the model
     #[arg(long, default_value = "robust", value_name = "KIND", help_heading = "Errors")]
-    pub(crate) covariance: CovarianceKind,
+    pub(crate) covariance: CovarianceArgument,
     /// Confidence of the intervals
     #[arg(
         long,
@@ -78,7 +78,7 @@ pub(crate) struct FitArguments {
 
 /// Which standard errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CovarianceKind {
+pub(crate) enum CovarianceArgument {
     /// From the spread of the scores in the sample
     Robust,
     /// From the fitted model, taken to be true

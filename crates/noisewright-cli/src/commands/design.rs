@@ -3,7 +3,7 @@
 mod kinds;
 mod show;
 
-use noisewright::design::{self, Prices, Question, Ratio, Sought};
+use noisewright::design::{self, DesignSpace, Prices, Question, Ratio};
 use noisewright::fit::{self, Data};
 use noisewright::{Points, Target};
 
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &DesignArguments, global: &Global) -> Outcome<()> {
     if let Some(value) = arguments.efficiency.filter(|e| !(*e > 0.0 && *e < 1.0)) {
         return Err(noisewright::Error::Efficiency { value }.into());
     }
-    let sought = Sought::parse(&arguments.noise).map_err(|error| noises::wrong_words(&error))?;
+    let sought = DesignSpace::parse(&arguments.noise).map_err(|error| noises::wrong_words(&error))?;
     let mut problem = Problem::read(&arguments.model, global)?;
     let progress = Progress::new(problem.quiet, "searching for the best noise");
     let (place, constant) = settle(&mut problem, arguments)?;
@@ -104,10 +104,10 @@ fn on_data(problem: &Problem, constant: Option<f64>) -> Outcome<design::Problem<
 }
 
 /// The failure of a search: a number in the words that no noise can take is wrong usage.
-fn failure(error: noisewright::Error, sought: &Sought, problem: &Problem) -> Failure {
+fn failure(error: noisewright::Error, sought: &DesignSpace, problem: &Problem) -> Failure {
     match sought {
-        Sought::Words(words) => noises::failure(error, words, problem.model.space()),
-        Sought::Optimal | Sought::Mixture => error.into(),
+        DesignSpace::Words(words) => noises::failure(error, words, problem.model.space()),
+        DesignSpace::Optimal | DesignSpace::Mixture => error.into(),
     }
 }
 

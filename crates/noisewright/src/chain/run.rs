@@ -63,7 +63,7 @@ pub struct Chains {
 /// ```
 /// use noisewright::chain::{ModelDensity, Moves, Options, run};
 /// use noisewright::Model;
-/// let model = Model::parse_file("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 3")?;
+/// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 3")?;
 /// let chains = run(&ModelDensity { model: &model, parameters: &[3.0] }, &Options::default())?;
 /// assert_eq!(chains.moves, Moves::Hamiltonian); // a formula has its gradient
 /// let x = chains.points.view().column(0);

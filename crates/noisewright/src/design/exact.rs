@@ -1,9 +1,9 @@
 //! The exact optimal noise at a given ν (MATH §6): fill, move, certify.
 
+use super::anderson::Mixing;
 use super::criterion::{Criterion, Moments, Sensitivity};
-use super::dual;
+use super::dual_maximum;
 use super::limits::all_noise_ratio;
-use super::mixing::Mixing;
 use crate::{Error, Result};
 
 /// Most moves from one start.
@@ -159,7 +159,7 @@ fn descend(criterion: &Criterion<'_>, nu: f64, mut ratio: Vec<f64>) -> Result<Op
     if !criterion.population().has_constant() || polished.as_ref().is_some_and(|p| p.gap <= GOOD_GAP) {
         return polished.ok_or(Error::NoOverlap);
     }
-    let by_dual = dual::maximize(criterion, nu, &start)
+    let by_dual = dual_maximum::maximize(criterion, nu, &start)
         .and_then(|sensitivity| filled_noise(criterion, nu, sensitivity, steps));
     let smaller_gap = |a: &OptimalNoise, b: &OptimalNoise| a.gap.total_cmp(&b.gap);
     let best = polished.into_iter().chain(by_dual).min_by(smaller_gap).ok_or(Error::NoOverlap)?;

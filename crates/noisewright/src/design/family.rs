@@ -6,8 +6,8 @@ use noisewright_numerics::halton::Halton;
 use noisewright_numerics::optimize::{minimize_bracketed, nelder_mead};
 use noisewright_numerics::random::stream;
 
-use super::board::Board;
-use super::free::{Map, maps};
+use super::family_scan::Board;
+use super::free_parameters::{Map, maps};
 use super::proportion::{at_end, check_ratio};
 use super::{Options, Ratio};
 use crate::{
@@ -65,7 +65,7 @@ pub type Builder<'a> = &'a dyn Fn(&NoiseWords) -> Result<Arc<dyn Noise>>;
 /// ```
 /// use noisewright::design::{Options, Ratio, best_member};
 /// use noisewright::{Context, Model, NoiseWords};
-/// let model = Model::parse_file(
+/// let model = Model::from_toml(
 ///     "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\n[parameters]\nm = 0",
 /// )?;
 /// let words = NoiseWords::parse("normal(?, 1)").unwrap();

@@ -26,7 +26,7 @@ pub struct HistogramDesign<H> {
 /// ```
 /// use noisewright::design::{Options, Ratio, best_histogram_1d};
 /// use noisewright::{Model, equal_edges};
-/// let model = Model::parse_file(
+/// let model = Model::from_toml(
 ///     "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\n[parameters]\nm = 0",
 /// )?;
 /// let options = Options { ratio: Ratio::Fixed(1.0), ..Options::default() };

@@ -61,7 +61,7 @@ impl std::fmt::Debug for MixtureDesign {
 ///
 /// ```
 /// use noisewright::{Model, design::{DictionaryOptions, Options, Ratio, design_mixture}};
-/// let model = Model::parse_file("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
+/// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
 /// let options = Options { ratio: Ratio::Fixed(1.0), ..Options::default() };
 /// let best = design_mixture(&model, &[0.0], &DictionaryOptions::default(), &options)?;
 /// assert!(best.excess() < 1e-3 && best.gap < 1e-4); // noise equal to the data: 14 % above the optimum

@@ -1,16 +1,16 @@
 //! The noise and the proportion that minimise the error (MATH §5 and §6).
 
-mod board;
+mod anderson;
 mod criterion;
 mod densities;
 mod dictionary;
-mod dual;
+mod dual_maximum;
 mod exact;
 mod family;
-mod free;
+mod family_scan;
+mod free_parameters;
 mod histogram;
 mod limits;
-mod mixing;
 mod mixture;
 mod noise;
 mod problem;
@@ -31,7 +31,7 @@ pub use mixture::{MixtureDesign, best_mixture, design_mixture, design_mixture_on
 pub use noise::{ModelNoise, Shape, ShapeRecord};
 pub use problem::{Files, Problem, Purpose, noise_on};
 pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
-pub use question::{Answer, Enough, Kind, Question, Sought};
+pub use question::{Answer, DesignSpace, EfficiencyAnswer, Kind, Question};
 pub use record::{NoiseRecord, Record, SampleRecord};
 
 use crate::asymptotics::trace_product;
@@ -113,7 +113,7 @@ impl Design {
 ///
 /// ```
 /// use noisewright::{Model, design::{Options, Ratio, design}};
-/// let model = Model::parse_file(
+/// let model = Model::from_toml(
 ///     "variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0",
 /// )?;
 /// let options = Options { ratio: Ratio::Fixed(1.0), ..Options::default() };

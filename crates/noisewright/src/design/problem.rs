@@ -92,7 +92,7 @@ impl<'a> Problem<'a> {
     /// ```
     /// use noisewright::design::{Problem, Purpose};
     /// use noisewright::{Model, NoiseWords, Target, View};
-    /// let model = Model::parse_file("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
+    /// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
     /// let words = NoiseWords::parse("model(m=3)").unwrap();
     /// let purpose = Purpose { nu: 1.0, target: &Target::Mse };
     /// let noise = Problem::new(&model, &[0.0]).noise(&words, purpose, &|_| Err("there are no files".into()))?;

@@ -25,7 +25,7 @@ const COARSE_CURVE: usize = 15;
 
 /// What is optimised.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Sought {
+pub enum DesignSpace {
     /// Over all noises: `optimal`.
     Optimal,
     /// Over the weights of a dictionary: `mixture`.
@@ -34,7 +34,7 @@ pub enum Sought {
     Words(NoiseWords),
 }
 
-impl Sought {
+impl DesignSpace {
     /// From its words: `optimal`, `mixture`, or a noise in words.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ pub struct Answer {
     /// The error for the budget against the proportion, for the noise that is best at each.
     pub curve: Curve,
     /// How much noise is enough, where that was asked.
-    pub enough: Option<Enough>,
+    pub enough: Option<EfficiencyAnswer>,
     /// The population the design was computed on.
     pub population: Population,
     /// What it was optimised over, with what that kind alone has to say.
@@ -96,7 +96,7 @@ pub struct Answer {
 
 /// How much noise is enough.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Enough {
+pub struct EfficiencyAnswer {
     /// The efficiency asked for.
     pub asked: f64,
     /// Noise points per data point that reach it.
@@ -153,9 +153,9 @@ impl Question<'_> {
     /// Designs what is sought.
     ///
     /// ```
-    /// use noisewright::design::{Prices, Problem, Question, Ratio, Sought};
+    /// use noisewright::design::{Prices, Problem, Question, Ratio, DesignSpace};
     /// use noisewright::{Model, Target};
-    /// let model = Model::parse_file("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
+    /// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
     /// let question = Question {
     ///     problem: Problem::new(&model, &[0.0]),
     ///     files: &|_| Err("there are no files".into()),
@@ -164,9 +164,9 @@ impl Question<'_> {
     ///     prices: Prices::default(),
     ///     efficiency: None,
     /// };
-    /// let best = question.answer(&Sought::parse("optimal").unwrap())?;
+    /// let best = question.answer(&DesignSpace::parse("optimal").unwrap())?;
     /// assert!((best.error - 3.50813).abs() < 1e-5 && (best.conventional - 4.0).abs() < 1e-9);
-    /// let given = question.answer(&Sought::parse("normal(0, 1)").unwrap())?;
+    /// let given = question.answer(&DesignSpace::parse("normal(0, 1)").unwrap())?;
     /// assert!((given.error - 4.0).abs() < 1e-9);
     /// # Ok::<(), noisewright::Error>(())
     /// ```
@@ -174,13 +174,13 @@ impl Question<'_> {
     /// # Errors
     /// When the model has no population at its parameters, its scores are collinear, the noise cannot be built, or a number
     /// is not what it must be.
-    pub fn answer(&self, sought: &Sought) -> Result<Answer> {
+    pub fn answer(&self, sought: &DesignSpace) -> Result<Answer> {
         self.prices.check()?;
         let answer = match sought {
-            Sought::Optimal => self.over_all_noises(),
-            Sought::Mixture => self.over_mixtures(),
-            Sought::Words(words) if words.free_count() > 0 => self.over_family(words),
-            Sought::Words(words) => match words.terms.as_slice() {
+            DesignSpace::Optimal => self.over_all_noises(),
+            DesignSpace::Mixture => self.over_mixtures(),
+            DesignSpace::Words(words) if words.free_count() > 0 => self.over_family(words),
+            DesignSpace::Words(words) => match words.terms.as_slice() {
                 [(_, call)] if call.name == "histogram" => self.over_histograms(call),
                 _ => self.given(self.problem.noise(words, self.purpose(), self.files)?, self.ratio),
             },
@@ -226,14 +226,14 @@ impl Question<'_> {
 
     /// How much noise until the error is within a share of what endless noise leaves; `value(ν)` is `tr(ΣM)` of the noise
     /// that is best at ν.
-    fn enough(&self, limit: f64, value: impl Fn(f64) -> Result<f64>) -> Result<Option<Enough>> {
+    fn enough(&self, limit: f64, value: impl Fn(f64) -> Result<f64>) -> Result<Option<EfficiencyAnswer>> {
         let Some(asked) = self.efficiency else { return Ok(None) };
         let nu = ratio_for_efficiency(asked, limit, &value)?;
         let curve = (-4..=4)
             .map(|step| nu * 2f64.powi(step))
             .filter_map(|at| value(at).ok().map(|v| (at, limit / v)))
             .collect();
-        Ok(Some(Enough { asked, nu, curve }))
+        Ok(Some(EfficiencyAnswer { asked, nu, curve }))
     }
 
     /// Exactly, over all noises (MATH §6).

@@ -114,7 +114,7 @@ impl Record {
         noise: NoiseRecord,
         sample: Option<SampleRecord>,
     ) -> Result<Self> {
-        let model = Model::parse_file(model_file)?;
+        let model = Model::from_toml(model_file)?;
         Ok(Self {
             format: FORMAT.into(),
             variables: model.space().names().to_vec(),
@@ -134,7 +134,7 @@ impl Record {
             let reason = format!("its format is `{}`, and this version reads `{FORMAT}`", self.format);
             return Err(Error::Design { reason });
         }
-        let model = Model::parse_file(&self.model)?;
+        let model = Model::from_toml(&self.model)?;
         model.check(&self.parameters)?;
         match &self.noise {
             NoiseRecord::Words { words } => {

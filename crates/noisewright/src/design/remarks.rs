@@ -3,7 +3,7 @@
 use super::question::{Answer, Kind};
 use super::{Member, MixtureDesign};
 use crate::Method;
-use crate::noise::words::rounded;
+use crate::noise::language::rounded;
 
 impl Answer {
     /// Sentences about how good the design is among its kind: certificates, other minima, ends of ranges.

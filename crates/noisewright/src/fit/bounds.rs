@@ -23,7 +23,7 @@ pub(crate) fn solve(
     let mut stop = Stop::StepLimit;
     // Every round holds or frees at least one parameter.
     for _ in 0..=3 * begin.len() {
-        let part = Held { problem, held: &held };
+        let part = HeldPoints { problem, held: &held };
         let found = newton(&part, &part.project(&at), options, Stage::Descent)?;
         at = part.expand(&found.at);
         iterations += found.iterations;
@@ -105,12 +105,12 @@ fn free_one(
 }
 
 /// A problem with some of its unknowns held.
-pub(crate) struct Held<'p> {
+pub(crate) struct HeldPoints<'p> {
     pub(crate) problem: &'p dyn Problem,
     pub(crate) held: &'p [Option<f64>],
 }
 
-impl Held<'_> {
+impl HeldPoints<'_> {
     fn free(&self) -> Vec<usize> {
         (0..self.held.len()).filter(|j| self.held[*j].is_none()).collect()
     }
@@ -129,7 +129,7 @@ impl Held<'_> {
     }
 }
 
-impl Problem for Held<'_> {
+impl Problem for HeldPoints<'_> {
     fn rows(&self) -> f64 {
         self.problem.rows()
     }

@@ -5,13 +5,13 @@ use noisewright_numerics::gram::{add_combination, weighted_gram, weighted_sum};
 use noisewright_numerics::linalg::{Inverse, invert};
 use noisewright_numerics::special::ln_sigmoid;
 
-use super::chunk::{Place, Seen};
 use super::data::{Data, Dependence};
 use super::dependence::{self, Influences};
+use super::evaluate::{ChunkView, ParameterPoint};
+use super::loss_terms::{Class, Terms};
 use super::objective::{Full, Objective};
-use super::options::{Errors, Options};
-use super::side::Feed;
-use super::terms::{Class, Terms};
+use super::options::{CovarianceKind, Options};
+use super::sample_blocks::RowSource;
 use crate::{Error, Loss, Model, Result, View};
 
 /// Curvature, of statistics of size one, below which it is asked whether the data tell the parameters apart, and the share of a
@@ -54,7 +54,7 @@ pub(crate) fn bread(
 ) -> Result<DMatrix<f64>> {
     if !objective.linear
         && let Some(direction) = flattest(hessian, free)
-        && let Feed::Memory { points, .. } = &objective.data.feed
+        && let RowSource::Memory { points, .. } = &objective.data.feed
         && let Some(theta) = at.get(..objective.model.parameters().len())
     {
         let some = points.view().slice(0..points.view().rows().min(TOLD_BY));
@@ -99,8 +99,8 @@ pub(crate) fn parts(
     options: &Options,
 ) -> Result<Covariance> {
     let inner = match options.errors {
-        Errors::Robust => robust(objective, full, bread),
-        Errors::ModelBased => model_based(objective, bread, at)?,
+        CovarianceKind::Robust => robust(objective, full, bread),
+        CovarianceKind::ModelBased => model_based(objective, bread, at)?,
     };
     let scaling = &objective.scaling;
     let mut outer = Covariance {
@@ -127,9 +127,9 @@ fn correlated(
     at: &[f64],
     data: Data<'_>,
 ) -> Result<DMatrix<f64>> {
-    let Some(place) = Place::new(objective, at) else { return Err(Error::NoMass) };
+    let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
     let size = objective.size();
-    let add = |(values, terms): &mut (Vec<f64>, Terms), seen: &Seen<'_>| {
+    let add = |(values, terms): &mut (Vec<f64>, Terms), seen: &ChunkView<'_>| {
         terms.fill(objective.loss, Class::Data, seen.log_ratio);
         terms.weigh(seen.weights);
         for row in 0..seen.log_ratio.len() {
@@ -166,7 +166,7 @@ impl Pooled {
         Self { mean: DVector::zeros(size), bread: zero(), data: zero(), noise: zero() }
     }
 
-    fn add(&mut self, loss: &Loss, seen: &Seen<'_>) {
+    fn add(&mut self, loss: &Loss, seen: &ChunkView<'_>) {
         let count = |row: usize| seen.weights.map_or(1.0, |w| w[row]);
         let rows = || seen.log_ratio.iter().enumerate();
         // In the log domain: for g → −∞ the weight of a loss may grow as fast as σ(g) falls.
@@ -192,10 +192,10 @@ impl Pooled {
 
 /// The covariance of MATH §3 under the fitted model; unknowns held at a bound have none in `bread` nor here.
 fn model_based(objective: &Objective<'_>, bread: &DMatrix<f64>, at: &[f64]) -> Result<Covariance> {
-    let Some(place) = Place::new(objective, at) else { return Err(Error::NoMass) };
+    let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
     let size = objective.size();
     let sums = |side| {
-        let add = |total: &mut Pooled, seen: &Seen<'_>| {
+        let add = |total: &mut Pooled, seen: &ChunkView<'_>| {
             total.add(objective.loss, seen);
             Ok(())
         };
@@ -251,9 +251,9 @@ fn indistinct(objective: &Objective<'_>, direction: &DVector<f64>) -> Error {
 
 /// Whether a combination of scaled features varies over data and noise, so that it is the loss that is flat.
 fn varies(objective: &Objective<'_>, direction: &DVector<f64>) -> bool {
-    let Some(place) = Place::new(objective, &vec![0.0; objective.size()]) else { return false };
+    let Some(place) = ParameterPoint::new(objective, &vec![0.0; objective.size()]) else { return false };
     let largest = |side| {
-        let add = |most: &mut f64, seen: &Seen<'_>| {
+        let add = |most: &mut f64, seen: &ChunkView<'_>| {
             let mut along = vec![0.0; seen.log_ratio.len()];
             add_combination(seen.score, direction.as_slice(), &mut along);
             // Outside of the model's support features mean nothing.

@@ -4,39 +4,39 @@
 //! error, split into what the data leave open and what the noise adds. The noise is chosen and dosed unless
 //! [`Options`] say how.
 
-mod batch;
+mod bfgs_refinement;
 mod bounds;
-mod chunk;
-mod contrast;
-mod convex;
 mod covariance;
 mod data;
+mod density_checks;
 mod dependence;
 pub mod diagnostics;
+mod evaluate;
 mod exact;
+mod fit_against_noise;
+mod loss_terms;
+mod multistart;
 mod newton;
+mod newton_line_search;
 mod noise_choice;
 mod objective;
 pub mod optimal;
 mod options;
-mod polish;
 mod prepare;
 mod ratio;
 mod result;
+mod sample_blocks;
 mod scaling;
-mod screen;
-mod side;
 mod solve;
-mod starts;
+mod start_values;
 mod stream;
-mod support;
-mod terms;
 pub mod two_step;
+mod whole_sample_calls;
 
 pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Warning, WarningKind, check_ratio};
 pub use newton::Stop;
-pub use options::{Amount, Draws, Errors, NoiseChoice, Options, Progress, ProgressHook, Stage};
+pub use options::{Amount, CovarianceKind, Draws, NoiseChoice, Options, Progress, ProgressHook, Stage};
 pub use ratio::{LogRatio, RatioFit, ratio};
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;
@@ -51,7 +51,7 @@ use crate::{Contrast, Domain, Error, Loss, Model, Population, Precision, Result,
 /// use std::sync::Arc;
 ///
 /// // log p = m x − x²/2 − c: the mean of a Gaussian, its constant taken as unknown.
-/// let model = Model::parse_file("variables = ['x']\nlog_density = 'm*x - x^2/2'\n[parameters]\nm = 0")?;
+/// let model = Model::from_toml("variables = ['x']\nlog_density = 'm*x - x^2/2'\n[parameters]\nm = 0")?;
 /// let points = sample(&Normal::new(0.5, 1.0)?, 4000, 1);
 /// let fitted = fit(&model, Data::from(&points), &Options { amount: Amount::Ratio(5.0), ..Options::default() })?;
 /// let mean = &fitted.parameters[0];
@@ -69,7 +69,7 @@ pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
     options.check()?;
     data.check(model.space().dimension())?;
     check_domain(model, data, 0)?;
-    support::check_statistics(model, data, 0)?;
+    density_checks::check_statistics(model, data, 0)?;
     let rows = data.weights.map_or(data.points.rows(), |w| w.iter().filter(|w| **w > 0.0).count());
     let coordinates = model.coordinates().len();
     if rows < coordinates {
@@ -80,9 +80,9 @@ pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
         options.target.matrix(&model.coordinates(), &nalgebra::DMatrix::identity(size, size))?;
     }
     let mut fit = noise_choice::fit_with(model, data, options)
-        .map_err(|error| support::with_values(model, data, error))?;
+        .map_err(|error| density_checks::with_values(model, data, error))?;
     if fit.converged && fit.diagnostics.no_answer().is_none() {
-        support::check_fitted(model, &fit.theta(), data)?;
+        density_checks::check_fitted(model, &fit.theta(), data)?;
     }
     check_normalized(model, &fit)?;
     warn_of_infinite_error(model, &mut fit, options);

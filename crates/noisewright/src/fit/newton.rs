@@ -104,7 +104,7 @@ pub(crate) fn newton(
     stage: Stage,
 ) -> Result<Descent> {
     if problem.is_convex() {
-        return super::convex::descend(problem, start, options, stage);
+        return super::newton_line_search::descend(problem, start, options, stage);
     }
     let mut at = start.clone();
     let mut here = problem.evaluate(&at, true)?;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::contrast::{Against, fit_against};
 use super::data::Data;
-use super::exact::{Way, fit_exact};
+use super::exact::{NormalizerMethod, fit_exact};
+use super::fit_against_noise::{Against, fit_against};
 use super::optimal;
 use super::options::{Amount, Draws, NoiseChoice, Options};
 use super::prepare::{pick, spread};
 use super::result::{Fit, Optimum};
-use super::side::BLOCK;
+use super::sample_blocks::BLOCK;
 use super::two_step;
 use crate::{Error, LOG_NORMALIZER, Loss, Model, Noise, Result, check_count, fit_auto};
 
@@ -46,7 +46,7 @@ pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &Options) -> Resu
 /// Whether `auto` means no noise at all: all states can be visited, and nothing was said about the noise or the loss.
 fn without_noise(model: &Model, options: &Options) -> bool {
     let silent = matches!(options.amount, Amount::Auto { .. }) && matches!(options.loss, Loss::Js);
-    silent && !model.is_normalized() && Way::of(model) == Ok(Way::Enumeration)
+    silent && !model.is_normalized() && NormalizerMethod::of(model) == Ok(NormalizerMethod::Enumeration)
 }
 
 /// The noise `auto`, fitted to rows spread over the data.

@@ -2,12 +2,12 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::batch::{self, Whole};
-use super::chunk::{Adder, Eye, Place, Seen};
+use super::evaluate::{Accumulator, ChunkEvaluator, ChunkView, ParameterPoint};
 use super::newton::{Evaluation, Problem};
 use super::prepare;
+use super::sample_blocks::{KeptBlock, RawBlock, SampleBlocks};
 use super::scaling::Scaling;
-use super::side::{Kept, Raw, Side};
+use super::whole_sample_calls::{self, Whole};
 use crate::{Error, Loss, Model, Result, View};
 
 /// Up to which derivative the loss is asked for.
@@ -26,8 +26,8 @@ pub(crate) struct Objective<'a> {
     pub(crate) model: &'a Model,
     pub(crate) loss: &'a Loss,
     pub(crate) nu: f64,
-    pub(crate) data: Side<'a>,
-    pub(crate) noise: Side<'a>,
+    pub(crate) data: SampleBlocks<'a>,
+    pub(crate) noise: SampleBlocks<'a>,
     pub(crate) scaling: Scaling,
     /// Natural size of a step in each inner parameter, for differences.
     pub(crate) unit: Vec<f64>,
@@ -105,8 +105,8 @@ impl<'a> Objective<'a> {
         model: &'a Model,
         loss: &'a Loss,
         nu: f64,
-        mut data: Side<'a>,
-        mut noise: Side<'a>,
+        mut data: SampleBlocks<'a>,
+        mut noise: SampleBlocks<'a>,
         sample: View<'_>,
         keep: bool,
     ) -> Result<Self> {
@@ -129,24 +129,26 @@ impl<'a> Objective<'a> {
     /// Looks at every row of a sample at one place, block by block in a fixed tree.
     pub(crate) fn fold<T: Send>(
         &self,
-        side: &Side<'a>,
-        place: &Place,
+        side: &SampleBlocks<'a>,
+        place: &ParameterPoint,
         start: impl Fn() -> T + Sync,
-        visit: impl Fn(&mut T, &Seen<'_>) -> Result<()> + Sync,
+        visit: impl Fn(&mut T, &ChunkView<'_>) -> Result<()> + Sync,
         combine: impl Fn(T, T) -> T + Sync,
     ) -> Result<T> {
         if let Some(kept) = &side.kept {
-            let leaf = |index: usize, block: &Kept<'_>| {
+            let leaf = |index: usize, block: &KeptBlock<'_>| {
                 let mut total = start();
-                Eye::new(self, place).see_kept(index, block, |seen| visit(&mut total, &seen))?;
+                ChunkEvaluator::new(self, place)
+                    .evaluate_kept(index, block, |seen| visit(&mut total, &seen))?;
                 Ok(total)
             };
-            return Side::reduce_kept(kept, leaf, |a, b| Ok(combine(a?, b?))).unwrap_or_else(|| Ok(start()));
+            return SampleBlocks::reduce_kept(kept, leaf, |a, b| Ok(combine(a?, b?)))
+                .unwrap_or_else(|| Ok(start()));
         }
         let whole = Whole::new(self, side, place)?;
-        let leaf = |raw: Raw<'_>| {
+        let leaf = |raw: RawBlock<'_>| {
             let mut total = start();
-            Eye::new(self, place)
+            ChunkEvaluator::new(self, place)
                 .with(whole.as_ref())
                 .see_raw(side.class, &raw, |seen| visit(&mut total, &seen))?;
             Ok(total)
@@ -155,10 +157,10 @@ impl<'a> Objective<'a> {
     }
 
     /// The sums over one sample.
-    fn sums(&self, side: &Side<'a>, place: &Place, order: Order) -> Result<Sums> {
-        let rows = batch::rows(self, side).filter(|_| order >= Order::Hessian);
-        let start = || Adder::new(self, place, side.class, order).waiting(rows.is_some());
-        let mut adder = self.fold(side, place, start, Adder::add, Adder::join)?;
+    fn sums(&self, side: &SampleBlocks<'a>, place: &ParameterPoint, order: Order) -> Result<Sums> {
+        let rows = whole_sample_calls::rows(self, side).filter(|_| order >= Order::Hessian);
+        let start = || Accumulator::new(self, place, side.class, order).waiting(rows.is_some());
+        let mut adder = self.fold(side, place, start, Accumulator::add, Accumulator::join)?;
         if let Some(rows) = rows {
             adder.add_whole_curvature(rows.view())?;
         }
@@ -170,7 +172,7 @@ impl<'a> Objective<'a> {
         let size = self.size();
         let nothing =
             |evaluation| Full { evaluation, data: Sums::new(size, order), noise: Sums::new(size, order) };
-        let Some(place) = Place::new(self, at) else { return Ok(nothing(Evaluation::wall(size))) };
+        let Some(place) = ParameterPoint::new(self, at) else { return Ok(nothing(Evaluation::wall(size))) };
         let sums = self
             .sums(&self.data, &place, order)
             .and_then(|d| Ok((d, self.sums(&self.noise, &place, order)?)));

@@ -25,8 +25,8 @@ pub struct Options {
     pub target: Target,
     /// The loss (default JS).
     pub loss: Loss,
-    /// Which covariance (default [`Errors::Robust`]).
-    pub errors: Errors,
+    /// Which covariance (default [`CovarianceKind::Robust`]).
+    pub errors: CovarianceKind,
     /// Confidence of the intervals (default 0.95).
     pub confidence: f64,
     /// Seed of the noise and of the starts (default 0).
@@ -54,7 +54,7 @@ impl Default for Options {
             refit_noise: false,
             target: Target::Mse,
             loss: Loss::Js,
-            errors: Errors::Robust,
+            errors: CovarianceKind::Robust,
             confidence: 0.95,
             seed: 0,
             starts: 10,
@@ -193,7 +193,7 @@ impl Amount {
 /// Which covariance is reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Errors {
+pub enum CovarianceKind {
     /// From the spread of the scores in the sample (the sandwich): right also where the model is not.
     #[default]
     Robust,

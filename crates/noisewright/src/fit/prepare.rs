@@ -2,9 +2,9 @@
 
 use noisewright_numerics::summation::mean_and_variance;
 
+use super::loss_terms::Class;
+use super::sample_blocks::{BLOCK, CHUNK, KeptBlock, RawBlock, RowSource, SampleBlocks};
 use super::scaling::Scaling;
-use super::side::{BLOCK, CHUNK, Feed, Kept, Raw, Side};
-use super::terms::Class;
 use crate::{Error, Model, Points, Result, View};
 
 /// Features of some rows, column-major, with a last column of −1 where the constant is free, and
@@ -114,9 +114,9 @@ fn clear_outside(offset: &[f64], columns: &mut [f64]) {
 }
 
 /// Computes the features of every block of a side and keeps them.
-pub(crate) fn keep(model: &Model, scaling: &Scaling, side: &mut Side<'_>) -> Result<()> {
+pub(crate) fn keep(model: &Model, scaling: &Scaling, side: &mut SampleBlocks<'_>) -> Result<()> {
     let class = side.class;
-    let build = |raw: Raw<'_>| -> Result<Vec<(Vec<f64>, Vec<f64>)>> {
+    let build = |raw: RawBlock<'_>| -> Result<Vec<(Vec<f64>, Vec<f64>)>> {
         let rows = raw.points.rows();
         let mut columns = vec![0.0; rows * width(model)];
         let mut offset = vec![0.0; rows];
@@ -143,10 +143,8 @@ pub(crate) fn keep(model: &Model, scaling: &Scaling, side: &mut Side<'_>) -> Res
     let weights = side.weights();
     let rows = side.rows;
     let part = |index: usize| index * BLOCK..rows.min((index + 1) * BLOCK);
-    let kept = blocks.unwrap_or_default().into_iter().enumerate().map(|(index, (columns, offset))| Kept {
-        columns,
-        offset,
-        weights: weights.map(|w| &w[part(index)]),
+    let kept = blocks.unwrap_or_default().into_iter().enumerate().map(|(index, (columns, offset))| {
+        KeptBlock { columns, offset, weights: weights.map(|w| &w[part(index)]) }
     });
     side.kept = Some(kept.collect());
     Ok(())
@@ -167,8 +165,8 @@ pub(crate) fn check_offsets(
 }
 
 /// A data point must have a density under the noise.
-pub(crate) fn check_noise_at_data(data: &Side<'_>) -> Result<()> {
-    let Feed::Memory { log_noise, weights, .. } = &data.feed else { return Ok(()) };
+pub(crate) fn check_noise_at_data(data: &SampleBlocks<'_>) -> Result<()> {
+    let RowSource::Memory { log_noise, weights, .. } = &data.feed else { return Ok(()) };
     let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
     match log_noise.iter().enumerate().position(|(row, l)| !l.is_finite() && counts(row)) {
         Some(row) => Err(Error::NoiseMissesData { row: row + 1 }),

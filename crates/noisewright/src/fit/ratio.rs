@@ -3,15 +3,15 @@
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::special::normal_quantile;
 
-use super::contrast::{SCALE_ROWS, finish};
 use super::data::{Data, Dependence};
+use super::fit_against_noise::{SCALE_ROWS, finish};
+use super::loss_terms::Class;
 use super::objective::Objective;
 use super::options::Options;
 use super::prepare::{pick, spread, width};
 use super::result::{Estimate, Fit};
-use super::side::{Held, Side};
+use super::sample_blocks::{HeldPoints, SampleBlocks};
 use super::solve::solve;
-use super::terms::Class;
 use crate::{Error, Model, Result, View};
 
 /// The fitted logarithm of a ratio of densities, `log p₁/p₂ = θ·t(x) − c`.
@@ -82,8 +82,9 @@ pub fn ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &Options
     let nu = second.points.rows() as f64 / first.total_weight();
     // Both log-densities of the "noise" are zero: what is left of g is the log ratio itself.
     let zeros = |data: Data<'_>| vec![0.0; data.points.rows()];
-    let data = Side::memory(Class::Data, Held::Borrowed(first.points), first.weights, zeros(first));
-    let noise = Side::memory(Class::Noise, Held::Borrowed(second.points), None, zeros(second));
+    let data =
+        SampleBlocks::memory(Class::Data, HeldPoints::Borrowed(first.points), first.weights, zeros(first));
+    let noise = SampleBlocks::memory(Class::Noise, HeldPoints::Borrowed(second.points), None, zeros(second));
     let (some, _) = pick(first.points, None, &spread(first.points.rows(), SCALE_ROWS));
     let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), true)?;
     objective.of_density = false;

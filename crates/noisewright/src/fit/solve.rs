@@ -2,16 +2,16 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::bfgs_refinement::polish;
 use super::bounds;
-use super::chunk::{Place, Seen};
+use super::evaluate::{ChunkView, ParameterPoint};
+use super::multistart;
 use super::newton::{Problem, Stop, newton};
 use super::objective::Objective;
 use super::options::{Options, Stage};
-use super::polish::polish;
 use super::result::Optimum;
-use super::screen::{self, Few};
-use super::side::{BLOCK, Side};
-use super::starts;
+use super::sample_blocks::{BLOCK, SampleBlocks};
+use super::start_values::{self, Few};
 use crate::{Error, Loss, Result};
 
 /// A minimum in the solver's coordinates.
@@ -49,7 +49,7 @@ pub(crate) fn solve(
     if !objective.linear {
         let begin = |theta: &[f64]| with_constant(objective, theta);
         let places = places(objective, start, options)?;
-        let found = starts::solve(objective, objective.model, &objective.unit, &begin, &places, options)?;
+        let found = multistart::solve(objective, objective.model, &objective.unit, &begin, &places, options)?;
         return found.ok_or_else(|| explain(objective));
     }
     if objective.model.is_normalized() {
@@ -72,20 +72,20 @@ pub(crate) fn solve(
 
 /// Starts for a model that is not linear: the given one or the model's own, and those that a look at a few rows finds best.
 fn places(objective: &Objective<'_>, start: Option<&[f64]>, options: &Options) -> Result<Vec<Vec<f64>>> {
-    let first = starts::first(objective.model, start);
+    let first = multistart::first(objective.model, start);
     if start.is_none()
         && options.starts > 1
         && let Some(few) = Few::of(objective, options.seed)
         && let Ok(part) = few.objective(objective)
     {
-        return screen::places(&part, &first, options);
+        return start_values::places(&part, &first, options);
     }
     // All unknowns are known from a fit of fewer rows or of another loss: the search there has been made.
     if let Some(known) = start.filter(|start| start.len() == objective.size()) {
         let constant = &known[first.len()..];
         return Ok(vec![[&first[..], constant].concat()]);
     }
-    Ok(starts::nearby(objective.model, &objective.unit, &first, options))
+    Ok(multistart::nearby(objective.model, &objective.unit, &first, options))
 }
 
 /// Whether the loss of a linear model has one minimum: both of its terms are convex in g.
@@ -105,7 +105,7 @@ fn by_js(objective: &mut Objective<'_>, options: &Options) -> Result<Vec<f64>> {
     Ok(objective.scaling.outer(found?.at.as_slice()))
 }
 
-/// Notes the only minimum of a convex loss; [`finish`](super::contrast::finish) knows its value.
+/// Notes the only minimum of a convex loss; [`finish`](super::fit_against_noise::finish) knows its value.
 fn with_optimum(objective: &Objective<'_>, mut solution: Solution) -> Solution {
     let at = objective.scaling.outer(solution.at.as_slice());
     solution.optima = vec![Optimum { at, loss: f64::NAN, starts: 1 }];
@@ -246,7 +246,7 @@ pub(crate) fn with_constant(objective: &Objective<'_>, theta: &[f64]) -> Result<
     }
     outer.push(0.0);
     let inner = objective.scaling.inner(&outer);
-    if let Some(place) = Place::new(objective, &inner) {
+    if let Some(place) = ParameterPoint::new(objective, &inner) {
         let mean = |side| mean_log_ratio(objective, side, &place);
         if let (Ok(Some(data)), Ok(Some(noise))) = (mean(&objective.data), mean(&objective.noise)) {
             outer[theta.len()] += f64::midpoint(data, noise);
@@ -256,8 +256,12 @@ pub(crate) fn with_constant(objective: &Objective<'_>, theta: &[f64]) -> Result<
 }
 
 /// The mean of the finite log ratios of a sample.
-fn mean_log_ratio<'a>(objective: &Objective<'a>, side: &Side<'a>, place: &Place) -> Result<Option<f64>> {
-    let add = |total: &mut (f64, f64), seen: &Seen<'_>| {
+fn mean_log_ratio<'a>(
+    objective: &Objective<'a>,
+    side: &SampleBlocks<'a>,
+    place: &ParameterPoint,
+) -> Result<Option<f64>> {
+    let add = |total: &mut (f64, f64), seen: &ChunkView<'_>| {
         for g in seen.log_ratio.iter().filter(|g| g.is_finite()) {
             *total = (total.0 + g, total.1 + 1.0);
         }

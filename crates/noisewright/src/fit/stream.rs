@@ -1,13 +1,13 @@
 //! Fits of rows that do not fit in memory: every pass reads them again.
 
-use super::contrast::{Against, SCALE_ROWS, finish, fit_against};
 use super::data::{Data, Source};
+use super::fit_against_noise::{Against, SCALE_ROWS, finish, fit_against};
 use super::noise_choice::{NOISE_ROWS, check_noise, enough};
 use super::objective::Objective;
 use super::options::{Amount, NoiseChoice, Options, Stage};
 use super::prepare::{pick, spread};
 use super::result::Fit;
-use super::side::{BLOCK, CHUNK, Side};
+use super::sample_blocks::{BLOCK, CHUNK, SampleBlocks};
 use super::solve::refine;
 use crate::{Error, Model, Noise, Points, Result, View, fit_auto};
 use std::sync::Arc;
@@ -113,8 +113,8 @@ impl Streamed<'_> {
             None => self.pilot(points)?,
         };
         let nu = points as f64 / self.first.total;
-        let data = Side::stream(self.source, self.noise.clone(), self.first.rows, self.first.total);
-        let noise = Side::drawn(self.noise.clone(), self.options.seed, points);
+        let data = SampleBlocks::stream(self.source, self.noise.clone(), self.first.rows, self.first.total);
+        let noise = SampleBlocks::drawn(self.noise.clone(), self.options.seed, points);
         let (some, _) = pick(self.some.view(), None, &spread(self.some.rows(), SCALE_ROWS));
         let loss = &self.options.loss;
         let mut objective = Objective::new(self.model, loss, nu, data, noise, some.view(), false)?;
@@ -147,7 +147,7 @@ fn first_reading(model: &Model, source: &dyn Source) -> Result<First> {
         }
         let data = Data { weights, ..Data::new(points) };
         super::check_domain(model, data, first.rows)?;
-        super::support::check_statistics(model, data, first.rows)?;
+        super::density_checks::check_statistics(model, data, first.rows)?;
         if let Some(row) = weights.and_then(|w| w.iter().position(|w| !(*w >= 0.0 && w.is_finite()))) {
             return Err(Error::Weight { row: first.rows + row + 1, value: weights.map_or(0.0, |w| w[row]) });
         }

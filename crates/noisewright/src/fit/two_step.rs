@@ -20,8 +20,8 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 
 use super::diagnostics::{Warning, WarningKind};
+use super::loss_terms::{Class, Terms};
 use super::noise_choice;
-use super::terms::{Class, Terms};
 use super::{Data, Draws, Fit, NoiseChoice, Options};
 use crate::noise::Refit;
 use crate::population::weighted_outer;
@@ -131,7 +131,7 @@ pub(crate) struct Correction<'a> {
 }
 
 /// One side's sums.
-struct Side {
+struct SampleBlocks {
     total: f64,
     /// `Σ first ψ`, entry by entry: columns of the influence.
     influence: Vec<f64>,
@@ -186,7 +186,7 @@ impl Correction<'_> {
         weights: Option<&[f64]>,
         log_noise: &[f64],
         family: &dyn Refit,
-    ) -> Result<Side> {
+    ) -> Result<SampleBlocks> {
         let rows = points.rows();
         let (log_ratio, mut influence) = scores(self.model, self.fit, points, log_noise)?;
         let mut terms = Terms::default();
@@ -202,7 +202,7 @@ impl Correction<'_> {
         for column in influence.chunks_mut(rows.max(1)) {
             column.iter_mut().zip(&terms.first).for_each(|(p, t)| *p *= t);
         }
-        Ok(Side { total: weights.map_or(rows as f64, |w| w.iter().sum()), influence, cross, score })
+        Ok(SampleBlocks { total: weights.map_or(rows as f64, |w| w.iter().sum()), influence, cross, score })
     }
 }
 

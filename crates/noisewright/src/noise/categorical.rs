@@ -4,8 +4,8 @@ use noisewright_numerics::random::Stream;
 
 use super::check::{finite, probabilities, require};
 use super::fitting::Sample;
-use super::picker::Picker;
 use super::spelling::list;
+use super::weighted_index::Picker;
 use crate::{Error, Refit, Result, Scalar, View};
 
 /// Probabilities of finitely many values (density with respect to counting).

@@ -5,8 +5,8 @@ use rand::RngExt;
 
 use super::check::{edges as check_edges, probabilities as check_probabilities, require};
 use super::fitting::{Sample, failed};
-use super::picker::Picker;
 use super::spelling::call;
+use super::weighted_index::Picker;
 use crate::{Error, Landmarks, Noise, Result, Scalar, View};
 
 /// A piecewise constant density: the probability of a bin divided by its width.

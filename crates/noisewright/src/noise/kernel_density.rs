@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::check::{positive, require};
 use super::fitting::{failed, total_weight};
-use super::picker::Picker;
+use super::weighted_index::Picker;
 use super::whitening::{Whitening, mean_and_covariance};
 use crate::{Landmarks, Noise, Result, View};
 

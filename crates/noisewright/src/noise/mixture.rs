@@ -7,8 +7,8 @@ use noisewright_numerics::kernels;
 use noisewright_numerics::random::Stream;
 
 use super::check::{positive, probabilities};
-use super::picker::Picker;
 use super::spelling::number;
+use super::weighted_index::Picker;
 use crate::{Error, Landmarks, Noise, Result, Scalar, View};
 
 /// Rows whose parts are held at once.

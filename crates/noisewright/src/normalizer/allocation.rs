@@ -3,7 +3,7 @@
 use noisewright_numerics::optimize::minimize_bracketed;
 
 use super::Method;
-use super::cross::Cross;
+use super::cross_side_ess::Cross;
 use super::nce::Bridge;
 use super::power::Weights;
 use crate::{Error, Result};

@@ -4,7 +4,7 @@ use super::allocation::allocations;
 use super::bootstrap::bootstrap;
 use super::bridge;
 use super::consistency::contradiction;
-use super::cross::Cross;
+use super::cross_side_ess::Cross;
 use super::interval::{joint_freedom, student_deviation, two_sided};
 use super::moment::Moment;
 use super::nce::Bridge;

@@ -24,7 +24,7 @@ mod autocorrelation;
 mod bootstrap;
 mod bridge;
 mod consistency;
-mod cross;
+mod cross_side_ess;
 mod estimate;
 mod evidence;
 mod interval;

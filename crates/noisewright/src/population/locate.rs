@@ -221,7 +221,7 @@ fn directions(from: &[f64], reach: f64, first: bool) -> Vec<f64> {
 }
 
 fn sphere_spread(slope: &Slice<'_>, peak: &[f64], height: f64) -> Result<f64> {
-    let frame = super::chart::frame_with_pole(peak);
+    let frame = super::quadrature_chart::frame_with_pole(peak);
     let mut spread = 2.0;
     for _ in 0..60 {
         let radius = f64::sqrt(spread * (2.0 - spread));

@@ -3,15 +3,15 @@
 //! Quadrature in one to three dimensions, enumeration of finite states, importance sampling above: whatever
 //! the points came from, what is summed over them is the same.
 
-mod chart;
+mod divergence_integrals;
 mod enumeration;
 mod locate;
 mod modes;
-mod pair;
 mod quadrature;
+mod quadrature_chart;
 mod sampling;
 
-pub(crate) use pair::integrate_pair;
+pub(crate) use divergence_integrals::integrate_pair;
 pub(crate) use quadrature::{log_ratio, log_scaled_noise};
 
 use std::ops::Range;

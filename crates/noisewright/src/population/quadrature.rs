@@ -8,8 +8,8 @@ use noisewright_numerics::quadrature::{
 };
 use noisewright_numerics::special::softplus;
 
-use super::chart::{Chart, frame_with_pole};
 use super::locate::{Location, locate, locate_on_sphere};
+use super::quadrature_chart::{Chart, frame_with_pole};
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
 use crate::{Domain, Error, Landmarks, Loss, Model, Points, Result, View};
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, Errors, NoiseChoice, Options};
+use noisewright::fit::{Amount, CovarianceKind, NoiseChoice, Options};
 use noisewright::{Loss, Target};
 
-use crate::arguments::{CovarianceKind, DEFAULT_SHARE, FitArguments, Global};
+use crate::arguments::{CovarianceArgument, DEFAULT_SHARE, FitArguments, Global};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{self, Problem};
 use crate::noises::{self, Purpose};
@@ -17,7 +17,7 @@ pub(super) struct Plan {
     amount: Amount,
     max_noise: Option<usize>,
     loss: Loss,
-    errors: Errors,
+    errors: CovarianceKind,
     confidence: f64,
     starts: usize,
     max_iterations: usize,
@@ -34,8 +34,8 @@ impl Plan {
             max_noise: arguments.max_noise,
             loss: inputs::loss(&arguments.loss)?,
             errors: match arguments.covariance {
-                CovarianceKind::Robust => Errors::Robust,
-                CovarianceKind::Model => Errors::ModelBased,
+                CovarianceArgument::Robust => CovarianceKind::Robust,
+                CovarianceArgument::Model => CovarianceKind::ModelBased,
             },
             confidence: arguments.confidence,
             starts: arguments.starts,

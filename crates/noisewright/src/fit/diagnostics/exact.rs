@@ -6,10 +6,10 @@ use super::super::data::{Data, Dependence};
 use super::super::newton::Stop;
 use super::super::result::Fit;
 use super::information::information_test_exact;
+use super::messages::Subject;
 use super::rows::Centred;
 use super::separation::{Separation, separation};
-use super::words::Subject;
-use super::{Diagnostics, words};
+use super::{Diagnostics, messages};
 use crate::{Method, Model, Population, Precision, Result, View};
 
 /// Information about some direction below that of so many points of data asks whether there is any at all.
@@ -35,7 +35,7 @@ pub(crate) fn of_exact(
     let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
     match separation {
         Some(found) => {
-            diagnostics.warn(words::separated(&found, Subject::Domain));
+            diagnostics.warn(messages::separated(&found, Subject::Domain));
             diagnostics.separation = Some(found);
         }
         None if fit.converged && inside && data.dependence == Dependence::Independent => {
@@ -43,11 +43,11 @@ pub(crate) fn of_exact(
                 Ok(found) => diagnostics.information_test = Some(found),
                 Err(reason) => diagnostics.information_test_absent = Some(reason.into()),
             }
-            if let Some(warning) = diagnostics.information_test.as_ref().and_then(words::misspecified) {
+            if let Some(warning) = diagnostics.information_test.as_ref().and_then(messages::misspecified) {
                 diagnostics.warn(warning);
             }
         }
-        None => diagnostics.information_test_absent = Some(words::not_tested(fit, inside, true).into()),
+        None => diagnostics.information_test_absent = Some(messages::not_tested(fit, inside, true).into()),
     }
     diagnostics.read(model, fit, Subject::Domain, None);
     Ok(diagnostics)
@@ -155,5 +155,5 @@ fn test(
         .flat_map(|(column, mean)| column.iter().map(move |t| t - mean))
         .collect();
     let columns: Vec<&[f64]> = centred.chunks(rows.max(1)).collect();
-    Ok(information_test_exact(&columns, data.weights, &population).ok_or(words::NOTHING_TO_TEST))
+    Ok(information_test_exact(&columns, data.weights, &population).ok_or(messages::NOTHING_TO_TEST))
 }

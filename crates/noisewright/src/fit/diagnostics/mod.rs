@@ -1,9 +1,10 @@
 //! What a fit cannot say by itself: whether there is an answer, whether the noise served, whether the model fits.
 
-mod contrast;
 mod efficiency;
 mod exact;
 mod information;
+mod messages;
+mod noise_diagnostics;
 mod normalizable;
 mod overlap;
 mod ratio_check;
@@ -11,16 +12,15 @@ mod rays;
 mod rows;
 mod separation;
 mod warning;
-mod words;
 
-pub(crate) use contrast::{of_contrast, out_of_touch, separated};
 pub use efficiency::ErrorBudget;
 pub(crate) use exact::{of_exact, on_border};
 pub use information::ChiSquareTest;
+pub(crate) use noise_diagnostics::{of_contrast, out_of_touch, separated};
 pub use normalizable::NotNormalizable;
 pub use overlap::{Overlap, Tails};
 pub use ratio_check::{RatioCheck, check_ratio};
-pub use separation::{Running, Separation};
+pub use separation::{DivergingParameter, Separation};
 pub use warning::{Warning, WarningKind};
 
 use nalgebra::DMatrix;
@@ -102,13 +102,13 @@ impl Diagnostics {
 
     /// Says that there is more than one minimum.
     pub(crate) fn several_optima(&mut self, count: usize) {
-        self.warn(words::several_optima(count));
+        self.warn(messages::several_optima(count));
     }
 
     /// Says that an exact fit has found no maximum, instead of that it did not converge.
     pub(crate) fn no_maximum(&mut self, fit: (Stop, usize), wall: Option<&crate::Error>) {
         self.warnings.retain(|warning| warning.kind != WarningKind::NotConverged);
-        self.warn(words::no_maximum(fit.0, fit.1, wall));
+        self.warn(messages::no_maximum(fit.0, fit.1, wall));
     }
 
     /// What the numbers of a fit say by themselves; `model_based` is its covariance if the model is true.
@@ -116,7 +116,7 @@ impl Diagnostics {
         &mut self,
         model: &Model,
         fit: &Fit,
-        subject: words::Subject,
+        subject: messages::Subject,
         model_based: Option<&DMatrix<f64>>,
     ) {
         let bounds = model.parameters().iter().zip(&fit.parameters).filter(|(_, e)| e.at_bound);
@@ -124,23 +124,23 @@ impl Diagnostics {
             let lower =
                 (estimate.estimate - parameter.lower).abs() <= (parameter.upper - estimate.estimate).abs();
             let bound = if lower { parameter.lower } else { parameter.upper };
-            self.warn(words::at_bound(&parameter.name, bound, lower));
+            self.warn(messages::at_bound(&parameter.name, bound, lower));
         }
         if !fit.converged && self.no_answer().is_none() {
-            self.warn(words::not_converged(fit.stop, fit.iterations));
+            self.warn(messages::not_converged(fit.stop, fit.iterations));
         }
         if fit.optima.len() > 1 {
-            self.warn(words::several_optima(fit.optima.len()));
+            self.warn(messages::several_optima(fit.optima.len()));
         }
         // A ratio of two samples has no density whose bound could be computed.
-        let density = subject != words::Subject::Sample && fit.converged && self.no_answer().is_none();
+        let density = subject != messages::Subject::Sample && fit.converged && self.no_answer().is_none();
         let bound = density.then(|| efficiency::cramer_rao(model, &fit.theta(), fit.total_weight)).flatten();
         let parts = (&fit.covariance_data, &fit.covariance_noise);
-        let exact = subject == words::Subject::Domain;
+        let exact = subject == messages::Subject::Domain;
         let model_based = if exact { bound.as_ref() } else { model_based };
         self.error_budget =
             efficiency::error_budget(&model.coordinates(), parts, bound.as_ref(), model_based);
-        if subject == words::Subject::Noise {
+        if subject == messages::Subject::Noise {
             self.read_noise(fit.nu);
         }
     }
@@ -162,7 +162,7 @@ impl Diagnostics {
             self.error_budget.iter().filter(counts).filter(|b| b.variance > 0.0 && b.variance.is_finite());
         let worst = shares.max_by(|a, b| b.data_share.total_cmp(&a.data_share));
         if let Some(worst) = worst.filter(|b| 1.0 - b.data_share > MOST_NOISE && self.no_answer().is_none()) {
-            let warning = words::noise_error(&worst.name, 1.0 - worst.data_share, nu);
+            let warning = messages::noise_error(&worst.name, 1.0 - worst.data_share, nu);
             self.warn(warning);
         }
     }

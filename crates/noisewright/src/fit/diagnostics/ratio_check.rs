@@ -12,7 +12,7 @@ use noisewright_numerics::linalg::{Inverse, invert};
 use super::super::options::{Amount, NoiseChoice, Options};
 use super::super::two_step::scores;
 use super::super::{Data, Fit, fit};
-use super::{ChiSquareTest, Warning, words};
+use super::{ChiSquareTest, Warning, messages};
 use crate::population::weighted_outer;
 use crate::{Error, Loss, Model, Result};
 
@@ -93,7 +93,7 @@ impl RatioCheck {
     /// The warning that it gives cause for, if any; `nu` is that of the first fit.
     #[must_use]
     pub fn warning(&self, nu: f64) -> Option<Warning> {
-        self.test.as_ref().and_then(|test| words::ratio_matters(test, nu))
+        self.test.as_ref().and_then(|test| messages::ratio_matters(test, nu))
     }
 }
 

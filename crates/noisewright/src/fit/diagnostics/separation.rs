@@ -24,7 +24,7 @@ pub struct Separation {
     /// The direction in the coordinates of β, its largest entry ±1.
     pub direction: Vec<f64>,
     /// The parameters that run to infinity (the constant follows them).
-    pub running: Vec<Running>,
+    pub running: Vec<DivergingParameter>,
     /// Data rows on which the direction is not zero.
     pub data_rows: usize,
     /// Noise rows (or states) on which the direction is not zero.
@@ -33,7 +33,7 @@ pub struct Separation {
 
 /// A coordinate that runs to infinity.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Running {
+pub struct DivergingParameter {
     /// Its name.
     pub name: String,
     /// Its place among the coordinates.
@@ -298,7 +298,7 @@ fn report(
     // In scaled coordinates ψ/s the direction is d; in the parameters' own it is d/s.
     let own: Vec<f64> = direction.iter().zip(scale).map(|(d, s)| d / s).collect();
     let largest = own.iter().fold(0.0f64, |top, d| top.max(d.abs()));
-    let running = |j: usize| Running {
+    let running = |j: usize| DivergingParameter {
         name: names[j].clone(),
         index: j,
         sign: if direction[j] > 0.0 { 1 } else { -1 },

@@ -4,9 +4,9 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
 use noisewright_numerics::summation::blocked;
 
-use super::frame::Frame;
+use super::whitening::Frame;
 use crate::fit::Data;
-use crate::fit::side::{BLOCK, CHUNK};
+use crate::fit::sample_blocks::{BLOCK, CHUNK};
 use crate::{Error, Model, Result, View};
 
 /// The data and, for a linear model, its averages once and for all.
@@ -27,7 +27,7 @@ pub(super) struct Mean {
 }
 
 /// What a chunk of rows looks like at one θ.
-struct Seen<'s> {
+struct ChunkView<'s> {
     points: View<'s>,
     energy: &'s [f64],
     score: Columns<'s>,
@@ -60,7 +60,7 @@ impl<'a> Means<'a> {
 
     fn sum(&self, theta: &[f64], curvature: bool) -> Result<Option<Mean>> {
         let size = theta.len();
-        let add = |total: &mut (f64, DVector<f64>, Option<DMatrix<f64>>), seen: Seen<'_>| {
+        let add = |total: &mut (f64, DVector<f64>, Option<DMatrix<f64>>), seen: ChunkView<'_>| {
             let terms = seen.energy.iter().zip(seen.weights);
             total.0 += terms.map(|(u, w)| if *w == 0.0 { 0.0 } else { u * w }).sum::<f64>();
             weighted_sum(seen.score, seen.weights, total.1.as_mut_slice());
@@ -88,7 +88,7 @@ impl<'a> Means<'a> {
     pub(super) fn spread(&self, theta: &[f64], frame: &Frame) -> Result<DMatrix<f64>> {
         let size = theta.len();
         let Some(mean) = self.at(theta, false)? else { return Err(Error::NoMass) };
-        let add = |total: &mut DMatrix<f64>, seen: Seen<'_>| {
+        let add = |total: &mut DMatrix<f64>, seen: ChunkView<'_>| {
             let rows = seen.weights.len();
             let score: Vec<f64> = (0..size).flat_map(|j| seen.score.column(j)).copied().collect();
             let centred = frame.centred(&score, rows, &mean.score);
@@ -106,7 +106,7 @@ impl<'a> Means<'a> {
         frame: &Frame,
     ) -> Result<Vec<f64>> {
         let Some(mean) = self.at(theta, false)? else { return Err(Error::NoMass) };
-        let add = |values: &mut Vec<f64>, seen: Seen<'_>| {
+        let add = |values: &mut Vec<f64>, seen: ChunkView<'_>| {
             for row in 0..seen.weights.len() {
                 let off = DVector::from_fn(theta.len(), |j, _| seen.score.column(j)[row] - mean.score[j]);
                 values.extend((outer_bread * frame.apply(off) * seen.weights[row]).iter());
@@ -123,7 +123,7 @@ impl<'a> Means<'a> {
         &self,
         theta: &[f64],
         start: impl Fn() -> T + Sync,
-        add: impl Fn(&mut T, Seen<'_>) -> Result<()> + Sync,
+        add: impl Fn(&mut T, ChunkView<'_>) -> Result<()> + Sync,
         join: impl Fn(T, T) -> T + Sync,
     ) -> Result<T> {
         let size = theta.len();
@@ -144,7 +144,7 @@ impl<'a> Means<'a> {
                     }
                 };
                 let score = Columns::new(&score, rows.len(), size, rows.len());
-                add(&mut total, Seen { points, energy: &energy, score, weights })?;
+                add(&mut total, ChunkView { points, energy: &energy, score, weights })?;
             }
             Ok(total)
         };

@@ -1,9 +1,9 @@
 //! Fits without noise, the limit ν → ∞: maximum likelihood with log Z by quadrature, enumeration or a closed form.
 
-mod frame;
 mod means;
 mod normalizer;
 mod start;
+mod whitening;
 
 use std::sync::Mutex;
 
@@ -14,19 +14,19 @@ use super::covariance::{flattest, invert_free, sandwich, varies_in};
 use super::data::{Data, Dependence};
 use super::dependence::{self, Influences};
 use super::diagnostics::{self, Diagnostics};
+use super::multistart;
 use super::newton::{Evaluation, Problem, Stop, undamped_gain};
 use super::noise_choice;
 use super::objective::five_point;
-use super::options::{Amount, Errors, NoiseChoice, Options, Stage};
+use super::options::{Amount, CovarianceKind, NoiseChoice, Options, Stage};
 use super::prepare::{pick, scaling, spread};
 use super::result::{Estimate, Fit, Optimum, coordinates};
 use super::solve::Solution;
-use super::starts;
 use crate::{Error, Model, Result, View};
-use frame::Frame;
 use means::Means;
 use normalizer::Lens;
-pub(crate) use normalizer::Way;
+pub(crate) use normalizer::NormalizerMethod;
+use whitening::Frame;
 
 /// Draws of the noise that finds a start, at least and at most.
 const PILOT_POINTS: (usize, usize) = (1 << 14, 1 << 17);
@@ -41,7 +41,7 @@ const NEAR: f64 = 1e-4;
 struct Likelihood<'a> {
     model: &'a Model,
     data: Data<'a>,
-    way: Way,
+    way: NormalizerMethod,
     means: Means<'a>,
     frame: Frame,
     unit: Vec<f64>,
@@ -54,14 +54,14 @@ struct Likelihood<'a> {
 /// # Errors
 /// When log Z of the model is out of reach, or no start has a finite likelihood.
 pub(crate) fn fit_exact(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
-    let way = Way::of(model)?;
+    let way = NormalizerMethod::of(model)?;
     options.report(Stage::Prepare, 0, f64::NAN)?;
-    let ranges = spread(data.points.rows(), super::contrast::SCALE_ROWS);
+    let ranges = spread(data.points.rows(), super::fit_against_noise::SCALE_ROWS);
     let (some, _) = pick(data.points, None, &ranges);
     let linear = model.energy().is_linear();
     let (_, unit) = scaling(model, some.view(), linear)?;
     let means = Means::new(model, data)?;
-    let whitened = linear && way == Way::Quadrature;
+    let whitened = linear && way == NormalizerMethod::Quadrature;
     let frame = if whitened { Frame::of_data(model, some.view())? } else { Frame::identity() };
     let likelihood = Likelihood { model, data, way, means, frame, unit, trouble: Mutex::new(None) };
     let solution = likelihood.solve(some.view(), options)?;
@@ -76,9 +76,9 @@ impl Likelihood<'_> {
         if !model.energy().is_linear() {
             let begin = |theta: &[f64]| Ok(DVector::from_column_slice(theta));
             let few = Options { starts: options.starts.min(3), ..options.clone() };
-            let first = starts::first(model, Some(start.as_slice()));
-            let places = starts::nearby(model, &self.unit, &first, &few);
-            let found = starts::solve(self, model, &self.unit, &begin, &places, options)?;
+            let first = multistart::first(model, Some(start.as_slice()));
+            let places = multistart::nearby(model, &self.unit, &first, &few);
+            let found = multistart::solve(self, model, &self.unit, &begin, &places, options)?;
             return found.ok_or_else(|| self.explain());
         }
         let limits = bounds::limits(model, &self.frame.scales(start.len()));
@@ -124,7 +124,7 @@ impl Likelihood<'_> {
 
     /// A start from a fit against noise, where quadrature needs one that integrates, or there may be several maxima.
     fn pilot(&self, options: &Options) -> Option<Vec<f64>> {
-        if self.way != Way::Quadrature && self.model.energy().is_linear() {
+        if self.way != NormalizerMethod::Quadrature && self.model.energy().is_linear() {
             return None;
         }
         let points = (2 * self.data.points.rows()).clamp(PILOT_POINTS.0, PILOT_POINTS.1);
@@ -306,8 +306,10 @@ impl Likelihood<'_> {
             return Ok(dependence::covariance(&influences, self.data.weights, self.data.dependence));
         }
         match options.errors {
-            Errors::ModelBased => Ok(carried(bread / total)),
-            Errors::Robust => Ok(carried(sandwich(bread, &(self.means.spread(theta, &self.frame)? / total)))),
+            CovarianceKind::ModelBased => Ok(carried(bread / total)),
+            CovarianceKind::Robust => {
+                Ok(carried(sandwich(bread, &(self.means.spread(theta, &self.frame)? / total))))
+            }
         }
     }
 
@@ -348,7 +350,7 @@ impl Problem for Likelihood<'_> {
 
     /// log Z of a linear model is convex in its parameters.
     fn is_convex(&self) -> bool {
-        self.model.energy().is_linear() && self.way == Way::Quadrature
+        self.model.energy().is_linear() && self.way == NormalizerMethod::Quadrature
     }
 
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {

@@ -4,15 +4,15 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
 use noisewright_numerics::summation::{blocked, sum};
 
-use super::frame::Frame;
+use super::whitening::Frame;
 use crate::fit::objective::five_point;
-use crate::fit::side::BLOCK;
+use crate::fit::sample_blocks::BLOCK;
 use crate::population::{enumerates, integrates};
 use crate::{Domain, Error, Model, Population, Precision, Result, View};
 
 /// How log Z is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum NormalizerMethod {
     Closed,
     Enumeration,
     Quadrature,
@@ -34,7 +34,7 @@ pub(super) struct Lens<'a> {
     pub(super) frame: &'a Frame,
 }
 
-impl Way {
+impl NormalizerMethod {
     /// The way to log Z of a model.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use nalgebra::DVector;
 use noisewright_numerics::summation::mean_and_variance;
 
-use super::frame::Frame;
+use super::whitening::Frame;
 use crate::{Model, Result, View};
 
 /// How much of a fourth power is taken off the normal log-density, whose tails may be the heaviest that the model has.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::super::{Dependence, Draws, Options, log_z};
-use super::contrast::{Problem, Stage};
+use super::half_ratios::{Problem, Stage};
 use super::halves::Half;
 use crate::{
     Elliptical, Error, MultivariateNormal, Noise, Result, View, Warped, fit_auto, fit_normal_mixture,

@@ -5,7 +5,7 @@ use noisewright_numerics::summation::{mean_and_variance, sum};
 
 use super::super::autocorrelation::{LongRun, long_run};
 use super::super::{Dependence, LogZ, NormalizerEstimate};
-use super::contrast::TwoLogDensities;
+use super::half_ratios::TwoLogDensities;
 use super::halves::Half;
 
 /// Draws whose autocorrelation is looked at one by one; more are joined to batches first.

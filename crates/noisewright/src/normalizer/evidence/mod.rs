@@ -3,9 +3,9 @@
 
 mod choose;
 mod combine;
-mod contrast;
 mod density;
 mod factor;
+mod half_ratios;
 mod halves;
 mod trace;
 
@@ -19,7 +19,7 @@ pub use trace::TracePoint;
 use super::{Draws, LogZ, Method, NormalizerEstimate, Options, Warning, log_z};
 use crate::{Error, Noise, Result, Space, View};
 use choose::{Fitted, choose, fit};
-use contrast::{Problem, Stage, TwoLogDensities};
+use half_ratios::{Problem, Stage, TwoLogDensities};
 use halves::{Half, split};
 
 /// Standard errors between the halves' estimates beyond which the chain is suspected not to have settled.

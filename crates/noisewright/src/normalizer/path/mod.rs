@@ -1,19 +1,19 @@
 //! A path of bridges between a noise and a density far from it, sampled by chains and joined by all states at once.
 
-mod elsewhere;
-mod ladder;
-mod pilot;
+mod missed_modes;
+mod parallel_tempering;
 mod result;
+mod smc_pilot;
 
-pub use elsewhere::fit_noise;
+pub use missed_modes::fit_noise;
 pub use result::{Estimate, Node, Warning};
 
-use self::elsewhere::elsewhere;
-use self::pilot::{Stop, distance, pilot};
 use super::Dependence;
 use super::states::{self, Origin, Pooled};
 use crate::chain::{Coordinates, Density, Moves};
 use crate::{Error, Noise, Points, Result};
+use missed_modes::elsewhere;
+use smc_pilot::{Stop, distance, pilot};
 
 /// How a path is made.
 #[derive(Clone, Debug)]
@@ -111,7 +111,7 @@ struct Problem<'a> {
 /// use noisewright::normalizer::path::{Options, path};
 /// use noisewright::{Model, Normal};
 /// // A Gaussian thirty deviations away: log Z = ½ ln 2π.
-/// let model = Model::parse_file("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 30")?;
+/// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 30")?;
 /// let density = ModelDensity { model: &model, parameters: &[30.0] };
 /// let result = path(&Normal::new(0.0, 1.0)?, &density, &Options { draws: 400, ..Options::default() })?;
 /// let truth = 0.5 * std::f64::consts::TAU.ln();
@@ -133,7 +133,7 @@ pub fn path(noise: &dyn Noise, density: &dyn Density, options: &Options) -> Resu
     let problem = Problem { noise, density, coordinates: &coordinates };
     let stops = pilot(&problem, options.swarm, options.moves, options.seed)?;
     let places = places(&stops, options)?;
-    let samples = ladder::samples(&problem, &stops, &places, options)?;
+    let samples = parallel_tempering::samples(&problem, &stops, &places, options)?;
     let missed = elsewhere(&problem, &samples, options)?;
     result::assemble(&problem, &places, &samples, missed, options)
 }

@@ -10,7 +10,7 @@ mod elliptical;
 mod landscape;
 mod marginal;
 mod proposal;
-mod spread;
+mod replicate_error;
 mod start;
 mod tails;
 
@@ -24,8 +24,8 @@ use self::landscape::{Height, Landscape};
 use self::proposal::{Component, Proposal};
 use self::start::{Climb, Mode};
 use self::tails::Tails;
+use super::divergence_integrals::{FUNCTIONS, PairFunctions, PairIntegrals, log_values};
 use super::locate::locate_on_sphere;
-use super::pair::{FUNCTIONS, PairFunctions, PairIntegrals, log_values};
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
 use crate::{Domain, Error, Loss, Model, Points, Result, UniformSphere, VonMisesFisher, check_count};
 
@@ -325,7 +325,7 @@ impl Draws {
         let parts: Vec<f64> =
             log_weights.chunks(self.each).map(|w| (log_sum_exp(w) - log_mass).exp()).collect();
         // Replicates that all miss what is rare agree too well.
-        let error = spread::of_sums(&parts).max(self.most_effective().powf(-0.5));
+        let error = replicate_error::of_sums(&parts).max(self.most_effective().powf(-0.5));
         let (fewest, share) = FEWEST_EFFECTIVE;
         let sound = effective >= fewest && effective >= share * draws as f64;
         if !(sound && error * (REPLICATES as f64).sqrt() <= WORST.0) {
@@ -361,7 +361,7 @@ fn population(
     };
     let mut population = Population::assemble(landscape.model, landscape.parameters, parts)?;
     let contrast = landscape.contrast.filter(|_| population.divergent.is_none());
-    let error = spread::relative_error(&population, contrast, &replicates).max(mass_error);
+    let error = replicate_error::relative_error(&population, contrast, &replicates).max(mass_error);
     if error > WORST.1 {
         return Err(Error::TooHardToSample { effective, draws });
     }
@@ -403,7 +403,7 @@ pub(super) fn integrate_pair(
             return f64::INFINITY;
         }
         let parts: Vec<f64> = columns[k].chunks(drawn.each).map(|part| log_sum_exp(part).exp()).collect();
-        let error = spread::of_sums(&parts);
+        let error = replicate_error::of_sums(&parts);
         relative_error = if error.is_finite() { relative_error.max(error) } else { relative_error };
         parts.iter().sum()
     });

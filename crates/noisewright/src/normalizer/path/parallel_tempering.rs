@@ -8,7 +8,7 @@ use noisewright_numerics::random::{Stream, stream};
 use rand::RngExt;
 use rayon::prelude::*;
 
-use super::pilot::{Stop, resample};
+use super::smc_pilot::{Stop, resample};
 use super::{Options, Problem, Sample};
 use crate::chain::{Bridge, Kernel, Landscape, Moves, Walker};
 use crate::{Points, Result, View};

@@ -2,20 +2,20 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::super::chunk::{Place, Seen};
+use super::super::evaluate::{ChunkView, ParameterPoint};
+use super::super::loss_terms::Class;
 use super::super::newton::Stop;
 use super::super::objective::Objective;
 use super::super::result::Fit;
+use super::super::sample_blocks::RowSource;
 use super::super::scaling::Scaling;
-use super::super::side::Feed;
-use super::super::terms::Class;
 use super::information::InformationTest;
+use super::messages::Subject;
 use super::normalizable::{NotNormalizable, Whereabouts, not_normalizable};
 use super::overlap::Gathered;
 use super::rows::{Block, Part, Rows};
 use super::separation::{Separation, separation};
-use super::words::Subject;
-use super::{Diagnostics, efficiency, words};
+use super::{Diagnostics, efficiency, messages};
 use crate::{Loss, Result};
 
 /// Information about some direction below that of so many points of data asks whether there is any at all.
@@ -27,7 +27,7 @@ const SAMPLE_ROWS: usize = 1 << 14;
 /// The rows of a fit at one place, in the coordinates of the solver.
 struct Contrasted<'o, 'a> {
     objective: &'o Objective<'a>,
-    place: &'o Place,
+    place: &'o ParameterPoint,
 }
 
 /// The direction along which the loss of a linear model falls for ever, where there is one; `at` and `hessian` are where
@@ -53,7 +53,7 @@ pub(crate) fn separated(
     let suspicious = !stop.converged()
         || !information.iter().all(|v| v.is_finite())
         || information.symmetric_eigenvalues().min() < FEW_POINTS;
-    let Some(place) = Place::new(objective, at).filter(|_| suspicious) else { return Ok(None) };
+    let Some(place) = ParameterPoint::new(objective, at).filter(|_| suspicious) else { return Ok(None) };
     let (names, rows) = (objective.names(), Contrasted { objective, place: &place });
     let free_names: Vec<String> = free.iter().map(|j| names[*j].clone()).collect();
     let found = separation(&Part { rows: &rows, free }, &free_names)?;
@@ -65,10 +65,10 @@ pub(crate) fn separated(
 /// # Errors
 /// When the rows cannot be passed over again.
 pub(crate) fn out_of_touch(objective: &Objective<'_>, at: &[f64]) -> Result<bool> {
-    let Some(place) = Place::new(objective, at) else { return Ok(false) };
+    let Some(place) = ParameterPoint::new(objective, at) else { return Ok(false) };
     let new = || Gathered::new(objective.data.total);
     let gathered = Contrasted { objective, place: &place }.gather(new, Gathered::add, Gathered::join)?;
-    Ok(words::is_hopeless(&gathered.overlap(objective.nu)))
+    Ok(messages::is_hopeless(&gathered.overlap(objective.nu)))
 }
 
 /// The diagnostics of a fit, whose place in the solver's coordinates is `at` and Hessian there `hessian`;
@@ -85,12 +85,12 @@ pub(crate) fn of_contrast(
     independent: bool,
 ) -> Result<Diagnostics> {
     let mut diagnostics = Diagnostics::default();
-    let Some(place) = Place::new(objective, at) else { return Ok(diagnostics) };
+    let Some(place) = ParameterPoint::new(objective, at) else { return Ok(diagnostics) };
     let rows = Contrasted { objective, place: &place };
     if let Some(found) = &separation {
-        diagnostics.warn(words::separated(found, subject(objective)));
+        diagnostics.warn(messages::separated(found, subject(objective)));
     } else if let Some(found) = integrability(objective, fit)? {
-        diagnostics.warn(words::not_normalizable(&found));
+        diagnostics.warn(messages::not_normalizable(&found));
         diagnostics.not_normalizable = Some(found);
     }
     diagnostics.separation = separation;
@@ -116,9 +116,9 @@ fn integrability(objective: &Objective<'_>, fit: &Fit) -> Result<Option<NotNorma
     }
     let drawn;
     let sample = match &objective.data.feed {
-        Feed::Memory { points, .. } => points.view().slice(0..points.view().rows().min(SAMPLE_ROWS)),
+        RowSource::Memory { points, .. } => points.view().slice(0..points.view().rows().min(SAMPLE_ROWS)),
         // Where the data are not at hand, the noise is where they are.
-        Feed::Stream { noise, .. } | Feed::Drawn { noise, .. } => {
+        RowSource::Stream { noise, .. } | RowSource::Drawn { noise, .. } => {
             drawn = crate::sample(noise.as_ref(), SAMPLE_ROWS, 0);
             drawn.view()
         }
@@ -156,19 +156,19 @@ impl Contrasted<'_, '_> {
         if diagnostics.information_test.is_none() {
             let js = matches!(self.objective.loss, Loss::Js);
             let reason = if tested && independent {
-                words::NOTHING_TO_TEST
+                messages::NOTHING_TO_TEST
             } else {
-                words::not_tested(fit, inside, js)
+                messages::not_tested(fit, inside, js)
             };
             diagnostics.information_test_absent = Some(reason.into());
         }
-        let misspecified = diagnostics.information_test.as_ref().and_then(words::misspecified);
+        let misspecified = diagnostics.information_test.as_ref().and_then(messages::misspecified);
         // Finitely many states have no tails, whatever shape their ratios have.
         let has_tails = self.objective.model.space().state_count().is_none();
         let found = [
-            words::overlap(&overlap, fit.nu, subject(self.objective)),
-            words::tails(&tails, self.objective.loss, subject(self.objective)).filter(|_| has_tails),
-            words::heavy_weights(&tails, self.objective.loss).filter(|_| has_tails),
+            messages::overlap(&overlap, fit.nu, subject(self.objective)),
+            messages::tails(&tails, self.objective.loss, subject(self.objective)).filter(|_| has_tails),
+            messages::heavy_weights(&tails, self.objective.loss).filter(|_| has_tails),
             misspecified,
         ];
         found.into_iter().flatten().for_each(|warning| diagnostics.warn(warning));
@@ -192,7 +192,7 @@ impl Rows for Contrasted<'_, '_> {
         let objective = self.objective;
         let visit = |class: Class| {
             let add = &add;
-            move |total: &mut T, seen: &Seen<'_>| {
+            move |total: &mut T, seen: &ChunkView<'_>| {
                 let data = class == Class::Data;
                 let (log_ratio, weights) = (seen.log_ratio, seen.weights);
                 add(total, &Block { data, rows: log_ratio.len(), score: seen.score, log_ratio, weights });

@@ -9,8 +9,8 @@ use super::newton::{Descent, Evaluation, Problem, newton};
 use super::objective::Objective;
 use super::options::{Options, Stage};
 use super::result::Optimum;
-use super::screen::around;
 use super::solve::{Solution, with_constant};
+use super::start_values::around;
 use crate::{Model, Parameter, Result};
 
 /// The random stream of the starts, far from those of the noise.

@@ -1,7 +1,7 @@
 //! Rows of data at which a model has no density, or an infinite one: no parameters fit them.
 
 use super::data::Data;
-use super::side::CHUNK;
+use super::sample_blocks::CHUNK;
 use crate::{Error, Model, Result, View};
 
 /// Refuses the first row at which the statistics of a linear model are not finite, which its parameters cannot change; `before`

@@ -1,9 +1,9 @@
 //! Energies that cost something per call, such as functions of another language: a whole sample in one call.
 
-use super::chunk::Place;
+use super::evaluate::ParameterPoint;
 use super::objective::Objective;
 use super::prepare::pick;
-use super::side::{CHUNK, Feed, Side};
+use super::sample_blocks::{CHUNK, RowSource, SampleBlocks};
 use crate::{Points, Result, View};
 
 /// The energy and its score at all the rows of a sample that are used, of which chunks are then cut.
@@ -16,7 +16,11 @@ pub(crate) struct Whole {
 
 impl Whole {
     /// `None` for an energy that is as well asked in small portions, and for rows that are not in memory.
-    pub(crate) fn new(objective: &Objective<'_>, side: &Side<'_>, place: &Place) -> Result<Option<Self>> {
+    pub(crate) fn new(
+        objective: &Objective<'_>,
+        side: &SampleBlocks<'_>,
+        place: &ParameterPoint,
+    ) -> Result<Option<Self>> {
         let Some(rows) = rows(objective, side) else { return Ok(None) };
         let points = rows.view();
         let mut value = vec![0.0; points.rows()];
@@ -52,9 +56,9 @@ impl Rows<'_> {
 }
 
 /// The rows of a sample that are asked for in one call, where that applies.
-pub(crate) fn rows<'s>(objective: &Objective<'_>, side: &'s Side<'_>) -> Option<Rows<'s>> {
+pub(crate) fn rows<'s>(objective: &Objective<'_>, side: &'s SampleBlocks<'_>) -> Option<Rows<'s>> {
     let asked = !objective.linear && objective.model.energy().prefers_batches();
-    let Feed::Memory { points, .. } = &side.feed else { return None };
+    let RowSource::Memory { points, .. } = &side.feed else { return None };
     let view = asked.then(|| points.view())?;
     if objective.thin == 1 {
         return Some(Rows::All(view));

@@ -7,14 +7,14 @@ use nalgebra::DMatrix;
 use super::covariance::{self, Covariance};
 use super::data::{Data, Dependence};
 use super::diagnostics::{self, Diagnostics};
+use super::loss_terms::Class;
 use super::newton::Stop;
 use super::objective::{Objective, Order};
 use super::options::{Draws, Options, Stage};
 use super::prepare::{self, pick, spread};
 use super::result::{Estimate, Fit, coordinates};
-use super::side::{Held, Side};
+use super::sample_blocks::{HeldPoints, SampleBlocks};
 use super::solve::{Solution, solve};
-use super::terms::Class;
 use crate::{Model, Noise, Result, sample};
 
 /// Rows from which the scales of the features are taken, at most.
@@ -39,24 +39,24 @@ impl Against {
     }
 
     /// The noise side.
-    fn side<'a>(&'a self, model: &Model, seed: u64) -> Side<'a> {
+    fn side<'a>(&'a self, model: &Model, seed: u64) -> SampleBlocks<'a> {
         match self {
-            Self::Draws(draws) => Side::memory(
+            Self::Draws(draws) => SampleBlocks::memory(
                 Class::Noise,
-                Held::Borrowed(draws.points.view()),
+                HeldPoints::Borrowed(draws.points.view()),
                 None,
                 draws.log_density.clone(),
             ),
             Self::Noise(noise, rows)
                 if model.energy().is_linear() || rows * noise.dimension() > MOST_KEPT =>
             {
-                Side::drawn(noise.clone(), seed, *rows)
+                SampleBlocks::drawn(noise.clone(), seed, *rows)
             }
             Self::Noise(noise, rows) => {
                 let points = sample(noise.as_ref(), *rows, seed);
                 let mut log_noise = vec![0.0; *rows];
                 noise.log_density(points.view(), &mut log_noise);
-                Side::memory(Class::Noise, Held::Owned(points), None, log_noise)
+                SampleBlocks::memory(Class::Noise, HeldPoints::Owned(points), None, log_noise)
             }
         }
     }
@@ -90,8 +90,12 @@ pub(crate) fn fit_against(
     let start = start.or(found.as_deref());
     let total = data.total_weight();
     let nu = against.rows() as f64 / total;
-    let data_side =
-        Side::memory(Class::Data, Held::Borrowed(data.points), data.weights, against.at_data(data));
+    let data_side = SampleBlocks::memory(
+        Class::Data,
+        HeldPoints::Borrowed(data.points),
+        data.weights,
+        against.at_data(data),
+    );
     let noise_side = against.side(model, options.seed);
     let keep = (data_side.rows + noise_side.rows) * prepare::width(model) <= MOST_KEPT;
     let ranges = spread(data.points.rows(), SCALE_ROWS);

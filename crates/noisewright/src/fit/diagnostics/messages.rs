@@ -2,7 +2,7 @@
 
 use super::super::result::Fit;
 use super::overlap::{Overlap, Tails};
-use super::separation::{Running, Separation};
+use super::separation::{DivergingParameter, Separation};
 use super::{ChiSquareTest, NotNormalizable, Warning, WarningKind};
 use crate::{Error, Loss};
 
@@ -68,7 +68,7 @@ pub(super) fn digits(x: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
 
-fn arrow(running: &Running) -> String {
+fn arrow(running: &DivergingParameter) -> String {
     format!("`{}` → {}", running.name, if running.sign > 0 { "∞" } else { "−∞" })
 }
 

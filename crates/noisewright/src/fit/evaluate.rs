@@ -4,15 +4,15 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, add_combination, weighted_gram, weighted_sum};
 use noisewright_numerics::summation::sum;
 
-use super::batch::Whole;
+use super::loss_terms::{Class, Terms};
 use super::objective::{Objective, Order, Sums, five_point};
 use super::prepare;
-use super::side::{BLOCK, CHUNK, Kept, Raw};
-use super::terms::{Class, Terms};
+use super::sample_blocks::{BLOCK, CHUNK, KeptBlock, RawBlock};
+use super::whole_sample_calls::Whole;
 use crate::{Error, Result, View};
 
 /// A parameter value, in the coordinates of the solver and in those of the model.
-pub(crate) struct Place {
+pub(crate) struct ParameterPoint {
     /// Of the solver.
     pub(crate) inner: Vec<f64>,
     /// θ.
@@ -25,7 +25,7 @@ pub(crate) struct Place {
     inner_log_z: f64,
 }
 
-impl Place {
+impl ParameterPoint {
     /// `None` where the model's closed form for log Z does not hold.
     pub(crate) fn new(objective: &Objective<'_>, inner: &[f64]) -> Option<Self> {
         let model = objective.model;
@@ -81,7 +81,7 @@ impl Place {
 }
 
 /// Some rows of a sample at one place.
-pub(crate) struct Seen<'s> {
+pub(crate) struct ChunkView<'s> {
     /// `g = log p − log p_n − log ν`.
     pub(crate) log_ratio: &'s [f64],
     /// `∇_β log p` in the solver's coordinates.
@@ -93,17 +93,17 @@ pub(crate) struct Seen<'s> {
 }
 
 /// Evaluates blocks chunk by chunk, in scratch space of its own.
-pub(crate) struct Eye<'w, 'a> {
+pub(crate) struct ChunkEvaluator<'w, 'a> {
     objective: &'w Objective<'a>,
-    place: &'w Place,
+    place: &'w ParameterPoint,
     log_ratio: Vec<f64>,
     score: Vec<f64>,
     /// Energies and scores that are there already.
     whole: Option<&'w Whole>,
 }
 
-impl<'w, 'a> Eye<'w, 'a> {
-    pub(crate) fn new(objective: &'w Objective<'a>, place: &'w Place) -> Self {
+impl<'w, 'a> ChunkEvaluator<'w, 'a> {
+    pub(crate) fn new(objective: &'w Objective<'a>, place: &'w ParameterPoint) -> Self {
         Self { objective, place, log_ratio: Vec::with_capacity(CHUNK), score: Vec::new(), whole: None }
     }
 
@@ -118,11 +118,11 @@ impl<'w, 'a> Eye<'w, 'a> {
     }
 
     /// Looks at a block of kept features.
-    pub(crate) fn see_kept(
+    pub(crate) fn evaluate_kept(
         &mut self,
         index: usize,
-        block: &Kept<'_>,
-        mut visit: impl FnMut(Seen<'_>) -> Result<()>,
+        block: &KeptBlock<'_>,
+        mut visit: impl FnMut(ChunkView<'_>) -> Result<()>,
     ) -> Result<()> {
         let width = self.objective.size();
         for (chunk, offset) in block.offset.chunks(CHUNK).enumerate() {
@@ -132,7 +132,7 @@ impl<'w, 'a> Eye<'w, 'a> {
                 let columns = &block.columns[start * width..(start + rows) * width];
                 let weights = block.weights.map(|w| &w[start..start + rows]);
                 self.see_linear(columns, offset, |log_ratio, score| {
-                    visit(Seen { log_ratio, score, weights, points: None })
+                    visit(ChunkView { log_ratio, score, weights, points: None })
                 })?;
             }
         }
@@ -143,8 +143,8 @@ impl<'w, 'a> Eye<'w, 'a> {
     pub(crate) fn see_raw(
         &mut self,
         class: Class,
-        raw: &Raw<'_>,
-        mut visit: impl FnMut(Seen<'_>) -> Result<()>,
+        raw: &RawBlock<'_>,
+        mut visit: impl FnMut(ChunkView<'_>) -> Result<()>,
     ) -> Result<()> {
         for start in (0..raw.points.rows()).step_by(CHUNK) {
             let first_row = raw.index * BLOCK + start;
@@ -156,7 +156,7 @@ impl<'w, 'a> Eye<'w, 'a> {
             let weights = raw.weights.map(|w| &w[start..end]);
             let log_noise = &raw.log_noise[start..end];
             let mut seen = |log_ratio: &[f64], score: Columns<'_>| {
-                visit(Seen { log_ratio, score, weights, points: Some(points) })
+                visit(ChunkView { log_ratio, score, weights, points: Some(points) })
             };
             if self.objective.linear {
                 let features =
@@ -229,9 +229,9 @@ impl<'w, 'a> Eye<'w, 'a> {
 }
 
 /// The sums of one block, with their scratch space.
-pub(crate) struct Adder<'w, 'a> {
+pub(crate) struct Accumulator<'w, 'a> {
     objective: &'w Objective<'a>,
-    place: &'w Place,
+    place: &'w ParameterPoint,
     class: Class,
     order: Order,
     terms: Terms,
@@ -243,8 +243,13 @@ pub(crate) struct Adder<'w, 'a> {
     pub(crate) sums: Sums,
 }
 
-impl<'w, 'a> Adder<'w, 'a> {
-    pub(crate) fn new(objective: &'w Objective<'a>, place: &'w Place, class: Class, order: Order) -> Self {
+impl<'w, 'a> Accumulator<'w, 'a> {
+    pub(crate) fn new(
+        objective: &'w Objective<'a>,
+        place: &'w ParameterPoint,
+        class: Class,
+        order: Order,
+    ) -> Self {
         let sums = Sums::new(objective.size(), order);
         let (terms, meat_weights, first) = (Terms::default(), Vec::new(), Vec::new());
         Self { objective, place, class, order, terms, meat_weights, first, waits: false, sums }
@@ -262,7 +267,7 @@ impl<'w, 'a> Adder<'w, 'a> {
     }
 
     /// Adds a chunk's value, gradient, Hessian and second moments.
-    pub(crate) fn add(&mut self, seen: &Seen<'_>) -> Result<()> {
+    pub(crate) fn add(&mut self, seen: &ChunkView<'_>) -> Result<()> {
         self.fill_terms(seen);
         let sums = &mut self.sums;
         sums.value += sum(&self.terms.value);
@@ -312,7 +317,7 @@ impl<'w, 'a> Adder<'w, 'a> {
     }
 
     /// The terms of this chunk, weighted, with the weights of the second moments.
-    fn fill_terms(&mut self, seen: &Seen<'_>) {
+    fn fill_terms(&mut self, seen: &ChunkView<'_>) {
         self.terms.fill(self.objective.loss, self.class, seen.log_ratio);
         if self.order >= Order::Meat {
             self.meat_weights.clear();

@@ -8,7 +8,7 @@ use noisewright_numerics::summation::{blocked, sum};
 use rayon::prelude::*;
 
 use super::data::{Source, check_weights};
-use super::terms::Class;
+use super::loss_terms::Class;
 use crate::{Error, Noise, Points, Result, View};
 
 /// Rows that are summed together, and drawn from one random stream.
@@ -19,20 +19,20 @@ pub(crate) const CHUNK: usize = 512;
 const HELD_BLOCKS: usize = 32;
 
 /// A sample: data or noise.
-pub(crate) struct Side<'a> {
+pub(crate) struct SampleBlocks<'a> {
     pub(crate) class: Class,
     pub(crate) rows: usize,
     /// The sum of the weights.
     pub(crate) total: f64,
-    pub(crate) feed: Feed<'a>,
+    pub(crate) feed: RowSource<'a>,
     /// What a linear model needs to know of each block, once it has been computed.
-    pub(crate) kept: Option<Vec<Kept<'a>>>,
+    pub(crate) kept: Option<Vec<KeptBlock<'a>>>,
 }
 
 /// Where the rows come from.
-pub(crate) enum Feed<'a> {
+pub(crate) enum RowSource<'a> {
     /// In memory, with the noise's log-density.
-    Memory { points: Held<'a>, weights: Option<&'a [f64]>, log_noise: Vec<f64> },
+    Memory { points: HeldPoints<'a>, weights: Option<&'a [f64]>, log_noise: Vec<f64> },
     /// Drawn whenever they are needed.
     Drawn { noise: Arc<dyn Noise>, seed: u64 },
     /// Read whenever they are needed.
@@ -40,12 +40,12 @@ pub(crate) enum Feed<'a> {
 }
 
 /// Points of one's own or of somebody else's.
-pub(crate) enum Held<'a> {
+pub(crate) enum HeldPoints<'a> {
     Borrowed(View<'a>),
     Owned(Points),
 }
 
-impl Held<'_> {
+impl HeldPoints<'_> {
     pub(crate) fn view(&self) -> View<'_> {
         match self {
             Self::Borrowed(view) => *view,
@@ -55,14 +55,14 @@ impl Held<'_> {
 }
 
 /// One block's features and offsets, chunk after chunk, each column-major.
-pub(crate) struct Kept<'a> {
+pub(crate) struct KeptBlock<'a> {
     pub(crate) columns: Vec<f64>,
     pub(crate) offset: Vec<f64>,
     pub(crate) weights: Option<&'a [f64]>,
 }
 
 /// One block as it is.
-pub(crate) struct Raw<'r> {
+pub(crate) struct RawBlock<'r> {
     /// Its number.
     pub(crate) index: usize,
     pub(crate) points: View<'r>,
@@ -70,34 +70,34 @@ pub(crate) struct Raw<'r> {
     pub(crate) log_noise: &'r [f64],
 }
 
-impl<'a> Side<'a> {
+impl<'a> SampleBlocks<'a> {
     /// Rows in memory, with the log-density of the noise at each.
     pub(crate) fn memory(
         class: Class,
-        points: Held<'a>,
+        points: HeldPoints<'a>,
         weights: Option<&'a [f64]>,
         log_noise: Vec<f64>,
     ) -> Self {
         let rows = points.view().rows();
         let total = weights.map_or(rows as f64, sum);
-        Self { class, rows, total, feed: Feed::Memory { points, weights, log_noise }, kept: None }
+        Self { class, rows, total, feed: RowSource::Memory { points, weights, log_noise }, kept: None }
     }
 
     /// Noise that is drawn block by block.
     pub(crate) fn drawn(noise: Arc<dyn Noise>, seed: u64, rows: usize) -> Self {
-        let feed = Feed::Drawn { noise, seed };
+        let feed = RowSource::Drawn { noise, seed };
         Self { class: Class::Noise, rows, total: rows as f64, feed, kept: None }
     }
 
     /// Data that are read block by block; the rows and the sum of their weights are known from a first pass.
     pub(crate) fn stream(source: &'a dyn Source, noise: Arc<dyn Noise>, rows: usize, total: f64) -> Self {
-        Self { class: Class::Data, rows, total, feed: Feed::Stream { source, noise }, kept: None }
+        Self { class: Class::Data, rows, total, feed: RowSource::Stream { source, noise }, kept: None }
     }
 
     /// The weights, where the rows are in memory and have any.
     pub(crate) fn weights(&self) -> Option<&'a [f64]> {
         match &self.feed {
-            Feed::Memory { weights, .. } => *weights,
+            RowSource::Memory { weights, .. } => *weights,
             _ => None,
         }
     }
@@ -105,15 +105,15 @@ impl<'a> Side<'a> {
     /// Reduces the rows block by block, in a tree that depends on their number only.
     pub(crate) fn reduce<T: Send>(
         &self,
-        map: impl Fn(Raw<'_>) -> Result<T> + Sync,
+        map: impl Fn(RawBlock<'_>) -> Result<T> + Sync,
         combine: impl Fn(T, T) -> T + Sync,
     ) -> Result<Option<T>> {
         let join = |a: Result<T>, b: Result<T>| Ok(combine(a?, b?));
         match &self.feed {
-            Feed::Memory { points, weights, log_noise } => {
+            RowSource::Memory { points, weights, log_noise } => {
                 let all = points.view();
                 let block = |range: Range<usize>| {
-                    let raw = Raw {
+                    let raw = RawBlock {
                         index: range.start / BLOCK,
                         points: all.slice(range.clone()),
                         weights: weights.map(|w| &w[range.clone()]),
@@ -123,25 +123,25 @@ impl<'a> Side<'a> {
                 };
                 blocked(self.rows, BLOCK, block, join).transpose()
             }
-            Feed::Drawn { noise, seed } => {
+            RowSource::Drawn { noise, seed } => {
                 let block = |range: Range<usize>| {
                     let index = range.start / BLOCK;
                     let values = draw(noise.as_ref(), *seed, index, range.len());
                     let points = View::new(noise.dimension(), range.len(), &values);
                     let mut log_noise = vec![0.0; range.len()];
                     noise.log_density(points, &mut log_noise);
-                    map(Raw { index, points, weights: None, log_noise: &log_noise })
+                    map(RawBlock { index, points, weights: None, log_noise: &log_noise })
                 };
                 blocked(self.rows, BLOCK, block, join).transpose()
             }
-            Feed::Stream { source, noise } => {
+            RowSource::Stream { source, noise } => {
                 reduce_stream(*source, self.rows, &combine, |index, points, weights| {
                     let mut log_noise = vec![0.0; points.rows()];
                     noise.log_density(points, &mut log_noise);
                     if let Some(row) = log_noise.iter().position(|l| *l == f64::NEG_INFINITY) {
                         return Err(Error::NoiseMissesData { row: index * BLOCK + row + 1 });
                     }
-                    map(Raw { index, points, weights, log_noise: &log_noise })
+                    map(RawBlock { index, points, weights, log_noise: &log_noise })
                 })
             }
         }
@@ -149,8 +149,8 @@ impl<'a> Side<'a> {
 
     /// The same over the blocks that a linear model keeps.
     pub(crate) fn reduce_kept<T: Send>(
-        kept: &[Kept<'a>],
-        map: impl Fn(usize, &Kept<'a>) -> T + Sync,
+        kept: &[KeptBlock<'a>],
+        map: impl Fn(usize, &KeptBlock<'a>) -> T + Sync,
         combine: impl Fn(T, T) -> T + Sync,
     ) -> Option<T> {
         blocked(kept.len(), 1, |range| map(range.start, &kept[range.start]), combine)

@@ -10,13 +10,13 @@ use noisewright_numerics::summation::mean_and_variance;
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::chunk::{Place, Seen};
+use super::evaluate::{ChunkView, ParameterPoint};
+use super::loss_terms::Class;
+use super::multistart::{self, Map, inside};
 use super::newton::Problem;
 use super::objective::Objective;
 use super::options::Options;
-use super::side::{Feed, Held, Side};
-use super::starts::{self, Map, inside};
-use super::terms::Class;
+use super::sample_blocks::{HeldPoints, RowSource, SampleBlocks};
 use crate::{Model, Parameter, Points, Result, View, sample};
 
 /// The random stream of the places, far from those of the noise.
@@ -51,7 +51,7 @@ pub(crate) struct Few {
 impl Few {
     /// Rows spread over both samples; `None` where the data are not in memory.
     pub(crate) fn of(objective: &Objective<'_>, seed: u64) -> Option<Self> {
-        let Feed::Memory { points, weights, log_noise } = &objective.data.feed else { return None };
+        let RowSource::Memory { points, weights, log_noise } = &objective.data.feed else { return None };
         let (data, rows) = thinned(points.view(), FEW.0);
         let weights = weights.map(|w| rows.iter().map(|i| w[*i]).collect::<Vec<f64>>());
         if weights.as_ref().is_some_and(|w| w.iter().all(|x| *x == 0.0)) {
@@ -59,17 +59,17 @@ impl Few {
         }
         let data_log_noise = rows.iter().map(|i| log_noise[*i]).collect();
         let (noise, noise_log_noise) = match &objective.noise.feed {
-            Feed::Memory { points, log_noise, .. } => {
+            RowSource::Memory { points, log_noise, .. } => {
                 let (noise, rows) = thinned(points.view(), FEW.1);
                 (noise, rows.iter().map(|i| log_noise[*i]).collect())
             }
-            Feed::Drawn { noise, .. } => {
+            RowSource::Drawn { noise, .. } => {
                 let points = sample(noise.as_ref(), FEW.1.min(objective.noise.rows), seed);
                 let mut log_noise = vec![0.0; points.rows()];
                 noise.log_density(points.view(), &mut log_noise);
                 (points, log_noise)
             }
-            Feed::Stream { .. } => return None,
+            RowSource::Stream { .. } => return None,
         };
         Some(Self { data, weights, data_log_noise, noise, noise_log_noise })
     }
@@ -77,9 +77,10 @@ impl Few {
     /// The loss over them.
     pub(crate) fn objective<'f>(&'f self, whole: &Objective<'f>) -> Result<Objective<'f>> {
         let (points, log) = (self.data.view(), self.data_log_noise.clone());
-        let data = Side::memory(Class::Data, Held::Borrowed(points), self.weights.as_deref(), log);
+        let data =
+            SampleBlocks::memory(Class::Data, HeldPoints::Borrowed(points), self.weights.as_deref(), log);
         let (points, log) = (self.noise.view(), self.noise_log_noise.clone());
-        let noise = Side::memory(Class::Noise, Held::Borrowed(points), None, log);
+        let noise = SampleBlocks::memory(Class::Noise, HeldPoints::Borrowed(points), None, log);
         let nu = noise.rows as f64 / data.total;
         Objective::new(whole.model, whole.loss, nu, data, noise, self.data.view(), false)
     }
@@ -171,7 +172,7 @@ struct Hints {
 impl Hints {
     fn of(few: &Objective<'_>) -> Self {
         let mut hints = Self { locations: Vec::new(), scales: Vec::new() };
-        let Feed::Memory { points, .. } = &few.data.feed else { return hints };
+        let RowSource::Memory { points, .. } = &few.data.feed else { return hints };
         let points = points.view();
         let sorted = |j: usize| {
             let mut column = points.column(j).to_vec();
@@ -235,7 +236,7 @@ impl Screen<'_, '_> {
             let there = self.few.evaluate(&DVector::from_vec(at), false).ok()?;
             return there.value.is_finite().then_some(there.value);
         }
-        let place = Place::new(self.few, &at)?;
+        let place = ParameterPoint::new(self.few, &at)?;
         let data = self.log_ratios(&self.few.data, &place)?;
         let noise = self.log_ratios(&self.few.noise, &place)?;
         let loss = least(&data, &noise).0;
@@ -249,7 +250,7 @@ impl Screen<'_, '_> {
         }
         let mut at = theta.clone();
         at.push(0.0);
-        let place = Place::new(self.few, &at);
+        let place = ParameterPoint::new(self.few, &at);
         let ratios = place.and_then(|place| {
             Some((self.log_ratios(&self.few.data, &place)?, self.log_ratios(&self.few.noise, &place)?))
         });
@@ -259,9 +260,9 @@ impl Screen<'_, '_> {
     }
 
     /// Log ratios of one sample, with the rows' weights as shares.
-    fn log_ratios(&self, side: &Side<'_>, place: &Place) -> Option<Vec<(f64, f64)>> {
+    fn log_ratios(&self, side: &SampleBlocks<'_>, place: &ParameterPoint) -> Option<Vec<(f64, f64)>> {
         let share = if side.class == Class::Noise { self.few.nu } else { 1.0 } / side.total;
-        let add = |all: &mut Vec<(f64, f64)>, seen: &Seen<'_>| {
+        let add = |all: &mut Vec<(f64, f64)>, seen: &ChunkView<'_>| {
             let weight = |row: usize| share * seen.weights.map_or(1.0, |w| w[row]);
             all.extend(seen.log_ratio.iter().enumerate().map(|(row, g)| (*g, weight(row))));
             Ok(())
@@ -332,7 +333,8 @@ impl Screen<'_, '_> {
         let mut ends = Vec::new();
         for (score, place) in places {
             options.report(super::options::Stage::Pilot, ends.len(), score)?;
-            let found = starts::follow(self.few, self.model(), &self.with_constant(place.clone()), &short)?;
+            let found =
+                multistart::follow(self.few, self.model(), &self.with_constant(place.clone()), &short)?;
             ends.push(found.filter(|(loss, _)| *loss <= score).unwrap_or((score, place)));
         }
         ends.sort_by(|a, b| a.0.total_cmp(&b.0));
