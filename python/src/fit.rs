@@ -6,8 +6,8 @@ use std::sync::Arc;
 use noisewright::design::Purpose;
 use noisewright::fit::diagnostics::check_ratio;
 use noisewright::fit::{
-    Amount, CovarianceKind, Data, Dependence, Draws, Estimate, Fit, NoiseChoice, Optimum, Options, Progress,
-    Stage,
+    Amount, CovarianceKind, Data, Dependence, Draws, Estimate, Fit, FitOptions, NoiseChoice, Optimum,
+    Progress, Stage,
 };
 use noisewright::{Model, Noise, Points, Precision, Target, View, record_efficiency};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -147,7 +147,7 @@ pub(crate) fn ratio<'py>(
     let plan = Plan::from(settings);
     model.run(py, tick, move |model, monitor| {
         let options =
-            Options { noise: NoiseChoice::Auto, ..plan.options(&model, &first.points, None, monitor)? };
+            FitOptions { noise: NoiseChoice::Auto, ..plan.options(&model, &first.points, None, monitor)? };
         let fitted = noisewright::fit::ratio(&model, first.data(), second.data(), &options)?;
         Ok(tree(&fitted.fit, &options, Reading::default(), None))
     })
@@ -233,9 +233,9 @@ impl Plan {
         data: &Points,
         draws: Option<Draws>,
         monitor: &Arc<Monitor>,
-    ) -> Outcome<Options> {
+    ) -> Outcome<FitOptions> {
         let own = Arc::clone(monitor);
-        Ok(Options {
+        Ok(FitOptions {
             noise: match draws {
                 Some(draws) => NoiseChoice::Draws(Arc::new(draws)),
                 None => self.noise(model, data)?,
@@ -316,7 +316,7 @@ fn efficiency(
     model: &Model,
     is_callback: bool,
     fit: &mut Fit,
-    options: &Options,
+    options: &FitOptions,
     data: &Points,
 ) -> Option<Vec<Option<f64>>> {
     if !is_callback {
@@ -337,7 +337,7 @@ struct Reading {
     passes: Option<usize>,
 }
 
-fn tree(fit: &Fit, options: &Options, reading: Reading, grid: Option<Tree>) -> Tree {
+fn tree(fit: &Fit, options: &FitOptions, reading: Reading, grid: Option<Tree>) -> Tree {
     let of_each = |all: Vec<Option<f64>>| -> Vec<(String, Tree)> {
         fit.estimates().iter().zip(all).map(|(e, ratio)| (e.name.clone(), Tree::from(ratio))).collect()
     };

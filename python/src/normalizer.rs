@@ -3,8 +3,8 @@
 use nalgebra::DMatrix;
 use noisewright::normalizer::states::{self, Origin, Pooled};
 use noisewright::normalizer::{
-    Allocation, Dependence, Draws, Evidence, EvidenceOptions, LogZ, ModelDensity, NormalizerEstimate,
-    Options, Prices, SampleSummary, TracePoint, Warning, alpha_formula, evidence as integrate,
+    Allocation, Dependence, Draws, Evidence, EvidenceOptions, LogZ, LogZOptions, LogZWarning, ModelDensity,
+    NormalizerEstimate, Prices, SampleSummary, TracePoint, alpha_formula, evidence as integrate,
     log_z as solve, log_z_with_alpha,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -41,7 +41,7 @@ pub(crate) struct Settings {
     ratio: bool,
 }
 
-impl From<Settings> for Options {
+impl From<Settings> for LogZOptions {
     fn from(given: Settings) -> Self {
         Self {
             confidence: given.confidence,
@@ -71,7 +71,7 @@ pub(crate) fn log_z<'py>(
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
     let (alpha, ratio) = (settings.alpha.clone(), settings.ratio);
-    let options = Options::from(settings);
+    let options = LogZOptions::from(settings);
     let dependence = options.dependence;
     let slices = [data.0.as_slice()?, data.1.as_slice()?, noise.0.as_slice()?, noise.1.as_slice()?];
     let chains = [chains_data, chains_noise];
@@ -99,7 +99,7 @@ fn both_sides(
     slices: [&[f64]; 4],
     chains: &[Option<Vec<usize>>; 2],
     alpha: Option<&str>,
-    options: &Options,
+    options: &LogZOptions,
 ) -> Outcome<LogZ> {
     let side =
         |k: usize| Draws { log_f: slices[2 * k], log_noise: slices[2 * k + 1], chains: chains[k].as_deref() };
@@ -156,7 +156,7 @@ fn allocation(best: &Allocation) -> (String, Tree) {
     (best.method.to_string(), numbers)
 }
 
-fn sentences(warnings: &[Warning]) -> Vec<String> {
+fn sentences(warnings: &[LogZWarning]) -> Vec<String> {
     warnings.iter().map(ToString::to_string).collect()
 }
 
@@ -208,7 +208,7 @@ pub(crate) fn log_z_states<'py>(
 ) -> PyResult<Tree> {
     let draws = log_f.as_array().ncols();
     let values = log_f.as_slice()?;
-    let options = states::Options {
+    let options = states::StatesOptions {
         reference,
         reference_log_z,
         dependence: if independent { Dependence::Independent } else { Dependence::Chains },
@@ -260,7 +260,7 @@ fn draws_of_states(states: usize, counts: Option<&[usize]>, origin: Option<&[usi
 }
 
 /// The states by name.
-fn states_tree(answer: &states::Estimate, names: &[String], draws: &[usize]) -> Tree {
+fn states_tree(answer: &states::StatesEstimate, names: &[String], draws: &[usize]) -> Tree {
     let se = answer.se();
     let one = |k: usize| {
         map! {
@@ -300,7 +300,7 @@ pub(crate) fn evidence<'py>(
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
     let draws = points(&draws, model.model.space().names())?;
-    let log_z = Options::from(settings);
+    let log_z = LogZOptions::from(settings);
     let chains = own.chains.clone().unwrap_or_else(|| vec![draws.rows()]);
     model.run(py, tick, move |model, _| -> Outcome<Tree> {
         let options = EvidenceOptions {

@@ -2,7 +2,7 @@
 
 use noisewright::chain::ModelDensity;
 use noisewright::design::Purpose;
-use noisewright::normalizer::path::{Estimate, Node, Options, fit_noise, path};
+use noisewright::normalizer::path::{Node, PathEstimate, PathOptions, fit_noise, path};
 use noisewright::{Precision, Target};
 use pyo3::prelude::*;
 
@@ -34,8 +34,8 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    fn options(&self) -> Outcome<Options> {
-        Ok(Options {
+    fn options(&self) -> Outcome<PathOptions> {
+        Ok(PathOptions {
             states: self.states,
             draws: self.draws,
             chains: self.chains,
@@ -44,7 +44,7 @@ impl Settings {
             moves: self.moves.parse()?,
             confidence: self.confidence,
             seed: self.seed,
-            ..Options::default()
+            ..PathOptions::default()
         })
     }
 }
@@ -76,7 +76,7 @@ pub(crate) fn log_z_path<'py>(
     })
 }
 
-fn tree(result: &Estimate, options: &Options) -> Tree {
+fn tree(result: &PathEstimate, options: &PathOptions) -> Tree {
     let column = |of: fn(&Node) -> f64| result.nodes.iter().map(of).collect::<Vec<f64>>();
     let warnings: Vec<String> = result.warnings.iter().map(|w| w.sentence(&result.nodes)).collect();
     map! {

@@ -1,6 +1,6 @@
 //! Times of designs: the exact optimum in one dimension, jointly with the proportion, families, and ten dimensions.
 
-use noisewright::design::{Options, Ratio, best_member, design, design_on_sample};
+use noisewright::design::{DesignOptions, Ratio, best_member, design, design_on_sample};
 use noisewright::{Context, FamilyOptions, Model, MultivariateNormal, NoiseWords, Result, sample};
 use noisewright_systems::{gaussian_mean, gaussian_variance, quartic};
 
@@ -28,7 +28,7 @@ fn one_dimension() -> Result<()> {
         for (what, ratio, repeats, budget) in
             [("ν = 1", Ratio::Fixed(1.0), 20, 5e-3), ("joint with ν", Ratio::Free, 2, 0.1)]
         {
-            let options = Options { ratio, ..Options::default() };
+            let options = DesignOptions { ratio, ..DesignOptions::default() };
             let call = || design(&system.model, &system.parameters, &options);
             let best = call()?;
             let seconds = fastest(5, repeats, call);
@@ -51,7 +51,8 @@ fn family() -> Result<()> {
     let build = |words: &NoiseWords| words.build(&Context::new(system.model.space()));
     for text in ["normal(?, 1)", "normal(?, ?)"] {
         let words = NoiseWords::parse(text).map_err(|error| error.in_text(text))?;
-        let call = || best_member(&words, &build, &system.model, &system.parameters, &Options::default());
+        let call =
+            || best_member(&words, &build, &system.model, &system.parameters, &DesignOptions::default());
         let best = call()?;
         let seconds = fastest(3, 1, call);
         println!(
@@ -72,7 +73,7 @@ fn ten_dimensions() -> Result<()> {
     let points = sample(&MultivariateNormal::new(&[0.0; 10], &identity)?, 20_000, 1);
     let start = model.start();
     let log_z = model.log_normalizer(&start, &mut vec![0.0; start.len()]).unwrap_or_default();
-    let options = Options { ratio: Ratio::Fixed(1.0), ..Options::default() };
+    let options = DesignOptions { ratio: Ratio::Fixed(1.0), ..DesignOptions::default() };
     let (best, seconds) = time(|| design_on_sample(&model, &start, log_z, &points, &options));
     let best = best?;
     let within = if seconds.wall < 30.0 { "yes" } else { "no" };

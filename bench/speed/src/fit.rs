@@ -1,6 +1,6 @@
 //! The fit of a ten-dimensional Gaussian against noise, with standard errors: time and memory.
 
-use noisewright::fit::{Amount, Data, NoiseChoice, Options, Source, Visit, fit_stream};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, Source, Visit, fit_stream};
 use noisewright::{
     FamilyOptions, Model, MultivariateNormal, Noise, Normal, Result, Space, View, fit, fit_auto, sample,
 };
@@ -30,7 +30,7 @@ pub(crate) fn run() -> Result<()> {
     for (what, choice) in
         [("noise `auto`", NoiseChoice::Auto), ("noise given", NoiseChoice::Given(noise.clone()))]
     {
-        let options = Options { noise: choice, amount: Amount::Points(ROWS), ..Options::default() };
+        let options = FitOptions { noise: choice, amount: Amount::Points(ROWS), ..FitOptions::default() };
         let once = || fit(&model, Data::from(&points), &options);
         let fitted = once()?;
         let seconds = fastest(5, 1, once);
@@ -73,8 +73,8 @@ impl Source for Endless {
 /// Prints the time of a fit of a stream, and the memory it takes.
 pub(crate) fn run_stream() -> Result<()> {
     let model = Model::from_features(&["x", "x^2", "x^3", "x^4"], Space::real(&["x"])?, vec![])?;
-    let source = Endless { noise: Normal::new(0.2, 1.3)?, rows: 10_000_000 };
-    let options = Options { amount: Amount::Ratio(1.0), ..Options::default() };
+    let source = Endless { noise: Normal::with_variance(0.2, 1.3)?, rows: 10_000_000 };
+    let options = FitOptions { amount: Amount::Ratio(1.0), ..FitOptions::default() };
     let (fitted, seconds) = time(|| fit_stream(&model, &source, &options));
     let fitted = fitted?;
     println!("## Fit of a stream, four features of one variable, 10⁷ data and 10⁷ noise points\n");

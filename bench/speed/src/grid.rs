@@ -32,7 +32,7 @@ pub(crate) fn grids() -> [Grid; 3] {
         Grid {
             name: "mean",
             system: |m| gaussian_mean(m, true),
-            noise: |m| Ok(Arc::new(Normal::new(m, 1.0)?)),
+            noise: |m| Ok(Arc::new(Normal::with_variance(m, 1.0)?)),
             data: spaced(-1.0, 1.0, 21),
             noises: spaced(-4.0, 4.1, 82),
             precision: line,
@@ -40,7 +40,7 @@ pub(crate) fn grids() -> [Grid; 3] {
         Grid {
             name: "variance",
             system: |v| gaussian_variance(v, true),
-            noise: |v| Ok(Arc::new(Normal::new(0.0, v)?)),
+            noise: |v| Ok(Arc::new(Normal::with_variance(0.0, v)?)),
             data: spaced(0.5, 2.5, 21),
             noises: spaced(0.2, 8.3, 82),
             precision: line,

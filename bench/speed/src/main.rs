@@ -53,15 +53,15 @@ fn show(seconds: Seconds) -> String {
 }
 
 fn single_errors(yardstick: Seconds) -> Result<()> {
-    let normal: Box<dyn Noise> = Box::new(Normal::new(0.7, 1.5)?);
+    let normal: Box<dyn Noise> = Box::new(Normal::with_variance(0.7, 1.5)?);
     let student: Box<dyn Noise> = Box::new(Student::new(5.0, 0.0, 1.0)?);
-    let far: Box<dyn Noise> = Box::new(Normal::new(13.0, 1.0)?);
+    let far: Box<dyn Noise> = Box::new(Normal::with_variance(13.0, 1.0)?);
     let cases: [(System, Box<dyn Noise>); 6] = [
         (gaussian_mean(0.0, true)?, normal),
         (gaussian_variance(1.0, false)?, student),
         (gaussian_mean(0.0, true)?, far),
-        (quartic()?, Box::new(Normal::new(0.0, 2.0)?)),
-        (exponential_polynomial()?, Box::new(Normal::new(0.0, 2.0)?)),
+        (quartic()?, Box::new(Normal::with_variance(0.0, 2.0)?)),
+        (exponential_polynomial()?, Box::new(Normal::with_variance(0.0, 2.0)?)),
         (gamma(3.5, 2.0, true)?, Box::new(noisewright::Gamma::new(2.0, 1.0)?)),
     ];
     println!("## `asymptotic_error` on a 1-D model, budget 1 ms\n");

@@ -1,7 +1,7 @@
 //! log Z from two samples of ten million draws each: CPU time and memory beside the input's.
 
 use noisewright::Result;
-use noisewright::normalizer::{Dependence, Draws, Options, log_z};
+use noisewright::normalizer::{Dependence, Draws, LogZOptions, log_z};
 
 use crate::clock::time;
 use crate::show;
@@ -58,7 +58,7 @@ pub(crate) fn run() -> Result<()> {
         "| draws taken as | time | in bare passes (CPU) | log Z (exact 0.918939) | se |\n|---|---|---|---|---|"
     );
     for (name, dependence) in [("chains", Dependence::Chains), ("independent", Dependence::Independent)] {
-        let options = Options { dependence, ..Options::default() };
+        let options = LogZOptions { dependence, ..LogZOptions::default() };
         let (result, seconds) = time(|| log_z(data, noise, &options));
         let result = result?;
         let passes = seconds.used() / bare.used();
@@ -73,7 +73,7 @@ pub(crate) fn run() -> Result<()> {
         println!("\nInput {input:.0} MB; the most used at once above it: {:.1} MB.", peak - now);
     }
     let (some_data, some_noise) = (part(data), part(noise));
-    let options = Options { bootstrap: Some(100), ..Options::default() };
+    let options = LogZOptions { bootstrap: Some(100), ..LogZOptions::default() };
     let (result, seconds) = time(|| log_z(some_data, some_noise, &options));
     println!(
         "\n100 resamples of 10⁵ + 10⁵ draws, budget 1 s: {}; standard error {:.2e}, by bootstrap {:.2e}.",

@@ -1,7 +1,7 @@
 //! Many states: the log-normalizers of 50 states from 10⁴ draws of each, in time and memory.
 
 use noisewright::normalizer::Dependence;
-use noisewright::normalizer::states::{Options, Origin, Pooled, estimate};
+use noisewright::normalizer::states::{Origin, Pooled, StatesOptions, estimate};
 use noisewright::{Normal, Result, sample};
 
 use crate::clock::time;
@@ -24,7 +24,8 @@ pub(crate) fn run() -> Result<()> {
     );
     println!("|---|---|---|---|---|---|---|");
     for (name, dependence) in [("independent", Dependence::Independent), ("chains", Dependence::Chains)] {
-        let (result, seconds) = time(|| estimate(&pooled, &Options { dependence, ..Options::default() }));
+        let (result, seconds) =
+            time(|| estimate(&pooled, &StatesOptions { dependence, ..StatesOptions::default() }));
         let result = result?;
         let (value, error) = result.difference(0, STATES - 1);
         let within = if seconds.used() < 2.0 { "yes" } else { "no" };
@@ -46,7 +47,7 @@ fn columns() -> Result<Vec<Vec<f64>>> {
     let mean = |k: usize| 0.6 * k as f64;
     let mut x = Vec::with_capacity(STATES * DRAWS);
     for k in 0..STATES {
-        x.extend_from_slice(sample(&Normal::new(mean(k), 1.0)?, DRAWS, k as u64).values());
+        x.extend_from_slice(sample(&Normal::with_variance(mean(k), 1.0)?, DRAWS, k as u64).values());
     }
     Ok((0..STATES).map(|k| x.iter().map(|x| -0.5 * (x - mean(k)).powi(2)).collect()).collect())
 }

@@ -38,7 +38,7 @@ type Row = (System, Vec<Arc<dyn Noise>>);
 
 fn rows() -> Result<Vec<Row>> {
     let scalar = |noise: Result<Arc<dyn Noise>>| noise;
-    let normal = |mean, variance| scalar(Normal::new(mean, variance).map(|n| Arc::new(n) as _));
+    let normal = |mean, variance| scalar(Normal::with_variance(mean, variance).map(|n| Arc::new(n) as _));
     let heavy = |dof, at, scale| scalar(Student::new(dof, at, scale).map(|n| Arc::new(n) as _));
     let wide = |d: usize, factor: f64| -> Result<Arc<dyn Noise>> {
         let matrix: Vec<f64> = (0..d * d).map(|i| if i % (d + 1) == 0 { factor } else { 0.0 }).collect();

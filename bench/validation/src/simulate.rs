@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
 use noisewright::design::ModelNoise;
-use noisewright::fit::{Amount, Data, NoiseChoice, Options, fit};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, fit};
 use noisewright::{Contrast, Noise, Points, Precision, Result, Target, asymptotic_error, sample};
 use rayon::prelude::*;
 
@@ -115,13 +115,13 @@ fn trial(
 ) -> Result<Trial> {
     let data = sample(source, cell.rows, (1 << 24) + repeat);
     let data = Points::from_values(cell.system.model.space().names(), cell.rows, data.values().to_vec())?;
-    let options = Options {
+    let options = FitOptions {
         noise: NoiseChoice::Given(cell.noise.clone()),
         amount: Amount::Ratio(cell.nu),
         loss: cell.loss.clone(),
         seed: repeat,
         starts: 1,
-        ..Options::default()
+        ..FitOptions::default()
     };
     let model = start_at(cell)?;
     let fitted = fit(&model, Data::from(&data), &options)?;

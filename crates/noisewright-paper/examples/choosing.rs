@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use noisewright::design::{Options, Ratio, design};
+use noisewright::design::{DesignOptions, Ratio, design};
 use noisewright::{Contrast, Loss, Model, Noise, Normal, Precision, Result, Target, View, asymptotic_error};
 use noisewright_report::{Axis, Band, Figure, Line, Panel, Reference};
 
@@ -22,7 +22,7 @@ fn error(model: &Model, noise: &dyn Noise, nu: f64, loss: &Loss) -> Result<f64> 
 
 /// The best noise at a ratio, with its error.
 fn best(model: &Model, nu: f64) -> Result<noisewright::design::Design> {
-    design(model, &AT, &Options { ratio: Ratio::Fixed(nu), ..Options::default() })
+    design(model, &AT, &DesignOptions { ratio: Ratio::Fixed(nu), ..DesignOptions::default() })
 }
 
 fn steps(low: f64, high: f64, count: usize) -> impl Iterator<Item = f64> {
@@ -40,7 +40,7 @@ fn widths(model: &Model) -> Result<Figure> {
     .title("Half noise, half data: width and loss");
     for (name, loss) in losses {
         let curve: Result<Vec<(f64, f64)>> = steps(0.5, 5.0, 90)
-            .map(|sd| Ok((sd, error(model, &Normal::new(0.0, sd * sd)?, 1.0, &loss)?)))
+            .map(|sd| Ok((sd, error(model, &Normal::with_variance(0.0, sd * sd)?, 1.0, &loss)?)))
             .collect();
         panel.push(Line::new(name, curve?));
     }
@@ -60,7 +60,10 @@ fn proportions(model: &Model) -> Result<Figure> {
         Panel::new(Axis::linear("proportion of noise").percent(), Axis::log("error × T").range(25.0, 400.0))
             .title("How much noise")
             .with(Line::new("noise = data", of(&|nu| Ok(best(model, nu)?.noise_equals_data))?))
-            .with(Line::new("normal(0, 4)", of(&|nu| error(model, &Normal::new(0.0, 4.0)?, nu, &Loss::Js))?))
+            .with(Line::new(
+                "normal(0, 4)",
+                of(&|nu| error(model, &Normal::with_variance(0.0, 4.0)?, nu, &Loss::Js))?,
+            ))
             .with(Line::new("the best noise", of(&|nu| Ok(best(model, nu)?.error))?))
             .with(Line::new("Cramér–Rao", of(&|nu| Ok(best(model, nu)?.cramer_rao))?));
     Ok(Figure::from(panel)

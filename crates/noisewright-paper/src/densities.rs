@@ -1,7 +1,7 @@
 //! Figures 2 and 6: the best histogram noise at three proportions, with the limits and the exact optimum over it.
 
 use noisewright::design::{
-    Design, HistogramDesign, ModelNoise, Options, Ratio, all_data_points, best_histogram_1d, design,
+    Design, DesignOptions, HistogramDesign, ModelNoise, Ratio, all_data_points, best_histogram_1d, design,
 };
 use noisewright::{
     Contrast, Histogram1d, Loss, Model, Noise, Population, Precision, Result, Target, View, asymptotic_error,
@@ -86,7 +86,7 @@ fn cut(toy: Toy, proportion: f64, normalized: bool, settings: Settings) -> Resul
     let model = toy.model(normalized)?;
     let at = [toy.standard()];
     let nu = ratio_of(proportion);
-    let options = Options { ratio: Ratio::Fixed(nu), ..Options::default() };
+    let options = DesignOptions { ratio: Ratio::Fixed(nu), ..DesignOptions::default() };
     let precision = Precision::default();
     let all_noise = ModelNoise::all_noise(&model, &at, &Target::Mse, &precision)?;
     let contrast = Contrast { noise: &all_noise, nu, loss: &Loss::Js };

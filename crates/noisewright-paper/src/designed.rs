@@ -1,6 +1,6 @@
 //! The paper's analytic noise and the exact optimum of a normalized toy model, as functions of ν.
 
-use noisewright::design::{ModelNoise, Options, Ratio, design};
+use noisewright::design::{DesignOptions, ModelNoise, Ratio, design};
 use noisewright::{Precision, Result, Target};
 
 use crate::landscape::Landscape;
@@ -31,7 +31,8 @@ impl<'a> Designed<'a> {
         let noise = ModelNoise::all_noise(&model, &[data], &Target::Mse, &Precision::default())?;
         let landscape = Landscape::for_noise(&model, data, &noise, 1e-10)?;
         let ratios = landscape.ratios_of(&noise);
-        let solve = move |ratio: Ratio| design(&model, &[data], &Options { ratio, ..Options::default() });
+        let solve =
+            move |ratio: Ratio| design(&model, &[data], &DesignOptions { ratio, ..DesignOptions::default() });
         let again = solve.clone();
         Ok(Self {
             analytic: Box::new(move |nu| landscape.error(&ratios, nu)),

@@ -1,6 +1,6 @@
 //! Figure 3: the best noise for a correlation, in two dimensions.
 
-use noisewright::design::{HistogramDesign, Options, Ratio, best_histogram_2d};
+use noisewright::design::{DesignOptions, HistogramDesign, Ratio, best_histogram_2d};
 use noisewright::{Error, Histogram2d, Noise, Precision, Result, View, equal_edges};
 use noisewright_report::{
     Axis, Column, Contours, Figure, HeatMap, Panel, Points, Table, format_number, format_percent,
@@ -70,10 +70,10 @@ pub(crate) fn run(settings: Settings) -> Result<Item> {
 }
 
 fn row(correlation: f64, proportion: f64, settings: Settings) -> Result<Row> {
-    let options = Options {
+    let options = DesignOptions {
         ratio: Ratio::Fixed(ratio_of(proportion)),
         precision: Precision { relative: 1e-7, ..Precision::default() },
-        ..Options::default()
+        ..DesignOptions::default()
     };
     let edges = equal_edges(settings.bins(), -REACH, REACH);
     let histogram =

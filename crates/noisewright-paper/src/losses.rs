@@ -67,7 +67,7 @@ pub(crate) struct Around {
 
 pub(crate) fn around(loss: &Loss) -> Result<Around> {
     let model = Toy::Mean.model(true)?;
-    let noise = Normal::new(NOISE.0, NOISE.1)?;
+    let noise = Normal::with_variance(NOISE.0, NOISE.1)?;
     let contrast = Contrast { noise: &noise, nu: 1.0, loss };
     let precision = Precision::default();
     let population = Population::for_contrast(&model, &[0.0], contrast, &precision)?;

@@ -35,7 +35,7 @@ impl Simulated {
 
 impl Pair {
     fn noise(&self) -> Result<Normal> {
-        Normal::new(self.mean, self.variance)
+        Normal::with_variance(self.mean, self.variance)
     }
 
     /// The divergences between data and noise.
@@ -67,7 +67,7 @@ impl Pair {
             draw.draw(&mut random, count, &mut x);
             Ok(x.iter().map(|x| self.log_ratio(*x)).collect())
         };
-        let of_data = ratios(&Normal::new(0.0, 1.0)?, data_count)?;
+        let of_data = ratios(&Normal::with_variance(0.0, 1.0)?, data_count)?;
         let of_noise = ratios(&self.noise()?, budget - data_count)?;
         Ok(estimates(&of_data, &of_noise))
     }

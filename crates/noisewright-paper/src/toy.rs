@@ -89,8 +89,10 @@ impl Toy {
     /// A mixture of members from all over the noise grid of a model in one variable: nodes that suit it suit them all.
     pub(crate) fn cover(self) -> Result<Mixture<dyn Noise>> {
         let members: Vec<Arc<dyn Noise>> = match self {
-            Self::Variance => members(&powers_of_ten(-3.0, 2.0, 5), |v| Ok(Arc::new(Normal::new(0.0, v)?)))?,
-            _ => members(&linear(-10.0, 10.0, 10), |m| Ok(Arc::new(Normal::new(m, 1.0)?)))?,
+            Self::Variance => {
+                members(&powers_of_ten(-3.0, 2.0, 5), |v| Ok(Arc::new(Normal::with_variance(0.0, v)?)))?
+            }
+            _ => members(&linear(-10.0, 10.0, 10), |m| Ok(Arc::new(Normal::with_variance(m, 1.0)?)))?,
         };
         let share = 1.0 / members.len() as f64;
         Mixture::<dyn Noise>::new(members.into_iter().map(|member| (share, member)).collect())

@@ -32,7 +32,7 @@ pub fn gaussian_mean(mean: f64, normalized: bool) -> Result<System> {
     let model = one_parameter("mean", "-(x - m)^2/2", "- log(2*pi)/2", ("m", mean), normalized)?;
     let log_z = if normalized { 0.0 } else { 0.5 * LN_2PI };
     let system = System::new(format!("gaussian mean {mean}"), model, &[mean], log_z, scalar(0.0, 1.0));
-    Ok(system.with_noise(Normal::new(mean, 1.0)?))
+    Ok(system.with_noise(Normal::with_variance(mean, 1.0)?))
 }
 
 /// `−x²/(2v)` at the variance `v`: J = 1/(2v²).
@@ -45,7 +45,7 @@ pub fn gaussian_variance(variance: f64, normalized: bool) -> Result<System> {
     let (log_z, mean) = if normalized { (0.0, 0.0) } else { (0.5 * (LN_2PI + v.ln()), 0.5 / v) };
     let name = format!("gaussian variance {v}");
     let system = System::new(name, model, &[v], log_z, scalar(mean, 0.5 / (v * v)));
-    Ok(system.with_noise(Normal::new(0.0, v)?))
+    Ok(system.with_noise(Normal::with_variance(0.0, v)?))
 }
 
 /// Two standard Gaussians with correlation ρ: `J = (1 + ρ²)/(1 − ρ²)²`.
@@ -77,7 +77,7 @@ pub fn gaussian_moments(mean: f64, variance: f64, normalized: bool) -> Result<Sy
     let slope = DVector::from_row_slice(&[0.0, 0.5 / v]);
     let name = format!("gaussian moments {mean}, {v}");
     let system = System::new(name, model, &[mean, v], 0.5 * (LN_2PI + v.ln()), (slope, fisher));
-    Ok(system.with_noise(Normal::new(mean, v)?))
+    Ok(system.with_noise(Normal::with_variance(mean, v)?))
 }
 
 /// The family in natural parameters, `h·x − ½ xᵀPx`, at this mean and (upper triangle of the) covariance; the

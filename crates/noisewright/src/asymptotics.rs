@@ -313,7 +313,7 @@ impl ErrorReport {
 /// let model = Model::from_toml(
 ///     "variables = ['x']\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\nnormalized = true\n[parameters]\nm = 0",
 /// )?;
-/// let noise = Normal::new(0.0, 1.0)?;
+/// let noise = Normal::with_variance(0.0, 1.0)?;
 /// let contrast = Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
 /// let report = asymptotic_error(&model, &[0.0], contrast, &Target::Mse, &Precision::default())?;
 /// assert!((report.error - 4.0).abs() < 1e-10);

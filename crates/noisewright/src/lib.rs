@@ -56,17 +56,17 @@
 //! what the best noise of all does.
 //!
 //! ```
-//! use noisewright::design::{Options, Ratio, design};
+//! use noisewright::design::{DesignOptions, Ratio, design};
 //! use noisewright::{Contrast, Loss, Model, Normal, Precision, Target, asymptotic_error};
 //!
 //! let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
 //!
-//! let noise = Normal::new(0.0, 1.0)?;
+//! let noise = Normal::with_variance(0.0, 1.0)?;
 //! let contrast = Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
 //! let usual = asymptotic_error(&model, &[0.0], contrast, &Target::Mse, &Precision::default())?;
 //! assert!((usual.error - 4.0).abs() < 1e-9); // (1+ν)²/ν · tr J⁻¹
 //!
-//! let best = design(&model, &[0.0], &Options { ratio: Ratio::Fixed(1.0), ..Options::default() })?;
+//! let best = design(&model, &[0.0], &DesignOptions { ratio: Ratio::Fixed(1.0), ..DesignOptions::default() })?;
 //! assert!((best.error - 3.50813).abs() < 1e-5);
 //! assert!(best.gap().is_some_and(|gap| gap < 1e-6)); // certified: nothing is better by more than that
 //! # Ok::<(), noisewright::Error>(())

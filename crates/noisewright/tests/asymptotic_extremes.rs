@@ -41,7 +41,7 @@ fn assert_finite(model: &Model, at: &[f64], noise: &dyn Noise, loss: &Loss) {
 
 #[test]
 fn noise_with_lighter_tails_makes_importance_sampling_infinite_and_nce_not() {
-    let light = Normal::new(0.0, 0.4).unwrap();
+    let light = Normal::with_variance(0.0, 0.4).unwrap();
     for normalized in [true, false] {
         for system in [gaussian_mean(0.0, normalized).unwrap(), gaussian_variance(1.0, normalized).unwrap()] {
             let at = &system.parameters;
@@ -95,7 +95,7 @@ fn the_edge_between_finite_and_infinite_is_where_theory_puts_it() {
     let system = gaussian_mean(0.0, true).unwrap();
     // χ² is finite exactly for variances above one half.
     for (variance, finite) in [(0.5, false), (0.499, false), (0.501, true), (0.51, true)] {
-        let noise = Normal::new(0.0, variance).unwrap();
+        let noise = Normal::with_variance(0.0, variance).unwrap();
         let found = report(&system.model, &[0.0], &noise, 1.0, &Loss::Kl).unwrap();
         assert_eq!(found.error.is_finite(), finite, "variance {variance}");
         if finite {
@@ -138,7 +138,7 @@ fn states_that_the_noise_leaves_out_are_named_too() {
 #[test]
 fn errors_too_large_to_write_are_refused_and_not_nan() {
     // ∫ p_d²/p_n = e^{3600}.
-    let noise = Normal::new(60.0, 1.0).unwrap();
+    let noise = Normal::with_variance(60.0, 1.0).unwrap();
     for normalized in [true, false] {
         let system = gaussian_mean(0.0, normalized).unwrap();
         let refused = report(&system.model, &[0.0], &noise, 1.0, &Loss::Kl);
@@ -147,7 +147,7 @@ fn errors_too_large_to_write_are_refused_and_not_nan() {
         assert!(js.error > 1e190 && js.error.is_finite());
     }
     let thirteen =
-        error(&gaussian_mean(0.0, true).unwrap(), &Normal::new(13.0, 1.0).unwrap(), 1.0, &Loss::Kl);
+        error(&gaussian_mean(0.0, true).unwrap(), &Normal::with_variance(13.0, 1.0).unwrap(), 1.0, &Loss::Kl);
     assert_close(thirteen, GaussianPair { mean: 13.0, variance: 1.0 }.mean_error_kl(1.0), 1e-9, "e^169");
 }
 
@@ -161,7 +161,7 @@ fn far_noise_is_right_in_the_plane_too() {
     let precision = Precision::default();
     let found = noisewright::asymptotic_error(&plane.model, &plane.parameters, contrast, &target, &precision);
     let line = gaussian(&[0.0], &[1.0], true).unwrap();
-    let noise = Normal::new(13.0, 1.0).unwrap();
+    let noise = Normal::with_variance(13.0, 1.0).unwrap();
     let contrast = noisewright::Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
     let want = noisewright::asymptotic_error(&line.model, &line.parameters, contrast, &target, &precision);
     let (found, want) = (found.unwrap().error, want.unwrap().error);
@@ -194,7 +194,7 @@ fn ratios_that_cannot_be_are_refused() {
 fn extreme_ratios_reach_their_limits() {
     // Endless noise costs (1+ν)/T times Cramér–Rao; little noise costs 1/ν times a constant.
     let system = gaussian_mean(0.0, true).unwrap();
-    let noise = Normal::new(0.3, 1.4).unwrap();
+    let noise = Normal::with_variance(0.3, 1.4).unwrap();
     let endless = report(&system.model, &[0.0], &noise, 1e9, &Loss::Js).unwrap();
     assert_close(endless.efficiency.unwrap(), 1.0, 1e-6, "endless noise");
     let little = |nu: f64| error(&system, &noise, nu, &Loss::Js) * nu;

@@ -52,7 +52,7 @@ fn noise_for(kind: usize, u: &[f64]) -> Arc<dyn Noise> {
             };
             Arc::new(Product::new(u[..3].iter().map(one).collect()).unwrap())
         }
-        _ if u[2] < 0.25 => Arc::new(Normal::new(location, scale * scale).unwrap()),
+        _ if u[2] < 0.25 => Arc::new(Normal::with_variance(location, scale * scale).unwrap()),
         _ if u[2] < 0.5 => Arc::new(Student::new(2.0 + 8.0 * u[3], location, scale).unwrap()),
         _ if u[2] < 0.75 => Arc::new(Laplace::new(location, scale).unwrap()),
         _ => Arc::new(Logistic::new(location, scale).unwrap()),
@@ -212,7 +212,7 @@ fn a_heavy_tail_with_enough_moments_has_a_finite_error() {
 /// −(1 + 1/ν) m mᵀ then rewards weights whose score has a mean. (6.892662 and 6.687200 by mpmath, as in the table.)
 #[test]
 fn a_normalized_model_may_do_better_with_another_loss() {
-    let noise = Normal::new(-0.4, 0.8).unwrap();
+    let noise = Normal::with_variance(-0.4, 0.8).unwrap();
     let normalized = gaussian_mean(0.0, true).unwrap();
     let errors = [Loss::Js, Loss::ReverseKl].map(|loss| at(&normalized, &noise, 0.2, &loss).error);
     assert_close(errors[0], 6.892_661_785_108_719, 1e-9, "js");
@@ -226,7 +226,7 @@ fn a_normalized_model_may_do_better_with_another_loss() {
 fn a_sweep_goes_on_where_ratios_overflow() {
     let system = gaussian_mean(0.0, true).unwrap();
     for mean in [30.0, 60.0] {
-        let noise = Normal::new(mean, 1.0).unwrap();
+        let noise = Normal::with_variance(mean, 1.0).unwrap();
         let contrast = Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
         let precision = Precision::default();
         let population = Population::for_contrast(&system.model, &[0.0], contrast, &precision).unwrap();

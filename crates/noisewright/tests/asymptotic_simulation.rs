@@ -65,8 +65,8 @@ fn log_ratios(noise: &Normal, points: &[f64]) -> Vec<f64> {
 fn the_four_estimators_of_a_normalizer_have_the_variance_of_their_row() {
     let (data_size, noise_size) = (250, 500);
     let (nu, total) = (2.0, (data_size + noise_size) as f64);
-    let noise = Normal::new(0.5, 1.2).unwrap();
-    let data = sample(&Normal::new(0.0, 1.0).unwrap(), REPEATS * data_size, 1);
+    let noise = Normal::with_variance(0.5, 1.2).unwrap();
+    let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), REPEATS * data_size, 1);
     let other = sample(&noise, REPEATS * noise_size, 2);
     let (data, other) = (log_ratios(&noise, data.values()), log_ratios(&noise, other.values()));
     let runs: Vec<[f64; 4]> =
@@ -149,8 +149,8 @@ fn estimates_of_a_mean_have_the_covariance_of_theory() {
     const RUNS: usize = 1500;
     let (data_size, noise_size) = (400, 600);
     let nu = 1.5;
-    let noise = Normal::new(0.5, 1.3).unwrap();
-    let data = sample(&Normal::new(0.0, 1.0).unwrap(), RUNS * data_size, 3);
+    let noise = Normal::with_variance(0.5, 1.3).unwrap();
+    let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), RUNS * data_size, 3);
     let other = sample(&noise, RUNS * noise_size, 4);
     let log_noise = |points: &noisewright::Points| {
         let mut out = vec![0.0; points.rows()];

@@ -72,13 +72,13 @@ fn errors_agree_with_the_reference_table() {
 #[test]
 fn the_error_of_log_z_agrees_with_the_table_and_the_closed_forms() {
     let system = gaussian_mean(0.0, true).unwrap();
-    let noise = Normal::new(0.7, 1.5).unwrap();
+    let noise = Normal::with_variance(0.7, 1.5).unwrap();
     for row in rows().iter().filter(|row| row.system == "nce-of-z") {
         let found = divergences(&system.model, &[0.0], &noise, row.nu, &Precision::default()).unwrap();
         assert_close(found.normalizer_errors(row.nu).nce, row.error, 1e-10, "NCE of Z");
     }
     for (mean, variance) in [(0.7, 1.5), (0.0, 1.3), (-1.2, 0.7), (3.0, 1.0), (1e-4, 1.0)] {
-        let noise = Normal::new(mean, variance).unwrap();
+        let noise = Normal::with_variance(mean, variance).unwrap();
         let exact = GaussianPair { mean, variance };
         for nu in [0.1, 1.0, 3.0] {
             let found = divergences(&system.model, &[0.0], &noise, nu, &Precision::default()).unwrap();
@@ -100,7 +100,7 @@ fn the_error_of_log_z_agrees_with_the_table_and_the_closed_forms() {
 fn nearly_equal_densities_lose_no_digits() {
     // χ² = e^{m²} − 1 = m² + m⁴/2 + …, and 4·(1/BC² − 1) = 4·(e^{m²/4} − 1).
     let system = gaussian_mean(0.0, true).unwrap();
-    let noise = Normal::new(1e-7, 1.0).unwrap();
+    let noise = Normal::with_variance(1e-7, 1.0).unwrap();
     let found = divergences(&system.model, &[0.0], &noise, 1.0, &Precision::default()).unwrap();
     assert_close(found.chi2_data_noise, 1e-14, 1e-6, "chi2");
     assert_close(found.normalizer_errors(1.0).is_revis, 1e-14, 1e-6, "IS-RevIS");
@@ -109,7 +109,7 @@ fn nearly_equal_densities_lose_no_digits() {
 
 #[test]
 fn the_conventional_choice_costs_what_the_table_says() {
-    let value = |system: System| error(&system, &Normal::new(0.0, 1.0).unwrap(), 1.0, &Loss::Js);
+    let value = |system: System| error(&system, &Normal::with_variance(0.0, 1.0).unwrap(), 1.0, &Loss::Js);
     for (normalized, mean, variance) in [(true, 4.0, 8.0), (false, 4.0, 10.0)] {
         assert_close(value(gaussian_mean(0.0, normalized).unwrap()), mean, 1e-12, "mean");
         assert_close(value(gaussian_variance(1.0, normalized).unwrap()), variance, 1e-12, "variance");
@@ -119,12 +119,12 @@ fn the_conventional_choice_costs_what_the_table_says() {
 #[test]
 fn the_best_parametric_noises_are_where_math_says() {
     let mean = gaussian_mean(0.0, true).unwrap();
-    let shifted = |m: f64| error(&mean, &Normal::new(m, 1.0).unwrap(), 1.0, &Loss::Js);
+    let shifted = |m: f64| error(&mean, &Normal::with_variance(m, 1.0).unwrap(), 1.0, &Loss::Js);
     assert!(close(shifted(1.42701), 3.69862, 2e-6));
     assert!(shifted(1.42701) < shifted(1.42601) && shifted(1.42701) < shifted(1.42801));
     assert_close(shifted(-1.42701), shifted(1.42701), 1e-11, "mirrored");
     let variance = gaussian_variance(1.0, true).unwrap();
-    let widened = |v: f64| error(&variance, &Normal::new(0.0, v).unwrap(), 1.0, &Loss::Js);
+    let widened = |v: f64| error(&variance, &Normal::with_variance(0.0, v).unwrap(), 1.0, &Loss::Js);
     assert!(close(widened(4.24226), 5.51086, 2e-6));
     assert!(widened(4.24226) < widened(4.24126) && widened(4.24226) < widened(4.24326));
     assert!(widened(4.24226) < widened(3.84));
@@ -174,7 +174,7 @@ fn noise_equal_to_the_data_costs_its_closed_form_for_every_loss() {
 #[test]
 fn the_report_holds_together() {
     let system = gaussian_variance(1.0, false).unwrap();
-    let noise = Normal::new(0.2, 2.0).unwrap();
+    let noise = Normal::with_variance(0.2, 2.0).unwrap();
     let nu = 3.0;
     let found = report(&system.model, &system.parameters, &noise, nu, &Loss::Js).unwrap();
     assert_eq!(found.coordinates, ["v", "log_normalizer"]);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use noisewright::chain::{Bridge, Chains, Density, ModelDensity, Moves, Options, convergence, run};
+use noisewright::chain::{Bridge, ChainOptions, Chains, Density, ModelDensity, Moves, convergence, run};
 use noisewright::{
     Error, FamilyOptions, Gamma, Mixture, Model, MultivariateNormal, MultivariateStudent, Noise, Normal,
     Product, Scalar, Student, Uniform, View, sample,
@@ -68,7 +68,7 @@ fn gradients_of_noises_are_their_slopes() {
     let parts: Vec<(f64, Arc<dyn Noise>)> =
         vec![(0.75, Arc::new(normal.clone())), (0.25, Arc::new(student.clone()))];
     let mixed = scalar(vec![
-        (0.6, Arc::new(Normal::new(0.4, 2.0).unwrap())),
+        (0.6, Arc::new(Normal::with_variance(0.4, 2.0).unwrap())),
         (0.4, Arc::new(Student::new(4.0, -1.0, 0.7).unwrap())),
     ]);
     let product = Product::new(vec![Arc::new(mixed), Arc::new(Gamma::new(2.5, 1.5).unwrap())]).unwrap();
@@ -91,7 +91,7 @@ fn gradients_of_noises_are_their_slopes() {
 fn chains(text: &str, moves: Moves, seed: u64) -> Chains {
     let model = model(text);
     let parameters = model.start();
-    let options = Options { moves, seed, draws: 2000, ..Options::default() };
+    let options = ChainOptions { moves, seed, draws: 2000, ..ChainOptions::default() };
     run(&ModelDensity { model: &model, parameters: &parameters }, &options).unwrap()
 }
 
@@ -155,7 +155,7 @@ fn discrete_moves_have_the_density_for_their_law() {
     let options = FamilyOptions::default();
     let ising = Model::from_family("ising", &["a", "b", "c"], &options, false).unwrap();
     let theta = ising.at(&[("h0", 0.3), ("J01", 0.8), ("J12", -0.5)]).unwrap();
-    let run_options = Options { draws: 2000, ..Options::default() };
+    let run_options = ChainOptions { draws: 2000, ..ChainOptions::default() };
     let found = run(&ModelDensity { model: &ising, parameters: &theta }, &run_options).unwrap();
     // E x₀ = tanh h₀ and E x₀x₁ = tanh J₀₁ on a tree.
     assert_mean(&found, "Ising field", 0.3f64.tanh(), |x| x[0]);
@@ -191,8 +191,11 @@ fn moves_that_cannot_be_are_refused() {
     let nothing = "variables = ['x']\ndomain = { x = 'positive' }\nlog_density = '-x/0'";
     let try_run = |text: &str, moves: Moves, draws: usize| {
         let model = model(text);
-        run(&ModelDensity { model: &model, parameters: &[] }, &Options { moves, draws, ..Options::default() })
-            .map(drop)
+        run(
+            &ModelDensity { model: &model, parameters: &[] },
+            &ChainOptions { moves, draws, ..ChainOptions::default() },
+        )
+        .map(drop)
     };
     for moves in [Moves::RandomWalk, Moves::Hamiltonian] {
         assert!(matches!(try_run(states, moves, 10), Err(Error::Chain { .. })));
@@ -204,7 +207,7 @@ fn moves_that_cannot_be_are_refused() {
 
 #[test]
 fn diagnostics_know_autoregressions_and_chains_that_disagree() {
-    let steps = sample(&Normal::new(0.0, 1.0).unwrap(), 20_000, 3);
+    let steps = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 20_000, 3);
     let mut at = 0.0;
     let chain: Vec<f64> = steps
         .values()

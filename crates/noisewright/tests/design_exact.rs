@@ -1,7 +1,7 @@
 //! The exact optimal noise against the values of MATH §6, its certificate, and the limits of MATH §5.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::design::{Options, Prices, Ratio, all_data_points, all_noise_limit, design};
+use noisewright::design::{DesignOptions, Prices, Ratio, all_data_points, all_noise_limit, design};
 use noisewright::{Contrast, Loss, Model, Population, Precision, Target, asymptotic_error};
 
 fn mean(normalized: bool) -> Model {
@@ -21,8 +21,8 @@ fn model(formula: &str, parameter: &str, normalized: bool) -> Model {
     Model::from_toml(&text).unwrap()
 }
 
-fn at(nu: f64) -> Options {
-    Options { ratio: Ratio::Fixed(nu), ..Options::default() }
+fn at(nu: f64) -> DesignOptions {
+    DesignOptions { ratio: Ratio::Fixed(nu), ..DesignOptions::default() }
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn the_optima_of_the_mathematics() {
 #[test]
 fn the_joint_optima() {
     for (model, error, share) in [(mean(true), 2.20686, 0.1768), (variance(true), 2.94610, 0.1278)] {
-        let best = design(&model, &model.start(), &Options::default()).unwrap();
+        let best = design(&model, &model.start(), &DesignOptions::default()).unwrap();
         assert!((best.error - error).abs() < 5.1e-6, "{}", best.error);
         assert!((best.noise_proportion() - share).abs() < 5.1e-5, "{}", best.noise_proportion());
     }
@@ -83,13 +83,13 @@ fn the_symmetric_and_the_one_sided_stationary_points_of_the_mean_are_told_apart(
 
 #[test]
 fn prices_move_the_proportion_the_right_way() {
-    let dear = Options { prices: Prices { data: 10.0, noise: 1.0 }, ..Options::default() };
+    let dear = DesignOptions { prices: Prices { data: 10.0, noise: 1.0 }, ..DesignOptions::default() };
     let (even, dear) = (
-        design(&mean(false), &[0.0], &Options::default()).unwrap(),
+        design(&mean(false), &[0.0], &DesignOptions::default()).unwrap(),
         design(&mean(false), &[0.0], &dear).unwrap(),
     );
     assert!(dear.nu > 1.5 * even.nu, "{} {}", dear.nu, even.nu);
-    let wrong = Options { prices: Prices { data: 0.0, noise: 1.0 }, ..Options::default() };
+    let wrong = DesignOptions { prices: Prices { data: 0.0, noise: 1.0 }, ..DesignOptions::default() };
     assert!(design(&mean(false), &[0.0], &wrong).is_err());
 }
 
@@ -132,7 +132,7 @@ fn a_little_noise_is_designed_as_well_as_much() {
             .unwrap();
     let mut before = f64::INFINITY;
     for nu in [3e-4, 1e-4, 3e-5, 1e-5, 1e-6] {
-        let options = Options { ratio: Ratio::Fixed(nu), ..Options::default() };
+        let options = DesignOptions { ratio: Ratio::Fixed(nu), ..DesignOptions::default() };
         let best = design(&model, &[1.0, 0.1], &options).unwrap();
         assert!(best.gap().unwrap() < 1e-4, "ν = {nu}: gap {}", best.gap().unwrap());
         // An error of order 1/ν, with a factor that falls towards that of the all-data points.

@@ -87,7 +87,7 @@ fn how_much_noise_is_enough_is_asked_of_the_member_that_is_best_at_each_ratio() 
 #[test]
 fn the_optimum_on_data_claims_no_certificate() {
     let model = mean_of(1.0);
-    let data = sample(&Normal::new(0.0, 1.0).unwrap(), 500, 1);
+    let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 500, 1);
     let data = Points::from_values(&["x".to_owned()], 500, data.values().to_vec()).unwrap();
     let mut asked = question(&model, Ratio::Fixed(1.0));
     asked.problem.data = Some(&data);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use noisewright::design::{FamilyOptimum, ModelNoise, Options, Ratio, best_member};
+use noisewright::design::{DesignOptions, FamilyOptimum, ModelNoise, Ratio, best_member};
 use noisewright::{Argument, Context, Model, Noise, NoiseWords, Precision, Result};
 
 fn mean() -> Model {
@@ -29,12 +29,12 @@ fn correlation() -> Model {
     .unwrap()
 }
 
-fn fixed(nu: f64) -> Options {
-    Options { ratio: Ratio::Fixed(nu), ..Options::default() }
+fn fixed(nu: f64) -> DesignOptions {
+    DesignOptions { ratio: Ratio::Fixed(nu), ..DesignOptions::default() }
 }
 
 /// The minima of a family, with `model(…)` made from the model.
-fn minima(model: &Model, at: &[f64], words: &str, options: &Options) -> Result<FamilyOptimum> {
+fn minima(model: &Model, at: &[f64], words: &str, options: &DesignOptions) -> Result<FamilyOptimum> {
     let designed = |call: &noisewright::Call| -> Option<Result<Arc<dyn Noise>>> {
         let mut theta = at.to_vec();
         for argument in &call.arguments {
@@ -82,12 +82,12 @@ fn the_variance_has_two_minima() {
 
 #[test]
 fn the_best_proportion_with_it() {
-    let shift = minima(&mean(), &[0.0], "normal(?, 1)", &Options::default()).unwrap();
+    let shift = minima(&mean(), &[0.0], "normal(?, 1)", &DesignOptions::default()).unwrap();
     let best = &shift.minima[0];
     close(best.values[0].abs(), 1.49830, 5);
     close(100.0 * best.nu / (1.0 + best.nu), 25.10, 2);
     close(best.error, 3.07109, 5);
-    let wide = minima(&variance(), &[1.0], "normal(0, ?)", &Options::default()).unwrap();
+    let wide = minima(&variance(), &[1.0], "normal(0, ?)", &DesignOptions::default()).unwrap();
     let best = &wide.minima[0];
     close(best.values[0], 5.18849, 5);
     close(100.0 * best.nu / (1.0 + best.nu), 28.32, 2);
@@ -106,7 +106,7 @@ fn the_correlation_of_a_model_noise() {
         if let Some(error) = error {
             close(found.minima[0].error, error, 4);
         }
-        let found = minima(&model, &[rho], "model(rho=?)", &Options::default()).unwrap();
+        let found = minima(&model, &[rho], "model(rho=?)", &DesignOptions::default()).unwrap();
         let best = &found.minima[0];
         close(best.values[0], jointly, 4);
         close(100.0 * best.nu / (1.0 + best.nu), percent, 2);

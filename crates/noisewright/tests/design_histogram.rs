@@ -1,7 +1,7 @@
 //! Histogram noises against the values of MATH §7 item 11 and against the exact optimum.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::design::{Options, Ratio, best_histogram_1d, best_histogram_2d, design};
+use noisewright::design::{DesignOptions, Ratio, best_histogram_1d, best_histogram_2d, design};
 use noisewright::{Contrast, Loss, Model, Precision, Target, asymptotic_error, equal_edges};
 
 fn mean() -> Model {
@@ -18,9 +18,9 @@ fn variance() -> Model {
     .unwrap()
 }
 
-fn at_proportion(percent: f64) -> Options {
+fn at_proportion(percent: f64) -> DesignOptions {
     let share = percent / 100.0;
-    Options { ratio: Ratio::Fixed(share / (1.0 - share)), ..Options::default() }
+    DesignOptions { ratio: Ratio::Fixed(share / (1.0 - share)), ..DesignOptions::default() }
 }
 
 #[test]
@@ -48,11 +48,11 @@ fn twenty_bins_reach_the_properly_minimised_values() {
 #[test]
 fn the_proportion_is_found_with_the_histogram() {
     let edges = equal_edges(20, -5.0, 5.0);
-    let joint = best_histogram_1d(&variance(), &[1.0], &edges, &Options::default()).unwrap();
-    let exact = design(&variance(), &[1.0], &Options::default()).unwrap();
+    let joint = best_histogram_1d(&variance(), &[1.0], &edges, &DesignOptions::default()).unwrap();
+    let exact = design(&variance(), &[1.0], &DesignOptions::default()).unwrap();
     assert!(joint.error > exact.error && joint.error < 1.03 * exact.error, "{}", joint.error);
     for factor in [0.9, 1.1] {
-        let options = Options { ratio: Ratio::Fixed(factor * joint.nu), ..Options::default() };
+        let options = DesignOptions { ratio: Ratio::Fixed(factor * joint.nu), ..DesignOptions::default() };
         let beside = best_histogram_1d(&variance(), &[1.0], &edges, &options).unwrap();
         assert!(beside.error > joint.error, "{factor}: {} against {}", beside.error, joint.error);
     }
@@ -84,10 +84,10 @@ fn two_variables_in_cells() {
     )
     .unwrap();
     let edges = equal_edges(10, -5.0, 5.0);
-    let options = Options {
+    let options = DesignOptions {
         ratio: Ratio::Fixed(1.0),
         precision: Precision { relative: 1e-8, ..Precision::default() },
-        ..Options::default()
+        ..DesignOptions::default()
     };
     let best = best_histogram_2d(&model, &[0.0, 0.0], [&edges, &edges], &options).unwrap();
     let exact = design(&model, &[0.0, 0.0], &options).unwrap();
@@ -111,6 +111,6 @@ fn histograms_that_cannot_be() {
     assert!(two.unwrap_err().to_string().contains("two continuous variables"));
     assert!(best_histogram_1d(&mean(), &[0.0], &[1.0, 0.0], &options).is_err());
     assert!(best_histogram_1d(&mean(), &[0.0], &[], &options).is_err());
-    let nowhere = Options { ratio: Ratio::Fixed(-1.0), ..Options::default() };
+    let nowhere = DesignOptions { ratio: Ratio::Fixed(-1.0), ..DesignOptions::default() };
     assert!(best_histogram_1d(&mean(), &[0.0], &edges, &nowhere).is_err());
 }

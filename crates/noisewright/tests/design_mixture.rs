@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use noisewright::design::{
-    DictionaryOptions, Options, Ratio, best_mixture, design, design_mixture, design_mixture_on_sample,
+    DesignOptions, DictionaryOptions, Ratio, best_mixture, design, design_mixture, design_mixture_on_sample,
 };
 use noisewright::{
     Contrast, FamilyOptions, Loss, Model, MultivariateNormal, Noise, Normal, Population, Precision, Student,
@@ -15,8 +15,8 @@ fn parse(text: &str) -> Model {
     Model::from_toml(text).unwrap()
 }
 
-fn fixed(nu: f64) -> Options {
-    Options { ratio: Ratio::Fixed(nu), ..Options::default() }
+fn fixed(nu: f64) -> DesignOptions {
+    DesignOptions { ratio: Ratio::Fixed(nu), ..DesignOptions::default() }
 }
 
 #[test]
@@ -50,8 +50,10 @@ fn one_dimension_comes_close_to_the_exact_optimum() {
 #[test]
 fn the_weights_of_two_components_are_those_of_a_search() {
     let model = parse("variables = ['x']\nlog_density = '-x^2/(2*v)'\n[parameters]\nv = 1");
-    let parts: Vec<Arc<dyn Noise>> =
-        vec![Arc::new(Normal::new(0.0, 6.0).unwrap()), Arc::new(Normal::new(0.0, 0.3).unwrap())];
+    let parts: Vec<Arc<dyn Noise>> = vec![
+        Arc::new(Normal::with_variance(0.0, 6.0).unwrap()),
+        Arc::new(Normal::with_variance(0.0, 0.3).unwrap()),
+    ];
     let population = Population::new(&model, &[1.0], &Precision::default()).unwrap();
     let best = best_mixture(&population, &parts, &fixed(0.5)).unwrap();
     let error = |share: f64| {
@@ -67,7 +69,7 @@ fn the_weights_of_two_components_are_those_of_a_search() {
     // One component leaves nothing to choose, and a useless one is left out.
     let only = best_mixture(&population, &parts[..1], &fixed(0.5)).unwrap();
     assert_eq!(only.noise.describe(), "normal(0, 6)");
-    let far: Arc<dyn Noise> = Arc::new(Normal::new(100.0, 1.0).unwrap());
+    let far: Arc<dyn Noise> = Arc::new(Normal::with_variance(100.0, 1.0).unwrap());
     let with_far =
         best_mixture(&population, &[parts[0].clone(), parts[1].clone(), far], &fixed(0.5)).unwrap();
     assert!(with_far.weights[2] == 0.0 && (with_far.error / best.error - 1.0).abs() < 1e-9, "{with_far:?}");
@@ -76,8 +78,9 @@ fn the_weights_of_two_components_are_those_of_a_search() {
 #[test]
 fn the_proportion_is_found_with_the_weights() {
     let model = parse("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0");
-    let joint = design_mixture(&model, &[0.0], &DictionaryOptions::default(), &Options::default()).unwrap();
-    let exact = design(&model, &[0.0], &Options::default()).unwrap();
+    let joint =
+        design_mixture(&model, &[0.0], &DictionaryOptions::default(), &DesignOptions::default()).unwrap();
+    let exact = design(&model, &[0.0], &DesignOptions::default()).unwrap();
     assert!(joint.error > exact.error * (1.0 - 1e-9) && joint.error < 1.001 * exact.error, "{joint:?}");
     assert!((joint.nu / exact.nu - 1.0).abs() < 0.05, "{} {}", joint.nu, exact.nu);
 }
@@ -86,7 +89,8 @@ fn the_proportion_is_found_with_the_weights() {
 fn two_dimensions_by_quadrature() {
     let model = Model::from_family("gaussian", &["x", "y"], &FamilyOptions::default(), false).unwrap();
     let at = model.start();
-    let options = Options { precision: Precision { relative: 1e-7, ..Precision::default() }, ..fixed(1.0) };
+    let options =
+        DesignOptions { precision: Precision { relative: 1e-7, ..Precision::default() }, ..fixed(1.0) };
     let best = design_mixture(&model, &at, &DictionaryOptions::default(), &options).unwrap();
     assert!(best.convex && best.gap < 1e-5, "{}", best.gap);
     assert!(best.excess() > -1e-6 && best.excess() < 0.02, "{}", best.excess());

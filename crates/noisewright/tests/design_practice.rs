@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use nalgebra::{DMatrix, DVector};
-use noisewright::design::{ModelNoise, Options, Ratio, design};
+use noisewright::design::{DesignOptions, ModelNoise, Ratio, design};
 use noisewright::{Model, Noise, Points, Precision, sample};
 use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
 use noisewright_numerics::special::sigmoid;
@@ -106,7 +106,7 @@ fn agrees(simulated: (f64, f64), predicted: f64) {
 
 fn holds_in_practice(text: &str, nu: f64) {
     let model = Model::from_toml(text).unwrap();
-    let options = Options { ratio: Ratio::Fixed(nu), ..Options::default() };
+    let options = DesignOptions { ratio: Ratio::Fixed(nu), ..DesignOptions::default() };
     let best = design(&model, &model.start(), &options).unwrap();
     let mut truth = model.start();
     if !model.is_normalized() {

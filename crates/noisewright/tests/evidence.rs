@@ -8,8 +8,8 @@ use std::f64::consts::{PI, TAU};
 use evidence_support::{Gaussian, Regression, quartic, quartic_draws};
 
 use noisewright::normalizer::{
-    Density, Dependence, Evidence, EvidenceOptions, Method, ModelDensity, NoiseKind, Options, bayes_factor,
-    evidence,
+    Density, Dependence, Evidence, EvidenceOptions, LogZOptions, Method, ModelDensity, NoiseKind,
+    bayes_factor, evidence,
 };
 use noisewright::{Domain, Error, Space, View, sample};
 use noisewright_numerics::random::stream;
@@ -35,7 +35,7 @@ fn gaussian_coverage(dimension: usize, rows: usize, coefficient: f64, replicatio
         let values = density.chain(rows, coefficient, seed);
         let options = EvidenceOptions {
             trace: 0,
-            log_z: Options { seed, weight_by_ess: true, ..Options::default() },
+            log_z: LogZOptions { seed, weight_by_ess: true, ..LogZOptions::default() },
             ..EvidenceOptions::default()
         };
         evidence(&density, View::new(dimension, rows, &values), &density.space(), &options).unwrap()
@@ -68,7 +68,8 @@ fn assert_near(result: &Evidence, truth: f64, what: &str) {
 }
 
 fn options(noise: NoiseKind) -> EvidenceOptions {
-    let log_z = Options { dependence: Dependence::Independent, weight_by_ess: true, ..Options::default() };
+    let log_z =
+        LogZOptions { dependence: Dependence::Independent, weight_by_ess: true, ..LogZOptions::default() };
     EvidenceOptions { noise, log_z, ..EvidenceOptions::default() }
 }
 

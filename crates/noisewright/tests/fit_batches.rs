@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use noisewright::fit::{Amount, Data, NoiseChoice, Options, fit};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, fit};
 use noisewright::{Energy, Model, Normal, Parameter, Result, Space, View, sample};
 
 /// `−e^s (x − m)²/2`, with its second derivatives.
@@ -66,14 +66,14 @@ impl Energy for Bell {
 
 #[test]
 fn whole_samples_and_portions_give_the_same_fit() {
-    let points = sample(&Normal::new(0.3, 2.0).unwrap(), 30_000, 7);
+    let points = sample(&Normal::with_variance(0.3, 2.0).unwrap(), 30_000, 7);
     let fitted = |batches: bool| {
         let energy = Arc::new(Bell { batches, calls: AtomicUsize::new(0) });
         let parameters = vec![Parameter::new("m", 0.1), Parameter::new("s", 0.1)];
         let model = Model::new(energy.clone(), Space::real(&["x"]).unwrap(), parameters).unwrap();
-        let noise = NoiseChoice::Given(Arc::new(Normal::new(0.0, 4.0).unwrap()));
+        let noise = NoiseChoice::Given(Arc::new(Normal::with_variance(0.0, 4.0).unwrap()));
         // One start: looking for others asks about a few rows only, in portions or not.
-        let options = Options { noise, amount: Amount::Ratio(3.0), starts: 1, ..Options::default() };
+        let options = FitOptions { noise, amount: Amount::Ratio(3.0), starts: 1, ..FitOptions::default() };
         let fit = fit(&model, Data::from(&points), &options).unwrap();
         (fit, energy.calls.load(Ordering::Relaxed))
     };

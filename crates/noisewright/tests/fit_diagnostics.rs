@@ -3,22 +3,26 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, Data, NoiseChoice, Options, WarningKind, check_ratio, fit};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, WarningKind, check_ratio, fit};
 use noisewright::{
     Domain, Error, FamilyOptions, Fit, Loss, Mixture, Model, NegativeBinomial, Noise, Normal, Parameter,
     Points, Scalar, Space, Student, VonMises, sample,
 };
 
-fn given(noise: impl Noise + 'static, nu: f64) -> Options {
-    Options { noise: NoiseChoice::Given(Arc::new(noise)), amount: Amount::Ratio(nu), ..Options::default() }
+fn given(noise: impl Noise + 'static, nu: f64) -> FitOptions {
+    FitOptions {
+        noise: NoiseChoice::Given(Arc::new(noise)),
+        amount: Amount::Ratio(nu),
+        ..FitOptions::default()
+    }
 }
 
-fn ratio(nu: f64) -> Options {
-    Options { amount: Amount::Ratio(nu), ..Options::default() }
+fn ratio(nu: f64) -> FitOptions {
+    FitOptions { amount: Amount::Ratio(nu), ..FitOptions::default() }
 }
 
 fn normal(mean: f64, variance: f64) -> Normal {
-    Normal::new(mean, variance).unwrap()
+    Normal::with_variance(mean, variance).unwrap()
 }
 
 fn gaussian() -> Model {
@@ -96,16 +100,24 @@ fn correlated_rows_are_not_tested_as_if_they_were_independent() {
 #[test]
 fn two_samples_are_spoken_of_as_such() {
     let (first, second) = (sample(&normal(20.0, 1.0), 300, 1), sample(&normal(0.0, 1.0), 300, 2));
-    let fitted =
-        noisewright::fit::ratio(&line(&["x"]), Data::from(&first), Data::from(&second), &Options::default())
-            .unwrap();
+    let fitted = noisewright::fit::ratio(
+        &line(&["x"]),
+        Data::from(&first),
+        Data::from(&second),
+        &FitOptions::default(),
+    )
+    .unwrap();
     let warning = fitted.fit.diagnostics.no_answer().unwrap();
     assert!(warning.sentence.contains("second sample") && !warning.suggestion.contains("noise"), "{warning}");
     // A ratio that grows without bound is no fault.
     let near = sample(&normal(0.5, 1.0), 3000, 1);
-    let fitted =
-        noisewright::fit::ratio(&line(&["x"]), Data::from(&near), Data::from(&second), &Options::default())
-            .unwrap();
+    let fitted = noisewright::fit::ratio(
+        &line(&["x"]),
+        Data::from(&near),
+        Data::from(&second),
+        &FitOptions::default(),
+    )
+    .unwrap();
     assert!(fitted.fit.diagnostics.no_answer().is_none(), "{:?}", fitted.fit.diagnostics.warnings);
 }
 
@@ -115,7 +127,8 @@ fn a_fit_with_an_answer_is_not_called_separated() {
     for seed in 0..20 {
         let points = sample(&normal(2.5, 1.0), 300, seed);
         let fitted =
-            fit(&gaussian(), Data::from(&points), &Options { seed, ..given(normal(0.0, 1.0), 5.0) }).unwrap();
+            fit(&gaussian(), Data::from(&points), &FitOptions { seed, ..given(normal(0.0, 1.0), 5.0) })
+                .unwrap();
         assert!(fitted.diagnostics.separation.is_none() && fitted.converged, "{seed}");
     }
 }
@@ -152,7 +165,7 @@ fn an_item_that_everybody_solves_has_no_finite_weight() {
     let columns =
         [sample(&coin, 300, 1).values().to_vec(), sample(&coin, 300, 2).values().to_vec(), vec![1.0; 300]];
     let points = Points::from_columns(&["a", "b", "c"], &columns).unwrap();
-    let fitted = fit(&model, Data::from(&points), &Options::default()).unwrap();
+    let fitted = fit(&model, Data::from(&points), &FitOptions::default()).unwrap();
     assert_eq!(fitted.nu, f64::INFINITY);
     let separation = fitted.diagnostics.separation.as_ref().unwrap();
     // Without a state c = 0 in the data nothing holds the field of c back.
@@ -168,7 +181,7 @@ fn an_item_that_everybody_solves_has_no_finite_weight() {
         (columns[0][i], columns[1][i]) = (a, b);
     }
     let points = Points::from_columns(&["a", "b", "c"], &columns).unwrap();
-    let fitted = fit(&model, Data::from(&points), &Options::default()).unwrap();
+    let fitted = fit(&model, Data::from(&points), &FitOptions::default()).unwrap();
     assert!(fitted.converged && fitted.diagnostics.separation.is_none());
 }
 
@@ -233,12 +246,12 @@ fn information_tests(
     model: &Model,
     repeats: u64,
     draw: impl Fn(u64) -> Points,
-    options: &Options,
+    options: &FitOptions,
 ) -> (f64, f64) {
     let (mut rejected, mut relative) = (0.0, 0.0);
     for seed in 0..repeats {
         let points = draw(1000 + seed);
-        let fitted = fit(model, Data::from(&points), &Options { seed, ..options.clone() }).unwrap();
+        let fitted = fit(model, Data::from(&points), &FitOptions { seed, ..options.clone() }).unwrap();
         let test = fitted.diagnostics.information_test.unwrap();
         rejected += f64::from(u8::from(test.p_value < 0.05));
         relative += test.statistic / test.degrees_of_freedom as f64;
@@ -272,7 +285,7 @@ fn the_information_test_finds_two_bumps() {
 
 #[test]
 fn the_information_test_of_maximum_likelihood_keeps_its_level_and_has_power() {
-    let exact = Options { noise: NoiseChoice::Exact, ..Options::default() };
+    let exact = FitOptions { noise: NoiseChoice::Exact, ..FitOptions::default() };
     let model = line(&["x^2", "x^4"]);
     let truth =
         noisewright::design::ModelNoise::data(&model, &[0.5, -0.1], &noisewright::Precision::default())
@@ -287,10 +300,10 @@ fn the_information_test_of_maximum_likelihood_keeps_its_level_and_has_power() {
 }
 
 /// Share of p-values below 5 % when ν is compared with 4ν.
-fn ratio_tests(model: &Model, repeats: u64, draw: impl Fn(u64) -> Points, options: &Options) -> f64 {
+fn ratio_tests(model: &Model, repeats: u64, draw: impl Fn(u64) -> Points, options: &FitOptions) -> f64 {
     let rejects = |seed: u64| {
         let points = draw(2000 + seed);
-        let options = Options { seed, ..options.clone() };
+        let options = FitOptions { seed, ..options.clone() };
         let first = fit(model, Data::from(&points), &options).unwrap();
         let check = check_ratio(model, Data::from(&points), &first, &options).unwrap();
         f64::from(u8::from(check.test.unwrap().p_value < 0.05))
@@ -350,7 +363,7 @@ fn the_efficiency_of_a_normalized_model_is_that_of_its_asymptotic_error() {
             "{name} {efficiency} {report:?}"
         );
     }
-    let exact = Options { noise: NoiseChoice::Exact, ..Options::default() };
+    let exact = FitOptions { noise: NoiseChoice::Exact, ..FitOptions::default() };
     let exact = fit(&gaussian(), Data::from(&points), &exact).unwrap();
     assert!((budget(&exact, "P00").efficiency.unwrap() - 1.0).abs() < 1e-12);
 }
@@ -371,7 +384,7 @@ fn an_angle_is_given_within_half_a_turn_whatever_the_seed() {
     let model = Model::from_toml(text).unwrap();
     let data = sample(&VonMises::new(2.0, 1.5).unwrap(), 400, 3);
     for seed in 0..4 {
-        let options = Options { seed, amount: Amount::Ratio(20.0), ..Options::default() };
+        let options = FitOptions { seed, amount: Amount::Ratio(20.0), ..FitOptions::default() };
         let fitted = fit(&model, Data::from(&data), &options).unwrap();
         let mean = &fitted.parameters[0];
         assert!((mean.estimate - 2.0).abs() < 5.0 * mean.se, "seed {seed}: {}", mean.estimate);
@@ -383,8 +396,8 @@ fn an_angle_is_given_within_half_a_turn_whatever_the_seed() {
 fn parameters_that_only_appear_as_a_product_end_without_a_panic() {
     let text = "variables = ['x']\nlog_density = 'a*b*x - x^2/2'\n[parameters]\na = 1\nb = 1";
     let model = Model::from_toml(text).unwrap();
-    let data = sample(&Normal::new(0.3, 1.0).unwrap(), 300, 4);
-    let options = Options { noise: NoiseChoice::Exact, ..Options::default() };
+    let data = sample(&Normal::with_variance(0.3, 1.0).unwrap(), 300, 4);
+    let options = FitOptions { noise: NoiseChoice::Exact, ..FitOptions::default() };
     // Whatever it says, it says it in a sentence.
     if let Err(error) = fit(&model, Data::from(&data), &options) {
         assert!(!error.to_string().is_empty());
@@ -396,10 +409,13 @@ fn an_interval_near_a_bound_does_not_run_off() {
     let text = "variables = ['x']\nlog_density = '-a*x^2/2 - b*x^4'\n[parameters]\na = 1\nb = { start = 0.1, lower = 0 }";
     let model = Model::from_toml(text).unwrap();
     for seed in 0..6 {
-        let data = sample(&Normal::new(0.0, 1.0).unwrap(), 300, 100 + seed);
-        let fitted =
-            fit(&model, Data::from(&data), &Options { amount: Amount::Ratio(20.0), ..Options::default() })
-                .unwrap();
+        let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 300, 100 + seed);
+        let fitted = fit(
+            &model,
+            Data::from(&data),
+            &FitOptions { amount: Amount::Ratio(20.0), ..FitOptions::default() },
+        )
+        .unwrap();
         let b = fitted.get("b").unwrap();
         assert!(b.at_bound || (b.lower >= 0.0 && b.upper <= b.estimate + 10.0 * b.se), "{b:?}");
     }
@@ -408,9 +424,9 @@ fn an_interval_near_a_bound_does_not_run_off() {
 #[test]
 fn weights_without_a_variance_are_named() {
     let model = Model::from_family("gaussian", &["x"], &FamilyOptions::default(), false).unwrap();
-    let data = sample(&Normal::new(1.0, 4.0).unwrap(), 2000, 5);
+    let data = sample(&Normal::with_variance(1.0, 4.0).unwrap(), 2000, 5);
     let with = |loss: Loss| {
-        let options = Options { loss, amount: Amount::Ratio(5.0), ..Options::default() };
+        let options = FitOptions { loss, amount: Amount::Ratio(5.0), ..FitOptions::default() };
         fit(&model, Data::from(&data), &options).unwrap().diagnostics
     };
     assert!(with(Loss::ReverseKl).has(WarningKind::HeavyWeights));
@@ -422,9 +438,9 @@ fn weights_without_a_variance_are_named() {
 fn a_formula_that_is_not_normalized_is_not_fitted_as_if_it_were() {
     let text = "variables = ['x']\nlog_density = '-(x-m)^2/2'\nnormalized = true\n[parameters]\nm = 0";
     let model = Model::from_toml(text).unwrap();
-    let data = sample(&Normal::new(0.0, 1.0).unwrap(), 200, 6);
+    let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 200, 6);
     let refused =
-        fit(&model, Data::from(&data), &Options { amount: Amount::Ratio(5.0), ..Options::default() });
+        fit(&model, Data::from(&data), &FitOptions { amount: Amount::Ratio(5.0), ..FitOptions::default() });
     assert!(matches!(refused, Err(Error::NotNormalized { .. })), "{refused:?}");
 }
 

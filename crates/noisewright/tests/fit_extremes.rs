@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::fit::{Amount, Data, Fit, NoiseChoice, Options, WarningKind, fit};
+use noisewright::fit::{Amount, Data, Fit, FitOptions, NoiseChoice, WarningKind, fit};
 use noisewright::{Error, Loss, Model, Normal, Points, Space, sample};
 
-fn exact() -> Options {
-    Options { noise: NoiseChoice::Exact, ..Options::default() }
+fn exact() -> FitOptions {
+    FitOptions { noise: NoiseChoice::Exact, ..FitOptions::default() }
 }
 
 fn line(values: Vec<f64>) -> Points {
@@ -74,15 +74,15 @@ fn a_likelihood_without_a_maximum_is_named() {
     assert!(warning.sentence.contains("integrate"), "{warning}");
 }
 
-fn refusal(model: &str, data: &Points, options: &Options) -> String {
+fn refusal(model: &str, data: &Points, options: &FitOptions) -> String {
     fit(&parse(model), Data::from(data), options)
         .map_or_else(|error| error.to_string(), |fit| format!("{:?}", fit.theta()))
 }
 
 #[test]
 fn parameters_without_a_meaning_of_their_own_are_named_the_same_with_and_without_noise() {
-    let data = sample(&Normal::new(0.4, 1.0).unwrap(), 400, 4);
-    let noisy = Options { amount: Amount::Ratio(5.0), ..Options::default() };
+    let data = sample(&Normal::with_variance(0.4, 1.0).unwrap(), 400, 4);
+    let noisy = FitOptions { amount: Amount::Ratio(5.0), ..FitOptions::default() };
     let parameters = "[parameters]\na = 1\nb = 1";
     for formula in ["a*b*x - x^2/2", "-a*b*x^2/2", "-(a + b)*x^2/2", "-exp(a - b)*x^2/2"] {
         let model = format!("variables = ['x']\nlog_density = '{formula}'\n{parameters}");
@@ -99,7 +99,7 @@ fn parameters_without_a_meaning_of_their_own_are_named_the_same_with_and_without
 /// Uneven steps through a curve of parameters that are told apart, though just.
 #[test]
 fn parameters_that_are_nearly_but_not_collinear_keep_their_errors() {
-    let data = sample(&Normal::new(0.4, 1.0).unwrap(), 2000, 5);
+    let data = sample(&Normal::with_variance(0.4, 1.0).unwrap(), 2000, 5);
     let model = parse(
         "variables = ['x']\nlog_density = 'a*x - b*x^2/2 + c*tanh(x)'\n[parameters]\na = 0\nb = 1\nc = 0",
     );
@@ -108,10 +108,10 @@ fn parameters_that_are_nearly_but_not_collinear_keep_their_errors() {
 }
 
 fn far_gaussian(noise: NoiseChoice, place: f64) -> Fit {
-    let data = sample(&Normal::new(place, 1.0).unwrap(), 500, 9);
+    let data = sample(&Normal::with_variance(place, 1.0).unwrap(), 500, 9);
     let model =
         parse("variables = ['x']\nlog_density = '-0.5*(x - mu)^2/exp(s)'\n[parameters]\nmu = 0\ns = 0");
-    fit(&model, Data::from(&data), &Options { noise, ..Options::default() }).unwrap()
+    fit(&model, Data::from(&data), &FitOptions { noise, ..FitOptions::default() }).unwrap()
 }
 
 #[test]
@@ -134,12 +134,12 @@ fn the_best_minimum_of_a_mixture_is_found() {
         log_density = 'log(sigmoid(w)*exp(-(x-a)^2/(2*0.25)) + (1-sigmoid(w))*exp(-(x-b)^2/(2*0.36)))'\n\
         [parameters]\nw = 0\na = -1\nb = 1";
     let half = |mean: f64, variance: f64, rows: usize, seed: u64| {
-        sample(&Normal::new(mean, variance).unwrap(), rows, seed).values().to_vec()
+        sample(&Normal::with_variance(mean, variance).unwrap(), rows, seed).values().to_vec()
     };
     for seed in 0..6 {
         let data = line([half(-1.2, 0.36, 300, seed), half(1.0, 0.25, 200, 100 + seed)].concat());
         let with = |starts: usize| {
-            let options = Options { starts, amount: Amount::Points(8192), ..Options::default() };
+            let options = FitOptions { starts, amount: Amount::Points(8192), ..FitOptions::default() };
             fit(&parse(text), Data::from(&data), &options).unwrap()
         };
         let (alone, usual) = (with(1), with(10));
@@ -147,7 +147,8 @@ fn the_best_minimum_of_a_mixture_is_found() {
         assert!((usual.parameters[1].estimate - 1.0).abs() < 0.2, "{seed}: {:?}", usual.theta());
         // More noise goes on from there, and nowhere else.
         let amount = Amount::Auto { share: 0.1, most_values: 1 << 18 };
-        let dosed = fit(&parse(text), Data::from(&data), &Options { amount, ..Options::default() }).unwrap();
+        let dosed =
+            fit(&parse(text), Data::from(&data), &FitOptions { amount, ..FitOptions::default() }).unwrap();
         assert!((dosed.parameters[1].estimate - 1.0).abs() < 0.2, "{seed}: {:?}", dosed.optima);
         assert!(dosed.optima.windows(2).all(|pair| pair[0].loss <= pair[1].loss + 1e-9));
     }
@@ -158,7 +159,7 @@ fn the_best_minimum_of_a_mixture_is_found() {
 fn a_density_that_rises_along_a_diagonal_is_refused() {
     // Most of the data on a cross, some far along one diagonal: the fitted quartic rises along it.
     let mut columns = [Vec::new(), Vec::new()];
-    let normal = sample(&Normal::new(0.0, 1.0).unwrap(), 2000, 3).values().to_vec();
+    let normal = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 2000, 3).values().to_vec();
     for pair in normal.chunks(2) {
         let stretch = if pair[0].abs() > 1.9 { 3.0 } else { 1.0 };
         columns[0].push(stretch * pair[0]);
@@ -168,7 +169,7 @@ fn a_density_that_rises_along_a_diagonal_is_refused() {
     let features = ["x", "y", "x^2", "x*y", "y^2", "x^2*y^2"];
     let model = Model::from_features(&features, Space::real(&["x", "y"]).unwrap(), vec![]).unwrap();
     let fitted =
-        fit(&model, Data::from(&data), &Options { amount: Amount::Ratio(10.0), ..Options::default() })
+        fit(&model, Data::from(&data), &FitOptions { amount: Amount::Ratio(10.0), ..FitOptions::default() })
             .unwrap();
     let rises = fitted.theta()[5] > 0.0;
     assert_eq!(fitted.diagnostics.has(WarningKind::NotNormalizable), rises, "{:?}", fitted.theta());
@@ -188,7 +189,7 @@ fn a_row_without_density_is_named_with_its_value() {
         format!("{interval}log_density = '(exp(s) - 1)*log(x) - x'\n[parameters]\ns = 0.5"),
     ];
     for model in &models {
-        for options in [exact(), Options { amount: Amount::Ratio(5.0), ..Options::default() }] {
+        for options in [exact(), FitOptions { amount: Amount::Ratio(5.0), ..FitOptions::default() }] {
             let refused = fit(&parse(model), Data::from(&data), &options).unwrap_err();
             let words = refused.to_string();
             assert!(words.contains("row 18") && words.contains("`x` = 0"), "{model}: {words}");
@@ -204,27 +205,27 @@ fn an_exact_fit_on_the_sphere_is_tested_too() {
     let fitted = fit(&model, Data::from(&data), &exact()).unwrap();
     let test = fitted.diagnostics.information_test.expect("a test");
     assert!(test.p_value > 1e-3 && fitted.diagnostics.information_test_absent.is_none(), "{test:?}");
-    let kl = Options { loss: Loss::Kl, amount: Amount::Ratio(2.0), ..Options::default() };
+    let kl = FitOptions { loss: Loss::Kl, amount: Amount::Ratio(2.0), ..FitOptions::default() };
     let untested = fit(&model, Data::from(&data), &kl).unwrap().diagnostics;
     assert!(untested.information_test_absent.unwrap().contains("js"));
 }
 
 #[test]
 fn the_budget_of_noise_is_kept_however_small() {
-    let data = sample(&Normal::new(0.0, 1.0).unwrap(), 300, 3);
+    let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 300, 3);
     let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
     for most in [40, 1000, 5000] {
         let amount = Amount::Auto { share: 0.1, most_values: 3 * most };
-        let fitted = fit(&model, Data::from(&data), &Options { amount, ..Options::default() }).unwrap();
+        let fitted = fit(&model, Data::from(&data), &FitOptions { amount, ..FitOptions::default() }).unwrap();
         assert!(fitted.noise_points <= most && 2 * fitted.noise_points > most, "{}", fitted.noise_points);
     }
 }
 
 #[test]
 fn an_exact_fit_takes_no_other_loss() {
-    let data = sample(&Normal::new(0.0, 1.0).unwrap(), 50, 3);
+    let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 50, 3);
     let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
-    let refused = fit(&model, Data::from(&data), &Options { loss: Loss::Kl, ..exact() }).unwrap_err();
+    let refused = fit(&model, Data::from(&data), &FitOptions { loss: Loss::Kl, ..exact() }).unwrap_err();
     assert!(matches!(&refused, Error::Option { option, .. } if option == "loss"), "{refused}");
 }
 
@@ -232,10 +233,11 @@ fn an_exact_fit_takes_no_other_loss() {
 #[test]
 fn a_handful_of_rows_is_not_said_to_be_apart_from_the_noise() {
     let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
-    let noise = NoiseChoice::Given(std::sync::Arc::new(Normal::new(0.3, 0.5).unwrap()));
+    let noise = NoiseChoice::Given(std::sync::Arc::new(Normal::with_variance(0.3, 0.5).unwrap()));
     for rows in [4, 5] {
         let data = line([0.1, 0.4, -0.3, 0.9, 1.2][..rows].to_vec());
-        let options = Options { noise: noise.clone(), amount: Amount::Points(8192), ..Options::default() };
+        let options =
+            FitOptions { noise: noise.clone(), amount: Amount::Points(8192), ..FitOptions::default() };
         let fitted = fit(&model, Data::from(&data), &options).unwrap();
         assert!(
             fitted.converged && fitted.diagnostics.no_answer().is_none(),
@@ -244,8 +246,8 @@ fn a_handful_of_rows_is_not_said_to_be_apart_from_the_noise() {
         );
         assert!(fitted.diagnostics.overlap.unwrap().overlap > 0.5);
     }
-    let apart = NoiseChoice::Given(std::sync::Arc::new(Normal::new(90.0, 0.5).unwrap()));
+    let apart = NoiseChoice::Given(std::sync::Arc::new(Normal::with_variance(90.0, 0.5).unwrap()));
     let data = line(vec![0.1, 0.4, -0.3, 0.9, 1.2]);
-    let options = Options { noise: apart, amount: Amount::Points(8192), ..Options::default() };
+    let options = FitOptions { noise: apart, amount: Amount::Points(8192), ..FitOptions::default() };
     assert!(fit(&model, Data::from(&data), &options).unwrap().diagnostics.has(WarningKind::NoOverlap));
 }

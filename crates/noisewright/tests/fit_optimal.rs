@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use noisewright::design::ModelNoise;
-use noisewright::fit::{Amount, Data, NoiseChoice, Options, WarningKind, fit};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, WarningKind, fit};
 use noisewright::{
     Categorical, Contrast, FamilyOptions, Fit, Gamma, Laplace, LogNormal, Loss, Model, MultivariateNormal,
     Noise, Normal, Points, Poisson, Precision, Product, Target, View, VonMises, VonMisesFisher,
@@ -37,9 +37,9 @@ fn quartic_errors(nu: f64, rows: usize, repeats: u64) -> [f64; 3] {
     for seed in 0..repeats {
         let points = sample(&truth, rows, 10_000 + seed);
         let gaussian: Arc<dyn Noise> = Arc::new(Normal::fit(points.view(), None).unwrap());
-        let options = Options { amount: Amount::Ratio(nu), seed, ..Options::default() };
+        let options = FitOptions { amount: Amount::Ratio(nu), seed, ..FitOptions::default() };
         let with = |noise: NoiseChoice| {
-            fit(&model, Data::from(&points), &Options { noise, ..options.clone() }).unwrap()
+            fit(&model, Data::from(&points), &FitOptions { noise, ..options.clone() }).unwrap()
         };
         let optimal = with(NoiseChoice::Optimal);
         sums[0] += squared_error(&with(NoiseChoice::Given(gaussian)), &truth_values);
@@ -56,7 +56,7 @@ fn predicted_gaussian(nu: f64) -> f64 {
     let x = population.points().view().column(0);
     let variance: f64 = x.iter().zip(population.log_weights()).map(|(x, w)| x * x * w.exp()).sum();
     drop(truth);
-    let noise = Normal::new(0.0, variance).unwrap();
+    let noise = Normal::with_variance(0.0, variance).unwrap();
     let contrast = Contrast { noise: &noise, nu, loss: &Loss::Js };
     asymptotic_error(&model, &TRUTH, contrast, &Target::Mse, &Precision::default()).unwrap().error
 }
@@ -90,7 +90,8 @@ fn quartic_at_full_size() {
 fn the_report_orders_the_noises() {
     let (model, truth, _) = quartic();
     let points = sample(&truth, 4000, 1);
-    let options = Options { noise: NoiseChoice::Optimal, amount: Amount::Ratio(1.0), ..Options::default() };
+    let options =
+        FitOptions { noise: NoiseChoice::Optimal, amount: Amount::Ratio(1.0), ..FitOptions::default() };
     let fit = fit(&model, Data::from(&points), &options).unwrap();
     let report = fit.diagnostics.optimal.unwrap();
     assert!(report.exact && report.gap.unwrap() < 1e-6);
@@ -117,7 +118,7 @@ fn the_designed_density_is_normalized() {
     let points = sample(&truth, 1000, 2);
     for nu in [0.1, 1.0, 5.0] {
         let options =
-            Options { noise: NoiseChoice::Optimal, amount: Amount::Ratio(nu), ..Options::default() };
+            FitOptions { noise: NoiseChoice::Optimal, amount: Amount::Ratio(nu), ..FitOptions::default() };
         let noise = fit(&model, Data::from(&points), &options).unwrap().noise.unwrap();
         // Beyond 60 the safe share leaves 10⁻⁹; at a kink the rule is wrong by the square of its step, 4·10⁻⁹.
         let integral = integral_on_the_line(noise.as_ref(), 60.0);
@@ -130,13 +131,14 @@ fn finite_states_and_several_dimensions_have_designs_too() {
     let ising = Model::from_toml("variables = ['a', 'b', 'c']\nfamily = 'ising'\nstates = [0, 1]\n").unwrap();
     let theta = ising.start();
     let points = sample(&ModelNoise::data(&ising, &theta, &Precision::default()).unwrap(), 500, 1);
-    let options = Options { noise: NoiseChoice::Optimal, amount: Amount::Ratio(2.0), ..Options::default() };
+    let options =
+        FitOptions { noise: NoiseChoice::Optimal, amount: Amount::Ratio(2.0), ..FitOptions::default() };
     let report = fit(&ising, Data::from(&points), &options).unwrap().diagnostics.optimal.unwrap();
     assert!(report.exact && report.error < report.error_auto, "{report:?}");
 
     let names = ["x", "y", "z", "w"];
     let gaussian = Model::from_family("gaussian", &names, &FamilyOptions::default(), false).unwrap();
-    let columns = sample(&Normal::new(0.0, 1.0).unwrap(), 4 * 1000, 3);
+    let columns = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 4 * 1000, 3);
     let points = Points::unnamed(4, 1000, columns.values().to_vec());
     let fitted = fit(&gaussian, Data::from(&points), &options).unwrap();
     let report = fitted.diagnostics.optimal.as_ref().unwrap();
@@ -153,7 +155,8 @@ fn the_designed_density_of_the_plane_is_normalized_too() {
     .unwrap();
     let truth = ModelNoise::data(&model, &model.start(), &Precision::default()).unwrap();
     let points = sample(&truth, 1500, 2);
-    let options = Options { noise: NoiseChoice::Optimal, amount: Amount::Ratio(0.5), ..Options::default() };
+    let options =
+        FitOptions { noise: NoiseChoice::Optimal, amount: Amount::Ratio(0.5), ..FitOptions::default() };
     let begun = std::time::Instant::now();
     let fitted = fit(&model, Data::from(&points), &options).unwrap();
     let report = fitted.diagnostics.optimal.as_ref().unwrap();
@@ -182,17 +185,17 @@ const MEAN: &str = "variables = ['x']\nlog_density = 'm*x - x^2/2'\n[parameters]
 /// T_d times the variance of the mean's estimate over repeats, and the mean of what was reported.
 fn mean_variance(refit_noise: bool, rows: usize, repeats: u64) -> (f64, f64) {
     let model = Model::from_toml(MEAN).unwrap();
-    let noise: Arc<dyn Noise> = Arc::new(Normal::new(0.3, 2.25).unwrap());
-    let options = Options {
+    let noise: Arc<dyn Noise> = Arc::new(Normal::with_variance(0.3, 2.25).unwrap());
+    let options = FitOptions {
         noise: NoiseChoice::Given(noise),
         amount: Amount::Ratio(1.0),
         refit_noise,
-        ..Options::default()
+        ..FitOptions::default()
     };
     let (mut squares, mut reported) = (0.0, 0.0);
     for seed in 0..repeats {
-        let points = sample(&Normal::new(0.0, 1.0).unwrap(), rows, 50_000 + seed);
-        let fit = fit(&model, Data::from(&points), &Options { seed, ..options.clone() }).unwrap();
+        let points = sample(&Normal::with_variance(0.0, 1.0).unwrap(), rows, 50_000 + seed);
+        let fit = fit(&model, Data::from(&points), &FitOptions { seed, ..options.clone() }).unwrap();
         squares += fit.parameters[0].estimate.powi(2);
         reported += fit.parameters[0].se.powi(2);
     }
@@ -219,11 +222,11 @@ fn two_steps_lower_the_variance_as_the_formula_says() {
 #[test]
 fn a_noise_without_parameters_is_left_as_it_is_with_a_warning() {
     let model = Model::from_toml(MEAN).unwrap();
-    let points = sample(&Normal::new(0.0, 1.0).unwrap(), 500, 1);
-    let options = Options { refit_noise: true, amount: Amount::Ratio(2.0), ..Options::default() };
+    let points = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 500, 1);
+    let options = FitOptions { refit_noise: true, amount: Amount::Ratio(2.0), ..FitOptions::default() };
     let fitted = fit(&model, Data::from(&points), &options).unwrap();
     assert!(fitted.diagnostics.has(WarningKind::NotRefitted));
-    let plain = fit(&model, Data::from(&points), &Options { refit_noise: false, ..options }).unwrap();
+    let plain = fit(&model, Data::from(&points), &FitOptions { refit_noise: false, ..options }).unwrap();
     assert_eq!(fitted.parameters, plain.parameters);
 }
 
@@ -231,7 +234,7 @@ fn a_noise_without_parameters_is_left_as_it_is_with_a_warning() {
 fn families() -> Vec<Arc<dyn Noise>> {
     let coin = || Arc::new(Categorical::new(&[0.0, 1.0, 2.0], &[0.2, 0.3, 0.5]).unwrap());
     vec![
-        Arc::new(Normal::new(0.3, 2.25).unwrap()),
+        Arc::new(Normal::with_variance(0.3, 2.25).unwrap()),
         Arc::new(MultivariateNormal::new(&[1.0, -1.0], &[2.0, 0.5, 0.5, 1.0]).unwrap()),
         Arc::new(Gamma::new(2.5, 0.7).unwrap()),
         Arc::new(LogNormal::new(0.2, 0.6).unwrap()),
@@ -269,17 +272,17 @@ fn the_score_vanishes_on_average_where_the_likelihood_is_largest() {
 fn over_seeds(model: &Model, points: &Points, noise: &Arc<dyn Noise>, seeds: u64) -> (f64, f64, f64) {
     let (mut values, mut reported, mut plain) = (Vec::new(), 0.0, 0.0);
     for seed in 0..seeds {
-        let options = Options {
+        let options = FitOptions {
             noise: NoiseChoice::Given(Arc::clone(noise)),
             amount: Amount::Ratio(1.0),
             refit_noise: true,
             seed,
-            ..Options::default()
+            ..FitOptions::default()
         };
         let fitted = fit(model, Data::from(points), &options).unwrap();
         values.push(fitted.parameters[0].estimate);
         reported += fitted.parameters[0].se_noise.powi(2) / seeds as f64;
-        let once = fit(model, Data::from(points), &Options { refit_noise: false, ..options }).unwrap();
+        let once = fit(model, Data::from(points), &FitOptions { refit_noise: false, ..options }).unwrap();
         plain += once.parameters[0].se_noise.powi(2) / seeds as f64;
     }
     let (_, variance) = noisewright_numerics::summation::mean_and_variance(&values);

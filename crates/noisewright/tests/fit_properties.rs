@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, Data, Dependence, NoiseChoice, Options, Source, Visit, fit_stream, ratio};
+use noisewright::fit::{Amount, Data, Dependence, FitOptions, NoiseChoice, Source, Visit, fit_stream, ratio};
 use noisewright::{
     Domain, Error, FamilyOptions, Fit, Model, Normal, Parameter, Points, Result, Space, Uniform, View, fit,
     sample,
@@ -16,8 +16,8 @@ fn quadratic() -> Model {
     Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap()
 }
 
-fn at_ratio(nu: f64) -> Options {
-    Options { amount: Amount::Ratio(nu), ..Options::default() }
+fn at_ratio(nu: f64) -> FitOptions {
+    FitOptions { amount: Amount::Ratio(nu), ..FitOptions::default() }
 }
 
 fn close(a: &Fit, b: &Fit, tolerance: f64) -> bool {
@@ -49,7 +49,7 @@ proptest! {
 
     #[test]
     fn any_start_gives_the_same_answer(mean in -3.0..3.0f64, variance in 0.2..5.0f64, m in -4.0..4.0f64, v in 0.1..8.0f64) {
-        let data = sample(&Normal::new(mean, variance).unwrap(), 300, 5);
+        let data = sample(&Normal::with_variance(mean, variance).unwrap(), 300, 5);
         let file = |m: f64, v: f64| {
             let text = format!("variables = ['x']\nlog_density = '-(x - m)^2/(2*v)'\n[parameters]\nm = {m:?}\nv = {{ start = {v:?}, lower = 0 }}");
             Model::from_toml(&text).unwrap()
@@ -65,7 +65,7 @@ proptest! {
     #[test]
     fn units_do_not_matter(shift in -1e3..1e3f64, log_scale in -6.0..6.0f64) {
         let scale = 10f64.powf(log_scale);
-        let plain = sample(&Normal::new(0.0, 1.0).unwrap(), 400, 6);
+        let plain = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 400, 6);
         let moved: Vec<f64> = plain.values().iter().map(|x| scale * (x + shift)).collect();
         let moved = Points::unnamed(1, 400, moved);
         let a = fit(&quadratic(), Data::from(&plain), &at_ratio(2.0)).unwrap();
@@ -78,14 +78,14 @@ proptest! {
 
     #[test]
     fn weights_are_repeated_rows(seed in 0..1000u64) {
-        let data = sample(&Normal::new(0.0, 1.0).unwrap(), 80, seed);
+        let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 80, seed);
         let weights: Vec<f64> = (0..80).map(|i| ((i * 7 + seed as usize) % 4) as f64).collect();
         let repeated: Vec<f64> = data.values().iter().zip(&weights).flat_map(|(x, w)| vec![*x; *w as usize]).collect();
         let rows = repeated.len();
         let repeated = Points::unnamed(1, rows, repeated);
-        let noise: Arc<dyn noisewright::Noise> = Arc::new(Normal::new(0.1, 2.0).unwrap());
+        let noise: Arc<dyn noisewright::Noise> = Arc::new(Normal::with_variance(0.1, 2.0).unwrap());
         for choice in [NoiseChoice::Given(noise), NoiseChoice::Exact] {
-            let options = Options { noise: choice, amount: Amount::Points(500), ..Options::default() };
+            let options = FitOptions { noise: choice, amount: Amount::Points(500), ..FitOptions::default() };
             let a = fit(&quadratic(), Data::from(&data).with_weights(&weights), &options).unwrap();
             let b = fit(&quadratic(), Data::from(&repeated), &options).unwrap();
             prop_assert!(close(&a, &b, 1e-5), "{a:?} {b:?}");
@@ -96,7 +96,7 @@ proptest! {
 
 #[test]
 fn threads_do_not_matter() {
-    let data = sample(&Normal::new(0.0, 1.0).unwrap(), 60_000, 8);
+    let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 60_000, 8);
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| fit(&quadratic(), Data::from(&data), &at_ratio(1.0)).unwrap())
@@ -109,11 +109,11 @@ fn threads_do_not_matter() {
 #[test]
 fn many_rows_end_where_newton_does() {
     // EfficiencyAnswer rows for the parts; the general solver, which a formula goes through, has none.
-    let data = sample(&Normal::new(1.0, 2.0).unwrap(), 70_000, 8);
+    let data = sample(&Normal::with_variance(1.0, 2.0).unwrap(), 70_000, 8);
     let fitted = fit(&quadratic(), Data::from(&data), &at_ratio(1.0)).unwrap();
     let file = "variables = ['x']\nlog_density = '-(x - m)^2/(2*v)'\n[parameters]\nm = 0\nv = { start = 1, lower = 0 }";
     let curved =
-        fit(&Model::from_toml(file).unwrap(), Data::from(&data), &Options { starts: 1, ..at_ratio(1.0) })
+        fit(&Model::from_toml(file).unwrap(), Data::from(&data), &FitOptions { starts: 1, ..at_ratio(1.0) })
             .unwrap();
     let (m, v) = (curved.parameters[0].estimate, curved.parameters[1].estimate);
     assert!((fitted.parameters[0].estimate - m / v).abs() < 1e-6 * fitted.parameters[0].se);
@@ -122,7 +122,7 @@ fn many_rows_end_where_newton_does() {
 
 #[test]
 fn a_stream_is_the_same_as_memory() {
-    let data = sample(&Normal::new(0.3, 1.5).unwrap(), 30_011, 3);
+    let data = sample(&Normal::with_variance(0.3, 1.5).unwrap(), 30_011, 3);
     let weights: Vec<f64> = (0..30_011).map(|i| f64::from(i % 3)).collect();
     for weights in [None, Some(&weights[..])] {
         let whole = Data { weights, ..Data::from(&data) };
@@ -149,7 +149,7 @@ fn gaussian(name: &str) -> Model {
 
 #[test]
 fn a_normalized_family_agrees_with_its_free_constant() {
-    let data = sample(&Normal::new(100.0, 4.0).unwrap(), 5000, 3);
+    let data = sample(&Normal::with_variance(100.0, 4.0).unwrap(), 5000, 3);
     let options = at_ratio(20.0);
     let known = fit(&gaussian("x"), Data::from(&data), &options).unwrap();
     let free = Model::from_family("gaussian", &["x"], &FamilyOptions::default(), false).unwrap();
@@ -164,11 +164,13 @@ fn a_normalized_family_agrees_with_its_free_constant() {
 #[test]
 fn several_optima_are_listed() {
     // Two components that may change places.
-    let half = |mean: f64, seed: u64| sample(&Normal::new(mean, 1.0).unwrap(), 300, seed).values().to_vec();
+    let half = |mean: f64, seed: u64| {
+        sample(&Normal::with_variance(mean, 1.0).unwrap(), 300, seed).values().to_vec()
+    };
     let data = Points::unnamed(1, 600, [half(-2.0, 1), half(2.0, 2)].concat());
     let file = "variables = ['x']\nlog_density = 'log(0.5*exp(-(x - a)^2/2) + 0.5*exp(-(x - b)^2/2))'\n[parameters]\na = -1\nb = 1";
     let fitted =
-        fit(&Model::from_toml(file).unwrap(), Data::from(&data), &Options { starts: 12, ..at_ratio(5.0) })
+        fit(&Model::from_toml(file).unwrap(), Data::from(&data), &FitOptions { starts: 12, ..at_ratio(5.0) })
             .unwrap();
     assert!(fitted.converged && fitted.optima.len() >= 2, "{:?}", fitted.optima);
     assert!(fitted.optima.windows(2).all(|pair| pair[0].loss <= pair[1].loss + 1e-9));
@@ -179,7 +181,7 @@ fn several_optima_are_listed() {
 
 #[test]
 fn an_estimate_at_its_bound_is_said() {
-    let data = sample(&Normal::new(0.0, 1.0).unwrap(), 500, 3);
+    let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 500, 3);
     let parameters = vec![Parameter::new("a", 0.0), Parameter::new("b", -0.2).bounded(-0.3, 0.0)];
     let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), parameters).unwrap();
     let fitted = fit(&model, Data::from(&data), &at_ratio(3.0)).unwrap();
@@ -196,7 +198,7 @@ fn an_estimate_at_its_bound_is_said() {
 
 #[test]
 fn intervals_stay_within_bounds() {
-    let data = sample(&Normal::new(0.0, 1.0).unwrap(), 30, 3);
+    let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 30, 3);
     let file = "variables = ['x']\nlog_density = '-x^2/(2*v)'\n[parameters]\nv = { start = 1, lower = 0, upper = 2 }";
     let fitted = fit(&Model::from_toml(file).unwrap(), Data::from(&data), &at_ratio(1.0)).unwrap();
     let v = &fitted.parameters[0];
@@ -206,10 +208,10 @@ fn intervals_stay_within_bounds() {
 #[test]
 fn correlated_rows_widen_the_errors() {
     // Every row ten times: clusters know, and give the errors of the rows once.
-    let once = sample(&Normal::new(0.0, 1.0).unwrap(), 400, 4);
+    let once = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 400, 4);
     let many = Points::unnamed(1, 4000, once.values().iter().flat_map(|x| [*x; 10]).collect());
     let ids: Vec<u64> = (0..4000).map(|i| i / 10).collect();
-    let options = Options { amount: Amount::Points(8192), ..Options::default() };
+    let options = FitOptions { amount: Amount::Points(8192), ..FitOptions::default() };
     let single = fit(&quadratic(), Data::from(&once), &options).unwrap();
     let naive = fit(&quadratic(), Data::from(&many), &options).unwrap();
     for dependence in [Dependence::Clusters(&ids), Dependence::Chains(&[2000, 2000])] {
@@ -230,7 +232,7 @@ fn a_ratio_has_errors_at_every_point() {
     // log N(½, 1)/N(0, 2) = −(x − ½)²/2 + x²/4 + ½ log 2, a bounded ratio, so that every loss has its variance.
     let (first, second) = (normal(0.5, 1.0, 3000, 1), normal(0.0, 2.0, 6000, 2));
     for loss in ["js", "kl", "hellinger", "pearson"] {
-        let options = Options { loss: loss.parse().unwrap(), ..Options::default() };
+        let options = FitOptions { loss: loss.parse().unwrap(), ..FitOptions::default() };
         let fitted = ratio(&quadratic(), Data::from(&first), Data::from(&second), &options);
         let fitted = fitted.unwrap_or_else(|error| panic!("{loss}: {error}"));
         let at = [-1.0, 0.0, 0.5, 2.0];
@@ -250,16 +252,16 @@ fn a_loss_without_a_minimum_is_not_called_collinear() {
     // The ratio of N(1, 1) to N(0, 1) is unbounded, which Pearson's loss does not survive in this sample.
     let (first, second) = (normal(1.0, 1.0, 3000, 1), normal(0.0, 1.0, 6000, 2));
     let model = Model::from_features(&["x"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
-    let options = Options { loss: "pearson".parse().unwrap(), ..Options::default() };
+    let options = FitOptions { loss: "pearson".parse().unwrap(), ..FitOptions::default() };
     let error = ratio(&model, Data::from(&first), Data::from(&second), &options).unwrap_err();
     assert!(error.to_string().contains("no minimum"), "{error}");
 }
 
 fn normal(mean: f64, variance: f64, rows: usize, seed: u64) -> Points {
-    sample(&Normal::new(mean, variance).unwrap(), rows, seed)
+    sample(&Normal::with_variance(mean, variance).unwrap(), rows, seed)
 }
 
-fn refused(model: &Model, data: Data<'_>, options: &Options) -> String {
+fn refused(model: &Model, data: Data<'_>, options: &FitOptions) -> String {
     let error = fit(model, data, options).unwrap_err();
     assert!(!error.to_string().contains('\n'));
     error.to_string()
@@ -268,7 +270,7 @@ fn refused(model: &Model, data: Data<'_>, options: &Options) -> String {
 #[test]
 fn what_cannot_be_fitted_is_named() {
     let space = || Space::real(&["x"]).unwrap();
-    let data = sample(&Normal::new(0.0, 1.0).unwrap(), 50, 3);
+    let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 50, 3);
     let options = at_ratio(2.0);
     let collinear = Model::from_features(&["x", "x^2", "3*x^2 - x"], space(), vec![]).unwrap();
     let words = refused(&collinear, Data::from(&data), &options);
@@ -290,8 +292,10 @@ fn what_cannot_be_fitted_is_named() {
     let model = Model::from_features(&["log(x)", "x"], positive, vec![]).unwrap();
     assert!(refused(&model, Data::from(&data), &options).contains("not a positive number"));
 
-    let narrow =
-        Options { noise: NoiseChoice::Given(Arc::new(Uniform::new(-0.5, 0.5).unwrap())), ..options.clone() };
+    let narrow = FitOptions {
+        noise: NoiseChoice::Given(Arc::new(Uniform::new(-0.5, 0.5).unwrap())),
+        ..options.clone()
+    };
     assert!(refused(&quadratic(), Data::from(&data), &narrow).contains("no density at row"));
 
     let weights = vec![-1.0; 50];
@@ -299,11 +303,11 @@ fn what_cannot_be_fitted_is_named() {
         refused(&quadratic(), Data::from(&data).with_weights(&weights), &options)
             .contains("row 1 has the weight -1")
     );
-    let cancel = Options { progress: Some(Arc::new(|_| ControlFlow::Break(()))), ..options.clone() };
+    let cancel = FitOptions { progress: Some(Arc::new(|_| ControlFlow::Break(()))), ..options.clone() };
     assert_eq!(fit(&quadratic(), Data::from(&data), &cancel).unwrap_err(), Error::Cancelled);
     for bad in [
-        Options { confidence: 1.0, ..options.clone() },
-        Options { amount: Amount::Ratio(0.0), ..options.clone() },
+        FitOptions { confidence: 1.0, ..options.clone() },
+        FitOptions { amount: Amount::Ratio(0.0), ..options.clone() },
     ] {
         assert!(fit(&quadratic(), Data::from(&data), &bad).is_err());
     }
@@ -316,8 +320,8 @@ fn noise_outside_of_the_models_support_counts_for_nothing() {
     let positive = Space::product(&[("x", Domain::Positive)]).unwrap();
     let model = Model::from_features(&["log(x)", "x"], positive, vec![]).unwrap();
     for loss in ["js", "kl", "hellinger", "reverse-kl"] {
-        let options = Options {
-            noise: NoiseChoice::Given(Arc::new(Normal::new(1.0, 4.0).unwrap())),
+        let options = FitOptions {
+            noise: NoiseChoice::Given(Arc::new(Normal::with_variance(1.0, 4.0).unwrap())),
             loss: loss.parse().unwrap(),
             ..at_ratio(10.0)
         };
@@ -364,14 +368,14 @@ impl noisewright::Energy for Plain {
 
 #[test]
 fn second_derivatives_are_not_needed() {
-    let data = sample(&Normal::new(0.7, 2.0).unwrap(), 800, 5);
+    let data = sample(&Normal::with_variance(0.7, 2.0).unwrap(), 800, 5);
     let parameters = || vec![Parameter::new("m", 0.0), Parameter::new("v", 1.0).bounded(0.0, f64::INFINITY)];
     let plain = Model::new(Arc::new(Plain), Space::real(&["x"]).unwrap(), parameters()).unwrap();
     let space = Space::real(&["x"]).unwrap();
     let formula = Model::from_formula("-(x - m)^2/(2*v)", space, parameters(), false).unwrap();
-    let options = Options { starts: 2, ..at_ratio(3.0) };
+    let options = FitOptions { starts: 2, ..at_ratio(3.0) };
     for noise in [NoiseChoice::Auto, NoiseChoice::Exact] {
-        let options = Options { noise, ..options.clone() };
+        let options = FitOptions { noise, ..options.clone() };
         let a = fit(&plain, Data::from(&data), &options).unwrap();
         let b = fit(&formula, Data::from(&data), &options).unwrap();
         assert!(a.converged && close(&a, &b, 1e-4), "{:?} {:?}", a.parameters, b.parameters);

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, CovarianceKind, Data, Draws, NoiseChoice, Options};
+use noisewright::fit::{Amount, CovarianceKind, Data, Draws, FitOptions, NoiseChoice};
 use noisewright::{
     Contrast, Fit, Loss, Model, Noise, Normal, Points, Precision, Space, Target, Uniform, asymptotic_error,
     fit, sample,
@@ -38,18 +38,18 @@ struct Study<'a> {
 impl Study<'_> {
     /// Fits of `rows` fresh data against fresh noise, each repeat with seeds of its own.
     fn fits(&self, rows: usize, nu: f64, count: usize) -> Vec<Fit> {
-        let noise: Arc<dyn Noise> = Arc::new(Normal::new(0.3, 2.0).unwrap());
+        let noise: Arc<dyn Noise> = Arc::new(Normal::with_variance(0.3, 2.0).unwrap());
         (0..count as u64)
             .into_par_iter()
             .map(|repeat| {
                 let data = sample(self.source, rows, 2 * repeat + 1);
-                let options = Options {
+                let options = FitOptions {
                     noise: NoiseChoice::Given(noise.clone()),
                     amount: Amount::Ratio(nu),
                     errors: self.errors,
                     seed: 1_000_000 + repeat,
                     starts: 1,
-                    ..Options::default()
+                    ..FitOptions::default()
                 };
                 fit(&self.model, Data::from(&data), &options).unwrap()
             })
@@ -78,7 +78,7 @@ impl Study<'_> {
 /// What a fit of the Gaussian features tends to at this ν, from quantiles in place of draws.
 fn limit(quantile: impl Fn(f64) -> f64, nu: f64) -> Vec<f64> {
     let rows = 40_000;
-    let noise = Normal::new(0.3, 2.0).unwrap();
+    let noise = Normal::with_variance(0.3, 2.0).unwrap();
     let normal = noisewright_numerics::special::normal_quantile;
     let spaced = |count: usize, q: &dyn Fn(f64) -> f64| -> Vec<f64> {
         (0..count).map(|i| q((i as f64 + 0.5) / count as f64)).collect()
@@ -92,13 +92,13 @@ fn limit(quantile: impl Fn(f64) -> f64, nu: f64) -> Vec<f64> {
         out
     };
     let draws = Draws { log_density: density(&points), log_density_at_data: density(&data), points };
-    let options = Options { noise: NoiseChoice::Draws(Arc::new(draws)), ..Options::default() };
+    let options = FitOptions { noise: NoiseChoice::Draws(Arc::new(draws)), ..FitOptions::default() };
     fit(&gaussian_features(), Data::from(&data), &options).unwrap().unknowns()
 }
 
 #[test]
 fn intervals_cover_an_unnormalized_model() {
-    let source = Normal::new(0.5, 1.2).unwrap();
+    let source = Normal::with_variance(0.5, 1.2).unwrap();
     let log_z = 0.5 * (std::f64::consts::TAU * 1.2).ln() + 0.5 * 0.25 / 1.2;
     let truth = vec![0.5 / 1.2, -0.5 / 1.2, log_z];
     for errors in [CovarianceKind::Robust, CovarianceKind::ModelBased] {
@@ -110,7 +110,7 @@ fn intervals_cover_an_unnormalized_model() {
 
 #[test]
 fn intervals_cover_a_normalized_model() {
-    let source = Normal::new(0.5, 1.2).unwrap();
+    let source = Normal::with_variance(0.5, 1.2).unwrap();
     let (model, truth, errors) = (gaussian_normalized(), vec![0.5, 1.2], CovarianceKind::Robust);
     let study = Study { name: "normalized", source: &source, model, truth, errors };
     [0.5, 1.0, 5.0].into_iter().for_each(|nu| study.check_coverage(nu));
@@ -138,13 +138,13 @@ fn seeds_spread_as_the_noise_part_says() {
     // The standard deviation of R values is known to 1/√(2(R−1)) of itself; four of those, which for 800 are 10 %.
     let count = repeats(800);
     let bound = 4.0 / (2.0 * (count as f64 - 1.0)).sqrt();
-    let data = sample(&Normal::new(0.5, 1.2).unwrap(), 500, 77);
+    let data = sample(&Normal::with_variance(0.5, 1.2).unwrap(), 500, 77);
     let model = gaussian_features();
     for nu in [1.0, 6.0] {
         let fits: Vec<Fit> = (0..count as u64)
             .into_par_iter()
             .map(|seed| {
-                let options = Options { amount: Amount::Ratio(nu), seed, ..Options::default() };
+                let options = FitOptions { amount: Amount::Ratio(nu), seed, ..FitOptions::default() };
                 fit(&model, Data::from(&data), &options).unwrap()
             })
             .collect();
@@ -167,7 +167,8 @@ fn losses_err_as_the_theory_says() {
     let bound = 4.0 * (2.0 / count as f64).sqrt() + 0.01;
     let file = "variables = ['x']\nlog_density = 'm*x - x^2/2'\n[parameters]\nm = 0";
     let model = Model::from_toml(file).unwrap();
-    let (source, noise) = (Normal::new(0.0, 1.0).unwrap(), Arc::new(Normal::new(0.3, 1.3).unwrap()));
+    let (source, noise) =
+        (Normal::with_variance(0.0, 1.0).unwrap(), Arc::new(Normal::with_variance(0.3, 1.3).unwrap()));
     let (rows, nu) = (2000, 1.0);
     let log_z = 0.5 * std::f64::consts::TAU.ln();
     for loss in [Loss::Js, Loss::Kl, Loss::Hellinger, Loss::ReverseKl] {
@@ -178,12 +179,12 @@ fn losses_err_as_the_theory_says() {
             .into_par_iter()
             .map(|repeat| {
                 let data = sample(&source, rows, 2 * repeat + 1);
-                let options = Options {
+                let options = FitOptions {
                     noise: NoiseChoice::Given(noise.clone()),
                     amount: Amount::Ratio(nu),
                     loss: loss.clone(),
                     seed: 1_000_000 + repeat,
-                    ..Options::default()
+                    ..FitOptions::default()
                 };
                 let found = fit(&model, Data::from(&data), &options).unwrap().unknowns();
                 [found[0].powi(2), (found[1] - log_z).powi(2)]

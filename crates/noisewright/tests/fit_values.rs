@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, CovarianceKind, Data, Draws, NoiseChoice, Options};
+use noisewright::fit::{Amount, CovarianceKind, Data, Draws, FitOptions, NoiseChoice};
 use noisewright::{Estimate, FamilyOptions, Fit, Model, Normal, Points, Space, fit, sample};
 
 /// The rows of a CSV file with a header, by column.
@@ -25,8 +25,8 @@ fn example(name: &str) -> Model {
     Model::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn exact() -> Options {
-    Options { noise: NoiseChoice::Exact, ..Options::default() }
+fn exact() -> FitOptions {
+    FitOptions { noise: NoiseChoice::Exact, ..FitOptions::default() }
 }
 
 /// The five cases: data, model, the maximum-likelihood estimates and log Z of independent software.
@@ -113,7 +113,7 @@ fn farthest(fitted: &Fit, theta: &[f64], log_z: f64, unit: impl Fn(&Estimate) ->
 #[test]
 fn the_cases_with_the_default_noise() {
     for (name, data, model, theta, log_z) in cases() {
-        let fitted = fit(&model, Data::from(&data), &Options::default()).unwrap();
+        let fitted = fit(&model, Data::from(&data), &FitOptions::default()).unwrap();
         assert!(fitted.converged, "{name}");
         println!(
             "{name}: ν = {:.1}, {} noise points, {} steps, share {:.3}",
@@ -152,7 +152,7 @@ fn the_cases_without_noise() {
 
 #[test]
 fn exact_fits_of_a_gaussian_are_its_moments() {
-    let data = sample(&Normal::new(3.0, 0.25).unwrap(), 500, 4);
+    let data = sample(&Normal::with_variance(3.0, 0.25).unwrap(), 500, 4);
     let x = data.view().column(0);
     let mean = x.iter().sum::<f64>() / 500.0;
     let variance = x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 500.0;
@@ -166,7 +166,7 @@ fn exact_fits_of_a_gaussian_are_its_moments() {
     let file = "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/(2*v) - log(2*pi*v)/2'\n[parameters]\nm = 0\nv = { start = 1, lower = 0 }";
     let known = Model::from_toml(file).unwrap();
     for errors in [CovarianceKind::Robust, CovarianceKind::ModelBased] {
-        let fitted = fit(&known, Data::from(&data), &Options { errors, ..exact() }).unwrap();
+        let fitted = fit(&known, Data::from(&data), &FitOptions { errors, ..exact() }).unwrap();
         assert!((fitted.parameters[0].estimate - mean).abs() < 1e-10);
         assert!((fitted.parameters[1].estimate - variance).abs() < 1e-10);
         assert!(fitted.log_normalizer.is_none() && fitted.optima.len() == 1, "{:?}", fitted.optima);
@@ -205,7 +205,7 @@ fn assert_estimates(fitted: &Fit, params: [f64; 3], se_data: [f64; 3], se_noise:
 fn logistic_regression_with_an_offset_is_the_same_fit() {
     let (data, draws) = logistic();
     let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
-    let options = Options { noise: NoiseChoice::Draws(draws), ..Options::default() };
+    let options = FitOptions { noise: NoiseChoice::Draws(draws), ..FitOptions::default() };
     let fitted = fit(&model, Data::from(&data), &options).unwrap();
     assert_estimates(
         &fitted,
@@ -224,8 +224,8 @@ fn logistic_regression_with_an_offset_is_the_same_fit() {
     // With the constant free, logistic regression's own errors are the model-based ones for θ, and for c they are
     // too large by 1/T_d + 1/T_n (MATH §3).
     let naive = [0.14575160241346388, 0.11234975187494822, 0.24249537502877977];
-    let based =
-        fit(&model, Data::from(&data), &Options { errors: CovarianceKind::ModelBased, ..options }).unwrap();
+    let based = fit(&model, Data::from(&data), &FitOptions { errors: CovarianceKind::ModelBased, ..options })
+        .unwrap();
     let se: Vec<f64> = based.estimates().iter().map(|e| e.se).collect();
     assert!((se[0] - naive[0]).abs() < 1e-8 && (se[1] - naive[1]).abs() < 1e-8, "{se:?}");
     assert!((se[2].powi(2) - (naive[2].powi(2) - 1.0 / 60.0 - 1.0 / 90.0)).abs() < 1e-8, "{se:?}");
@@ -238,10 +238,10 @@ fn a_formula_gives_the_same_fit_as_its_features() {
     let file = "variables = ['x']\nlog_density = '-(x - m)^2/(2*v)'\n[parameters]\nm = 0.5\nv = { start = 2, lower = 0 }";
     let curved = Model::from_toml(file).unwrap();
     for loss in ["js", "kl", "reverse-kl", "hellinger", "pearson", "power:0.3"] {
-        let options = Options {
+        let options = FitOptions {
             noise: NoiseChoice::Draws(draws.clone()),
             loss: loss.parse().unwrap(),
-            ..Options::default()
+            ..FitOptions::default()
         };
         let a = fit(&linear, Data::from(&data), &options).unwrap();
         let b = fit(&curved, Data::from(&data), &options).unwrap();
@@ -256,10 +256,10 @@ fn a_formula_gives_the_same_fit_as_its_features() {
 
 #[test]
 fn amounts_and_seeds() {
-    let data = sample(&Normal::new(0.0, 1.0).unwrap(), 1000, 9);
+    let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 1000, 9);
     let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
     let with = |amount, seed| {
-        fit(&model, Data::from(&data), &Options { amount, seed, ..Options::default() }).unwrap()
+        fit(&model, Data::from(&data), &FitOptions { amount, seed, ..FitOptions::default() }).unwrap()
     };
     assert_eq!(with(Amount::Ratio(2.5), 0).noise_points, 2500);
     assert_eq!(with(Amount::Points(777), 0).noise_points, 777);

@@ -365,7 +365,7 @@ fn any_scalar() -> impl Strategy<Value = Arc<dyn Scalar>> {
     let scale = 0.2..3.0f64;
     (0..7usize, place, scale, 0.6..6.0f64).prop_map(|(family, place, scale, shape)| -> Arc<dyn Scalar> {
         match family {
-            0 => Arc::new(Normal::new(place, scale * scale).unwrap()),
+            0 => Arc::new(Normal::with_variance(place, scale * scale).unwrap()),
             1 => Arc::new(Student::new(shape, place, scale).unwrap()),
             2 => Arc::new(Uniform::new(place - scale, place + scale).unwrap()),
             3 => Arc::new(Laplace::new(place, scale).unwrap()),

@@ -157,7 +157,7 @@ fn multivariate_samplers_have_the_right_moments_and_projections() {
     let normal = MultivariateNormal::new(&mean, &matrix).unwrap();
     let draws = sample(&normal, DRAWS, 1);
     assert!(largest_moment_score(draws.view(), &mean, &matrix) < SCORE);
-    let line = Normal::new(center, spread).unwrap();
+    let line = Normal::with_variance(center, spread).unwrap();
     let distance = kolmogorov_distance(&project(draws.view(), &direction), |x| line.cdf(x));
     assert!(distance < kolmogorov_bound(DRAWS), "{distance}");
     let student = MultivariateStudent::new(9.0, &mean, &matrix).unwrap();
@@ -371,7 +371,7 @@ fn fits_that_cannot_be_made_are_errors_with_a_reason() {
     let dependent = [1.0, 2.0, 4.0, 0.0, 5.0, 1.0, 3.0, 3.0, 6.0, 3.0, 7.0, 3.0];
     assert!(MultivariateNormal::fit(View::new(3, 4, &dependent), None).is_err());
     assert!(Truncated::new(Arc::new(Uniform::new(0.0, 1.0).unwrap()), 2.0, 3.0).is_err());
-    assert!(Normal::new(0.0, -1.0).unwrap_err().to_string().contains("must be a positive number"));
+    assert!(Normal::with_variance(0.0, -1.0).unwrap_err().to_string().contains("must be a positive number"));
 }
 
 /// A change here changes every seeded result of every user: it goes into the changelog.

@@ -315,7 +315,7 @@ fn designed_noises_are_asked_for() {
         match (call.name.as_str(), &call.arguments[..]) {
             ("model", [Argument::Named(name, value)]) if name == "a" => {
                 let Argument::Number(mean) = **value else { return None };
-                Some(Normal::new(mean, 1.0).map(|noise| Arc::new(noise) as Arc<dyn Noise>))
+                Some(Normal::with_variance(mean, 1.0).map(|noise| Arc::new(noise) as Arc<dyn Noise>))
             }
             _ => None,
         }

@@ -1,13 +1,13 @@
 //! What must hold for any sample: shifts, swaps, the monotone equation, the order of independent draws.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::normalizer::{Dependence, Draws, LogZ, Method, Options, log_z};
+use noisewright::normalizer::{Dependence, Draws, LogZ, LogZOptions, Method, log_z};
 use proptest::prelude::*;
 
 const METHODS: [Method; 4] = [Method::Is, Method::Revis, Method::IsRevis, Method::Nce];
 
-fn options() -> Options {
-    Options { dependence: Dependence::Independent, ..Options::default() }
+fn options() -> LogZOptions {
+    LogZOptions { dependence: Dependence::Independent, ..LogZOptions::default() }
 }
 
 /// Log-ratios of a side, some of them infinite, or far out to the side where draws of that density lie: were they far

@@ -3,7 +3,7 @@
 
 mod normalizer_common;
 
-use noisewright::normalizer::{Method, NormalizerEstimate, Options};
+use noisewright::normalizer::{LogZOptions, Method, NormalizerEstimate};
 use normalizer_common::{Pair, independent, repeats, run};
 use rayon::prelude::*;
 
@@ -23,7 +23,7 @@ struct Score {
 /// The scores of some estimators over the same replications.
 fn simulate<const K: usize>(
     pair: &Pair,
-    options: &Options,
+    options: &LogZOptions,
     methods: [Method; K],
     count: usize,
 ) -> [Score; K] {
@@ -69,7 +69,7 @@ fn assert_unit(score: &Score, count: usize, what: &str) {
 fn z_scores_of_independent_draws() {
     let count = repeats(150);
     let pair = Pair::new(4, [1000, 10_000], 1.0, 1.0);
-    for (name, options) in [("independent", independent()), ("chains", Options::default())] {
+    for (name, options) in [("independent", independent()), ("chains", LogZOptions::default())] {
         let methods = [Method::Nce, Method::IsRevis];
         for (method, score) in methods.into_iter().zip(simulate(&pair, &options, methods, count)) {
             assert_unit(&score, count, &format!("{name} {method}"));
@@ -84,7 +84,9 @@ fn z_scores_of_chains() {
     for (draws, correlation) in [(1000, [0.905, 0.0]), (10_000, [0.905, 0.0]), (10_000, [0.905, 0.905])] {
         let pair = Pair { correlation, ..Pair::new(1, [draws, draws], 1.0, 1.0) };
         let methods = [Method::Nce, Method::IsRevis];
-        for (method, score) in methods.into_iter().zip(simulate(&pair, &Options::default(), methods, count)) {
+        for (method, score) in
+            methods.into_iter().zip(simulate(&pair, &LogZOptions::default(), methods, count))
+        {
             assert_unit(&score, count, &format!("{draws} in chains {correlation:?} {method}"));
             // Intervals cover, and those of independent draws do not.
             let slack = 4.0 * (0.95 * 0.05 / count as f64).sqrt();
@@ -107,7 +109,7 @@ fn intervals_cover_or_are_refused_as_the_overlap_falls() {
                 println!("sd {sd}, μ {mean}, {method}: {score:?}");
                 assert!(score.covered >= 0.93, "sd {sd}, μ {mean}, {method}: {score:?}");
             }
-            let [chains] = simulate(&pair, &Options::default(), [Method::Nce], 200);
+            let [chains] = simulate(&pair, &LogZOptions::default(), [Method::Nce], 200);
             assert!(chains.covered >= 0.93, "sd {sd}, μ {mean}, chains: {chains:?}");
         }
     }

@@ -4,7 +4,9 @@
 mod normalizer_common;
 
 use noisewright::Error;
-use noisewright::normalizer::{Dependence, Draws, Method, Options, Prices, Warning, log_z, log_z_with_alpha};
+use noisewright::normalizer::{
+    Dependence, Draws, LogZOptions, LogZWarning, Method, Prices, log_z, log_z_with_alpha,
+};
 use noisewright_numerics::random::stream;
 use normalizer_common::{Pair, Side, independent, log_normal, run};
 use rand::RngExt;
@@ -17,7 +19,7 @@ fn gaussians_in_one_to_fifty_dimensions() {
     for (dimension, sd) in [(1, 1.3), (4, 1.2), (10, 1.15), (50, 1.05)] {
         let pair = Pair::new(dimension, [20_000, 20_000], 0.05, sd);
         let (sides, truth) = (pair.sample(3), pair.truth());
-        for options in [independent(), Options::default()] {
+        for options in [independent(), LogZOptions::default()] {
             let result = run(&sides, &options);
             assert!(result.converged && result.recommended == Method::Nce, "{dimension}");
             for method in METHODS {
@@ -71,7 +73,7 @@ fn a_quartic() {
         let x = 1.5 * rng.sample::<f64, _>(StandardNormal);
         push(&mut noise, x);
     }
-    let best = run(&[data, noise], &Options::default()).best().clone();
+    let best = run(&[data, noise], &LogZOptions::default()).best().clone();
     assert!((best.log_z - 1.362_293).abs() < 4.0 * best.se && best.se < 0.005, "{best:?}");
 }
 
@@ -87,7 +89,7 @@ fn a_beta_binomial_evidence() {
     };
     let data = side((0..50_000).map(|_| posterior.sample(&mut rng)).collect());
     let noise = side((0..50_000).map(|_| rng.random()).collect());
-    let result = run(&[data, noise], &Options::default());
+    let result = run(&[data, noise], &LogZOptions::default());
     for method in [Method::Is, Method::IsRevis, Method::Nce] {
         let e = result.get(method).unwrap();
         assert!((e.log_z - (1.0 / 11.0_f64).ln()).abs() < 4.0 * e.se && e.se < 0.02, "{e:?}");
@@ -123,7 +125,7 @@ fn identical_densities_give_the_constant_exactly() {
         let log_noise: Vec<f64> = log_f.iter().map(|l| l - constant).collect();
         let data = Draws::new(&log_f[..counts.0], &log_noise[..counts.0]);
         let noise = Draws::new(&log_f[..counts.1], &log_noise[..counts.1]);
-        let result = log_z(data, noise, &Options::default()).unwrap();
+        let result = log_z(data, noise, &LogZOptions::default()).unwrap();
         let best = result.best();
         assert_eq!(best.log_z, constant);
         assert!(best.se < 1e-15 && best.refused.is_none(), "{best:?}");
@@ -190,7 +192,7 @@ fn points_of_zero_density_are_counted_as_what_they_are() {
 fn no_common_support_is_a_refusal() {
     let data = Side { log_f: vec![0.0; 50], log_noise: vec![f64::NEG_INFINITY; 50] };
     let noise = Side { log_f: vec![f64::NEG_INFINITY; 50], log_noise: vec![0.0; 50] };
-    let result = run(&[data, noise], &Options::default());
+    let result = run(&[data, noise], &LogZOptions::default());
     assert!(!result.converged && !result.warnings.is_empty());
     for e in &result.estimates {
         assert!(e.refused.is_some() && e.se == f64::INFINITY, "{e:?}");
@@ -203,7 +205,8 @@ fn bad_numbers_are_errors_that_name_their_row() {
     let check = |change: fn(&mut [Side; 2]), words: &[&str]| {
         let mut sides = good.clone();
         change(&mut sides);
-        let error = log_z(sides[0].draws(), sides[1].draws(), &Options::default()).unwrap_err().to_string();
+        let error =
+            log_z(sides[0].draws(), sides[1].draws(), &LogZOptions::default()).unwrap_err().to_string();
         assert!(words.iter().all(|w| error.contains(w)), "{error}");
     };
     check(|s| s[0].log_f[6] = f64::NAN, &["row 7", "data", "log_f", "NaN"]);
@@ -219,17 +222,17 @@ fn bad_numbers_are_errors_that_name_their_row() {
     check(|s| s[1] = Side::default(), &["no noise draws"]);
     let chains = good[0].draws().with_chains(&[50, 49]);
     assert!(matches!(
-        log_z(chains, good[1].draws(), &Options::default()),
+        log_z(chains, good[1].draws(), &LogZOptions::default()),
         Err(Error::ChainLengths { expected: 100, found: 99, .. })
     ));
-    let options = Options { confidence: 1.0, ..Options::default() };
+    let options = LogZOptions { confidence: 1.0, ..LogZOptions::default() };
     assert!(log_z(good[0].draws(), good[1].draws(), &options).is_err());
 }
 
 #[test]
 fn densities_far_apart_are_refused_at_once() {
     for (mean, sd) in [(8.0, 0.5), (10.0, 0.5), (10.0, 0.25), (50.0, 0.25), (1e4, 0.5)] {
-        let result = run(&Pair::new(1, [1000, 1000], mean, sd).sample(2), &Options::default());
+        let result = run(&Pair::new(1, [1000, 1000], mean, sd).sample(2), &LogZOptions::default());
         for e in &result.estimates {
             assert!(e.refused.is_some() && e.se == f64::INFINITY && e.upper == f64::INFINITY, "{e:?}");
         }
@@ -242,7 +245,7 @@ fn densities_far_apart_are_refused_at_once() {
 #[test]
 fn members_of_the_power_family_and_a_users_bridge() {
     let sides = Pair::new(1, [5000, 3000], 0.7, 1.2).sample(9);
-    let options = Options { powers: vec![0.0, 0.5, 1.0, 0.3], ..independent() };
+    let options = LogZOptions { powers: vec![0.0, 0.5, 1.0, 0.3], ..independent() };
     // α = 1/√(f p_n) is is-revis, α = 1/p_n is is, whatever constant is added.
     let product = |f: &[f64], n: &[f64], out: &mut [f64]| {
         (0..out.len()).for_each(|i| out[i] = 3.0 - 0.5 * (f[i] + n[i]));
@@ -272,7 +275,7 @@ fn a_budget_is_divided_as_the_theory_says() {
     let (m, n) = (0.8_f64, 50_000);
     let sides = Pair::new(1, [n, n], m, 1.0).sample(21);
     let allocate = |prices: Prices| {
-        let options = Options { prices: Some(prices), ..independent() };
+        let options = LogZOptions { prices: Some(prices), ..independent() };
         run(&sides, &options).allocations
     };
     let of = |list: &[noisewright::normalizer::Allocation], method| {
@@ -299,7 +302,7 @@ fn a_budget_is_divided_as_the_theory_says() {
 #[test]
 fn the_bootstrap_agrees_where_errors_are_known() {
     let pair = Pair { correlation: [0.8, 0.0], ..Pair::new(1, [20_000, 20_000], 1.0, 1.0) };
-    let options = Options { bootstrap: Some(200), ..Options::default() };
+    let options = LogZOptions { bootstrap: Some(200), ..LogZOptions::default() };
     let result = run(&pair.sample(31), &options);
     for method in METHODS {
         let e = result.get(method).unwrap();
@@ -319,8 +322,8 @@ fn chains_of_different_lengths_and_weights_by_their_worth() {
     let sides = pair.sample(41);
     let lengths = [1000, 17_000, 1, 11_999];
     let data = sides[0].draws().with_chains(&lengths);
-    let options = Options { weight_by_ess: true, ..Options::default() };
-    let plain = log_z(data, sides[1].draws(), &Options::default()).unwrap();
+    let options = LogZOptions { weight_by_ess: true, ..LogZOptions::default() };
+    let plain = log_z(data, sides[1].draws(), &LogZOptions::default()).unwrap();
     let weighted = log_z(data, sides[1].draws(), &options).unwrap();
     assert_eq!(plain.data.chains, 4);
     assert!(plain.data.ess < 4000.0, "{}", plain.data.ess);
@@ -335,7 +338,8 @@ fn chains_of_different_lengths_and_weights_by_their_worth() {
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     let sides = Pair::new(2, [70_000, 50_000], 0.5, 1.2).sample(51);
-    let options = Options { bootstrap: Some(5), dependence: Dependence::Chains, ..Options::default() };
+    let options =
+        LogZOptions { bootstrap: Some(5), dependence: Dependence::Chains, ..LogZOptions::default() };
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| run(&sides, &options))
@@ -389,7 +393,7 @@ fn a_slow_chain_with_ample_overlap_is_not_refused() {
     let tilt =
         |values: &[f64], x: &[f64]| values.iter().zip(x).map(|(v, x)| v + 0.1 * x).collect::<Vec<f64>>();
     let (data_noise, noise_noise) = (tilt(&data_noise, &chain), tilt(&noise_noise, &fresh));
-    let options = Options { weight_by_ess: true, ..Options::default() };
+    let options = LogZOptions { weight_by_ess: true, ..LogZOptions::default() };
     let result =
         log_z(Draws::new(&data_f, &data_noise), Draws::new(&noise_f, &noise_noise), &options).unwrap();
     let nce = result.get(Method::Nce).unwrap();
@@ -413,7 +417,7 @@ fn draws_of_a_wrong_density_are_told() {
             |x: &[f64]| -> (Vec<f64>, Vec<f64>) { x.iter().map(|x| (log_f(x), log_noise(mean, x))).unzip() };
         let ((a, b), (c, d)) = (of(&data), of(&noise));
         let result = log_z(Draws::new(&a, &b), Draws::new(&c, &d), &independent()).unwrap();
-        result.warnings.iter().any(|w| matches!(w, Warning::Contradiction { .. }))
+        result.warnings.iter().any(|w| matches!(w, LogZWarning::Contradiction { .. }))
     };
     assert!(
         (0..5).all(|seed| contradicts(10.0, 1.0, seed)) && (0..5).all(|seed| contradicts(1.0, 1.0, seed))

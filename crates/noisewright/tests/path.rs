@@ -5,18 +5,18 @@ use std::f64::consts::{LN_2, TAU};
 use std::sync::Arc;
 
 use noisewright::chain::{self, ModelDensity, Moves, run};
-use noisewright::normalizer::path::{Estimate, Options, Warning, fit_noise, path};
+use noisewright::normalizer::path::{PathEstimate, PathOptions, PathWarning, fit_noise, path};
 use noisewright::{
     Categorical, Error, FamilyOptions, Gamma, Model, MultivariateNormal, Noise, Normal, Product, Space,
     Uniform,
 };
 
-fn solve(model: &Model, noise: &dyn Noise, options: &Options) -> Estimate {
+fn solve(model: &Model, noise: &dyn Noise, options: &PathOptions) -> PathEstimate {
     let parameters = model.start();
     path(noise, &ModelDensity { model, parameters: &parameters }, options).unwrap()
 }
 
-fn show(name: &str, result: &Estimate, truth: f64) {
+fn show(name: &str, result: &PathEstimate, truth: f64) {
     let z = (result.log_z - truth) / result.se;
     println!(
         "{name}: {:.4} ± {:.4} (truth {truth:.4}, z {z:.2}), {} states, {:?}, {:?}",
@@ -28,14 +28,14 @@ fn show(name: &str, result: &Estimate, truth: f64) {
     );
 }
 
-fn assert_near(name: &str, result: &Estimate, truth: f64, largest_se: f64) {
+fn assert_near(name: &str, result: &PathEstimate, truth: f64, largest_se: f64) {
     show(name, result, truth);
     assert!((result.log_z - truth).abs() < 4.0 * result.se, "{name}: {} ± {}", result.log_z, result.se);
     assert!(result.se < largest_se, "{name}: {}", result.se);
 }
 
 /// Mean and standard deviation of z-scores over repeats.
-fn z_scores(repeats: u64, truth: f64, run: impl Fn(u64) -> Estimate) -> (f64, f64) {
+fn z_scores(repeats: u64, truth: f64, run: impl Fn(u64) -> PathEstimate) -> (f64, f64) {
     let z: Vec<f64> = (0..repeats)
         .map(|seed| {
             let result = run(seed);
@@ -55,8 +55,8 @@ fn a_far_gaussian_has_its_closed_form() {
     let model = Model::from_toml(FAR).unwrap();
     let truth = 5.0 + 0.5 * (TAU * 0.25).ln();
     for moves in [Moves::Hamiltonian, Moves::RandomWalk] {
-        let options = Options { moves, ..Options::default() };
-        let result = solve(&model, &Normal::new(0.0, 1.0).unwrap(), &options);
+        let options = PathOptions { moves, ..PathOptions::default() };
+        let result = solve(&model, &Normal::with_variance(0.0, 1.0).unwrap(), &options);
         assert_near("far Gaussian", &result, truth, 0.4);
         assert!(result.warnings.is_empty(), "{:?}", result.warnings);
         assert!(result.lower < result.log_z && result.log_z < result.upper);
@@ -71,9 +71,13 @@ fn a_far_gaussian_has_its_closed_form() {
 #[test]
 fn errors_are_as_large_as_they_say() {
     let model = Model::from_toml(FAR).unwrap();
-    let noise = Normal::new(0.0, 1.0).unwrap();
+    let noise = Normal::with_variance(0.0, 1.0).unwrap();
     let (mean, sd) = z_scores(200, 5.0 + 0.5 * (TAU * 0.25).ln(), |seed| {
-        solve(&model, &noise, &Options { seed: 100 * seed, draws: 400, swarm: 100, ..Options::default() })
+        solve(
+            &model,
+            &noise,
+            &PathOptions { seed: 100 * seed, draws: 400, swarm: 100, ..PathOptions::default() },
+        )
     });
     // Four standard deviations of mean (1/√200) and standard deviation (1/√400).
     assert!(mean.abs() < 0.29 && (sd - 1.0).abs() < 0.2, "{mean} {sd}");
@@ -82,14 +86,14 @@ fn errors_are_as_large_as_they_say() {
 #[test]
 fn errors_of_a_random_walk_are_as_large_as_they_say() {
     let model = Model::from_toml(QUARTIC).unwrap();
-    let noise = Normal::new(-4.0, 0.5).unwrap();
+    let noise = Normal::with_variance(-4.0, 0.5).unwrap();
     let (mean, sd) = z_scores(60, 1.362_293, |seed| {
-        let options = Options {
+        let options = PathOptions {
             seed: 100 * seed,
             draws: 800,
             swarm: 100,
             moves: Moves::RandomWalk,
-            ..Options::default()
+            ..PathOptions::default()
         };
         solve(&model, &noise, &options)
     });
@@ -108,7 +112,8 @@ fn modes_that_no_chain_crosses_between_are_both_counted() {
         let density = ModelDensity { model: &model, parameters: &[] };
         for seed in 0..12 {
             let noise = fit_noise(&density, Moves::Auto, seed).unwrap();
-            let result = path(noise.as_ref(), &density, &Options { seed, ..Options::default() }).unwrap();
+            let result =
+                path(noise.as_ref(), &density, &PathOptions { seed, ..PathOptions::default() }).unwrap();
             // One of 24 is beyond four standard errors once in 700 times; a mode that is missed is beyond ten.
             assert_near("two modes", &result, 0.5 * TAU.ln(), 0.3);
         }
@@ -122,10 +127,10 @@ fn a_mode_that_the_noise_does_not_cover_is_told() {
     )
     .unwrap();
     let noise = MultivariateNormal::new(&[10.0, 0.0], &[2.0, 0.0, 0.0, 2.0]).unwrap();
-    let result = solve(&model, &noise, &Options { draws: 400, ..Options::default() });
+    let result = solve(&model, &noise, &PathOptions { draws: 400, ..PathOptions::default() });
     assert_eq!((result.se, result.lower, result.upper), (f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY));
     let place = result.warnings.iter().find_map(|warning| match warning {
-        Warning::Elsewhere { point } => Some(point.clone()),
+        PathWarning::Elsewhere { point } => Some(point.clone()),
         _ => None,
     });
     let place = place.unwrap();
@@ -139,7 +144,7 @@ fn a_constant_is_the_volume_of_a_bounded_domain() {
             .unwrap();
     let density = ModelDensity { model: &model, parameters: &[] };
     let noise = fit_noise(&density, Moves::Auto, 3).unwrap();
-    let result = path(noise.as_ref(), &density, &Options::default()).unwrap();
+    let result = path(noise.as_ref(), &density, &PathOptions::default()).unwrap();
     assert_near("a box", &result, 10f64.ln(), 0.05);
     assert!(Model::from_toml("variables = ['x']\nlog_density = '0'").is_err());
 }
@@ -150,7 +155,7 @@ const QUARTIC: &str = "variables = ['x']\nlog_density = 'x^2/2 - x^4/4'";
 fn the_quartic_has_its_constant() {
     let model = Model::from_toml(QUARTIC).unwrap();
     for (mean, variance) in [(0.0, 1.0), (-6.0, 0.25), (0.0, 100.0)] {
-        let result = solve(&model, &Normal::new(mean, variance).unwrap(), &Options::default());
+        let result = solve(&model, &Normal::with_variance(mean, variance).unwrap(), &PathOptions::default());
         assert_near("quartic", &result, 1.362_293, 0.15);
     }
 }
@@ -165,7 +170,7 @@ fn several_correlated_variables_have_their_closed_form() {
     let truth = 2.0 * TAU.ln() - 24f64.ln();
     let identity: Vec<f64> = (0..16).map(|i| if i % 5 == 0 { 1.0 } else { 0.0 }).collect();
     let noise = MultivariateNormal::new(&[0.0; 4], &identity).unwrap();
-    assert_near("four variables", &solve(&model, &noise, &Options::default()), truth, 0.3);
+    assert_near("four variables", &solve(&model, &noise, &PathOptions::default()), truth, 0.3);
 }
 
 #[test]
@@ -183,7 +188,7 @@ fn constrained_variables_are_sampled_on_the_line() {
         Arc::new(Uniform::new(0.0, 1.0).unwrap()),
     ])
     .unwrap();
-    assert_near("constrained", &solve(&model, &noise, &Options::default()), truth, 0.3);
+    assert_near("constrained", &solve(&model, &noise, &PathOptions::default()), truth, 0.3);
 }
 
 fn coins(variables: usize, states: [f64; 2]) -> Product {
@@ -218,7 +223,7 @@ fn a_restricted_boltzmann_machine_agrees_with_enumeration() {
         }
         sum += energy.exp();
     }
-    let result = solve(&model, &coins(8, [0.0, 1.0]), &Options::default());
+    let result = solve(&model, &coins(8, [0.0, 1.0]), &PathOptions::default());
     assert_eq!(result.moves, Some(Moves::SingleSite));
     assert_near("Boltzmann machine", &result, sum.ln(), 0.1);
 }
@@ -258,14 +263,14 @@ fn an_ising_model_agrees_with_enumeration() {
             (0.2 * spin(0) + edges.iter().map(|(i, j)| 0.45 * spin(*i) * spin(*j)).sum::<f64>()).exp()
         })
         .sum();
-    let result = solve(&model, &coins(12, [-1.0, 1.0]), &Options::default());
+    let result = solve(&model, &coins(12, [-1.0, 1.0]), &PathOptions::default());
     assert_near("Ising", &result, sum.ln(), 0.1);
 }
 
 #[test]
 fn a_noise_that_is_the_density_needs_no_path() {
     let model = Model::from_toml("variables = ['x']\nlog_density = '-x^2/2'").unwrap();
-    let result = solve(&model, &Normal::new(0.0, 1.0).unwrap(), &Options::default());
+    let result = solve(&model, &Normal::with_variance(0.0, 1.0).unwrap(), &PathOptions::default());
     assert_eq!(result.nodes.len(), 2);
     assert!((result.log_z - 0.5 * TAU.ln()).abs() < 1e-12 && result.se < 1e-10, "{result:?}");
 }
@@ -275,8 +280,8 @@ fn a_seed_is_a_result_whatever_the_threads() {
     let model = Model::from_toml(QUARTIC).unwrap();
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let options = Options { draws: 200, ..Options::default() };
-        pool.install(|| solve(&model, &Normal::new(-3.0, 0.2).unwrap(), &options))
+        let options = PathOptions { draws: 200, ..PathOptions::default() };
+        pool.install(|| solve(&model, &Normal::with_variance(-3.0, 0.2).unwrap(), &options))
     };
     assert_eq!(run(1), run(4));
 }
@@ -287,18 +292,18 @@ fn what_cannot_be_is_refused() {
         Model::from_toml("variables = ['x']\ndomain = { x = 'positive' }\nlog_density = '-x'").unwrap();
     let density = ModelDensity { model: &model, parameters: &[] };
     let elsewhere = Uniform::new(-2.0, -1.0).unwrap();
-    assert_eq!(path(&elsewhere, &density, &Options::default()).unwrap_err(), Error::NoOverlap);
+    assert_eq!(path(&elsewhere, &density, &PathOptions::default()).unwrap_err(), Error::NoOverlap);
     let pair = MultivariateNormal::new(&[0.0, 0.0], &[1.0, 0.0, 0.0, 1.0]).unwrap();
-    assert!(matches!(path(&pair, &density, &Options::default()), Err(Error::Shape { .. })));
+    assert!(matches!(path(&pair, &density, &PathOptions::default()), Err(Error::Shape { .. })));
     let noise = Gamma::new(1.0, 1.0).unwrap();
     let wrong = [
-        Options { states: Some(1), ..Options::default() },
-        Options { spacing: 0.0, ..Options::default() },
-        Options { draws: 3, ..Options::default() },
-        Options { chains: 0, ..Options::default() },
-        Options { thin: 0, ..Options::default() },
-        Options { swarm: 3, ..Options::default() },
-        Options { confidence: 1.0, ..Options::default() },
+        PathOptions { states: Some(1), ..PathOptions::default() },
+        PathOptions { spacing: 0.0, ..PathOptions::default() },
+        PathOptions { draws: 3, ..PathOptions::default() },
+        PathOptions { chains: 0, ..PathOptions::default() },
+        PathOptions { thin: 0, ..PathOptions::default() },
+        PathOptions { swarm: 3, ..PathOptions::default() },
+        PathOptions { confidence: 1.0, ..PathOptions::default() },
     ];
     for options in &wrong {
         assert!(matches!(path(&noise, &density, options), Err(Error::Setting { .. })), "{options:?}");
@@ -310,9 +315,10 @@ fn a_density_without_an_integral_is_refused_before_anything_runs_off() {
     for formula in ["x^2/2", "-log(abs(x) + 1)/2", "x"] {
         let model = Model::from_toml(&format!("variables = ['x']\nlog_density = '{formula}'")).unwrap();
         let density = ModelDensity { model: &model, parameters: &[] };
-        let refused = path(&Normal::new(0.0, 1.0).unwrap(), &density, &Options::default()).unwrap_err();
+        let refused =
+            path(&Normal::with_variance(0.0, 1.0).unwrap(), &density, &PathOptions::default()).unwrap_err();
         assert!(refused.to_string().contains("does not integrate"), "{formula}: {refused}");
-        assert_eq!(run(&density, &chain::Options::default()).unwrap_err(), refused);
+        assert_eq!(run(&density, &chain::ChainOptions::default()).unwrap_err(), refused);
     }
     // Too many variables for quadrature: lines and rays far out tell.
     let model = Model::from_toml("variables = ['x', 'y', 'z', 'w']\nlog_density = '(x^2+y^2+z^2+w^2)/2'");
@@ -320,7 +326,7 @@ fn a_density_without_an_integral_is_refused_before_anything_runs_off() {
     let density = ModelDensity { model: &model, parameters: &[] };
     let identity: Vec<f64> = (0..16).map(|i| if i % 5 == 0 { 1.0 } else { 0.0 }).collect();
     let noise = MultivariateNormal::new(&[0.0; 4], &identity).unwrap();
-    let refused = path(&noise, &density, &Options::default()).unwrap_err();
+    let refused = path(&noise, &density, &PathOptions::default()).unwrap_err();
     assert!(matches!(refused, Error::NotIntegrable { .. }), "{refused}");
     // Neither an axis nor a random direction shows it: (1, 1, 1, 1) alone is flat.
     let model = Model::from_toml(

@@ -7,7 +7,7 @@ use noisewright::{Contrast, Error, Loss, Model, MultivariateNormal, Normal, Popu
 fn log_z(file: &str, at: f64) -> Result<f64, Error> {
     let model = Model::from_toml(file).unwrap();
     let precision = Precision::default();
-    let (line, plane) = (Normal::new(0.0, 8000.0).unwrap(), |d: usize| {
+    let (line, plane) = (Normal::with_variance(0.0, 8000.0).unwrap(), |d: usize| {
         let covariance: Vec<f64> = (0..d * d).map(|i| if i % (d + 1) == 0 { 80.0 } else { 0.0 }).collect();
         MultivariateNormal::new(&vec![0.0; d], &covariance).unwrap()
     });

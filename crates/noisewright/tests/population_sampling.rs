@@ -149,7 +149,7 @@ fn noise_away_from_the_data_agrees_with_quadrature_in_one_dimension() {
     let shift = 3.0;
     // β = c alone: Σ = 1/E[w] − (1 + 1/ν), and the ratio depends on x along the shift only.
     let line = Model::from_formula("-x^2/2", Space::real(&["x"]).unwrap(), vec![], false).unwrap();
-    let noise = Normal::new(shift, 1.0).unwrap();
+    let noise = Normal::with_variance(shift, 1.0).unwrap();
     let contrast = Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
     let exact = asymptotic_error(&line, &[], contrast, &Target::Mse, &Precision::default()).unwrap().error;
     let space = Space::real(&names(5)).unwrap();

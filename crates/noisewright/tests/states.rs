@@ -3,7 +3,9 @@
 
 use std::f64::consts::TAU;
 
-use noisewright::normalizer::states::{Estimate, Options, Origin, Pooled, Warning, estimate};
+use noisewright::normalizer::states::{
+    Origin, Pooled, StatesEstimate, StatesOptions, StatesWarning, estimate,
+};
 use noisewright::normalizer::{self, Dependence, Draws, Method};
 use noisewright::{Error, Normal, sample};
 use proptest::prelude::*;
@@ -11,8 +13,8 @@ use proptest::prelude::*;
 /// Mean, standard deviation and additive constant of an unnormalized Gaussian state.
 type State = (f64, f64, f64);
 
-const INDEPENDENT: Options =
-    Options { reference: 0, reference_log_z: 0.0, dependence: Dependence::Independent };
+const INDEPENDENT: StatesOptions =
+    StatesOptions { reference: 0, reference_log_z: 0.0, dependence: Dependence::Independent };
 
 const LADDER: [State; 5] =
     [(0.0, 1.0, 0.0), (0.7, 0.8, 3.0), (1.2, 0.7, -2.0), (1.8, 0.6, 10.0), (2.5, 0.5, 0.5)];
@@ -41,18 +43,18 @@ fn fixed_points(states: &[State], counts: &[usize]) -> Vec<f64> {
 /// Independent draws of every state, state after state.
 fn draws(states: &[State], counts: &[usize], seed: u64) -> Vec<f64> {
     let parts = states.iter().zip(counts).enumerate().map(|(k, ((m, s, _), count))| {
-        let noise = Normal::new(*m, s * s).unwrap();
+        let noise = Normal::with_variance(*m, s * s).unwrap();
         sample(&noise, *count, 1000 * seed + k as u64).values().to_vec()
     });
     parts.collect::<Vec<_>>().concat()
 }
 
-fn solve_columns(columns: &[Vec<f64>], counts: &[usize], options: &Options) -> Estimate {
+fn solve_columns(columns: &[Vec<f64>], counts: &[usize], options: &StatesOptions) -> StatesEstimate {
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     estimate(&Pooled { log_f: &slices, origin: Origin::Counts(counts), chains: None }, options).unwrap()
 }
 
-fn solve(states: &[State], x: &[f64], counts: &[usize]) -> Estimate {
+fn solve(states: &[State], x: &[f64], counts: &[usize]) -> StatesEstimate {
     solve_columns(&log_f(states, x), counts, &INDEPENDENT)
 }
 
@@ -123,7 +125,7 @@ fn two_states_are_the_optimal_bridge() {
     // And the estimator of two samples, state 0 being the noise.
     let draws = |range: std::ops::Range<usize>| Draws::new(&f[1][range.clone()], &f[0][range]);
     let options =
-        normalizer::Options { dependence: Dependence::Independent, ..normalizer::Options::default() };
+        normalizer::LogZOptions { dependence: Dependence::Independent, ..normalizer::LogZOptions::default() };
     let pair = normalizer::log_z(draws(300..400), draws(0..300), &options).unwrap();
     let nce = pair.estimates.iter().find(|e| e.method == Method::Nce).unwrap();
     assert_near(&[result.log_z()[1]], &[nce.log_z], 1e-12);
@@ -154,7 +156,7 @@ fn errors_of_independent_draws_are_as_large_as_claimed() {
 
 /// An AR(1) chain with this standard normal's law, mean and deviation applied.
 fn autoregressive(state: &State, count: usize, coefficient: f64, seed: u64) -> Vec<f64> {
-    let steps = sample(&Normal::new(0.0, 1.0).unwrap(), count, seed);
+    let steps = sample(&Normal::with_variance(0.0, 1.0).unwrap(), count, seed);
     let mut at = steps.values()[0];
     let chain = steps.values().iter().map(|z| {
         at = coefficient * at + (1.0 - coefficient * coefficient).sqrt() * z;
@@ -168,8 +170,8 @@ fn errors_of_chains_are_as_large_as_claimed_and_those_of_independence_are_not() 
     let states = [LADDER[0], LADDER[1], LADDER[3]];
     let counts = [4000, 3000, 3000];
     let truth = log_z(&states[2]) - log_z(&states[0]);
-    let options = Options { dependence: Dependence::Chains, ..INDEPENDENT };
-    let run = |seed: u64, options: &Options| {
+    let options = StatesOptions { dependence: Dependence::Chains, ..INDEPENDENT };
+    let run = |seed: u64, options: &StatesOptions| {
         let parts: Vec<Vec<f64>> =
             (0..3).map(|k| autoregressive(&states[k], counts[k], 0.9, 500 + 10 * seed + k as u64)).collect();
         let result = solve_columns(&log_f(&states, &parts.concat()), &counts, options);
@@ -195,7 +197,7 @@ fn labels_of_chains_keep_rows_in_any_order() {
     let ordered = log_f(&states, &chains.concat());
     let labels: Vec<usize> = (0..2000).map(|n| n / 500 % 2).collect();
     let slices: Vec<&[f64]> = ordered.iter().map(Vec::as_slice).collect();
-    let options = Options { dependence: Dependence::Chains, ..INDEPENDENT };
+    let options = StatesOptions { dependence: Dependence::Chains, ..INDEPENDENT };
     let pooled = Pooled { log_f: &slices, origin: Origin::Counts(&[1000, 1000]), chains: Some(&labels) };
     let expected = estimate(&pooled, &options).unwrap();
 
@@ -220,7 +222,11 @@ fn far_apart_states_end_in_a_refusal_that_names_them() {
         assert_eq!(result.se(), [0.0, f64::INFINITY], "{mean}");
         assert_eq!(result.groups(), [vec![0], vec![1]]);
         let groups = vec![vec![0], vec![1]];
-        assert!(result.warnings().contains(&Warning::Disconnected { groups }), "{:?}", result.warnings());
+        assert!(
+            result.warnings().contains(&StatesWarning::Disconnected { groups }),
+            "{:?}",
+            result.warnings()
+        );
     }
 }
 
@@ -233,7 +239,8 @@ fn falling_overlap_ends_in_refusals_not_in_false_confidence() {
             let (mut covered, mut refused) = (0, 0);
             for seed in 0..200 {
                 let columns = log_f(&states, &draws(&states, &[1000, 1000], 50 + seed));
-                let result = solve_columns(&columns, &[1000, 1000], &Options { dependence, ..INDEPENDENT });
+                let result =
+                    solve_columns(&columns, &[1000, 1000], &StatesOptions { dependence, ..INDEPENDENT });
                 let (value, error) = result.difference(0, 1);
                 refused += usize::from(error == f64::INFINITY);
                 covered += usize::from((value - 0.5f64.ln()).abs() <= 1.96 * error);
@@ -323,7 +330,7 @@ fn a_state_of_density_zero_everywhere_is_minus_infinity() {
     let result = solve_columns(&columns, &[100, 100, 0], &INDEPENDENT);
     assert_eq!(result.log_z()[2], f64::NEG_INFINITY);
     assert_eq!(result.se()[2], f64::INFINITY);
-    assert!(result.warnings().contains(&Warning::ZeroDensity { state: 2 }));
+    assert!(result.warnings().contains(&StatesWarning::ZeroDensity { state: 2 }));
 }
 
 #[test]
@@ -426,7 +433,7 @@ proptest! {
 }
 
 /// A standard normal state with a thousand draws and another without any.
-fn unsampled(state: State, seed: u64) -> Estimate {
+fn unsampled(state: State, seed: u64) -> StatesEstimate {
     let states = [(0.0, 1.0, 0.0), state];
     let counts = [1000, 0];
     solve(&states, &draws(&states, &counts, seed), &counts)
@@ -439,7 +446,7 @@ fn a_state_without_draws_that_reaches_farther_than_the_draws_is_refused() {
     let refused = (0..40).filter(|&seed| {
         let result = unsampled((0.0, 3.0, 1.0), seed);
         assert!(result.log_z()[1].is_finite());
-        let told = result.warnings().iter().any(|w| matches!(w, Warning::HeavyTail { state: 1, .. }));
+        let told = result.warnings().iter().any(|w| matches!(w, StatesWarning::HeavyTail { state: 1, .. }));
         assert_eq!(told, result.se()[1] == f64::INFINITY, "{:?}", result.warnings());
         told
     });

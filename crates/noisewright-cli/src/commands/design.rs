@@ -84,7 +84,7 @@ fn fitted(problem: &Problem, data: &Points) -> Outcome<(Vec<f64>, Option<f64>)> 
             "the model cannot be fitted to the data: {reason}; or give its parameters with --at"
         ))
     };
-    let options = fit::Options { seed: problem.precision.seed, ..fit::Options::default() };
+    let options = fit::FitOptions { seed: problem.precision.seed, ..fit::FitOptions::default() };
     let fit = fit::fit(&problem.model, Data::from(data), &options).map_err(|error| refused(&error))?;
     match fit.diagnostics.no_answer() {
         Some(warning) => Err(refused(warning)),

@@ -4,7 +4,7 @@ mod draws;
 mod show;
 
 use noisewright::Precision;
-use noisewright::normalizer::{Dependence, EvidenceOptions, ModelDensity, NoiseKind, Options, evidence};
+use noisewright::normalizer::{Dependence, EvidenceOptions, LogZOptions, ModelDensity, NoiseKind, evidence};
 
 use super::logz::answered;
 use crate::arguments::{DataArguments, EvidenceArguments, Global};
@@ -68,12 +68,12 @@ fn options(arguments: &EvidenceArguments, global: &Global) -> Outcome<EvidenceOp
         noise,
         noise_draws: arguments.noise_draws,
         symmetrize: arguments.symmetrize,
-        log_z: Options {
+        log_z: LogZOptions {
             confidence: arguments.confidence,
             dependence,
             weight_by_ess: true,
             seed: global.seed,
-            ..Options::default()
+            ..LogZOptions::default()
         },
         ..EvidenceOptions::default()
     })

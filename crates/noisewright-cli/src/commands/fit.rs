@@ -93,7 +93,7 @@ fn whole(
 }
 
 /// Adds the comparison with four times as much noise.
-fn check_nu(model: &Model, rows: &Rows, fit: &mut Fit, options: &fit::Options) -> Outcome<()> {
+fn check_nu(model: &Model, rows: &Rows, fit: &mut Fit, options: &fit::FitOptions) -> Outcome<()> {
     let check = fit::check_ratio(model, rows.data(), fit, options)?;
     fit.diagnostics.warnings.extend(check.warning(fit.nu));
     fit.diagnostics.ratio_check = Some(check);

@@ -8,8 +8,8 @@ mod ways;
 mod wildcard;
 
 use noisewright::normalizer::{
-    Allocation, Dependence, LogZ, NormalizerEstimate, Options, Prices, SampleSummary, alpha_formula, log_z,
-    log_z_with_alpha,
+    Allocation, Dependence, LogZ, LogZOptions, NormalizerEstimate, Prices, SampleSummary, alpha_formula,
+    log_z, log_z_with_alpha,
 };
 use noisewright_report::{Cell, Column, Table, format_number};
 use serde_json::{Map, Value, json};
@@ -29,7 +29,7 @@ const CONFIDENCE: f64 = 0.95;
 struct Answer<'a> {
     pair: &'a Pair,
     result: &'a LogZ,
-    options: &'a Options,
+    options: &'a LogZOptions,
     /// Both densities are unnormalized.
     ratio: bool,
 }
@@ -84,7 +84,7 @@ fn warn(global: &Global, warnings: &[String]) {
     }
 }
 
-fn options(arguments: &LogzArguments, global: &Global) -> Options {
+fn options(arguments: &LogzArguments, global: &Global) -> LogZOptions {
     let asked =
         arguments.price_data.is_some() || arguments.price_noise.is_some() || arguments.budget.is_some();
     let prices = asked.then(|| Prices {
@@ -92,7 +92,7 @@ fn options(arguments: &LogzArguments, global: &Global) -> Options {
         noise: arguments.price_noise.unwrap_or(1.0),
         budget: arguments.budget,
     });
-    Options {
+    LogZOptions {
         confidence: arguments.confidence.unwrap_or(CONFIDENCE),
         dependence: if arguments.independent { Dependence::Independent } else { Dependence::Chains },
         weight_by_ess: arguments.weight_by_ess,

@@ -27,11 +27,11 @@ struct Answer {
 
 pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     let loss = inputs::loss(&arguments.loss)?;
-    let options = fit::Options {
+    let options = fit::FitOptions {
         loss: loss.clone(),
         confidence: arguments.confidence,
         seed: global.seed,
-        ..fit::Options::default()
+        ..fit::FitOptions::default()
     };
     options.check()?;
     let progress = Progress::new(global.quiet || global.json, "reading the data");
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
         .map_err(|error| Failure::Usage(format!("--features: {error}")))?;
     let first = Rows::read(std::slice::from_ref(&arguments.first), &space, &arguments.first_rows())?;
     let second = Rows::read(std::slice::from_ref(&arguments.second), &space, &arguments.other_rows())?;
-    let options = fit::Options { progress: Some(progress.hook()), ..options };
+    let options = fit::FitOptions { progress: Some(progress.hook()), ..options };
     let fit = fit::ratio(&model, first.data(), second.data(), &options)?;
     if let Some(warning) = fit.fit.diagnostics.no_answer() {
         return Err(Failure::NoAnswer(warning.to_string()));

@@ -1,6 +1,6 @@
 //! Figures 2 and 3 as published: histograms that minimise something else.
 
-use noisewright::design::{Options, Ratio, best_histogram_1d};
+use noisewright::design::{DesignOptions, Ratio, best_histogram_1d};
 use noisewright::{Contrast, Histogram1d, Loss, Noise, Population, Precision, Result, equal_edges};
 use noisewright_numerics::optimize::{LbfgsOptions, lbfgs};
 use noisewright_report::format_number;
@@ -102,7 +102,7 @@ fn both(toy: Toy) -> Result<Vec<(f64, f64)>> {
     let edges = equal_edges(BINS, -5.0, 5.0);
     let one = |proportion: &f64| {
         let nu = ratio_of(*proportion);
-        let options = Options { ratio: Ratio::Fixed(nu), ..Options::default() };
+        let options = DesignOptions { ratio: Ratio::Fixed(nu), ..DesignOptions::default() };
         let best = best_histogram_1d(&toy.model(true)?, &[toy.standard()], &edges, &options)?;
         Ok((Slip::new(toy, nu)?.minimise(), best.error))
     };

@@ -1,6 +1,6 @@
 //! Claims about limits and about losses that hold under conditions which are not in print.
 
-use noisewright::design::{Options, Ratio, design};
+use noisewright::design::{DesignOptions, Ratio, design};
 use noisewright::{Contrast, Loss, Normal, Precision, Result, Target, asymptotic_error};
 use noisewright_report::format_number;
 use serde_json::json;
@@ -13,7 +13,7 @@ const SCARCE: f64 = 1e-4;
 
 /// The error × T of normal noise for a normalized toy model.
 fn error_of(toy: Toy, mean: f64, variance: f64, nu: f64, loss: &Loss) -> Result<f64> {
-    let noise = Normal::new(mean, variance)?;
+    let noise = Normal::with_variance(mean, variance)?;
     let contrast = Contrast { noise: &noise, nu, loss };
     let precision = Precision::default();
     Ok(asymptotic_error(&toy.model(true)?, &[toy.standard()], contrast, &Target::Mse, &precision)?.error)
@@ -28,7 +28,7 @@ fn around(place: f64) -> Result<f64> {
 
 /// The error of the exact optimum for the Gaussian mean.
 fn exact(nu: f64, target: Target) -> Result<f64> {
-    let options = Options { ratio: Ratio::Fixed(nu), target, ..Options::default() };
+    let options = DesignOptions { ratio: Ratio::Fixed(nu), target, ..DesignOptions::default() };
     Ok(design(&Toy::Mean.model(true)?, &[0.0], &options)?.error)
 }
 

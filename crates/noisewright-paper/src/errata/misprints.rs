@@ -40,7 +40,7 @@ pub(super) fn signs_of_losses() -> Result<Erratum> {
 /// I_v with w in the place of v.
 pub(super) fn covariance_of_the_equation() -> Result<Erratum> {
     let model = Toy::Mean.model(true)?;
-    let noise = Normal::new(0.0, 1.0)?;
+    let noise = Normal::with_variance(0.0, 1.0)?;
     let contrast = Contrast { noise: &noise, nu: 1.0, loss: &Loss::Kl };
     let right = asymptotic_error(&model, &[0.0], contrast, &Target::Mse, &Precision::default())?.error;
     // For the KL loss w = 1, so that with I_v = E[wψψᵀ] the formula collapses to (1 + ν)(1/J − (1 + 1/ν) · 0).
@@ -122,7 +122,7 @@ pub(super) fn variance_score() -> Result<Erratum> {
 pub(super) fn near_data_expansion() -> Result<Erratum> {
     let model = Toy::Mean.model(true)?;
     let population = Population::new(&model, &[0.0], &Precision::default())?;
-    let log_noise = population.log_noise(&Normal::new(0.0, 1.0)?);
+    let log_noise = population.log_noise(&Normal::with_variance(0.0, 1.0)?);
     let nu = 3.0;
     let weight = Asymptotics::at(&population, &log_noise, nu, &Loss::Js)?.mean_weight;
     let (printed, right) = (1.0 / (1.0 + 1.0 / nu + 1.0), 1.0 / (1.0 + 1.0 / nu));

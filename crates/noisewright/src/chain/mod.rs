@@ -18,5 +18,5 @@ pub use density::{Bridge, Density, ModelDensity};
 pub use diagnostics::{Convergence, convergence};
 pub use kernel::Moves;
 pub(crate) use kernel::{Kernel, Landscape, Walker};
-pub use run::{Chains, Options, run};
+pub use run::{ChainOptions, Chains, run};
 pub(crate) use run::{check_place, run_checked};

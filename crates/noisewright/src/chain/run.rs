@@ -18,7 +18,7 @@ const RESHAPE: [f64; 4] = [0.1, 0.25, 0.5, 0.8];
 
 /// How to run chains.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ChainOptions {
     /// Number of chains; 4 by default.
     pub chains: usize,
     /// Steps of each chain that are thrown away while it adapts; 1,000 by default.
@@ -35,7 +35,7 @@ pub struct Options {
     pub seed: u64,
 }
 
-impl Default for Options {
+impl Default for ChainOptions {
     fn default() -> Self {
         Self { chains: 4, warm_up: 1000, draws: 1000, thin: 1, moves: Moves::Auto, start: None, seed: 0 }
     }
@@ -61,10 +61,10 @@ pub struct Chains {
 /// Runs Markov chains on a density.
 ///
 /// ```
-/// use noisewright::chain::{ModelDensity, Moves, Options, run};
+/// use noisewright::chain::{ModelDensity, Moves, ChainOptions, run};
 /// use noisewright::Model;
 /// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 3")?;
-/// let chains = run(&ModelDensity { model: &model, parameters: &[3.0] }, &Options::default())?;
+/// let chains = run(&ModelDensity { model: &model, parameters: &[3.0] }, &ChainOptions::default())?;
 /// assert_eq!(chains.moves, Moves::Hamiltonian); // a formula has its gradient
 /// let x = chains.points.view().column(0);
 /// let mean = x.iter().sum::<f64>() / x.len() as f64;
@@ -75,7 +75,7 @@ pub struct Chains {
 /// # Errors
 /// When there is nothing to run, the moves do not suit the density, no place of positive density is found to start
 /// at, or the log-density is not a number somewhere.
-pub fn run(density: &dyn Density, options: &Options) -> Result<Chains> {
+pub fn run(density: &dyn Density, options: &ChainOptions) -> Result<Chains> {
     if options.chains == 0 || options.draws == 0 || options.thin == 0 {
         return Err(Error::Chain {
             reason: "ask for at least one chain, one draw and one step per draw".into(),
@@ -86,7 +86,7 @@ pub fn run(density: &dyn Density, options: &Options) -> Result<Chains> {
 }
 
 /// The same for a density and options that were looked at already.
-pub(crate) fn run_checked(density: &dyn Density, options: &Options) -> Result<Chains> {
+pub(crate) fn run_checked(density: &dyn Density, options: &ChainOptions) -> Result<Chains> {
     let coordinates = Coordinates::new(density.space());
     let landscape = Landscape { density, coordinates: &coordinates };
     let tracks: Vec<Track> = (0..options.chains)
@@ -122,7 +122,7 @@ struct Track {
     moves: Moves,
 }
 
-fn track(landscape: Landscape<'_>, options: &Options, chain: usize) -> Result<Track> {
+fn track(landscape: Landscape<'_>, options: &ChainOptions, chain: usize) -> Result<Track> {
     let mut stream = stream(options.seed, chain as u64);
     let mut walker = start(landscape, options, chain, &mut stream)?;
     let mut kernel = Kernel::new(options.moves, landscape, &walker.y)?;
@@ -165,7 +165,7 @@ pub(crate) fn check_place(landscape: Landscape<'_>, y: &[f64]) -> Result<()> {
 /// A place of positive density.
 fn start(
     landscape: Landscape<'_>,
-    options: &Options,
+    options: &ChainOptions,
     chain: usize,
     stream: &mut noisewright_numerics::random::Stream,
 ) -> Result<Walker> {

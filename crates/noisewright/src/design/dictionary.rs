@@ -101,7 +101,7 @@ fn bandwidth(count: usize, dimension: usize) -> f64 {
 
 fn normal(mean: &DVector<f64>, covariance: &DMatrix<f64>) -> Result<Component> {
     if mean.len() == 1 {
-        return Ok(Arc::new(Normal::new(mean[0], covariance[(0, 0)])?));
+        return Ok(Arc::new(Normal::with_variance(mean[0], covariance[(0, 0)])?));
     }
     Ok(Arc::new(MultivariateNormal::new(mean.as_slice(), covariance.as_slice())?))
 }
@@ -252,10 +252,10 @@ impl Marginal {
         let center = self.mean + shift * self.deviation;
         let variance = (scale * self.deviation).powi(2);
         Ok(match &self.domain {
-            Domain::Real => Arc::new(Normal::new(center, variance)?),
+            Domain::Real => Arc::new(Normal::with_variance(center, variance)?),
             Domain::Positive | Domain::Interval(..) => {
                 let (lo, hi) = self.domain.bounds();
-                Arc::new(Truncated::new(Arc::new(Normal::new(center, variance)?), lo, hi)?)
+                Arc::new(Truncated::new(Arc::new(Normal::with_variance(center, variance)?), lo, hi)?)
             }
             Domain::Circle => Arc::new(VonMises::new(center, self.concentration / (scale * scale))?),
             Domain::States(states) => Arc::new(Categorical::new(states, &self.tilted(states, shift, scale))?),

@@ -9,7 +9,7 @@ use noisewright_numerics::random::stream;
 use super::family_scan::Board;
 use super::free_parameters::{Map, maps};
 use super::proportion::{at_end, check_ratio};
-use super::{Options, Ratio};
+use super::{DesignOptions, Ratio};
 use crate::{
     Argument, Asymptotics, Call, Contrast, Error, Loss, Mixture, Model, Noise, NoiseWords, Population,
     Precision, Result, Weight,
@@ -63,14 +63,14 @@ pub type Builder<'a> = &'a dyn Fn(&NoiseWords) -> Result<Arc<dyn Noise>>;
 /// that `build` refuses are walls.
 ///
 /// ```
-/// use noisewright::design::{Options, Ratio, best_member};
+/// use noisewright::design::{DesignOptions, Ratio, best_member};
 /// use noisewright::{Context, Model, NoiseWords};
 /// let model = Model::from_toml(
 ///     "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\n[parameters]\nm = 0",
 /// )?;
 /// let words = NoiseWords::parse("normal(?, 1)").unwrap();
 /// let build = |words: &NoiseWords| words.build(&Context::new(model.space()));
-/// let options = Options { ratio: Ratio::Fixed(1.0), ..Options::default() };
+/// let options = DesignOptions { ratio: Ratio::Fixed(1.0), ..DesignOptions::default() };
 /// let best = best_member(&words, &build, &model, &[0.0], &options)?;
 /// assert_eq!(best.minima.len(), 2); // mirror images
 /// assert!((best.minima[0].values[0].abs() - 1.42701).abs() < 1e-5);
@@ -85,7 +85,7 @@ pub fn best_member(
     build: Builder<'_>,
     model: &Model,
     parameters: &[f64],
-    options: &Options,
+    options: &DesignOptions,
 ) -> Result<FamilyOptimum> {
     let population = Population::new(model, parameters, &options.precision)?;
     search(words, build, model, parameters, options, &population, true)
@@ -101,7 +101,7 @@ pub fn best_member_on(
     build: Builder<'_>,
     model: &Model,
     parameters: &[f64],
-    options: &Options,
+    options: &DesignOptions,
 ) -> Result<FamilyOptimum> {
     search(words, build, model, parameters, options, population, false)
 }
@@ -111,7 +111,7 @@ fn search(
     build: Builder<'_>,
     model: &Model,
     parameters: &[f64],
-    options: &Options,
+    options: &DesignOptions,
     population: &Population,
     rebuild: bool,
 ) -> Result<FamilyOptimum> {
@@ -130,7 +130,7 @@ pub(super) struct Task<'a> {
     build: Builder<'a>,
     model: &'a Model,
     parameters: &'a [f64],
-    pub(super) options: &'a Options,
+    pub(super) options: &'a DesignOptions,
     pub(super) maps: Vec<Map>,
     /// Whether populations can be made for the noises at hand.
     rebuild: bool,

@@ -3,7 +3,7 @@
 use super::criterion::Criterion;
 use super::proportion::check_ratio;
 use super::weights::{Dictionary, solve};
-use super::{Options, Ratio};
+use super::{DesignOptions, Ratio};
 use crate::{Contrast, Error, Histogram1d, Histogram2d, Loss, Model, Noise, Population, Result};
 
 /// The best histogram on given edges.
@@ -24,12 +24,12 @@ pub struct HistogramDesign<H> {
 /// The best histogram of one variable on given edges, at a given ν or jointly with it.
 ///
 /// ```
-/// use noisewright::design::{Options, Ratio, best_histogram_1d};
+/// use noisewright::design::{DesignOptions, Ratio, best_histogram_1d};
 /// use noisewright::{Model, equal_edges};
 /// let model = Model::from_toml(
 ///     "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\n[parameters]\nm = 0",
 /// )?;
-/// let options = Options { ratio: Ratio::Fixed(1.0), ..Options::default() };
+/// let options = DesignOptions { ratio: Ratio::Fixed(1.0), ..DesignOptions::default() };
 /// let best = best_histogram_1d(&model, &[0.0], &equal_edges(20, -5.0, 5.0), &options)?;
 /// assert!(best.error < 3.0445); // the exact optimum has 2.99387, noise equal to the data 4
 /// # Ok::<(), noisewright::Error>(())
@@ -42,7 +42,7 @@ pub fn best_histogram_1d(
     model: &Model,
     parameters: &[f64],
     edges: &[f64],
-    options: &Options,
+    options: &DesignOptions,
 ) -> Result<HistogramDesign<Histogram1d>> {
     check_space(model, 1)?;
     let volumes: Vec<f64> = edges.windows(2).map(|e| e[1] - e[0]).collect();
@@ -62,7 +62,7 @@ pub fn best_histogram_2d(
     model: &Model,
     parameters: &[f64],
     edges: [&[f64]; 2],
-    options: &Options,
+    options: &DesignOptions,
 ) -> Result<HistogramDesign<Histogram2d>> {
     check_space(model, 2)?;
     let width = |e: &[f64]| e[1] - e[0];
@@ -93,7 +93,7 @@ fn check_space(model: &Model, dimension: usize) -> Result<()> {
 struct Search<'a> {
     model: &'a Model,
     parameters: &'a [f64],
-    options: &'a Options,
+    options: &'a DesignOptions,
     volumes: &'a [f64],
 }
 

@@ -7,7 +7,7 @@ use super::dictionary::{DictionaryOptions, components, equal_mixture};
 use super::exact::optimal_noise;
 use super::proportion::check_ratio;
 use super::weights::{Dictionary, solve};
-use super::{Options, Ratio};
+use super::{DesignOptions, Ratio};
 use crate::{Contrast, Error, Loss, Method, Mixture, Model, Noise, Points, Population, Result};
 
 /// Weights below this are left out of the noise.
@@ -60,9 +60,9 @@ impl std::fmt::Debug for MixtureDesign {
 /// The best mixture from a dictionary of components around the model, true at `parameters`.
 ///
 /// ```
-/// use noisewright::{Model, design::{DictionaryOptions, Options, Ratio, design_mixture}};
+/// use noisewright::{Model, design::{DictionaryOptions, DesignOptions, Ratio, design_mixture}};
 /// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
-/// let options = Options { ratio: Ratio::Fixed(1.0), ..Options::default() };
+/// let options = DesignOptions { ratio: Ratio::Fixed(1.0), ..DesignOptions::default() };
 /// let best = design_mixture(&model, &[0.0], &DictionaryOptions::default(), &options)?;
 /// assert!(best.excess() < 1e-3 && best.gap < 1e-4); // noise equal to the data: 14 % above the optimum
 /// # Ok::<(), noisewright::Error>(())
@@ -74,7 +74,7 @@ pub fn design_mixture(
     model: &Model,
     parameters: &[f64],
     dictionary: &DictionaryOptions,
-    options: &Options,
+    options: &DesignOptions,
 ) -> Result<MixtureDesign> {
     let population = Population::new(model, parameters, &options.precision)?;
     let parts = dictionary_on(model, &population, dictionary, options)?;
@@ -97,14 +97,14 @@ pub fn design_mixture_on_sample(
     log_normalizer: f64,
     sample: &Points,
     dictionary: &DictionaryOptions,
-    options: &Options,
+    options: &DesignOptions,
 ) -> Result<MixtureDesign> {
     let population = Population::from_sample(model, parameters, log_normalizer, sample)?;
     let parts = dictionary_on(model, &population, dictionary, options)?;
     best_mixture(&population, &parts, options)
 }
 
-fn first_ratio(options: &Options) -> Result<f64> {
+fn first_ratio(options: &DesignOptions) -> Result<f64> {
     if let Ratio::Fixed(nu) = options.ratio { check_ratio(nu) } else { Ok(1.0) }
 }
 
@@ -112,7 +112,7 @@ fn dictionary_on(
     model: &Model,
     population: &Population,
     dictionary: &DictionaryOptions,
-    options: &Options,
+    options: &DesignOptions,
 ) -> Result<Vec<Arc<dyn Noise>>> {
     let criterion = Criterion::new(population, &options.target)?;
     let optimum = optimal_noise(&criterion, first_ratio(options)?, None)?;
@@ -128,7 +128,7 @@ fn dictionary_on(
 pub fn best_mixture(
     population: &Population,
     components: &[Arc<dyn Noise>],
-    options: &Options,
+    options: &DesignOptions,
 ) -> Result<MixtureDesign> {
     options.prices.check()?;
     first_ratio(options)?;

@@ -52,7 +52,7 @@ pub enum Ratio {
 
 /// What is designed for.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct DesignOptions {
     /// The error that is minimised (default: mean squared error of all coordinates).
     pub target: Target,
     /// The ratio ν (default: free).
@@ -63,7 +63,7 @@ pub struct Options {
     pub precision: Precision,
 }
 
-impl Default for Options {
+impl Default for DesignOptions {
     fn default() -> Self {
         Self {
             target: Target::Mse,
@@ -112,11 +112,11 @@ impl Design {
 /// The exact optimal noise of a model, true at `parameters` (MATH §6), at a given ν or jointly with it.
 ///
 /// ```
-/// use noisewright::{Model, design::{Options, Ratio, design}};
+/// use noisewright::{Model, design::{DesignOptions, Ratio, design}};
 /// let model = Model::from_toml(
 ///     "variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0",
 /// )?;
-/// let options = Options { ratio: Ratio::Fixed(1.0), ..Options::default() };
+/// let options = DesignOptions { ratio: Ratio::Fixed(1.0), ..DesignOptions::default() };
 /// let best = design(&model, &[0.0], &options)?;
 /// assert!((best.error - 3.50813).abs() < 1e-5); // p_n = p_d gives 4
 /// assert!(best.gap().unwrap() < 1e-6);
@@ -126,7 +126,7 @@ impl Design {
 /// # Errors
 /// When the model has no population at these parameters, its scores are collinear, or ν or a price is not a
 /// positive number.
-pub fn design(model: &Model, parameters: &[f64], options: &Options) -> Result<Design> {
+pub fn design(model: &Model, parameters: &[f64], options: &DesignOptions) -> Result<Design> {
     options.prices.check()?;
     let search = Search {
         model,
@@ -148,7 +148,7 @@ pub fn design_on_sample(
     parameters: &[f64],
     log_normalizer: f64,
     sample: &Points,
-    options: &Options,
+    options: &DesignOptions,
 ) -> Result<Design> {
     options.prices.check()?;
     let population = Population::from_sample(model, parameters, log_normalizer, sample)?;
@@ -165,7 +165,7 @@ enum Start {
 struct Search<'a> {
     model: &'a Model,
     parameters: &'a [f64],
-    options: &'a Options,
+    options: &'a DesignOptions,
     start: Start,
 }
 

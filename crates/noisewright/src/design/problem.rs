@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Design, HistogramDesign, ModelNoise, Options, Ratio, Shape, best_histogram_1d, best_histogram_2d, design,
-    design_on_sample,
+    Design, DesignOptions, HistogramDesign, ModelNoise, Ratio, Shape, best_histogram_1d, best_histogram_2d,
+    design, design_on_sample,
 };
 use crate::{
     Argument, Call, Context, Error, Model, Noise, NoiseWords, Points, Population, Precision, Result, Space,
@@ -157,17 +157,17 @@ impl<'a> Problem<'a> {
         fit_auto(self.model.space(), sample(model.as_ref(), STAND_IN, self.precision.seed).view(), None)
     }
 
-    fn options(&self, purpose: Purpose<'_>) -> Options {
-        Options {
+    fn options(&self, purpose: Purpose<'_>) -> DesignOptions {
+        DesignOptions {
             target: purpose.target.clone(),
             ratio: Ratio::Fixed(purpose.nu),
             precision: self.precision,
-            ..Options::default()
+            ..DesignOptions::default()
         }
     }
 
     /// The exact optimum, on the data where they stand for the model.
-    pub(super) fn optimum(&self, options: &Options) -> Result<Design> {
+    pub(super) fn optimum(&self, options: &DesignOptions) -> Result<Design> {
         match self.sample() {
             None => design(self.model, self.parameters, options),
             Some(sample) => {
@@ -177,7 +177,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The best histogram with so many equal bins along each variable.
-    pub(super) fn histogram(&self, call: &Call, options: &Options) -> Result<BestHistogram> {
+    pub(super) fn histogram(&self, call: &Call, options: &DesignOptions) -> Result<BestHistogram> {
         let edges = histogram_edges(call)?;
         if self.model.space().dimension() == 1 {
             let best = best_histogram_1d(self.model, self.parameters, &edges, options)?;

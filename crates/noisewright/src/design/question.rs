@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::problem::{Files, Problem, Purpose};
 use super::proportion::at_end;
 use super::{
-    Curve, DictionaryOptions, FamilyOptimum, Member, MixtureDesign, ModelNoise, Options, Prices, Ratio,
+    Curve, DesignOptions, DictionaryOptions, FamilyOptimum, Member, MixtureDesign, ModelNoise, Prices, Ratio,
     Record, best_member, best_member_on, best_ratio, design_mixture, design_mixture_on_sample,
     ratio_for_efficiency,
 };
@@ -214,8 +214,13 @@ impl Question<'_> {
         Purpose { nu, target: &self.target }
     }
 
-    fn options(&self, ratio: Ratio) -> Options {
-        Options { target: self.target.clone(), ratio, prices: self.prices, precision: self.problem.precision }
+    fn options(&self, ratio: Ratio) -> DesignOptions {
+        DesignOptions {
+            target: self.target.clone(),
+            ratio,
+            prices: self.prices,
+            precision: self.problem.precision,
+        }
     }
 
     /// `tr(ΣM)` as endless noise leaves it.

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::newton::{Descent, Problem, Stop};
-use super::options::{Options, Stage};
+use super::options::{FitOptions, Stage};
 use crate::Result;
 
 /// Gradient passes after which the full curvature is cheaper.
@@ -16,7 +16,7 @@ pub(crate) fn polish(
     problem: &dyn Problem,
     at: &DVector<f64>,
     hessian: &DMatrix<f64>,
-    options: &Options,
+    options: &FitOptions,
 ) -> Result<Option<Descent>> {
     let Some(mut inverse) = hessian.clone().cholesky().map(|c| c.inverse()) else { return Ok(None) };
     let mut at = at.clone();

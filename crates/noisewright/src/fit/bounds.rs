@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::newton::{Evaluation, Problem, Stop, newton};
-use super::options::{Options, Stage};
+use super::options::{FitOptions, Stage};
 use super::solve::Solution;
 use crate::{Model, Result};
 
@@ -15,7 +15,7 @@ pub(crate) fn solve(
     problem: &dyn Problem,
     limits: &[(f64, f64)],
     begin: &DVector<f64>,
-    options: &Options,
+    options: &FitOptions,
 ) -> Result<Solution> {
     let mut held: Vec<Option<f64>> = vec![None; begin.len()];
     let mut at = begin.clone();

@@ -10,7 +10,7 @@ use super::dependence::{self, Influences};
 use super::evaluate::{ChunkView, ParameterPoint};
 use super::loss_terms::{Class, Terms};
 use super::objective::{Full, Objective};
-use super::options::{CovarianceKind, Options};
+use super::options::{CovarianceKind, FitOptions};
 use super::sample_blocks::RowSource;
 use crate::{Error, Loss, Model, Result, View};
 
@@ -96,7 +96,7 @@ pub(crate) fn parts(
     bread: &DMatrix<f64>,
     at: &[f64],
     data: Option<Data<'_>>,
-    options: &Options,
+    options: &FitOptions,
 ) -> Result<Covariance> {
     let inner = match options.errors {
         CovarianceKind::Robust => robust(objective, full, bread),

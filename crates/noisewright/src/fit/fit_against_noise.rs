@@ -10,7 +10,7 @@ use super::diagnostics::{self, Diagnostics};
 use super::loss_terms::Class;
 use super::newton::Stop;
 use super::objective::{Objective, Order};
-use super::options::{Draws, Options, Stage};
+use super::options::{Draws, FitOptions, Stage};
 use super::prepare::{self, pick, spread};
 use super::result::{Estimate, Fit, coordinates};
 use super::sample_blocks::{HeldPoints, SampleBlocks};
@@ -82,7 +82,7 @@ pub(crate) fn fit_against(
     model: &Model,
     data: Data<'_>,
     against: &Against,
-    options: &Options,
+    options: &FitOptions,
     start: Option<&[f64]>,
 ) -> Result<Fit> {
     options.report(Stage::Prepare, 0, f64::NAN)?;
@@ -112,7 +112,7 @@ pub(crate) fn fit_against(
 
 /// Parameters for a linear normalized model to start from: those of the same model with a free constant, whose loss is
 /// convex, fitted to a part of the rows.
-fn free_start(model: &Model, data: Data<'_>, against: &Against, options: &Options) -> Option<Vec<f64>> {
+fn free_start(model: &Model, data: Data<'_>, against: &Against, options: &FitOptions) -> Option<Vec<f64>> {
     let Against::Noise(noise, rows) = against else { return None };
     if !(model.is_normalized() && model.energy().is_linear()) {
         return None;
@@ -130,7 +130,7 @@ pub(crate) fn finish(
     objective: &Objective<'_>,
     solution: Solution,
     data: Option<Data<'_>>,
-    options: &Options,
+    options: &FitOptions,
 ) -> Result<Fit> {
     options.report(Stage::Errors, 0, f64::NAN)?;
     let full = objective.full(solution.at.as_slice(), Order::Meat)?;

@@ -2,7 +2,7 @@
 //!
 //! [`fit`] takes a [`Model`] and [`Data`] and gives a [`Fit`]: every parameter and the log-normalizer with its standard
 //! error, split into what the data leave open and what the noise adds. The noise is chosen and dosed unless
-//! [`Options`] say how.
+//! [`FitOptions`] say how.
 
 mod bfgs_refinement;
 mod bounds;
@@ -36,7 +36,7 @@ mod whole_sample_calls;
 pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Warning, WarningKind, check_ratio};
 pub use newton::Stop;
-pub use options::{Amount, CovarianceKind, Draws, NoiseChoice, Options, Progress, ProgressHook, Stage};
+pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice, Progress, ProgressHook, Stage};
 pub use ratio::{LogRatio, RatioFit, ratio};
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;
@@ -46,14 +46,14 @@ use crate::{Contrast, Domain, Error, Loss, Model, Population, Precision, Result,
 /// Fits a model to data.
 ///
 /// ```
-/// use noisewright::fit::{Amount, Data, NoiseChoice, Options, fit};
+/// use noisewright::fit::{Amount, Data, NoiseChoice, FitOptions, fit};
 /// use noisewright::{Model, Normal, Points, Space, sample};
 /// use std::sync::Arc;
 ///
 /// // log p = m x − x²/2 − c: the mean of a Gaussian, its constant taken as unknown.
 /// let model = Model::from_toml("variables = ['x']\nlog_density = 'm*x - x^2/2'\n[parameters]\nm = 0")?;
-/// let points = sample(&Normal::new(0.5, 1.0)?, 4000, 1);
-/// let fitted = fit(&model, Data::from(&points), &Options { amount: Amount::Ratio(5.0), ..Options::default() })?;
+/// let points = sample(&Normal::with_variance(0.5, 1.0)?, 4000, 1);
+/// let fitted = fit(&model, Data::from(&points), &FitOptions { amount: Amount::Ratio(5.0), ..FitOptions::default() })?;
 /// let mean = &fitted.parameters[0];
 /// assert!((mean.estimate - 0.5).abs() < 4.0 * mean.se);
 /// // log Z = m²/2 + ½ log 2π.
@@ -65,7 +65,7 @@ use crate::{Contrast, Domain, Error, Loss, Model, Population, Precision, Result,
 /// # Errors
 /// One sentence: a row outside the domain or without density, too few rows, unknowns that cannot be told apart, an
 /// option that cannot be, or [`Error::Cancelled`].
-pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
+pub fn fit(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
     options.check()?;
     data.check(model.space().dimension())?;
     check_domain(model, data, 0)?;
@@ -92,7 +92,7 @@ pub fn fit(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
 
 /// Losses whose weights are not bounded may have no finite variance against a noise, which a sample need not show: the
 /// theory tells, where the model can be integrated.
-fn warn_of_infinite_error(model: &Model, fit: &mut Fit, options: &Options) {
+fn warn_of_infinite_error(model: &Model, fit: &mut Fit, options: &FitOptions) {
     let Some(noise) = fit.noise.clone().filter(|_| !matches!(options.loss, Loss::Js) && fit.converged) else {
         return;
     };

@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::newton::{Descent, Evaluation, Problem, newton};
 use super::objective::Objective;
-use super::options::{Options, Stage};
+use super::options::{FitOptions, Stage};
 use super::result::Optimum;
 use super::solve::{Solution, with_constant};
 use super::start_values::around;
@@ -26,7 +26,7 @@ pub(crate) fn solve(
     unit: &[f64],
     begin: &dyn Fn(&[f64]) -> Result<DVector<f64>>,
     places: &[Vec<f64>],
-    options: &Options,
+    options: &FitOptions,
 ) -> Result<Option<Solution>> {
     let maps: Vec<Map> = model.parameters().iter().map(Map::of).collect();
     let problem = Transformed { problem, maps: &maps };
@@ -65,7 +65,7 @@ fn prefer_earlier(found: &mut [Descent]) {
 }
 
 /// A descent by Newton's method or, where second derivatives are dear, by gradients first.
-fn descend(problem: &dyn Problem, begin: &DVector<f64>, options: &Options) -> Result<Descent> {
+fn descend(problem: &dyn Problem, begin: &DVector<f64>, options: &FitOptions) -> Result<Descent> {
     if problem.has_curvature() {
         return newton(problem, begin, options, Stage::Descent);
     }
@@ -102,7 +102,7 @@ pub(crate) fn follow(
     problem: &Objective<'_>,
     model: &Model,
     place: &[f64],
-    options: &Options,
+    options: &FitOptions,
 ) -> Result<Option<(f64, Vec<f64>)>> {
     let maps: Vec<Map> = model.parameters().iter().map(Map::of).collect();
     let transformed = Transformed { problem, maps: &maps };
@@ -121,7 +121,7 @@ pub(crate) fn first(model: &Model, start: Option<&[f64]>) -> Vec<f64> {
 }
 
 /// A start and others around it: so many natural units away, or a few times as far from a bound.
-pub(crate) fn nearby(model: &Model, unit: &[f64], first: &[f64], options: &Options) -> Vec<Vec<f64>> {
+pub(crate) fn nearby(model: &Model, unit: &[f64], first: &[f64], options: &FitOptions) -> Vec<Vec<f64>> {
     let mut all = vec![first.to_vec()];
     let mut rng = stream(options.seed, STARTS);
     for number in 1..options.starts {

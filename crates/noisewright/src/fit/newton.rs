@@ -2,7 +2,7 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
-use super::options::{Options, Stage};
+use super::options::{FitOptions, Stage};
 use crate::Result;
 
 /// A function to be minimised.
@@ -100,7 +100,7 @@ const MOST_DAMPING: f64 = 1e16;
 pub(crate) fn newton(
     problem: &dyn Problem,
     start: &DVector<f64>,
-    options: &Options,
+    options: &FitOptions,
     stage: Stage,
 ) -> Result<Descent> {
     if problem.is_convex() {

@@ -9,7 +9,7 @@ use nalgebra::DVector;
 use super::newton::{
     Descent, Evaluation, FIRST_DAMPING, NO_DAMPING, Problem, Stop, damped_step, is_near, undamped_gain,
 };
-use super::options::{Options, Stage};
+use super::options::{FitOptions, Stage};
 use crate::Result;
 
 /// Share of the slope that may be left where a search along a step ends.
@@ -32,7 +32,7 @@ const PATIENCE: usize = 3;
 pub(crate) fn descend(
     problem: &dyn Problem,
     start: &DVector<f64>,
-    options: &Options,
+    options: &FitOptions,
     stage: Stage,
 ) -> Result<Descent> {
     let mut at = start.clone();
@@ -155,7 +155,7 @@ mod tests {
             let found = descend(
                 &Exponential(2.0),
                 &DVector::from_element(1, start),
-                &Options::default(),
+                &FitOptions::default(),
                 Stage::Descent,
             );
             let found = found.unwrap();

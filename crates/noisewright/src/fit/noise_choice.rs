@@ -6,7 +6,7 @@ use super::data::Data;
 use super::exact::{NormalizerMethod, fit_exact};
 use super::fit_against_noise::{Against, fit_against};
 use super::optimal;
-use super::options::{Amount, Draws, NoiseChoice, Options};
+use super::options::{Amount, Draws, FitOptions, NoiseChoice};
 use super::prepare::{pick, spread};
 use super::result::{Fit, Optimum};
 use super::sample_blocks::BLOCK;
@@ -21,14 +21,14 @@ const FIRST_POINTS: usize = 4 * BLOCK;
 const ROUNDS: usize = 5;
 
 /// Fits with the noise and the amount that the options ask for.
-pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
+pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
     if options.refit_noise && !matches!(options.noise, NoiseChoice::Exact) {
         return two_step::fit_two_step(model, data, options);
     }
     match &options.noise {
         NoiseChoice::Optimal => optimal::fit_optimal(model, data, options),
         NoiseChoice::Auto if without_noise(model, options) => {
-            fit_exact(model, data, &Options { noise: NoiseChoice::Exact, ..options.clone() })
+            fit_exact(model, data, &FitOptions { noise: NoiseChoice::Exact, ..options.clone() })
         }
         NoiseChoice::Auto => dosed(model, data, &auto_noise(model, data)?, options),
         NoiseChoice::Given(noise) => {
@@ -44,7 +44,7 @@ pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &Options) -> Resu
 }
 
 /// Whether `auto` means no noise at all: all states can be visited, and nothing was said about the noise or the loss.
-fn without_noise(model: &Model, options: &Options) -> bool {
+fn without_noise(model: &Model, options: &FitOptions) -> bool {
     let silent = matches!(options.amount, Amount::Auto { .. }) && matches!(options.loss, Loss::Js);
     silent && !model.is_normalized() && NormalizerMethod::of(model) == Ok(NormalizerMethod::Enumeration)
 }
@@ -84,7 +84,12 @@ fn check_draws(model: &Model, data: Data<'_>, draws: &Draws) -> Result<()> {
 }
 
 /// Fits with so much noise as the options say.
-pub(crate) fn dosed(model: &Model, data: Data<'_>, noise: &Arc<dyn Noise>, options: &Options) -> Result<Fit> {
+pub(crate) fn dosed(
+    model: &Model,
+    data: Data<'_>,
+    noise: &Arc<dyn Noise>,
+    options: &FitOptions,
+) -> Result<Fit> {
     let total = data.total_weight();
     let with = |points: usize, start: Option<&[f64]>| {
         check_count("noise points", points, model.coordinates().len())?;

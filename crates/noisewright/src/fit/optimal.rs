@@ -7,7 +7,7 @@ use noisewright_numerics::summation::log_sum_exp;
 
 use super::diagnostics::{Warning, WarningKind};
 use super::noise_choice::{auto_noise, dosed};
-use super::{Amount, Data, Fit, Options};
+use super::{Amount, Data, Fit, FitOptions};
 use crate::design::{self, DictionaryOptions, Ratio, design_mixture, design_mixture_on_sample};
 use crate::{
     Contrast, Error, Landmarks, Loss, Method, Mixture, Model, Noise, Points, Population, Precision, Result,
@@ -56,7 +56,7 @@ pub struct OptimalReport {
 ///
 /// # Errors
 /// As for [`fit`](super::fit).
-pub(crate) fn fit_optimal(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
+pub(crate) fn fit_optimal(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
     let total = data.total_weight();
     let asked = match options.amount {
         Amount::Ratio(nu) => Some(nu),
@@ -65,7 +65,7 @@ pub(crate) fn fit_optimal(model: &Model, data: Data<'_>, options: &Options) -> R
     };
     let amount = asked.map_or(options.amount, |nu| Amount::Ratio(nu.max(PILOT_RATIO)));
     let safe = auto_noise(model, data)?;
-    let pilot = dosed(model, data, &safe, &Options { amount, ..options.clone() })?;
+    let pilot = dosed(model, data, &safe, &FitOptions { amount, ..options.clone() })?;
     let nu = asked.unwrap_or(pilot.nu);
     let parameters = pilot.theta();
     let task = Task {
@@ -84,7 +84,8 @@ pub(crate) fn fit_optimal(model: &Model, data: Data<'_>, options: &Options) -> R
         None => task.design().map_err(|error| error.to_string()),
     };
     // The pilot's noise must not come again: what was designed on it would know it.
-    let again = Options { seed: options.seed.wrapping_add(1), amount: Amount::Ratio(nu), ..options.clone() };
+    let again =
+        FitOptions { seed: options.seed.wrapping_add(1), amount: Amount::Ratio(nu), ..options.clone() };
     let (noise, report) = match designed {
         Ok(design) => (design.noise, Ok(design.report)),
         Err(reason) => (safe, Err(reason)),
@@ -190,12 +191,12 @@ impl Task<'_> {
         Precision { relative, max_nodes: 1 << 19, draws: 1 << 15, seed: self.seed }
     }
 
-    fn options(&self) -> design::Options {
-        design::Options {
+    fn options(&self) -> design::DesignOptions {
+        design::DesignOptions {
             target: self.target.clone(),
             ratio: Ratio::Fixed(self.nu),
             precision: self.precision(),
-            ..design::Options::default()
+            ..design::DesignOptions::default()
         }
     }
 

@@ -9,12 +9,12 @@ use crate::{Error, Loss, Noise, Points, Result, Target};
 /// How to fit; the default is the noise `auto`, as much of it as is needed, the JS loss, robust errors, 95 %, seed 0.
 ///
 /// ```
-/// use noisewright::fit::{Amount, Options};
-/// let options = Options { amount: Amount::Ratio(5.0), ..Options::default() };
+/// use noisewright::fit::{Amount, FitOptions};
+/// let options = FitOptions { amount: Amount::Ratio(5.0), ..FitOptions::default() };
 /// assert_eq!((options.confidence, options.seed), (0.95, 0));
 /// ```
 #[derive(Clone)]
-pub struct Options {
+pub struct FitOptions {
     /// The noise (default [`NoiseChoice::Auto`]).
     pub noise: NoiseChoice,
     /// How much noise (default [`Amount::auto`]); of no use to [`NoiseChoice::Exact`].
@@ -46,7 +46,7 @@ pub struct Options {
 /// What is called at every step of a fit.
 pub type ProgressHook = Arc<dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync>;
 
-impl Default for Options {
+impl Default for FitOptions {
     fn default() -> Self {
         Self {
             noise: NoiseChoice::Auto,
@@ -65,9 +65,9 @@ impl Default for Options {
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for FitOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("FitOptions")
             .field("noise", &self.noise)
             .field("amount", &self.amount)
             .field("loss", &self.loss)
@@ -78,7 +78,7 @@ impl fmt::Debug for Options {
     }
 }
 
-impl Options {
+impl FitOptions {
     /// Checks what can be wrong whatever the model and the data.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use super::data::{Data, Dependence};
 use super::fit_against_noise::{SCALE_ROWS, finish};
 use super::loss_terms::Class;
 use super::objective::Objective;
-use super::options::Options;
+use super::options::FitOptions;
 use super::prepare::{pick, spread, width};
 use super::result::{Estimate, Fit};
 use super::sample_blocks::{HeldPoints, SampleBlocks};
@@ -45,13 +45,13 @@ pub struct LogRatio {
 /// Fits the logarithm of the ratio of two samples' densities as a combination of the features of `model`.
 ///
 /// ```
-/// use noisewright::fit::{Data, Options, ratio};
+/// use noisewright::fit::{Data, FitOptions, ratio};
 /// use noisewright::{Model, Normal, Space, sample};
 ///
 /// // log N(1, 1) / N(0, 1) = x − ½.
-/// let (first, second) = (sample(&Normal::new(1.0, 1.0)?, 4000, 1), sample(&Normal::new(0.0, 1.0)?, 4000, 2));
+/// let (first, second) = (sample(&Normal::with_variance(1.0, 1.0)?, 4000, 1), sample(&Normal::with_variance(0.0, 1.0)?, 4000, 2));
 /// let model = Model::from_features(&["x"], Space::real(&["x"])?, vec![])?;
-/// let fitted = ratio(&model, Data::from(&first), Data::from(&second), &Options::default())?;
+/// let fitted = ratio(&model, Data::from(&first), Data::from(&second), &FitOptions::default())?;
 /// let slope = &fitted.parameters[0];
 /// assert!((slope.estimate - 1.0).abs() < 4.0 * slope.se && (fitted.constant.estimate - 0.5).abs() < 4.0 * fitted.constant.se);
 /// # Ok::<(), noisewright::Error>(())
@@ -60,7 +60,7 @@ pub struct LogRatio {
 /// # Errors
 /// When the samples do not fit the model, there are too few rows, or features cannot be told apart. The second sample cannot
 /// have weights, and must be independent rows.
-pub fn ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &Options) -> Result<RatioFit> {
+pub fn ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOptions) -> Result<RatioFit> {
     options.check()?;
     if model.is_normalized() {
         let reason = "must not be set for a ratio, whose constant is estimated".into();

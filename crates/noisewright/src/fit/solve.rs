@@ -8,7 +8,7 @@ use super::evaluate::{ChunkView, ParameterPoint};
 use super::multistart;
 use super::newton::{Problem, Stop, newton};
 use super::objective::Objective;
-use super::options::{Options, Stage};
+use super::options::{FitOptions, Stage};
 use super::result::Optimum;
 use super::sample_blocks::{BLOCK, SampleBlocks};
 use super::start_values::{self, Few};
@@ -39,7 +39,7 @@ const LARGER_PART: usize = 6;
 pub(crate) fn solve(
     objective: &mut Objective<'_>,
     start: Option<&[f64]>,
-    options: &Options,
+    options: &FitOptions,
 ) -> Result<Solution> {
     let convex = objective.linear && is_convex(objective.loss);
     if !convex && !matches!(objective.loss, Loss::Js) && start.is_none() {
@@ -71,7 +71,7 @@ pub(crate) fn solve(
 }
 
 /// Starts for a model that is not linear: the given one or the model's own, and those that a look at a few rows finds best.
-fn places(objective: &Objective<'_>, start: Option<&[f64]>, options: &Options) -> Result<Vec<Vec<f64>>> {
+fn places(objective: &Objective<'_>, start: Option<&[f64]>, options: &FitOptions) -> Result<Vec<Vec<f64>>> {
     let first = multistart::first(objective.model, start);
     if start.is_none()
         && options.starts > 1
@@ -98,7 +98,7 @@ fn is_convex(loss: &Loss) -> bool {
 }
 
 /// The minimum of the JS loss over the same samples, as a start for a loss that has flat or falling parts far away.
-fn by_js(objective: &mut Objective<'_>, options: &Options) -> Result<Vec<f64>> {
+fn by_js(objective: &mut Objective<'_>, options: &FitOptions) -> Result<Vec<f64>> {
     let own = std::mem::replace(&mut objective.loss, &Loss::Js);
     let found = solve(objective, None, options);
     objective.loss = own;
@@ -126,7 +126,7 @@ fn large(
     objective: &mut Objective<'_>,
     start: Option<&[f64]>,
     thin: usize,
-    options: &Options,
+    options: &FitOptions,
 ) -> Result<Begun> {
     objective.thin = thin;
     let begin = linear_start(objective, start);
@@ -144,7 +144,7 @@ fn all(
     objective: &Objective<'_>,
     at: &DVector<f64>,
     hessian: &DMatrix<f64>,
-    options: &Options,
+    options: &FitOptions,
 ) -> Result<Begun> {
     let Some(found) = polish(objective, at, hessian, options)? else { return Ok(Begun::Near(at.clone())) };
     let limits = bounds::limits(objective.model, &objective.scaling.scale);
@@ -162,7 +162,7 @@ fn all(
 fn linear_normalized(
     objective: &Objective<'_>,
     start: Option<&[f64]>,
-    options: &Options,
+    options: &FitOptions,
 ) -> Result<Solution> {
     let limits = bounds::limits(objective.model, &objective.scaling.scale);
     let mut found: Vec<(f64, Solution)> = Vec::new();
@@ -194,7 +194,7 @@ fn linear_normalized(
 ///
 /// # Errors
 /// As for [`solve`].
-pub(crate) fn refine(objective: &mut Objective<'_>, start: &[f64], options: &Options) -> Result<Solution> {
+pub(crate) fn refine(objective: &mut Objective<'_>, start: &[f64], options: &FitOptions) -> Result<Solution> {
     if objective.linear && !objective.model.is_normalized() {
         let begin = with_constant(objective, start)?;
         if let Some(hessian) = objective.evaluate(&begin, true)?.hessian
@@ -203,7 +203,7 @@ pub(crate) fn refine(objective: &mut Objective<'_>, start: &[f64], options: &Opt
             return Ok(*solution);
         }
     }
-    solve(objective, Some(start), &Options { starts: 1, ..options.clone() })
+    solve(objective, Some(start), &FitOptions { starts: 1, ..options.clone() })
 }
 
 /// The minimum over a part of the rows, with the curvature there; `None` where it has none.
@@ -211,11 +211,11 @@ fn pilot(
     objective: &mut Objective<'_>,
     thin: usize,
     begin: &DVector<f64>,
-    options: &Options,
+    options: &FitOptions,
 ) -> Result<Option<(DVector<f64>, DMatrix<f64>)>> {
     objective.thin = thin.max(1);
     // The part's own minimum is wanted no nearer than it is to that of all rows.
-    let rough = Options { tolerance: options.tolerance.max(0.3), ..options.clone() };
+    let rough = FitOptions { tolerance: options.tolerance.max(0.3), ..options.clone() };
     let found = newton(objective, begin, &rough, Stage::Pilot);
     let curvature = found.and_then(|found| Ok((objective.evaluate(&found.at, true)?, found)));
     objective.thin = 1;

@@ -15,7 +15,7 @@ use super::loss_terms::Class;
 use super::multistart::{self, Map, inside};
 use super::newton::Problem;
 use super::objective::Objective;
-use super::options::Options;
+use super::options::FitOptions;
 use super::sample_blocks::{HeldPoints, RowSource, SampleBlocks};
 use crate::{Model, Parameter, Points, Result, View, sample};
 
@@ -99,7 +99,7 @@ fn thinned(points: View<'_>, most: usize) -> (Points, Vec<usize>) {
 ///
 /// # Errors
 /// When the search is cancelled.
-pub(crate) fn places(few: &Objective<'_>, first: &[f64], options: &Options) -> Result<Vec<Vec<f64>>> {
+pub(crate) fn places(few: &Objective<'_>, first: &[f64], options: &FitOptions) -> Result<Vec<Vec<f64>>> {
     let screen = Screen { few, hints: Hints::of(few) };
     let mut seen: Vec<(f64, Vec<f64>)> = Vec::new();
     screen.scan(first, &mut seen);
@@ -327,9 +327,9 @@ impl Screen<'_, '_> {
     }
 
     /// Descends from places on the few rows; those that end in the same minimum are one.
-    fn follow(&self, places: Vec<(f64, Vec<f64>)>, options: &Options) -> Result<Vec<(f64, Vec<f64>)>> {
+    fn follow(&self, places: Vec<(f64, Vec<f64>)>, options: &FitOptions) -> Result<Vec<(f64, Vec<f64>)>> {
         let short =
-            Options { max_iterations: FOLLOWED.1, tolerance: 1e-2, progress: None, ..options.clone() };
+            FitOptions { max_iterations: FOLLOWED.1, tolerance: 1e-2, progress: None, ..options.clone() };
         let mut ends = Vec::new();
         for (score, place) in places {
             options.report(super::options::Stage::Pilot, ends.len(), score)?;

@@ -4,7 +4,7 @@ use super::data::{Data, Source};
 use super::fit_against_noise::{Against, SCALE_ROWS, finish, fit_against};
 use super::noise_choice::{NOISE_ROWS, check_noise, enough};
 use super::objective::Objective;
-use super::options::{Amount, NoiseChoice, Options, Stage};
+use super::options::{Amount, FitOptions, NoiseChoice, Stage};
 use super::prepare::{pick, spread};
 use super::result::Fit;
 use super::sample_blocks::{BLOCK, CHUNK, SampleBlocks};
@@ -28,7 +28,7 @@ struct First {
 /// Rows are taken to be independent.
 ///
 /// ```
-/// use noisewright::fit::{Amount, Data, Options, Source, Visit, fit, fit_stream};
+/// use noisewright::fit::{Amount, Data, FitOptions, Source, Visit, fit, fit_stream};
 /// use noisewright::{Model, Normal, Points, Result, Space, sample};
 ///
 /// /// Rows in memory that pretend to come from elsewhere, a thousand at a time.
@@ -46,8 +46,8 @@ struct First {
 /// }
 ///
 /// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
-/// let points = sample(&Normal::new(0.0, 1.0)?, 5000, 0);
-/// let options = Options { amount: Amount::Ratio(1.0), ..Options::default() };
+/// let points = sample(&Normal::with_variance(0.0, 1.0)?, 5000, 0);
+/// let options = FitOptions { amount: Amount::Ratio(1.0), ..FitOptions::default() };
 /// let whole = fit(&model, Data::from(&points), &options)?;
 /// let streamed = fit_stream(&model, &Blocks(points), &options)?;
 /// assert!((whole.parameters[1].estimate - streamed.parameters[1].estimate).abs() < 1e-10);
@@ -56,7 +56,7 @@ struct First {
 ///
 /// # Errors
 /// As for [`fit`](super::fit), and when the rows cannot be read. Exact fits and given draws are refused: they need the rows in memory.
-pub fn fit_stream(model: &Model, source: &dyn Source, options: &Options) -> Result<Fit> {
+pub fn fit_stream(model: &Model, source: &dyn Source, options: &FitOptions) -> Result<Fit> {
     options.check()?;
     let (expected, found) = (model.space().dimension(), source.dimension());
     if expected != found {
@@ -86,7 +86,7 @@ pub fn fit_stream(model: &Model, source: &dyn Source, options: &Options) -> Resu
 struct Streamed<'a> {
     model: &'a Model,
     source: &'a dyn Source,
-    options: &'a Options,
+    options: &'a FitOptions,
     first: First,
     /// Rows spread over all of them, with their weights.
     some: Points,
@@ -131,7 +131,7 @@ impl Streamed<'_> {
         let nu = points as f64 / self.first.total;
         let few =
             ((nu * data.total_weight()).round() as usize).clamp(BLOCK.min(points), PILOT_POINTS.max(BLOCK));
-        let rough = Options { tolerance: 1e-3, ..self.options.clone() };
+        let rough = FitOptions { tolerance: 1e-3, ..self.options.clone() };
         let pilot = fit_against(self.model, data, &Against::Noise(self.noise.clone(), few), &rough, None)?;
         Ok(pilot.unknowns())
     }

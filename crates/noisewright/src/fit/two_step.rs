@@ -22,7 +22,7 @@ use noisewright_numerics::linalg::{Inverse, invert};
 use super::diagnostics::{Warning, WarningKind};
 use super::loss_terms::{Class, Terms};
 use super::noise_choice;
-use super::{Data, Draws, Fit, NoiseChoice, Options};
+use super::{Data, Draws, Fit, FitOptions, NoiseChoice};
 use crate::noise::Refit;
 use crate::population::weighted_outer;
 use crate::{Error, Loss, Model, Noise, Result, View, sample};
@@ -44,8 +44,8 @@ pub struct TwoStepReport {
 ///
 /// # Errors
 /// As for [`fit`](super::fit).
-pub(crate) fn fit_two_step(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
-    let plain = noise_choice::fit_with(model, data, &Options { refit_noise: false, ..options.clone() })?;
+pub(crate) fn fit_two_step(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
+    let plain = noise_choice::fit_with(model, data, &FitOptions { refit_noise: false, ..options.clone() })?;
     let refitted = match &plain.noise {
         Some(noise) => refit(noise.as_ref(), plain.noise_points, options.seed, data.points),
         None => Err(Error::Option { option: "refit".into(), reason: "needs a noise to draw from".into() }),
@@ -68,7 +68,7 @@ fn unrefitted(mut plain: Fit, error: &Error) -> Fit {
 fn with_refitted(
     model: &Model,
     data: Data<'_>,
-    options: &Options,
+    options: &FitOptions,
     plain: &Fit,
     refitted: &Refitted,
 ) -> Result<Fit> {
@@ -76,7 +76,7 @@ fn with_refitted(
     let mut fit = noise_choice::fit_with(
         model,
         data,
-        &Options { refit_noise: false, noise: draws, ..options.clone() },
+        &FitOptions { refit_noise: false, noise: draws, ..options.clone() },
     )?;
     let correction = Correction { model, loss: &options.loss, data, refitted, fit: &fit };
     let noise = correction.noise_covariance()?;

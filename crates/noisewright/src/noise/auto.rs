@@ -132,7 +132,7 @@ fn real(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
     let (mean, variance) = Sample::scalar("auto", data, weights)?.moments()?;
     let variance = INFLATION * variance;
     mixed(vec![
-        (MAIN_SHARE, Arc::new(Normal::new(mean, variance)?)),
+        (MAIN_SHARE, Arc::new(Normal::with_variance(mean, variance)?)),
         (1.0 - MAIN_SHARE, Arc::new(Student::new(Student::DEFAULT_DOF, mean, variance.sqrt())?)),
     ])
 }

@@ -21,7 +21,7 @@ const BLOCK_ROWS: usize = 1024;
 /// ```
 /// use std::sync::Arc;
 /// use noisewright::{Mixture, Normal, Scalar, Student};
-/// let normal: Arc<dyn Scalar> = Arc::new(Normal::new(0.0, 1.0)?);
+/// let normal: Arc<dyn Scalar> = Arc::new(Normal::with_variance(0.0, 1.0)?);
 /// let student: Arc<dyn Scalar> = Arc::new(Student::new(5.0, 0.0, 2.0)?);
 /// let mixture = Mixture::new(vec![(0.7, normal), (0.3, student)])?;
 /// assert!((mixture.cdf(0.0) - 0.5).abs() < 1e-15);

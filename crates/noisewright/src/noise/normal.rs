@@ -14,7 +14,7 @@ use crate::{Refit, Result, Scalar, View};
 /// ```
 /// use noisewright::{Noise, Normal, View};
 /// let mut out = [0.0];
-/// Normal::new(1.0, 4.0)?.log_density(View::new(1, 1, &[3.0]), &mut out);
+/// Normal::with_variance(1.0, 4.0)?.log_density(View::new(1, 1, &[3.0]), &mut out);
 /// assert!((out[0] - (-0.5 - 0.5 * (8.0 * std::f64::consts::PI).ln())).abs() < 1e-15);
 /// # Ok::<(), noisewright::Error>(())
 /// ```
@@ -26,14 +26,24 @@ pub struct Normal {
 }
 
 impl Normal {
-    /// A normal distribution; the second argument is the variance, not the standard deviation.
+    /// A normal distribution by its mean and variance, as in the noise language (`normal(mean, variance)`).
     ///
     /// # Errors
     /// When the mean is not finite or the variance not positive.
-    pub fn new(mean: f64, variance: f64) -> Result<Self> {
+    pub fn with_variance(mean: f64, variance: f64) -> Result<Self> {
         finite("the mean of normal", mean)?;
         positive("the variance of normal", variance)?;
         Ok(Self { mean, variance, deviation: variance.sqrt() })
+    }
+
+    /// A normal distribution by its mean and standard deviation, as in `rand_distr` and `statrs`.
+    ///
+    /// # Errors
+    /// When the mean is not finite or the standard deviation not positive.
+    pub fn with_std(mean: f64, deviation: f64) -> Result<Self> {
+        finite("the mean of normal", mean)?;
+        positive("the standard deviation of normal", deviation)?;
+        Ok(Self { mean, variance: deviation * deviation, deviation })
     }
 
     /// Maximum likelihood: the (weighted) mean and the variance divided by the total weight.
@@ -42,7 +52,7 @@ impl Normal {
     /// When there are no data or they do not vary.
     pub fn fit(points: View<'_>, weights: Option<&[f64]>) -> Result<Self> {
         let (mean, variance) = Sample::scalar("normal", points, weights)?.moments()?;
-        Self::new(mean, variance)
+        Self::with_variance(mean, variance)
     }
 
     /// The mean.

@@ -11,7 +11,7 @@ use crate::{Error, Landmarks, Noise, Refit, Result, View};
 /// ```
 /// use std::sync::Arc;
 /// use noisewright::{Normal, Noise, Product, Uniform, View};
-/// let noise = Product::new(vec![Arc::new(Normal::new(0.0, 1.0)?), Arc::new(Uniform::new(0.0, 2.0)?)])?;
+/// let noise = Product::new(vec![Arc::new(Normal::with_variance(0.0, 1.0)?), Arc::new(Uniform::new(0.0, 2.0)?)])?;
 /// let mut out = [0.0];
 /// noise.log_density(View::new(2, 1, &[0.0, 1.0]), &mut out);
 /// assert!((out[0] + 0.5 * std::f64::consts::TAU.ln() + 2.0f64.ln()).abs() < 1e-15);

@@ -15,7 +15,7 @@ use crate::{
 ///
 /// ```
 /// use noisewright::{Noise, Normal, View};
-/// let noise = Normal::new(0.3, 2.25)?;
+/// let noise = Normal::with_variance(0.3, 2.25)?;
 /// let family = noise.refittable().unwrap();
 /// let mut score = [0.0; 2];
 /// family.score(View::new(1, 1, &[1.8]), &mut score); // one standard deviation out

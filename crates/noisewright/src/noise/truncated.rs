@@ -16,7 +16,7 @@ use crate::{Error, Result, Scalar};
 /// ```
 /// use std::sync::Arc;
 /// use noisewright::{Normal, Scalar, Truncated};
-/// let half = Truncated::new(Arc::new(Normal::new(0.0, 1.0)?), 0.0, f64::INFINITY)?;
+/// let half = Truncated::new(Arc::new(Normal::with_variance(0.0, 1.0)?), 0.0, f64::INFINITY)?;
 /// let mut out = [0.0];
 /// half.log_density_of(&[0.0], &mut out);
 /// assert!((out[0] - 0.5 * (2.0 / std::f64::consts::PI).ln()).abs() < 1e-15);

@@ -5,7 +5,7 @@ use noisewright_formula::{Formula, FormulaError, Order, Symbols};
 use super::estimate::Parts;
 use super::power::log_weighted;
 use super::sample::Sample;
-use super::{Method, NormalizerEstimate, Options, Side};
+use super::{LogZOptions, Method, NormalizerEstimate, Side};
 use crate::{Error, Result};
 
 /// `log α` of a batch of draws, from their log f and log p_n, into the third slice.
@@ -43,7 +43,7 @@ pub fn alpha_formula(text: &str) -> Result<Box<LogAlpha<'static>>> {
 pub(super) fn estimate(
     samples: [&Sample<'_>; 2],
     log_alpha: &LogAlpha<'_>,
-    options: &Options,
+    options: &LogZOptions,
 ) -> Result<NormalizerEstimate> {
     let weights = [log_weights(samples[0], log_alpha)?, log_weights(samples[1], log_alpha)?];
     let moment = |k: usize| {

@@ -9,7 +9,7 @@ use super::bridge::in_memory_root;
 use super::nce::Bridge;
 use super::power::log_mean_power;
 use super::sample::Sample;
-use super::{Method, NormalizerEstimate, Options};
+use super::{LogZOptions, Method, NormalizerEstimate};
 
 /// Gives every estimate that is not refused its standard error over resamples of blocks within chains.
 pub(super) fn bootstrap(
@@ -17,7 +17,7 @@ pub(super) fn bootstrap(
     samples: [&Sample<'_>; 2],
     bridge: &Bridge,
     resamples: usize,
-    options: &Options,
+    options: &LogZOptions,
 ) {
     let sources = [0, 1].map(|k| Source::new(samples[k], bridge.moments[k].time));
     let methods: Vec<Method> = estimates.iter().map(|e| e.method).collect();

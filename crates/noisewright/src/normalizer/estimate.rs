@@ -10,7 +10,9 @@ use super::moment::Moment;
 use super::nce::Bridge;
 use super::power::{self, Weights};
 use super::sample::Sample;
-use super::{EstimatedDivergences, LogZ, Method, NormalizerEstimate, Options, SampleSummary, Side, Warning};
+use super::{
+    EstimatedDivergences, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, SampleSummary, Side,
+};
 
 /// Shape of the tail above which the mean of the weights cannot be trusted (Vehtari et al. 2024).
 const HEAVY: f64 = 0.7;
@@ -30,7 +32,7 @@ pub(super) fn all(
     data: &Sample<'_>,
     noise: &Sample<'_>,
     further: Option<NormalizerEstimate>,
-    options: &Options,
+    options: &LogZOptions,
 ) -> LogZ {
     let samples = [data, noise];
     let log_nu = (noise.len() as f64 / data.len() as f64).ln();
@@ -56,7 +58,7 @@ pub(super) fn all(
     if bridge.refusal().is_none()
         && let Some(standard_errors) = contradiction(&thinned, &bridge, counts)
     {
-        result.warnings.push(Warning::Contradiction { standard_errors });
+        result.warnings.push(LogZWarning::Contradiction { standard_errors });
     }
     if let Some(prices) = &options.prices {
         result.allocations = allocations(prices, &result.divergences, &thinned, &bridge, counts);
@@ -122,7 +124,7 @@ impl Parts {
         self,
         converged: bool,
         refused: Option<String>,
-        options: &Options,
+        options: &LogZOptions,
     ) -> NormalizerEstimate {
         let plain = (self.variances[0] + self.variances[1]).sqrt();
         let reach = self.quantile(options.confidence) * plain + rounding(self.log_z);
@@ -153,7 +155,7 @@ impl Parts {
     }
 
     /// Judged by the tails of its weights.
-    pub(super) fn weighted(self, options: &Options) -> NormalizerEstimate {
+    pub(super) fn weighted(self, options: &LogZOptions) -> NormalizerEstimate {
         let refused = self.refusal();
         self.judged(true, refused, options)
     }
@@ -210,19 +212,19 @@ impl Parts {
     }
 }
 
-fn importance(weights: &[Weights; 2], options: &Options) -> NormalizerEstimate {
+fn importance(weights: &[Weights; 2], options: &LogZOptions) -> NormalizerEstimate {
     let mut parts = Parts::ratio(Method::Is, &weights[0].inside, &weights[1].full);
     parts.shapes[1] = weights[1].tail.as_ref().map(|t| t.shape(|u| u));
     parts.weighted(options)
 }
 
-fn reverse(weights: &[Weights; 2], options: &Options) -> NormalizerEstimate {
+fn reverse(weights: &[Weights; 2], options: &LogZOptions) -> NormalizerEstimate {
     let mut parts = Parts::ratio(Method::Revis, &weights[0].full, &weights[1].inside);
     parts.shapes[0] = weights[0].tail.as_ref().map(|t| t.shape(|u| u));
     parts.weighted(options)
 }
 
-fn product(weights: &[Weights; 2], options: &Options) -> NormalizerEstimate {
+fn product(weights: &[Weights; 2], options: &LogZOptions) -> NormalizerEstimate {
     let (data, noise) = (&weights[0].half, &weights[1].half);
     let mut parts = Parts::ratio(Method::IsRevis, data, noise);
     for k in 0..2 {
@@ -231,7 +233,7 @@ fn product(weights: &[Weights; 2], options: &Options) -> NormalizerEstimate {
     parts.weighted(options)
 }
 
-fn power_estimate(samples: [&Sample<'_>; 2], a: f64, options: &Options) -> NormalizerEstimate {
+fn power_estimate(samples: [&Sample<'_>; 2], a: f64, options: &LogZOptions) -> NormalizerEstimate {
     let (data, shape_data) = power::power(samples[0], a, options.dependence);
     let (noise, shape_noise) = power::power(samples[1], 1.0 - a, options.dependence);
     let mut parts = Parts::ratio(Method::Power(a), &data, &noise);
@@ -245,7 +247,7 @@ fn conclude(
     cross: &Cross,
     samples: [&Sample<'_>; 2],
     weights: &[Weights; 2],
-    options: &Options,
+    options: &LogZOptions,
 ) -> LogZ {
     let (recommended, reason) = choose(&estimates);
     let summary = |k: usize| SampleSummary {
@@ -257,16 +259,16 @@ fn conclude(
     };
     let mut warnings = Vec::new();
     if bridge.refusal().is_some() {
-        warnings.push(Warning::LittleOverlap { crossings: bridge.effective_crossings() });
+        warnings.push(LogZWarning::LittleOverlap { crossings: bridge.effective_crossings() });
     }
     for (k, side) in [Side::Data, Side::Noise].into_iter().enumerate() {
         let ess = summary(k).ess;
         if bridge.moments[k].time > 2.0 && ess < ENOUGH_TO_KNOW_TIME {
-            warnings.push(Warning::ShortChain { side, ess });
+            warnings.push(LogZWarning::ShortChain { side, ess });
         }
     }
     if !bridge.root.converged {
-        warnings.push(Warning::NotConverged);
+        warnings.push(LogZWarning::NotConverged);
     }
     LogZ {
         recommended,

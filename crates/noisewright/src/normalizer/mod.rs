@@ -6,12 +6,12 @@
 //! is itself known only up to a constant, the same numbers are the logarithm of the ratio of the two constants.
 //!
 //! ```
-//! use noisewright::normalizer::{Draws, Method, Options, log_z};
+//! use noisewright::normalizer::{Draws, Method, LogZOptions, log_z};
 //! // f = 3 p_n, so log Z = log 3 whatever the draws.
 //! let log_noise = [-0.3, -1.2, -0.7, -2.5];
 //! let log_f = log_noise.map(|l| l + 3_f64.ln());
 //! let draws = Draws::new(&log_f, &log_noise);
-//! let result = log_z(draws, draws, &Options::default())?;
+//! let result = log_z(draws, draws, &LogZOptions::default())?;
 //! let best = result.best();
 //! assert_eq!(best.method, Method::Nce);
 //! assert!((best.log_z - 3_f64.ln()).abs() < 1e-15 && best.se < 1e-15);
@@ -44,7 +44,7 @@ pub use evidence::{
     evidence,
 };
 pub use result::{
-    Dependence, Draws, LogZ, Method, NormalizerEstimate, Options, SampleSummary, Side, Warning,
+    Dependence, Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, SampleSummary, Side,
 };
 
 use crate::{Error, Result};
@@ -62,7 +62,7 @@ use crate::{Error, Result};
 /// # Errors
 /// When a side has no draws, a log-density is `NaN` or +∞, a draw has zero density under what it was drawn from
 /// (the error names side, column and row), or an option cannot be.
-pub fn log_z(data: Draws<'_>, noise: Draws<'_>, options: &Options) -> Result<LogZ> {
+pub fn log_z(data: Draws<'_>, noise: Draws<'_>, options: &LogZOptions) -> Result<LogZ> {
     estimates(data, noise, None, options)
 }
 
@@ -70,7 +70,7 @@ pub fn log_z(data: Draws<'_>, noise: Draws<'_>, options: &Options) -> Result<Log
 /// [`Method::Alpha`].
 ///
 /// ```
-/// use noisewright::normalizer::{Draws, Method, Options, log_z_with_alpha};
+/// use noisewright::normalizer::{Draws, Method, LogZOptions, log_z_with_alpha};
 /// let log_noise: Vec<f64> = (0..50).map(|i| -0.1 * f64::from(i)).collect();
 /// let log_f: Vec<f64> = log_noise.iter().map(|l| l + 2.0).collect();
 /// let draws = Draws::new(&log_f, &log_noise);
@@ -80,7 +80,7 @@ pub fn log_z(data: Draws<'_>, noise: Draws<'_>, options: &Options) -> Result<Log
 ///         log_alpha[i] = -0.5 * (log_f[i] + log_noise[i]);
 ///     }
 /// };
-/// let result = log_z_with_alpha(draws, draws, &product, &Options::default())?;
+/// let result = log_z_with_alpha(draws, draws, &product, &LogZOptions::default())?;
 /// assert!((result.get(Method::Alpha).unwrap().log_z - 2.0).abs() < 1e-14);
 /// # Ok::<(), noisewright::Error>(())
 /// ```
@@ -91,7 +91,7 @@ pub fn log_z_with_alpha(
     data: Draws<'_>,
     noise: Draws<'_>,
     log_alpha: &LogAlpha<'_>,
-    options: &Options,
+    options: &LogZOptions,
 ) -> Result<LogZ> {
     estimates(data, noise, Some(log_alpha), options)
 }
@@ -100,7 +100,7 @@ fn estimates(
     data: Draws<'_>,
     noise: Draws<'_>,
     log_alpha: Option<&LogAlpha<'_>>,
-    options: &Options,
+    options: &LogZOptions,
 ) -> Result<LogZ> {
     options.check()?;
     let data = sample::Sample::new(Side::Data, data)?;
@@ -111,7 +111,7 @@ fn estimates(
     Ok(estimate::all(&data, &noise, further, options))
 }
 
-impl Options {
+impl LogZOptions {
     fn check(&self) -> Result<()> {
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             let expected = "a number between 0 and 1";

@@ -8,7 +8,7 @@ use super::interval::reaches;
 use super::moment::Moment;
 use super::power::Weights;
 use super::sample::{Sample, Sums};
-use super::{Method, NormalizerEstimate, Options, Side};
+use super::{LogZOptions, Method, NormalizerEstimate, Side};
 
 /// Expected crossings below which nothing can be said.
 const FEWEST_CROSSINGS: f64 = 5.0;
@@ -41,7 +41,7 @@ impl Bridge {
         weights: &[Weights; 2],
         start: Root,
         log_nu: f64,
-        options: &Options,
+        options: &LogZOptions,
     ) -> Self {
         let first = Self::at_ratio(samples, weights, start, log_nu, options);
         if !options.weight_by_ess || !first.root.converged {
@@ -57,7 +57,7 @@ impl Bridge {
         weights: &[Weights; 2],
         start: Root,
         log_nu: f64,
-        options: &Options,
+        options: &LogZOptions,
     ) -> Self {
         let largest = [weights[0].largest, weights[1].largest];
         let narrow = weights[0].narrow && weights[1].narrow;
@@ -87,7 +87,7 @@ impl Bridge {
         &self,
         samples: [&Sample<'_>; 2],
         weights: &[Weights; 2],
-        options: &Options,
+        options: &LogZOptions,
     ) -> NormalizerEstimate {
         let slope = self.levels[0].slope + self.levels[1].slope;
         let mut parts = Parts::ratio(Method::Nce, &self.moments[0], &self.moments[1]);

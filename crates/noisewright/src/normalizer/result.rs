@@ -61,7 +61,7 @@ pub enum Dependence {
 
 /// How log Z is estimated.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct LogZOptions {
     /// Probability that the intervals are to cover log Z; 0.95 by default.
     pub confidence: f64,
     /// Whether neighbouring draws may depend on each other; [`Dependence::Chains`] by default.
@@ -78,7 +78,7 @@ pub struct Options {
     pub seed: u64,
 }
 
-impl Default for Options {
+impl Default for LogZOptions {
     fn default() -> Self {
         Self {
             confidence: 0.95,
@@ -184,7 +184,7 @@ pub struct SampleSummary {
 /// Something to know about a result that is not an error.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Warning {
+pub enum LogZWarning {
     /// Data and noise hardly overlap.
     #[error(
         "data and noise hardly overlap: about {crossings:.2} draws of either side look like the other, and below 5 \
@@ -256,7 +256,7 @@ pub struct LogZ {
     /// What a budget should buy for each of the four estimators, where prices were given.
     pub allocations: Vec<Allocation>,
     /// What else to know.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<LogZWarning>,
     /// Whether every equation was solved.
     pub converged: bool,
 }

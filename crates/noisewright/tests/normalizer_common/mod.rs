@@ -1,7 +1,7 @@
 //! Pairs of Gaussian samples with known log Z, shared by the tests of the normalizer.
 #![allow(dead_code)]
 
-use noisewright::normalizer::{Dependence, Draws, LogZ, Options, log_z};
+use noisewright::normalizer::{Dependence, Draws, LogZ, LogZOptions, log_z};
 use noisewright_numerics::random::stream;
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -66,11 +66,11 @@ pub(crate) fn log_normal(x: &[f64], mean: f64, sd: f64) -> f64 {
     -0.5 * squares - d * (sd.ln() + 0.5 * (2.0 * std::f64::consts::PI).ln())
 }
 
-pub(crate) fn independent() -> Options {
-    Options { dependence: Dependence::Independent, ..Options::default() }
+pub(crate) fn independent() -> LogZOptions {
+    LogZOptions { dependence: Dependence::Independent, ..LogZOptions::default() }
 }
 
-pub(crate) fn run(sides: &[Side; 2], options: &Options) -> LogZ {
+pub(crate) fn run(sides: &[Side; 2], options: &LogZOptions) -> LogZ {
     log_z(sides[0].draws(), sides[1].draws(), options).unwrap()
 }
 

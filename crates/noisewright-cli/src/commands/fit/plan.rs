@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, CovarianceKind, NoiseChoice, Options};
+use noisewright::fit::{Amount, CovarianceKind, FitOptions, NoiseChoice};
 use noisewright::{Loss, Target};
 
 use crate::arguments::{CovarianceArgument, DEFAULT_SHARE, FitArguments, Global};
@@ -55,8 +55,8 @@ impl Plan {
     }
 
     /// The options without the noise.
-    fn bare(&self) -> Options {
-        Options {
+    fn bare(&self) -> FitOptions {
+        FitOptions {
             amount: self.amount,
             loss: self.loss.clone(),
             errors: self.errors,
@@ -66,14 +66,14 @@ impl Plan {
             max_iterations: self.max_iterations,
             refit_noise: self.refit_noise,
             target: self.target.clone(),
-            ..Options::default()
+            ..FitOptions::default()
         }
     }
 
     /// The options, with the noise that fits the problem's data.
-    pub(super) fn options(&self, problem: &Problem, progress: &Progress) -> Outcome<Options> {
+    pub(super) fn options(&self, problem: &Problem, progress: &Progress) -> Outcome<FitOptions> {
         let mut options =
-            Options { noise: self.noise(problem)?, progress: Some(progress.hook()), ..self.bare() };
+            FitOptions { noise: self.noise(problem)?, progress: Some(progress.hook()), ..self.bare() };
         if self.max_noise == Some(0) {
             return Err(Failure::Usage("--max-noise must be at least 1".into()));
         }

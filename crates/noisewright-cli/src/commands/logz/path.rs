@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use noisewright::chain::ModelDensity;
-use noisewright::normalizer::path::{Estimate, Options, fit_noise, path};
+use noisewright::normalizer::path::{PathEstimate, PathOptions, fit_noise, path};
 use noisewright::{Noise, Precision, Target};
 use noisewright_report::{
     Axis, Card, Cell, Column, Figure, Page, Panel, Points, Section, Table, format_number, format_percent,
@@ -22,7 +22,7 @@ use crate::progress::Progress;
 /// Everything the command shows.
 struct Answer<'a> {
     problem: &'a Problem,
-    result: &'a Estimate,
+    result: &'a PathEstimate,
     confidence: f64,
 }
 
@@ -51,10 +51,10 @@ pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     super::answered(answer.refused().as_deref())
 }
 
-fn options(arguments: &LogzArguments, global: &Global) -> Outcome<Options> {
+fn options(arguments: &LogzArguments, global: &Global) -> Outcome<PathOptions> {
     let own = &arguments.bridges;
-    let default = Options::default();
-    Ok(Options {
+    let default = PathOptions::default();
+    Ok(PathOptions {
         states: own.path_states,
         draws: arguments.draws.unwrap_or(default.draws),
         chains: own.chains.unwrap_or(default.chains),
@@ -72,7 +72,7 @@ fn noise(
     arguments: &LogzArguments,
     problem: &Problem,
     density: &ModelDensity<'_>,
-    options: &Options,
+    options: &PathOptions,
 ) -> Outcome<Arc<dyn Noise>> {
     match arguments.noise.as_deref() {
         Some(words) if words.trim() != "auto" => {

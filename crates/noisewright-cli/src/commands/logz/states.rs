@@ -4,7 +4,7 @@ use std::path::Path;
 
 use noisewright::Error;
 use noisewright::normalizer::Dependence;
-use noisewright::normalizer::states::{Estimate, Options, Origin, Pooled, estimate};
+use noisewright::normalizer::states::{Origin, Pooled, StatesEstimate, StatesOptions, estimate};
 use noisewright_data::{Format, Stream, Table as Data};
 use noisewright_report::{
     Axis, Card, Cell, Column, Figure, HeatMap, Page, Panel, Points, Section, Table, format_number,
@@ -22,7 +22,7 @@ struct Answer<'a> {
     source: &'a str,
     names: &'a [String],
     counts: &'a [usize],
-    result: &'a Estimate,
+    result: &'a StatesEstimate,
     dependence: Dependence,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     let progress = Progress::new(global.quiet || global.json, "estimating the constants of all states");
     let draws = Draws::read(arguments)?;
     let dependence = if arguments.independent { Dependence::Independent } else { Dependence::Chains };
-    let options = Options { reference: draws.reference(own)?, reference_log_z: 0.0, dependence };
+    let options = StatesOptions { reference: draws.reference(own)?, reference_log_z: 0.0, dependence };
     let slices: Vec<&[f64]> = draws.columns.iter().map(Vec::as_slice).collect();
     let pooled =
         Pooled { log_f: &slices, origin: Origin::Rows(&draws.origin), chains: draws.chains.as_deref() };
@@ -348,7 +348,7 @@ impl Answer<'_> {
 }
 
 /// The overlap matrix as a heat map, the first state at the top left.
-pub(super) fn overlap_figure(result: &Estimate, names: &[String]) -> Figure {
+pub(super) fn overlap_figure(result: &StatesEstimate, names: &[String]) -> Figure {
     let states = names.len();
     let edges: Vec<f64> = (0..=states).map(|k| k as f64 + 0.5).collect();
     let overlap = result.overlap();

@@ -37,15 +37,15 @@ const MOST_NOISE: f64 = 0.5;
 /// What is known about a fit beside its numbers.
 ///
 /// ```
-/// use noisewright::fit::{Amount, Data, NoiseChoice, Options, WarningKind, fit};
+/// use noisewright::fit::{Amount, Data, NoiseChoice, FitOptions, WarningKind, fit};
 /// use noisewright::{Model, Normal, Space, sample};
 /// use std::sync::Arc;
 ///
 /// // Data and noise without a common point: no parameter of their ratio is finite, and the fit says so.
 /// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
-/// let points = sample(&Normal::new(40.0, 1.0)?, 200, 1);
-/// let noise = NoiseChoice::Given(Arc::new(Normal::new(0.0, 1.0)?));
-/// let fitted = fit(&model, Data::from(&points), &Options { noise, amount: Amount::Ratio(1.0), ..Options::default() })?;
+/// let points = sample(&Normal::with_variance(40.0, 1.0)?, 200, 1);
+/// let noise = NoiseChoice::Given(Arc::new(Normal::with_variance(0.0, 1.0)?));
+/// let fitted = fit(&model, Data::from(&points), &FitOptions { noise, amount: Amount::Ratio(1.0), ..FitOptions::default() })?;
 /// assert!(fitted.diagnostics.no_answer().is_some());
 /// assert!(fitted.diagnostics.has(WarningKind::NoOverlap));
 /// assert!(fitted.diagnostics.overlap.unwrap().overlap < 1e-6);

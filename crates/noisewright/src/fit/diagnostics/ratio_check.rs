@@ -9,7 +9,7 @@ use std::sync::Arc;
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 
-use super::super::options::{Amount, NoiseChoice, Options};
+use super::super::options::{Amount, FitOptions, NoiseChoice};
 use super::super::two_step::scores;
 use super::super::{Data, Fit, fit};
 use super::{ChiSquareTest, Warning, messages};
@@ -37,15 +37,15 @@ pub struct RatioCheck {
 /// Fits again with four times as much noise of the same kind, and compares.
 ///
 /// ```
-/// use noisewright::fit::{Amount, Data, NoiseChoice, Options, check_ratio, fit};
+/// use noisewright::fit::{Amount, Data, NoiseChoice, FitOptions, check_ratio, fit};
 /// use noisewright::{Model, Normal, Space, sample};
 /// use std::sync::Arc;
 ///
 /// // A Gaussian, which is what the data are: the two answers differ by chance alone.
 /// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
-/// let points = sample(&Normal::new(0.5, 1.0)?, 1000, 1);
-/// let noise = NoiseChoice::Given(Arc::new(Normal::new(0.0, 2.0)?));
-/// let options = Options { noise, amount: Amount::Ratio(1.0), ..Options::default() };
+/// let points = sample(&Normal::with_variance(0.5, 1.0)?, 1000, 1);
+/// let noise = NoiseChoice::Given(Arc::new(Normal::with_variance(0.0, 2.0)?));
+/// let options = FitOptions { noise, amount: Amount::Ratio(1.0), ..FitOptions::default() };
 /// let first = fit(&model, Data::from(&points), &options)?;
 /// let check = check_ratio(&model, Data::from(&points), &first, &options)?;
 /// assert_eq!(check.nu, 4.0);
@@ -56,13 +56,13 @@ pub struct RatioCheck {
 ///
 /// # Errors
 /// As for [`fit`], and when the first fit was not made against a noise that can be drawn from.
-pub fn check_ratio(model: &Model, data: Data<'_>, first: &Fit, options: &Options) -> Result<RatioCheck> {
+pub fn check_ratio(model: &Model, data: Data<'_>, first: &Fit, options: &FitOptions) -> Result<RatioCheck> {
     let noise = first.noise.clone().ok_or_else(|| Error::Option {
         option: "noise".into(),
         reason: "must be one that can be drawn from, to be compared with four times as much of it".into(),
     })?;
     let nu = MORE * first.nu;
-    let more = Options {
+    let more = FitOptions {
         noise: NoiseChoice::Given(Arc::clone(&noise)),
         amount: Amount::Ratio(nu),
         // Other draws than the first fit's.

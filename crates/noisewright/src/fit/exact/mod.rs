@@ -18,7 +18,7 @@ use super::multistart;
 use super::newton::{Evaluation, Problem, Stop, undamped_gain};
 use super::noise_choice;
 use super::objective::five_point;
-use super::options::{Amount, CovarianceKind, NoiseChoice, Options, Stage};
+use super::options::{Amount, CovarianceKind, FitOptions, NoiseChoice, Stage};
 use super::prepare::{pick, scaling, spread};
 use super::result::{Estimate, Fit, Optimum, coordinates};
 use super::solve::Solution;
@@ -53,7 +53,7 @@ struct Likelihood<'a> {
 ///
 /// # Errors
 /// When log Z of the model is out of reach, or no start has a finite likelihood.
-pub(crate) fn fit_exact(model: &Model, data: Data<'_>, options: &Options) -> Result<Fit> {
+pub(crate) fn fit_exact(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
     let way = NormalizerMethod::of(model)?;
     options.report(Stage::Prepare, 0, f64::NAN)?;
     let ranges = spread(data.points.rows(), super::fit_against_noise::SCALE_ROWS);
@@ -69,13 +69,13 @@ pub(crate) fn fit_exact(model: &Model, data: Data<'_>, options: &Options) -> Res
 }
 
 impl Likelihood<'_> {
-    fn solve(&self, sample: View<'_>, options: &Options) -> Result<Solution> {
+    fn solve(&self, sample: View<'_>, options: &FitOptions) -> Result<Solution> {
         let model = self.model;
         let starts = self.starts(sample, options)?;
         let Some(start) = starts.first() else { return Err(self.explain()) };
         if !model.energy().is_linear() {
             let begin = |theta: &[f64]| Ok(DVector::from_column_slice(theta));
-            let few = Options { starts: options.starts.min(3), ..options.clone() };
+            let few = FitOptions { starts: options.starts.min(3), ..options.clone() };
             let first = multistart::first(model, Some(start.as_slice()));
             let places = multistart::nearby(model, &self.unit, &first, &few);
             let found = multistart::solve(self, model, &self.unit, &begin, &places, options)?;
@@ -106,7 +106,7 @@ impl Likelihood<'_> {
 
     /// Where the ascent may start, the best first: a fit against noise, or else the model's own start, none of its statistics,
     /// and what comes near to a normal distribution, as far as they have a likelihood.
-    fn starts(&self, sample: View<'_>, options: &Options) -> Result<Vec<DVector<f64>>> {
+    fn starts(&self, sample: View<'_>, options: &FitOptions) -> Result<Vec<DVector<f64>>> {
         let pilot = self.pilot(options).map(|theta| self.frame.inner(&theta));
         if let Some(pilot) = pilot.filter(|at| self.value(at).is_finite()) {
             return Ok(vec![pilot]);
@@ -123,12 +123,13 @@ impl Likelihood<'_> {
     }
 
     /// A start from a fit against noise, where quadrature needs one that integrates, or there may be several maxima.
-    fn pilot(&self, options: &Options) -> Option<Vec<f64>> {
+    fn pilot(&self, options: &FitOptions) -> Option<Vec<f64>> {
         if self.way != NormalizerMethod::Quadrature && self.model.energy().is_linear() {
             return None;
         }
         let points = (2 * self.data.points.rows()).clamp(PILOT_POINTS.0, PILOT_POINTS.1);
-        let rough = Options { noise: NoiseChoice::Auto, amount: Amount::Points(points), ..options.clone() };
+        let rough =
+            FitOptions { noise: NoiseChoice::Auto, amount: Amount::Points(points), ..options.clone() };
         let noise = noise_choice::auto_noise(self.model, self.data).ok()?;
         noise_choice::dosed(self.model, self.data, &noise, &rough)
             .ok()
@@ -143,7 +144,7 @@ impl Likelihood<'_> {
     }
 
     /// The estimates, with the covariance that the data leave.
-    fn finish(&self, solution: Solution, sample: View<'_>, options: &Options) -> Result<Fit> {
+    fn finish(&self, solution: Solution, sample: View<'_>, options: &FitOptions) -> Result<Fit> {
         options.report(Stage::Errors, 0, f64::NAN)?;
         let there = self.evaluate(&solution.at, true)?;
         let outer = self.frame.outer(&solution.at);
@@ -296,7 +297,7 @@ impl Likelihood<'_> {
         theta: &[f64],
         bread: &DMatrix<f64>,
         jacobian: &DMatrix<f64>,
-        options: &Options,
+        options: &FitOptions,
     ) -> Result<DMatrix<f64>> {
         let total = self.data.total_weight();
         let carried = |inner: DMatrix<f64>| jacobian * inner * jacobian.transpose();

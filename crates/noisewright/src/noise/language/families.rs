@@ -73,7 +73,7 @@ impl Family {
     /// The distribution with these arguments, on this domain.
     pub(super) fn build(&self, arguments: &[f64], domain: &Domain) -> Result<Arc<dyn Scalar>> {
         Ok(match (self.name, arguments) {
-            ("normal", &[mean, variance]) => Arc::new(Normal::new(mean, variance)?),
+            ("normal", &[mean, variance]) => Arc::new(Normal::with_variance(mean, variance)?),
             ("student", &[dof, location, scale]) => Arc::new(Student::new(dof, location, scale)?),
             ("uniform", &[lo, hi]) => Arc::new(Uniform::new(lo, hi)?),
             ("laplace", &[location, scale]) => Arc::new(Laplace::new(location, scale)?),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::super::{Dependence, Draws, Options, log_z};
+use super::super::{Dependence, Draws, LogZOptions, log_z};
 use super::half_ratios::{Problem, Stage};
 use super::halves::Half;
 use crate::{
@@ -179,7 +179,7 @@ fn overlap(problem: &Problem<'_>, fitted: &Fitted, other: &Half) -> Result<f64> 
     let rows = other.thinned(TRIED);
     let data = problem.selected(fitted, &rows)?;
     let noise = problem.noise_side(fitted, TRIED, Stage::Trial)?;
-    let options = Options { dependence: Dependence::Independent, ..Options::default() };
+    let options = LogZOptions { dependence: Dependence::Independent, ..LogZOptions::default() };
     let result = log_z(
         Draws::new(&data.log_f, &data.log_noise),
         Draws::new(&noise.log_f, &noise.log_noise),

@@ -25,7 +25,7 @@ pub struct BayesFactor {
 /// use noisewright::normalizer::{EvidenceOptions, bayes_factor, evidence};
 /// use noisewright::{Normal, Space, View, sample};
 /// let space = Space::real(&["x"])?;
-/// let draws = sample(&Normal::new(0.0, 1.0)?, 2000, 1);
+/// let draws = sample(&Normal::with_variance(0.0, 1.0)?, 2000, 1);
 /// let once = |points: View<'_>, out: &mut [f64]| {
 ///     out.iter_mut().zip(points.column(0)).for_each(|(o, x)| *o = -0.5 * x * x);
 ///     Ok(())

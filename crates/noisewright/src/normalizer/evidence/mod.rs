@@ -16,7 +16,7 @@ pub use density::{Density, ModelDensity};
 pub use factor::{BayesFactor, bayes_factor};
 pub use trace::TracePoint;
 
-use super::{Draws, LogZ, Method, NormalizerEstimate, Options, Warning, log_z};
+use super::{Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, log_z};
 use crate::{Error, Noise, Result, Space, View};
 use choose::{Fitted, choose, fit};
 use half_ratios::{Problem, Stage, TwoLogDensities};
@@ -45,7 +45,7 @@ pub struct EvidenceOptions {
     pub trace: usize,
     /// Confidence, dependence, seed and the rest, as for [`log_z`]; here the bridge is balanced by effective numbers of
     /// draws by default, because the noise is independent and the draws are a chain.
-    pub log_z: Options,
+    pub log_z: LogZOptions,
 }
 
 impl Default for EvidenceOptions {
@@ -56,7 +56,7 @@ impl Default for EvidenceOptions {
             chains: None,
             symmetrize: false,
             trace: 20,
-            log_z: Options { weight_by_ess: true, ..Options::default() },
+            log_z: LogZOptions { weight_by_ess: true, ..LogZOptions::default() },
         }
     }
 }
@@ -103,7 +103,7 @@ pub struct Evidence {
     /// `log f − log p_n − log Z` at some draws and at some noise points, to look at.
     pub log_ratios: [Vec<f64>; 2],
     /// What else to know.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<LogZWarning>,
     /// Whether every equation was solved.
     pub converged: bool,
 }
@@ -144,7 +144,7 @@ impl Evidence {
 /// ```
 /// use noisewright::normalizer::{EvidenceOptions, evidence};
 /// use noisewright::{Normal, Space, View, sample};
-/// let draws = sample(&Normal::new(3.0, 4.0)?, 4000, 1);
+/// let draws = sample(&Normal::with_variance(3.0, 4.0)?, 4000, 1);
 /// let density = |points: View<'_>, out: &mut [f64]| {
 ///     out.iter_mut().zip(points.column(0)).for_each(|(o, x)| *o = -(x - 3.0).powi(2) / 8.0);
 ///     Ok(())
@@ -304,9 +304,9 @@ fn reason(best: &NormalizerEstimate) -> String {
 }
 
 /// Why nothing can be said where the halves differ by far more than chance.
-fn contradiction(warnings: &[Warning]) -> Option<String> {
+fn contradiction(warnings: &[LogZWarning]) -> Option<String> {
     warnings.iter().find_map(|warning| match warning {
-        Warning::HalvesDisagree { what, standard_errors, .. } if *standard_errors > CONTRADICTED => {
+        LogZWarning::HalvesDisagree { what, standard_errors, .. } if *standard_errors > CONTRADICTED => {
             Some(format!(
                 "the two halves of the draws contradict each other in their {what}, so at least one of them is no sample \
                  of the density; run the chains until they have settled"
@@ -317,8 +317,8 @@ fn contradiction(warnings: &[Warning]) -> Option<String> {
 }
 
 /// Both halves' warnings, once each, and whether the halves contradict each other.
-fn warnings(results: &[LogZ; 2], correlation: f64, drift: (f64, f64)) -> Vec<Warning> {
-    let mut all: Vec<Warning> = Vec::new();
+fn warnings(results: &[LogZ; 2], correlation: f64, drift: (f64, f64)) -> Vec<LogZWarning> {
+    let mut all: Vec<LogZWarning> = Vec::new();
     for warning in results.iter().flat_map(|r| &r.warnings) {
         if !all.iter().any(|known| std::mem::discriminant(known) == std::mem::discriminant(warning)) {
             all.push(warning.clone());
@@ -326,7 +326,7 @@ fn warnings(results: &[LogZ; 2], correlation: f64, drift: (f64, f64)) -> Vec<War
     }
     let mut told = |what, (difference, standard_errors)| {
         if standard_errors > APART {
-            all.push(Warning::HalvesDisagree { what, difference, standard_errors });
+            all.push(LogZWarning::HalvesDisagree { what, difference, standard_errors });
         }
     };
     told("mean log-density", drift);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use noisewright_numerics::random::{Stream, stream};
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{Options, Problem, Sample, Warning};
+use super::{PathOptions, PathWarning, Problem, Sample};
 use crate::chain::{self, Chains, Coordinates, Density, Landscape, Moves, run_checked};
 use crate::{Error, Noise, Points, Result, fit_auto};
 
@@ -80,7 +80,7 @@ fn apart(
     }
     let start = Some(Points::from_values(density.space().names(), CHAINS, values)?);
     let (warm_up, draws) = STEPS;
-    run_checked(density, &chain::Options { chains: CHAINS, warm_up, draws, moves, start, seed, thin: 1 })
+    run_checked(density, &chain::ChainOptions { chains: CHAINS, warm_up, draws, moves, start, seed, thin: 1 })
 }
 
 /// A place of positive density, as far from the middle as wanted or, if there is none, nearer.
@@ -114,8 +114,8 @@ fn start(
 pub(super) fn elsewhere(
     problem: &Problem<'_>,
     samples: &[Sample],
-    options: &Options,
-) -> Result<Option<Warning>> {
+    options: &PathOptions,
+) -> Result<Option<PathWarning>> {
     let coordinates = problem.coordinates;
     let lines: Vec<usize> = (0..coordinates.dimension()).filter(|axis| coordinates.is_line(*axis)).collect();
     let Some(last) = samples.last().filter(|_| !lines.is_empty()) else { return Ok(None) };
@@ -137,7 +137,7 @@ pub(super) fn elsewhere(
     Ok(missed.map(|row| {
         let names = problem.density.space().names().iter().enumerate();
         let point = names.map(|(axis, name)| (name.clone(), chains.points.view().get(row, axis))).collect();
-        Warning::Elsewhere { point }
+        PathWarning::Elsewhere { point }
     }))
 }
 

@@ -6,7 +6,7 @@ mod result;
 mod smc_pilot;
 
 pub use missed_modes::fit_noise;
-pub use result::{Estimate, Node, Warning};
+pub use result::{Node, PathEstimate, PathWarning};
 
 use super::Dependence;
 use super::states::{self, Origin, Pooled};
@@ -17,7 +17,7 @@ use smc_pilot::{Stop, distance, pilot};
 
 /// How a path is made.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct PathOptions {
     /// Number of states, both ends included; as many as the distance needs by default.
     pub states: Option<usize>,
     /// Distance of neighbouring states, where their number is not given: the standard error of their log-ratio, times the
@@ -41,7 +41,7 @@ pub struct Options {
     pub seed: u64,
 }
 
-impl Default for Options {
+impl Default for PathOptions {
     fn default() -> Self {
         Self {
             states: None,
@@ -58,7 +58,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl PathOptions {
     fn check(&self) -> Result<()> {
         let wrong = |name: &'static str, expected: &'static str, value: f64| {
             Err(Error::Setting { name, expected, value })
@@ -104,16 +104,16 @@ struct Problem<'a> {
 /// points with those of neighbouring states, and joined as by [`states::estimate`] with errors that allow for the chains.
 ///
 /// Chains that start elsewhere look for modes that the path never came to; where they find one the error is infinite
-/// ([`Warning::Elsewhere`]), as it is where the chains contradict each other.
+/// ([`PathWarning::Elsewhere`]), as it is where the chains contradict each other.
 ///
 /// ```
 /// use noisewright::chain::ModelDensity;
-/// use noisewright::normalizer::path::{Options, path};
+/// use noisewright::normalizer::path::{PathOptions, path};
 /// use noisewright::{Model, Normal};
 /// // A Gaussian thirty deviations away: log Z = ½ ln 2π.
 /// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 30")?;
 /// let density = ModelDensity { model: &model, parameters: &[30.0] };
-/// let result = path(&Normal::new(0.0, 1.0)?, &density, &Options { draws: 400, ..Options::default() })?;
+/// let result = path(&Normal::with_variance(0.0, 1.0)?, &density, &PathOptions { draws: 400, ..PathOptions::default() })?;
 /// let truth = 0.5 * std::f64::consts::TAU.ln();
 /// assert!((result.log_z - truth).abs() < 4.0 * result.se && result.se < 1.0);
 /// # Ok::<(), noisewright::Error>(())
@@ -122,7 +122,7 @@ struct Problem<'a> {
 /// # Errors
 /// When an option cannot be, noise and density differ in their variables, no draw of the noise has a positive density,
 /// the density is seen to have no integral, no path leads from one to the other, or the log-density is not a number somewhere.
-pub fn path(noise: &dyn Noise, density: &dyn Density, options: &Options) -> Result<Estimate> {
+pub fn path(noise: &dyn Noise, density: &dyn Density, options: &PathOptions) -> Result<PathEstimate> {
     options.check()?;
     let (expected, found) = (density.space().dimension(), noise.dimension());
     if expected != found {
@@ -139,7 +139,7 @@ pub fn path(noise: &dyn Noise, density: &dyn Density, options: &Options) -> Resu
 }
 
 /// Where the states are: even steps of the distance gone so far.
-fn places(stops: &[Stop], options: &Options) -> Result<Vec<f64>> {
+fn places(stops: &[Stop], options: &PathOptions) -> Result<Vec<f64>> {
     let mut gone = vec![0.0];
     for pair in stops.windows(2) {
         gone.push(gone[gone.len() - 1] + distance(&pair[0], &pair[1])?.max(1e-9));

@@ -9,7 +9,7 @@ use rand::RngExt;
 use rayon::prelude::*;
 
 use super::smc_pilot::{Stop, resample};
-use super::{Options, Problem, Sample};
+use super::{PathOptions, Problem, Sample};
 use crate::chain::{Bridge, Kernel, Landscape, Moves, Walker};
 use crate::{Points, Result, View};
 
@@ -18,7 +18,7 @@ pub(super) fn samples(
     problem: &Problem<'_>,
     stops: &[Stop],
     places: &[f64],
-    options: &Options,
+    options: &PathOptions,
 ) -> Result<Vec<Sample>> {
     let seed = options.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let starts = places[1..]
@@ -41,7 +41,7 @@ struct Start {
 
 impl Start {
     /// From where the pilot's swarm was just before the state.
-    fn new(problem: &Problem<'_>, stops: &[Stop], t: f64, options: &Options, seed: u64) -> Result<Self> {
+    fn new(problem: &Problem<'_>, stops: &[Stop], t: f64, options: &PathOptions, seed: u64) -> Result<Self> {
         let before = stops.partition_point(|stop| stop.t <= t).max(1) - 1;
         let stop = &stops[before];
         let mut picks = stream(seed, u64::MAX);
@@ -131,7 +131,7 @@ impl<'a> Ladder<'a> {
         Ok(ladder)
     }
 
-    fn run(mut self, options: &Options, chain: usize) -> Result<Vec<Track>> {
+    fn run(mut self, options: &PathOptions, chain: usize) -> Result<Vec<Track>> {
         for step in 0..options.warm_up {
             // The pilot has found the size of the steps: only small corrections are left.
             self.step((step as f64 + 5.0).powf(-0.8))?;
@@ -223,12 +223,17 @@ impl<'a> Ladder<'a> {
 }
 
 /// Draws of one chain: an even share of all.
-fn length(options: &Options, chain: usize) -> usize {
+fn length(options: &PathOptions, chain: usize) -> usize {
     (chain + 1) * options.draws / options.chains - chain * options.draws / options.chains
 }
 
 /// The tracks of one state as points, chain after chain.
-fn joined(problem: &Problem<'_>, ladders: &[Vec<Track>], state: usize, options: &Options) -> Result<Sample> {
+fn joined(
+    problem: &Problem<'_>,
+    ladders: &[Vec<Track>],
+    state: usize,
+    options: &PathOptions,
+) -> Result<Sample> {
     let dimension = problem.coordinates.dimension();
     let tracks: Vec<&Track> = ladders.iter().map(|ladder| &ladder[state]).collect();
     let mut values = Vec::with_capacity(options.draws * dimension);

@@ -2,7 +2,7 @@
 
 use super::super::autocorrelation::{LongRun, long_run};
 use super::super::interval::{student_deviation, two_sided};
-use super::{Dependence, Options, Origin, Pooled, Problem, Sample, states};
+use super::{Dependence, Origin, PathOptions, Pooled, Problem, Sample, states};
 use crate::chain::{Bridge, Moves, convergence};
 use crate::{Domain, Result};
 
@@ -16,9 +16,9 @@ const NO_ACCIDENT: f64 = 3.72;
 /// What the reader should know before trusting the number.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Warning {
+pub enum PathWarning {
     /// Something about the states, numbered from 0.
-    States(states::Warning),
+    States(states::StatesWarning),
     /// Chains of one state that do not agree with each other.
     ChainsDisagree {
         /// The state.
@@ -51,7 +51,7 @@ pub enum Warning {
     },
 }
 
-impl Warning {
+impl PathWarning {
     /// One sentence; states are named by their place on the path.
     #[must_use]
     pub fn sentence(&self, nodes: &[Node]) -> String {
@@ -112,7 +112,7 @@ pub struct Node {
 
 /// log Z by a path.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Estimate {
+pub struct PathEstimate {
     /// log Z of the density.
     pub log_z: f64,
     /// Its standard error; infinite where the path is broken.
@@ -124,7 +124,7 @@ pub struct Estimate {
     /// The states, from the noise to the density.
     pub nodes: Vec<Node>,
     /// All states together: covariance, overlap, effective draws.
-    pub states: states::Estimate,
+    pub states: states::StatesEstimate,
     /// The moves that the chains made.
     pub moves: Option<Moves>,
     /// The noise in words.
@@ -132,7 +132,7 @@ pub struct Estimate {
     /// Draws of every state.
     pub draws: usize,
     /// What the reader should know.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<PathWarning>,
 }
 
 /// Joins the samples of all states; `missed` is a place of high density that they never came to.
@@ -140,9 +140,9 @@ pub(super) fn assemble(
     problem: &Problem<'_>,
     places: &[f64],
     samples: &[Sample],
-    missed: Option<Warning>,
-    options: &Options,
-) -> Result<Estimate> {
+    missed: Option<PathWarning>,
+    options: &PathOptions,
+) -> Result<PathEstimate> {
     let all_of = |of: fn(&Sample) -> &[f64]| -> Vec<f64> {
         samples.iter().flat_map(|sample| of(sample).iter().copied()).collect()
     };
@@ -160,10 +160,10 @@ pub(super) fn assemble(
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     let counts: Vec<usize> = samples.iter().map(|sample| sample.points.rows()).collect();
     let pooled = Pooled { log_f: &slices, origin: Origin::Counts(&counts), chains: Some(&labels) };
-    let chains = states::Options { dependence: Dependence::Chains, ..Default::default() };
+    let chains = states::StatesOptions { dependence: Dependence::Chains, ..Default::default() };
     let (all, influence) = states::side_by_side(&pooled, &chains)?;
     let errors = Errors { influence: influence.as_ref() };
-    Ok(Estimate::new(problem, places, samples, missed, all, &errors, options))
+    Ok(PathEstimate::new(problem, places, samples, missed, all, &errors, options))
 }
 
 /// The largest split R̂ of the log-ratio and of every variable that is a number.
@@ -246,15 +246,15 @@ fn between(series: &[f64], lengths: &[usize]) -> (f64, f64) {
     (squares * count / (count - 1.0), count - 1.0)
 }
 
-impl Estimate {
+impl PathEstimate {
     fn new(
         problem: &Problem<'_>,
         places: &[f64],
         samples: &[Sample],
-        missed: Option<Warning>,
-        all: states::Estimate,
+        missed: Option<PathWarning>,
+        all: states::StatesEstimate,
         errors: &Errors<'_>,
-        options: &Options,
+        options: &PathOptions,
     ) -> Self {
         let nodes: Vec<Node> = (0..places.len())
             .map(|k| Node {
@@ -275,10 +275,10 @@ impl Estimate {
         let known = error.se().is_finite();
         let mut warnings = warnings(&nodes, &all);
         if error.factor > 1.0 {
-            warnings.push(Warning::PathsDisagree { factor: error.factor });
+            warnings.push(PathWarning::PathsDisagree { factor: error.factor });
         }
         if !known && error.plain.is_finite() {
-            warnings.push(Warning::TooFewSteps);
+            warnings.push(PathWarning::TooFewSteps);
         }
         warnings.extend(missed);
         Self {
@@ -296,17 +296,18 @@ impl Estimate {
     }
 }
 
-fn warnings(nodes: &[Node], all: &states::Estimate) -> Vec<Warning> {
+fn warnings(nodes: &[Node], all: &states::StatesEstimate) -> Vec<PathWarning> {
     // The error is not made from the states' own chains, but from all of them side by side.
-    let own = |warning: &&states::Warning| !matches!(warning, states::Warning::ShortChains { .. });
-    let mut warnings: Vec<Warning> =
-        all.warnings().iter().filter(own).cloned().map(Warning::States).collect();
+    let own =
+        |warning: &&states::StatesWarning| !matches!(warning, states::StatesWarning::ShortChains { .. });
+    let mut warnings: Vec<PathWarning> =
+        all.warnings().iter().filter(own).cloned().map(PathWarning::States).collect();
     for (state, node) in nodes.iter().enumerate().skip(1) {
         if node.r_hat > AGREE {
-            warnings.push(Warning::ChainsDisagree { state, t: node.t, r_hat: node.r_hat });
+            warnings.push(PathWarning::ChainsDisagree { state, t: node.t, r_hat: node.r_hat });
         }
         if node.acceptance < STUCK {
-            warnings.push(Warning::HardlyMoves { state, t: node.t, acceptance: node.acceptance });
+            warnings.push(PathWarning::HardlyMoves { state, t: node.t, acceptance: node.acceptance });
         }
     }
     warnings

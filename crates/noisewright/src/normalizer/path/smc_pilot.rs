@@ -185,7 +185,8 @@ pub(super) fn distance(from: &Stop, to: &Stop) -> Result<f64> {
     let (first, second) = (at(from.t), at(to.t));
     let counts = [from.log_ratio.len(), to.log_ratio.len()];
     let pooled = Pooled { log_f: &[&first, &second], origin: Origin::Counts(&counts), chains: None };
-    let options = states::Options { dependence: Dependence::Independent, ..states::Options::default() };
+    let options =
+        states::StatesOptions { dependence: Dependence::Independent, ..states::StatesOptions::default() };
     let error = states::estimate(&pooled, &options)?.se()[1];
     Ok((error * (counts[0] as f64).sqrt()).min(FARTHEST))
 }

@@ -12,7 +12,7 @@ mod start;
 mod unsampled;
 
 pub use input::{Origin, Pooled};
-pub use result::{Estimate, Warning};
+pub use result::{StatesEstimate, StatesWarning};
 
 use nalgebra::DMatrix;
 
@@ -27,7 +27,7 @@ use crate::{Error, Result};
 
 /// What to take for known, and how draws depend on each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Options {
+pub struct StatesOptions {
     /// The state whose log-normalizer is known; the first one by default.
     pub reference: usize,
     /// Its log-normalizer; 0 by default, which makes all others log-ratios to it.
@@ -45,17 +45,17 @@ pub struct Options {
 /// around the long-run covariance for chains.
 ///
 /// States between which hardly any draw goes over are in different groups: their ratio has an infinite error
-/// ([`Estimate::groups`], [`Warning::Disconnected`]). So is a state without draws whose weights have so heavy a tail
-/// that the pooled draws may have missed most of it ([`Warning::HeavyTail`]).
+/// ([`StatesEstimate::groups`], [`StatesWarning::Disconnected`]). So is a state without draws whose weights have so heavy a tail
+/// that the pooled draws may have missed most of it ([`StatesWarning::HeavyTail`]).
 ///
 /// ```
-/// use noisewright::normalizer::states::{Options, Origin, Pooled, estimate};
+/// use noisewright::normalizer::states::{StatesOptions, Origin, Pooled, estimate};
 /// // Uniform densities on [0, 1] and on [0, 3], known up to their constants: three draws of the first, and three of
 /// // the second, of which one lies where the first has density too.
 /// let first = [0.0, 0.0, 0.0, 0.0, f64::NEG_INFINITY, f64::NEG_INFINITY];
 /// let second = [0.0; 6];
 /// let pooled = Pooled { log_f: &[&first, &second], origin: Origin::Counts(&[3, 3]), chains: None };
-/// let result = estimate(&pooled, &Options::default())?;
+/// let result = estimate(&pooled, &StatesOptions::default())?;
 /// assert!((result.log_z()[1] - 3f64.ln()).abs() < 1e-12);
 /// assert_eq!(result.se()[1], f64::INFINITY); // but from six draws nobody should believe it
 /// # Ok::<(), noisewright::Error>(())
@@ -64,7 +64,7 @@ pub struct Options {
 /// # Errors
 /// When the sizes do not fit, a log-density is `NaN` or +∞ (the message names state and draw), a draw has no density
 /// under its own state, or there are no draws at all.
-pub fn estimate(pooled: &Pooled<'_>, options: &Options) -> Result<Estimate> {
+pub fn estimate(pooled: &Pooled<'_>, options: &StatesOptions) -> Result<StatesEstimate> {
     Ok(solved(pooled, options, false)?.0)
 }
 
@@ -73,15 +73,18 @@ pub(super) type Influence = Vec<Vec<Vec<f64>>>;
 
 /// The same for chains of all states that go side by side and may change places: draw i of a label under one state goes with
 /// draw i of that label under all others. `None` instead of their influence where states hardly overlap.
-pub(super) fn side_by_side(pooled: &Pooled<'_>, options: &Options) -> Result<(Estimate, Option<Influence>)> {
+pub(super) fn side_by_side(
+    pooled: &Pooled<'_>,
+    options: &StatesOptions,
+) -> Result<(StatesEstimate, Option<Influence>)> {
     solved(pooled, options, true)
 }
 
 fn solved(
     pooled: &Pooled<'_>,
-    options: &Options,
+    options: &StatesOptions,
     side_by_side: bool,
-) -> Result<(Estimate, Option<Influence>)> {
+) -> Result<(StatesEstimate, Option<Influence>)> {
     let (origin, counts) = checked(pooled, options)?;
     let order = Order::new(&counts);
     let internal: Vec<u32> = origin.iter().map(|k| order.place[*k as usize] as u32).collect();
@@ -121,7 +124,7 @@ fn solved(
 }
 
 /// The state of each draw and the draws of each state, of input in which nothing is wrong.
-fn checked(pooled: &Pooled<'_>, options: &Options) -> Result<(Vec<u32>, Vec<usize>)> {
+fn checked(pooled: &Pooled<'_>, options: &StatesOptions) -> Result<(Vec<u32>, Vec<usize>)> {
     let (origin, counts) = pooled.origins()?;
     if origin.is_empty() {
         return Err(Error::NoStateDraws);
@@ -184,8 +187,8 @@ fn assemble(
     joint: Option<&DMatrix<f64>>,
     solution: &Solution,
     order: &Order,
-    options: &Options,
-) -> Estimate {
+    options: &StatesOptions,
+) -> StatesEstimate {
     let states = log_z.len();
     let mut inefficiency = vec![1.0; states];
     for (g, chain) in inefficiency.iter_mut().zip(long_run.unwrap_or_default()) {

@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::Options;
+use super::StatesOptions;
 use super::covariance::HEAVY;
 
 /// Effective draws below which an error bar is only a hint.
@@ -13,7 +13,7 @@ const ROUNDING: f64 = 1e-29;
 /// What the reader should know before trusting the numbers. States are numbered from 0.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Warning {
+pub enum StatesWarning {
     /// Groups of states between which too few draws go over: ratios across them have an infinite error.
     Disconnected {
         /// The groups, each a list of states.
@@ -47,7 +47,7 @@ pub enum Warning {
     },
 }
 
-impl Warning {
+impl StatesWarning {
     /// One sentence, with the states by their names.
     ///
     /// # Panics
@@ -102,7 +102,7 @@ impl Warning {
 
 /// The log-normalizers of all states.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Estimate {
+pub struct StatesEstimate {
     log_z: Vec<f64>,
     covariance: DMatrix<f64>,
     reference: usize,
@@ -113,10 +113,10 @@ pub struct Estimate {
     inefficiency: Vec<f64>,
     converged: bool,
     evaluations: usize,
-    warnings: Vec<Warning>,
+    warnings: Vec<StatesWarning>,
 }
 
-impl Estimate {
+impl StatesEstimate {
     /// `log Z_k` of every state, relative to the reference.
     #[must_use]
     pub fn log_z(&self) -> &[f64] {
@@ -218,7 +218,7 @@ impl Estimate {
 
     /// What the reader should know.
     #[must_use]
-    pub fn warnings(&self) -> &[Warning] {
+    pub fn warnings(&self) -> &[StatesWarning] {
         &self.warnings
     }
 }
@@ -240,7 +240,7 @@ pub(super) struct Parts {
 
 impl Parts {
     /// The result in the caller's order: state k of the caller is number `place[k]` here.
-    pub(super) fn in_order(self, place: &[usize], options: &Options) -> Estimate {
+    pub(super) fn in_order(self, place: &[usize], options: &StatesOptions) -> StatesEstimate {
         let states = place.len();
         let mut caller = vec![0; states];
         place.iter().enumerate().for_each(|(k, at)| caller[*at] = k);
@@ -256,7 +256,7 @@ impl Parts {
             group.iter().for_each(|k| group_of[*k] = index);
         }
         let log_z = vector(&self.log_z);
-        Estimate {
+        StatesEstimate {
             warnings: self.warnings(&log_z, &caller, &groups),
             log_z: log_z.iter().map(|v| v + shift).collect(),
             covariance: matrix(&self.covariance),
@@ -271,28 +271,28 @@ impl Parts {
         }
     }
 
-    fn warnings(&self, log_z: &[f64], caller: &[usize], groups: &[Vec<usize>]) -> Vec<Warning> {
+    fn warnings(&self, log_z: &[f64], caller: &[usize], groups: &[Vec<usize>]) -> Vec<StatesWarning> {
         let mut warnings = Vec::new();
         if !self.converged {
-            warnings.push(Warning::NotConverged);
+            warnings.push(StatesWarning::NotConverged);
         }
         let heavy: Vec<(usize, f64)> =
             self.heavy.iter().zip(caller).filter_map(|(k, state)| k.map(|k| (*state, k))).collect();
         // A state of its own for its heavy tail is told apart.
         let alone = |group: &Vec<usize>| heavy.iter().any(|(state, _)| *group == [*state]);
         if groups.iter().filter(|group| !alone(group)).count() > 1 {
-            warnings.push(Warning::Disconnected { groups: groups.to_vec() });
+            warnings.push(StatesWarning::Disconnected { groups: groups.to_vec() });
         }
-        warnings.extend(heavy.iter().map(|&(state, pareto_k)| Warning::HeavyTail { state, pareto_k }));
+        warnings.extend(heavy.iter().map(|&(state, pareto_k)| StatesWarning::HeavyTail { state, pareto_k }));
         for (at, &effective) in self.effective.iter().enumerate() {
             let state = caller[at];
             if log_z[state] == f64::NEG_INFINITY {
-                warnings.push(Warning::ZeroDensity { state });
+                warnings.push(StatesWarning::ZeroDensity { state });
             } else if effective < FEW && effective < 0.9 * self.counts[at].max(FEW) {
-                warnings.push(Warning::FewEffectiveDraws { state, effective });
+                warnings.push(StatesWarning::FewEffectiveDraws { state, effective });
             }
         }
-        warnings.extend(self.short_chains.iter().map(|at| Warning::ShortChains { state: caller[*at] }));
+        warnings.extend(self.short_chains.iter().map(|at| StatesWarning::ShortChains { state: caller[*at] }));
         warnings
     }
 }
