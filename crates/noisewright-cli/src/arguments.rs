@@ -66,6 +66,7 @@ pub(crate) enum Command {
     /// The integral of a model's unnormalized density (log evidence) from draws of it
     Evidence(EvidenceArguments),
     /// Every figure and table of the paper on optimal noise, recomputed, with one HTML page
+    #[cfg(feature = "reproduce")]
     Reproduce(ReproduceArguments),
     /// List the examples that ship, or run one
     Examples(ExamplesArguments),
@@ -366,6 +367,7 @@ pub(crate) struct EvidenceArguments {
     pub(crate) drop_missing: bool,
 }
 
+#[cfg(feature = "reproduce")]
 #[derive(Args, Debug)]
 pub(crate) struct ReproduceArguments {
     /// What to reproduce: fig1 … fig7, tab1, tab2, tab3, errata (default: all)

@@ -1,5 +1,5 @@
 //! `noisewright reproduce`: files, names, and what it prints.
-
+#![cfg(feature = "reproduce")]
 #![allow(clippy::unwrap_used)]
 
 use assert_cmd::Command;

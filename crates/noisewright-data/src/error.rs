@@ -114,6 +114,14 @@ pub enum Error {
         /// What it is.
         format: &'static str,
     },
+    /// A Parquet file, and a build that leaves them out.
+    #[error(
+        "{file} is a Parquet file, and this build leaves Parquet out; build with the feature `parquet`, or use CSV or NPY"
+    )]
+    WithoutParquet {
+        /// The file.
+        file: String,
+    },
     /// A format's name that means nothing.
     #[error("`{name}` is not a format; the formats are csv, stan-csv, parquet, npy and npz")]
     UnknownFormat {

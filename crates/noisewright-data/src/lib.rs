@@ -34,6 +34,10 @@ mod npy;
 mod npz;
 mod number;
 mod options;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "parquet_left_out.rs"]
 mod parquet;
 mod read;
 mod records;

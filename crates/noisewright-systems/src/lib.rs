@@ -75,3 +75,8 @@ pub fn all() -> Result<Vec<System>> {
     systems.push(exponential_polynomial()?);
     Ok(systems)
 }
+
+/// The book's chapter on extending, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/extending.md")]
+struct ExtendingChapter;

@@ -120,8 +120,3 @@ pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};
 pub use sweep::Sweep;
 pub use target::Target;
-
-/// The book's chapter on extending, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/src/extending.md")]
-struct ExtendingChapter;

@@ -10,6 +10,7 @@ mod fit;
 mod logz;
 mod pictures;
 mod ratio;
+#[cfg(feature = "reproduce")]
 mod reproduce;
 mod sample;
 
@@ -37,6 +38,7 @@ fn dispatch(asked: &Arguments) -> Outcome<()> {
         Command::Logz(own) => logz::run(own, global),
         Command::Sample(own) => sample::run(own, global),
         Command::Evidence(own) => evidence::run(own, global),
+        #[cfg(feature = "reproduce")]
         Command::Reproduce(own) => reproduce::run(own, global),
         Command::Examples(own) => examples::run(own, global),
         Command::Families => families(global),
