@@ -1,7 +1,16 @@
 #!/usr/bin/env bash
-# Everything that must hold, on a machine with a Rust toolchain and Python 3 and nothing else.
+# Everything that must hold. Plain: on a machine with a Rust toolchain and Python 3 and nothing else.
+# --all: also what needs more: the packed crates, builds without default features, PyTorch.
 set -euo pipefail
 cd "$(dirname "$0")"
+
+all=false
+for argument in "$@"; do
+    case $argument in
+        --all) all=true ;;
+        *) echo "usage: ./test.sh [--all]" >&2; exit 2 ;;
+    esac
+done
 
 # Property tests try the same inputs on every machine here; a plain `cargo test` looks for new ones.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-20}
@@ -54,6 +63,26 @@ documentation() {
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 }
 
+# Every combination of features that somebody may choose.
+features() {
+    cargo check --quiet -p noisewright --no-default-features
+    cargo check --quiet -p noisewright-data --no-default-features
+    cargo check --quiet -p noisewright-cli --no-default-features
+    cargo check --quiet -p noisewright --all-features
+}
+
+# What would be uploaded builds by itself, and the library's own examples and tests run from the package.
+packages() {
+    cargo package --quiet --workspace --allow-dirty \
+        --exclude noisewright-systems --exclude noisewright-python --exclude noisewright-speed --exclude noisewright-validation
+}
+
+pytorch() {
+    .venv/bin/python -c 'import torch' 2>/dev/null ||
+        .venv/bin/python -m pip install --quiet --disable-pip-version-check torch
+    .venv/bin/python -m pytest -q tests/python -k torch
+}
+
 stage "format" cargo fmt --all -- --check
 stage "lints" cargo clippy --workspace --all-targets --quiet -- -D warnings
 stage "tests of the crates" rust_tests
@@ -63,5 +92,10 @@ stage "Python environment" python_environment
 stage "the Python package" python_package
 stage "the Python package against pymbar, statsmodels and scipy" .venv/bin/python -m pytest -q tests/python
 stage "the command against scipy and mpmath" oracle_tests
+if $all; then
+    stage "features" features
+    stage "packages" packages
+    stage "energies of PyTorch" pytorch
+fi
 
 printf '\n%s%6d s  all passed\n' "$summary" "$SECONDS"
