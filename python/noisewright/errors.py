@@ -17,6 +17,9 @@ __all__ = [
 class NoisewrightError(Exception):
     """Everything that this package raises."""
 
+    code: str = "input"
+    """The name under which programs find what is wrong: stable, in lower case with hyphens."""
+
 
 class InputError(NoisewrightError, ValueError):
     """An argument cannot be used; the sentence names it and says what would be right."""

@@ -15,7 +15,7 @@ pub(crate) struct Callback {
     pub(crate) normalized: bool,
     /// The function is linear in its parameters.
     pub(crate) linear: bool,
-    /// The first exception, which the library's errors cannot carry.
+    /// The first exception, whatever became of the library's error.
     pub(crate) raised: Mutex<Option<PyErr>>,
 }
 
@@ -25,14 +25,14 @@ impl Callback {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Runs something with the interpreter; an exception is kept and its words become the library's error.
+    /// Runs something with the interpreter; an exception is kept, and is the source of the library's error.
     fn attached<T>(&self, call: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>) -> noisewright::Result<T> {
-        let gone = || Error::Energy { reason: "the interpreter is shutting down".into() };
+        let gone = || Error::external(std::io::Error::other("the interpreter is shutting down"));
         let outcome = Python::try_attach(|py| {
             call(py).map_err(|exception| {
-                let reason = exception.value(py).to_string();
+                let error = Error::external(exception.clone_ref(py));
                 self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(exception);
-                Error::Energy { reason }
+                error
             })
         });
         outcome.unwrap_or_else(|| Err(gone()))

@@ -1,8 +1,12 @@
 //! What goes wrong, as the exception that a Python user expects.
 
-use noisewright::Error;
+use std::error::Error as _;
+
+use noisewright::{Error, ErrorKind, ErrorSubject};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+
+use crate::file::file_sentence;
 
 /// Why a computation gave no result.
 pub(crate) enum Failure {
@@ -26,72 +30,54 @@ impl From<Error> for Failure {
 impl Failure {
     /// The exception, of a class in `noisewright.errors`.
     pub(crate) fn exception(self, py: Python<'_>) -> PyErr {
-        let (class, sentence) = match self {
-            Self::Library(error) => (class_of(&error), sentence(&error)),
-            Self::Input(sentence) => ("InputError", sentence),
+        match self {
+            Self::Library(error) => raise(py, class_of(&error), sentence(&error), error.code()),
+            Self::Input(sentence) => input_error(py, sentence),
             Self::Broken(what) => {
-                ("NoisewrightError", format!("noisewright broke down ({what}); please report it"))
+                let sentence = format!("noisewright broke down ({what}); please report it");
+                raise(py, "NoisewrightError", sentence, "internal")
             }
-        };
-        raise(py, class, sentence)
+        }
     }
 }
 
-/// An exception of ours by the name of its class.
-fn raise(py: Python<'_>, class: &str, sentence: String) -> PyErr {
+/// An exception of ours by the name of its class, with the code under which programs find it.
+fn raise(py: Python<'_>, class: &str, sentence: String, code: &str) -> PyErr {
     let found = py.import("noisewright.errors").and_then(|errors| errors.getattr(class));
-    match found.and_then(|class| Ok(class.cast_into::<PyType>()?)) {
-        Ok(class) => PyErr::from_type(class, sentence),
-        Err(error) => error,
-    }
+    let made = found.and_then(|class| Ok(class.cast_into::<PyType>()?)).and_then(|class| {
+        let exception = PyErr::from_type(class, sentence);
+        exception.value(py).setattr("code", code)?;
+        Ok(exception)
+    });
+    made.unwrap_or_else(|error| error)
 }
 
 /// A wrong argument.
 pub(crate) fn input_error(py: Python<'_>, sentence: impl Into<String>) -> PyErr {
-    raise(py, "InputError", sentence.into())
+    raise(py, "InputError", sentence.into(), "input")
 }
 
+/// The class of exceptions that an error is raised as.
 fn class_of(error: &Error) -> &'static str {
-    match error {
-        Error::NoVariables
-        | Error::DuplicateName { .. }
-        | Error::Domain { .. }
-        | Error::Model { .. }
-        | Error::ModelField { .. }
-        | Error::Formula { .. }
-        | Error::MissingValue { .. }
-        | Error::ModelSyntax { .. }
-        | Error::UnknownFamily { .. }
-        | Error::NotNormalized { .. } => "ModelError",
-        Error::Shape { .. }
-        | Error::Noise { .. }
-        | Error::NoiseRatio { .. }
-        | Error::UnknownLoss { .. }
-        | Error::UnknownParameter { .. }
-        | Error::Parameter { .. }
-        | Error::Price { .. }
-        | Error::Efficiency { .. }
-        | Error::Option { .. }
-        | Error::Setting { .. }
-        | Error::ChainLengths { .. }
-        | Error::NoDraws { .. }
-        | Error::LogDensity { .. }
-        | Error::NoData
-        | Error::Weight { .. }
-        | Error::OutsideDomain { .. }
-        | Error::NoStates
-        | Error::NoStateDraws
-        | Error::StateValue { .. }
-        | Error::StateOwnDraw { .. }
-        | Error::Target => "InputError",
-        Error::Energy { .. } => "FunctionError",
+    match (error.kind(), error.subject()) {
+        (ErrorKind::Input, Some(ErrorSubject::Model)) => "ModelError",
+        (ErrorKind::Input, _) => "InputError",
+        (ErrorKind::External, _) if file_error(error).is_some() => "InputError",
+        (ErrorKind::External, _) => "FunctionError",
+        (ErrorKind::Internal, _) => "NoisewrightError",
         _ => "NoAnswerError",
     }
+}
+
+/// The error of a file that was read in the course of a computation.
+fn file_error(error: &Error) -> Option<&noisewright_data::Error> {
+    error.source()?.downcast_ref()
 }
 
 /// The error's sentence with arguments by their names in Python.
 fn sentence(error: &Error) -> String {
     match error {
+        Error::External { source } => file_error(error).map_or_else(|| source.to_string(), file_sentence),
         Error::LogDensity { side, column, row, value, reason } => {
             format!("row {row} of `{column}_{side}` is {value}; {reason}")
         }
@@ -103,13 +89,13 @@ fn sentence(error: &Error) -> String {
         Error::Weight { .. } => format!("`weights`: {error}"),
         Error::NoiseRatio { .. } => format!("`nu`: {error}"),
         Error::UnknownLoss { .. } => format!("`loss`: {error}"),
-        _ => in_python(&error.render()),
+        Error::NoiseNeedsData { noise } => {
+            format!("noise `{noise}`: it is fitted to data; give them as `data`")
+        }
+        Error::Option { option, fault } => match option.as_ref() {
+            "share" => format!("`noise_share` {fault}"),
+            _ => error.to_string(),
+        },
+        _ => error.render(),
     }
-}
-
-/// A sentence with the command's options and the model file's tables in Python's words.
-fn in_python(sentence: &str) -> String {
-    sentence
-        .replace("give them with --data", "give them as `data`")
-        .replace("under [parameters]", "to `parameters`")
 }

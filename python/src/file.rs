@@ -50,13 +50,13 @@ pub(crate) fn file_columns(py: Python<'_>, file: FileArgument) -> PyResult<Tree>
 
 impl From<noisewright_data::Error> for Failure {
     fn from(error: noisewright_data::Error) -> Self {
-        Self::Input(in_python(&error))
+        Self::Input(file_sentence(&error))
     }
 }
 
 /// The sentence about a file, with the argument that drops rows.
-fn in_python(error: &noisewright_data::Error) -> String {
-    error.to_string().replace("have such rows dropped", "leave such rows out with `drop_missing=True`")
+pub(crate) fn file_sentence(error: &noisewright_data::Error) -> String {
+    error.advising(Some("leave such rows out with `drop_missing=True`"))
 }
 
 /// The rows of a file: the model's variables, and weights where there are any.
@@ -147,7 +147,7 @@ impl Source for FileRows {
 
     fn for_each_block(&self, visit: Visit<'_>) -> noisewright::Result<()> {
         self.pass(visit).map_err(|broken| match broken {
-            Broken::File(error) => Error::Rows { reason: in_python(&error) },
+            Broken::File(error) => Error::external(error),
             Broken::Visit(error) => error,
         })
     }

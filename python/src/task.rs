@@ -148,7 +148,7 @@ struct Watched {
 
 impl Watched {
     fn check(&self) -> noisewright::Result<()> {
-        if self.monitor.stopped() { Err(Error::Energy { reason: "it was stopped".into() }) } else { Ok(()) }
+        if self.monitor.stopped() { Err(Error::Cancelled) } else { Ok(()) }
     }
 }
 

@@ -42,10 +42,10 @@ pub(crate) struct Global {
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
     /// Seed of all random draws: the same seed gives the same result to the bit, for any number of threads
-    #[arg(long, global = true, default_value_t = 0, value_name = "N", help_heading = "DivergingParameter")]
+    #[arg(long, global = true, default_value_t = 0, value_name = "N", help_heading = "Running")]
     pub(crate) seed: u64,
     /// Number of threads (default: one per core); more than four per core are not started
-    #[arg(long, global = true, value_name = "N", help_heading = "DivergingParameter")]
+    #[arg(long, global = true, value_name = "N", help_heading = "Running")]
     pub(crate) threads: Option<usize>,
 }
 

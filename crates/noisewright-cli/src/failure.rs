@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use noisewright::Error;
+use noisewright::{Error, ErrorSubject};
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -50,50 +50,67 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let sentence = error.to_string();
-        match error {
-            Error::UnknownLoss { .. }
-            | Error::NoiseRatio { .. }
-            | Error::UnknownParameter { .. }
-            | Error::DuplicateName { .. }
-            | Error::Noise { .. }
-            | Error::Price { .. }
-            | Error::Efficiency { .. }
-            | Error::Option { .. }
-            | Error::Setting { .. }
-            | Error::Target => Self::Usage(sentence),
+        let sentence = sentence(&error);
+        match error.subject() {
+            Some(ErrorSubject::Argument) => Self::Usage(sentence),
             _ => Self::NoAnswer(sentence),
         }
     }
 }
 
-impl Failure {
-    /// The same with other words where a command has no such option.
-    pub(crate) fn reworded(self, from: &str, to: &str) -> Self {
-        match self {
-            Self::NoAnswer(sentence) => Self::NoAnswer(sentence.replace(from, to)),
-            Self::Usage(sentence) => Self::Usage(sentence.replace(from, to)),
-            other => other,
+/// The error in the words of the command: options as they are typed.
+fn sentence(error: &Error) -> String {
+    match error {
+        Error::Option { option, fault } => match flag(option) {
+            Some(flag) => format!("--{flag} {fault}"),
+            None => error.to_string(),
+        },
+        Error::NoiseNeedsData { noise } => {
+            format!("noise `{noise}`: it is fitted to data; give them with --data")
         }
+        _ => error.to_string(),
     }
+}
 
+/// The flag of an option of the library, where there is one.
+fn flag(option: &str) -> Option<&'static str> {
+    const FLAGS: [(&str, &str); 22] = [
+        ("bootstrap", "bootstrap"),
+        ("budget", "budget"),
+        ("chains", "chains"),
+        ("confidence", "confidence"),
+        ("draws", "draws"),
+        ("efficiency", "efficiency"),
+        ("loss", "loss"),
+        ("max_iterations", "max-iterations"),
+        ("most_values", "max-noise"),
+        ("moves", "moves"),
+        ("noise", "noise"),
+        ("noise exact", "noise exact"),
+        ("noise_draws", "noise-draws"),
+        ("noise_points", "noise-points"),
+        ("powers", "power"),
+        ("price_data", "price-data"),
+        ("price_noise", "price-noise"),
+        ("refit_noise", "refit-noise"),
+        ("share", "noise-share"),
+        ("starts", "starts"),
+        ("states", "path-states"),
+        ("thin", "thin"),
+    ];
+    FLAGS.iter().find(|(known, _)| *known == option).map(|(_, flag)| *flag)
+}
+
+impl Failure {
     /// An error in a file of draws, none of which can be left out without changing what they are draws of.
-    pub(crate) fn of_draws(error: noisewright_data::Error) -> Self {
-        Self::from(error).reworded(" or leave such rows out with --drop-missing", "")
+    pub(crate) fn of_draws(error: &noisewright_data::Error) -> Self {
+        Self::NoAnswer(error.advising(None))
     }
 }
 
 impl From<noisewright_data::Error> for Failure {
     fn from(error: noisewright_data::Error) -> Self {
-        use noisewright_data::Error::{Missing, NonFinite};
-        let sentence = error.to_string();
-        // The library speaks of dropping rows; here there is a flag for it.
-        Self::NoAnswer(match error {
-            Missing { .. } | NonFinite { .. } => {
-                sentence.replace("have such rows dropped", "leave such rows out with --drop-missing")
-            }
-            _ => sentence,
-        })
+        Self::NoAnswer(error.advising(Some("leave such rows out with --drop-missing")))
     }
 }
 

@@ -133,7 +133,8 @@ impl Source for Streamed {
         });
         own?;
         outcome.map_err(|failure| {
-            let error = noisewright::Error::Rows { reason: format!("{} cannot be read again", self.file()) };
+            let again = std::io::Error::other(format!("{} cannot be read again", self.file()));
+            let error = noisewright::Error::external(again);
             if let Ok(mut stored) = self.failure.lock() {
                 *stored = Some(failure);
             }

@@ -202,7 +202,7 @@ pub enum Error {
         text: String,
     },
     /// A missing value.
-    #[error("{place}: the value is missing{}; fill it in or have such rows dropped", shown(text))]
+    #[error("{}", self.advising(Some("have such rows dropped")))]
     Missing {
         /// Where.
         place: Place,
@@ -210,7 +210,7 @@ pub enum Error {
         text: String,
     },
     /// An infinite value, or one too large for a 64-bit number.
-    #[error("{place}: the value `{text}` is not finite; correct it or have such rows dropped")]
+    #[error("{}", self.advising(Some("have such rows dropped")))]
     NonFinite {
         /// Where.
         place: Place,
@@ -396,6 +396,27 @@ fn counted(count: usize, thing: &str) -> String {
 /// A name from a file as it can stand in a sentence: without line breaks and other control characters.
 fn one_line(name: &str) -> String {
     printable(name.as_bytes())
+}
+
+impl Error {
+    /// The sentence with the caller's own words for how rows with such a value are dropped, such as a flag; none where
+    /// they cannot be.
+    #[must_use]
+    pub fn advising(&self, drop: Option<&str>) -> String {
+        let (fact, mend) = match self {
+            Self::Missing { place, text } => {
+                (format!("{place}: the value is missing{}", shown(text)), "fill it in")
+            }
+            Self::NonFinite { place, text } => {
+                (format!("{place}: the value `{text}` is not finite"), "correct it")
+            }
+            other => return other.to_string(),
+        };
+        match drop {
+            Some(words) => format!("{fact}; {mend} or {words}"),
+            None => format!("{fact}; {mend}"),
+        }
+    }
 }
 
 fn shown(text: &str) -> String {

@@ -37,7 +37,7 @@ mod toy;
 pub use item::Item;
 pub use settings::Settings;
 
-use noisewright::{Error, Result};
+use noisewright::{Error, OptionFault, Result};
 
 type Maker = fn(Settings) -> Result<Item>;
 
@@ -68,9 +68,8 @@ pub fn run(name: &str, settings: Settings) -> Result<Item> {
     match MAKERS.iter().find(|(known, _)| *known == name) {
         Some((_, make)) => make(settings),
         None => {
-            let list: Vec<&str> = names().collect();
-            let reason = format!("there is no `{name}` in the paper; there are {}", list.join(", "));
-            Err(Error::Model { reason })
+            let fault = OptionFault::Unknown { allowed: names().collect(), found: name.into() };
+            Err(Error::Option { option: "item".into(), fault })
         }
     }
 }

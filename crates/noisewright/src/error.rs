@@ -1,5 +1,18 @@
 //! What cannot be attempted, as data. Not converging is a report, not an error.
 
+mod fault;
+mod kind;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+pub use fault::{ChainFault, DesignFault, ExternalError, OptionFault, Quantity};
+pub use kind::{ErrorKind, ErrorSubject};
+
+use crate::text::{combination, list, number};
+
 /// Result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -35,7 +48,7 @@ pub enum Error {
         reason: String,
     },
     /// A parameter value that the model cannot take.
-    #[error("{parameter} = {} is not allowed: {reason}", shown(*value))]
+    #[error("{parameter} = {} is not allowed: {reason}", number(*value))]
     Parameter {
         /// The parameter.
         parameter: String,
@@ -58,12 +71,6 @@ pub enum Error {
         /// The noise that was to be fitted.
         noise: String,
         /// What is wrong with the data.
-        reason: String,
-    },
-    /// A model that cannot be built.
-    #[error("model: {reason}")]
-    Model {
-        /// What is wrong.
         reason: String,
     },
     /// A loss that does not exist.
@@ -118,7 +125,7 @@ pub enum Error {
     #[error(
         "row {row} of the draws has `{variable}` = {}, which is not inside its domain; draws of a density do not \
          fall on an end of it, so if rounding put it there, write the draws with more digits",
-        shown(*value)
+        number(*value)
     )]
     DrawOutside {
         /// Number of the row, from 1.
@@ -145,7 +152,7 @@ pub enum Error {
     )]
     InfiniteInformation,
     /// A ratio of noise to data that cannot be.
-    #[error("the noise ratio ν must be a positive number, not {}", shown(*value))]
+    #[error("the noise ratio ν must be a positive number, not {}", number(*value))]
     NoiseRatio {
         /// The value given.
         value: f64,
@@ -163,32 +170,15 @@ pub enum Error {
     /// Parameters that the data cannot tell apart.
     #[error(
         "{} cannot be told apart: only a combination of them can be estimated; hold one of them fixed, or leave it out",
-        crate::error::list(parameters)
+        list(parameters)
     )]
     Collinear {
         /// The parameters involved.
         parameters: Vec<String>,
     },
     /// A design that cannot be made or read.
-    #[error("design: {reason}")]
-    Design {
-        /// What is wrong, and what would be right.
-        reason: String,
-    },
-    /// A price that is not one.
-    #[error("the price of a {name} point must be a positive number, not {}", shown(*value))]
-    Price {
-        /// Of what.
-        name: &'static str,
-        /// The value given.
-        value: f64,
-    },
-    /// An efficiency that cannot be.
-    #[error("the efficiency must lie between 0 and 1, not {}", shown(*value))]
-    Efficiency {
-        /// The value given.
-        value: f64,
-    },
+    #[error("design: {0}")]
+    Design(DesignFault),
     /// Too few points for the parameters.
     #[error("{} too few for {coordinates} unknowns: give at least {}", points_are(*rows), 2 * coordinates)]
     TooFewPoints {
@@ -211,17 +201,11 @@ pub enum Error {
         /// Points allowed.
         most: usize,
     },
-    /// A model of the caller's own failed to evaluate.
-    #[error("the model's own function failed: {reason}")]
-    Energy {
-        /// What it said.
-        reason: String,
-    },
     /// No rows at all, or none that counts.
     #[error("there are no data: give at least one row with a positive weight")]
     NoData,
     /// A weight that cannot be.
-    #[error("row {row} has the weight {}: weights must be zero or positive numbers", shown(*value))]
+    #[error("row {row} has the weight {}: weights must be zero or positive numbers", number(*value))]
     Weight {
         /// Number of the row, from 1.
         row: usize,
@@ -229,7 +213,7 @@ pub enum Error {
         value: f64,
     },
     /// A value outside the domain of its variable.
-    #[error("row {row} of column `{column}` is {}, which is not {domain}", shown(*value))]
+    #[error("row {row} of column `{column}` is {}, which is not {domain}", number(*value))]
     OutsideDomain {
         /// Number of the row, from 1.
         row: usize,
@@ -257,7 +241,7 @@ pub enum Error {
     /// A feature that is infinite at some point.
     #[error(
         "the feature of `{feature}` is not finite where {variable} = {}: restrict the domain or change it",
-        shown(*value)
+        number(*value)
     )]
     InfiniteFeature {
         /// The parameter of the feature.
@@ -270,7 +254,7 @@ pub enum Error {
     /// Features of which a combination does not vary.
     #[error(
         "{} the same at every point that was looked at: leave one of these features out",
-        crate::error::combination(terms)
+        combination(terms)
     )]
     CollinearFeatures {
         /// Factors and features of the combination.
@@ -279,29 +263,42 @@ pub enum Error {
     /// A loss that is flat where the descent ended.
     #[error(
         "the loss has no minimum that determines {}: try the js loss, a noise nearer to the data, or more rows",
-        crate::error::list(parameters)
+        list(parameters)
     )]
     NoMinimum {
         /// The parameters along which it is flat.
         parameters: Vec<String>,
     },
     /// An option that cannot be as it is.
-    #[error("`{option}` {reason}")]
+    #[error("`{option}` {fault}")]
     Option {
-        /// The option.
-        option: String,
-        /// What is wrong with it, as a sentence of which it is the subject.
-        reason: String,
-    },
-    /// Rows that broke off while they were read.
-    #[error("the rows cannot be read: {reason}")]
-    Rows {
-        /// What the source said.
-        reason: String,
+        /// The option, by its name in the library.
+        option: Cow<'static, str>,
+        /// What is wrong with it.
+        fault: OptionFault,
     },
     /// Stopped by the caller.
-    #[error("the fit was cancelled")]
+    #[error("it was cancelled")]
     Cancelled,
+    /// Code of the caller's own failed: a model, a density, a source of rows. What it said is the
+    /// [`source`](std::error::Error::source); see [`Error::external`].
+    #[error("the caller's own code failed: {source}")]
+    External {
+        /// The caller's error.
+        source: ExternalError,
+    },
+    /// Something that can never be has happened: a fault of this library, never of what it was given.
+    #[error("noisewright broke down ({what}); please report it")]
+    Internal {
+        /// Which invariant is broken.
+        what: Cow<'static, str>,
+    },
+    /// A noise that is fitted to data, without data.
+    #[error("noise `{noise}`: it is fitted to data, and there are none")]
+    NoiseNeedsData {
+        /// The noise as it was written.
+        noise: String,
+    },
     /// A name that is no parameter of the model.
     #[error("`{name}` is not a parameter of the model; {advice}", advice = crate::names::advice(nearest.as_deref(), "its parameters are", known))]
     UnknownParameter {
@@ -333,7 +330,7 @@ pub enum Error {
         source: Box<noisewright_formula::FormulaError>,
     },
     /// A name in a formula to which no value is given.
-    #[error("parameter `{parameter}` has no value: add `{parameter} = …` under [parameters]")]
+    #[error("parameter `{parameter}` has no value: give it one in `parameters`")]
     MissingValue {
         /// The parameter.
         parameter: String,
@@ -352,18 +349,17 @@ pub enum Error {
         /// What the parser says.
         reason: String,
     },
-    /// A log-density that is not a number.
-    #[error("the log-density is not a number at {point}")]
+    /// Something that the caller's model, noise or loss gave is not a number, or not finite where it must be.
+    #[error("{of} at {point}")]
     NotANumber {
-        /// The values of the variables and parameters.
+        /// What is not a number.
+        of: Quantity,
+        /// Where: the values of the variables and parameters, or the row.
         point: String,
     },
     /// Chains that cannot be run, or a path that cannot be gone.
-    #[error("{reason}")]
-    Chain {
-        /// What is wrong, and what would be right.
-        reason: String,
-    },
+    #[error("{0}")]
+    Chain(ChainFault),
     /// Log-densities of no state at all.
     #[error("there is no state: give the log-densities of at least one")]
     NoStates,
@@ -373,7 +369,7 @@ pub enum Error {
     /// A log-density under a state that is not one.
     #[error(
         "the log-density of draw {row} under state {state} is {}: it must be a number, or −∞ where the density is zero",
-        shown(*value)
+        number(*value)
     )]
     StateValue {
         /// The state, from 1.
@@ -400,7 +396,7 @@ pub enum Error {
         side: &'static str,
     },
     /// A log-density of a draw that cannot be.
-    #[error("row {row} of the {side} draws: {column} is {}; {reason}", crate::error::number(*value))]
+    #[error("row {row} of the {side} draws: {column} is {}; {reason}", number(*value))]
     LogDensity {
         /// Which side, as a word.
         side: &'static str,
@@ -423,16 +419,6 @@ pub enum Error {
         /// Sum of the lengths given.
         found: usize,
     },
-    /// An option that cannot be.
-    #[error("{name} must be {expected}, not {}", shown(*value))]
-    Setting {
-        /// The option.
-        name: &'static str,
-        /// What it may be.
-        expected: &'static str,
-        /// The value given.
-        value: f64,
-    },
     /// A field of a model, or an option of a family, that cannot be as it is.
     #[error("`{field}` {reason}")]
     ModelField {
@@ -444,6 +430,40 @@ pub enum Error {
 }
 
 impl Error {
+    /// An error of the caller's own code, for implementations of [`Energy`](crate::Energy),
+    /// [`Source`](crate::fit::Source) and the densities; it comes back as [`source`](std::error::Error::source).
+    ///
+    /// ```
+    /// use noisewright::{Error, ErrorKind};
+    /// use std::error::Error as _;
+    ///
+    /// fn read() -> noisewright::Result<String> {
+    ///     std::fs::read_to_string("no/such/file").map_err(Error::external)
+    /// }
+    /// let error = read().unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::External);
+    /// let source = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
+    /// assert_eq!(source.map(std::io::Error::kind), Some(std::io::ErrorKind::NotFound));
+    /// ```
+    pub fn external(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::External { source: ExternalError(Arc::new(error)) }
+    }
+
+    /// A broken invariant of the library itself.
+    pub(crate) fn internal(what: impl Into<Cow<'static, str>>) -> Self {
+        Self::Internal { what: what.into() }
+    }
+
+    /// An option that cannot be as it is, as a sentence of which it is the subject.
+    pub(crate) fn option(option: impl Into<Cow<'static, str>>, reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::Option { option: option.into(), fault: OptionFault::Unfit { reason: reason.into() } }
+    }
+
+    /// An option that is a number out of its range.
+    pub(crate) fn range(option: &'static str, expected: &'static str, value: f64) -> Self {
+        Self::Option { option: option.into(), fault: OptionFault::Range { expected, value } }
+    }
+
     /// What is wrong with a field of a model, the field being the subject of the sentence.
     pub(crate) fn field(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::ModelField { field: one_line(&field.into()), reason: one_line(&reason.into()) }
@@ -466,48 +486,6 @@ impl Error {
 fn one_line(text: &str) -> String {
     let visible = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(visible).collect()
-}
-
-/// A number for a message, infinity as its sign.
-pub(crate) fn number(x: f64) -> String {
-    if x == f64::INFINITY {
-        "∞".into()
-    } else if x == f64::NEG_INFINITY {
-        "−∞".into()
-    } else {
-        x.to_string()
-    }
-}
-
-/// A combination of features for a message: `x + 2*y is`.
-pub(crate) fn combination(terms: &[(f64, String)]) -> String {
-    let mut text = String::new();
-    for (i, (factor, name)) in terms.iter().enumerate() {
-        let sign = match (i, *factor < 0.0) {
-            (0, false) => "",
-            (0, true) => "−",
-            (_, false) => " + ",
-            (_, true) => " − ",
-        };
-        let size = factor.abs();
-        text += sign;
-        text += &if (size - 1.0).abs() < 1e-6 { format!("`{name}`") } else { format!("{size:.4}·`{name}`") };
-    }
-    text + " is"
-}
-
-/// Names for a message: `a`, `b` and `c`.
-pub(crate) fn list(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
-    match quoted.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => quoted.concat(),
-    }
-}
-
-/// A number in a sentence, without hundreds of digits where it is huge.
-fn shown(x: f64) -> String {
-    if x.abs() >= 1e16 && x.is_finite() { format!("{x:e}") } else { x.to_string() }
 }
 
 /// `1 point is`, `2 points are`.

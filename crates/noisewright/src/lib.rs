@@ -97,13 +97,16 @@ mod population;
 mod sweep;
 mod tails;
 mod target;
+mod text;
 
 pub use asymptotics::{Asymptotics, ErrorReport, asymptotic_error, cramer_rao_covariance, error_report};
 pub use divergence::{Divergences, NormalizerErrors, divergences};
 pub use domain::{Domain, Space};
 pub use efficiency::record_efficiency;
 pub use energy::{Energy, FamilyOptions, families};
-pub use error::{Error, Result};
+pub use error::{
+    ChainFault, DesignFault, Error, ErrorKind, ErrorSubject, ExternalError, OptionFault, Quantity, Result,
+};
 pub use fit::{Estimate, Fit, fit};
 pub use loss::{Loss, LossFunction};
 pub use map::{Chart, RealMap};

@@ -1,6 +1,6 @@
 //! Counts that would not fit in memory, refused before anything is allocated.
 
-use crate::{Error, Result};
+use crate::{Error, OptionFault, Result};
 
 /// Numbers that are held at once at most: 16 gigabytes.
 const MOST_VALUES: usize = 1 << 31;
@@ -21,6 +21,5 @@ pub fn check_count(option: &str, count: usize, values_each: usize) -> Result<()>
     if count <= most {
         return Ok(());
     }
-    let reason = format!("must be at most {most} here, not {count}: more do not fit in memory");
-    Err(Error::Option { option: option.into(), reason })
+    Err(Error::Option { option: option.to_owned().into(), fault: OptionFault::TooMany { most, count } })
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::energy::build_family;
 use crate::energy::{FeatureEnergy, FormulaEnergy};
 use crate::names::nearest;
-use crate::{Energy, Error, FamilyOptions, Result, Space, View, model_file};
+use crate::{Energy, Error, FamilyOptions, Quantity, Result, Space, View, model_file};
 
 /// The name of the constant c among the coordinates of β = (θ, c).
 pub const LOG_NORMALIZER: &str = "log_normalizer";
@@ -110,7 +110,10 @@ impl Model {
         }
         let names = energy.parameters();
         if names.len() != parameters.len() || names.iter().zip(&parameters).any(|(n, p)| *n != p.name) {
-            return Err(Error::Model { reason: format!("its parameters are {}", names.join(", ")) });
+            return Err(Error::field(
+                "parameters",
+                format!("must be those of the energy in its order: {}", names.join(", ")),
+            ));
         }
         check_parameters(&parameters)?;
         Ok(Self { energy, space, parameters, normalized: false })
@@ -361,7 +364,9 @@ impl Model {
         }
         match value.iter().position(|v| v.is_nan()) {
             None => Ok(()),
-            Some(row) => Err(Error::NotANumber { point: self.describe(parameters, points, row) }),
+            Some(row) => {
+                Err(Error::NotANumber { of: Quantity::Value, point: self.describe(parameters, points, row) })
+            }
         }
     }
 
@@ -378,7 +383,7 @@ impl Model {
     }
 
     /// `x = 1, a = 2`: a point and the parameters, by name.
-    fn describe(&self, parameters: &[f64], points: View<'_>, row: usize) -> String {
+    pub(crate) fn describe(&self, parameters: &[f64], points: View<'_>, row: usize) -> String {
         let variables = self.space.names().iter().enumerate().map(|(j, name)| (name, points.get(row, j)));
         let parameters = self.parameters.iter().map(|p| &p.name).zip(parameters.iter().copied());
         variables.chain(parameters).map(|(name, x)| format!("{name} = {x}")).collect::<Vec<_>>().join(", ")

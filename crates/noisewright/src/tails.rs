@@ -351,7 +351,7 @@ impl<'a> Probe<'a> {
         let end = if share > 0.0 { upper } else { lower };
         Endless {
             variable: alone.then(|| self.space().names()[axis].clone()),
-            towards: if alone { crate::error::number(end) } else { "∞".into() },
+            towards: if alone { crate::text::number(end) } else { "∞".into() },
             direction: own,
         }
     }

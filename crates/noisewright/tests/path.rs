@@ -306,7 +306,7 @@ fn what_cannot_be_is_refused() {
         PathOptions { confidence: 1.0, ..PathOptions::default() },
     ];
     for options in &wrong {
-        assert!(matches!(path(&noise, &density, options), Err(Error::Setting { .. })), "{options:?}");
+        assert!(matches!(path(&noise, &density, options), Err(Error::Option { .. })), "{options:?}");
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) enum Place {
 pub(crate) fn run(arguments: &DesignArguments, global: &Global) -> Outcome<()> {
     let (ratio, prices) = (ratio(&arguments.nu)?, prices(arguments)?);
     if let Some(value) = arguments.efficiency.filter(|e| !(*e > 0.0 && *e < 1.0)) {
-        return Err(noisewright::Error::Efficiency { value }.into());
+        return Err(Failure::Usage(format!("--efficiency must be a number between 0 and 1, not {value}")));
     }
     let sought = DesignSpace::parse(&arguments.noise).map_err(|error| noises::wrong_words(&error))?;
     let mut problem = Problem::read(&arguments.model, global)?;

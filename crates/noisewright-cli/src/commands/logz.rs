@@ -7,6 +7,7 @@ mod states;
 mod ways;
 mod wildcard;
 
+use noisewright::Error;
 use noisewright::normalizer::{
     Allocation, Dependence, LogZ, LogZOptions, NormalizerEstimate, Prices, SampleSummary, alpha_formula,
     log_z, log_z_with_alpha,
@@ -21,6 +22,14 @@ use crate::progress::Progress;
 
 use draws::Pair;
 use ways::Way;
+
+/// A formula for α that cannot be read.
+fn wrong_alpha(error: &Error) -> String {
+    match error {
+        Error::Formula { source, .. } => format!("--alpha: {source}"),
+        other => format!("--alpha: {other}"),
+    }
+}
 
 /// Probability that intervals are to cover, where none is asked for.
 const CONFIDENCE: f64 = 0.95;
@@ -42,8 +51,7 @@ pub(crate) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     }
     let options = options(arguments, global);
     let log_alpha = arguments.alpha.as_deref().map(alpha_formula).transpose();
-    let log_alpha =
-        log_alpha.map_err(|error| Failure::Usage(format!("--{}", error.to_string().replace('`', ""))))?;
+    let log_alpha = log_alpha.map_err(|error| Failure::Usage(wrong_alpha(&error)))?;
     let progress = Progress::new(global.quiet || global.json, "estimating log Z");
     let pair = Pair::read(arguments, global)?;
     let (data, noise) = (pair.data.draws(), pair.noise.draws());

@@ -7,7 +7,7 @@ use super::density::Density;
 use super::hamiltonian::Hamiltonian;
 use super::random_walk::RandomWalk;
 use super::single_site::SingleSite;
-use crate::{Error, Result, View};
+use crate::{ChainFault, Error, OptionFault, Result, View};
 
 /// Kinds of moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,8 +54,9 @@ impl std::str::FromStr for Moves {
     /// ```
     fn from_str(name: &str) -> Result<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, moves)| *moves).ok_or_else(|| {
-            let reason = format!("must be auto, random-walk, hamiltonian or single-site, not `{name}`");
-            Error::Option { option: "moves".into(), reason }
+            let allowed = Self::NAMES.iter().map(|(known, _)| *known).collect();
+            let fault = OptionFault::Unknown { allowed, found: name.into() };
+            Error::Option { option: "moves".into(), fault }
         })
     }
 }
@@ -126,7 +127,7 @@ impl Kernel {
             let mut gradient = vec![0.0; dimension];
             Ok(continuous && !coordinates.sphere && landscape.slope(at, &mut gradient)?.is_some())
         };
-        let refuse = |reason: &str| Err(Error::Chain { reason: reason.into() });
+        let refuse = |fault: ChainFault| Err(Error::Chain(fault));
         Ok(match moves {
             Moves::Auto if coordinates.sphere => Self::RandomWalk(RandomWalk::new(dimension, true)),
             Moves::Auto if gradient()? => Self::Hamiltonian(Hamiltonian::new(dimension)),
@@ -136,16 +137,14 @@ impl Kernel {
                 Self::RandomWalk(RandomWalk::new(dimension, coordinates.sphere))
             }
             Moves::RandomWalk => {
-                return refuse("a random walk needs continuous variables; ask for single-site moves");
+                return refuse(ChainFault::WalkNeedsContinuous);
             }
             Moves::Hamiltonian if gradient()? => Self::Hamiltonian(Hamiltonian::new(dimension)),
             Moves::Hamiltonian => {
-                return refuse(
-                    "Hamiltonian moves need continuous variables and a gradient; ask for a random walk",
-                );
+                return refuse(ChainFault::HamiltonianNeedsGradient);
             }
             Moves::SingleSite if coordinates.sphere => {
-                return refuse("single-site moves cannot stay on a sphere; ask for a random walk");
+                return refuse(ChainFault::SingleSiteOnSphere);
             }
             Moves::SingleSite => Self::SingleSite(SingleSite::new(dimension)),
         })

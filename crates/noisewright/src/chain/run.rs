@@ -7,7 +7,7 @@ use super::coordinates::Coordinates;
 use super::density::Density;
 use super::diagnostics::{Convergence, convergence};
 use super::kernel::{Kernel, Landscape, Moves, Walker};
-use crate::{Error, Points, Result};
+use crate::{ChainFault, Error, Points, Result};
 
 /// Places that are tried for a start.
 const ATTEMPTS: usize = 200;
@@ -77,9 +77,7 @@ pub struct Chains {
 /// at, or the log-density is not a number somewhere.
 pub fn run(density: &dyn Density, options: &ChainOptions) -> Result<Chains> {
     if options.chains == 0 || options.draws == 0 || options.thin == 0 {
-        return Err(Error::Chain {
-            reason: "ask for at least one chain, one draw and one step per draw".into(),
-        });
+        return Err(Error::Chain(ChainFault::NothingAsked));
     }
     density.check_integrable()?;
     run_checked(density, options)

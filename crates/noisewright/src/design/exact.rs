@@ -4,7 +4,7 @@ use super::anderson::Mixing;
 use super::criterion::{Criterion, Moments, Sensitivity};
 use super::dual_maximum;
 use super::limits::all_noise_ratio;
-use crate::{Error, Result};
+use crate::{DesignFault, Error, Result};
 
 /// Most moves from one start.
 const MOST_STEPS: usize = 2000;
@@ -92,9 +92,7 @@ fn equal_to_data(criterion: &Criterion<'_>, nu: f64) -> Result<OptimalNoise> {
 
 /// A noise that has shrunk to fewer places than there are points to see it with.
 pub(super) fn too_concentrated(nu: f64) -> Error {
-    let reason =
-        format!("the best noise at ν = {nu:e} is too concentrated to be computed; ask for a larger ν");
-    Error::Design { reason }
+    Error::Design(DesignFault::TooConcentrated { nu })
 }
 
 /// Two stationary points are one when their values and their noises agree.

@@ -4,7 +4,7 @@ use super::criterion::Criterion;
 use super::proportion::check_ratio;
 use super::weights::{Dictionary, solve};
 use super::{DesignOptions, Ratio};
-use crate::{Contrast, Error, Histogram1d, Histogram2d, Loss, Model, Noise, Population, Result};
+use crate::{Contrast, DesignFault, Error, Histogram1d, Histogram2d, Loss, Model, Noise, Population, Result};
 
 /// The best histogram on given edges.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,8 +86,7 @@ fn check_space(model: &Model, dimension: usize) -> Result<()> {
     if fits {
         return Ok(());
     }
-    let variables = if dimension == 1 { "one continuous variable" } else { "two continuous variables" };
-    Err(Error::Design { reason: format!("this histogram is for a model of {variables}") })
+    Err(Error::Design(DesignFault::HistogramSpace { variables: dimension }))
 }
 
 struct Search<'a> {

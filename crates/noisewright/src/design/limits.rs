@@ -5,7 +5,9 @@ use noisewright_numerics::optimize::minimize_bracketed;
 
 use super::criterion::{Criterion, Sensitivity};
 use crate::asymptotics::{collinear, trace_product};
-use crate::{Error, Model, Population, Result, Target, View, asymptotics::cramer_rao_covariance};
+use crate::{
+    DesignFault, Error, Model, Population, Result, Target, View, asymptotics::cramer_rao_covariance,
+};
 
 /// `‖I⁻¹ψ‖_M` at the points, scaled to a noise ratio that integrates to one: the optimum as ν → ∞.
 pub(crate) fn all_noise_ratio(criterion: &Criterion<'_>) -> Result<Vec<f64>> {
@@ -75,8 +77,7 @@ pub fn all_data_points(
 ) -> Result<Vec<AllDataPoint>> {
     let scalar = population.coordinates().len() == 1 && !population.has_constant();
     if !scalar || model.space().dimension() != 1 || model.space().domains()[0].is_discrete() {
-        let reason = "the all-data limit is known for one parameter of a normalized model in one variable";
-        return Err(Error::Design { reason: reason.into() });
+        return Err(Error::Design(DesignFault::AllDataLimit));
     }
     let power = if *target == Target::Kl { 1.0 } else { 2.0 };
     let mean = population.mean_of_derivatives(model, parameters)?[0];

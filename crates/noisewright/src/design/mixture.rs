@@ -8,7 +8,7 @@ use super::exact::optimal_noise;
 use super::proportion::check_ratio;
 use super::weights::{Dictionary, solve};
 use super::{DesignOptions, Ratio};
-use crate::{Contrast, Error, Loss, Method, Mixture, Model, Noise, Points, Population, Result};
+use crate::{Contrast, DesignFault, Error, Loss, Method, Mixture, Model, Noise, Points, Population, Result};
 
 /// Weights below this are left out of the noise.
 const SMALLEST_WEIGHT: f64 = 1e-6;
@@ -156,7 +156,7 @@ pub fn best_mixture(
 
 fn check_components(population: &Population, components: &[Arc<dyn Noise>]) -> Result<()> {
     if components.is_empty() {
-        return Err(Error::Design { reason: "a mixture needs at least one component".into() });
+        return Err(Error::Design(DesignFault::NoComponents));
     }
     let expected = population.points().columns();
     match components.iter().find(|component| component.dimension() != expected) {

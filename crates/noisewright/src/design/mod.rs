@@ -36,7 +36,7 @@ pub use record::{NoiseRecord, Record, SampleRecord};
 
 use crate::asymptotics::trace_product;
 use crate::{
-    Contrast, Error, Loss, Model, Points, Population, Precision, Result, Target,
+    Contrast, DesignFault, Error, Loss, Model, Points, Population, Precision, Result, Target,
     asymptotics::cramer_rao_covariance,
 };
 use criterion::Criterion;
@@ -170,9 +170,6 @@ struct Search<'a> {
 }
 
 /// Why a constant alone is not designed for: p_n = p_d leaves it no error at any ν (MATH §4).
-const CONSTANT_ALONE: &str = "a model without parameters has itself as its best noise, which gives the constant \
-     without error at any ν; ask for the best of a family, such as normal(?, ?)";
-
 /// An optimum with the population it was computed on.
 type Solved = (Population, OptimalNoise);
 
@@ -185,7 +182,7 @@ impl Search<'_> {
 
     fn run(&self) -> Result<Design> {
         if self.population().has_constant() && self.population().coordinates().len() == 1 {
-            return Err(Error::Design { reason: CONSTANT_ALONE.into() });
+            return Err(Error::Design(DesignFault::ConstantAlone));
         }
         let prices = self.options.prices;
         let nu = match self.options.ratio {

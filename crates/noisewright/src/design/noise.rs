@@ -12,7 +12,9 @@ use super::criterion::{Criterion, Sensitivity};
 use super::exact::OptimalNoise;
 use super::limits::all_noise_sensitivity;
 use crate::noise::{BoxSampler, LogDensity, Picker};
-use crate::{Error, Landmarks, Model, Noise, Points, Population, Precision, Result, Target, View};
+use crate::{
+    DesignFault, Error, Landmarks, Model, Noise, Points, Population, Precision, Result, Target, View,
+};
 
 /// The ratio `h = p_n / p_d` as a function of the score.
 #[derive(Clone, Debug, PartialEq)]
@@ -462,7 +464,7 @@ impl ShapeRecord {
             if x > 0.0 && x.is_finite() {
                 Ok(x)
             } else {
-                Err(Error::Design { reason: format!("{what} must be positive, not {x}") })
+                Err(Error::Design(DesignFault::NotPositive { what, value: x }))
             }
         };
         match self {

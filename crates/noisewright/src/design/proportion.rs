@@ -2,7 +2,7 @@
 
 use noisewright_numerics::optimize::minimize_bracketed;
 
-use crate::{Error, Result};
+use crate::{DesignFault, Error, Result};
 
 /// Prices of a data point and of a noise point; the budget is in the same unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,9 +27,9 @@ impl Prices {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        for (name, price) in [("data", self.data), ("noise", self.noise)] {
+        for (name, price) in [("price_data", self.data), ("price_noise", self.noise)] {
             if !(price > 0.0 && price.is_finite()) {
-                return Err(Error::Price { name, value: price });
+                return Err(Error::range(name, "a positive number", price));
             }
         }
         Ok(())
@@ -149,7 +149,7 @@ impl Curve {
 /// When the efficiency is not between 0 and 1, or is not reached at ν = 10⁹.
 pub fn ratio_for_efficiency(efficiency: f64, limit: f64, value: impl Fn(f64) -> Result<f64>) -> Result<f64> {
     if !(efficiency > 0.0 && efficiency < 1.0) {
-        return Err(Error::Efficiency { value: efficiency });
+        return Err(Error::range("efficiency", "a number between 0 and 1", efficiency));
     }
     // What is above the limit falls nearly as 1/ν: in logarithms, a line that secants follow.
     let above = |log_nu: f64| -> Result<f64> {
@@ -157,11 +157,7 @@ pub fn ratio_for_efficiency(efficiency: f64, limit: f64, value: impl Fn(f64) -> 
     };
     let (mut low, mut high) = ((1e-6f64.ln(), f64::INFINITY), (1e9f64.ln(), above(1e9f64.ln())?));
     if high.1 > 0.0 {
-        return Err(Error::Design {
-            reason: format!(
-                "an efficiency of {efficiency} is not reached with a billion noise points per data point"
-            ),
-        });
+        return Err(Error::Design(DesignFault::EfficiencyOutOfReach { efficiency }));
     }
     for step in 0..60 {
         let secant = low.0 + (high.0 - low.0) * low.1 / (low.1 - high.1);

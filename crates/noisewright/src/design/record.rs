@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::noise::{ModelNoise, ShapeRecord};
 use crate::{
-    Call, Context, Error, Histogram1d, Histogram2d, Model, Noise, NoiseWords, Points, Population, Precision,
-    Result,
+    Call, Context, DesignFault, Error, Histogram1d, Histogram2d, Model, Noise, NoiseWords, Points,
+    Population, Precision, Result,
 };
 
 /// The format that this version writes.
@@ -131,8 +131,8 @@ impl Record {
     /// When the format is another, or the parts do not belong together.
     pub fn noise(&self) -> Result<Arc<dyn Noise>> {
         if self.format != FORMAT {
-            let reason = format!("its format is `{}`, and this version reads `{FORMAT}`", self.format);
-            return Err(Error::Design { reason });
+            let found = self.format.clone();
+            return Err(Error::Design(DesignFault::Format { found, expected: FORMAT }));
         }
         let model = Model::from_toml(&self.model)?;
         model.check(&self.parameters)?;

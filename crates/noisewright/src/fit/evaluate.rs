@@ -9,7 +9,7 @@ use super::objective::{Objective, Order, Sums, five_point};
 use super::prepare;
 use super::sample_blocks::{BLOCK, CHUNK, KeptBlock, RawBlock};
 use super::whole_sample_calls::Whole;
-use crate::{Error, Result, View};
+use crate::{Error, Quantity, Result, View};
 
 /// A parameter value, in the coordinates of the solver and in those of the model.
 pub(crate) struct ParameterPoint {
@@ -222,7 +222,7 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
             }
         }
         if self.score.iter().any(|s| !s.is_finite()) {
-            return Err(Error::NotANumber { point: "a place where the score is infinite".into() });
+            return Err(Error::NotANumber { of: Quantity::Score, point: "some point".into() });
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ mod loss_terms;
 mod multistart;
 mod newton;
 mod newton_line_search;
+mod no_start;
 mod noise_choice;
 mod objective;
 pub mod optimal;

@@ -75,7 +75,7 @@ fn check_draws(model: &Model, data: Data<'_>, draws: &Draws) -> Result<()> {
     same("log-densities of the noise points", draws.points.rows(), draws.log_density.len())?;
     same("log-densities at the data", data.points.rows(), draws.log_density_at_data.len())?;
     if draws.points.rows() == 0 {
-        return Err(Error::Option { option: "noise points".into(), reason: "must be at least 1".into() });
+        return Err(Error::range("noise_points", "at least 1", 0.0));
     }
     match draws.log_density.iter().position(|l| !l.is_finite()) {
         Some(row) => Err(Error::NoiseMissesItself { row: row + 1 }),

@@ -10,8 +10,8 @@ use super::noise_choice::{auto_noise, dosed};
 use super::{Amount, Data, Fit, FitOptions};
 use crate::design::{self, DictionaryOptions, Ratio, design_mixture, design_mixture_on_sample};
 use crate::{
-    Contrast, Error, Landmarks, Loss, Method, Mixture, Model, Noise, Points, Population, Precision, Result,
-    Target, View, error_report,
+    Contrast, DesignFault, Error, Landmarks, Loss, Method, Mixture, Model, Noise, Points, Population,
+    Precision, Result, Target, View, error_report,
 };
 
 /// Share of the safe noise (MATH §6.6): it keeps the density positive wherever the data may be, however wrong the pilot.
@@ -207,7 +207,7 @@ impl Task<'_> {
     fn exact(&self) -> Result<Designed> {
         let design = design::design(self.model, self.parameters, &self.options())?;
         if matches!(design.population.accuracy().method, Method::Sampling | Method::Sample) {
-            return Err(Error::Design { reason: "the exact optimum cannot be drawn from here".into() });
+            return Err(Error::Design(DesignFault::NoDraws));
         }
         let gap = design.gap();
         let (noise, normalization, population) = self.renormalized(Arc::new(design.noise))?;
@@ -230,9 +230,7 @@ impl Task<'_> {
         let terms: Vec<f64> = weights.zip(&log_noise).map(|((q, d), n)| q - d + n).collect();
         let log_mass = log_sum_exp(&terms);
         if log_mass.abs() > WORST_INTEGRAL || log_mass.is_nan() {
-            return Err(Error::Design {
-                reason: format!("the designed noise integrates to {}", log_mass.exp()),
-            });
+            return Err(Error::Design(DesignFault::Mass { integral: log_mass.exp() }));
         }
         let words = noise.describe();
         Ok((Arc::new(Restated { noise, log_mass, words }), log_mass.exp_m1(), population))

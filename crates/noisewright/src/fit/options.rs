@@ -85,14 +85,16 @@ impl FitOptions {
     /// A sentence that names the option.
     pub fn check(&self) -> Result<()> {
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
-            return Err(wrong("confidence", format!("must lie between 0 and 1, not {}", self.confidence)));
+            return Err(Error::range("confidence", BETWEEN, self.confidence));
         }
         if !(self.tolerance > 0.0 && self.tolerance <= 1.0) {
-            return Err(wrong("tolerance", format!("must lie between 0 and 1, not {}", self.tolerance)));
+            return Err(Error::range("tolerance", BETWEEN, self.tolerance));
         }
         self.check_exact()?;
-        if self.starts == 0 || self.max_iterations == 0 {
-            return Err(wrong("starts and max_iterations", "must be at least 1".into()));
+        for (option, count) in [("starts", self.starts), ("max_iterations", self.max_iterations)] {
+            if count == 0 {
+                return Err(Error::range(option, "at least 1", 0.0));
+            }
         }
         self.amount.check()
     }
@@ -104,7 +106,7 @@ impl FitOptions {
                 "cannot be {} with the noise exact, which maximises the likelihood: leave it out",
                 self.loss
             );
-            return Err(wrong("loss", reason));
+            return Err(Error::option("loss", reason));
         }
         Ok(())
     }
@@ -119,9 +121,8 @@ impl FitOptions {
     }
 }
 
-fn wrong(option: &str, reason: String) -> Error {
-    Error::Option { option: option.into(), reason }
-}
+/// What a share may be.
+const BETWEEN: &str = "a number between 0 and 1";
 
 /// Where the noise comes from.
 #[derive(Clone, Debug)]
@@ -179,11 +180,10 @@ impl Amount {
     fn check(self) -> Result<()> {
         match self {
             Self::Ratio(nu) if !(nu > 0.0 && nu.is_finite()) => Err(Error::NoiseRatio { value: nu }),
-            Self::Points(0) | Self::Auto { most_values: 0, .. } => {
-                Err(wrong("noise points", "must be at least 1".into()))
-            }
+            Self::Points(0) => Err(Error::range("noise_points", "at least 1", 0.0)),
+            Self::Auto { most_values: 0, .. } => Err(Error::range("most_values", "at least 1", 0.0)),
             Self::Auto { share, .. } if !(share > 0.0 && share < 1.0) => {
-                Err(wrong("share", format!("must lie between 0 and 1, not {share}")))
+                Err(Error::range("share", BETWEEN, share))
             }
             _ => Ok(()),
         }

@@ -63,17 +63,15 @@ pub struct LogRatio {
 pub fn ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOptions) -> Result<RatioFit> {
     options.check()?;
     if model.is_normalized() {
-        let reason = "must not be set for a ratio, whose constant is estimated".into();
-        return Err(Error::Option { option: "normalized".into(), reason });
+        return Err(Error::option("normalized", "must not be set for a ratio, whose constant is estimated"));
     }
     for data in [first, second] {
         data.check(model.space().dimension())?;
         super::check_domain(model, data, 0)?;
     }
     if second.weights.is_some() || second.dependence != Dependence::Independent {
-        let reason =
-            "must be independent rows without weights; exchange the samples, or repeat the rows".into();
-        return Err(Error::Option { option: "second sample".into(), reason });
+        let reason = "must be independent rows without weights; exchange the samples, or repeat the rows";
+        return Err(Error::option("second sample", reason));
     }
     let (rows, coordinates) = (first.points.rows().min(second.points.rows()), width(model));
     if rows < coordinates {

@@ -7,12 +7,13 @@ use super::bounds;
 use super::evaluate::{ChunkView, ParameterPoint};
 use super::multistart;
 use super::newton::{Problem, Stop, newton};
+use super::no_start;
 use super::objective::Objective;
 use super::options::{FitOptions, Stage};
 use super::result::Optimum;
-use super::sample_blocks::{BLOCK, SampleBlocks};
+use super::sample_blocks::SampleBlocks;
 use super::start_values::{self, Few};
-use crate::{Error, Loss, Result};
+use crate::{Loss, Result};
 
 /// A minimum in the solver's coordinates.
 #[derive(Clone, Debug)]
@@ -50,7 +51,7 @@ pub(crate) fn solve(
         let begin = |theta: &[f64]| with_constant(objective, theta);
         let places = places(objective, start, options)?;
         let found = multistart::solve(objective, objective.model, &objective.unit, &begin, &places, options)?;
-        return found.ok_or_else(|| explain(objective));
+        return found.ok_or_else(|| no_start::explain(objective));
     }
     if objective.model.is_normalized() {
         return linear_normalized(objective, start, options);
@@ -187,7 +188,7 @@ fn linear_normalized(
         }
     }
     let best = found.into_iter().next().map(|(_, solution)| Solution { optima, ..solution });
-    best.ok_or_else(|| explain(objective))
+    best.ok_or_else(|| no_start::explain(objective))
 }
 
 /// Minimises the loss from unknowns near its minimum in as few passes over the rows as possible.
@@ -269,25 +270,4 @@ fn mean_log_ratio<'a>(
     };
     let (sum, count) = objective.fold(side, place, || (0.0, 0.0), add, |a, b| (a.0 + b.0, a.1 + b.1))?;
     Ok((count > 0.0).then_some(sum / count))
-}
-
-/// Why even the model's own start has no finite loss.
-fn explain(objective: &Objective<'_>) -> Error {
-    let model = objective.model;
-    let theta = model.start();
-    if model.is_normalized() && model.log_normalizer(&theta, &mut vec![0.0; theta.len()]).is_none() {
-        return Error::NoMass;
-    }
-    let check = objective.data.reduce(
-        |raw| {
-            let mut value = vec![0.0; raw.points.rows()];
-            model.evaluate(&theta, raw.points, &mut value, None)?;
-            match value.iter().position(|v| !v.is_finite()) {
-                Some(row) => Err(Error::NoDensity { row: raw.index * BLOCK + row + 1 }),
-                None => Ok(()),
-            }
-        },
-        |(), ()| (),
-    );
-    check.err().unwrap_or(Error::NoMass)
 }

@@ -73,8 +73,8 @@ pub fn fit_stream(model: &Model, source: &dyn Source, options: &FitOptions) -> R
         NoiseChoice::Auto => fit_auto(model.space(), some.view(), weights.as_deref())?,
         NoiseChoice::Given(noise) => noise.clone(),
         _ => {
-            let reason = "needs the rows in memory: leave streaming out, or choose a noise".into();
-            return Err(Error::Option { option: "noise".into(), reason });
+            let reason = "needs the rows in memory: leave streaming out, or choose a noise";
+            return Err(Error::option("noise", reason));
         }
     };
     check_noise(model, noise.as_ref())?;

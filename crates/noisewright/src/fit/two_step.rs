@@ -48,7 +48,7 @@ pub(crate) fn fit_two_step(model: &Model, data: Data<'_>, options: &FitOptions) 
     let plain = noise_choice::fit_with(model, data, &FitOptions { refit_noise: false, ..options.clone() })?;
     let refitted = match &plain.noise {
         Some(noise) => refit(noise.as_ref(), plain.noise_points, options.seed, data.points),
-        None => Err(Error::Option { option: "refit".into(), reason: "needs a noise to draw from".into() }),
+        None => Err(Error::option("refit_noise", "needs a noise to draw from")),
     };
     match refitted {
         Ok(refitted) => with_refitted(model, data, options, &plain, &refitted),

@@ -144,7 +144,7 @@ fn several_real(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Resul
     let (mean, mut matrix) = mean_and_covariance("auto", data, weights)?;
     matrix.iter_mut().for_each(|entry| *entry *= inflation);
     let normal = MultivariateNormal::new(&mean, &matrix).map_err(|_| {
-        let columns = crate::error::list(space.names());
+        let columns = crate::text::list(space.names());
         unfitted("auto", &format!("columns {columns} are linearly dependent in the data: leave one out"))
     })?;
     let student = MultivariateStudent::new(Student::DEFAULT_DOF, &mean, &matrix)?;

@@ -67,14 +67,14 @@ impl EstimatedDivergences {
 impl Prices {
     pub(super) fn check(&self) -> Result<()> {
         if !(self.data >= 0.0 && self.data.is_finite()) {
-            return Err(Error::Price { name: "data", value: self.data });
+            return Err(Error::range("price_data", "a number that is not negative", self.data));
         }
         if !(self.noise > 0.0 && self.noise.is_finite()) {
-            return Err(Error::Price { name: "noise", value: self.noise });
+            return Err(Error::range("price_noise", "a positive number", self.noise));
         }
         match self.budget {
             Some(value) if !(value > 0.0 && value.is_finite()) => {
-                Err(Error::Setting { name: "the budget", expected: "a positive number", value })
+                Err(Error::range("budget", "a positive number", value))
             }
             _ => Ok(()),
         }

@@ -115,21 +115,16 @@ impl LogZOptions {
     fn check(&self) -> Result<()> {
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             let expected = "a number between 0 and 1";
-            return Err(Error::Setting { name: "the confidence", expected, value: self.confidence });
+            return Err(Error::range("confidence", expected, self.confidence));
         }
         if let Some(prices) = &self.prices {
             prices.check()?;
         }
         if let Some(count) = self.bootstrap.filter(|count| *count < 2) {
-            let expected = "at least 2";
-            return Err(Error::Setting { name: "the number of resamples", expected, value: count as f64 });
+            return Err(Error::range("bootstrap", "at least 2", count as f64));
         }
         if let Some(&value) = self.powers.iter().find(|a| !a.is_finite()) {
-            return Err(Error::Setting {
-                name: "the exponent of a power estimator",
-                expected: "a finite number",
-                value,
-            });
+            return Err(Error::range("powers", "finite numbers", value));
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use noisewright_numerics::special::softplus;
 use super::locate::{Location, locate, locate_on_sphere};
 use super::quadrature_chart::{Chart, frame_with_pole};
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
-use crate::{Domain, Error, Landmarks, Loss, Model, Points, Result, View};
+use crate::{Domain, Error, Landmarks, Loss, Model, Points, Quantity, Result, View};
 
 /// Finest relative tolerance that a tensor of this many axes is asked for.
 const FINEST: [f64; 3] = [1e-13, 1e-11, 1e-8];
@@ -239,11 +239,11 @@ impl<'a> Task<'a> {
                 let at = chart.points(&point, 1);
                 let names = self.model.space().names().iter();
                 let place: Vec<String> = names.zip(&at).map(|(n, x)| format!("{n} = {x}")).collect();
-                Error::NotANumber { point: place.join(", ") }
+                Error::NotANumber { of: Quantity::Value, point: place.join(", ") }
             }
             QuadratureError::NoExtent => Error::NoMass,
             QuadratureError::TooLarge { nodes, most } => Error::TooManyNodes { nodes, most },
-            other => Error::Energy { reason: other.to_string() },
+            other => Error::internal(other.to_string()),
         })
     }
 
@@ -262,7 +262,7 @@ impl<'a> Task<'a> {
             _ => (f64::NEG_INFINITY, f64::INFINITY),
         };
         let end = if at_lower_end { domain.0 } else { domain.1 };
-        Error::NotIntegrable { variable, towards: crate::error::number(end) }
+        Error::NotIntegrable { variable, towards: crate::text::number(end) }
     }
 }
 

@@ -86,10 +86,14 @@ impl Pair {
         let precision = Precision { seed: global.seed, ..Precision::default() };
         let problem = Problem::new(model, arguments.at.as_deref(), &nothing, precision, global)?;
         let words = arguments.noise.as_deref().unwrap_or("auto");
-        let noise = noises::build(&problem, words, Purpose { nu: 1.0, target: &Target::Mse }).map_err(|failure| {
-            let instead = "fitted to these draws it would be biased: give its numbers, or use `noisewright evidence`, \
-                           which fits it to one half of the draws";
-            failure.reworded("give them with --data", instead)
+        let words = noises::parse(words)?;
+        let purpose = Purpose { nu: 1.0, target: &Target::Mse };
+        let noise = problem.question().noise(&words, purpose, &noises::from_file).map_err(|error| match error {
+            Error::NoiseNeedsData { noise } => Failure::Usage(format!(
+                "noise `{noise}`: fitted to these draws it would be biased: give its numbers, or use `noisewright \
+                 evidence`, which fits it to one half of the draws"
+            )),
+            other => noises::failure(other, &words, problem.model.space()),
         })?;
         let names = problem.model.space().names().to_vec();
         let read = |path: &Path, chain: Option<&String>| {
@@ -185,7 +189,7 @@ fn read(
         let format: Format = format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;
         options = options.format(format);
     }
-    let table = noisewright_data::read(path, &options).map_err(Failure::of_draws)?;
+    let table = noisewright_data::read(path, &options).map_err(|error| Failure::of_draws(&error))?;
     let Some(chain) = chain else {
         let chains = table.chains().map(<[usize]>::to_vec);
         return Ok((table, chains, None));

@@ -83,7 +83,8 @@ impl Draws {
         }
         wanted.extend(arguments.chain.clone());
         options.labels.clone_from(&arguments.chain);
-        let table = noisewright_data::read(path, &options.columns(&wanted)).map_err(Failure::of_draws)?;
+        let table = noisewright_data::read(path, &options.columns(&wanted))
+            .map_err(|error| Failure::of_draws(&error))?;
         let source = table.source().to_owned();
         let origin = match &own.counts {
             Some(counts) => from_counts(counts, names.len(), table.rows())?,

@@ -4,6 +4,7 @@ use super::super::result::Fit;
 use super::overlap::{Overlap, Tails};
 use super::separation::{DivergingParameter, Separation};
 use super::{ChiSquareTest, NotNormalizable, Warning, WarningKind};
+use crate::text::digits;
 use crate::{Error, Loss};
 
 /// Fewest expected confusions of the classifier about which anything can be said.
@@ -53,19 +54,6 @@ impl Subject {
             Self::Domain => "leave that parameter out, bound it, or collect data that vary in it",
         }
     }
-}
-
-/// A number for a sentence, with as many digits as one reads.
-pub(super) fn digits(x: f64) -> String {
-    if x == 0.0 || !x.is_finite() {
-        return crate::error::number(x);
-    }
-    if x.abs() < 1e-4 || x.abs() >= 1e6 {
-        return format!("{x:.2e}");
-    }
-    let places = (3.0 - x.abs().log10().floor()).clamp(0.0, 8.0) as usize;
-    let text = format!("{x:.places$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
 
 fn arrow(running: &DivergingParameter) -> String {

@@ -155,7 +155,7 @@ impl Quadratic {
         let alone = rising[main].abs() > 0.999;
         Some(NotNormalizable {
             variable: alone.then(|| model.space().names()[main].clone()),
-            towards: crate::error::number(f64::INFINITY.copysign(rising[main])),
+            towards: crate::text::number(f64::INFINITY.copysign(rising[main])),
             direction: (!alone).then_some(own),
         })
     }

@@ -57,9 +57,11 @@ pub struct RatioCheck {
 /// # Errors
 /// As for [`fit`], and when the first fit was not made against a noise that can be drawn from.
 pub fn check_ratio(model: &Model, data: Data<'_>, first: &Fit, options: &FitOptions) -> Result<RatioCheck> {
-    let noise = first.noise.clone().ok_or_else(|| Error::Option {
-        option: "noise".into(),
-        reason: "must be one that can be drawn from, to be compared with four times as much of it".into(),
+    let noise = first.noise.clone().ok_or_else(|| {
+        Error::option(
+            "noise",
+            "must be one that can be drawn from, to be compared with four times as much of it",
+        )
     })?;
     let nu = MORE * first.nu;
     let more = FitOptions {

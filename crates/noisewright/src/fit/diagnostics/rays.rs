@@ -132,7 +132,7 @@ impl Far<'_> {
 
     fn along_axis(&self, axis: usize, sign: f64) -> NotNormalizable {
         let variable = Some(self.model.space().names()[axis].clone());
-        let towards = crate::error::number(f64::INFINITY.copysign(sign));
+        let towards = crate::text::number(f64::INFINITY.copysign(sign));
         NotNormalizable { variable, towards, direction: None }
     }
 
@@ -202,6 +202,6 @@ impl Far<'_> {
     /// A ray in the variables' own units.
     fn named(&self, ray: &[f64]) -> NotNormalizable {
         let own: Vec<f64> = ray.iter().zip(&self.data.scale).map(|(z, s)| z * s).collect();
-        NotNormalizable { variable: None, towards: crate::error::number(f64::INFINITY), direction: Some(own) }
+        NotNormalizable { variable: None, towards: crate::text::number(f64::INFINITY), direction: Some(own) }
     }
 }

@@ -50,7 +50,7 @@ impl NormalizerMethod {
             return Ok(Self::Quadrature);
         }
         let reason = "needs at most three variables or 2²⁰ states: leave it out to fit against noise";
-        Err(Error::Option { option: "noise exact".into(), reason: reason.into() })
+        Err(Error::option("noise exact", reason))
     }
 
     /// In words.

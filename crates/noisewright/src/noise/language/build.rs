@@ -40,7 +40,7 @@ impl<'a> Context<'a> {
 
     /// The data, or the error that they are missing.
     fn data_for(&self, call: &Call) -> Result<View<'a>> {
-        let data = self.data.ok_or_else(|| refused(call, "it is fitted to data; give them with --data"))?;
+        let data = self.data.ok_or_else(|| Error::NoiseNeedsData { noise: call.to_string() })?;
         let expected = self.space.dimension();
         if data.columns() != expected {
             return Err(Error::Shape { what: "columns of data", expected, found: data.columns() });

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::{Error, Model, Result, View, tails};
+use crate::{Error, Model, Quantity, Result, View, tails};
 
 /// Points evaluated at a time by one thread.
 pub(super) const BLOCK: usize = 4096;
@@ -83,5 +83,5 @@ pub(super) fn evaluate_draws(density: &dyn Density, draws: View<'_>) -> Result<V
 }
 
 fn not_a_number(row: usize, value: f64) -> Error {
-    Error::NotANumber { point: format!("row {} of the draws (it is {value})", row + 1) }
+    Error::NotANumber { of: Quantity::Value, point: format!("row {} of the draws (it is {value})", row + 1) }
 }

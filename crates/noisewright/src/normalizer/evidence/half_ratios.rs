@@ -102,7 +102,7 @@ impl<'a> Problem<'a> {
     pub(super) fn named<T>(&self, fit: Result<T>) -> Result<T> {
         fit.map_err(|error| match error {
             Error::Noise { noise, reason } if reason.contains("positive definite") => {
-                let columns = crate::error::list(self.space.names());
+                let columns = crate::text::list(self.space.names());
                 let reason = if self.space.dimension() == 1 {
                     format!("column {columns} hardly varies in the draws")
                 } else {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::{Error, Result, View};
+use crate::{ChainFault, Error, Result, View};
 
 /// One half of the draws: a stretch of rows from every chain.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,9 +65,7 @@ pub(super) fn split(rows: usize, chains: Option<&[usize]>) -> Result<[Half; 2]> 
         start += length;
     }
     if first.is_empty() {
-        let reason =
-            "every chain is a single draw, which has no halves: give longer chains, or all draws as one";
-        return Err(Error::Chain { reason: reason.into() });
+        return Err(Error::Chain(ChainFault::SingleDraws));
     }
     Ok([Half { stretches: first }, Half { stretches: second }])
 }

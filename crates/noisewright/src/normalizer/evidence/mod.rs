@@ -220,11 +220,7 @@ impl Direction {
         let data = TwoLogDensities { log_f: half.gather(&all.log_f), log_noise: half.gather(&all.log_noise) };
         let count = options.noise_draws.map_or(half.rows(), |total| (total + number) / 2);
         if count == 0 {
-            return Err(Error::Setting {
-                name: "the number of noise draws",
-                expected: "at least 2",
-                value: 0.0,
-            });
+            return Err(Error::range("noise_draws", "at least 2", 0.0));
         }
         let stage = if number == 0 { Stage::First } else { Stage::Second };
         let noise = problem.noise_side(fitted, count, stage)?;

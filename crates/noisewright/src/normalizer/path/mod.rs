@@ -60,30 +60,26 @@ impl Default for PathOptions {
 
 impl PathOptions {
     fn check(&self) -> Result<()> {
-        let wrong = |name: &'static str, expected: &'static str, value: f64| {
-            Err(Error::Setting { name, expected, value })
-        };
         if self.states.is_some_and(|states| states < 2) {
-            return wrong("the number of states", "at least 2", self.states.unwrap_or(0) as f64);
+            return Err(Error::range("states", "at least 2", self.states.unwrap_or(0) as f64));
         }
         if !(self.spacing > 0.0 && self.spacing.is_finite()) {
-            return wrong("the spacing", "a positive number", self.spacing);
+            return Err(Error::range("spacing", "a positive number", self.spacing));
         }
-        if self.chains == 0 || self.draws < 20 * self.chains {
-            return wrong(
-                "the number of draws",
-                "at least 20 for each of one or more chains",
-                self.draws as f64,
-            );
+        if self.chains == 0 {
+            return Err(Error::range("chains", "at least 1", 0.0));
+        }
+        if self.draws / self.chains < 20 {
+            return Err(Error::range("draws", "at least 20 for each chain", self.draws as f64));
         }
         if self.thin == 0 {
-            return wrong("the number of steps per draw", "at least 1", 0.0);
+            return Err(Error::range("thin", "at least 1", 0.0));
         }
         if self.swarm < 50 {
-            return wrong("the pilot's swarm", "at least 50 points", self.swarm as f64);
+            return Err(Error::range("swarm", "at least 50 points", self.swarm as f64));
         }
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
-            return wrong("the confidence", "a number between 0 and 1", self.confidence);
+            return Err(Error::range("confidence", "a number between 0 and 1", self.confidence));
         }
         Ok(())
     }

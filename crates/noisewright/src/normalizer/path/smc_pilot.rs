@@ -12,7 +12,7 @@ use super::super::Dependence;
 use super::super::states::{self, Origin, Pooled};
 use super::Problem;
 use crate::chain::{Bridge, Kernel, Landscape, Moves, Walker, check_place};
-use crate::{Error, Result, View, sample};
+use crate::{ChainFault, Error, Result, View, sample};
 
 /// Share of the swarm's worth that the weights between neighbours keep.
 const KEPT: f64 = 0.5;
@@ -37,12 +37,7 @@ pub(super) fn pilot(problem: &Problem<'_>, size: usize, moves: Moves, seed: u64)
     let mut stops = vec![first(problem, size, seed)?];
     while let Some(last) = stops.last().filter(|stop| stop.t < 1.0) {
         if stops.len() > MOST {
-            let reason = format!(
-                "the path from the noise to the model has no end after {MOST} bridges (t = {:.3e}): choose a noise nearer \
-                 to the model",
-                last.t
-            );
-            return Err(Error::Chain { reason });
+            return Err(Error::Chain(ChainFault::EndlessPath { bridges: MOST, t: last.t }));
         }
         let t = next(last)?;
         let stop = advance(problem, last, t, moves, seed.wrapping_add(stops.len() as u64))?;
@@ -84,9 +79,7 @@ fn next(stop: &Stop) -> Result<f64> {
     if t > stop.t {
         return Ok(t);
     }
-    let reason = "the log-densities of model and noise differ too wildly for any path between them: choose a noise \
-                  nearer to the model";
-    Err(Error::Chain { reason: reason.into() })
+    Err(Error::Chain(ChainFault::NoPath))
 }
 
 /// `(Σ w)² / (n Σ w²)` with `w = e^(Δ u)`.

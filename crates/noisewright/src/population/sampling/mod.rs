@@ -176,7 +176,7 @@ fn refuse_endless(landscape: &Landscape<'_>, divergent: Option<Divergent>) -> Re
     let axis = variable.as_ref().and_then(|name| space.names().iter().position(|n| n == name));
     let (lower, upper) =
         axis.map_or((f64::NEG_INFINITY, f64::INFINITY), |axis| space.domains()[axis].bounds());
-    let towards = crate::error::number(if at_lower_end { lower } else { upper });
+    let towards = crate::text::number(if at_lower_end { lower } else { upper });
     Err(Error::NotIntegrable { variable, towards })
 }
 
