@@ -29,8 +29,8 @@ pub(crate) fn design<'py>(
 ) -> PyResult<Tree> {
     let problem = question.problem(model)?;
     let request = Request::from(noise);
-    model.run(py, tick, move |model, _| {
-        let problem = Problem { model, ..problem };
+    model.run(py, tick, move |model, monitor| {
+        let problem = problem.for_run(model, &monitor.cancel);
         let question = Question {
             problem: problem.question(),
             files: &|path| request.file(path),

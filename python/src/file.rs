@@ -104,9 +104,7 @@ impl FileRows {
 
     /// Some rows for noises that are fitted and for pictures.
     pub(crate) fn some(&self, monitor: &Monitor) -> Outcome<SomeRows> {
-        let mut some = self.stream.thinned(KEPT, |_| {
-            if monitor.stopped() { Err(Failure::Library(Error::Cancelled)) } else { Ok(()) }
-        })?;
+        let mut some = self.stream.thinned(KEPT, |_| Ok::<(), Failure>(monitor.cancel.check()?))?;
         let weights = if self.weighted { some.columns.pop() } else { None };
         Ok(SomeRows {
             points: Points::from_columns(self.space.names(), &some.columns)?,

@@ -1,13 +1,11 @@
 //! `fit`: a model from data, against noise.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use noisewright::design::Purpose;
 use noisewright::fit::diagnostics::check_ratio;
 use noisewright::fit::{
     Amount, CovarianceKind, Data, Dependence, Draws, Estimate, Fit, FitOptions, NoiseChoice, Optimum,
-    Progress, Stage,
 };
 use noisewright::{Model, Noise, Points, Precision, Target, View, record_efficiency};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -234,11 +232,10 @@ impl Plan {
         draws: Option<Draws>,
         monitor: &Arc<Monitor>,
     ) -> Outcome<FitOptions> {
-        let own = Arc::clone(monitor);
         Ok(FitOptions {
             noise: match draws {
                 Some(draws) => NoiseChoice::Draws(Arc::new(draws)),
-                None => self.noise(model, data)?,
+                None => self.noise(model, data, monitor)?,
             },
             amount: self.amount(),
             refit_noise: self.refit_noise,
@@ -250,7 +247,8 @@ impl Plan {
             starts: self.starts,
             max_iterations: self.max_iterations,
             tolerance: self.tolerance,
-            progress: Some(Arc::new(move |progress: &Progress| watch(&own, progress))),
+            cancel: monitor.cancel.clone(),
+            progress: Some(monitor.hook()),
         })
     }
 
@@ -266,7 +264,7 @@ impl Plan {
     }
 
     /// The noise in words; those that are fitted are fitted to the data.
-    fn noise(&self, model: &Model, data: &Points) -> Outcome<NoiseChoice> {
+    fn noise(&self, model: &Model, data: &Points, monitor: &Monitor) -> Outcome<NoiseChoice> {
         match self.request.words.trim() {
             "auto" => return Ok(NoiseChoice::Auto),
             "exact" => return Ok(NoiseChoice::Exact),
@@ -279,23 +277,11 @@ impl Plan {
             data: Some(data.clone()),
             log_normalizer: None,
             on_data: false,
-            precision: Precision { seed: self.seed, ..Precision::default() },
+            precision: Precision { seed: self.seed, cancel: monitor.cancel.clone(), ..Precision::default() },
         };
         let purpose = Purpose { nu: self.nu.unwrap_or(1.0), target: &self.target };
         Ok(NoiseChoice::Given(self.request.build(&problem, purpose)?))
     }
-}
-
-/// How far a fit is, roughly, and whether it is to go on.
-fn watch(monitor: &Monitor, progress: &Progress) -> ControlFlow<()> {
-    let steps = progress.iteration as f64;
-    monitor.done(match progress.stage {
-        Stage::Prepare => 0.05,
-        Stage::Pilot => 0.1,
-        Stage::Descent => 0.2 + 0.7 * steps / (steps + 5.0),
-        _ => 0.95,
-    });
-    monitor.go_on()
 }
 
 /// An estimate under the names of the command's JSON.

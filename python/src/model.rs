@@ -74,7 +74,7 @@ impl PyModel {
         work: impl FnOnce(Model, &Arc<task::Monitor>) -> Result<T, Failure> + Send + 'static,
     ) -> PyResult<T> {
         let model = self.model.clone();
-        let answer = task::run(py, tick, move |monitor| work(task::watched(&model, monitor)?, monitor));
+        let answer = task::run(py, tick, move |monitor| work(model.with_cancel(&monitor.cancel), monitor));
         match self.callback.as_ref().and_then(|callback| callback.take_raised()) {
             Some(raised) => Err(raised),
             None => answer,

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use noisewright::design::{Purpose, Record, noise_on};
-use noisewright::{Noise, NoiseWords, View, WordsError, check_count, sample};
+use noisewright::run::Context;
+use noisewright::{Noise, NoiseWords, View, WordsError, try_sample};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -47,9 +48,9 @@ impl BuiltNoise {
     /// Draws, one row per variable.
     fn sample<'py>(&self, py: Python<'py>, rows: usize, seed: u64) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let noise = Arc::clone(&self.noise);
-        let draws = task::run(py, None, move |_| {
-            check_count("count", rows, 2 * noise.dimension())?;
-            Ok(sample(noise.as_ref(), rows, seed))
+        let draws = task::run(py, None, move |monitor| {
+            let context = Context::new(seed, &monitor.cancel, None);
+            Ok(try_sample(noise.as_ref(), rows, &context)?)
         })?;
         PyArray1::from_slice(py, draws.values()).reshape([draws.columns(), rows])
     }

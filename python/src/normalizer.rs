@@ -1,5 +1,7 @@
 //! `log_z`, many states, and evidence.
 
+use std::sync::Arc;
+
 use nalgebra::DMatrix;
 use noisewright::normalizer::states::{self, Origin, Pooled};
 use noisewright::normalizer::{
@@ -12,7 +14,7 @@ use pyo3::prelude::*;
 
 use crate::failure::{Failure, Outcome};
 use crate::model::{PyModel, points};
-use crate::task;
+use crate::task::{self, Monitor};
 use crate::tree::{Tree, map};
 
 /// How log Z is estimated, as Python hands it over.
@@ -41,16 +43,23 @@ pub(crate) struct Settings {
     ratio: bool,
 }
 
-impl From<Settings> for LogZOptions {
-    fn from(given: Settings) -> Self {
-        Self {
+impl Settings {
+    fn dependence(&self) -> Dependence {
+        if self.independent { Dependence::Independent } else { Dependence::Chains }
+    }
+
+    fn options(self, monitor: &Arc<Monitor>) -> LogZOptions {
+        let given = self;
+        LogZOptions {
             confidence: given.confidence,
-            dependence: if given.independent { Dependence::Independent } else { Dependence::Chains },
+            dependence: given.dependence(),
             weight_by_ess: given.weight_by_ess,
             bootstrap: given.bootstrap,
             powers: given.powers,
             seed: given.seed,
             prices: given.prices.map(|(data, noise, budget)| Prices { data, noise, budget }),
+            cancel: monitor.cancel.clone(),
+            progress: Some(monitor.hook()),
         }
     }
 }
@@ -71,21 +80,13 @@ pub(crate) fn log_z<'py>(
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
     let (alpha, ratio) = (settings.alpha.clone(), settings.ratio);
-    let options = LogZOptions::from(settings);
-    let dependence = options.dependence;
+    let dependence = settings.dependence();
     let slices = [data.0.as_slice()?, data.1.as_slice()?, noise.0.as_slice()?, noise.1.as_slice()?];
     let chains = [chains_data, chains_noise];
-    let answer = if options.bootstrap.is_some() {
-        // Resampling may take long: with values of its own it can be left behind at Ctrl-C.
-        let owned = slices.map(<[f64]>::to_vec);
-        task::run(py, tick, move |_| {
-            let slices = [0, 1, 2, 3].map(|k| owned[k].as_slice());
-            both_sides(slices, &chains, alpha.as_deref(), &options)
-        })?
-    } else {
-        // Nothing is copied: it is waited for, and its sums end between their blocks.
-        task::run_borrowing(py, tick, |_| both_sides(slices, &chains, alpha.as_deref(), &options))?
-    };
+    // Nothing is copied: it is waited for, and ends soon after Ctrl-C.
+    let answer = task::run_borrowing(py, tick, |monitor| {
+        both_sides(slices, &chains, alpha.as_deref(), &settings.options(monitor))
+    })?;
     Ok(tree(&answer, dependence, ratio))
 }
 
@@ -208,13 +209,11 @@ pub(crate) fn log_z_states<'py>(
 ) -> PyResult<Tree> {
     let draws = log_f.as_array().ncols();
     let values = log_f.as_slice()?;
-    let options = states::StatesOptions {
-        reference,
-        reference_log_z,
-        dependence: if independent { Dependence::Independent } else { Dependence::Chains },
-    };
+    let dependence = if independent { Dependence::Independent } else { Dependence::Chains };
     let states = log_f.as_array().nrows();
-    let answer = task::run_borrowing(py, tick, |_| {
+    let answer = task::run_borrowing(py, tick, |monitor| {
+        let cancel = monitor.cancel.clone();
+        let options = states::StatesOptions { reference, reference_log_z, dependence, cancel };
         let columns: Vec<&[f64]> = (0..states).map(|k| &values[k * draws..(k + 1) * draws]).collect();
         let origin = match (&counts, &origin) {
             (Some(counts), _) => Origin::Counts(counts),
@@ -239,7 +238,7 @@ pub(crate) fn log_z_states<'py>(
         "ess": answer.ess().to_vec(),
         "inefficiency": answer.inefficiency().to_vec(),
         "groups": Tree::List(answer.groups().iter().map(|g| Tree::List(g.iter().map(|k| Tree::from(*k)).collect())).collect()),
-        "dependence": dependence_word(options.dependence),
+        "dependence": dependence_word(dependence),
         "converged": answer.converged(),
         "warnings": answer.warnings().iter().map(|w| w.sentence(&names)).collect::<Vec<String>>(),
     })
@@ -300,15 +299,14 @@ pub(crate) fn evidence<'py>(
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
     let draws = points(&draws, model.model.space().names())?;
-    let log_z = LogZOptions::from(settings);
     let chains = own.chains.clone().unwrap_or_else(|| vec![draws.rows()]);
-    model.run(py, tick, move |model, _| -> Outcome<Tree> {
+    model.run(py, tick, move |model, monitor| -> Outcome<Tree> {
         let options = EvidenceOptions {
             noise: own.noise.parse()?,
             noise_draws: own.noise_draws,
             chains: own.chains,
             symmetrize: own.symmetrize,
-            log_z,
+            log_z: settings.options(monitor),
             ..EvidenceOptions::default()
         };
         let density = ModelDensity { model: &model, parameters: &parameters };

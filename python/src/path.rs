@@ -1,8 +1,11 @@
 //! `log_z_path`: log Z of a model far from every noise, by bridges that are sampled here.
 
+use std::sync::Arc;
+
 use noisewright::chain::ModelDensity;
 use noisewright::design::Purpose;
 use noisewright::normalizer::path::{Node, PathEstimate, PathOptions, fit_noise, path};
+use noisewright::run::Context;
 use noisewright::{Precision, Target};
 use pyo3::prelude::*;
 
@@ -10,6 +13,7 @@ use crate::failure::Outcome;
 use crate::model::PyModel;
 use crate::noise::{NoiseArgument, Request};
 use crate::problem::Problem;
+use crate::task::Monitor;
 use crate::tree::{Tree, map};
 
 /// How the path is gone, as Python hands it over.
@@ -34,7 +38,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    fn options(&self) -> Outcome<PathOptions> {
+    fn options(&self, monitor: &Arc<Monitor>) -> Outcome<PathOptions> {
         Ok(PathOptions {
             states: self.states,
             draws: self.draws,
@@ -44,6 +48,8 @@ impl Settings {
             moves: self.moves.parse()?,
             confidence: self.confidence,
             seed: self.seed,
+            cancel: monitor.cancel.clone(),
+            progress: Some(monitor.hook()),
             ..PathOptions::default()
         })
     }
@@ -61,14 +67,15 @@ pub(crate) fn log_z_path<'py>(
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
     let request = Request::from(noise);
-    model.run(py, tick, move |model, _| {
-        let options = settings.options()?;
-        let precision = Precision { seed: settings.seed, ..Precision::default() };
+    model.run(py, tick, move |model, monitor| {
+        let options = settings.options(monitor)?;
+        let precision =
+            Precision { seed: settings.seed, cancel: monitor.cancel.clone(), ..Precision::default() };
         let problem =
             Problem { model, parameters, data: None, log_normalizer: None, on_data: false, precision };
         let density = ModelDensity { model: &problem.model, parameters: &problem.parameters };
         let noise = if request.words.trim() == "auto" {
-            fit_noise(&density, options.moves, options.seed)?
+            fit_noise(&density, options.moves, &Context::new(options.seed, &options.cancel, None))?
         } else {
             request.build(&problem, Purpose { nu: 1.0, target: &Target::Mse })?
         };

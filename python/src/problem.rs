@@ -1,6 +1,7 @@
 //! A model at a parameter value, with data where there are any: what `error` and `design` are asked about.
 
 use noisewright::design;
+use noisewright::run::CancelToken;
 use noisewright::{Model, Points, Precision};
 
 /// A model, where it is true, and what is known about it there, free of the interpreter.
@@ -16,6 +17,12 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
+    /// The same for one computation, which ends with its token.
+    pub(crate) fn for_run(mut self, model: Model, cancel: &CancelToken) -> Self {
+        self.precision.cancel = cancel.clone();
+        Self { model, ..self }
+    }
+
     /// As the library takes it.
     pub(crate) fn question(&self) -> design::Problem<'_> {
         design::Problem {
@@ -24,7 +31,7 @@ impl Problem {
             data: self.data.as_ref(),
             on_data: self.on_data,
             log_normalizer: self.log_normalizer,
-            precision: self.precision,
+            precision: self.precision.clone(),
         }
     }
 }

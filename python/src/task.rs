@@ -2,14 +2,13 @@
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use noisewright::{Energy, Error, Model, View};
-use noisewright_numerics::interrupt::{Interrupted, interruptible};
+use noisewright::run::{CancelToken, Progress, ProgressHook, Stage};
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, Outcome};
@@ -22,30 +21,41 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// What the two threads tell each other: how far it is, and whether to stop.
 #[derive(Default)]
 pub(crate) struct Monitor {
-    /// Also looked at by sums between their blocks.
-    stop: Arc<AtomicBool>,
+    /// Cancelled by Ctrl-C.
+    pub(crate) cancel: CancelToken,
     /// The share that is done, as bits; NaN-free: zero until something is known.
     share: AtomicU64,
 }
 
 impl Monitor {
-    /// Whether the result is no longer wanted.
-    pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// The same, as the library asks it.
-    pub(crate) fn go_on(&self) -> ControlFlow<()> {
-        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
     /// Says how much is done, from 0 to 1.
     pub(crate) fn done(&self, share: f64) {
         self.share.store(share.clamp(0.0, 1.0).to_bits(), Ordering::Relaxed);
     }
 
+    /// A hook by which a computation says how far it is.
+    pub(crate) fn hook(self: &Arc<Self>) -> ProgressHook {
+        let own = Arc::clone(self);
+        ProgressHook::new(move |progress| {
+            own.done(share(progress));
+            ControlFlow::Continue(())
+        })
+    }
+
     fn share(&self) -> f64 {
         f64::from_bits(self.share.load(Ordering::Relaxed))
+    }
+}
+
+/// How much of a computation is done, roughly: nobody knows how many steps a descent takes.
+fn share(progress: &Progress) -> f64 {
+    let steps = progress.iteration as f64;
+    match (progress.stage, progress.of) {
+        (Stage::Prepare, _) => 0.05,
+        (Stage::Pilot, _) => 0.1 + 0.1 * steps / (steps + 20.0),
+        (Stage::Descent, _) => 0.2 + 0.7 * steps / (steps + 5.0),
+        (Stage::Chains | Stage::Bootstrap, Some(all)) => 0.2 + 0.75 * steps / all.max(1) as f64,
+        _ => 0.95,
     }
 }
 
@@ -60,7 +70,7 @@ pub(crate) fn run<T: Send + 'static>(
     let receive = Mutex::new(receive);
     let own = Arc::clone(&monitor);
     // Whoever does not wait any more does not read the answer: sending it may fail.
-    let body = move || drop(send.send(caught(&own, || work(&own))));
+    let body = move || drop(send.send(caught(|| work(&own))));
     thread::Builder::new().name("noisewright".into()).spawn(body)?;
     wait(py, tick, &monitor, &receive)
 }
@@ -76,7 +86,7 @@ pub(crate) fn run_borrowing<T: Send>(
     let receive = Mutex::new(receive);
     let own = Arc::clone(&monitor);
     thread::scope(|scope| {
-        let body = move || drop(send.send(caught(&own, || work(&own))));
+        let body = move || drop(send.send(caught(|| work(&own))));
         thread::Builder::new().name("noisewright".into()).spawn_scoped(scope, body)?;
         let answer = wait(py, tick, &monitor, &receive);
         // The scope waits for the thread, which may wait for the interpreter.
@@ -87,13 +97,9 @@ pub(crate) fn run_borrowing<T: Send>(
     })
 }
 
-/// The work with a panic turned into a failure, as is being stopped in the midst of a sum.
-fn caught<T>(monitor: &Monitor, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    let interruptible = || match interruptible(&monitor.stop, work) {
-        Ok(outcome) => outcome,
-        Err(Interrupted) => Err(Failure::Broken("it was stopped".into())),
-    };
-    catch_unwind(AssertUnwindSafe(interruptible)).unwrap_or_else(|panic| {
+/// The work with a panic turned into a failure.
+fn caught<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let words = panic.downcast_ref::<&str>().map(ToString::to_string);
         let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
         Err(Failure::Broken(words.unwrap_or_else(|| "for an unknown reason".into())))
@@ -118,7 +124,7 @@ fn wait<T: Send>(
             Err(RecvTimeoutError::Timeout) => {}
         }
         if let Err(interruption) = look_up(py, tick, monitor) {
-            monitor.stop.store(true, Ordering::Relaxed);
+            monitor.cancel.cancel();
             let _ = next(PATIENCE);
             return Err(interruption);
         }
@@ -132,80 +138,4 @@ fn look_up(py: Python<'_>, tick: Option<&Bound<'_, PyAny>>, monitor: &Monitor) -
         tick.call1((monitor.share(),))?;
     }
     Ok(())
-}
-
-/// The model with an energy that refuses to go on once the computation is to stop.
-pub(crate) fn watched(model: &Model, monitor: &Arc<Monitor>) -> noisewright::Result<Model> {
-    let energy = Watched { model: model.clone(), monitor: Arc::clone(monitor) };
-    let watched = Model::new(Arc::new(energy), model.space().clone(), model.parameters().to_vec())?;
-    Ok(if model.is_normalized() { watched.normalized() } else { watched })
-}
-
-struct Watched {
-    model: Model,
-    monitor: Arc<Monitor>,
-}
-
-impl Watched {
-    fn check(&self) -> noisewright::Result<()> {
-        if self.monitor.stopped() { Err(Error::Cancelled) } else { Ok(()) }
-    }
-}
-
-impl Energy for Watched {
-    fn parameters(&self) -> Vec<String> {
-        self.model.energy().parameters()
-    }
-
-    fn dimension(&self) -> usize {
-        self.model.energy().dimension()
-    }
-
-    fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> noisewright::Result<()> {
-        self.check()?;
-        self.model.energy().evaluate(parameters, points, value, score)
-    }
-
-    fn point_gradient(
-        &self,
-        parameters: &[f64],
-        point: &[f64],
-        gradient: &mut [f64],
-    ) -> noisewright::Result<Option<f64>> {
-        self.check()?;
-        self.model.energy().point_gradient(parameters, point, gradient)
-    }
-
-    fn canonical(&self, parameters: &mut [f64]) {
-        self.model.energy().canonical(parameters);
-    }
-
-    fn is_linear(&self) -> bool {
-        self.model.energy().is_linear()
-    }
-
-    fn prefers_batches(&self) -> bool {
-        self.model.energy().prefers_batches()
-    }
-
-    fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
-        self.model.energy().log_normalizer(parameters, gradient)
-    }
-
-    fn add_curvature(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        weights: &[f64],
-        out: &mut [f64],
-    ) -> noisewright::Result<bool> {
-        self.check()?;
-        self.model.energy().add_curvature(parameters, points, weights, out)
-    }
 }

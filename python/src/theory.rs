@@ -56,7 +56,9 @@ impl Question<'_> {
 #[pyfunction]
 pub(crate) fn log_normalizer(py: Python<'_>, model: &PyModel, question: Question<'_>) -> PyResult<f64> {
     let problem = question.problem(model)?;
-    model.run(py, None, move |model, _| Ok(Problem { model, ..problem }.question().log_normalizer()?))
+    model.run(py, None, move |model, monitor| {
+        Ok(problem.for_run(model, &monitor.cancel).question().log_normalizer()?)
+    })
 }
 
 /// A loss by its name.
@@ -79,8 +81,8 @@ pub(crate) fn error<'py>(
 ) -> PyResult<Tree> {
     let problem = question.problem(model)?;
     let request = Request::from(noise);
-    model.run(py, tick, move |model, _| {
-        let problem = Problem { model, ..problem };
+    model.run(py, tick, move |model, monitor| {
+        let problem = problem.for_run(model, &monitor.cancel);
         answer(&problem, &request, nu, &loss(&loss_name)?, &Target::parse(&target))
     })
 }
@@ -105,7 +107,7 @@ fn answer(problem: &Problem, request: &Request, nu: f64, loss: &Loss, target: &T
     let matrix = target.matrix(population.coordinates(), &population.information())?;
     let curve = Curve::new(99, |nu| {
         Ok(Asymptotics::at(&population, &log_noise, nu, loss)?.error(&matrix, nu, 1.0, 1.0))
-    });
+    })?;
     let infinite = report.why_infinite(distances.as_ref(), loss);
     Ok(map! {
         "error": report.error,

@@ -35,7 +35,7 @@ pub(crate) fn grids() -> [Grid; 3] {
             noise: |m| Ok(Arc::new(Normal::with_variance(m, 1.0)?)),
             data: spaced(-1.0, 1.0, 21),
             noises: spaced(-4.0, 4.1, 82),
-            precision: line,
+            precision: line.clone(),
         },
         Grid {
             name: "variance",
@@ -43,7 +43,7 @@ pub(crate) fn grids() -> [Grid; 3] {
             noise: |v| Ok(Arc::new(Normal::with_variance(0.0, v)?)),
             data: spaced(0.5, 2.5, 21),
             noises: spaced(0.2, 8.3, 82),
-            precision: line,
+            precision: line.clone(),
         },
         Grid {
             name: "correlation",

@@ -59,7 +59,7 @@ impl Problem {
     pub(crate) fn question(&self) -> design::Problem<'_> {
         design::Problem {
             data: self.data.as_ref(),
-            precision: self.precision,
+            precision: self.precision.clone(),
             ..design::Problem::new(&self.model, &self.parameters)
         }
     }

@@ -1,11 +1,10 @@
 //! A spinner on standard error for what takes longer than two seconds.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use noisewright::fit::{ProgressHook, Stage};
+use noisewright::run::{ProgressHook, Stage};
 
 /// Shows what is being done while it is done, if that takes a while and somebody is looking.
 pub(crate) struct Progress {
@@ -30,7 +29,7 @@ impl Progress {
     /// Tells what a fit is at.
     pub(crate) fn hook(&self) -> ProgressHook {
         let bar = self.bar.clone();
-        Arc::new(move |progress: &noisewright::fit::Progress| {
+        ProgressHook::new(move |progress| {
             let what = match progress.stage {
                 Stage::Prepare => "preparing the noise".to_owned(),
                 Stage::Pilot => format!("fitting a part of the rows, step {}", progress.iteration),

@@ -7,7 +7,6 @@
 //! | [`summation`] | log-sum-exp and sums in a fixed order |
 //! | [`gram`] | weighted Gram matrices of column-major blocks |
 //! | [`halton`] | randomised quasi-Monte-Carlo points |
-//! | [`interrupt`] | computations that can be ended before they are done |
 //! | [`linalg`] | inverses of small symmetric matrices |
 //! | [`optimize`] | roots and minima, with stop reasons as data |
 //! | [`quadrature`] | adaptive tensor quadrature of log-integrands |
@@ -16,7 +15,6 @@
 
 pub mod gram;
 pub mod halton;
-pub mod interrupt;
 pub mod kernels;
 pub mod linalg;
 pub mod optimize;

@@ -22,3 +22,22 @@ pub fn stream(seed: u64, block: u64) -> Stream {
     rng.set_stream(block);
     rng
 }
+
+/// The stream for one block of work under a key of four numbers: no two keys share a stream.
+///
+/// ```
+/// use noisewright_numerics::random::keyed_stream;
+/// use rand::Rng;
+/// assert_eq!(keyed_stream([7, 1, 0, 0], 3).next_u64(), keyed_stream([7, 1, 0, 0], 3).next_u64());
+/// assert_ne!(keyed_stream([7, 1, 0, 0], 3).next_u64(), keyed_stream([8, 0, 0, 0], 3).next_u64());
+/// ```
+#[must_use]
+pub fn keyed_stream(key: [u64; 4], block: u64) -> Stream {
+    let mut seed = [0; 32];
+    for (bytes, word) in seed.chunks_exact_mut(8).zip(key) {
+        bytes.copy_from_slice(&word.to_le_bytes());
+    }
+    let mut rng = Stream::from_seed(seed);
+    rng.set_stream(block);
+    rng
+}

@@ -1,8 +1,9 @@
 //! Sums in a fixed order: the same bits for any number of threads.
 
+use std::convert::Infallible;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::interrupt::Watch;
 use crate::kernels;
 
 /// A running sum that carries its own rounding error along (Neumaier's algorithm).
@@ -172,7 +173,7 @@ fn block_range(n: usize, block: usize, index: usize) -> Range<usize> {
 /// Reduces `0..n` block by block on all threads: `map` makes each block's value, `combine` joins two neighbours.
 ///
 /// The tree of joins depends on `n` and `block` only, never on the threads, so the result does not either. `None` if
-/// `n` is 0. Within [`interruptible`](crate::interrupt::interruptible) it may end before it is done.
+/// `n` is 0.
 ///
 /// ```
 /// use noisewright_numerics::summation::{blocked, sum};
@@ -189,26 +190,66 @@ pub fn blocked<T: Send>(
     map: impl Fn(Range<usize>) -> T + Sync,
     combine: impl Fn(T, T) -> T + Sync,
 ) -> Option<T> {
+    let always = |range| Ok::<T, Infallible>(map(range));
+    let Ok(total) = try_blocked(n, block, always, combine);
+    total
+}
+
+/// The same where a block may have no value: the error of the first such block, whatever the threads. Blocks after one
+/// that has failed are not begun.
+///
+/// ```
+/// use noisewright_numerics::summation::try_blocked;
+/// let odd = |range: std::ops::Range<usize>| if range.start < 60 { Ok(range.len()) } else { Err(range.start) };
+/// assert_eq!(try_blocked(50, 10, odd, |a, b| a + b), Ok(Some(50)));
+/// assert_eq!(try_blocked(1000, 10, odd, |a, b| a + b), Err(60));
+/// ```
+///
+/// # Errors
+/// Those of `map`.
+///
+/// # Panics
+/// If `block` is 0.
+pub fn try_blocked<T: Send, E: Send>(
+    n: usize,
+    block: usize,
+    map: impl Fn(Range<usize>) -> Result<T, E> + Sync,
+    combine: impl Fn(T, T) -> T + Sync,
+) -> Result<Option<T>, E> {
     let count = fixed_blocks(n, block).len();
-    let leaf = |index| map(block_range(n, block, index));
-    (count > 0).then(|| join_blocks(0..count, &leaf, &combine, &Watch::here()))
+    if count == 0 {
+        return Ok(None);
+    }
+    let failed = AtomicUsize::new(usize::MAX);
+    let leaf = |index: usize| {
+        // Only blocks after a failed one are left out, so that the first error is always found.
+        if index > failed.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        map(block_range(n, block, index)).map(Some).inspect_err(|_| {
+            failed.fetch_min(index, Ordering::Relaxed);
+        })
+    };
+    // A block is left out only where one before it has failed, whose error comes first.
+    let join = |a: Result<Option<T>, E>, b: Result<Option<T>, E>| match (a?, b?) {
+        (Some(a), Some(b)) => Ok(Some(combine(a, b))),
+        _ => Ok(None),
+    };
+    join_blocks(0..count, &leaf, &join)
 }
 
 fn join_blocks<T: Send>(
     blocks: Range<usize>,
     leaf: &(impl Fn(usize) -> T + Sync),
     combine: &(impl Fn(T, T) -> T + Sync),
-    watch: &Watch,
 ) -> T {
-    // Before the halves are divided: what is left then ends by halves, not block by block.
-    watch.look();
     if blocks.len() == 1 {
         return leaf(blocks.start);
     }
     let middle = blocks.start + blocks.len().div_ceil(2);
     let (left, right) = rayon::join(
-        || join_blocks(blocks.start..middle, leaf, combine, watch),
-        || join_blocks(middle..blocks.end, leaf, combine, watch),
+        || join_blocks(blocks.start..middle, leaf, combine),
+        || join_blocks(middle..blocks.end, leaf, combine),
     );
     combine(left, right)
 }

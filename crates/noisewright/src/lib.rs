@@ -45,6 +45,7 @@
 //! | fits | [`mod@fit`], [`Fit`], [`Estimate`] | ∇L = ν E_n\[w r ψ\] − E_d\[w ψ\] = 0, Var = H⁻¹ V H⁻¹ |
 //! | many states, paths | [`normalizer::states`], [`normalizer::path`] | Z_k = Σ f_k / Σ N_l f_l/Z_l over pooled draws; bridges (1−t) log p_n + t log f |
 //! | Markov chains | [`mod@chain`] | draws of a model: Hamiltonian, random walk, Gibbs |
+//! | seeds, cancellation, progress | [`mod@run`] | one random stream per purpose and block |
 //! | what goes wrong | [`Error`] | one plain sentence each |
 //!
 //! Letters: ν = T_n/T_d noise points per data point, T = T_d + T_n the budget, π = ν/(1+ν) the proportion of noise,
@@ -94,6 +95,7 @@ pub mod normalizer;
 mod pareto;
 mod points;
 mod population;
+pub mod run;
 mod sweep;
 mod tails;
 mod target;
@@ -117,7 +119,7 @@ pub use noise::{
     Bandwidth, Beta, Categorical, Elliptical, Gamma, Histogram1d, Histogram2d, KernelDensity, Landmarks,
     Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise,
     Normal, Poisson, Product, Refit, Scalar, SinhArcsinh, Student, Truncated, Uniform, UniformSphere,
-    VonMises, VonMisesFisher, Warped, equal_edges, fit_auto, fit_normal_mixture, sample,
+    VonMises, VonMisesFisher, Warped, equal_edges, fit_auto, fit_normal_mixture, sample, try_sample,
 };
 pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};

@@ -5,6 +5,19 @@ use crate::{Error, OptionFault, Result};
 /// Numbers that are held at once at most: 16 gigabytes.
 const MOST_VALUES: usize = 1 << 31;
 
+/// An empty vector with room for so many things of so many numbers each.
+///
+/// # Errors
+/// [`Error::Option`] when memory has no such room.
+pub(crate) fn reserve(option: &str, count: usize, values_each: usize) -> Result<Vec<f64>> {
+    check_count(option, count, values_each)?;
+    let mut room = Vec::new();
+    match room.try_reserve_exact(count * values_each) {
+        Ok(()) => Ok(room),
+        Err(_) => Err(too_many(option, count, count / 2)),
+    }
+}
+
 /// Refuses a count of things, each of which takes so many numbers, that no memory would hold.
 ///
 /// ```
@@ -21,5 +34,9 @@ pub fn check_count(option: &str, count: usize, values_each: usize) -> Result<()>
     if count <= most {
         return Ok(());
     }
-    Err(Error::Option { option: option.to_owned().into(), fault: OptionFault::TooMany { most, count } })
+    Err(too_many(option, count, most))
+}
+
+fn too_many(option: &str, count: usize, most: usize) -> Error {
+    Error::Option { option: option.to_owned().into(), fault: OptionFault::TooMany { most, count } }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::energy::build_family;
 use crate::energy::{FeatureEnergy, FormulaEnergy};
 use crate::names::nearest;
+use crate::run::CancelToken;
 use crate::{Energy, Error, FamilyOptions, Quantity, Result, Space, View, model_file};
 
 /// The name of the constant c among the coordinates of β = (θ, c).
@@ -82,6 +83,8 @@ pub struct Model {
     space: Space,
     parameters: Vec<Parameter>,
     normalized: bool,
+    /// Cancels the computation that this copy of the model is for.
+    cancel: Option<CancelToken>,
 }
 
 impl fmt::Debug for Model {
@@ -116,7 +119,7 @@ impl Model {
             ));
         }
         check_parameters(&parameters)?;
-        Ok(Self { energy, space, parameters, normalized: false })
+        Ok(Self { energy, space, parameters, normalized: false, cancel: None })
     }
 
     /// A log-density written as a formula in the variables of the space and the parameters; `normalized` says
@@ -263,7 +266,41 @@ impl Model {
     /// # Errors
     /// As for [`Model::new`].
     pub fn with_parameters(self, parameters: Vec<Parameter>) -> Result<Self> {
-        Ok(Self { normalized: self.normalized, ..Self::new(self.energy, self.space, parameters)? })
+        let (normalized, cancel) = (self.normalized, self.cancel);
+        Ok(Self { normalized, cancel, ..Self::new(self.energy, self.space, parameters)? })
+    }
+
+    /// The same model for one computation: once that is cancelled, it evaluates nothing more and says
+    /// [`Error::Cancelled`]. Every computation does so with the token of its options.
+    #[must_use]
+    pub fn with_cancel(&self, cancel: &CancelToken) -> Self {
+        let joined = self.cancel.as_ref().map_or_else(|| cancel.clone(), |own| own.either(cancel));
+        Self { cancel: Some(joined), ..self.clone() }
+    }
+
+    /// The same model for results that outlive the computation.
+    pub(crate) fn detached(&self) -> Self {
+        Self { cancel: None, ..self.clone() }
+    }
+
+    /// Whether the computation that this copy is for goes on.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`].
+    pub(crate) fn check_run(&self) -> Result<()> {
+        self.cancel.as_ref().map_or(Ok(()), CancelToken::check)
+    }
+
+    /// `Σ w ∇²u`, as [`Energy::add_curvature`] gives it.
+    pub(crate) fn add_curvature(
+        &self,
+        parameters: &[f64],
+        points: View<'_>,
+        weights: &[f64],
+        out: &mut [f64],
+    ) -> Result<bool> {
+        self.check_run()?;
+        self.energy.add_curvature(parameters, points, weights, out)
     }
 
     /// Whether the constant is known (β = θ) rather than estimated (β = (θ, c)).
@@ -358,6 +395,7 @@ impl Model {
         value: &mut [f64],
         mut score: Option<&mut [f64]>,
     ) -> Result<()> {
+        self.check_run()?;
         self.energy.evaluate(parameters, points, value, score.as_deref_mut())?;
         if !self.space.is_sphere() {
             self.clear_outside(points, value, score);

@@ -6,9 +6,10 @@
 //! those finds; a cone that all of them miss is not seen.
 
 use nalgebra::DMatrix;
-use noisewright_numerics::random::{Stream, stream};
+use noisewright_numerics::random::Stream;
 use rand_distr::{Distribution, StandardNormal};
 
+use crate::run::Purpose;
 use crate::{Domain, Model, Space, View};
 
 /// Lines through so many places are looked at.
@@ -185,7 +186,7 @@ impl<'a> Probe<'a> {
         if self.real.len() < 2 {
             return None;
         }
-        let mut random = stream(0, 1 << 59);
+        let mut random = Purpose::IntegrabilityProbe { kind: 2 }.fixed_stream();
         let mut directions = self.directions(&mut random);
         directions.extend(self.uncurved());
         // One place is enough to tell which are worth the others.
@@ -315,7 +316,7 @@ impl<'a> Probe<'a> {
         if self.real.len() < 2 {
             return None;
         }
-        let mut random = stream(0, (1 << 59) + 1);
+        let mut random = Purpose::IntegrabilityProbe { kind: 3 }.fixed_stream();
         let directions: Vec<Vec<f64>> = self
             .places
             .iter()
@@ -384,7 +385,7 @@ mod tests {
     fn found(formula: &str, domain: &str) -> Option<Endless> {
         let text = format!("variables = ['x', 'y', 'z', 'w']\nlog_density = '{formula}'\n{domain}");
         let model = Model::from_toml(&text).unwrap();
-        let mut random = stream(5, 0);
+        let mut random = noisewright_numerics::random::stream(5, 0);
         let values: Vec<f64> = (0..4 * 100)
             .map(|_| -> f64 { StandardNormal.sample(&mut random) })
             .map(|z| if domain.is_empty() { z } else { z.exp() })

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use noisewright::fit::{Amount, Data, Dependence, FitOptions, NoiseChoice, Source, Visit, fit_stream, ratio};
+use noisewright::run::ProgressHook;
 use noisewright::{
     Domain, Error, FamilyOptions, Fit, Model, Normal, Parameter, Points, Result, Space, Uniform, View, fit,
     sample,
@@ -303,7 +304,8 @@ fn what_cannot_be_fitted_is_named() {
         refused(&quadratic(), Data::from(&data).with_weights(&weights), &options)
             .contains("row 1 has the weight -1")
     );
-    let cancel = FitOptions { progress: Some(Arc::new(|_| ControlFlow::Break(()))), ..options.clone() };
+    let cancel =
+        FitOptions { progress: Some(ProgressHook::new(|_| ControlFlow::Break(()))), ..options.clone() };
     assert_eq!(fit(&quadratic(), Data::from(&data), &cancel).unwrap_err(), Error::Cancelled);
     for bad in [
         FitOptions { confidence: 1.0, ..options.clone() },

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use noisewright::chain::{self, ModelDensity, Moves, run};
 use noisewright::normalizer::path::{PathEstimate, PathOptions, PathWarning, fit_noise, path};
+use noisewright::run::Context;
 use noisewright::{
     Categorical, Error, FamilyOptions, Gamma, Model, MultivariateNormal, Noise, Normal, Product, Space,
     Uniform,
@@ -111,7 +112,7 @@ fn modes_that_no_chain_crosses_between_are_both_counted() {
         let model = Model::from_toml(&text).unwrap();
         let density = ModelDensity { model: &model, parameters: &[] };
         for seed in 0..12 {
-            let noise = fit_noise(&density, Moves::Auto, seed).unwrap();
+            let noise = fit_noise(&density, Moves::Auto, &Context::seeded(seed)).unwrap();
             let result =
                 path(noise.as_ref(), &density, &PathOptions { seed, ..PathOptions::default() }).unwrap();
             // One of 24 is beyond four standard errors once in 700 times; a mode that is missed is beyond ten.
@@ -143,7 +144,7 @@ fn a_constant_is_the_volume_of_a_bounded_domain() {
         Model::from_toml("variables = ['x', 'y']\ndomain = { x = [0, 2], y = [-1, 4] }\nlog_density = '0'")
             .unwrap();
     let density = ModelDensity { model: &model, parameters: &[] };
-    let noise = fit_noise(&density, Moves::Auto, 3).unwrap();
+    let noise = fit_noise(&density, Moves::Auto, &Context::seeded(3)).unwrap();
     let result = path(noise.as_ref(), &density, &PathOptions::default()).unwrap();
     assert_near("a box", &result, 10f64.ln(), 0.05);
     assert!(Model::from_toml("variables = ['x']\nlog_density = '0'").is_err());
@@ -334,6 +335,6 @@ fn a_density_without_an_integral_is_refused_before_anything_runs_off() {
     );
     let model = model.unwrap();
     let density = ModelDensity { model: &model, parameters: &[] };
-    let refused = fit_noise(&density, Moves::Auto, 0).unwrap_err();
+    let refused = fit_noise(&density, Moves::Auto, &Context::seeded(0)).unwrap_err();
     assert!(matches!(refused, Error::NotIntegrable { .. }), "{refused}");
 }

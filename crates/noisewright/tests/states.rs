@@ -13,8 +13,9 @@ use proptest::prelude::*;
 /// Mean, standard deviation and additive constant of an unnormalized Gaussian state.
 type State = (f64, f64, f64);
 
-const INDEPENDENT: StatesOptions =
-    StatesOptions { reference: 0, reference_log_z: 0.0, dependence: Dependence::Independent };
+fn independent() -> StatesOptions {
+    StatesOptions { dependence: Dependence::Independent, ..StatesOptions::default() }
+}
 
 const LADDER: [State; 5] =
     [(0.0, 1.0, 0.0), (0.7, 0.8, 3.0), (1.2, 0.7, -2.0), (1.8, 0.6, 10.0), (2.5, 0.5, 0.5)];
@@ -55,7 +56,7 @@ fn solve_columns(columns: &[Vec<f64>], counts: &[usize], options: &StatesOptions
 }
 
 fn solve(states: &[State], x: &[f64], counts: &[usize]) -> StatesEstimate {
-    solve_columns(&log_f(states, x), counts, &INDEPENDENT)
+    solve_columns(&log_f(states, x), counts, &independent())
 }
 
 fn assert_near(found: &[f64], expected: &[f64], tolerance: f64) {
@@ -170,7 +171,7 @@ fn errors_of_chains_are_as_large_as_claimed_and_those_of_independence_are_not() 
     let states = [LADDER[0], LADDER[1], LADDER[3]];
     let counts = [4000, 3000, 3000];
     let truth = log_z(&states[2]) - log_z(&states[0]);
-    let options = StatesOptions { dependence: Dependence::Chains, ..INDEPENDENT };
+    let options = StatesOptions { dependence: Dependence::Chains, ..independent() };
     let run = |seed: u64, options: &StatesOptions| {
         let parts: Vec<Vec<f64>> =
             (0..3).map(|k| autoregressive(&states[k], counts[k], 0.9, 500 + 10 * seed + k as u64)).collect();
@@ -179,7 +180,7 @@ fn errors_of_chains_are_as_large_as_claimed_and_those_of_independence_are_not() 
         ((value - truth) / error, result.inefficiency()[0])
     };
     let (mean, sd) = z_scores(200, |seed| run(seed, &options).0);
-    let (_, naive) = z_scores(200, |seed| run(seed, &INDEPENDENT).0);
+    let (_, naive) = z_scores(200, |seed| run(seed, &independent()).0);
     let inefficiency = run(0, &options).1;
     println!("z: mean {mean:.3}, sd {sd:.3}, independent {naive:.3}, inefficiency {inefficiency:.1}");
     // Four standard deviations (1/√400), and 5 % for the noise of an estimated long-run variance.
@@ -197,7 +198,7 @@ fn labels_of_chains_keep_rows_in_any_order() {
     let ordered = log_f(&states, &chains.concat());
     let labels: Vec<usize> = (0..2000).map(|n| n / 500 % 2).collect();
     let slices: Vec<&[f64]> = ordered.iter().map(Vec::as_slice).collect();
-    let options = StatesOptions { dependence: Dependence::Chains, ..INDEPENDENT };
+    let options = StatesOptions { dependence: Dependence::Chains, ..independent() };
     let pooled = Pooled { log_f: &slices, origin: Origin::Counts(&[1000, 1000]), chains: Some(&labels) };
     let expected = estimate(&pooled, &options).unwrap();
 
@@ -240,7 +241,7 @@ fn falling_overlap_ends_in_refusals_not_in_false_confidence() {
             for seed in 0..200 {
                 let columns = log_f(&states, &draws(&states, &[1000, 1000], 50 + seed));
                 let result =
-                    solve_columns(&columns, &[1000, 1000], &StatesOptions { dependence, ..INDEPENDENT });
+                    solve_columns(&columns, &[1000, 1000], &StatesOptions { dependence, ..independent() });
                 let (value, error) = result.difference(0, 1);
                 refused += usize::from(error == f64::INFINITY);
                 covered += usize::from((value - 0.5f64.ln()).abs() <= 1.96 * error);
@@ -300,7 +301,7 @@ fn log_densities_around_ten_to_the_ten_lose_only_their_own_digits() {
         let mut columns = log_f(&states, &x);
         columns[1].iter_mut().for_each(|v| *v += scale);
         columns[2].iter_mut().for_each(|v| *v -= scale);
-        let result = solve_columns(&columns, &counts, &INDEPENDENT);
+        let result = solve_columns(&columns, &counts, &independent());
         let shifted = [0.0, plain.log_z()[1] + scale, plain.log_z()[2] - scale];
         assert_near(result.log_z(), &shifted, 1e-15);
         // The input itself is rounded to scale · 2⁻⁵³, about 1e-6.
@@ -316,7 +317,7 @@ fn zero_densities_are_counted_exactly() {
     let x: Vec<f64> = (0..12000).map(|n| golden(n % 4000) * widths[n / 4000]).collect();
     let column = |w: &f64| x.iter().map(|x| if x < w { 0.0 } else { f64::NEG_INFINITY }).collect();
     let columns: Vec<Vec<f64>> = widths.iter().map(column).collect();
-    let result = solve_columns(&columns, &counts, &INDEPENDENT);
+    let result = solve_columns(&columns, &counts, &independent());
     // A sequence of low discrepancy misses its counts by a few in 4000.
     assert_near(result.log_z(), &[0.0, 2f64.ln(), 4f64.ln()], 3e-3);
     assert!(result.groups().len() == 1 && result.se()[2] < 0.05);
@@ -327,7 +328,7 @@ fn a_state_of_density_zero_everywhere_is_minus_infinity() {
     let x = draws(&LADDER[..2], &[100, 100], 1);
     let mut columns = log_f(&LADDER[..3], &x);
     columns[2].fill(f64::NEG_INFINITY);
-    let result = solve_columns(&columns, &[100, 100, 0], &INDEPENDENT);
+    let result = solve_columns(&columns, &[100, 100, 0], &independent());
     assert_eq!(result.log_z()[2], f64::NEG_INFINITY);
     assert_eq!(result.se()[2], f64::INFINITY);
     assert!(result.warnings().contains(&StatesWarning::ZeroDensity { state: 2 }));
@@ -350,7 +351,7 @@ fn mistakes_in_the_input_are_named() {
         columns[state][row] = value;
         let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
         let pooled = Pooled { log_f: &slices, origin: Origin::Counts(&[50, 50]), chains: None };
-        estimate(&pooled, &INDEPENDENT)
+        estimate(&pooled, &independent())
     };
     assert!(matches!(run(1, 7, f64::NAN), Err(Error::StateValue { state: 2, row: 8, .. })));
     assert!(matches!(run(0, 70, f64::INFINITY), Err(Error::StateValue { state: 1, row: 71, .. })));
@@ -365,7 +366,7 @@ fn mistakes_in_the_input_are_named() {
         Pooled { log_f: &[&column], origin: Origin::Rows(&[0, 0, 1, 0]), chains: None },
     ];
     for pooled in &wrong {
-        assert!(estimate(pooled, &INDEPENDENT).is_err(), "{pooled:?}");
+        assert!(estimate(pooled, &independent()).is_err(), "{pooled:?}");
     }
 }
 
@@ -386,7 +387,7 @@ fn many_draws_solve_the_equations_whatever_the_threads() {
     let columns = log_f(&LADDER, &x);
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| solve_columns(&columns, &counts, &INDEPENDENT))
+        pool.install(|| solve_columns(&columns, &counts, &independent()))
     };
     let result = run(1);
     assert_eq!(result, run(3));
@@ -422,7 +423,7 @@ proptest! {
         for (column, constant) in columns.iter_mut().zip(&constants) {
             column.iter_mut().zip(&x).for_each(|(v, x)| *v += constant + slope * x);
         }
-        let moved = solve_columns(&columns, &counts, &INDEPENDENT);
+        let moved = solve_columns(&columns, &counts, &independent());
         for k in 0..3 {
             let expected = plain.log_z()[k] + constants[k] - constants[0];
             prop_assert!((moved.log_z()[k] - expected).abs() < 1e-9);

@@ -202,25 +202,25 @@ impl Answer<'_> {
             );
         }
         Some(section.figure(
-            self.proportion_figure(&population),
+            self.proportion_figure(&population).ok()?,
             "The error for a budget of T points as a function of how many of them are noise.",
         ))
     }
 
-    fn proportion_figure(&self, population: &Population) -> Figure {
+    fn proportion_figure(&self, population: &Population) -> noisewright::Result<Figure> {
         let log_noise = population.log_noise(self.noise);
         let matrix = self.target.matrix(population.coordinates(), &population.information());
         let curve = noisewright::design::Curve::new(99, |nu| {
             let matrix = matrix.clone()?;
             Ok(Asymptotics::at(population, &log_noise, nu, self.loss)?.error(&matrix, nu, 1.0, 1.0))
-        });
+        })?;
         let panel = Panel::new(Axis::linear("noise proportion").percent(), Axis::log("error × T"))
             .with(Line::new(
                 shortened(&self.noise.describe()),
                 super::pictures::pairs(&curve.proportion, &curve.error),
             ))
             .with(Reference::vertical(self.nu / (1.0 + self.nu), "asked for"));
-        Figure::from(panel)
+        Ok(Figure::from(panel))
     }
 }
 

@@ -108,6 +108,7 @@ fn options(arguments: &LogzArguments, global: &Global) -> LogZOptions {
         powers: arguments.power.clone(),
         prices,
         seed: global.seed,
+        ..LogZOptions::default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Minima of smooth functions of many variables: limited-memory BFGS with a line search that works down to rounding.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 
 use super::{Minimum, Stop};
 
@@ -36,9 +37,23 @@ impl Default for LbfgsOptions {
 /// });
 /// assert!(least.stop.converged() && (least.at[0] - 1.0).abs() + (least.at[1] - 2.0).abs() < 1e-7);
 /// ```
-pub fn lbfgs(start: &[f64], options: &LbfgsOptions, f: impl FnMut(&[f64], &mut [f64]) -> f64) -> Minimum {
+pub fn lbfgs(start: &[f64], options: &LbfgsOptions, mut f: impl FnMut(&[f64], &mut [f64]) -> f64) -> Minimum {
+    let always = |x: &[f64], gradient: &mut [f64]| Ok::<f64, Infallible>(f(x, gradient));
+    let Ok(minimum) = try_lbfgs(start, options, always);
+    minimum
+}
+
+/// The same for a function that may fail: its first error ends the search at once.
+///
+/// # Errors
+/// Those of `f`.
+pub fn try_lbfgs<E>(
+    start: &[f64],
+    options: &LbfgsOptions,
+    f: impl FnMut(&[f64], &mut [f64]) -> Result<f64, E>,
+) -> Result<Minimum, E> {
     let mut counted = Counted { f, evaluations: 0 };
-    let mut here = counted.look(start.to_vec());
+    let mut here = counted.look(start.to_vec())?;
     let first = here.value;
     let mut gain = f64::INFINITY;
     let mut memory = Memory::new(options.memory.max(1));
@@ -58,7 +73,7 @@ pub fn lbfgs(start: &[f64], options: &LbfgsOptions, f: impl FnMut(&[f64], &mut [
             break;
         }
         let stride = if memory.is_empty() { first_stride(&here) } else { 1.0 };
-        match wolfe_step(&mut counted, &here, &direction, slope, stride) {
+        match wolfe_step(&mut counted, &here, &direction, slope, stride)? {
             Some(next) => {
                 memory.learn(&here, &next);
                 gain = here.value - next.value;
@@ -78,7 +93,7 @@ pub fn lbfgs(start: &[f64], options: &LbfgsOptions, f: impl FnMut(&[f64], &mut [
             }
         }
     }
-    Minimum { at: here.at, value: here.value, evaluations: counted.evaluations, stop }
+    Ok(Minimum { at: here.at, value: here.value, evaluations: counted.evaluations, stop })
 }
 
 /// A promised gain below this share of the value, when no step attains it, is rounding.
@@ -96,13 +111,13 @@ struct Counted<F> {
     evaluations: usize,
 }
 
-impl<F: FnMut(&[f64], &mut [f64]) -> f64> Counted<F> {
-    fn look(&mut self, at: Vec<f64>) -> Place {
+impl<E, F: FnMut(&[f64], &mut [f64]) -> Result<f64, E>> Counted<F> {
+    fn look(&mut self, at: Vec<f64>) -> Result<Place, E> {
         self.evaluations += 1;
         let mut gradient = vec![0.0; at.len()];
-        let value = (self.f)(&at, &mut gradient);
+        let value = (self.f)(&at, &mut gradient)?;
         let sound = value.is_finite() && gradient.iter().all(|g| g.is_finite());
-        Place { at, value: if sound { value } else { f64::INFINITY }, gradient }
+        Ok(Place { at, value: if sound { value } else { f64::INFINITY }, gradient })
     }
 }
 
@@ -178,17 +193,17 @@ struct End {
 }
 
 /// A step along a direction of descent that satisfies the (approximate) Wolfe conditions.
-fn wolfe_step<F: FnMut(&[f64], &mut [f64]) -> f64>(
+fn wolfe_step<E, F: FnMut(&[f64], &mut [f64]) -> Result<f64, E>>(
     counted: &mut Counted<F>,
     from: &Place,
     direction: &[f64],
     slope: f64,
     stride: f64,
-) -> Option<Place> {
+) -> Result<Option<Place>, E> {
     const DECREASE: f64 = 0.1;
     const CURVATURE: f64 = 0.9;
     if slope.is_nan() || slope >= 0.0 {
-        return None;
+        return Ok(None);
     }
     let rounding = 1e-15 * from.value.abs();
     let mut low = End { step: 0.0, value: from.value, slope: Some(slope) };
@@ -196,14 +211,14 @@ fn wolfe_step<F: FnMut(&[f64], &mut [f64]) -> f64>(
     let mut fallback: Option<Place> = None;
     let mut step = stride;
     for _ in 0..60 {
-        let next = counted.look(along(&from.at, step, direction));
+        let next = counted.look(along(&from.at, step, direction))?;
         let there = dot(&next.gradient, direction);
         let low_enough = next.value <= from.value + rounding;
         let wolfe = next.value - from.value <= DECREASE * step * slope;
         let approximate = low_enough && there <= (2.0 * DECREASE - 1.0) * slope;
         let flat_enough = there >= CURVATURE * slope;
         if next.value.is_finite() && flat_enough && (wolfe || approximate) {
-            return Some(next);
+            return Ok(Some(next));
         }
         if low_enough && there < 0.0 {
             low = End { step, value: next.value, slope: Some(there) };
@@ -218,7 +233,7 @@ fn wolfe_step<F: FnMut(&[f64], &mut [f64]) -> f64>(
             break;
         }
     }
-    fallback
+    Ok(fallback)
 }
 
 /// Further out while nothing stops us; else inside the bracket, by secant or parabola where they keep off the ends.
@@ -330,6 +345,18 @@ mod tests {
         for start in [1e-8, 50.0] {
             let least = lbfgs(&[start], &LbfgsOptions::default(), f);
             assert!(least.stop.converged() && (least.at[0] - 1.0).abs() < 1e-6, "{least:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_error_ends_the_search() {
+        for last in 1..6 {
+            let mut calls = 0;
+            let outcome = try_lbfgs(&[-1.2, 1.0], &LbfgsOptions::default(), |x, gradient| {
+                calls += 1;
+                if calls == last { Err(calls) } else { Ok(rosenbrock(x, gradient)) }
+            });
+            assert_eq!((outcome, calls), (Err(last), last));
         }
     }
 

@@ -4,7 +4,7 @@ mod lbfgs;
 mod minimum;
 mod root;
 
-pub use lbfgs::{LbfgsOptions, lbfgs};
+pub use lbfgs::{LbfgsOptions, lbfgs, try_lbfgs};
 pub use minimum::{Minimum, minimize_bracketed, nelder_mead, scan_minima};
 pub use root::{Root, root_increasing};
 

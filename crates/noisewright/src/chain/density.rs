@@ -1,8 +1,7 @@
 //! What a chain can sample: a model at its parameters, or a bridge from a noise to it.
 
-use noisewright_numerics::random::stream;
-
 use super::coordinates::Coordinates;
+use crate::run::{CancelToken, Purpose};
 use crate::{Error, Model, Noise, Population, Precision, Result, Space, View, tails};
 
 /// Variables up to which integrals are examined by quadrature before any chain is run.
@@ -29,9 +28,9 @@ pub trait Density: Sync {
     /// Refuses a density that is known to have no integral, on which chains would run off for ever; by default none is.
     ///
     /// # Errors
-    /// [`Error::NotIntegrable`].
-    fn check_integrable(&self) -> Result<()> {
-        Ok(())
+    /// [`Error::NotIntegrable`], and [`Error::Cancelled`] when the token was cancelled meanwhile.
+    fn check_integrable(&self, cancel: &CancelToken) -> Result<()> {
+        cancel.check()
     }
 }
 
@@ -67,15 +66,17 @@ impl Density for ModelDensity<'_> {
         Ok(value)
     }
 
-    fn check_integrable(&self) -> Result<()> {
+    fn check_integrable(&self, cancel: &CancelToken) -> Result<()> {
+        let model = &self.model.with_cancel(cancel);
         if self.space().dimension() > EXAMINED {
-            return self.check_far_out();
+            ModelDensity { model, ..*self }.check_far_out()?;
+            return cancel.check();
         }
         // What else may be wrong is for the chains to find.
         let precision = Precision { relative: 1e-3, ..Precision::default() };
-        match Population::check_integrable(self.model, self.parameters, &precision) {
+        match Population::check_integrable(model, self.parameters, &precision) {
             Err(error @ Error::NotIntegrable { .. }) => Err(error),
-            _ => Ok(()),
+            _ => cancel.check(),
         }
     }
 }
@@ -88,7 +89,7 @@ impl ModelDensity<'_> {
     fn check_far_out(&self) -> Result<()> {
         let (space, coordinates) = (self.space(), Coordinates::new(self.space()));
         let dimension = space.dimension();
-        let mut random = stream(0, 1 << 58);
+        let mut random = Purpose::IntegrabilityProbe { kind: 4 }.fixed_stream();
         let mut values = vec![0.0; GUESSES * dimension];
         let mut x = vec![0.0; dimension];
         for row in 0..GUESSES {

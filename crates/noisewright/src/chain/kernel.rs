@@ -7,6 +7,7 @@ use super::density::Density;
 use super::hamiltonian::Hamiltonian;
 use super::random_walk::RandomWalk;
 use super::single_site::SingleSite;
+use crate::run::CancelToken;
 use crate::{ChainFault, Error, OptionFault, Result, View};
 
 /// Kinds of moves.
@@ -66,11 +67,14 @@ impl std::str::FromStr for Moves {
 pub(crate) struct Landscape<'a> {
     pub(crate) density: &'a dyn Density,
     pub(crate) coordinates: &'a Coordinates,
+    /// Cancels the chains: every look at the density asks it.
+    pub(crate) cancel: &'a CancelToken,
 }
 
 impl Landscape<'_> {
     /// The log-density of the coordinates; −∞ far beyond anything that can be computed with.
     pub(crate) fn height(&self, y: &[f64]) -> Result<f64> {
+        self.cancel.check()?;
         if y.iter().any(|v| v.is_nan() || v.abs() > 1e150) {
             return Ok(f64::NEG_INFINITY);
         }
@@ -84,6 +88,7 @@ impl Landscape<'_> {
     /// The log-density and its gradient in the coordinates; `None` where there is none.
     pub(super) fn slope(&self, y: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
         use super::coordinates::Coordinate;
+        self.cancel.check()?;
         if y.iter().any(|v| v.is_nan() || v.abs() > 1e150) {
             return Ok(Some(f64::NEG_INFINITY));
         }

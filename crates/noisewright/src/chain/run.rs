@@ -1,18 +1,20 @@
 //! Several chains in parallel: warm-up, draws, and what they say of themselves.
 
-use noisewright_numerics::random::stream;
 use rayon::prelude::*;
 
 use super::coordinates::Coordinates;
 use super::density::Density;
 use super::diagnostics::{Convergence, convergence};
 use super::kernel::{Kernel, Landscape, Moves, Walker};
+use crate::run::{CancelToken, Context, ProgressHook, Purpose, Stage};
 use crate::{ChainFault, Error, Points, Result};
 
 /// Places that are tried for a start.
 const ATTEMPTS: usize = 200;
 /// A coordinate that no chain on a density with an integral comes to.
 const ENDLESS: f64 = 1e100;
+/// Draws between two reports of progress.
+const REPORTED: usize = 64;
 /// When, as shares of the warm-up, the moves take the shape of the draws since the last time.
 const RESHAPE: [f64; 4] = [0.1, 0.25, 0.5, 0.8];
 
@@ -33,11 +35,25 @@ pub struct ChainOptions {
     pub start: Option<Points>,
     /// Seed of all random draws.
     pub seed: u64,
+    /// Cancels the chains from another thread.
+    pub cancel: CancelToken,
+    /// Told of the draws of every chain.
+    pub progress: Option<ProgressHook>,
 }
 
 impl Default for ChainOptions {
     fn default() -> Self {
-        Self { chains: 4, warm_up: 1000, draws: 1000, thin: 1, moves: Moves::Auto, start: None, seed: 0 }
+        Self {
+            chains: 4,
+            warm_up: 1000,
+            draws: 1000,
+            thin: 1,
+            moves: Moves::Auto,
+            start: None,
+            seed: 0,
+            cancel: CancelToken::new(),
+            progress: None,
+        }
     }
 }
 
@@ -79,17 +95,22 @@ pub fn run(density: &dyn Density, options: &ChainOptions) -> Result<Chains> {
     if options.chains == 0 || options.draws == 0 || options.thin == 0 {
         return Err(Error::Chain(ChainFault::NothingAsked));
     }
-    density.check_integrable()?;
-    run_checked(density, options)
+    let context = Context::new(options.seed, &options.cancel, options.progress.as_ref());
+    density.check_integrable(context.cancel_token())?;
+    context.conclude(run_checked(density, options, &context))
 }
 
 /// The same for a density and options that were looked at already.
-pub(crate) fn run_checked(density: &dyn Density, options: &ChainOptions) -> Result<Chains> {
+pub(crate) fn run_checked(
+    density: &dyn Density,
+    options: &ChainOptions,
+    context: &Context,
+) -> Result<Chains> {
     let coordinates = Coordinates::new(density.space());
-    let landscape = Landscape { density, coordinates: &coordinates };
+    let landscape = Landscape { density, coordinates: &coordinates, cancel: context.cancel_token() };
     let tracks: Vec<Track> = (0..options.chains)
         .into_par_iter()
-        .map(|chain| track(landscape, options, chain))
+        .map(|chain| track(landscape, options, chain, context))
         .collect::<Result<_>>()?;
     let dimension = coordinates.dimension();
     let rows = options.chains * options.draws;
@@ -120,8 +141,8 @@ struct Track {
     moves: Moves,
 }
 
-fn track(landscape: Landscape<'_>, options: &ChainOptions, chain: usize) -> Result<Track> {
-    let mut stream = stream(options.seed, chain as u64);
+fn track(landscape: Landscape<'_>, options: &ChainOptions, chain: usize, context: &Context) -> Result<Track> {
+    let mut stream = context.stream(Purpose::Chain, chain as u64);
     let mut walker = start(landscape, options, chain, &mut stream)?;
     let mut kernel = Kernel::new(options.moves, landscape, &walker.y)?;
     let first = if landscape.coordinates.is_sphere() || kernel.moves() == Moves::SingleSite {
@@ -134,7 +155,10 @@ fn track(landscape: Landscape<'_>, options: &ChainOptions, chain: usize) -> Resu
     let mut track =
         Track { points: Vec::new(), log_density: Vec::new(), acceptance: 0.0, moves: kernel.moves() };
     let mut x = vec![0.0; walker.y.len()];
-    for _ in 0..options.draws {
+    for draw in 0..options.draws {
+        if draw % REPORTED == 0 {
+            context.report(Stage::Chains, draw, Some(options.draws))?;
+        }
         for _ in 0..options.thin {
             track.acceptance += kernel.step(landscape, &mut walker, &mut stream, 0.0)?;
         }

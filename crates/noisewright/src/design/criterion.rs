@@ -5,6 +5,7 @@ use noisewright_numerics::linalg::{Inverse, invert};
 use noisewright_numerics::summation::blocked;
 
 use crate::asymptotics::{Centred, collinear, trace_product};
+use crate::run::CancelToken;
 use crate::{Error, Population, Result, Target};
 
 /// What is minimised: `tr(ΣM)` for the JS loss, over noises given by `h = p_n / p_d` at weighted points of p_d.
@@ -13,6 +14,7 @@ pub(crate) struct Criterion<'a> {
     /// The points' weights under p_d.
     pub(super) weights: Vec<f64>,
     target: DMatrix<f64>,
+    cancel: CancelToken,
 }
 
 /// The value at a noise, and the quadratic in the score that is its derivative.
@@ -48,7 +50,17 @@ impl<'a> Criterion<'a> {
         }
         let target = target.matrix(population.coordinates(), &information)?;
         let weights = population.log_weights().iter().map(|w| w.exp()).collect();
-        Ok(Self { population, weights, target })
+        Ok(Self { population, weights, target, cancel: CancelToken::new() })
+    }
+
+    /// The same for one computation: once that is cancelled, nothing more is computed.
+    pub(crate) fn for_run(self, cancel: &CancelToken) -> Self {
+        Self { cancel: cancel.clone(), ..self }
+    }
+
+    /// Whether the computation goes on.
+    pub(crate) fn check_run(&self) -> Result<()> {
+        self.cancel.check()
     }
 
     pub(crate) fn population(&self) -> &'a Population {
@@ -97,6 +109,7 @@ impl<'a> Criterion<'a> {
     }
 
     fn at_missing(&self, ratio: &[f64], nu: f64, missing: f64) -> Result<State> {
+        self.check_run()?;
         let moments = self.moments(ratio, nu);
         let mut state = self.at_moments(&moments, nu)?;
         if self.population.has_constant()
@@ -130,6 +143,7 @@ impl<'a> Criterion<'a> {
 
     /// The value and derivative at any noise with these moments.
     pub(crate) fn at_moments(&self, moments: &Moments, nu: f64) -> Result<State> {
+        self.check_run()?;
         let inverse = match invert(&moments.information) {
             Inverse::Regular(inverse) => inverse,
             Inverse::Singular(direction) => return Err(collinear(self.population, &direction)),

@@ -5,14 +5,16 @@
 //! the outer one `X = I_w⁻¹L`. Nothing here is a fixed point, which at small ν would have to be hit to a part in 1/ν.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::optimize::{LbfgsOptions, lbfgs};
+use noisewright_numerics::optimize::{LbfgsOptions, try_lbfgs};
 
 use super::criterion::{Criterion, Moments, Sensitivity};
 use super::exact::fill;
+use crate::Error;
 
 /// The sensitivities `XXᵀ` at the maximum of the dual, from moments near those of the optimum.
 ///
-/// Only for models with a free constant, whose problem is convex. `None` when the moments are singular.
+/// Only for models with a free constant, whose problem is convex. `None` when the moments are singular, or the search
+/// is cancelled.
 pub(super) fn maximize(criterion: &Criterion<'_>, nu: f64, start: &Moments) -> Option<Sensitivity> {
     let root = root(criterion.target());
     // In X = C Y with CCᵀ = I_w⁻¹ the curvature −I_w is the identity.
@@ -21,16 +23,18 @@ pub(super) fn maximize(criterion: &Criterion<'_>, nu: f64, start: &Moments) -> O
     let size = (scale.nrows(), root.ncols());
     let first = scale.transpose() * &root;
     let options = LbfgsOptions { memory: 40, max_steps: 2000, relative_tolerance: 1e-16 };
-    let best = lbfgs(first.as_slice(), &options, |y, gradient| {
+    let best = try_lbfgs(first.as_slice(), &options, |y, gradient| {
+        criterion.check_run()?;
         let x = &scale * DMatrix::from_column_slice(size.0, size.1, y);
         let sensitivity = sensitivity(&x);
         let sizes = criterion.sensitivities(&sensitivity);
-        let Some((ratio, _)) = fill(&criterion.weights, &sizes, nu) else { return f64::INFINITY };
+        let Some((ratio, _)) = fill(&criterion.weights, &sizes, nu) else { return Ok(f64::INFINITY) };
         let pulled = criterion.moments(&ratio, nu).information * &x;
         let slope = scale.transpose() * (&pulled - &root) * 2.0;
         gradient.copy_from_slice(slope.as_slice());
-        x.dot(&pulled) - 2.0 * x.dot(&root)
+        Ok::<f64, Error>(x.dot(&pulled) - 2.0 * x.dot(&root))
     });
+    let best = best.ok()?;
     Some(sensitivity(&(&scale * DMatrix::from_column_slice(size.0, size.1, &best.at))))
 }
 

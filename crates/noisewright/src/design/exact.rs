@@ -72,6 +72,7 @@ pub(crate) fn optimal_noise(
     let mut found: Vec<OptimalNoise> = Vec::new();
     let mut failure = Error::NoOverlap;
     for start in starts {
+        criterion.check_run()?;
         match descend(criterion, nu, start) {
             Ok(result) if !found.iter().any(|known| same(criterion, known, &result)) => found.push(result),
             Ok(_) => {}

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use noisewright_numerics::halton::Halton;
 use noisewright_numerics::optimize::{minimize_bracketed, nelder_mead};
-use noisewright_numerics::random::stream;
 
 use super::family_scan::Board;
 use super::free_parameters::{Map, maps};
 use super::proportion::{at_end, check_ratio};
 use super::{DesignOptions, Ratio};
+use crate::run::{Purpose, if_possible};
 use crate::{
     Argument, Asymptotics, Call, Contrast, Error, Loss, Mixture, Model, Noise, NoiseWords, Population,
     Precision, Result, Weight,
@@ -121,7 +121,7 @@ fn search(
     }
     let maps = maps(words, model, parameters, population)?;
     let task = Task { words, build, model, parameters, options, maps, rebuild, dropped: Vec::new() };
-    task.run(population)
+    options.conclude(task.run(population))
 }
 
 /// A family being searched.
@@ -206,7 +206,7 @@ impl Task<'_> {
                     *evaluations += board.evaluations;
                     start
                 };
-                found.extend(part.finish(&start, population, evaluations).ok());
+                found.extend(if_possible(part.finish(&start, population, evaluations))?);
             }
             found.sort_by(|a, b| a.error.total_cmp(&b.error));
             let least = best.as_ref().map_or(error, |b| b.error);
@@ -313,8 +313,10 @@ impl Task<'_> {
         let share = 1.0 / members.len() as f64;
         let cover = Mixture::<dyn Noise>::new(members.into_iter().map(|member| (share, member)).collect())?;
         let nu = if let Ratio::Fixed(nu) = self.options.ratio { nu } else { 1.0 };
-        let precision =
-            Precision { relative: self.options.precision.relative.max(1e-7), ..self.options.precision };
+        let precision = Precision {
+            relative: self.options.precision.relative.max(1e-7),
+            ..self.options.precision.clone()
+        };
         let contrast = Contrast { noise: &cover, nu, loss: &Loss::Js };
         Population::for_contrast(self.model, self.parameters, contrast, &precision).map(Some)
     }
@@ -331,7 +333,8 @@ impl Task<'_> {
             return (0..count).map(|i| vec![place(0, i as f64 / last)]).collect();
         }
         let mut points = vec![0.0; ranges.len() * count];
-        Halton::new(ranges.len(), &mut stream(self.options.precision.seed, 0)).fill(1, count, &mut points);
+        let mut stream = Purpose::DesignStarts.stream(self.options.precision.seed, 0);
+        Halton::new(ranges.len(), &mut stream).fill(1, count, &mut points);
         (0..count).map(|i| (0..ranges.len()).map(|j| place(j, points[j * count + i])).collect()).collect()
     }
 

@@ -24,7 +24,8 @@ pub(super) struct Board<'a> {
 
 impl<'a> Board<'a> {
     pub(super) fn new(task: &'a Task<'a>, population: &'a Population) -> Result<Self> {
-        let criterion = Criterion::new(population, &task.options.target)?;
+        let criterion =
+            Criterion::new(population, &task.options.target)?.for_run(&task.options.precision.cancel);
         Ok(Self { task, criterion, ranges: task.ranges(), evaluations: 0, failure: None })
     }
 
@@ -36,7 +37,8 @@ impl<'a> Board<'a> {
             return None;
         }
         let population = self.criterion.population();
-        match self.task.log_noise(z, population) {
+        let log_noise = self.criterion.check_run().and_then(|()| self.task.log_noise(z, population));
+        match log_noise {
             Ok(log_noise) => Some(
                 log_noise.iter().zip(population.log_density()).map(|(n, d)| safe_ratio(*n, *d)).collect(),
             ),

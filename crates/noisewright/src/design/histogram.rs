@@ -110,9 +110,11 @@ impl Search<'_> {
         let contrast = Contrast { noise: &uniform, nu: start, loss: &Loss::Js };
         let population =
             Population::for_contrast(self.model, self.parameters, contrast, &self.options.precision)?;
-        let criterion = Criterion::new(&population, &self.options.target)?;
+        let criterion =
+            Criterion::new(&population, &self.options.target)?.for_run(&self.options.precision.cancel);
         let dictionary = Dictionary::pieces(&population, pieces(&population), self.volumes);
-        let (nu, best) = solve(&criterion, &dictionary, self.options.ratio, self.options.prices)?;
+        let solved = solve(&criterion, &dictionary, self.options.ratio, self.options.prices);
+        let (nu, best) = self.options.conclude(solved)?;
         Ok(HistogramDesign {
             noise: make(&best.weights)?,
             error: self.options.prices.scale(nu) * best.value,

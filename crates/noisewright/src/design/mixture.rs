@@ -114,7 +114,7 @@ fn dictionary_on(
     dictionary: &DictionaryOptions,
     options: &DesignOptions,
 ) -> Result<Vec<Arc<dyn Noise>>> {
-    let criterion = Criterion::new(population, &options.target)?;
+    let criterion = Criterion::new(population, &options.target)?.for_run(&options.precision.cancel);
     let optimum = optimal_noise(&criterion, first_ratio(options)?, None)?;
     let mass: Vec<f64> = optimum.ratio.iter().zip(&criterion.weights).map(|(h, q)| h * q).collect();
     components(model.space(), population, &mass, dictionary)
@@ -133,11 +133,11 @@ pub fn best_mixture(
     options.prices.check()?;
     first_ratio(options)?;
     check_components(population, components)?;
-    let criterion = Criterion::new(population, &options.target)?;
+    let criterion = Criterion::new(population, &options.target)?.for_run(&options.precision.cancel);
     let log_densities: Vec<Vec<f64>> =
         components.iter().map(|component| population.log_noise(component.as_ref())).collect();
     let dictionary = Dictionary::dense(population, &log_densities);
-    let (nu, best) = solve(&criterion, &dictionary, options.ratio, options.prices)?;
+    let (nu, best) = options.conclude(solve(&criterion, &dictionary, options.ratio, options.prices))?;
     let weights = without_small(&best.weights);
     let value = criterion.at(&dictionary.mixture(&weights), nu)?.value;
     let scale = options.prices.scale(nu);

@@ -35,6 +35,7 @@ pub use question::{Answer, DesignSpace, EfficiencyAnswer, Kind, Question};
 pub use record::{NoiseRecord, Record, SampleRecord};
 
 use crate::asymptotics::trace_product;
+use crate::run::Context;
 use crate::{
     Contrast, DesignFault, Error, Loss, Model, Points, Population, Precision, Result, Target,
     asymptotics::cramer_rao_covariance,
@@ -59,7 +60,7 @@ pub struct DesignOptions {
     pub ratio: Ratio,
     /// Prices of a data and of a noise point (default: 1 each).
     pub prices: Prices,
-    /// Accuracy of the expectations.
+    /// Accuracy of the expectations, seed and cancellation.
     pub precision: Precision,
 }
 
@@ -71,6 +72,13 @@ impl Default for DesignOptions {
             prices: Prices::default(),
             precision: Precision::default(),
         }
+    }
+}
+
+impl DesignOptions {
+    /// A result of a design that was not cancelled.
+    fn conclude<T>(&self, result: Result<T>) -> Result<T> {
+        Context::within(self.precision.seed, &self.precision.cancel, None).conclude(result)
     }
 }
 
@@ -134,7 +142,7 @@ pub fn design(model: &Model, parameters: &[f64], options: &DesignOptions) -> Res
         options,
         start: Start::Model(Population::new(model, parameters, &options.precision)?),
     };
-    search.run()
+    options.conclude(search.run())
 }
 
 /// The optimal design on a sample of the data instead of the model's own population: any dimension, no quadrature.
@@ -152,7 +160,7 @@ pub fn design_on_sample(
 ) -> Result<Design> {
     options.prices.check()?;
     let population = Population::from_sample(model, parameters, log_normalizer, sample)?;
-    Search { model, parameters, options, start: Start::Sample(population) }.run()
+    options.conclude(Search { model, parameters, options, start: Start::Sample(population) }.run())
 }
 
 enum Start {
@@ -180,6 +188,11 @@ impl Search<'_> {
         }
     }
 
+    fn criterion<'p>(&self, population: &'p Population) -> Result<Criterion<'p>> {
+        let criterion = Criterion::new(population, &self.options.target)?;
+        Ok(criterion.for_run(&self.options.precision.cancel))
+    }
+
     fn run(&self) -> Result<Design> {
         if self.population().has_constant() && self.population().coordinates().len() == 1 {
             return Err(Error::Design(DesignFault::ConstantAlone));
@@ -197,7 +210,7 @@ impl Search<'_> {
         };
         let (population, optimum) = self.solve(nu)?;
         let noise = ModelNoise::optimal(&population, self.model, self.parameters, &optimum)?;
-        let criterion = Criterion::new(&population, &self.options.target)?;
+        let criterion = self.criterion(&population)?;
         let bound = trace_product(&cramer_rao_covariance(&population)?, criterion.target());
         let equal = |nu: f64| prices.scale(nu) * (1.0 + 1.0 / nu) * bound;
         Ok(Design {
@@ -214,7 +227,7 @@ impl Search<'_> {
 
     /// The optimum at one ν on the nodes that know nothing of its kinks.
     fn on_first_nodes(&self, nu: f64) -> Result<OptimalNoise> {
-        exact::optimal_noise(&Criterion::new(self.population(), &self.options.target)?, nu, None)
+        exact::optimal_noise(&self.criterion(self.population())?, nu, None)
     }
 
     /// The optimum at one ν.
@@ -228,7 +241,6 @@ impl Search<'_> {
 
     /// In one dimension the nodes are moved to the kinks that the optimum has.
     fn solve_on_nodes(&self, nu: f64) -> Result<Solved> {
-        let target = &self.options.target;
         let mut optimum = self.on_first_nodes(nu)?;
         let mut population = self.population().clone();
         let Start::Model(_) = self.start else { return Ok((population, optimum)) };
@@ -242,7 +254,7 @@ impl Search<'_> {
                 Population::for_contrast(self.model, self.parameters, contrast, &self.options.precision)?;
             let warm: Vec<f64> =
                 noise.shape().log_ratio(next.score(), next.points().rows()).iter().map(|h| h.exp()).collect();
-            let refined = exact::optimal_noise(&Criterion::new(&next, target)?, nu, Some(&warm))?;
+            let refined = exact::optimal_noise(&self.criterion(&next)?, nu, Some(&warm))?;
             let change = (refined.value - optimum.value).abs();
             let stationary_points = optimum.stationary_points;
             population = next;

@@ -142,7 +142,7 @@ impl ModelNoise {
     pub fn on(population: &Population, model: &Model, parameters: &[f64], shape: Shape) -> Result<Self> {
         let log_ratio = shape.log_ratio(population.score(), population.points().rows());
         let mut noise = Self {
-            model: model.clone(),
+            model: model.detached(),
             parameters: parameters.to_vec(),
             log_normalizer: population.log_normalizer(),
             mean_score: population.mean_of_derivatives(model, parameters)?,

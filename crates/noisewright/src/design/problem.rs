@@ -6,9 +6,11 @@ use super::{
     Design, DesignOptions, HistogramDesign, ModelNoise, Ratio, Shape, best_histogram_1d, best_histogram_2d,
     design, design_on_sample,
 };
+use crate::noise::sample_for;
+use crate::run::{Context as RunContext, Purpose as StreamPurpose};
 use crate::{
     Argument, Call, Context, Error, Model, Noise, NoiseWords, Points, Population, Precision, Result, Space,
-    Target, equal_edges, fit_auto, sample,
+    Target, equal_edges, fit_auto,
 };
 
 /// Draws of the model that stand in for data where `auto` has none.
@@ -21,7 +23,7 @@ const MOST_BINS: f64 = 1000.0;
 pub type Files<'a> = &'a dyn Fn(&str) -> Result<Arc<dyn Noise>, String>;
 
 /// A model at parameter values, with data where there are any.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Problem<'a> {
     /// The model.
     pub model: &'a Model,
@@ -154,14 +156,16 @@ impl<'a> Problem<'a> {
             return fit_auto(self.model.space(), data.view(), None);
         }
         let model = self.model_noise(self.parameters)?;
-        fit_auto(self.model.space(), sample(model.as_ref(), STAND_IN, self.precision.seed).view(), None)
+        let context = RunContext::within(self.precision.seed, &self.precision.cancel, None);
+        let drawn = sample_for(model.as_ref(), STAND_IN, &context, StreamPurpose::DesignStandIn)?;
+        fit_auto(self.model.space(), drawn.view(), None)
     }
 
     fn options(&self, purpose: Purpose<'_>) -> DesignOptions {
         DesignOptions {
             target: purpose.target.clone(),
             ratio: Ratio::Fixed(purpose.nu),
-            precision: self.precision,
+            precision: self.precision.clone(),
             ..DesignOptions::default()
         }
     }

@@ -2,6 +2,7 @@
 
 use noisewright_numerics::optimize::minimize_bracketed;
 
+use crate::run::if_possible;
 use crate::{DesignFault, Error, Result};
 
 /// Prices of a data point and of a noise point; the budget is in the same unit.
@@ -116,6 +117,9 @@ pub(crate) fn best_ratio_from(
         return Err(failure.unwrap_or(Error::NoOverlap));
     };
     let (lower, upper) = (below.unwrap_or(best).0, above.unwrap_or(best).0);
+    if failure == Some(Error::Cancelled) {
+        return Err(Error::Cancelled);
+    }
     let least = minimize_bracketed(lower, upper, |log_nu| error(log_nu.exp()).unwrap_or(f64::INFINITY));
     if !least.value.is_finite() {
         return Err(Error::NoOverlap);
@@ -134,11 +138,15 @@ pub struct Curve {
 
 impl Curve {
     /// The error of `error(ν)` at `count` proportions between 1 % and 99 %.
-    pub fn new(count: usize, error: impl Fn(f64) -> Result<f64>) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] alone.
+    pub fn new(count: usize, error: impl Fn(f64) -> Result<f64>) -> Result<Self> {
         let proportion: Vec<f64> =
             (0..count).map(|i| 0.01 + 0.98 * i as f64 / (count.max(2) - 1) as f64).collect();
-        let error = proportion.iter().map(|p| error(p / (1.0 - p)).unwrap_or(f64::INFINITY)).collect();
-        Self { proportion, error }
+        let at = |p: &f64| Ok(if_possible(error(p / (1.0 - p)))?.unwrap_or(f64::INFINITY));
+        let error = proportion.iter().map(at).collect::<Result<_>>()?;
+        Ok(Self { proportion, error })
     }
 }
 
@@ -165,7 +173,7 @@ pub fn ratio_for_efficiency(efficiency: f64, limit: f64, value: impl Fn(f64) -> 
         let inside = step % 3 != 2 && secant > low.0 && secant < high.0;
         let middle = if inside { secant } else { 0.5 * (low.0 + high.0) };
         // Too little noise to tell the parameters at all counts as too large an error.
-        let found = above(middle).unwrap_or(f64::INFINITY);
+        let found = if_possible(above(middle))?.unwrap_or(f64::INFINITY);
         if found <= 0.0 {
             high = (middle, found);
         } else {

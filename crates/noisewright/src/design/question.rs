@@ -176,6 +176,10 @@ impl Question<'_> {
     /// is not what it must be.
     pub fn answer(&self, sought: &DesignSpace) -> Result<Answer> {
         self.prices.check()?;
+        self.options(self.ratio).conclude(self.designed(sought))
+    }
+
+    fn designed(&self, sought: &DesignSpace) -> Result<Answer> {
         let answer = match sought {
             DesignSpace::Optimal => self.over_all_noises(),
             DesignSpace::Mixture => self.over_mixtures(),
@@ -193,7 +197,7 @@ impl Question<'_> {
     /// # Errors
     /// When the model file cannot be read.
     pub fn record(&self, answer: &Answer, model_file: &str) -> Result<Record> {
-        let Problem { model, parameters, .. } = self.problem;
+        let Problem { model, parameters, .. } = &self.problem;
         let of_words = |words: &str| Record::of_words(model_file, parameters, words);
         match &answer.kind {
             Kind::Optimal { noise, .. } => {
@@ -219,7 +223,7 @@ impl Question<'_> {
             target: self.target.clone(),
             ratio,
             prices: self.prices,
-            precision: self.problem.precision,
+            precision: self.problem.precision.clone(),
         }
     }
 
@@ -258,7 +262,7 @@ impl Question<'_> {
             // On data it is a gap among noises that integrate to one over the data, which others do not.
             gap: best.gap().filter(|_| self.problem.sample().is_none()),
             stationary_points: Some(best.optimum.stationary_points),
-            curve: Curve::new(places, |nu| Ok(self.prices.scale(nu) * value(nu)?)),
+            curve: Curve::new(places, |nu| Ok(self.prices.scale(nu) * value(nu)?))?,
             enough: self.enough(self.bound(&best.population)?, value)?,
             kind: Kind::Optimal { noise: Box::new(best.noise.clone()), multiplier: best.optimum.multiplier },
             noise: Arc::new(best.noise),
@@ -284,7 +288,7 @@ impl Question<'_> {
 
     /// The minima of a family.
     fn members(&self, words: &NoiseWords, ratio: Ratio) -> Result<FamilyOptimum> {
-        let Problem { model, parameters, .. } = self.problem;
+        let Problem { model, parameters, .. } = &self.problem;
         let build = |words: &NoiseWords| self.problem.noise(words, self.purpose(), self.files);
         let options = self.options(ratio);
         match self.problem.sample() {
@@ -311,7 +315,7 @@ impl Question<'_> {
     }
 
     fn mixture(&self, ratio: Ratio) -> Result<MixtureDesign> {
-        let Problem { model, parameters, .. } = self.problem;
+        let Problem { model, parameters, .. } = &self.problem;
         let (options, dictionary) = (self.options(ratio), DictionaryOptions::default());
         match self.problem.sample() {
             None => design_mixture(model, parameters, &dictionary, &options),
@@ -383,7 +387,7 @@ impl Question<'_> {
             conventional: equal(1.0),
             gap: None,
             stationary_points: None,
-            curve: Curve::new(FINE_CURVE, error),
+            curve: Curve::new(FINE_CURVE, error)?,
             enough: None,
             kind: Kind::Fixed { words: noise.describe() },
             noise,

@@ -3,8 +3,9 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::newton::{Descent, Problem, Stop};
-use super::options::{FitOptions, Stage};
+use super::options::FitOptions;
 use crate::Result;
+use crate::run::Stage;
 
 /// Gradient passes after which the full curvature is cheaper.
 const MOST_PASSES: usize = 12;

@@ -3,8 +3,9 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::newton::{Evaluation, Problem, Stop, newton};
-use super::options::{FitOptions, Stage};
+use super::options::FitOptions;
 use super::solve::Solution;
+use crate::run::Stage;
 use crate::{Model, Result};
 
 /// How near to a bound is at it.

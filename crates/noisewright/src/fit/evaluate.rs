@@ -309,7 +309,7 @@ impl<'w, 'a> Accumulator<'w, 'a> {
         let count = model.parameters().len();
         let mut curvature = DMatrix::zeros(count, count);
         let out = curvature.as_mut_slice();
-        let known = model.energy().add_curvature(&self.place.theta, points, first, out)?;
+        let known = model.add_curvature(&self.place.theta, points, first, out)?;
         self.sums.curved &= known;
         let mut corner = self.sums.hessian.view_mut((0, 0), (count, count));
         corner += curvature;

@@ -10,12 +10,14 @@ use super::diagnostics::{self, Diagnostics};
 use super::loss_terms::Class;
 use super::newton::Stop;
 use super::objective::{Objective, Order};
-use super::options::{Draws, FitOptions, Stage};
+use super::options::{Draws, FitOptions};
 use super::prepare::{self, pick, spread};
 use super::result::{Estimate, Fit, coordinates};
 use super::sample_blocks::{HeldPoints, SampleBlocks};
 use super::solve::{Solution, solve};
-use crate::{Model, Noise, Result, sample};
+use crate::noise::sample_for;
+use crate::run::{Context, Purpose, Stage, if_possible};
+use crate::{Model, Noise, Result};
 
 /// Rows from which the scales of the features are taken, at most.
 pub(crate) const SCALE_ROWS: usize = 1 << 14;
@@ -39,8 +41,8 @@ impl Against {
     }
 
     /// The noise side.
-    fn side<'a>(&'a self, model: &Model, seed: u64) -> SampleBlocks<'a> {
-        match self {
+    fn side<'a>(&'a self, model: &Model, context: &Context) -> Result<SampleBlocks<'a>> {
+        Ok(match self {
             Self::Draws(draws) => SampleBlocks::memory(
                 Class::Noise,
                 HeldPoints::Borrowed(draws.points.view()),
@@ -50,15 +52,15 @@ impl Against {
             Self::Noise(noise, rows)
                 if model.energy().is_linear() || rows * noise.dimension() > MOST_KEPT =>
             {
-                SampleBlocks::drawn(noise.clone(), seed, *rows)
+                SampleBlocks::drawn(noise.clone(), context, *rows)
             }
             Self::Noise(noise, rows) => {
-                let points = sample(noise.as_ref(), *rows, seed);
+                let points = sample_for(noise.as_ref(), *rows, context, Purpose::FitNoise)?;
                 let mut log_noise = vec![0.0; *rows];
                 noise.log_density(points.view(), &mut log_noise);
                 SampleBlocks::memory(Class::Noise, HeldPoints::Owned(points), None, log_noise)
             }
-        }
+        })
     }
 
     /// The noise's log-density at the data.
@@ -86,7 +88,7 @@ pub(crate) fn fit_against(
     start: Option<&[f64]>,
 ) -> Result<Fit> {
     options.report(Stage::Prepare, 0, f64::NAN)?;
-    let found = if start.is_none() { free_start(model, data, against, options) } else { None };
+    let found = if start.is_none() { free_start(model, data, against, options)? } else { None };
     let start = start.or(found.as_deref());
     let total = data.total_weight();
     let nu = against.rows() as f64 / total;
@@ -96,7 +98,7 @@ pub(crate) fn fit_against(
         data.weights,
         against.at_data(data),
     );
-    let noise_side = against.side(model, options.seed);
+    let noise_side = against.side(model, &options.context())?;
     let keep = (data_side.rows + noise_side.rows) * prepare::width(model) <= MOST_KEPT;
     let ranges = spread(data.points.rows(), SCALE_ROWS);
     let (some, _) = pick(data.points, None, &ranges);
@@ -112,17 +114,23 @@ pub(crate) fn fit_against(
 
 /// Parameters for a linear normalized model to start from: those of the same model with a free constant, whose loss is
 /// convex, fitted to a part of the rows.
-fn free_start(model: &Model, data: Data<'_>, against: &Against, options: &FitOptions) -> Option<Vec<f64>> {
-    let Against::Noise(noise, rows) = against else { return None };
+fn free_start(
+    model: &Model,
+    data: Data<'_>,
+    against: &Against,
+    options: &FitOptions,
+) -> Result<Option<Vec<f64>>> {
+    let Against::Noise(noise, rows) = against else { return Ok(None) };
     if !(model.is_normalized() && model.energy().is_linear()) {
-        return None;
+        return Ok(None);
     }
     let free = model.clone().with_free_constant();
     let (points, weights) = pick(data.points, data.weights, &spread(data.points.rows(), SCALE_ROWS));
     let part = Data { weights: weights.as_deref(), ..Data::from(&points) };
     let few = Against::Noise(noise.clone(), (*rows).min(SCALE_ROWS));
-    let found = fit_against(&free, part, &few, options, None).ok()?;
-    Some(found.theta()).filter(|theta| model.log_normalizer(theta, &mut vec![0.0; theta.len()]).is_some())
+    let found = if_possible(fit_against(&free, part, &few, options, None))?.map(|fit| fit.theta());
+    let known = |theta: &Vec<f64>| model.log_normalizer(theta, &mut vec![0.0; theta.len()]).is_some();
+    Ok(found.filter(known))
 }
 
 /// The covariance at the minimum, a last Newton step with it, and the estimates in the model's own coordinates.

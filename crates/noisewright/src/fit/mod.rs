@@ -37,7 +37,7 @@ mod whole_sample_calls;
 pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Warning, WarningKind, check_ratio};
 pub use newton::Stop;
-pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice, Progress, ProgressHook, Stage};
+pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice};
 pub use ratio::{LogRatio, RatioFit, ratio};
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;
@@ -68,6 +68,13 @@ use crate::{Contrast, Domain, Error, Loss, Model, Population, Precision, Result,
 /// option that cannot be, or [`Error::Cancelled`].
 pub fn fit(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
     options.check()?;
+    let options = &options.for_run();
+    let model = &model.with_cancel(&options.cancel);
+    options.context().conclude(fit_and_check(model, data, options))
+}
+
+fn fit_and_check(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
+    options.context().check()?;
     data.check(model.space().dimension())?;
     check_domain(model, data, 0)?;
     density_checks::check_statistics(model, data, 0)?;

@@ -1,20 +1,17 @@
 //! Models that are not linear in their parameters: bounds by transformation, and several starts.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::optimize::{LbfgsOptions, lbfgs};
-use noisewright_numerics::random::stream;
+use noisewright_numerics::optimize::{LbfgsOptions, try_lbfgs};
 use rand_distr::{Distribution, StandardNormal};
 
 use super::newton::{Descent, Evaluation, Problem, newton};
 use super::objective::Objective;
-use super::options::{FitOptions, Stage};
+use super::options::FitOptions;
 use super::result::Optimum;
 use super::solve::{Solution, with_constant};
 use super::start_values::around;
+use crate::run::{Purpose, Stage};
 use crate::{Model, Parameter, Result};
-
-/// The random stream of the starts, far from those of the noise.
-const STARTS: u64 = u64::MAX;
 
 /// The best of the minima that descents from several starts end in; `None` if no start has a finite value.
 ///
@@ -69,32 +66,17 @@ fn descend(problem: &dyn Problem, begin: &DVector<f64>, options: &FitOptions) ->
     if problem.has_curvature() {
         return newton(problem, begin, options, Stage::Descent);
     }
-    let mut failure = None;
     let mut steps = 0;
     let search = LbfgsOptions { max_steps: 10 * options.max_iterations, ..LbfgsOptions::default() };
-    let least = lbfgs(begin.as_slice(), &search, |at, gradient| {
+    let least = try_lbfgs(begin.as_slice(), &search, |at, gradient| {
         steps += 1;
-        let looked = problem.evaluate(&DVector::from_column_slice(at), false).and_then(|there| {
-            options.report(Stage::Descent, steps, there.value)?;
-            Ok(there)
-        });
-        match looked {
-            Ok(there) if failure.is_none() => {
-                gradient.copy_from_slice(there.gradient.as_slice());
-                there.value
-            }
-            Ok(_) => f64::NAN,
-            Err(error) => {
-                failure.get_or_insert(error);
-                f64::NAN
-            }
-        }
-    });
-    match failure {
-        Some(error) => Err(error),
-        // Newton's method, with differences for second derivatives, ends what gradients have begun.
-        None => newton(problem, &DVector::from_vec(least.at), options, Stage::Descent),
-    }
+        let there = problem.evaluate(&DVector::from_column_slice(at), false)?;
+        options.report(Stage::Descent, steps, there.value)?;
+        gradient.copy_from_slice(there.gradient.as_slice());
+        Ok(there.value)
+    })?;
+    // Newton's method, with differences for second derivatives, ends what gradients have begun.
+    newton(problem, &DVector::from_vec(least.at), options, Stage::Descent)
 }
 
 /// A short descent over the rows of an objective from parameters: the loss and the parameters where it ended.
@@ -123,7 +105,7 @@ pub(crate) fn first(model: &Model, start: Option<&[f64]>) -> Vec<f64> {
 /// A start and others around it: so many natural units away, or a few times as far from a bound.
 pub(crate) fn nearby(model: &Model, unit: &[f64], first: &[f64], options: &FitOptions) -> Vec<Vec<f64>> {
     let mut all = vec![first.to_vec()];
-    let mut rng = stream(options.seed, STARTS);
+    let mut rng = Purpose::FitStarts.stream(options.seed, 0);
     for number in 1..options.starts {
         // Some near, some far: the basin of the best minimum may be next to the start or a long way off.
         let reach = [0.5, 1.0, 0.25][number % 3];

@@ -2,8 +2,9 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
-use super::options::{FitOptions, Stage};
+use super::options::FitOptions;
 use crate::Result;
+use crate::run::Stage;
 
 /// A function to be minimised.
 pub(crate) trait Problem {

@@ -9,8 +9,9 @@ use nalgebra::DVector;
 use super::newton::{
     Descent, Evaluation, FIRST_DAMPING, NO_DAMPING, Problem, Stop, damped_step, is_near, undamped_gain,
 };
-use super::options::{FitOptions, Stage};
+use super::options::FitOptions;
 use crate::Result;
+use crate::run::Stage;
 
 /// Share of the slope that may be left where a search along a step ends.
 const LEFT: f64 = 0.5;

@@ -137,13 +137,13 @@ impl<'a> Objective<'a> {
     ) -> Result<T> {
         if let Some(kept) = &side.kept {
             let leaf = |index: usize, block: &KeptBlock<'_>| {
+                self.model.check_run()?;
                 let mut total = start();
                 ChunkEvaluator::new(self, place)
                     .evaluate_kept(index, block, |seen| visit(&mut total, &seen))?;
                 Ok(total)
             };
-            return SampleBlocks::reduce_kept(kept, leaf, |a, b| Ok(combine(a?, b?)))
-                .unwrap_or_else(|| Ok(start()));
+            return Ok(SampleBlocks::reduce_kept(kept, leaf, combine)?.unwrap_or_else(start));
         }
         let whole = Whole::new(self, side, place)?;
         let leaf = |raw: RawBlock<'_>| {

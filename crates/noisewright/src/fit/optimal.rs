@@ -9,6 +9,7 @@ use super::diagnostics::{Warning, WarningKind};
 use super::noise_choice::{auto_noise, dosed};
 use super::{Amount, Data, Fit, FitOptions};
 use crate::design::{self, DictionaryOptions, Ratio, design_mixture, design_mixture_on_sample};
+use crate::run::{CancelToken, Purpose, if_possible};
 use crate::{
     Contrast, DesignFault, Error, Landmarks, Loss, Method, Mixture, Model, Noise, Points, Population,
     Precision, Result, Target, View, error_report,
@@ -78,14 +79,18 @@ pub(crate) fn fit_optimal(model: &Model, data: Data<'_>, options: &FitOptions) -
         loss: &options.loss,
         target: &options.target,
         seed: options.seed,
+        cancel: options.cancel.clone(),
     };
     let designed = match pilot.diagnostics.no_answer() {
         Some(warning) => Err(warning.sentence.clone()),
-        None => task.design().map_err(|error| error.to_string()),
+        None => match task.design() {
+            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            designed => designed.map_err(|error| error.to_string()),
+        },
     };
     // The pilot's noise must not come again: what was designed on it would know it.
-    let again =
-        FitOptions { seed: options.seed.wrapping_add(1), amount: Amount::Ratio(nu), ..options.clone() };
+    let seed = Purpose::FitOptimal.seed(options.seed, 0);
+    let again = FitOptions { seed, amount: Amount::Ratio(nu), ..options.clone() };
     let (noise, report) = match designed {
         Ok(design) => (design.noise, Ok(design.report)),
         Err(reason) => (safe, Err(reason)),
@@ -126,6 +131,7 @@ pub(crate) struct Task<'a> {
     pub(crate) loss: &'a Loss,
     pub(crate) target: &'a Target,
     pub(crate) seed: u64,
+    pub(crate) cancel: CancelToken,
 }
 
 /// The designed part.
@@ -146,10 +152,13 @@ impl Task<'_> {
     /// # Errors
     /// When no noise can be designed at these parameters.
     pub(crate) fn design(&self) -> Result<OptimalDesign> {
-        let exact = if self.allows_exact() { self.exact().ok() } else { None };
+        let exact = if self.allows_exact() { if_possible(self.exact())? } else { None };
         let designed = match exact {
             Some(designed) => designed,
-            None => self.mixture().or_else(|_| self.mixture_on_sample())?,
+            None => match if_possible(self.mixture())? {
+                Some(designed) => designed,
+                None => self.mixture_on_sample()?,
+            },
         };
         let safe: Arc<dyn Noise> =
             Arc::new(Restated { noise: Arc::clone(&self.safe), log_mass: 0.0, words: "auto".into() });
@@ -188,7 +197,8 @@ impl Task<'_> {
     /// How accurate the integrals need be: far beyond the error of the pilot.
     fn precision(&self) -> Precision {
         let relative = if self.model.space().dimension() == 1 { 1e-9 } else { 1e-5 };
-        Precision { relative, max_nodes: 1 << 19, draws: 1 << 15, seed: self.seed }
+        let cancel = self.cancel.clone();
+        Precision { relative, max_nodes: 1 << 19, draws: 1 << 15, seed: self.seed, cancel }
     }
 
     fn options(&self) -> design::DesignOptions {

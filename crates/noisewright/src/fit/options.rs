@@ -1,9 +1,9 @@
 //! How a fit is made: the noise and how much of it, the loss, the errors asked for, and when to stop.
 
 use std::fmt;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
 use crate::{Error, Loss, Noise, Points, Result, Target};
 
 /// How to fit; the default is the noise `auto`, as much of it as is needed, the JS loss, robust errors, 95 %, seed 0.
@@ -31,6 +31,8 @@ pub struct FitOptions {
     pub confidence: f64,
     /// Seed of the noise and of the starts (default 0).
     pub seed: u64,
+    /// Cancels the fit from another thread.
+    pub cancel: CancelToken,
     /// From how many places at most a model that is not linear in its parameters is fitted (default 10): its start, and those
     /// that a look at a few rows from many more places found best.
     pub starts: usize,
@@ -43,9 +45,6 @@ pub struct FitOptions {
     pub progress: Option<ProgressHook>,
 }
 
-/// What is called at every step of a fit.
-pub type ProgressHook = Arc<dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync>;
-
 impl Default for FitOptions {
     fn default() -> Self {
         Self {
@@ -57,6 +56,7 @@ impl Default for FitOptions {
             errors: CovarianceKind::Robust,
             confidence: 0.95,
             seed: 0,
+            cancel: CancelToken::new(),
             starts: 10,
             max_iterations: 200,
             tolerance: 1e-6,
@@ -111,13 +111,19 @@ impl FitOptions {
         Ok(())
     }
 
+    /// The same options for one run: what the hook breaks off stays so for all its stages, and for no other run.
+    pub(crate) fn for_run(&self) -> Self {
+        Self { cancel: self.cancel.child(), ..self.clone() }
+    }
+
+    /// The context of the run that these options are for.
+    pub(crate) fn context(&self) -> Context {
+        Context::within(self.seed, &self.cancel, self.progress.as_ref())
+    }
+
     /// Tells the hook, and stops when it says so.
     pub(crate) fn report(&self, stage: Stage, iteration: usize, loss: f64) -> Result<()> {
-        let Some(hook) = &self.progress else { return Ok(()) };
-        match hook(&Progress { stage, iteration, loss }) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Error::Cancelled),
-        }
+        self.context().tell(&Progress { stage, iteration, of: Some(self.max_iterations), loss })
     }
 }
 
@@ -199,29 +205,4 @@ pub enum CovarianceKind {
     Robust,
     /// From the fitted model, taking it to be true (MATH §3).
     ModelBased,
-}
-
-/// Where a fit stands.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// What is being done.
-    pub stage: Stage,
-    /// Steps of this stage so far.
-    pub iteration: usize,
-    /// The loss.
-    pub loss: f64,
-}
-
-/// A part of a fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Stage {
-    /// Reading the data and making the noise.
-    Prepare,
-    /// On a part of the rows.
-    Pilot,
-    /// On all rows.
-    Descent,
-    /// The covariance.
-    Errors,
 }

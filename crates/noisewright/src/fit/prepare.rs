@@ -205,7 +205,7 @@ pub(crate) fn is_curved(model: &Model, sample: View<'_>) -> bool {
     let count = model.parameters().len();
     let one = sample.slice(0..sample.rows().min(1));
     let mut out = vec![0.0; count * count];
-    let known = model.energy().add_curvature(&model.start(), one, &vec![0.0; one.rows()], &mut out);
+    let known = model.add_curvature(&model.start(), one, &vec![0.0; one.rows()], &mut out);
     // Where the start is not allowed, a descent from there says so.
     known.unwrap_or(true)
 }

@@ -62,6 +62,13 @@ pub struct LogRatio {
 /// have weights, and must be independent rows.
 pub fn ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOptions) -> Result<RatioFit> {
     options.check()?;
+    let options = &options.for_run();
+    let fitted = fit_ratio(&model.with_cancel(&options.cancel), first, second, options);
+    let fitted = options.context().conclude(fitted)?;
+    Ok(RatioFit { model: model.clone(), ..fitted })
+}
+
+fn fit_ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOptions) -> Result<RatioFit> {
     if model.is_normalized() {
         return Err(Error::option("normalized", "must not be set for a ratio, whose constant is estimated"));
     }

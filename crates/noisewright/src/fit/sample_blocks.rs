@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use noisewright_numerics::random::stream;
-use noisewright_numerics::summation::{blocked, sum};
+use noisewright_numerics::summation::{sum, try_blocked};
 use rayon::prelude::*;
 
 use super::data::{Source, check_weights};
 use super::loss_terms::Class;
+use crate::noise::draw_block;
+use crate::run::{Context, Purpose};
 use crate::{Error, Noise, Points, Result, View};
 
 /// Rows that are summed together, and drawn from one random stream.
@@ -34,7 +35,7 @@ pub(crate) enum RowSource<'a> {
     /// In memory, with the noise's log-density.
     Memory { points: HeldPoints<'a>, weights: Option<&'a [f64]>, log_noise: Vec<f64> },
     /// Drawn whenever they are needed.
-    Drawn { noise: Arc<dyn Noise>, seed: u64 },
+    Drawn { noise: Arc<dyn Noise>, context: Context },
     /// Read whenever they are needed.
     Stream { source: &'a dyn Source, noise: Arc<dyn Noise> },
 }
@@ -84,8 +85,8 @@ impl<'a> SampleBlocks<'a> {
     }
 
     /// Noise that is drawn block by block.
-    pub(crate) fn drawn(noise: Arc<dyn Noise>, seed: u64, rows: usize) -> Self {
-        let feed = RowSource::Drawn { noise, seed };
+    pub(crate) fn drawn(noise: Arc<dyn Noise>, context: &Context, rows: usize) -> Self {
+        let feed = RowSource::Drawn { noise, context: context.clone() };
         Self { class: Class::Noise, rows, total: rows as f64, feed, kept: None }
     }
 
@@ -108,7 +109,6 @@ impl<'a> SampleBlocks<'a> {
         map: impl Fn(RawBlock<'_>) -> Result<T> + Sync,
         combine: impl Fn(T, T) -> T + Sync,
     ) -> Result<Option<T>> {
-        let join = |a: Result<T>, b: Result<T>| Ok(combine(a?, b?));
         match &self.feed {
             RowSource::Memory { points, weights, log_noise } => {
                 let all = points.view();
@@ -121,18 +121,20 @@ impl<'a> SampleBlocks<'a> {
                     };
                     map(raw)
                 };
-                blocked(self.rows, BLOCK, block, join).transpose()
+                try_blocked(self.rows, BLOCK, block, combine)
             }
-            RowSource::Drawn { noise, seed } => {
+            RowSource::Drawn { noise, context } => {
                 let block = |range: Range<usize>| {
                     let index = range.start / BLOCK;
-                    let values = draw(noise.as_ref(), *seed, index, range.len());
+                    context.check()?;
+                    let (seed, rows) = (context.seed(), range.len());
+                    let values = draw_block(noise.as_ref(), Purpose::FitNoise, seed, index, rows);
                     let points = View::new(noise.dimension(), range.len(), &values);
                     let mut log_noise = vec![0.0; range.len()];
                     noise.log_density(points, &mut log_noise);
                     map(RawBlock { index, points, weights: None, log_noise: &log_noise })
                 };
-                blocked(self.rows, BLOCK, block, join).transpose()
+                try_blocked(self.rows, BLOCK, block, combine)
             }
             RowSource::Stream { source, noise } => {
                 reduce_stream(*source, self.rows, &combine, |index, points, weights| {
@@ -150,18 +152,11 @@ impl<'a> SampleBlocks<'a> {
     /// The same over the blocks that a linear model keeps.
     pub(crate) fn reduce_kept<T: Send>(
         kept: &[KeptBlock<'a>],
-        map: impl Fn(usize, &KeptBlock<'a>) -> T + Sync,
+        map: impl Fn(usize, &KeptBlock<'a>) -> Result<T> + Sync,
         combine: impl Fn(T, T) -> T + Sync,
-    ) -> Option<T> {
-        blocked(kept.len(), 1, |range| map(range.start, &kept[range.start]), combine)
+    ) -> Result<Option<T>> {
+        try_blocked(kept.len(), 1, |range| map(range.start, &kept[range.start]), combine)
     }
-}
-
-/// The draws of one block, column-major.
-pub(crate) fn draw(noise: &dyn Noise, seed: u64, block: usize, rows: usize) -> Vec<f64> {
-    let mut values = vec![0.0; noise.dimension() * rows];
-    noise.draw(&mut stream(seed, block as u64), rows, &mut values);
-    values
 }
 
 /// A block of a stream: its values, column-major, and its weights.

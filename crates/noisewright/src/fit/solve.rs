@@ -9,10 +9,11 @@ use super::multistart;
 use super::newton::{Problem, Stop, newton};
 use super::no_start;
 use super::objective::Objective;
-use super::options::{FitOptions, Stage};
+use super::options::FitOptions;
 use super::result::Optimum;
 use super::sample_blocks::SampleBlocks;
 use super::start_values::{self, Few};
+use crate::run::Stage;
 use crate::{Loss, Result};
 
 /// A minimum in the solver's coordinates.
@@ -76,7 +77,7 @@ fn places(objective: &Objective<'_>, start: Option<&[f64]>, options: &FitOptions
     let first = multistart::first(objective.model, start);
     if start.is_none()
         && options.starts > 1
-        && let Some(few) = Few::of(objective, options.seed)
+        && let Some(few) = Few::of(objective)
         && let Ok(part) = few.objective(objective)
     {
         return start_values::places(&part, &first, options);

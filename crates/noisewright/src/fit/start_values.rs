@@ -4,7 +4,7 @@
 //! hundred rows tell good places from bad ones at next to no cost, so that hundreds of them can be asked.
 
 use nalgebra::DVector;
-use noisewright_numerics::random::{Stream, stream};
+use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::{sigmoid, softplus};
 use noisewright_numerics::summation::mean_and_variance;
 use rand::RngExt;
@@ -17,10 +17,10 @@ use super::newton::Problem;
 use super::objective::Objective;
 use super::options::FitOptions;
 use super::sample_blocks::{HeldPoints, RowSource, SampleBlocks};
-use crate::{Model, Parameter, Points, Result, View, sample};
+use crate::noise::sample_for;
+use crate::run::{Purpose, Stage};
+use crate::{Model, Parameter, Points, Result, View};
 
-/// The random stream of the places, far from those of the noise.
-const PLACES: u64 = u64::MAX - 1;
 /// Rows of data and of noise that places are looked at on.
 const FEW: (usize, usize) = (256, 512);
 /// Places looked at when one parameter after the other is moved, in all.
@@ -50,7 +50,7 @@ pub(crate) struct Few {
 
 impl Few {
     /// Rows spread over both samples; `None` where the data are not in memory.
-    pub(crate) fn of(objective: &Objective<'_>, seed: u64) -> Option<Self> {
+    pub(crate) fn of(objective: &Objective<'_>) -> Option<Self> {
         let RowSource::Memory { points, weights, log_noise } = &objective.data.feed else { return None };
         let (data, rows) = thinned(points.view(), FEW.0);
         let weights = weights.map(|w| rows.iter().map(|i| w[*i]).collect::<Vec<f64>>());
@@ -63,8 +63,9 @@ impl Few {
                 let (noise, rows) = thinned(points.view(), FEW.1);
                 (noise, rows.iter().map(|i| log_noise[*i]).collect())
             }
-            RowSource::Drawn { noise, .. } => {
-                let points = sample(noise.as_ref(), FEW.1.min(objective.noise.rows), seed);
+            RowSource::Drawn { noise, context } => {
+                let rows = FEW.1.min(objective.noise.rows);
+                let points = sample_for(noise.as_ref(), rows, context, Purpose::FitNoise).ok()?;
                 let mut log_noise = vec![0.0; points.rows()];
                 noise.log_density(points.view(), &mut log_noise);
                 (points, log_noise)
@@ -103,7 +104,7 @@ pub(crate) fn places(few: &Objective<'_>, first: &[f64], options: &FitOptions) -
     let screen = Screen { few, hints: Hints::of(few) };
     let mut seen: Vec<(f64, Vec<f64>)> = Vec::new();
     screen.scan(first, &mut seen);
-    let mut random = stream(options.seed, PLACES);
+    let mut random = Purpose::FitPlaces.stream(options.seed, 0);
     for _ in 0..screen.worth(RANDOM) * options.starts.div_ceil(10) {
         let place = screen.random_place(first, &mut random);
         seen.extend(screen.score(&place).map(|score| (score, place)));
@@ -332,7 +333,7 @@ impl Screen<'_, '_> {
             FitOptions { max_iterations: FOLLOWED.1, tolerance: 1e-2, progress: None, ..options.clone() };
         let mut ends = Vec::new();
         for (score, place) in places {
-            options.report(super::options::Stage::Pilot, ends.len(), score)?;
+            options.report(Stage::Pilot, ends.len(), score)?;
             let found =
                 multistart::follow(self.few, self.model(), &self.with_constant(place.clone()), &short)?;
             ends.push(found.filter(|(loss, _)| *loss <= score).unwrap_or((score, place)));

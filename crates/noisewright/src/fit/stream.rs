@@ -4,11 +4,12 @@ use super::data::{Data, Source};
 use super::fit_against_noise::{Against, SCALE_ROWS, finish, fit_against};
 use super::noise_choice::{NOISE_ROWS, check_noise, enough};
 use super::objective::Objective;
-use super::options::{Amount, FitOptions, NoiseChoice, Stage};
+use super::options::{Amount, FitOptions, NoiseChoice};
 use super::prepare::{pick, spread};
 use super::result::Fit;
 use super::sample_blocks::{BLOCK, CHUNK, SampleBlocks};
 use super::solve::refine;
+use crate::run::Stage;
 use crate::{Error, Model, Noise, Points, Result, View, fit_auto};
 use std::sync::Arc;
 
@@ -58,6 +59,12 @@ struct First {
 /// As for [`fit`](super::fit), and when the rows cannot be read. Exact fits and given draws are refused: they need the rows in memory.
 pub fn fit_stream(model: &Model, source: &dyn Source, options: &FitOptions) -> Result<Fit> {
     options.check()?;
+    let options = &options.for_run();
+    let model = &model.with_cancel(&options.cancel);
+    options.context().conclude(fit_rows(model, source, options))
+}
+
+fn fit_rows(model: &Model, source: &dyn Source, options: &FitOptions) -> Result<Fit> {
     let (expected, found) = (model.space().dimension(), source.dimension());
     if expected != found {
         return Err(Error::Shape { what: "columns of data", expected, found });
@@ -114,7 +121,7 @@ impl Streamed<'_> {
         };
         let nu = points as f64 / self.first.total;
         let data = SampleBlocks::stream(self.source, self.noise.clone(), self.first.rows, self.first.total);
-        let noise = SampleBlocks::drawn(self.noise.clone(), self.options.seed, points);
+        let noise = SampleBlocks::drawn(self.noise.clone(), &self.options.context(), points);
         let (some, _) = pick(self.some.view(), None, &spread(self.some.rows(), SCALE_ROWS));
         let loss = &self.options.loss;
         let mut objective = Objective::new(self.model, loss, nu, data, noise, some.view(), false)?;
@@ -145,6 +152,7 @@ fn first_reading(model: &Model, source: &dyn Source) -> Result<First> {
             let (expected, found) = (source.dimension(), points.columns());
             return Err(Error::Shape { what: "columns of data", expected, found });
         }
+        model.check_run()?;
         let data = Data { weights, ..Data::new(points) };
         super::check_domain(model, data, first.rows)?;
         super::density_checks::check_statistics(model, data, first.rows)?;

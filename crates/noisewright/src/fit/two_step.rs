@@ -24,8 +24,10 @@ use super::loss_terms::{Class, Terms};
 use super::noise_choice;
 use super::{Data, Draws, Fit, FitOptions, NoiseChoice};
 use crate::noise::Refit;
+use crate::noise::sample_for;
 use crate::population::weighted_outer;
-use crate::{Error, Loss, Model, Noise, Result, View, sample};
+use crate::run::{Context, Purpose};
+use crate::{Error, Loss, Model, Noise, Result, View};
 
 /// What the refit of a noise did.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -47,11 +49,12 @@ pub struct TwoStepReport {
 pub(crate) fn fit_two_step(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
     let plain = noise_choice::fit_with(model, data, &FitOptions { refit_noise: false, ..options.clone() })?;
     let refitted = match &plain.noise {
-        Some(noise) => refit(noise.as_ref(), plain.noise_points, options.seed, data.points),
+        Some(noise) => refit(noise.as_ref(), plain.noise_points, &options.context(), data.points),
         None => Err(Error::option("refit_noise", "needs a noise to draw from")),
     };
     match refitted {
         Ok(refitted) => with_refitted(model, data, options, &plain, &refitted),
+        Err(Error::Cancelled) => Err(Error::Cancelled),
         Err(error) => Ok(unrefitted(plain, &error)),
     }
 }
@@ -105,11 +108,11 @@ pub(crate) struct Refitted {
 ///
 /// # Errors
 /// When the noise has no family to be fitted in, the draws do not determine a member, or that misses a data point.
-pub(crate) fn refit(noise: &dyn Noise, points: usize, seed: u64, data: View<'_>) -> Result<Refitted> {
+pub(crate) fn refit(noise: &dyn Noise, points: usize, context: &Context, data: View<'_>) -> Result<Refitted> {
     let unfit = |reason: &str| Error::Noise { noise: noise.describe(), reason: reason.into() };
     let family =
         noise.refittable().ok_or_else(|| unfit("it is no family that can be fitted again to its draws"))?;
-    let drawn = sample(noise, points, seed);
+    let drawn = sample_for(noise, points, context, Purpose::FitNoise)?;
     let fitted = family.refit(drawn.view())?;
     let (mut log_density, mut at_data) = (vec![0.0; points], vec![0.0; data.rows()]);
     fitted.log_density(drawn.view(), &mut log_density);

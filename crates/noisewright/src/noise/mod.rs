@@ -28,6 +28,7 @@ mod multivariate;
 mod normal;
 mod product;
 mod refit;
+mod sampling;
 mod scalar;
 mod sinh_arcsinh;
 mod spelling;
@@ -58,6 +59,8 @@ pub use multivariate::{MultivariateNormal, MultivariateStudent};
 pub use normal::Normal;
 pub use product::Product;
 pub use refit::Refit;
+pub(crate) use sampling::{draw_block, sample_for};
+pub use sampling::{sample, try_sample};
 pub use scalar::Scalar;
 pub use sinh_arcsinh::SinhArcsinh;
 pub use sphere::{UniformSphere, VonMisesFisher};
@@ -68,10 +71,9 @@ pub use von_mises::VonMises;
 pub use warped::Warped;
 pub(crate) use weighted_index::Picker;
 
-use noisewright_numerics::random::{BLOCK, Stream, stream};
-use rayon::prelude::*;
+use noisewright_numerics::random::Stream;
 
-use crate::{Points, View};
+use crate::View;
 
 /// A distribution whose normalized log-density is known and that can be sampled.
 pub trait Noise: Send + Sync {
@@ -125,26 +127,4 @@ pub struct Landmarks {
     pub breaks: Vec<f64>,
     /// Location and scale of each component.
     pub centers: Vec<(f64, f64)>,
-}
-
-/// `rows` draws from `noise`: the same for the same seed, whatever the number of threads.
-pub fn sample(noise: &dyn Noise, rows: usize, seed: u64) -> Points {
-    let dimension = noise.dimension();
-    let blocks: Vec<Vec<f64>> = (0..rows.div_ceil(BLOCK))
-        .into_par_iter()
-        .map(|block| {
-            let count = BLOCK.min(rows - block * BLOCK);
-            let mut out = vec![0.0; dimension * count];
-            noise.draw(&mut stream(seed, block as u64), count, &mut out);
-            out
-        })
-        .collect();
-    let mut values = Vec::with_capacity(dimension * rows);
-    for column in 0..dimension {
-        for block in &blocks {
-            let count = block.len() / dimension;
-            values.extend_from_slice(&block[column * count..(column + 1) * count]);
-        }
-    }
-    Points::unnamed(dimension, rows, values)
 }

@@ -1,6 +1,6 @@
 //! The circular block bootstrap: a second opinion on the standard errors (Politis and Romano 1992).
 
-use noisewright_numerics::random::{Stream, stream};
+use noisewright_numerics::random::Stream;
 use noisewright_numerics::summation::mean_and_variance;
 use rand::RngExt;
 use rayon::prelude::*;
@@ -9,7 +9,9 @@ use super::bridge::in_memory_root;
 use super::nce::Bridge;
 use super::power::log_mean_power;
 use super::sample::Sample;
-use super::{LogZOptions, Method, NormalizerEstimate};
+use super::{Method, NormalizerEstimate};
+use crate::Result;
+use crate::run::{Context, Purpose, Stage};
 
 /// Gives every estimate that is not refused its standard error over resamples of blocks within chains.
 pub(super) fn bootstrap(
@@ -17,8 +19,8 @@ pub(super) fn bootstrap(
     samples: [&Sample<'_>; 2],
     bridge: &Bridge,
     resamples: usize,
-    options: &LogZOptions,
-) {
+    context: &Context,
+) -> Result<()> {
     let sources = [0, 1].map(|k| Source::new(samples[k], bridge.moments[k].time));
     let methods: Vec<Method> = estimates.iter().map(|e| e.method).collect();
     let replicates: Vec<Vec<f64>> = (0..resamples as u64)
@@ -26,14 +28,15 @@ pub(super) fn bootstrap(
         .map_init(
             || [0, 1].map(|k| vec![0.0; samples[k].len()]),
             |drawn, index| {
-                let mut rng = stream(options.seed, index);
+                context.report(Stage::Bootstrap, index as usize, Some(resamples))?;
+                let mut rng = context.stream(Purpose::Bootstrap, index);
                 for (source, drawn) in sources.iter().zip(drawn.iter_mut()) {
                     source.draw(&mut rng, drawn);
                 }
-                methods.iter().map(|&method| replicate(method, drawn, bridge)).collect()
+                Ok(methods.iter().map(|&method| replicate(method, drawn, bridge)).collect())
             },
         )
-        .collect();
+        .collect::<Result<_>>()?;
     for (place, estimate) in estimates.iter_mut().enumerate().filter(|(_, e)| e.refused.is_none()) {
         let values: Vec<f64> = replicates.iter().map(|r| r[place]).collect();
         let spread = mean_and_variance(&values).1.sqrt();
@@ -44,6 +47,7 @@ pub(super) fn bootstrap(
             _ => Some(spread),
         };
     }
+    Ok(())
 }
 
 fn replicate(method: Method, [data, noise]: &[Vec<f64>; 2], bridge: &Bridge) -> f64 {

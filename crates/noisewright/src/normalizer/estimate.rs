@@ -13,6 +13,8 @@ use super::sample::Sample;
 use super::{
     EstimatedDivergences, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, SampleSummary, Side,
 };
+use crate::Result;
+use crate::run::Context;
 
 /// Shape of the tail above which the mean of the weights cannot be trusted (Vehtari et al. 2024).
 const HEAVY: f64 = 0.7;
@@ -33,13 +35,16 @@ pub(super) fn all(
     noise: &Sample<'_>,
     further: Option<NormalizerEstimate>,
     options: &LogZOptions,
-) -> LogZ {
+    context: &Context,
+) -> Result<LogZ> {
     let samples = [data, noise];
     let log_nu = (noise.len() as f64 / data.len() as f64).ln();
     let thinned = samples.map(|s| s.thinned(bridge::THINNED));
     let start = bridge::thinned_root(&thinned[0], &thinned[1], log_nu);
     let weights = [0, 1].map(|k| power::weights(samples[k], &thinned[k], start.at, options.dependence));
+    context.check()?;
     let bridge = Bridge::new(samples, &weights, start, log_nu, options);
+    context.check()?;
     let cross = Cross::new(&thinned, bridge.root.at);
     let mut estimates = vec![
         importance(&weights, options),
@@ -49,9 +54,10 @@ pub(super) fn all(
     ];
     estimates.extend(options.powers.iter().map(|&a| power_estimate(samples, a, options)));
     estimates.extend(further);
+    context.check()?;
     judge(&mut estimates, &bridge, &cross, samples);
     if let Some(resamples) = options.bootstrap {
-        bootstrap(&mut estimates, samples, &bridge, resamples, options);
+        bootstrap(&mut estimates, samples, &bridge, resamples, context)?;
     }
     let mut result = conclude(estimates, &bridge, &cross, samples, &weights, options);
     let counts = samples.map(|s| s.len() as f64);
@@ -63,7 +69,7 @@ pub(super) fn all(
     if let Some(prices) = &options.prices {
         result.allocations = allocations(prices, &result.divergences, &thinned, &bridge, counts);
     }
-    result
+    Ok(result)
 }
 
 /// Refuses what the two sides together know to be worthless.

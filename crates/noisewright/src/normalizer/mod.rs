@@ -47,6 +47,7 @@ pub use result::{
     Dependence, Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, SampleSummary, Side,
 };
 
+use crate::run::Context;
 use crate::{Error, Result};
 
 /// `log Z` of an unnormalized density from draws of it and draws of a noise.
@@ -107,8 +108,10 @@ fn estimates(
     let noise = sample::Sample::new(Side::Noise, noise)?;
     data.check()?;
     noise.check()?;
+    let context = Context::new(options.seed, &options.cancel, options.progress.as_ref());
+    context.check()?;
     let further = log_alpha.map(|alpha| alpha::estimate([&data, &noise], alpha, options)).transpose()?;
-    Ok(estimate::all(&data, &noise, further, options))
+    context.conclude(estimate::all(&data, &noise, further, options, &context))
 }
 
 impl LogZOptions {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Allocation, EstimatedDivergences, Prices};
+use crate::run::{CancelToken, ProgressHook};
 
 /// One side's draws: the two log-densities at each, and how they fall into chains.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +61,7 @@ pub enum Dependence {
 }
 
 /// How log Z is estimated.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct LogZOptions {
     /// Probability that the intervals are to cover log Z; 0.95 by default.
     pub confidence: f64,
@@ -76,6 +77,10 @@ pub struct LogZOptions {
     pub prices: Option<Prices>,
     /// Seed of the bootstrap; 0 by default.
     pub seed: u64,
+    /// Cancels the estimation from another thread.
+    pub cancel: CancelToken,
+    /// Told of the resamples of the bootstrap.
+    pub progress: Option<ProgressHook>,
 }
 
 impl Default for LogZOptions {
@@ -88,6 +93,8 @@ impl Default for LogZOptions {
             powers: Vec::new(),
             prices: None,
             seed: 0,
+            cancel: CancelToken::new(),
+            progress: None,
         }
     }
 }

@@ -29,6 +29,7 @@ pub(crate) fn integrate_pair(
     functions: PairFunctions<'_>,
 ) -> Result<PairIntegrals> {
     model.check(parameters)?;
+    let model = &model.with_cancel(&precision.cancel);
     if enumeration::applies(model) {
         let population = Population::for_contrast(model, parameters, contrast, precision)?;
         return Ok(over_population(&population, contrast, functions));

@@ -20,6 +20,7 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, weighted_gram};
 use noisewright_numerics::summation::blocked;
 
+use crate::run::CancelToken;
 use crate::{Error, Loss, Model, Noise, Points, Result};
 
 /// Whether every state of the model's space can be visited.
@@ -69,7 +70,7 @@ pub struct Accuracy {
 }
 
 /// How accurate an expectation should be, and how much work it may take.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Precision {
     /// Relative accuracy asked for (default 1e-10; quadrature in three dimensions stops at 1e-8).
     pub relative: f64,
@@ -79,11 +80,14 @@ pub struct Precision {
     pub draws: usize,
     /// Seed of those draws (default 0).
     pub seed: u64,
+    /// Cancels the work from another thread.
+    pub cancel: CancelToken,
 }
 
 impl Default for Precision {
     fn default() -> Self {
-        Self { relative: 1e-10, max_nodes: 1 << 22, draws: 1 << 17, seed: 0 }
+        let cancel = CancelToken::new();
+        Self { relative: 1e-10, max_nodes: 1 << 22, draws: 1 << 17, seed: 0, cancel }
     }
 }
 
@@ -198,13 +202,18 @@ impl Population {
         precision: &Precision,
     ) -> Result<Self> {
         model.check(parameters)?;
-        if enumeration::applies(model) {
-            return enumeration::build(model, parameters);
-        }
-        if !quadrature::applies(model) {
-            return sampling::build(model, parameters, contrast, precision);
-        }
-        quadrature::build(model, parameters, contrast, precision)
+        let model = &model.with_cancel(&precision.cancel);
+        model.check_run()?;
+        let built = if enumeration::applies(model) {
+            enumeration::build(model, parameters)
+        } else if quadrature::applies(model) {
+            quadrature::build(model, parameters, contrast, precision)
+        } else {
+            sampling::build(model, parameters, contrast, precision)
+        };
+        // Places that could not be looked at any more are taken for empty ones.
+        model.check_run()?;
+        built
     }
 
     /// Whether the model integrates on its domain, as cheaply as that can be told: nothing is computed with it.

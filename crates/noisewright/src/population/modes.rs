@@ -2,9 +2,9 @@
 
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::halton::Halton;
-use noisewright_numerics::random::stream;
 
 use super::locate::{Location, Slice};
+use crate::run::Purpose;
 use crate::{Landmarks, Result};
 
 /// Starts in cubes around the highest peak: half the side in units of its widths, and how many.
@@ -64,7 +64,7 @@ fn cubes(size: usize) -> Vec<DVector<f64>> {
 
 fn halton(size: usize, count: usize) -> Vec<DVector<f64>> {
     let mut points = vec![0.0; size * count];
-    Halton::new(size, &mut stream(0, 0)).fill(1, count, &mut points);
+    Halton::new(size, &mut Purpose::ModeProbe.fixed_stream()).fill(1, count, &mut points);
     (0..count).map(|i| DVector::from_fn(size, |j, _| points[j * count + i])).collect()
 }
 

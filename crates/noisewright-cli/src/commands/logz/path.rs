@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use noisewright::chain::ModelDensity;
 use noisewright::normalizer::path::{PathEstimate, PathOptions, fit_noise, path};
+use noisewright::run::Context;
 use noisewright::{Noise, Precision, Target};
 use noisewright_report::{
     Axis, Card, Cell, Column, Figure, Page, Panel, Points, Section, Table, format_number, format_percent,
@@ -78,7 +79,7 @@ fn noise(
         Some(words) if words.trim() != "auto" => {
             noises::build(problem, words, Purpose { nu: 1.0, target: &Target::Mse })
         }
-        _ => Ok(fit_noise(density, options.moves, options.seed)?),
+        _ => Ok(fit_noise(density, options.moves, &Context::seeded(options.seed))?),
     }
 }
 

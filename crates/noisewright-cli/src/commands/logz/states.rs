@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     let progress = Progress::new(global.quiet || global.json, "estimating the constants of all states");
     let draws = Draws::read(arguments)?;
     let dependence = if arguments.independent { Dependence::Independent } else { Dependence::Chains };
-    let options = StatesOptions { reference: draws.reference(own)?, reference_log_z: 0.0, dependence };
+    let options = StatesOptions { reference: draws.reference(own)?, dependence, ..StatesOptions::default() };
     let slices: Vec<&[f64]> = draws.columns.iter().map(Vec::as_slice).collect();
     let pooled =
         Pooled { log_f: &slices, origin: Origin::Rows(&draws.origin), chains: draws.chains.as_deref() };

@@ -1,11 +1,11 @@
 //! Whether the fitted density integrates on its domain: a fit of a density that does not is no fit.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::random::stream;
 use noisewright_numerics::summation::mean_and_variance;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::rays;
+use crate::run::Purpose;
 use crate::{Domain, Error, Model, Population, Precision, Result, View};
 
 /// Most variables whose quadratic form is looked for.
@@ -111,7 +111,7 @@ impl Quadratic {
         for i in 0..d {
             steps.extend((0..i).map(|j| unit(&[(i, 1.0), (j, 1.0)])));
         }
-        let mut random = stream(0, 0);
+        let mut random = Purpose::IntegrabilityProbe { kind: 0 }.fixed_stream();
         let mut far = || -> f64 { StandardNormal.sample(&mut random) };
         let checks: Vec<Vec<f64>> = (0..CHECKS).map(|_| (0..d).map(|_| 3.0 * far()).collect()).collect();
         steps.extend(checks.iter().cloned());

@@ -14,6 +14,7 @@ use super::super::two_step::scores;
 use super::super::{Data, Fit, fit};
 use super::{ChiSquareTest, Warning, messages};
 use crate::population::weighted_outer;
+use crate::run::Purpose;
 use crate::{Error, Loss, Model, Result};
 
 /// How many times as much noise the second fit has.
@@ -68,7 +69,7 @@ pub fn check_ratio(model: &Model, data: Data<'_>, first: &Fit, options: &FitOpti
         noise: NoiseChoice::Given(Arc::clone(&noise)),
         amount: Amount::Ratio(nu),
         // Other draws than the first fit's.
-        seed: options.seed ^ 0x9E37_79B9_7F4A_7C15,
+        seed: Purpose::FitRatioCheck.seed(options.seed, 0),
         ..options.clone()
     };
     let second = fit(model, data, &more)?;

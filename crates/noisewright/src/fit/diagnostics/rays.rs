@@ -1,9 +1,10 @@
 //! Rays along which a log-density still rises far from the data, so that it has no integral.
 
-use noisewright_numerics::random::{Stream, stream};
+use noisewright_numerics::random::Stream;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::normalizable::{NotNormalizable, Whereabouts};
+use crate::run::Purpose;
 use crate::{Domain, Error, Model, Result, View};
 
 /// Distances from the data, in their deviations, between which a density must fall.
@@ -138,7 +139,7 @@ impl Far<'_> {
 
     /// Looks along many rays, turns the highest ones until they are no higher, and says whether one of them rises.
     fn steepest(&self) -> Result<Option<NotNormalizable>> {
-        let mut random = stream(0, 1);
+        let mut random = Purpose::IntegrabilityProbe { kind: 1 }.fixed_stream();
         let rays = self.directions(&mut random);
         if let Some(ray) = self.first_rising(&rays)? {
             return Ok(Some(self.named(ray)));

@@ -18,10 +18,11 @@ use super::multistart;
 use super::newton::{Evaluation, Problem, Stop, undamped_gain};
 use super::noise_choice;
 use super::objective::five_point;
-use super::options::{Amount, CovarianceKind, FitOptions, NoiseChoice, Stage};
+use super::options::{Amount, CovarianceKind, FitOptions, NoiseChoice};
 use super::prepare::{pick, scaling, spread};
 use super::result::{Estimate, Fit, Optimum, coordinates};
 use super::solve::Solution;
+use crate::run::{Stage, if_possible};
 use crate::{Error, Model, Result, View};
 use means::Means;
 use normalizer::Lens;
@@ -107,7 +108,7 @@ impl Likelihood<'_> {
     /// Where the ascent may start, the best first: a fit against noise, or else the model's own start, none of its statistics,
     /// and what comes near to a normal distribution, as far as they have a likelihood.
     fn starts(&self, sample: View<'_>, options: &FitOptions) -> Result<Vec<DVector<f64>>> {
-        let pilot = self.pilot(options).map(|theta| self.frame.inner(&theta));
+        let pilot = self.pilot(options)?.map(|theta| self.frame.inner(&theta));
         if let Some(pilot) = pilot.filter(|at| self.value(at).is_finite()) {
             return Ok(vec![pilot]);
         }
@@ -123,18 +124,16 @@ impl Likelihood<'_> {
     }
 
     /// A start from a fit against noise, where quadrature needs one that integrates, or there may be several maxima.
-    fn pilot(&self, options: &FitOptions) -> Option<Vec<f64>> {
+    fn pilot(&self, options: &FitOptions) -> Result<Option<Vec<f64>>> {
         if self.way != NormalizerMethod::Quadrature && self.model.energy().is_linear() {
-            return None;
+            return Ok(None);
         }
         let points = (2 * self.data.points.rows()).clamp(PILOT_POINTS.0, PILOT_POINTS.1);
         let rough =
             FitOptions { noise: NoiseChoice::Auto, amount: Amount::Points(points), ..options.clone() };
-        let noise = noise_choice::auto_noise(self.model, self.data).ok()?;
-        noise_choice::dosed(self.model, self.data, &noise, &rough)
-            .ok()
-            .filter(|f| f.converged)
-            .map(|f| f.theta())
+        let Ok(noise) = noise_choice::auto_noise(self.model, self.data) else { return Ok(None) };
+        let found = if_possible(noise_choice::dosed(self.model, self.data, &noise, &rough))?;
+        Ok(found.filter(|f| f.converged).map(|f| f.theta()))
     }
 
     /// Why no start has a finite likelihood.

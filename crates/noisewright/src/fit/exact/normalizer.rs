@@ -152,7 +152,7 @@ impl Mass {
         let mut known = false;
         if curvature {
             weighted_gram(columns, &weights, second.as_mut_slice());
-            known = model.energy().add_curvature(theta, points, &weights, bend.as_mut_slice())?;
+            known = model.add_curvature(theta, points, &weights, bend.as_mut_slice())?;
         }
         Ok(Self { top, mass: sum(&weights), first, second, curvature: known.then_some(bend) })
     }

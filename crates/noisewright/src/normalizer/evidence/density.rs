@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use crate::run::CancelToken;
 use crate::{Error, Model, Quantity, Result, View, tails};
 
 /// Points evaluated at a time by one thread.
@@ -33,10 +34,10 @@ pub trait Density: Sync {
     /// Refuses a density that is known to have no integral, given draws of it; by default none is.
     ///
     /// # Errors
-    /// [`Error::NotIntegrable`].
-    fn check_integrable(&self, draws: View<'_>) -> Result<()> {
+    /// [`Error::NotIntegrable`], and [`Error::Cancelled`] when the token was cancelled meanwhile.
+    fn check_integrable(&self, draws: View<'_>, cancel: &CancelToken) -> Result<()> {
         let _ = draws;
-        Ok(())
+        cancel.check()
     }
 }
 
@@ -60,18 +61,23 @@ impl Density for ModelDensity<'_> {
         self.model.evaluate(self.parameters, points, out, None)
     }
 
-    fn check_integrable(&self, draws: View<'_>) -> Result<()> {
-        match tails::endless(self.model, self.parameters, draws, tails::NEAR) {
+    fn check_integrable(&self, draws: View<'_>, cancel: &CancelToken) -> Result<()> {
+        match tails::endless(&self.model.with_cancel(cancel), self.parameters, draws, tails::NEAR) {
             Some(endless) => Err(endless.error()),
-            None => Ok(()),
+            None => cancel.check(),
         }
     }
 }
 
 /// The log-density of all draws, which must have one.
-pub(super) fn evaluate_draws(density: &dyn Density, draws: View<'_>) -> Result<Vec<f64>> {
+pub(super) fn evaluate_draws(
+    density: &dyn Density,
+    draws: View<'_>,
+    cancel: &CancelToken,
+) -> Result<Vec<f64>> {
     let mut out = vec![0.0; draws.rows()];
     out.par_chunks_mut(BLOCK).enumerate().try_for_each(|(block, out)| {
+        cancel.check()?;
         let start = block * BLOCK;
         density.log_density(draws.slice(start..start + out.len()), out)
     })?;

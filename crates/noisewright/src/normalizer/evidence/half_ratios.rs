@@ -2,12 +2,12 @@
 
 use rayon::prelude::*;
 
-use noisewright_numerics::random::stream;
 use noisewright_numerics::special::ln_add_exp;
 
 use super::choose::Fitted;
 use super::density::{BLOCK, Density, evaluate_draws};
 use crate::fit::domain_words;
+use crate::run::{Context, Purpose};
 use crate::{Domain, Error, RealMap, Result, Space, View};
 
 /// The two log-densities at some points, in the space of real vectors.
@@ -26,12 +26,8 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    fn first_block(self) -> u64 {
-        match self {
-            Self::First => 0,
-            Self::Second => 1 << 40,
-            Self::Trial => 1 << 41,
-        }
+    fn purpose(self) -> Purpose {
+        Purpose::EvidenceNoise { stage: self as u64 }
     }
 }
 
@@ -46,7 +42,7 @@ pub(super) struct Problem<'a> {
     /// `log f(x) + Σ ln dx/dy` at the draws.
     pub(super) log_f: Vec<f64>,
     symmetric: bool,
-    seed: u64,
+    context: &'a Context,
 }
 
 impl<'a> Problem<'a> {
@@ -55,7 +51,7 @@ impl<'a> Problem<'a> {
         draws: View<'a>,
         space: &'a Space,
         symmetric: bool,
-        seed: u64,
+        context: &'a Context,
     ) -> Result<Self> {
         if draws.columns() != space.dimension() {
             let (expected, found) = (space.dimension(), draws.columns());
@@ -74,9 +70,9 @@ impl<'a> Problem<'a> {
             map.to_real(draws, &mut mapped, &mut log_jacobian);
             check_inside(draws, &mapped, space)?;
         }
-        let mut log_f = evaluate_draws(density, draws)?;
+        let mut log_f = evaluate_draws(density, draws, context.cancel_token())?;
         log_f.iter_mut().zip(log_jacobian).for_each(|(f, j)| *f += j);
-        Ok(Self { density, space, draws, map, mapped, log_f, symmetric, seed })
+        Ok(Self { density, space, draws, map, mapped, log_f, symmetric, context })
     }
 
     /// Whether the density is averaged with its mirror image.
@@ -120,6 +116,7 @@ impl<'a> Problem<'a> {
         let mut out = TwoLogDensities { log_f: self.log_f.clone(), log_noise: vec![0.0; points.rows()] };
         let blocks = out.log_noise.par_chunks_mut(BLOCK).zip(out.log_f.par_chunks_mut(BLOCK)).enumerate();
         blocks.try_for_each(|(block, (log_noise, log_f))| {
+            self.context.check()?;
             let start = block * BLOCK;
             let part = points.slice(start..start + log_noise.len());
             fitted.noise.log_density(part, log_noise);
@@ -150,9 +147,10 @@ impl<'a> Problem<'a> {
         let d = self.draws.columns();
         let blocks = out.log_noise.par_chunks_mut(BLOCK).zip(out.log_f.par_chunks_mut(BLOCK)).enumerate();
         blocks.try_for_each(|(block, (log_noise, log_f))| {
+            self.context.check()?;
             let rows = log_noise.len();
             let mut points = vec![0.0; d * rows];
-            fitted.noise.draw(&mut stream(self.seed, stage.first_block() + block as u64), rows, &mut points);
+            fitted.noise.draw(&mut self.context.stream(stage.purpose(), block as u64), rows, &mut points);
             let view = View::new(d, rows, &points);
             fitted.noise.log_density(view, log_noise);
             self.evaluate(view, log_f)?;

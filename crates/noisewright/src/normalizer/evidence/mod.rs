@@ -17,6 +17,7 @@ pub use factor::{BayesFactor, bayes_factor};
 pub use trace::TracePoint;
 
 use super::{Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, log_z};
+use crate::run::{Context, Stage as RunStage};
 use crate::{Error, Noise, Result, Space, View};
 use choose::{Fitted, choose, fit};
 use half_ratios::{Problem, Stage, TwoLogDensities};
@@ -30,7 +31,7 @@ const CONTRADICTED: f64 = 6.0;
 const KEPT: usize = 4000;
 
 /// How evidence is estimated.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct EvidenceOptions {
     /// The noise that is fitted; [`NoiseKind::Auto`] by default.
     pub noise: NoiseKind,
@@ -43,7 +44,7 @@ pub struct EvidenceOptions {
     pub symmetrize: bool,
     /// Number of places at which the estimate from the first part of the draws is kept; 20 by default.
     pub trace: usize,
-    /// Confidence, dependence, seed and the rest, as for [`log_z`]; here the bridge is balanced by effective numbers of
+    /// Confidence, dependence, seed, cancellation and the rest, as for [`log_z`]; here the bridge is balanced by effective numbers of
     /// draws by default, because the noise is independent and the draws are a chain.
     pub log_z: LogZOptions,
 }
@@ -169,15 +170,29 @@ pub fn evidence(
     check_count(rows, space.dimension())?;
     let halves = split(rows, options.chains.as_deref())?;
     check_count(halves.iter().map(Half::rows).sum(), space.dimension())?;
-    let problem = Problem::new(density, draws, space, options.symmetrize, options.log_z.seed)?;
-    density.check_integrable(draws)?;
-    let fitted = both_fits(&problem, options.noise, &halves)?;
+    let context = Context::new(options.log_z.seed, &options.log_z.cancel, options.log_z.progress.as_ref());
+    context.conclude(from_halves(density, draws, space, &halves, options, &context))
+}
+
+fn from_halves(
+    density: &dyn Density,
+    draws: View<'_>,
+    space: &Space,
+    halves: &[Half; 2],
+    options: &EvidenceOptions,
+    context: &Context,
+) -> Result<Evidence> {
+    let problem = Problem::new(density, draws, space, options.symmetrize, context)?;
+    density.check_integrable(draws, context.cancel_token())?;
+    context.report(RunStage::Prepare, 0, None)?;
+    let fitted = both_fits(&problem, options.noise, halves)?;
     let densities = [problem.all(&fitted[0])?, problem.all(&fitted[1])?];
     let directions =
         [0, 1].map(|k| Direction::new(&problem, &fitted[k], &densities[k], &halves[1 - k], k, options));
     let [first, second] = directions;
     let directions = [first?, second?];
-    Ok(conclude(&directions, &densities, &problem.log_f, &halves, fitted, options))
+    context.report(RunStage::Errors, 0, None)?;
+    Ok(conclude(&directions, &densities, &problem.log_f, halves, fitted, options))
 }
 
 /// A fit to half of the draws needs a covariance matrix, which takes more draws than variables.

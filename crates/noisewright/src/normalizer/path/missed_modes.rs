@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use noisewright_numerics::random::{Stream, stream};
+use noisewright_numerics::random::Stream;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::{PathOptions, PathWarning, Problem, Sample};
-use crate::chain::{self, Chains, Coordinates, Density, Landscape, Moves, run_checked};
+use crate::chain::{ChainOptions, Chains, Coordinates, Density, Landscape, Moves, run_checked};
+use crate::run::{Context, Purpose};
 use crate::{Error, Noise, Points, Result, fit_auto};
 
 /// Chains that start apart.
@@ -26,13 +27,14 @@ const ON_ITS_WAY: f64 = 30.0;
 /// modes that these come to.
 ///
 /// # Errors
-/// When no place of positive density is found, the density has no integral, or no noise can be fitted.
-pub fn fit_noise(density: &dyn Density, moves: Moves, seed: u64) -> Result<Arc<dyn Noise>> {
-    density.check_integrable()?;
+/// When no place of positive density is found, the density has no integral, no noise can be fitted, or the context
+/// is cancelled.
+pub fn fit_noise(density: &dyn Density, moves: Moves, context: &Context) -> Result<Arc<dyn Noise>> {
+    density.check_integrable(context.cancel_token())?;
     let coordinates = Coordinates::new(density.space());
     let dimension = coordinates.dimension();
     let around = Around { center: vec![0.0; dimension], scale: vec![1.0; dimension] };
-    let chains = apart(density, &coordinates, &around, moves, seed)?;
+    let chains = apart(density, &coordinates, &around, moves, &context.fold_in(Purpose::PathNoiseFit))?;
     let rows = arrived(&chains, dimension);
     let values = (0..dimension)
         .flat_map(|axis| {
@@ -66,11 +68,12 @@ fn apart(
     coordinates: &Coordinates,
     around: &Around,
     moves: Moves,
-    seed: u64,
+    context: &Context,
 ) -> Result<Chains> {
-    let mut stream = stream(seed, 1 << 60);
+    let mut stream = context.stream(Purpose::ChainStarts, 0);
+    let landscape = Landscape { density, coordinates, cancel: context.cancel_token() };
     let starts: Vec<Vec<f64>> = (0..CHAINS)
-        .map(|chain| start(density, coordinates, around, REACHES[chain % REACHES.len()], &mut stream))
+        .map(|chain| start(landscape, around, REACHES[chain % REACHES.len()], &mut stream))
         .collect::<Result<_>>()?;
     let mut x = vec![0.0; coordinates.dimension()];
     let mut values = vec![0.0; starts.len() * x.len()];
@@ -80,18 +83,13 @@ fn apart(
     }
     let start = Some(Points::from_values(density.space().names(), CHAINS, values)?);
     let (warm_up, draws) = STEPS;
-    run_checked(density, &chain::ChainOptions { chains: CHAINS, warm_up, draws, moves, start, seed, thin: 1 })
+    let options = ChainOptions { chains: CHAINS, warm_up, draws, moves, start, ..ChainOptions::default() };
+    run_checked(density, &options, context)
 }
 
 /// A place of positive density, as far from the middle as wanted or, if there is none, nearer.
-fn start(
-    density: &dyn Density,
-    coordinates: &Coordinates,
-    around: &Around,
-    reach: f64,
-    stream: &mut Stream,
-) -> Result<Vec<f64>> {
-    let landscape = Landscape { density, coordinates };
+fn start(landscape: Landscape<'_>, around: &Around, reach: f64, stream: &mut Stream) -> Result<Vec<f64>> {
+    let coordinates = landscape.coordinates;
     for attempt in 0..ATTEMPTS {
         let reach = reach * (1.0 - attempt as f64 / ATTEMPTS as f64);
         let mut y = coordinates.somewhere(stream);
@@ -121,8 +119,8 @@ pub(super) fn elsewhere(
     let Some(last) = samples.last().filter(|_| !lines.is_empty()) else { return Ok(None) };
     let known = Known::new(coordinates, &last.points, &last.log_density);
     let around = known.around();
-    let seed = options.seed.wrapping_add(0x5851_f42d_4c95_7f2d);
-    let chains = match apart(problem.density, coordinates, &around, options.moves, seed) {
+    let context = problem.context.fold_in(Purpose::MissedModes);
+    let chains = match apart(problem.density, coordinates, &around, options.moves, &context) {
         Ok(chains) => chains,
         // Where nothing else can be found there is nothing else to be told.
         Err(Error::NoMass) => return Ok(None),

@@ -10,7 +10,8 @@ pub use result::{Node, PathEstimate, PathWarning};
 
 use super::Dependence;
 use super::states::{self, Origin, Pooled};
-use crate::chain::{Coordinates, Density, Moves};
+use crate::chain::{Coordinates, Density, Landscape, Moves};
+use crate::run::{CancelToken, Context, ProgressHook};
 use crate::{Error, Noise, Points, Result};
 use missed_modes::elsewhere;
 use smc_pilot::{Stop, distance, pilot};
@@ -39,6 +40,10 @@ pub struct PathOptions {
     pub confidence: f64,
     /// Seed of all random draws.
     pub seed: u64,
+    /// Cancels the path from another thread.
+    pub cancel: CancelToken,
+    /// Told of the pilot's bridges and of the draws of the chains.
+    pub progress: Option<ProgressHook>,
 }
 
 impl Default for PathOptions {
@@ -54,6 +59,8 @@ impl Default for PathOptions {
             moves: Moves::Auto,
             confidence: 0.95,
             seed: 0,
+            cancel: CancelToken::new(),
+            progress: None,
         }
     }
 }
@@ -90,6 +97,14 @@ struct Problem<'a> {
     noise: &'a dyn Noise,
     density: &'a dyn Density,
     coordinates: &'a Coordinates,
+    context: &'a Context,
+}
+
+impl<'a> Problem<'a> {
+    /// A bridge, or another density between the ends, as chains see it.
+    fn landscape<'b>(&'b self, density: &'b dyn Density) -> Landscape<'b> {
+        Landscape { density, coordinates: self.coordinates, cancel: self.context.cancel_token() }
+    }
 }
 
 /// log Z of a density that is far from every noise one can sample, by geometric bridges
@@ -124,14 +139,20 @@ pub fn path(noise: &dyn Noise, density: &dyn Density, options: &PathOptions) -> 
     if expected != found {
         return Err(Error::Shape { what: "variables of the noise", expected, found });
     }
-    density.check_integrable()?;
+    let context = Context::new(options.seed, &options.cancel, options.progress.as_ref());
+    density.check_integrable(context.cancel_token())?;
     let coordinates = Coordinates::new(density.space());
-    let problem = Problem { noise, density, coordinates: &coordinates };
-    let stops = pilot(&problem, options.swarm, options.moves, options.seed)?;
+    let problem = Problem { noise, density, coordinates: &coordinates, context: &context };
+    context.conclude(along(&problem, options))
+}
+
+/// The pilot, the chains of all states, the look elsewhere, and what they say together.
+fn along(problem: &Problem<'_>, options: &PathOptions) -> Result<PathEstimate> {
+    let stops = pilot(problem, options.swarm, options.moves)?;
     let places = places(&stops, options)?;
-    let samples = parallel_tempering::samples(&problem, &stops, &places, options)?;
-    let missed = elsewhere(&problem, &samples, options)?;
-    result::assemble(&problem, &places, &samples, missed, options)
+    let samples = parallel_tempering::samples(problem, &stops, &places, options)?;
+    let missed = elsewhere(problem, &samples, options)?;
+    result::assemble(problem, &places, &samples, missed, options)
 }
 
 /// Where the states are: even steps of the distance gone so far.

@@ -4,13 +4,14 @@
 //! points (Geyer 1991; Hukushima and Nemoto 1996). So a point that is caught in one mode at the density travels back to the
 //! noise, is forgotten there, and others come from it to all modes that the noise covers.
 
-use noisewright_numerics::random::{Stream, stream};
+use noisewright_numerics::random::Stream;
 use rand::RngExt;
 use rayon::prelude::*;
 
 use super::smc_pilot::{Stop, resample};
 use super::{PathOptions, Problem, Sample};
-use crate::chain::{Bridge, Kernel, Landscape, Moves, Walker};
+use crate::chain::{Bridge, Kernel, Moves, Walker};
+use crate::run::{Purpose, Stage};
 use crate::{Points, Result, View};
 
 /// The draws of all states by chains that change places.
@@ -20,15 +21,14 @@ pub(super) fn samples(
     places: &[f64],
     options: &PathOptions,
 ) -> Result<Vec<Sample>> {
-    let seed = options.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let starts = places[1..]
         .iter()
         .enumerate()
-        .map(|(index, &t)| Start::new(problem, stops, t, options, seed.wrapping_add(index as u64 + 1)))
+        .map(|(index, &t)| Start::new(problem, stops, t, options, index as u64 + 1))
         .collect::<Result<Vec<_>>>()?;
     let tracks: Vec<Vec<Track>> = (0..options.chains)
         .into_par_iter()
-        .map(|chain| Ladder::new(problem, places, &starts, seed, chain)?.run(options, chain))
+        .map(|chain| Ladder::new(problem, places, &starts, chain)?.run(options, chain))
         .collect::<Result<_>>()?;
     (0..places.len()).map(|state| joined(problem, &tracks, state, options)).collect()
 }
@@ -41,10 +41,10 @@ struct Start {
 
 impl Start {
     /// From where the pilot's swarm was just before the state.
-    fn new(problem: &Problem<'_>, stops: &[Stop], t: f64, options: &PathOptions, seed: u64) -> Result<Self> {
+    fn new(problem: &Problem<'_>, stops: &[Stop], t: f64, options: &PathOptions, state: u64) -> Result<Self> {
         let before = stops.partition_point(|stop| stop.t <= t).max(1) - 1;
         let stop = &stops[before];
-        let mut picks = stream(seed, u64::MAX);
+        let mut picks = problem.context.stream(Purpose::TemperingStarts { state }, 0);
         let swarm = resample(&stop.log_ratio, t - stop.t, options.swarm, &mut picks);
         let points: Vec<Vec<f64>> = (0..options.chains)
             .map(|chain| stop.swarm[swarm[chain * swarm.len() / options.chains]].clone())
@@ -52,7 +52,7 @@ impl Start {
         // Moves of the first bridge after the noise, for states between the two.
         let learnt = stop.kernel.as_ref().or(stops.get(before + 1).and_then(|next| next.kernel.as_ref()));
         let bridge = Bridge { noise: problem.noise, density: problem.density, t };
-        let landscape = Landscape { density: &bridge, coordinates: problem.coordinates };
+        let landscape = problem.landscape(&bridge);
         let kernel = match learnt {
             Some(kernel) => kernel.clone(),
             None => Kernel::new(options.moves, landscape, &points[0])?,
@@ -104,14 +104,8 @@ struct Track {
 }
 
 impl<'a> Ladder<'a> {
-    fn new(
-        problem: &'a Problem<'a>,
-        places: &'a [f64],
-        starts: &[Start],
-        seed: u64,
-        chain: usize,
-    ) -> Result<Self> {
-        let mut stream = stream(seed, chain as u64);
+    fn new(problem: &'a Problem<'a>, places: &'a [f64], starts: &[Start], chain: usize) -> Result<Self> {
+        let mut stream = problem.context.stream(Purpose::Tempering, chain as u64);
         let place = |y: Vec<f64>, x| Place { y, x, log_jacobian: 0.0, log_noise: 0.0, log_density: 0.0 };
         let mut points = vec![place(Vec::new(), problem.noise_point(&mut stream))];
         points.extend(starts.iter().map(|start| place(start.points[chain].clone(), Vec::new())));
@@ -138,7 +132,8 @@ impl<'a> Ladder<'a> {
             self.exchange(false);
         }
         let draws = length(options, chain);
-        for _ in 0..draws {
+        for draw in 0..draws {
+            self.problem.context.report(Stage::Chains, draw, Some(draws))?;
             for _ in 0..options.thin {
                 self.step(0.0)?;
             }
@@ -157,7 +152,7 @@ impl<'a> Ladder<'a> {
         for (state, kernel) in self.kernels.iter_mut().enumerate() {
             let t = self.places[state + 1];
             let bridge = Bridge { noise: self.problem.noise, density: self.problem.density, t };
-            let landscape = Landscape { density: &bridge, coordinates: self.problem.coordinates };
+            let landscape = self.problem.landscape(&bridge);
             let place = &mut self.points[state + 1];
             let mut walker = Walker { height: place.height(t), y: std::mem::take(&mut place.y) };
             let accepted = kernel.step(landscape, &mut walker, &mut self.stream, gain)?;

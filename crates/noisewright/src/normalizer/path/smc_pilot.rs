@@ -4,7 +4,7 @@
 //! the swarm's worth; the swarm is resampled by these weights and moved by chains of the new bridge. So the pilot also
 //! leaves, at every bridge, points to start from and moves that suit.
 
-use noisewright_numerics::random::{Stream, stream};
+use noisewright_numerics::random::Stream;
 use rand::RngExt;
 use rayon::prelude::*;
 
@@ -12,7 +12,9 @@ use super::super::Dependence;
 use super::super::states::{self, Origin, Pooled};
 use super::Problem;
 use crate::chain::{Bridge, Kernel, Landscape, Moves, Walker, check_place};
-use crate::{ChainFault, Error, Result, View, sample};
+use crate::noise::sample_for;
+use crate::run::{Purpose, Stage};
+use crate::{ChainFault, Error, Result, View};
 
 /// Share of the swarm's worth that the weights between neighbours keep.
 const KEPT: f64 = 0.5;
@@ -33,22 +35,23 @@ pub(super) struct Stop {
 }
 
 /// Leads a swarm of `size` points from the noise to the density.
-pub(super) fn pilot(problem: &Problem<'_>, size: usize, moves: Moves, seed: u64) -> Result<Vec<Stop>> {
-    let mut stops = vec![first(problem, size, seed)?];
+pub(super) fn pilot(problem: &Problem<'_>, size: usize, moves: Moves) -> Result<Vec<Stop>> {
+    let mut stops = vec![first(problem, size)?];
     while let Some(last) = stops.last().filter(|stop| stop.t < 1.0) {
         if stops.len() > MOST {
             return Err(Error::Chain(ChainFault::EndlessPath { bridges: MOST, t: last.t }));
         }
+        problem.context.report(Stage::Pilot, stops.len(), None)?;
         let t = next(last)?;
-        let stop = advance(problem, last, t, moves, seed.wrapping_add(stops.len() as u64))?;
+        let stop = advance(problem, last, t, moves, stops.len() as u64)?;
         stops.push(stop);
     }
     Ok(stops)
 }
 
 /// The swarm at the noise itself.
-fn first(problem: &Problem<'_>, size: usize, seed: u64) -> Result<Stop> {
-    let points = sample(problem.noise, size, seed);
+fn first(problem: &Problem<'_>, size: usize) -> Result<Stop> {
+    let points = sample_for(problem.noise, size, problem.context, Purpose::PathNoise)?;
     let mut x = vec![0.0; points.columns()];
     let swarm = (0..size)
         .map(|row| {
@@ -90,13 +93,13 @@ fn kept(u: &[f64], delta: f64) -> f64 {
     sum * sum / (squares * u.len() as f64)
 }
 
-/// Resamples the swarm for the bridge at `t` and moves it there.
-fn advance(problem: &Problem<'_>, from: &Stop, t: f64, moves: Moves, seed: u64) -> Result<Stop> {
-    let mut picks = stream(seed, u64::MAX);
+/// Resamples the swarm for the bridge at `t`, the `stage`th, and moves it there.
+fn advance(problem: &Problem<'_>, from: &Stop, t: f64, moves: Moves, stage: u64) -> Result<Stop> {
+    let mut picks = problem.context.stream(Purpose::PathResampling { stage }, 0);
     let chosen = resample(&from.log_ratio, t - from.t, from.swarm.len(), &mut picks);
     let start: Vec<Vec<f64>> = chosen.iter().map(|i| from.swarm[*i].clone()).collect();
     let bridge = Bridge { noise: problem.noise, density: problem.density, t };
-    let landscape = Landscape { density: &bridge, coordinates: problem.coordinates };
+    let landscape = problem.landscape(&bridge);
     let mut kernel = match &from.kernel {
         Some(kernel) => kernel.clone(),
         None => Kernel::new(moves, landscape, &start[0])?,
@@ -107,7 +110,8 @@ fn advance(problem: &Problem<'_>, from: &Stop, t: f64, moves: Moves, seed: u64) 
         .par_chunks(BLOCK)
         .enumerate()
         .map(|(block, part)| {
-            move_block(landscape, kernel.clone(), part, sweeps, &mut stream(seed, block as u64))
+            let mut stream = problem.context.stream(Purpose::PathMoves { stage }, block as u64);
+            move_block(landscape, kernel.clone(), part, sweeps, &mut stream)
         })
         .collect::<Result<_>>()?;
     let kernel = blocks.first().map(|(_, kernel)| kernel.clone());

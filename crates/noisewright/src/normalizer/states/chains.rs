@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::problem::{Scratch, cut};
 use super::unsampled::Weights;
+use crate::Result;
 
 /// Lags to be summed at most.
 const LAGS: usize = 16;
@@ -39,13 +40,14 @@ pub(super) struct LongRun {
 }
 
 /// The long-run covariances of all states with draws, in order.
-pub(super) fn long_run(weights: &Weights<'_>, chains: &[Chain]) -> Vec<LongRun> {
+pub(super) fn long_run(weights: &Weights<'_>, chains: &[Chain]) -> Result<Vec<LongRun>> {
     let states = weights.problem.states();
     (0..states)
         .into_par_iter()
         .map(|state| {
+            weights.problem.cancel.check()?;
             let own: Vec<&Chain> = chains.iter().filter(|chain| chain.state == state).collect();
-            of_state(weights, &own)
+            Ok(of_state(weights, &own))
         })
         .collect()
 }

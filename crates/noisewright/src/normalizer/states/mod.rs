@@ -23,10 +23,11 @@ use self::result::Parts;
 use self::solve::Solution;
 use self::unsampled::Weights;
 use super::Dependence;
+use crate::run::CancelToken;
 use crate::{Error, Result};
 
 /// What to take for known, and how draws depend on each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct StatesOptions {
     /// The state whose log-normalizer is known; the first one by default.
     pub reference: usize,
@@ -35,6 +36,8 @@ pub struct StatesOptions {
     /// Whether draws of one state may depend on each other; chains by default, which independent draws are too, at the
     /// price of an error that is itself less certain.
     pub dependence: Dependence,
+    /// Cancels the solution from another thread.
+    pub cancel: CancelToken,
 }
 
 /// Log-normalizers of all states relative to one of them, from draws of all of them.
@@ -93,21 +96,22 @@ fn solved(
         counts: order.sampled.iter().map(|k| counts[*k] as f64).collect(),
         offsets: order.sampled.iter().map(|k| center(pooled.log_f[*k])).collect(),
         origin: &internal,
+        cancel: &options.cancel,
     };
-    let solution = solve::solve(&mut problem);
+    let solution = solve::solve(&mut problem)?;
     let unsampled: Vec<&[f64]> = order.unsampled.iter().map(|k| pooled.log_f[*k]).collect();
-    let unsampled_c = unsampled::log_normalizers(&problem, &solution.c, &unsampled);
+    let unsampled_c = unsampled::log_normalizers(&problem, &solution.c, &unsampled)?;
     let weights =
         Weights { problem: &problem, c: &solution.c, unsampled: &unsampled, unsampled_c: &unsampled_c };
-    let mut gram = gram(&weights, &solution);
-    let tails = unsampled::tails(&problem, &solution.c, &unsampled);
+    let mut gram = gram(&weights, &solution)?;
+    let tails = unsampled::tails(&problem, &solution.c, &unsampled)?;
     gram.tails.splice(problem.states().., tails);
     let (mut long_run, mut joint) = (None, None);
     if options.dependence == Dependence::Chains {
         // Chains know their states by the caller's numbers.
         let mut chains = pooled.chains(&origin)?;
         chains.iter_mut().for_each(|chain| chain.state = order.place[chain.state]);
-        long_run = Some(chains::long_run(&weights, &chains));
+        long_run = Some(chains::long_run(&weights, &chains)?);
         if side_by_side {
             let everything: Vec<usize> = (0..counts.len()).collect();
             let response = gram.response(&everything);
@@ -119,6 +123,7 @@ fn solved(
     let covariance = joint.as_deref().map(chains::joint_covariance);
     let estimate =
         assemble(log_z, &gram, long_run.as_deref(), covariance.as_ref(), &solution, &order, options);
+    options.cancel.check()?;
     let whole = joint.filter(|_| estimate.groups().len() == 1);
     Ok((estimate, whole.map(|chains| chains.into_iter().map(|chain| chain.columns).collect())))
 }
@@ -161,22 +166,22 @@ impl Order {
 }
 
 /// The centred Gram matrix of all states: that of the last step, unless there are states without draws.
-fn gram(weights: &Weights<'_>, solution: &Solution) -> Gram {
+fn gram(weights: &Weights<'_>, solution: &Solution) -> Result<Gram> {
     let states = weights.states();
     let centred = if weights.unsampled.is_empty() {
         weights.in_units_of_weights(&solution.sums.gram)
     } else {
-        weights.gram()
+        weights.gram()?
     };
     let mut counts = weights.problem.counts.clone();
     counts.resize(states, 0.0);
-    Gram {
+    Ok(Gram {
         centred: DMatrix::from_vec(states, states, centred),
         empty: (0..states).map(|k| weights.is_empty(k)).collect(),
         tails: (0..states).map(|_| None).collect(),
         counts,
         draws: weights.problem.draws() as f64,
-    }
+    })
 }
 
 /// Puts everything together in the caller's order.

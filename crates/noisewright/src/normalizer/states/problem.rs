@@ -9,7 +9,10 @@ use std::ops::Range;
 
 use noisewright_numerics::gram::{Columns, weighted_gram};
 use noisewright_numerics::kernels;
-use noisewright_numerics::summation::{blocked, sum};
+use noisewright_numerics::summation::{sum, try_blocked};
+
+use crate::Result;
+use crate::run::CancelToken;
 
 /// Draws whose responsibilities are held at a time: for fifty states they stay in the second-level cache.
 const ROWS: usize = 256;
@@ -26,6 +29,8 @@ pub(super) struct Problem<'a> {
     pub(super) offsets: Vec<f64>,
     /// State of each draw.
     pub(super) origin: &'a [u32],
+    /// Cancels every pass over the draws.
+    pub(super) cancel: &'a CancelToken,
 }
 
 /// Sums over all draws at one place.
@@ -153,7 +158,7 @@ impl Problem<'_> {
     }
 
     /// The sums at `c`, over all draws.
-    pub(super) fn sums(&self, c: &[f64]) -> Sums {
+    pub(super) fn sums(&self, c: &[f64]) -> Result<Sums> {
         let states = self.states();
         let leaf = |range: Range<usize>| {
             let mut scratch = Scratch::new(states);
@@ -168,19 +173,20 @@ impl Problem<'_> {
             }
             sums
         };
-        blocked(self.draws(), LEAF, leaf, |a, b| a.join(&b)).unwrap_or(Sums {
-            loss: 0.0,
-            excess: vec![0.0; states],
-            gram: vec![0.0; states * states],
-        })
+        let total = self.over_leaves(leaf, |a, b| a.join(&b))?;
+        Ok(total.unwrap_or(Sums { loss: 0.0, excess: vec![0.0; states], gram: vec![0.0; states * states] }))
     }
-}
 
-/// Runs over all draws in the fixed order of blocks: `map` makes a leaf's value, `join` adds two neighbours'.
-pub(super) fn over_leaves<T: Send>(
-    draws: usize,
-    map: impl Fn(Range<usize>) -> T + Sync,
-    join: impl Fn(T, T) -> T + Sync,
-) -> Option<T> {
-    blocked(draws, LEAF, map, join)
+    /// Runs over all draws in the fixed order of blocks: `map` makes a leaf's value, `join` adds two neighbours'.
+    pub(super) fn over_leaves<T: Send>(
+        &self,
+        map: impl Fn(Range<usize>) -> T + Sync,
+        join: impl Fn(T, T) -> T + Sync,
+    ) -> Result<Option<T>> {
+        let leaf = |range| {
+            self.cancel.check()?;
+            Ok(map(range))
+        };
+        try_blocked(self.draws(), LEAF, leaf, join)
+    }
 }

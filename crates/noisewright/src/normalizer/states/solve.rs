@@ -4,6 +4,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::problem::{Problem, Sums};
 use super::start::start;
+use crate::Result;
 
 /// Above so many draws the start comes from a subsample.
 const SUBSAMPLE_ABOVE: usize = 60_000;
@@ -28,14 +29,14 @@ pub(super) struct Solution {
 }
 
 /// Solves for the log-normalizers, moving the start into the problem's offsets.
-pub(super) fn solve(problem: &mut Problem<'_>) -> Solution {
-    let start = if problem.draws() > SUBSAMPLE_ABOVE { from_subsample(problem) } else { start(problem) };
+pub(super) fn solve(problem: &mut Problem<'_>) -> Result<Solution> {
+    let start = if problem.draws() > SUBSAMPLE_ABOVE { from_subsample(problem)? } else { start(problem)? };
     problem.offsets.iter_mut().zip(start).for_each(|(offset, c)| *offset += c);
     newton(problem)
 }
 
 /// The solution of a smaller problem, with some draws of every state.
-fn from_subsample(problem: &Problem<'_>) -> Vec<f64> {
+fn from_subsample(problem: &Problem<'_>) -> Result<Vec<f64>> {
     let share = SUBSAMPLE as f64 / problem.draws() as f64;
     let (rows, origin) = thin(problem, share);
     let mut counts = vec![0.0; problem.states()];
@@ -47,10 +48,11 @@ fn from_subsample(problem: &Problem<'_>) -> Vec<f64> {
         counts,
         offsets: problem.offsets.clone(),
         origin: &origin,
+        cancel: problem.cancel,
     };
-    let solution = solve(&mut small);
+    let solution = solve(&mut small)?;
     let moved = small.offsets.iter().zip(&problem.offsets).map(|(new, old)| new - old);
-    moved.zip(&solution.c).map(|(start, c)| start + c).collect()
+    Ok(moved.zip(&solution.c).map(|(start, c)| start + c).collect())
 }
 
 /// Evenly spaced draws of every state, at least a hundred of each where there are.
@@ -70,9 +72,9 @@ fn thin(problem: &Problem<'_>, share: f64) -> (Vec<usize>, Vec<u32>) {
     (rows, origin)
 }
 
-fn newton(problem: &Problem<'_>) -> Solution {
+fn newton(problem: &Problem<'_>) -> Result<Solution> {
     let mut c = vec![0.0; problem.states()];
-    let mut sums = problem.sums(&c);
+    let mut sums = problem.sums(&c)?;
     let (mut evaluations, mut converged) = (1, false);
     while evaluations < STEPS {
         let step = newton_step(problem, &sums);
@@ -87,11 +89,11 @@ fn newton(problem: &Problem<'_>) -> Solution {
             converged = true;
             break;
         }
-        let Some((next, at_next)) = search(problem, &c, &sums, &step, &mut evaluations) else { break };
+        let Some((next, at_next)) = search(problem, &c, &sums, &step, &mut evaluations)? else { break };
         c = next;
         sums = at_next;
     }
-    Solution { c, sums, converged, evaluations }
+    Ok(Solution { c, sums, converged, evaluations })
 }
 
 /// A place along Newton's direction where the loss is lower: far off, where the curvature misleads, shorter steps do.
@@ -102,7 +104,7 @@ fn search(
     sums: &Sums,
     step: &DVector<f64>,
     evaluations: &mut usize,
-) -> Option<(Vec<f64>, Sums)> {
+) -> Result<Option<(Vec<f64>, Sums)>> {
     let descent: f64 = -step.iter().zip(&sums.excess).map(|(d, e)| d * e).sum::<f64>();
     let slack = 1e-13 * sums.loss.abs();
     let mut factor = (20.0 / step.amax()).min(1.0);
@@ -113,14 +115,14 @@ fn search(
         } else {
             c.iter().zip(step.iter()).map(|(c, d)| c + factor * d).collect()
         };
-        let at_next = problem.sums(&next);
+        let at_next = problem.sums(&next)?;
         *evaluations += 1;
         if shortest || at_next.loss <= sums.loss + 1e-4 * factor * descent + slack {
-            return Some((next, at_next));
+            return Ok(Some((next, at_next)));
         }
         factor *= 0.3;
     }
-    None
+    Ok(None)
 }
 
 /// `c_k + ln(Σ_n p_nk / N_k)`: never raises the loss, since it minimises a bound that touches it.

@@ -8,6 +8,7 @@ use noisewright_numerics::optimize::root_increasing;
 use rayon::prelude::*;
 
 use super::problem::Problem;
+use crate::Result;
 
 /// Draws of each state that a pair is judged by.
 const DRAWS: usize = 200;
@@ -22,19 +23,24 @@ struct Edge {
 }
 
 /// Log-normalizers from pairs of states, the first state's being 0.
-pub(super) fn start(problem: &Problem<'_>) -> Vec<f64> {
+pub(super) fn start(problem: &Problem<'_>) -> Result<Vec<f64>> {
     let states = problem.states();
     let rows = subsample(problem);
-    let edges: Vec<Vec<Edge>> =
-        (0..states).into_par_iter().map(|k| (0..k).map(|l| edge(problem, &rows, l, k)).collect()).collect();
-    spanning_tree(states, |from, to| {
+    let edges: Vec<Vec<Edge>> = (0..states)
+        .into_par_iter()
+        .map(|k| {
+            problem.cancel.check()?;
+            Ok((0..k).map(|l| edge(problem, &rows, l, k)).collect())
+        })
+        .collect::<Result<_>>()?;
+    Ok(spanning_tree(states, |from, to| {
         if from < to {
             edges[to][from]
         } else {
             let Edge { difference, crossings } = edges[from][to];
             Edge { difference: -difference, crossings }
         }
-    })
+    }))
 }
 
 /// Evenly spaced draws of every state.

@@ -5,8 +5,8 @@ use std::ops::Range;
 use noisewright_numerics::kernels;
 use rayon::prelude::*;
 
-use super::problem::{Problem, Scratch, cut, over_leaves};
-use crate::pareto;
+use super::problem::{Problem, Scratch, cut};
+use crate::{Result, pareto};
 
 /// `ln Σ e^x` so far, as a largest term and the sum relative to it.
 #[derive(Clone, Copy)]
@@ -41,7 +41,7 @@ impl LogSum {
 }
 
 /// `c_i = ln Σ_n f_i(x_n) / Σ_l N_l f_l(x_n) e^(−c_l)` for every column; −∞ where the density is zero at all draws.
-pub(super) fn log_normalizers(problem: &Problem<'_>, c: &[f64], columns: &[&[f64]]) -> Vec<f64> {
+pub(super) fn log_normalizers(problem: &Problem<'_>, c: &[f64], columns: &[&[f64]]) -> Result<Vec<f64>> {
     let leaf = |range: Range<usize>| {
         let mut scratch = Scratch::new(problem.states());
         let mut terms = Vec::new();
@@ -58,8 +58,8 @@ pub(super) fn log_normalizers(problem: &Problem<'_>, c: &[f64], columns: &[&[f64
         sums
     };
     let join = |a: Vec<LogSum>, b: Vec<LogSum>| a.into_iter().zip(b).map(|(a, b)| a.join(b)).collect();
-    let sums = over_leaves(problem.draws(), leaf, join).unwrap_or_default();
-    sums.into_iter().map(LogSum::ln).collect()
+    let sums = problem.over_leaves(leaf, join)?.unwrap_or_default();
+    Ok(sums.into_iter().map(LogSum::ln).collect())
 }
 
 /// Standard deviations by which the estimated shape of a tail may be too low.
@@ -84,9 +84,9 @@ impl Tail {
 }
 
 /// The tails of the weights `f_i / Σ_l N_l f_l e^(−c_l)` of every column; `None` for fewer than 25 positive weights.
-pub(super) fn tails(problem: &Problem<'_>, c: &[f64], columns: &[&[f64]]) -> Vec<Option<Tail>> {
+pub(super) fn tails(problem: &Problem<'_>, c: &[f64], columns: &[&[f64]]) -> Result<Vec<Option<Tail>>> {
     if columns.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let leaf = |range: Range<usize>| {
         let mut scratch = Scratch::new(problem.states());
@@ -98,11 +98,11 @@ pub(super) fn tails(problem: &Problem<'_>, c: &[f64], columns: &[&[f64]]) -> Vec
         }
         log_mixture
     };
-    let log_mixture = over_leaves(problem.draws(), leaf, |a, b| [a, b].concat()).unwrap_or_default();
+    let log_mixture = problem.over_leaves(leaf, |a, b| [a, b].concat())?.unwrap_or_default();
     let log_weights = |column: &&[f64]| -> Vec<f64> {
         column.iter().zip(&log_mixture).map(|(value, mixture)| value - mixture).collect()
     };
-    columns.par_iter().map(|column| Tail::new(&log_weights(column))).collect()
+    Ok(columns.par_iter().map(|column| Tail::new(&log_weights(column))).collect())
 }
 
 /// Weights of the draws under all states, those without draws last: `N (W_nk − 1/N)` with `Σ_n W_nk = 1`, or for a state
@@ -150,7 +150,7 @@ impl Weights<'_> {
     }
 
     /// `Σ_n (W_n − 1/N)(W_n − 1/N)ᵀ` over all states, row-major.
-    pub(super) fn gram(&self) -> Vec<f64> {
+    pub(super) fn gram(&self) -> Result<Vec<f64>> {
         let states = self.states();
         let leaf = |range: Range<usize>| {
             let mut scratch = Scratch::new(states);
@@ -165,8 +165,8 @@ impl Weights<'_> {
             a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
             a
         };
-        let gram = over_leaves(self.problem.draws(), leaf, add).unwrap_or(vec![0.0; states * states]);
-        self.in_units_of_weights(&gram)
+        let gram = self.problem.over_leaves(leaf, add)?.unwrap_or(vec![0.0; states * states]);
+        Ok(self.in_units_of_weights(&gram))
     }
 
     /// A Gram matrix of the columns of [`fill`](Self::fill) as one of W.

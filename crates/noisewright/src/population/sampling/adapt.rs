@@ -4,7 +4,7 @@ use noisewright_numerics::summation::log_sum_exp;
 use rayon::prelude::*;
 
 use super::landscape::{Height, Landscape};
-use super::proposal::{Batch, Component, Densities, Proposal};
+use super::proposal::{Batch, Component, Densities, Proposal, Round};
 use crate::{Error, Result};
 
 /// Rounds of adaptation.
@@ -32,7 +32,7 @@ pub(super) fn adapt<'a>(
     mut log_z: f64,
 ) -> Result<(Proposal<'a>, f64)> {
     for round in 0..ROUNDS {
-        let batch = proposal.draw(draws, seed, (stage << 32) | (1 << 24) | round);
+        let batch = proposal.draw(draws, Round { seed, stage, number: round });
         let energy = landscape.energy(&batch.x, draws)?;
         let log_noise = landscape.log_noise(&batch.x, draws);
         let densities = proposal.log_density(&batch, log_noise.as_deref(), draws);

@@ -21,13 +21,18 @@ use rayon::prelude::*;
 
 use self::elliptical::Reach;
 use self::landscape::{Height, Landscape};
-use self::proposal::{Component, Proposal};
+use self::proposal::{Component, Proposal, Round};
 use self::start::{Climb, Mode};
 use self::tails::Tails;
 use super::divergence_integrals::{FUNCTIONS, PairFunctions, PairIntegrals, log_values};
 use super::locate::locate_on_sphere;
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
+use crate::noise::sample_for;
+use crate::run::{Context, Purpose};
 use crate::{Domain, Error, Loss, Model, Points, Result, UniformSphere, VonMisesFisher, check_count};
+
+/// The stage of the final draws; those of the adaptation come after it.
+const DRAWS: u64 = 0;
 
 /// Independent replicates of the points.
 const REPLICATES: usize = 16;
@@ -237,7 +242,8 @@ fn on_sphere<'a>(landscape: Landscape<'a>, seed: u64) -> Result<Proposal<'a>> {
     let dimension = landscape.model.space().dimension();
     let (pole, spread) = locate_on_sphere(landscape.model, landscape.parameters)?;
     let all = UniformSphere::new(dimension)?;
-    let candidates = crate::sample(&all, CANDIDATES, seed ^ 1 << 63);
+    let context = Context::seeded(seed);
+    let candidates = sample_for(&all, CANDIDATES, &context, Purpose::SphereCandidates)?;
     let energy = landscape.energy(candidates.values(), CANDIDATES)?;
     let mut order: Vec<usize> = (0..CANDIDATES).collect();
     order.sort_by(|a, b| energy[*b].total_cmp(&energy[*a]));
@@ -275,7 +281,7 @@ struct Draws {
 fn draw(landscape: Landscape<'_>, proposal: &Proposal<'_>, draws: usize, seed: u64) -> Result<Draws> {
     let each = draws / REPLICATES;
     let replicate = |r: usize| -> Result<(Vec<f64>, Vec<f64>, Vec<f64>)> {
-        let batch = proposal.draw(each, seed, (3 << 32) | r as u64);
+        let batch = proposal.draw(each, Round { seed, stage: DRAWS, number: r as u64 });
         let log_noise = landscape.log_noise(&batch.x, each);
         let density = proposal.log_density(&batch, log_noise.as_deref(), each).total;
         let energy = landscape.energy(&batch.x, each)?;

@@ -1,7 +1,7 @@
 //! The proposal: a mixture of components of known density, drawn in fixed shares, with the noise as one of them.
 
 use noisewright_numerics::halton::Halton;
-use noisewright_numerics::random::{Stream, stream};
+use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::ln_add_exp;
 use rand::distr::Open01;
 use rand_distr::Distribution;
@@ -9,6 +9,7 @@ use rand_distr::Distribution;
 use super::coordinates::{Coordinates, wrapped};
 use super::elliptical::Elliptical;
 use super::marginal::Marginal;
+use crate::run::Purpose;
 use crate::{Domain, Noise, Result, UniformSphere, View, VonMisesFisher};
 
 /// Beyond so many uniforms a draw, Halton points are no better than random ones.
@@ -32,6 +33,21 @@ pub(super) struct Batch {
     pub(super) x: Vec<f64>,
 }
 
+/// Which draws: every stage and round, or replicate, has random streams of its own.
+#[derive(Clone, Copy)]
+pub(super) struct Round {
+    pub(super) seed: u64,
+    pub(super) stage: u64,
+    pub(super) number: u64,
+}
+
+impl Round {
+    fn stream(self, component: usize) -> Stream {
+        let purpose = Purpose::PopulationProposal { stage: self.stage, component: component as u64 };
+        purpose.stream(self.seed, self.number)
+    }
+}
+
 /// Uniforms for one component in one replicate, with the stream that randomised them.
 struct Source {
     halton: Option<Halton>,
@@ -39,8 +55,7 @@ struct Source {
 }
 
 impl Source {
-    fn new(dimension: usize, seed: u64, block: u64) -> Self {
-        let mut stream = stream(seed, block);
+    fn new(dimension: usize, mut stream: Stream) -> Self {
         let halton = (dimension <= MOST_HALTON).then(|| Halton::new(dimension, &mut stream));
         Self { halton, stream }
     }
@@ -54,12 +69,12 @@ impl Source {
 }
 
 impl Component {
-    fn draw(&self, rows: usize, z: &mut [f64], seed: u64, block: u64) {
+    fn draw(&self, rows: usize, z: &mut [f64], mut stream: Stream) {
         match self {
             Self::Product { continuous, counted } => {
                 let first = continuous.as_ref().map_or(0, Elliptical::uniforms);
                 let mut uniforms = vec![0.0; (first + counted.len()) * rows];
-                let mut source = Source::new(first + counted.len(), seed, block);
+                let mut source = Source::new(first + counted.len(), stream);
                 source.fill(rows, &mut uniforms);
                 if let Some(elliptical) = continuous {
                     elliptical.draw(&uniforms, rows, z);
@@ -69,8 +84,8 @@ impl Component {
                     marginal.draw(mine, &mut source.stream, &mut z[axis * rows..(axis + 1) * rows]);
                 }
             }
-            Self::Directions(vmf) => vmf.draw(&mut stream(seed, block), rows, z),
-            Self::Sphere(uniform) => uniform.draw(&mut stream(seed, block), rows, z),
+            Self::Directions(vmf) => vmf.draw(&mut stream, rows, z),
+            Self::Sphere(uniform) => uniform.draw(&mut stream, rows, z),
         }
     }
 
@@ -153,16 +168,15 @@ impl Proposal<'_> {
     }
 
     /// Draws of all components in their shares.
-    pub(super) fn draw(&self, rows: usize, seed: u64, block: u64) -> Batch {
+    pub(super) fn draw(&self, rows: usize, round: Round) -> Batch {
         let dimension = self.coordinates.dimension();
         let counts = self.allocation(rows);
         let (mut z, mut x) = (vec![0.0; dimension * rows], vec![0.0; dimension * rows]);
         let mut first = 0;
         for (k, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let block = (block << 16) | k as u64;
             let (part_z, part_x) = match (self.components.get(k), self.noise) {
-                (Some(component), _) => self.draw_component(component, count, seed, block),
-                (None, Some((noise, _))) => self.draw_noise(noise, count, seed, block),
+                (Some(component), _) => self.draw_component(component, count, round.stream(k)),
+                (None, Some((noise, _))) => self.draw_noise(noise, count, round.stream(k)),
                 (None, None) => continue,
             };
             for axis in 0..dimension {
@@ -176,22 +190,16 @@ impl Proposal<'_> {
         Batch { rows, z, x }
     }
 
-    fn draw_component(
-        &self,
-        component: &Component,
-        rows: usize,
-        seed: u64,
-        block: u64,
-    ) -> (Vec<f64>, Vec<f64>) {
+    fn draw_component(&self, component: &Component, rows: usize, stream: Stream) -> (Vec<f64>, Vec<f64>) {
         let mut z = vec![0.0; self.coordinates.dimension() * rows];
-        component.draw(rows, &mut z, seed, block);
+        component.draw(rows, &mut z, stream);
         let x = self.coordinates.points(&z, rows);
         (z, x)
     }
 
-    fn draw_noise(&self, noise: &dyn Noise, rows: usize, seed: u64, block: u64) -> (Vec<f64>, Vec<f64>) {
+    fn draw_noise(&self, noise: &dyn Noise, rows: usize, mut stream: Stream) -> (Vec<f64>, Vec<f64>) {
         let mut x = vec![0.0; self.coordinates.dimension() * rows];
-        noise.draw(&mut stream(seed, block), rows, &mut x);
+        noise.draw(&mut stream, rows, &mut x);
         for axis in self.coordinates.continuous() {
             if *self.coordinates.domain(axis) == Domain::Circle {
                 x[axis * rows..(axis + 1) * rows].iter_mut().for_each(|a| *a = wrapped(*a));

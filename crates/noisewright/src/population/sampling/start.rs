@@ -2,7 +2,6 @@
 
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::quadrature::{Lookout, peaks};
-use noisewright_numerics::random::stream;
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -11,6 +10,7 @@ use super::elliptical::{Elliptical, Reach};
 use super::landscape::{Height, Landscape};
 use super::marginal::{CountHistogram, Marginal};
 use super::proposal::Component;
+use crate::run::Purpose;
 use crate::{Domain, Error, Result};
 
 /// Searches from random places, and most modes that are kept, where every variable is counted.
@@ -64,7 +64,7 @@ impl<'a> Climb<'a> {
         let center = first.as_ref().map_or(at, |mode| mode.at.clone());
         let scales = first.as_ref().map_or(scales, |mode| mode.scales.clone());
         found.extend(first);
-        let mut random = stream(seed, 1 << 62);
+        let mut random = Purpose::PopulationModes.stream(seed, 0);
         let (trials, most) = if self.coordinates.continuous().is_empty() { COUNTED } else { CONTINUOUS };
         for trial in 0..trials {
             let reach = REACHES[trial % REACHES.len()];

@@ -5,13 +5,14 @@
 //! do not fall fast enough, the function has no integral. The converse does not hold: a cone too narrow to be
 //! hit is missed.
 
-use noisewright_numerics::random::{Stream, stream};
+use noisewright_numerics::random::Stream;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::coordinates::Coordinates;
 use super::landscape::{Height, Landscape};
 use super::start::Mode;
 use crate::population::Divergent;
+use crate::run::Purpose;
 use crate::{Domain, Result};
 
 /// Lines through so many places are looked at.
@@ -42,7 +43,7 @@ pub(super) struct Tails<'a> {
 impl<'a> Tails<'a> {
     pub(super) fn new(landscape: Landscape<'a>, which: Height, log_z: f64, mode: &Mode, seed: u64) -> Self {
         let coordinates = landscape.coordinates();
-        let mut random = stream(seed, 1 << 61);
+        let mut random = Purpose::PopulationTails { kind: 0 }.stream(seed, 0);
         let continuous = coordinates.continuous();
         let place = |random: &mut Stream| {
             let mut z = mode.at().to_vec();
@@ -106,7 +107,7 @@ impl<'a> Tails<'a> {
         if real.len() < 2 {
             return Ok(false);
         }
-        let mut random = stream(seed, (1 << 61) + 1);
+        let mut random = Purpose::PopulationTails { kind: 1 }.stream(seed, 0);
         let directions: Vec<Vec<f64>> =
             (0..PLACES).map(|_| real.iter().map(|_| StandardNormal.sample(&mut random)).collect()).collect();
         let ends = |reach: f64| -> Vec<Vec<f64>> {

@@ -1,0 +1,93 @@
+//! Draws of a noise in blocks, each from a random stream of its own.
+
+use noisewright_numerics::random::BLOCK;
+use rayon::prelude::*;
+
+use super::Noise;
+use crate::memory::reserve;
+use crate::run::{Context, Purpose};
+use crate::{Points, Result};
+
+/// Blocks that are drawn at once, for the threads to share, before they are put in their places.
+const HELD_BLOCKS: usize = 64;
+
+/// `rows` draws from `noise`: the same for the same seed, whatever the number of threads.
+///
+/// They are independent of everything else that is drawn at this or any other seed.
+///
+/// # Panics
+/// When the draws do not fit in memory; [`try_sample`] says so instead.
+pub fn sample(noise: &dyn Noise, rows: usize, seed: u64) -> Points {
+    let mut values = vec![0.0; noise.dimension() * rows];
+    for first in (0..rows).step_by(HELD_BLOCKS * BLOCK) {
+        place(&draw_blocks(noise, rows, first, seed, Purpose::Sample), rows, first, &mut values);
+    }
+    Points::unnamed(noise.dimension(), rows, values)
+}
+
+/// The same, with a context that can cancel it.
+///
+/// ```
+/// use noisewright::run::Context;
+/// use noisewright::{Normal, sample, try_sample};
+/// let normal = Normal::with_variance(0.0, 1.0)?;
+/// assert_eq!(try_sample(&normal, 10_000, &Context::seeded(3))?, sample(&normal, 10_000, 3));
+/// assert!(try_sample(&normal, usize::MAX, &Context::seeded(3)).is_err()); // more than memory holds
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// When the draws do not fit in memory, or [`Error::Cancelled`](crate::Error::Cancelled).
+pub fn try_sample(noise: &dyn Noise, rows: usize, context: &Context) -> Result<Points> {
+    sample_for(noise, rows, context, Purpose::Sample)
+}
+
+/// Draws for a purpose.
+pub(crate) fn sample_for(
+    noise: &dyn Noise,
+    rows: usize,
+    context: &Context,
+    purpose: Purpose,
+) -> Result<Points> {
+    let mut values = reserve("draws", rows, noise.dimension())?;
+    values.resize(noise.dimension() * rows, 0.0);
+    for first in (0..rows).step_by(HELD_BLOCKS * BLOCK) {
+        context.check()?;
+        place(&draw_blocks(noise, rows, first, context.seed(), purpose), rows, first, &mut values);
+    }
+    Ok(Points::unnamed(noise.dimension(), rows, values))
+}
+
+/// The next blocks from row `first` on, each column-major.
+fn draw_blocks(noise: &dyn Noise, rows: usize, first: usize, seed: u64, purpose: Purpose) -> Vec<Vec<f64>> {
+    let end = rows.min(first + HELD_BLOCKS * BLOCK);
+    (first / BLOCK..end.div_ceil(BLOCK))
+        .into_par_iter()
+        .map(|block| draw_block(noise, purpose, seed, block, BLOCK.min(rows - block * BLOCK)))
+        .collect()
+}
+
+/// The draws of one block, column-major.
+pub(crate) fn draw_block(
+    noise: &dyn Noise,
+    purpose: Purpose,
+    seed: u64,
+    block: usize,
+    rows: usize,
+) -> Vec<f64> {
+    let mut values = vec![0.0; noise.dimension() * rows];
+    noise.draw(&mut purpose.stream(seed, block as u64), rows, &mut values);
+    values
+}
+
+/// Puts blocks where they belong among `rows` rows, column-major.
+fn place(blocks: &[Vec<f64>], rows: usize, first: usize, values: &mut [f64]) {
+    for (column, values) in values.chunks_mut(rows).enumerate() {
+        let mut at = first;
+        for block in blocks {
+            let count = BLOCK.min(rows - at);
+            values[at..at + count].copy_from_slice(&block[column * count..(column + 1) * count]);
+            at += count;
+        }
+    }
+}

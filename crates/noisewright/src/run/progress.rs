@@ -1,0 +1,70 @@
+//! How far a computation is.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// What is called at every step of a computation; where it breaks off, the computation is cancelled.
+///
+/// ```
+/// use noisewright::run::{Progress, ProgressHook};
+/// use std::ops::ControlFlow;
+/// let hook = ProgressHook::new(|progress: &Progress| {
+///     println!("{:?}, step {}", progress.stage, progress.iteration);
+///     ControlFlow::Continue(())
+/// });
+/// ```
+#[derive(Clone)]
+pub struct ProgressHook(Arc<dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync>);
+
+impl ProgressHook {
+    /// A hook from a function.
+    pub fn new(hook: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(hook))
+    }
+
+    /// Tells it how far the computation is, and hears whether to go on.
+    pub(crate) fn call(&self, progress: &Progress) -> ControlFlow<()> {
+        (self.0)(progress)
+    }
+}
+
+impl fmt::Debug for ProgressHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProgressHook")
+    }
+}
+
+/// Where a computation stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// What is being done.
+    pub stage: Stage,
+    /// Steps of this stage so far.
+    pub iteration: usize,
+    /// Steps of this stage in all, where that is known beforehand.
+    pub of: Option<usize>,
+    /// The loss, in fits; `NaN` where there is none.
+    pub loss: f64,
+}
+
+/// A part of a computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Reading the data and making the noise.
+    Prepare,
+    /// A fit of a part of the rows, or a swarm that finds the way of a path.
+    Pilot,
+    /// A descent on all rows.
+    Descent,
+    /// The covariance.
+    Errors,
+    /// Markov chains.
+    Chains,
+    /// Resamples of a bootstrap.
+    Bootstrap,
+    /// Candidates of a design.
+    Design,
+}
