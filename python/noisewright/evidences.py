@@ -42,9 +42,12 @@ class EvidenceResult(Result):
     upper: float
     #: Why no estimate can be trusted, if none can.
     refused: str | None
+    #: The name of that reason for programs.
+    refused_code: str | None
     estimates: dict[str, NormalizerEstimate]
     recommended: str
     reason: str
+    reason_code: str
     overlap: float
     expected_crossings: float
     chain_ess: float
@@ -62,6 +65,8 @@ class EvidenceResult(Result):
     trace: dict[str, Array]
     log_ratios: dict[str, Array]
     warnings: list[str]
+    #: The names of the warnings for programs.
+    warning_codes: list[str]
     converged: bool
 
     _hidden: ClassVar[frozenset[str]] = frozenset({"log_ratios"})

@@ -46,6 +46,8 @@ class NormalizerEstimate:
     pareto_k: float | None
     converged: bool
     refused: str | None
+    #: The name of that reason for programs.
+    refused_code: str | None
     bootstrap_se: float | None
 
     def __getitem__(self, name: str) -> Any:
@@ -63,6 +65,8 @@ class LogZResult(Result):
     upper: float
     #: Why no estimate can be trusted, if none can.
     refused: str | None
+    #: The name of that reason for programs.
+    refused_code: str | None
     #: Whether both densities are unnormalized, so that the result is the log of the ratio of their constants.
     ratio: bool
     dependence: str
@@ -70,6 +74,7 @@ class LogZResult(Result):
     estimates: dict[str, NormalizerEstimate]
     recommended: str
     reason: str
+    reason_code: str
     overlap: float
     expected_crossings: float
     confidence: float
@@ -79,6 +84,8 @@ class LogZResult(Result):
     #: What the budget should buy, by the name of the estimator; `None` without prices.
     allocation: dict[str, dict[str, float]] | None
     warnings: list[str]
+    #: The names of the warnings for programs.
+    warning_codes: list[str]
     converged: bool
 
     @property
@@ -134,6 +141,8 @@ class StatesResult(Result):
     dependence: str
     converged: bool
     warnings: list[str]
+    #: The names of the warnings for programs.
+    warning_codes: list[str]
 
     @property
     def difference_se(self) -> Array:
@@ -179,6 +188,8 @@ class PathResult(Result):
     confidence: float
     #: Why there is no answer, if there is none.
     refused: str | None
+    #: The name of that reason for programs.
+    refused_code: str | None
     path: dict[str, Array]
     noise: str
     moves: str
@@ -187,6 +198,8 @@ class PathResult(Result):
     ess: Array
     converged: bool
     warnings: list[str]
+    #: The names of the warnings for programs.
+    warning_codes: list[str]
 
     def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
         columns: list[Column] = [

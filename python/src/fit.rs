@@ -5,7 +5,7 @@ use std::sync::Arc;
 use noisewright::design::Purpose;
 use noisewright::fit::diagnostics::check_ratio;
 use noisewright::fit::{
-    Amount, CovarianceKind, Data, Dependence, Draws, Estimate, Fit, FitOptions, NoiseChoice, Optimum,
+    Amount, CovarianceKind, Data, Dependence, Draws, Estimate, Fit, FitOptions, NoiseChoice, Optimum, Setting,
 };
 use noisewright::{Model, Noise, Points, Precision, Target, View, record_efficiency};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -327,8 +327,12 @@ fn tree(fit: &Fit, options: &FitOptions, reading: Reading, grid: Option<Tree>) -
     let of_each = |all: Vec<Option<f64>>| -> Vec<(String, Tree)> {
         fit.estimates().iter().zip(all).map(|(e, ratio)| (e.name.clone(), Tree::from(ratio))).collect()
     };
-    let diagnostics = serde_json::to_value(&fit.diagnostics).unwrap_or_default();
-    let warnings: Vec<String> = fit.diagnostics.warnings.iter().map(ToString::to_string).collect();
+    let mut diagnostics = serde_json::to_value(&fit.diagnostics).unwrap_or_default();
+    let shown = diagnostics["warnings"].as_array_mut().into_iter().flatten();
+    for (shown, warning) in shown.zip(&fit.diagnostics.warnings) {
+        shown["suggestion"] = warning.suggestion_in(&argument).into();
+    }
+    let warnings: Vec<String> = fit.diagnostics.warnings.iter().map(|w| w.in_words(&argument)).collect();
     map! {
         "parameters": fit.parameters.iter().map(|e| (e.name.clone(), estimate(e))).collect::<Vec<_>>(),
         "log_normalizer": fit.log_normalizer.as_ref().map(estimate),
@@ -356,8 +360,16 @@ fn tree(fit: &Fit, options: &FitOptions, reading: Reading, grid: Option<Tree>) -
         "optima": fit.optima.iter().map(optimum).collect::<Vec<_>>(),
         "diagnostics": json(&diagnostics),
         "warnings": warnings,
-        "no_answer": fit.diagnostics.no_answer().map(ToString::to_string),
+        "no_answer": fit.diagnostics.no_answer().map(|w| w.in_words(&argument)),
         "grid": grid,
+    }
+}
+
+/// A setting as an argument: `nu=20`, `noise="auto"`.
+fn argument(setting: Setting) -> String {
+    match setting.parts() {
+        (name @ "nu", value) => format!("{name}={value}"),
+        (name, value) => format!("{name}=\"{value}\""),
     }
 }
 

@@ -6,7 +6,7 @@ use nalgebra::DMatrix;
 use noisewright::normalizer::states::{self, Origin, Pooled};
 use noisewright::normalizer::{
     Allocation, Dependence, Draws, Evidence, EvidenceOptions, LogZ, LogZOptions, LogZWarning, ModelDensity,
-    NormalizerEstimate, Prices, SampleSummary, TracePoint, alpha_formula, evidence as integrate,
+    NormalizerEstimate, Prices, Refusal, SampleSummary, TracePoint, alpha_formula, evidence as integrate,
     log_z as solve, log_z_with_alpha,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -120,14 +120,16 @@ fn tree(answer: &LogZ, dependence: Dependence, ratio: bool) -> Tree {
         "se": best.se,
         "lower": best.lower,
         "upper": best.upper,
-        "refused": best.refused.clone(),
+        "refused": best.refused.as_ref().map(ToString::to_string),
+        "refused_code": best.refused.as_ref().map(Refusal::code),
         "ratio": ratio,
         "dependence": dependence_word(dependence),
         // The noise is known by its log-densities alone.
         "noise_words": Tree::Null,
         "estimates": estimates(&answer.estimates),
         "recommended": answer.recommended.to_string(),
-        "reason": answer.reason.clone(),
+        "reason": answer.reason.to_string(),
+        "reason_code": answer.reason.code(),
         "overlap": answer.overlap,
         "expected_crossings": answer.expected_crossings,
         "confidence": answer.confidence,
@@ -142,6 +144,7 @@ fn tree(answer: &LogZ, dependence: Dependence, ratio: bool) -> Tree {
         "allocation": (!answer.allocations.is_empty())
             .then(|| Tree::Map(answer.allocations.iter().map(allocation).collect())),
         "warnings": sentences(&answer.warnings),
+        "warning_codes": codes(answer.warnings.iter().map(|warning| warning.code())),
         "converged": answer.converged,
     }
 }
@@ -155,6 +158,11 @@ fn allocation(best: &Allocation) -> (String, Tree) {
         "predicted_se": best.predicted_se,
     };
     (best.method.to_string(), numbers)
+}
+
+/// The codes of warnings.
+pub(crate) fn codes(codes: impl Iterator<Item = &'static str>) -> Vec<String> {
+    codes.map(str::to_owned).collect()
 }
 
 fn sentences(warnings: &[LogZWarning]) -> Vec<String> {
@@ -175,7 +183,8 @@ fn estimates(all: &[NormalizerEstimate]) -> Tree {
             "ess_noise": e.ess_noise,
             "pareto_k": e.pareto_k,
             "converged": e.converged,
-            "refused": e.refused.clone(),
+            "refused": e.refused.as_ref().map(ToString::to_string),
+            "refused_code": e.refused.as_ref().map(Refusal::code),
             "bootstrap_se": e.bootstrap_se,
         }
     };
@@ -241,6 +250,7 @@ pub(crate) fn log_z_states<'py>(
         "dependence": dependence_word(dependence),
         "converged": answer.converged(),
         "warnings": answer.warnings().iter().map(|w| w.sentence(&names)).collect::<Vec<String>>(),
+        "warning_codes": codes(answer.warnings().iter().map(|warning| warning.code())),
     })
 }
 
@@ -322,10 +332,12 @@ fn evidence_tree(answer: &Evidence, chains: &[usize]) -> Tree {
         "se": answer.se,
         "lower": answer.lower,
         "upper": answer.upper,
-        "refused": answer.best().refused.clone(),
+        "refused": answer.best().refused.as_ref().map(ToString::to_string),
+        "refused_code": answer.best().refused.as_ref().map(Refusal::code),
         "estimates": estimates(&answer.estimates),
         "recommended": answer.recommended.to_string(),
-        "reason": answer.reason.clone(),
+        "reason": answer.reason.to_string(),
+        "reason_code": answer.reason.code(),
         "overlap": answer.overlap,
         "expected_crossings": answer.expected_crossings,
         "chain_ess": answer.chain_ess,
@@ -344,6 +356,7 @@ fn evidence_tree(answer: &Evidence, chains: &[usize]) -> Tree {
         },
         "log_ratios": map! { "data": answer.log_ratios[0].clone(), "noise": answer.log_ratios[1].clone() },
         "warnings": sentences(&answer.warnings),
+        "warning_codes": codes(answer.warnings.iter().map(|warning| warning.code())),
         "converged": answer.converged,
     }
 }

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use crate::failure::Outcome;
 use crate::model::PyModel;
 use crate::noise::{NoiseArgument, Request};
+use crate::normalizer::codes;
 use crate::problem::Problem;
 use crate::task::Monitor;
 use crate::tree::{Tree, map};
@@ -85,14 +86,15 @@ pub(crate) fn log_z_path<'py>(
 
 fn tree(result: &PathEstimate, options: &PathOptions) -> Tree {
     let column = |of: fn(&Node) -> f64| result.nodes.iter().map(of).collect::<Vec<f64>>();
-    let warnings: Vec<String> = result.warnings.iter().map(|w| w.sentence(&result.nodes)).collect();
+    let refused = result.refused();
     map! {
         "log_z": result.log_z,
         "se": result.se,
         "lower": result.lower,
         "upper": result.upper,
         "confidence": options.confidence,
-        "refused": result.se.is_infinite().then(|| refused(&warnings)),
+        "refused": refused.as_ref().map(|(_, sentence)| sentence.as_str()),
+        "refused_code": refused.as_ref().map(|(code, _)| *code),
         "path": map! {
             "t": column(|node| node.t),
             "log_z": column(|node| node.log_z),
@@ -109,12 +111,7 @@ fn tree(result: &PathEstimate, options: &PathOptions) -> Tree {
         "overlap": result.states.overlap().clone(),
         "ess": result.states.ess().to_vec(),
         "converged": result.states.converged() && result.se.is_finite(),
-        "warnings": warnings,
+        "warnings": result.sentences(),
+        "warning_codes": codes(result.warnings.iter().map(|warning| warning.code())),
     }
-}
-
-/// Why there is no answer: what makes the error infinite is told last.
-fn refused(warnings: &[String]) -> String {
-    let broken = "no path of states with a finite error leads from the noise to the model";
-    warnings.last().cloned().unwrap_or_else(|| broken.into())
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use noisewright::fit::Setting;
 use noisewright_report::{Page, Section, Table, TextStyle};
 use serde_json::{Number, Value};
 
@@ -74,6 +75,12 @@ fn width() -> usize {
     told.filter(|columns| *columns > 0)
         .or_else(seen)
         .map_or(USUAL_WIDTH, |columns| columns.clamp(LEAST_WIDTH, MOST_WIDTH))
+}
+
+/// A setting as it is typed: `--nu 20`.
+pub(crate) fn typed(setting: Setting) -> String {
+    let (name, value) = setting.parts();
+    format!("--{name} {value}")
 }
 
 /// A number in a sentence, without hundreds of digits where it is huge.

@@ -429,6 +429,17 @@ pub enum Error {
     },
 }
 
+impl serde::Serialize for Error {
+    /// The code and the sentence.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut out = serializer.serialize_struct("Error", 2)?;
+        out.serialize_field("code", self.code())?;
+        out.serialize_field("sentence", &self.to_string())?;
+        out.end()
+    }
+}
+
 impl Error {
     /// An error of the caller's own code, for implementations of [`Energy`](crate::Energy),
     /// [`Source`](crate::fit::Source) and the densities; it comes back as [`source`](std::error::Error::source).

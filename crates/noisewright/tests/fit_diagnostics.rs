@@ -62,7 +62,7 @@ fn a_statistic_that_no_data_row_has_is_named_with_its_direction() {
     assert!(!fitted.converged && fitted.parameters[2].se == f64::INFINITY);
     let warning = fitted.diagnostics.no_answer().unwrap();
     assert_eq!((warning.kind, warning.kind.name()), (WarningKind::Separation, "separation"));
-    assert!(warning.sentence.contains("`strauss` → −∞"), "{warning}");
+    assert!(warning.sentence().contains("`strauss` → −∞"), "{warning}");
 }
 
 #[test]
@@ -108,7 +108,10 @@ fn two_samples_are_spoken_of_as_such() {
     )
     .unwrap();
     let warning = fitted.fit.diagnostics.no_answer().unwrap();
-    assert!(warning.sentence.contains("second sample") && !warning.suggestion.contains("noise"), "{warning}");
+    assert!(
+        warning.sentence().contains("second sample") && !warning.suggestion().contains("noise"),
+        "{warning}"
+    );
     // A ratio that grows without bound is no fault.
     let near = sample(&normal(0.5, 1.0), 3000, 1);
     let fitted = noisewright::fit::ratio(
@@ -171,7 +174,7 @@ fn an_item_that_everybody_solves_has_no_finite_weight() {
     // Without a state c = 0 in the data nothing holds the field of c back.
     assert_eq!(separation.running.len(), 1);
     assert_eq!((separation.running[0].name.as_str(), separation.running[0].sign), ("h2", 1));
-    let sentence = &fitted.diagnostics.no_answer().unwrap().sentence;
+    let sentence = &fitted.diagnostics.no_answer().unwrap().sentence();
     assert!(sentence.contains("`h2` → ∞") && sentence.contains("between 0 and 1"), "{sentence}");
     assert!(!fitted.converged);
     // With such rows beside all values of the other items the answer is finite.
@@ -373,7 +376,7 @@ fn too_little_noise_is_said_with_how_much_would_do() {
     let points = sample(&normal(0.0, 1.0), 2000, 1);
     let fitted = fit(&gaussian(), Data::from(&points), &given(normal(0.0, 1.5), 0.2)).unwrap();
     let warning = fitted.diagnostics.warnings.iter().find(|w| w.kind == WarningKind::NoiseError).unwrap();
-    assert!(warning.suggestion.starts_with("give more noise: --nu "), "{warning}");
+    assert!(warning.suggestion().starts_with("give more noise (.ratio("), "{warning}");
     let enough = fit(&gaussian(), Data::from(&points), &given(normal(0.0, 1.5), 20.0)).unwrap();
     assert!(!enough.diagnostics.has(WarningKind::NoiseError));
 }

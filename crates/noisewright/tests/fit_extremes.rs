@@ -71,7 +71,7 @@ fn a_likelihood_without_a_maximum_is_named() {
     let fitted = fit(&quartic(), Data::from(&data), &exact()).unwrap();
     let warning = fitted.diagnostics.no_answer().unwrap();
     assert!(!fitted.converged && warning.kind == WarningKind::NoMaximum, "{warning}");
-    assert!(warning.sentence.contains("integrate"), "{warning}");
+    assert!(warning.sentence().contains("integrate"), "{warning}");
 }
 
 fn refusal(model: &str, data: &Points, options: &FitOptions) -> String {

@@ -237,7 +237,7 @@ fn densities_far_apart_are_refused_at_once() {
             assert!(e.refused.is_some() && e.se == f64::INFINITY && e.upper == f64::INFINITY, "{e:?}");
         }
         assert!(result.best().log_z.is_finite() && result.best().converged);
-        assert!(result.reason.starts_with("No estimate"), "{}", result.reason);
+        assert!(result.reason.to_string().starts_with("No estimate"), "{}", result.reason);
         assert!(result.expected_crossings < 5.0);
     }
 }
@@ -443,11 +443,11 @@ fn too_few_draws_have_no_error() {
         assert!(e.refused.is_some() && e.se == f64::INFINITY && e.lower == f64::NEG_INFINITY, "{e:?}");
     }
     let nce = result.get(Method::Nce).unwrap();
-    assert!(nce.refused.as_deref().unwrap().contains("degrees of freedom"), "{nce:?}");
+    assert!(nce.refused.as_ref().unwrap().code() == "few-draws", "{nce:?}");
     assert!(nce.se_data.is_nan() && nce.se_noise.is_nan(), "{nce:?}");
     // A single draw, however many there are on the other side.
     let nce = pair(1, 1000).get(Method::Nce).unwrap().clone();
-    assert!(nce.refused.as_deref().unwrap().contains("a single draw"), "{nce:?}");
+    assert!(nce.refused.as_ref().unwrap().code() == "single-draw", "{nce:?}");
     let nce = pair(10, 10).get(Method::Nce).unwrap().clone();
     assert!(nce.refused.is_none() && nce.se.is_finite(), "{nce:?}");
 }

@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &EvidenceArguments, global: &Global) -> Outcome<()>
     } else {
         output::print(&shown.text())?;
     }
-    answered(result.best().refused.as_deref())
+    answered(result.best().refused.as_ref())
 }
 
 fn options(arguments: &EvidenceArguments, global: &Global) -> Outcome<EvidenceOptions> {

@@ -141,7 +141,7 @@ impl Answer {
 
     /// Estimates that are no answer are not shown.
     fn refuse_no_answer(&self) -> Outcome<()> {
-        let warning = self.fit.diagnostics.no_answer().map(ToString::to_string);
+        let warning = self.fit.diagnostics.no_answer().map(|warning| warning.in_words(&output::typed));
         let sentence = warning.or_else(|| limits::beyond_family(&self.problem.text, self.model(), &self.fit));
         sentence.map_or(Ok(()), |sentence| Err(Failure::NoAnswer(sentence)))
     }

@@ -9,8 +9,8 @@ mod wildcard;
 
 use noisewright::Error;
 use noisewright::normalizer::{
-    Allocation, Dependence, LogZ, LogZOptions, NormalizerEstimate, Prices, SampleSummary, alpha_formula,
-    log_z, log_z_with_alpha,
+    Allocation, Dependence, LogZ, LogZOptions, NormalizerEstimate, Prices, Refusal, SampleSummary,
+    alpha_formula, log_z, log_z_with_alpha,
 };
 use noisewright_report::{Cell, Column, Table, format_number};
 use serde_json::{Map, Value, json};
@@ -73,11 +73,11 @@ pub(crate) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     } else {
         output::print(&answer.text())?;
     }
-    answered(result.best().refused.as_deref())
+    answered(result.best().refused.as_ref())
 }
 
 /// The failure of a result that is shown but has no answer in it.
-pub(in crate::commands) fn answered(refused: Option<&str>) -> Outcome<()> {
+pub(in crate::commands) fn answered(refused: Option<impl std::fmt::Display>) -> Outcome<()> {
     match refused {
         None => Ok(()),
         Some(why) => Err(Failure::NoAnswer(format!("no estimate can be trusted: {why}"))),
@@ -133,14 +133,17 @@ impl Answer<'_> {
         json!({
             "estimates": estimates,
             "recommended": result.recommended.to_string(),
-            "reason": result.reason,
+            "reason": result.reason.to_string(),
+            "reason_code": result.reason.code(),
             "log_z": number(result.best().log_z),
             "se": number(result.best().se),
             "lower": number(result.best().lower),
             "upper": number(result.best().upper),
-            "refused": result.best().refused,
+            "refused": result.best().refused.as_ref().map(ToString::to_string),
+            "refused_code": result.best().refused.as_ref().map(Refusal::code),
             "converged": result.converged,
             "warnings": result.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "warning_codes": result.warnings.iter().map(|warning| warning.code()).collect::<Vec<_>>(),
             "overlap": number(result.overlap),
             "expected_crossings": number(result.expected_crossings),
             "confidence": number(result.confidence),
@@ -250,7 +253,7 @@ impl Answer<'_> {
 
     fn sentences(&self) -> Vec<String> {
         let result = self.result;
-        let mut lines = vec![result.reason.clone()];
+        let mut lines = vec![result.reason.to_string()];
         lines.push(format!(
             "Overlap {}; about {} draws of either side look like the other.",
             format_number(result.overlap, 3),
@@ -268,8 +271,8 @@ impl Answer<'_> {
                 lines.push(format!("{} {name} draws lie outside the other density's support.", side.outside));
             }
         }
-        for e in result.estimates.iter().filter(|e| e.refused.is_some()) {
-            lines.push(format!("{} is refused: {}.", e.method, e.refused.as_deref().unwrap_or_default()));
+        for e in &result.estimates {
+            lines.extend(e.refused.as_ref().map(|why| format!("{} is refused: {why}.", e.method)));
         }
         lines.extend(result.warnings.iter().map(|warning| format!("Warning: {warning}.")));
         lines
@@ -290,7 +293,8 @@ pub(super) fn estimate_json(e: &NormalizerEstimate) -> Value {
         "ess_noise": optional(e.ess_noise),
         "pareto_k": optional(e.pareto_k),
         "converged": e.converged,
-        "refused": e.refused,
+        "refused": e.refused.as_ref().map(ToString::to_string),
+        "refused_code": e.refused.as_ref().map(Refusal::code),
         "bootstrap_se": optional(e.bootstrap_se),
     })
 }

@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     let options = fit::FitOptions { progress: Some(progress.hook()), ..options };
     let fit = fit::ratio(&model, first.data(), second.data(), &options)?;
     if let Some(warning) = fit.fit.diagnostics.no_answer() {
-        return Err(Failure::NoAnswer(warning.to_string()));
+        return Err(Failure::NoAnswer(warning.in_words(&output::typed)));
     }
     let points =
         arguments.points.as_ref().map(|path| Points::read(path, &space, &fit, arguments)).transpose()?;

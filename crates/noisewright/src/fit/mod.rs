@@ -35,7 +35,7 @@ pub mod two_step;
 mod whole_sample_calls;
 
 pub use data::{Data, Dependence, Source, Visit};
-pub use diagnostics::{Diagnostics, Warning, WarningKind, check_ratio};
+pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind, check_ratio};
 pub use newton::Stop;
 pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice};
 pub use ratio::{LogRatio, RatioFit, ratio};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::summation::log_sum_exp;
 
-use super::diagnostics::{Warning, WarningKind};
+use super::diagnostics::{Finding, Remedy, Warning};
 use super::noise_choice::{auto_noise, dosed};
 use super::{Amount, Data, Fit, FitOptions};
 use crate::design::{self, DictionaryOptions, Ratio, design_mixture, design_mixture_on_sample};
@@ -82,10 +82,10 @@ pub(crate) fn fit_optimal(model: &Model, data: Data<'_>, options: &FitOptions) -
         cancel: options.cancel.clone(),
     };
     let designed = match pilot.diagnostics.no_answer() {
-        Some(warning) => Err(warning.sentence.clone()),
+        Some(warning) => Err(Finding::NoPilot { pilot: Box::new(warning.finding.clone()) }),
         None => match task.design() {
             Err(Error::Cancelled) => return Err(Error::Cancelled),
-            designed => designed.map_err(|error| error.to_string()),
+            designed => designed.map_err(|error| Finding::NotDesigned { error }),
         },
     };
     // The pilot's noise must not come again: what was designed on it would know it.
@@ -93,16 +93,12 @@ pub(crate) fn fit_optimal(model: &Model, data: Data<'_>, options: &FitOptions) -
     let again = FitOptions { seed, amount: Amount::Ratio(nu), ..options.clone() };
     let (noise, report) = match designed {
         Ok(design) => (design.noise, Ok(design.report)),
-        Err(reason) => (safe, Err(reason)),
+        Err(finding) => (safe, Err(finding)),
     };
     let mut fit = dosed(model, data, &noise, &again)?;
     match report {
         Ok(report) => fit.diagnostics.optimal = Some(report),
-        Err(reason) => fit.diagnostics.warn(Warning::new(
-            WarningKind::NotOptimal,
-            format!("no optimal noise could be designed: {reason}"),
-            "the noise auto was used instead",
-        )),
+        Err(finding) => fit.diagnostics.warn(Warning::new(finding, [Remedy::AutoInstead])),
     }
     Ok(fit)
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 
-use super::diagnostics::{Warning, WarningKind};
+use super::diagnostics::{Finding, Remedy, Warning};
 use super::loss_terms::{Class, Terms};
 use super::noise_choice;
 use super::{Data, Draws, Fit, FitOptions, NoiseChoice};
@@ -55,16 +55,13 @@ pub(crate) fn fit_two_step(model: &Model, data: Data<'_>, options: &FitOptions) 
     match refitted {
         Ok(refitted) => with_refitted(model, data, options, &plain, &refitted),
         Err(Error::Cancelled) => Err(Error::Cancelled),
-        Err(error) => Ok(unrefitted(plain, &error)),
+        Err(error) => Ok(unrefitted(plain, error)),
     }
 }
 
-fn unrefitted(mut plain: Fit, error: &Error) -> Fit {
-    plain.diagnostics.warn(Warning::new(
-        WarningKind::NotRefitted,
-        format!("the noise was not fitted again to its draws: {error}"),
-        "use a noise with parameters, such as --noise normal",
-    ));
+fn unrefitted(mut plain: Fit, error: Error) -> Fit {
+    let finding = Finding::NotRefitted { error };
+    plain.diagnostics.warn(Warning::new(finding, [Remedy::ParametricNoise]));
     plain
 }
 

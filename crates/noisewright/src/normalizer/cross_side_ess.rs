@@ -2,10 +2,8 @@
 
 use noisewright_numerics::summation::log_mean_exp;
 
-use super::{Method, NormalizerEstimate};
-
-/// Effective draws below which an average of weights means nothing.
-const FEWEST_EFFECTIVE: f64 = 30.0;
+use super::estimate::FEWEST_EFFECTIVE;
+use super::{Method, NormalizerEstimate, Refusal, Side};
 
 /// How much the weights of importance sampling vary, as the draws of the other side see it.
 ///
@@ -35,15 +33,13 @@ impl Cross {
     pub(super) fn judge(&self, estimates: &mut [NormalizerEstimate], counts: [usize; 2]) {
         for e in estimates {
             let (second, count, side) = match e.method {
-                Method::Is => (self.importance, counts[1], "noise"),
-                Method::Revis => (self.reverse, counts[0], "data"),
+                Method::Is => (self.importance, counts[1], Side::Noise),
+                Method::Revis => (self.reverse, counts[0], Side::Data),
                 _ => continue,
             };
             let effective = count as f64 / second;
             if effective < FEWEST_EFFECTIVE && second > 1.0 + 1e-9 {
-                e.refuse(&format!(
-                    "by the other side's draws, the {side} draws are worth only {effective:.1} equally weighted ones"
-                ));
+                e.refuse(&Refusal::FewByOtherSide { side, effective });
             }
         }
     }

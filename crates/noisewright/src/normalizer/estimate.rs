@@ -11,15 +11,16 @@ use super::nce::Bridge;
 use super::power::{self, Weights};
 use super::sample::Sample;
 use super::{
-    EstimatedDivergences, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, SampleSummary, Side,
+    EstimatedDivergences, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, Reason, Refusal,
+    SampleSummary, Side,
 };
 use crate::Result;
 use crate::run::Context;
 
 /// Shape of the tail above which the mean of the weights cannot be trusted (Vehtari et al. 2024).
-const HEAVY: f64 = 0.7;
+pub(super) const HEAVY: f64 = 0.7;
 /// Effective draws below which averages of weights are too skewed for a standard error, unless they hardly vary.
-const FEWEST_EFFECTIVE: f64 = 30.0;
+pub(super) const FEWEST_EFFECTIVE: f64 = 30.0;
 const HARDLY_VARIES: f64 = 1e-24;
 /// Independent draws' worth of a chain below which its autocorrelation is hardly known.
 const ENOUGH_TO_KNOW_TIME: f64 = 50.0;
@@ -91,9 +92,7 @@ fn disagreeing(estimates: &mut [NormalizerEstimate]) {
     for e in estimates.iter_mut().filter(|e| e.se.is_finite() && e.method != Method::Nce) {
         let apart = (e.log_z - nce).abs() / e.se.hypot(nce_se);
         if apart > AGREEMENT && (e.log_z - nce).abs() > rounding(nce) {
-            e.refuse(&format!(
-                "it differs from nce by {apart:.1} standard errors, so its error is not what it seems"
-            ));
+            e.refuse(&Refusal::DiffersFromBridge { standard_errors: apart });
         }
     }
 }
@@ -129,7 +128,7 @@ impl Parts {
     pub(super) fn judged(
         self,
         converged: bool,
-        refused: Option<String>,
+        refused: Option<Refusal>,
         options: &LogZOptions,
     ) -> NormalizerEstimate {
         let plain = (self.variances[0] + self.variances[1]).sqrt();
@@ -181,14 +180,8 @@ impl Parts {
 
     /// Why there is no error: an estimated one has a variance itself only beyond two degrees of freedom, so below
     /// that no multiple of it is a standard error.
-    fn unknown_error(&self) -> Option<String> {
-        self.widening().is_infinite().then(|| {
-            format!(
-                "the draws are too few to know its error ({:.1} degrees of freedom, where a standard error needs more \
-                 than 2): give more draws",
-                self.freedom()
-            )
-        })
+    fn unknown_error(&self) -> Option<Refusal> {
+        self.widening().is_infinite().then(|| Refusal::FewDraws { freedom: self.freedom() })
     }
 
     /// How many standard errors make up an interval.
@@ -196,25 +189,23 @@ impl Parts {
         two_sided(confidence, self.freedom())
     }
 
-    fn refusal(&self) -> Option<String> {
+    fn refusal(&self) -> Option<Refusal> {
         if !self.log_z.is_finite() {
-            return Some("no draw of one side lies in the support of the other".into());
+            return Some(Refusal::NoSupport);
         }
         let variance = self.variances[0] + self.variances[1];
-        for (side, (size, shape)) in ["data", "noise"].into_iter().zip(self.sizes.iter().zip(self.shapes)) {
+        for (side, (size, shape)) in
+            [Side::Data, Side::Noise].into_iter().zip(self.sizes.iter().zip(self.shapes))
+        {
             let Some(size) = *size else { continue };
-            if let Some(k) = shape.filter(|k| *k > HEAVY) {
-                return Some(format!(
-                    "the weights of the {side} draws have too heavy a tail (Pareto k = {k:.2}, above {HEAVY})"
-                ));
+            if let Some(pareto_k) = shape.filter(|k| *k > HEAVY) {
+                return Some(Refusal::HeavyTail { side, pareto_k });
             }
             if size < FEWEST_EFFECTIVE && (variance.is_nan() || variance >= HARDLY_VARIES) {
-                return Some(format!(
-                    "the {side} draws are worth only {size:.1} equally weighted ones, and below {FEWEST_EFFECTIVE} their average is too skewed"
-                ));
+                return Some(Refusal::FewEffective { side, effective: size });
             }
         }
-        (!variance.is_finite()).then(|| "a single draw does not show how much its weight varies".into())
+        (!variance.is_finite()).then_some(Refusal::SingleDraw)
     }
 }
 
@@ -293,26 +284,18 @@ fn conclude(
 }
 
 /// The bridge, unless an average over one side is clearly better, as it is when the other side's chain is slow.
-pub(super) fn choose(estimates: &[NormalizerEstimate]) -> (Method, String) {
+pub(super) fn choose(estimates: &[NormalizerEstimate]) -> (Method, Reason) {
     let nce = &estimates[NCE];
     let sound = |e: &&NormalizerEstimate| e.refused.is_none() && e.pareto_k.is_none_or(|k| k < 0.5);
     let rival = estimates[..NCE].iter().filter(sound).min_by(|a, b| a.se.total_cmp(&b.se));
-    match (rival, &nce.refused) {
-        (Some(rival), Some(why)) => {
-            (rival.method, format!("{} is the best that remains, as nce is refused: {why}.", rival.method))
+    match (rival, nce.refused.clone()) {
+        (Some(rival), Some(refusal)) => {
+            (rival.method, Reason::BestRemaining { method: rival.method, refusal })
         }
-        (None, Some(why)) => (Method::Nce, format!("No estimate can be trusted: {why}.")),
-        (Some(rival), None) if rival.se < 0.8 * nce.se => (
-            rival.method,
-            format!(
-                "{} has the smaller standard error, {:.2} times that of nce, and its weights have a light tail.",
-                rival.method,
-                rival.se / nce.se
-            ),
-        ),
-        _ => (
-            Method::Nce,
-            "nce is the optimal bridge: no other weighting of the same draws has a smaller error.".into(),
-        ),
+        (None, Some(refusal)) => (Method::Nce, Reason::AllRefused { refusal }),
+        (Some(rival), None) if rival.se < 0.8 * nce.se => {
+            (rival.method, Reason::SmallerError { method: rival.method, ratio: rival.se / nce.se })
+        }
+        _ => (Method::Nce, Reason::OptimalBridge),
     }
 }

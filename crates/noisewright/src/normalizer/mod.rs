@@ -32,6 +32,7 @@ mod moment;
 mod nce;
 pub mod path;
 mod power;
+mod refusal;
 mod result;
 mod sample;
 pub mod states;
@@ -43,6 +44,7 @@ pub use evidence::{
     BayesFactor, Density, Evidence, EvidenceOptions, ModelDensity, NoiseKind, TracePoint, bayes_factor,
     evidence,
 };
+pub use refusal::{Reason, Refusal};
 pub use result::{
     Dependence, Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, SampleSummary, Side,
 };

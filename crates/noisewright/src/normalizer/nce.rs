@@ -8,10 +8,10 @@ use super::interval::reaches;
 use super::moment::Moment;
 use super::power::Weights;
 use super::sample::{Sample, Sums};
-use super::{LogZOptions, Method, NormalizerEstimate, Side};
+use super::{LogZOptions, Method, NormalizerEstimate, Refusal, Side};
 
 /// Expected crossings below which nothing can be said.
-const FEWEST_CROSSINGS: f64 = 5.0;
+pub(super) const FEWEST_CROSSINGS: f64 = 5.0;
 /// Overlap from which few crossings do no harm: there are few draws, but they look alike.
 const AMPLE_OVERLAP: f64 = 0.5;
 /// Draws of a side below which its variance is taken from the other side by the model, not from its own sample.
@@ -138,26 +138,23 @@ impl Bridge {
         independent(0).min(independent(1))
     }
 
-    pub(super) fn refusal(&self) -> Option<String> {
+    pub(super) fn refusal(&self) -> Option<Refusal> {
         if !self.root.at.is_finite() {
-            return Some("no draw of one side lies in the support of the other".into());
+            return Some(Refusal::NoSupport);
         }
         let unknown = |m: &&Moment| m.relative_variance.is_nan();
         if self.moments.iter().filter(unknown).any(|m| m.count < 2.0) {
-            return Some("a single draw does not show how much its weight varies".into());
+            return Some(Refusal::SingleDraw);
         }
-        let too_far = || Some("the two densities are too far apart to be computed with".to_owned());
         // Weights that are all too small for numbers have no variance either.
-        let beyond = self.moments.iter().any(|m| m.relative_variance.is_nan()).then(too_far).flatten();
+        let beyond =
+            self.moments.iter().any(|m| m.relative_variance.is_nan()).then_some(Refusal::TooFarApart);
         self.too_few(self.effective_crossings()).or(beyond)
     }
 
-    pub(super) fn too_few(&self, crossings: f64) -> Option<String> {
-        (crossings < FEWEST_CROSSINGS && self.sure_overlap < AMPLE_OVERLAP).then(|| {
-            format!(
-                "only {crossings:.2} independent draws of either side look like the other, and below {FEWEST_CROSSINGS} nothing can be said"
-            )
-        })
+    pub(super) fn too_few(&self, crossings: f64) -> Option<Refusal> {
+        let few = crossings < FEWEST_CROSSINGS && self.sure_overlap < AMPLE_OVERLAP;
+        few.then_some(Refusal::FewCrossings { crossings })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Allocation, EstimatedDivergences, Prices};
+use super::{Allocation, EstimatedDivergences, Prices, Reason, Refusal};
 use crate::run::{CancelToken, ProgressHook};
 
 /// One side's draws: the two log-densities at each, and how they fall into chains.
@@ -159,15 +159,15 @@ pub struct NormalizerEstimate {
     /// Whether the numbers are those of the equation's root.
     pub converged: bool,
     /// Why nothing can be said, if nothing can.
-    pub refused: Option<String>,
+    pub refused: Option<Refusal>,
     /// Standard error by block bootstrap, where one was asked for.
     pub bootstrap_se: Option<f64>,
 }
 
 impl NormalizerEstimate {
     /// Withdraws the claim to know the error, for a reason unless there is one already.
-    pub(super) fn refuse(&mut self, why: &str) {
-        self.refused.get_or_insert_with(|| why.to_owned());
+    pub(super) fn refuse(&mut self, why: &Refusal) {
+        self.refused.get_or_insert_with(|| why.clone());
         self.se = f64::INFINITY;
         (self.lower, self.upper) = (f64::NEG_INFINITY, f64::INFINITY);
     }
@@ -239,6 +239,20 @@ pub enum LogZWarning {
     NotConverged,
 }
 
+impl LogZWarning {
+    /// The name under which programs find it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::LittleOverlap { .. } => "little-overlap",
+            Self::Contradiction { .. } => "contradiction",
+            Self::ShortChain { .. } => "short-chain",
+            Self::HalvesDisagree { .. } => "halves-disagree",
+            Self::NotConverged => "not-converged",
+        }
+    }
+}
+
 /// `log Z` by several estimators, and what shows which to trust.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogZ {
@@ -246,8 +260,8 @@ pub struct LogZ {
     pub estimates: Vec<NormalizerEstimate>,
     /// The estimator to trust, or the least bad one if all are refused.
     pub recommended: Method,
-    /// Why that one, or why none, in a sentence.
-    pub reason: String,
+    /// Why that one, or why none.
+    pub reason: Reason,
     /// Share of the densities that overlaps, `1 − D_HM` between 0 and 1 (MATH §4).
     pub overlap: f64,
     /// Expected number of draws of either side that the classifier gives to the other.

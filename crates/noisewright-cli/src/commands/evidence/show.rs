@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use noisewright::normalizer::Evidence;
+use noisewright::normalizer::{Evidence, Refusal};
 use noisewright_report::{
     Axis, Band, Bars, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Stroke, Table,
     format_number, format_percent,
@@ -40,8 +40,10 @@ impl Shown<'_> {
             "upper": number(result.upper),
             "confidence": number(result.confidence),
             "recommended": result.recommended.to_string(),
-            "reason": result.reason,
-            "refused": result.best().refused,
+            "reason": result.reason.to_string(),
+            "reason_code": result.reason.code(),
+            "refused": result.best().refused.as_ref().map(ToString::to_string),
+            "refused_code": result.best().refused.as_ref().map(Refusal::code),
             "estimates": estimates,
             "overlap": number(result.overlap),
             "expected_crossings": number(result.expected_crossings),
@@ -59,6 +61,7 @@ impl Shown<'_> {
             })).collect::<Vec<_>>(),
             "converged": result.converged,
             "warnings": result.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "warning_codes": result.warnings.iter().map(|warning| warning.code()).collect::<Vec<_>>(),
         })
     }
 
@@ -115,7 +118,7 @@ impl Shown<'_> {
 
     fn sentences(&self) -> Vec<String> {
         let result = self.result;
-        let mut lines = vec![result.reason.clone()];
+        let mut lines = vec![result.reason.to_string()];
         for e in result.estimates.iter().filter(|e| e.method != result.recommended) {
             lines.extend(e.refused.as_ref().map(|why| format!("{} is refused: {why}.", e.method)));
         }

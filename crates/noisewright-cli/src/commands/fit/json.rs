@@ -5,7 +5,7 @@ use noisewright::fit::{Estimate, Fit};
 use serde_json::{Map, Value, json};
 
 use super::Answer;
-use crate::output::{number, numbers, optional};
+use crate::output::{self, number, numbers, optional};
 
 /// Everything that a program may want to know.
 pub(super) fn object(answer: &Answer) -> Value {
@@ -36,7 +36,7 @@ pub(super) fn object(answer: &Answer) -> Value {
             fit.estimates().iter().zip(all).map(|(e, ratio)| (e.name.clone(), optional(*ratio))).collect::<Map<_, _>>()
         }),
         "optima": optima(fit),
-        "diagnostics": serde_json::to_value(&fit.diagnostics).unwrap_or_default(),
+        "diagnostics": diagnostics(fit),
         "model": answer.problem.name,
         "data": answer.data,
     })
@@ -56,6 +56,16 @@ pub(crate) fn estimate(estimate: &Estimate) -> Value {
 
 pub(crate) fn matrix(matrix: &DMatrix<f64>) -> Value {
     matrix.row_iter().map(|row| numbers(row.iter().copied())).collect::<Vec<_>>().into()
+}
+
+/// The diagnostics, with settings as they are typed.
+pub(crate) fn diagnostics(fit: &Fit) -> Value {
+    let mut value = serde_json::to_value(&fit.diagnostics).unwrap_or_default();
+    let shown = value["warnings"].as_array_mut().into_iter().flatten();
+    for (shown, warning) in shown.zip(&fit.diagnostics.warnings) {
+        shown["suggestion"] = warning.suggestion_in(&output::typed).into();
+    }
+    value
 }
 
 fn optima(fit: &Fit) -> Value {

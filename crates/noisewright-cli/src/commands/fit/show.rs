@@ -23,7 +23,7 @@ pub(super) fn text(answer: &Answer) -> String {
 
 /// The warnings, one sentence each.
 pub(crate) fn warnings(fit: &Fit) -> impl Iterator<Item = String> {
-    fit.diagnostics.warnings.iter().map(|warning| format!("{}.", brief(&warning.to_string())))
+    fit.diagnostics.warnings.iter().map(|warning| format!("{}.", brief(&warning.in_words(&output::typed))))
 }
 
 /// What was fitted to what.

@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     } else {
         output::print(&answer.text())?;
     }
-    super::answered(answer.refused().as_deref())
+    super::answered(answer.refused())
 }
 
 fn options(arguments: &LogzArguments, global: &Global) -> Outcome<PathOptions> {
@@ -85,14 +85,12 @@ fn noise(
 
 impl Answer<'_> {
     fn warnings(&self) -> Vec<String> {
-        self.result.warnings.iter().map(|warning| warning.sentence(&self.result.nodes)).collect()
+        self.result.sentences()
     }
 
     /// Why there is no answer, if there is none.
     fn refused(&self) -> Option<String> {
-        let broken = || "no path of states with a finite error leads from the noise to the model".to_owned();
-        // What makes the error infinite is told last.
-        self.result.se.is_infinite().then(|| self.warnings().pop().unwrap_or_else(broken))
+        self.result.refused().map(|(_, sentence)| sentence)
     }
 
     fn json(&self) -> Value {
@@ -121,6 +119,7 @@ impl Answer<'_> {
             "upper": number(result.upper),
             "confidence": number(self.confidence),
             "refused": self.refused(),
+            "refused_code": result.refused().map(|(code, _)| code),
             "path": nodes,
             "noise": result.noise,
             "moves": result.moves.unwrap_or_default().to_string(),
@@ -129,6 +128,7 @@ impl Answer<'_> {
             "ess": numbers(result.states.ess().iter().copied()),
             "converged": result.states.converged() && result.se.is_finite(),
             "warnings": self.warnings(),
+            "warning_codes": result.warnings.iter().map(|warning| warning.code()).collect::<Vec<_>>(),
         })
     }
 

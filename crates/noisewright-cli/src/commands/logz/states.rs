@@ -262,6 +262,7 @@ impl Answer<'_> {
             "dependence": if self.dependence == Dependence::Chains { "chains" } else { "independent" },
             "converged": result.converged(),
             "warnings": self.warnings(),
+            "warning_codes": result.warnings().iter().map(|warning| warning.code()).collect::<Vec<_>>(),
         })
     }
 

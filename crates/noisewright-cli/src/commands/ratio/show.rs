@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::Answer;
 use super::points::Points;
 use crate::commands::classifier::{self, Class};
-use crate::commands::fit::json::{estimate as estimate_json, matrix};
+use crate::commands::fit::json::{diagnostics, estimate as estimate_json, matrix};
 use crate::commands::fit::show::{counted, decimals, warnings};
 use crate::output::{self, number};
 use crate::rows::Rows;
@@ -36,7 +36,7 @@ pub(super) fn json(answer: &Answer) -> Value {
         "dropped": [answer.first.dropped, answer.second.dropped],
         "confidence": number(fit.confidence),
         "features": answer.features,
-        "diagnostics": serde_json::to_value(&fit.diagnostics).unwrap_or_default(),
+        "diagnostics": diagnostics(fit),
         "points": answer.points.as_ref().map(Points::json),
     })
 }

@@ -5,8 +5,8 @@ use nalgebra::DMatrix;
 use super::super::data::{Data, Dependence};
 use super::super::newton::Stop;
 use super::super::result::Fit;
+use super::Against;
 use super::information::information_test_exact;
-use super::messages::Subject;
 use super::rows::Centred;
 use super::separation::{Separation, separation};
 use super::{Diagnostics, messages};
@@ -35,7 +35,7 @@ pub(crate) fn of_exact(
     let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
     match separation {
         Some(found) => {
-            diagnostics.warn(messages::separated(&found, Subject::Domain));
+            diagnostics.warn(messages::separated(&found, Against::Domain));
             diagnostics.separation = Some(found);
         }
         None if fit.converged && inside && data.dependence == Dependence::Independent => {
@@ -49,7 +49,7 @@ pub(crate) fn of_exact(
         }
         None => diagnostics.information_test_absent = Some(messages::not_tested(fit, inside, true).into()),
     }
-    diagnostics.read(model, fit, Subject::Domain, None);
+    diagnostics.read(model, fit, Against::Domain, None);
     Ok(diagnostics)
 }
 

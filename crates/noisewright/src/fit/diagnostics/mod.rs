@@ -2,6 +2,7 @@
 
 mod efficiency;
 mod exact;
+mod finding;
 mod information;
 mod messages;
 mod noise_diagnostics;
@@ -9,17 +10,22 @@ mod normalizable;
 mod overlap;
 mod ratio_check;
 mod rays;
+mod remedy;
 mod rows;
 mod separation;
+#[cfg(test)]
+mod tests;
 mod warning;
 
 pub use efficiency::ErrorBudget;
 pub(crate) use exact::{of_exact, on_border};
+pub use finding::{Against, Finding};
 pub use information::ChiSquareTest;
 pub(crate) use noise_diagnostics::{of_contrast, out_of_touch, separated};
 pub use normalizable::NotNormalizable;
 pub use overlap::{Overlap, Tails};
 pub use ratio_check::{RatioCheck, check_ratio};
+pub use remedy::{Remedy, Setting};
 pub use separation::{DivergingParameter, Separation};
 pub use warning::{Warning, WarningKind};
 
@@ -112,13 +118,7 @@ impl Diagnostics {
     }
 
     /// What the numbers of a fit say by themselves; `model_based` is its covariance if the model is true.
-    fn read(
-        &mut self,
-        model: &Model,
-        fit: &Fit,
-        subject: messages::Subject,
-        model_based: Option<&DMatrix<f64>>,
-    ) {
+    fn read(&mut self, model: &Model, fit: &Fit, subject: Against, model_based: Option<&DMatrix<f64>>) {
         let bounds = model.parameters().iter().zip(&fit.parameters).filter(|(_, e)| e.at_bound);
         for (parameter, estimate) in bounds {
             let lower =
@@ -133,14 +133,14 @@ impl Diagnostics {
             self.warn(messages::several_optima(fit.optima.len()));
         }
         // A ratio of two samples has no density whose bound could be computed.
-        let density = subject != messages::Subject::Sample && fit.converged && self.no_answer().is_none();
+        let density = subject != Against::Sample && fit.converged && self.no_answer().is_none();
         let bound = density.then(|| efficiency::cramer_rao(model, &fit.theta(), fit.total_weight)).flatten();
         let parts = (&fit.covariance_data, &fit.covariance_noise);
-        let exact = subject == messages::Subject::Domain;
+        let exact = subject == Against::Domain;
         let model_based = if exact { bound.as_ref() } else { model_based };
         self.error_budget =
             efficiency::error_budget(&model.coordinates(), parts, bound.as_ref(), model_based);
-        if subject == messages::Subject::Noise {
+        if subject == Against::Noise {
             self.read_noise(fit.nu);
         }
     }

@@ -9,8 +9,8 @@ use super::super::objective::Objective;
 use super::super::result::Fit;
 use super::super::sample_blocks::RowSource;
 use super::super::scaling::Scaling;
+use super::Against;
 use super::information::InformationTest;
-use super::messages::Subject;
 use super::normalizable::{NotNormalizable, Whereabouts, not_normalizable};
 use super::overlap::Gathered;
 use super::rows::{Block, Part, Rows};
@@ -105,8 +105,8 @@ pub(crate) fn of_contrast(
 }
 
 /// What the sentences are about.
-fn subject(objective: &Objective<'_>) -> Subject {
-    if objective.of_density { Subject::Noise } else { Subject::Sample }
+fn subject(objective: &Objective<'_>) -> Against {
+    if objective.of_density { Against::Noise } else { Against::Sample }
 }
 
 /// Where the fitted density has no integral, if so.

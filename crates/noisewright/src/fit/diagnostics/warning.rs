@@ -1,4 +1,11 @@
-//! What a user should know about a fit, in plain words, with what to do about it.
+//! What a user should know about a fit, as data: what was found, with its numbers, and what to do about it.
+
+use std::fmt;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::finding::Finding;
+use super::remedy::{Remedy, Setting, joined};
 
 /// What is wrong or doubtful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -70,54 +77,92 @@ impl WarningKind {
     }
 }
 
-impl std::fmt::Display for WarningKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for WarningKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
 /// Something to know about a fit.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+///
+/// It is shown as one sentence and what to do about it; [`suggestion_in`](Self::suggestion_in) writes settings in the
+/// words of whoever shows it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Warning {
     /// What it is about.
     pub kind: WarningKind,
-    /// What was found, in one sentence.
-    pub sentence: String,
-    /// What to do about it.
-    pub suggestion: String,
+    /// What was found.
+    pub finding: Finding,
+    /// What to do about it, any of these.
+    pub remedies: Vec<Remedy>,
 }
 
 impl Warning {
-    /// A warning.
+    /// A warning of what was found.
+    pub(crate) fn new(finding: Finding, remedies: impl Into<Vec<Remedy>>) -> Self {
+        Self { kind: finding.kind(), finding, remedies: remedies.into() }
+    }
+
     /// The fitted density is elsewhere than data and noise.
     pub(crate) fn unseen_mass(estimate: f64, log_z: f64) -> Self {
-        let sentence = format!(
-            "by integration log Z of the fitted model is {log_z:.4}, not {estimate:.4}: most of its mass lies where there \
-             are neither data nor noise, so that it describes the data only where they are"
-        );
-        Self::new(WarningKind::UnseenMass, sentence, "use a model whose tails fall off, or --noise exact")
+        Self::new(Finding::UnseenMass { estimate, log_z }, [Remedy::FallingTails, Remedy::Exact])
     }
 
     /// The weights of the loss have no finite variance at the fitted model.
     pub(crate) fn without_variance(loss: &crate::Loss) -> Self {
-        let sentence = format!(
-            "against this noise the loss {loss} has no finite variance at the fitted model: rare rows decide, and the \
-             standard errors are too small"
-        );
         Self::new(
-            WarningKind::HeavyWeights,
-            sentence,
-            "use --loss js, whose weights are bounded, or another noise",
+            Finding::InfiniteVariance { loss: loss.to_string() },
+            [Remedy::BoundedLoss, Remedy::OtherNoise],
         )
     }
 
-    pub(crate) fn new(kind: WarningKind, sentence: impl Into<String>, suggestion: impl Into<String>) -> Self {
-        Self { kind, sentence: sentence.into(), suggestion: suggestion.into() }
+    /// The name under which programs find what was found; of some kinds there are several.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.finding.code()
+    }
+
+    /// What was found, in one sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        self.finding.to_string()
+    }
+
+    /// What to do about it, with settings as a Rust program writes them.
+    #[must_use]
+    pub fn suggestion(&self) -> String {
+        self.suggestion_in(&|setting| setting.to_string())
+    }
+
+    /// What to do about it, with settings in the caller's own words: `--nu 20`, `nu=20`.
+    #[must_use]
+    pub fn suggestion_in(&self, spelled: &dyn Fn(Setting) -> String) -> String {
+        joined(&self.remedies, spelled)
+    }
+
+    /// The sentence and the suggestion, with settings in the caller's own words.
+    #[must_use]
+    pub fn in_words(&self, spelled: &dyn Fn(Setting) -> String) -> String {
+        format!("{}; {}", self.finding, self.suggestion_in(spelled))
     }
 }
 
-impl std::fmt::Display for Warning {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}; {}", self.sentence, self.suggestion)
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.in_words(&|setting| setting.to_string()))
+    }
+}
+
+impl Serialize for Warning {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("Warning", 6)?;
+        out.serialize_field("kind", &self.kind)?;
+        out.serialize_field("code", self.code())?;
+        out.serialize_field("sentence", &self.sentence())?;
+        out.serialize_field("suggestion", &self.suggestion())?;
+        out.serialize_field("found", &self.finding)?;
+        out.serialize_field("remedies", &self.remedies)?;
+        out.end()
     }
 }

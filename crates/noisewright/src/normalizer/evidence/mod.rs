@@ -16,7 +16,7 @@ pub use density::{Density, ModelDensity};
 pub use factor::{BayesFactor, bayes_factor};
 pub use trace::TracePoint;
 
-use super::{Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, log_z};
+use super::{Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, Reason, Refusal, log_z};
 use crate::run::{Context, Stage as RunStage};
 use crate::{Error, Noise, Result, Space, View};
 use choose::{Fitted, choose, fit};
@@ -77,8 +77,8 @@ pub struct Evidence {
     pub estimates: Vec<NormalizerEstimate>,
     /// The estimator to trust, or the least bad one if all are refused.
     pub recommended: Method,
-    /// Why that one, in a sentence.
-    pub reason: String,
+    /// Why that one, or why none.
+    pub reason: Reason,
     /// Share of the densities that overlaps, the mean of both halves.
     pub overlap: f64,
     /// Expected number of draws of either side that the classifier gives to the other, over both halves.
@@ -307,21 +307,15 @@ fn conclude(
 }
 
 /// Why the bridge: averages over the noise alone do not notice what the noise has missed.
-fn reason(best: &NormalizerEstimate) -> String {
-    match &best.refused {
-        Some(why) => format!("No estimate can be trusted: {why}."),
-        None => "nce, the optimal bridge, uses draws and noise together, so it also notices what the noise misses.".into(),
-    }
+fn reason(best: &NormalizerEstimate) -> Reason {
+    best.refused.clone().map_or(Reason::BothSides, |refusal| Reason::AllRefused { refusal })
 }
 
 /// Why nothing can be said where the halves differ by far more than chance.
-fn contradiction(warnings: &[LogZWarning]) -> Option<String> {
+fn contradiction(warnings: &[LogZWarning]) -> Option<Refusal> {
     warnings.iter().find_map(|warning| match warning {
         LogZWarning::HalvesDisagree { what, standard_errors, .. } if *standard_errors > CONTRADICTED => {
-            Some(format!(
-                "the two halves of the draws contradict each other in their {what}, so at least one of them is no sample \
-                 of the density; run the chains until they have settled"
-            ))
+            Some(Refusal::HalvesContradict { what })
         }
         _ => None,
     })

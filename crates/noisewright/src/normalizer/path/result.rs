@@ -52,6 +52,36 @@ pub enum PathWarning {
 }
 
 impl PathWarning {
+    /// The name under which programs find it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::States(warning) => warning.code(),
+            Self::ChainsDisagree { .. } => "chains-disagree",
+            Self::PathsDisagree { .. } => "paths-disagree",
+            Self::Elsewhere { .. } => "elsewhere",
+            Self::TooFewSteps => "too-few-steps",
+            Self::HardlyMoves { .. } => "hardly-moves",
+        }
+    }
+
+    /// Whether it makes the error infinite.
+    fn is_fatal(&self) -> bool {
+        let states = |warning: &states::StatesWarning| {
+            matches!(
+                warning,
+                states::StatesWarning::Disconnected { .. }
+                    | states::StatesWarning::HeavyTail { .. }
+                    | states::StatesWarning::ZeroDensity { .. }
+            )
+        };
+        match self {
+            Self::States(warning) => states(warning),
+            Self::Elsewhere { .. } | Self::TooFewSteps => true,
+            _ => false,
+        }
+    }
+
     /// One sentence; states are named by their place on the path.
     #[must_use]
     pub fn sentence(&self, nodes: &[Node]) -> String {
@@ -247,6 +277,26 @@ fn between(series: &[f64], lengths: &[usize]) -> (f64, f64) {
 }
 
 impl PathEstimate {
+    /// Why there is no answer, if there is none: the code of what makes the error infinite, and a sentence.
+    #[must_use]
+    pub fn refused(&self) -> Option<(&'static str, String)> {
+        const BROKEN: &str = "no path of states with a finite error leads from the noise to the model";
+        if self.se.is_finite() {
+            return None;
+        }
+        let fatal = self.warnings.iter().rev().find(|warning| warning.is_fatal());
+        Some(fatal.map_or_else(
+            || ("broken-path", BROKEN.into()),
+            |warning| (warning.code(), warning.sentence(&self.nodes)),
+        ))
+    }
+
+    /// The warnings, one sentence each.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        self.warnings.iter().map(|warning| warning.sentence(&self.nodes)).collect()
+    }
+
     fn new(
         problem: &Problem<'_>,
         places: &[f64],

@@ -48,6 +48,19 @@ pub enum StatesWarning {
 }
 
 impl StatesWarning {
+    /// The name under which programs find it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Disconnected { .. } => "disconnected",
+            Self::NotConverged => "not-converged",
+            Self::FewEffectiveDraws { .. } => "few-effective-draws",
+            Self::ShortChains { .. } => "short-chains",
+            Self::HeavyTail { .. } => "heavy-tail",
+            Self::ZeroDensity { .. } => "zero-density",
+        }
+    }
+
     /// One sentence, with the states by their names.
     ///
     /// # Panics

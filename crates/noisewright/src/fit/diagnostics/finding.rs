@@ -1,0 +1,394 @@
+//! What a warning has found, with its numbers, and its sentence.
+
+use std::fmt;
+
+use super::messages::{LARGEST_FINITE_VARIANCE, LARGEST_SHAPE};
+use super::separation::DivergingParameter;
+use super::{ChiSquareTest, NotNormalizable, Stop, WarningKind};
+use crate::Error;
+use crate::text::digits;
+
+/// What the data are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Against {
+    /// Noise.
+    Noise,
+    /// A second sample.
+    Sample,
+    /// All points of the domain: maximum likelihood.
+    Domain,
+}
+
+impl fmt::Display for Against {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Noise => "noise",
+            Self::Sample => "second sample",
+            Self::Domain => "whole domain",
+        })
+    }
+}
+
+/// What was found. It is serialized as its numbers alone, beside the warning's code.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum Finding {
+    /// Nothing limits some parameters.
+    Separation {
+        /// The parameters that run to infinity.
+        running: Vec<DivergingParameter>,
+        /// Data rows on which their direction is not zero.
+        data_rows: usize,
+        /// Rows of the other side on which it is not.
+        noise_rows: usize,
+        /// What the data are compared with.
+        against: Against,
+    },
+    /// The fitted density has no integral.
+    NotNormalizable(NotNormalizable),
+    /// Too few points could be of either side.
+    NoOverlap {
+        /// Their expected number.
+        confused: f64,
+        /// What the data are compared with.
+        against: Against,
+    },
+    /// The densities overlap little.
+    LittleOverlap {
+        /// By how much, between 0 and 1.
+        overlap: f64,
+        /// What the data are compared with.
+        against: Against,
+    },
+    /// The ratio of the densities has a heavy tail.
+    TailShape {
+        /// Its Pareto shape.
+        pareto_k: f64,
+        /// Whether the loss bounds what that does.
+        bounded: bool,
+        /// What the data are compared with.
+        against: Against,
+    },
+    /// Data where hardly any noise is expected.
+    OutOfReach {
+        /// How many.
+        points: f64,
+        /// The largest logarithm of the ratio of densities.
+        largest_log_ratio: f64,
+        /// What the data are compared with.
+        against: Against,
+    },
+    /// The weights of the loss at the data have a heavy tail.
+    WeightShape {
+        /// The loss.
+        loss: String,
+        /// The tail's shape.
+        shape: f64,
+    },
+    /// The weights of the loss have no finite variance at the fitted model.
+    InfiniteVariance {
+        /// The loss.
+        loss: String,
+    },
+    /// The model's mass is elsewhere.
+    UnseenMass {
+        /// The fitted constant.
+        estimate: f64,
+        /// log Z of the fitted model by integration.
+        log_z: f64,
+    },
+    /// The search for a maximum of the likelihood ended without one.
+    NoMaximum {
+        /// Why it ended.
+        stop: Stop,
+        /// After how many steps.
+        iterations: usize,
+    },
+    /// The likelihood rises up to where the density ceases to integrate.
+    RisingLikelihood {
+        /// The variable, where it can be told.
+        variable: Option<String>,
+        /// The end of its domain.
+        towards: String,
+    },
+    /// The search ended before its time.
+    NotConverged {
+        /// Why it ended.
+        stop: Stop,
+        /// After how many steps.
+        iterations: usize,
+    },
+    /// More than one minimum.
+    SeveralOptima {
+        /// How many were found.
+        count: usize,
+    },
+    /// An estimate at its bound.
+    AtBound {
+        /// The parameter.
+        parameter: String,
+        /// The bound.
+        bound: f64,
+        /// Whether it is the lower one.
+        lower: bool,
+    },
+    /// The information-matrix test rejects the model.
+    Misspecified(ChiSquareTest),
+    /// Four times as much noise gives another answer.
+    RatioMatters {
+        /// The ratio of the fit.
+        nu: f64,
+        /// The test that the two agree.
+        test: ChiSquareTest,
+    },
+    /// The noise causes most of an error.
+    NoiseError {
+        /// The parameter.
+        parameter: String,
+        /// The share of its variance that comes from the noise.
+        share: f64,
+    },
+    /// The noise could not be fitted again.
+    NotRefitted {
+        /// Why not.
+        error: Error,
+    },
+    /// No optimal noise could be designed, because it failed.
+    NotDesigned {
+        /// Why not.
+        error: Error,
+    },
+    /// No optimal noise could be designed, because the pilot fit has no answer.
+    NoPilot {
+        /// What was found of the pilot.
+        pilot: Box<Finding>,
+    },
+}
+
+impl Finding {
+    /// What it is about.
+    #[must_use]
+    pub fn kind(&self) -> WarningKind {
+        self.class().0
+    }
+
+    /// The name under which programs find it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.class().1
+    }
+
+    fn class(&self) -> (WarningKind, &'static str) {
+        use WarningKind as Kind;
+        match self {
+            Self::Separation { .. } => (Kind::Separation, "separation"),
+            Self::NotNormalizable { .. } => (Kind::NotNormalizable, "not-normalizable"),
+            Self::NoOverlap { .. } => (Kind::NoOverlap, "no-overlap"),
+            Self::LittleOverlap { .. } => (Kind::LittleOverlap, "little-overlap"),
+            Self::TailShape { .. } => (Kind::LightTails, "tail-shape"),
+            Self::OutOfReach { .. } => (Kind::LightTails, "out-of-reach"),
+            Self::WeightShape { .. } => (Kind::HeavyWeights, "weight-shape"),
+            Self::InfiniteVariance { .. } => (Kind::HeavyWeights, "infinite-variance"),
+            Self::UnseenMass { .. } => (Kind::UnseenMass, "unseen-mass"),
+            Self::NoMaximum { .. } => (Kind::NoMaximum, "no-maximum"),
+            Self::RisingLikelihood { .. } => (Kind::NoMaximum, "rising-likelihood"),
+            Self::NotConverged { .. } => (Kind::NotConverged, "not-converged"),
+            Self::SeveralOptima { .. } => (Kind::SeveralOptima, "several-optima"),
+            Self::AtBound { .. } => (Kind::AtBound, "at-bound"),
+            Self::Misspecified { .. } => (Kind::Misspecified, "misspecified"),
+            Self::RatioMatters { .. } => (Kind::RatioMatters, "ratio-matters"),
+            Self::NoiseError { .. } => (Kind::NoiseError, "noise-error"),
+            Self::NotRefitted { .. } => (Kind::NotRefitted, "not-refitted"),
+            Self::NotDesigned { .. } => (Kind::NotOptimal, "not-designed"),
+            Self::NoPilot { .. } => (Kind::NotOptimal, "no-pilot"),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Separation { .. } | Self::NotNormalizable { .. } => f.write_str(&self.runaway()),
+            Self::NoOverlap { .. }
+            | Self::LittleOverlap { .. }
+            | Self::TailShape { .. }
+            | Self::OutOfReach { .. }
+            | Self::WeightShape { .. }
+            | Self::InfiniteVariance { .. }
+            | Self::UnseenMass { .. }
+            | Self::NoiseError { .. } => self.about_noise(f),
+            _ => self.about_search(f),
+        }
+    }
+}
+
+impl Finding {
+    /// What runs to infinity.
+    fn runaway(&self) -> String {
+        match self {
+            Self::Separation { running, data_rows, noise_rows, against } => {
+                let arrows = running.iter().map(arrow).collect::<Vec<_>>().join(", ");
+                let reason = separated(running, [*data_rows, *noise_rows], *against);
+                format!("there is no finite estimate: {arrows}: {reason}")
+            }
+            Self::NotNormalizable(found) => {
+                format!(
+                    "the fitted model is no probability: its density does not fall fast enough {}",
+                    place(found)
+                )
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// What data and noise have in common.
+    fn about_noise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoOverlap { confused, against } => write!(
+                f,
+                "nothing can be said: data and {against} hardly overlap, only {} points of both together could as well \
+                 be of the other",
+                digits(*confused)
+            ),
+            Self::LittleOverlap { overlap, against } => {
+                write!(f, "data and {against} overlap by {} %", digits(100.0 * overlap))
+            }
+            Self::TailShape { pareto_k, bounded, against } => {
+                write!(
+                    f,
+                    "the {against} has lighter tails than the data: the ratio of their densities has the tail shape {} \
+                     (above {LARGEST_SHAPE}), so that ",
+                    digits(*pareto_k)
+                )?;
+                match bounded {
+                    true => f.write_str("data in the tails say little"),
+                    false => write!(f, "the estimates rest on a few points of the {against}"),
+                }
+            }
+            Self::OutOfReach { points, largest_log_ratio, against } => write!(
+                f,
+                "the {against} has lighter tails than the data: {} data points are where hardly any {against} is \
+                 expected, the farthest with a ratio of densities of e^{}",
+                digits(*points),
+                digits(largest_log_ratio.round())
+            ),
+            Self::WeightShape { loss, shape } => write!(
+                f,
+                "the weights of the loss {loss} at the data have the tail shape {} (above {LARGEST_FINITE_VARIANCE}: no \
+                 variance), so that a few rows decide and the standard errors are too small",
+                digits(*shape)
+            ),
+            Self::InfiniteVariance { loss } => write!(
+                f,
+                "against this noise the loss {loss} has no finite variance at the fitted model: rare rows decide, and \
+                 the standard errors are too small"
+            ),
+            Self::UnseenMass { estimate, log_z } => write!(
+                f,
+                "by integration log Z of the fitted model is {log_z:.4}, not {estimate:.4}: most of its mass lies where \
+                 there are neither data nor noise, so that it describes the data only where they are"
+            ),
+            Self::NoiseError { parameter, share } => {
+                let percent = digits((100.0 * share).round());
+                write!(f, "{percent} % of the variance of `{parameter}` comes from the noise")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How the search ended, and what tests say.
+    fn about_search(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoMaximum { stop, iterations } => write!(
+                f,
+                "no maximum of the likelihood was found: the search {stop} after {iterations} steps"
+            ),
+            Self::RisingLikelihood { variable, towards } => {
+                let place = variable.as_ref().map(|v| format!(" in `{v}`")).unwrap_or_default();
+                write!(
+                    f,
+                    "no maximum of the likelihood was found: it still rises where the density all but ceases to \
+                     integrate towards {towards}{place}"
+                )
+            }
+            Self::NotConverged { stop, iterations } => {
+                write!(f, "the search for the best parameters {stop} after {iterations} steps")
+            }
+            Self::SeveralOptima { count } => {
+                write!(f, "the loss has {count} minima, of which the lowest was taken")
+            }
+            Self::AtBound { parameter, bound, lower } => write!(
+                f,
+                "`{parameter}` is at its {} bound {}, so that its standard error means nothing",
+                if *lower { "lower" } else { "upper" },
+                digits(*bound)
+            ),
+            Self::Misspecified(test) => write!(
+                f,
+                "the model does not fit the data: the two forms of its information differ more than by chance (χ² = {} \
+                 with {} degrees of freedom, p = {})",
+                digits(test.statistic),
+                test.degrees_of_freedom,
+                digits(test.p_value)
+            ),
+            Self::RatioMatters { nu, test } => write!(
+                f,
+                "the estimates at ν = {} and at four times as much noise differ more than by chance (χ² = {}, p = {}), \
+                 which they do not when the model is right",
+                digits(*nu),
+                digits(test.statistic),
+                digits(test.p_value)
+            ),
+            Self::NotRefitted { error } => write!(f, "the noise was not fitted again to its draws: {error}"),
+            Self::NotDesigned { error } => write!(f, "no optimal noise could be designed: {error}"),
+            Self::NoPilot { pilot } => write!(f, "no optimal noise could be designed: {pilot}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn arrow(running: &DivergingParameter) -> String {
+    format!("`{}` → {}", running.name, if running.sign > 0 { "∞" } else { "−∞" })
+}
+
+fn range([low, high]: [f64; 2]) -> String {
+    if low == high { digits(low) } else { format!("between {} and {}", digits(low), digits(high)) }
+}
+
+/// Why parameters run off.
+fn separated(running: &[DivergingParameter], rows: [usize; 2], against: Against) -> String {
+    match (running, against) {
+        ([only], Against::Domain) => format!(
+            "the mean of its statistic over the data is {}, at the edge of its range on the {against}, {}",
+            range(only.data_range),
+            range(only.noise_range)
+        ),
+        (_, Against::Domain) => {
+            "the means of the statistics over the data are on the border of what the model can give".into()
+        }
+        ([only], _) => format!(
+            "its statistic is {} on the data and {} on the {against}, so that no row speaks against it",
+            range(only.data_range),
+            range(only.noise_range)
+        ),
+        _ => format!(
+            "in this direction no row speaks against it, and {} rows of the data and {} of the {against} speak for it",
+            rows[0], rows[1]
+        ),
+    }
+}
+
+/// Where a density does not fall.
+fn place(found: &NotNormalizable) -> String {
+    match (&found.variable, &found.direction) {
+        (Some(variable), _) => format!("towards {} in `{variable}`", found.towards),
+        (None, Some(direction)) => {
+            let list: Vec<String> = direction.iter().map(|d| digits(*d)).collect();
+            format!("along the direction ({}) of the variables", list.join(", "))
+        }
+        (None, None) => format!("towards {}", found.towards),
+    }
+}

@@ -1,0 +1,192 @@
+//! What to do about a warning, as data: each door writes the settings in its own words.
+
+use std::fmt;
+
+use crate::text::digits;
+
+/// A setting that a remedy asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Setting {
+    /// So many noise points per data point.
+    Ratio(f64),
+    /// A noise by its name in words.
+    Noise(&'static str),
+    /// A loss by its name.
+    Loss(&'static str),
+}
+
+impl Setting {
+    /// The name and the value: `nu` and `20`, for doors that write settings as such.
+    #[must_use]
+    pub fn parts(self) -> (&'static str, String) {
+        match self {
+            Self::Ratio(nu) => ("nu", digits(nu)),
+            Self::Noise(name) => ("noise", name.into()),
+            Self::Loss(name) => ("loss", name.into()),
+        }
+    }
+}
+
+impl fmt::Display for Setting {
+    /// As a Rust program writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ratio(nu) => {
+                let text = digits(*nu);
+                let point = if text.contains(['.', 'e']) { "" } else { ".0" };
+                write!(f, ".ratio({text}{point})")
+            }
+            Self::Noise("auto") => f.write_str("NoiseChoice::Auto"),
+            Self::Noise("exact") => f.write_str("NoiseChoice::Exact"),
+            Self::Noise(name) => write!(f, "noise {name}"),
+            Self::Loss("js") => f.write_str("Loss::Js"),
+            Self::Loss(name) => write!(f, "loss {name}"),
+        }
+    }
+}
+
+/// What to do about a warning.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case", tag = "code")]
+#[non_exhaustive]
+pub enum Remedy {
+    /// More noise points per data point.
+    MoreNoise {
+        /// How many, where that can be told.
+        nu: Option<f64>,
+    },
+    /// Much more noise, whose limit is maximum likelihood.
+    MuchMoreNoise,
+    /// A noise that looks more like the data.
+    NearerNoise,
+    /// A noise with heavier tails.
+    HeavierNoise,
+    /// A noise with lighter tails.
+    LighterNoise,
+    /// Another noise.
+    OtherNoise,
+    /// A noise that has parameters.
+    ParametricNoise,
+    /// The noise `auto`, which was used instead.
+    AutoInstead,
+    /// Fit against noise rather than exactly.
+    AgainstNoise,
+    /// Fit without noise.
+    Exact,
+    /// The loss whose weights are bounded.
+    BoundedLoss,
+    /// Bound the parameter that runs away.
+    BoundParameter,
+    /// Leave the parameter, or its feature, out.
+    LeaveOut,
+    /// Data that vary in the parameter.
+    VaryingData,
+    /// More of both samples.
+    MoreOfBoth,
+    /// Samples that have more in common.
+    NearerSamples,
+    /// The two samples the other way round.
+    ExchangeSamples,
+    /// Bound the parameter that makes the density fall.
+    BoundFall {
+        /// Whether both signs are meant: `lower = 0 or upper = 0`.
+        at_zero: bool,
+    },
+    /// A smaller domain.
+    RestrictDomain,
+    /// Another model.
+    OtherModel,
+    /// A model whose tails fall off.
+    FallingTails,
+    /// A model whose tails are as heavy as the data's.
+    HeavierModel,
+    /// Start values nearer to the answer.
+    NearerStart,
+    /// Bounds for the parameters.
+    Bounds,
+    /// The bound as the estimate.
+    TakeBound,
+    /// A wider bound.
+    WidenBound,
+    /// A model that reaches further.
+    FurtherModel,
+    /// The other minima.
+    LookAtOthers,
+    /// What the model lacks.
+    ExtendModel,
+}
+
+impl Remedy {
+    /// The setting that it asks for, where it asks for one.
+    #[must_use]
+    pub fn setting(&self) -> Option<Setting> {
+        Some(match self {
+            Self::MoreNoise { nu } => Setting::Ratio((*nu)?),
+            Self::NearerNoise | Self::HeavierNoise | Self::AgainstNoise => Setting::Noise("auto"),
+            Self::ParametricNoise => Setting::Noise("normal"),
+            Self::Exact => Setting::Noise("exact"),
+            Self::BoundedLoss => Setting::Loss("js"),
+            _ => return None,
+        })
+    }
+
+    /// What to do, as a clause without its setting.
+    fn clause(&self) -> &'static str {
+        match self {
+            Self::MoreNoise { .. } => "give more noise",
+            Self::MuchMoreNoise => {
+                "use much more noise, whose limit is the best approximation in the sense of maximum likelihood, and doubt \
+                 the model"
+            }
+            Self::NearerNoise => "use a noise nearer to the data",
+            Self::HeavierNoise => "use a noise with heavier tails, such as a student",
+            Self::LighterNoise => "use a noise with lighter tails",
+            Self::OtherNoise => "use another noise",
+            Self::ParametricNoise => "use a noise with parameters",
+            Self::AutoInstead => "the noise auto was used instead",
+            Self::AgainstNoise => "fit against noise",
+            Self::Exact => "fit without noise",
+            Self::BoundedLoss => "use a loss with bounded weights",
+            Self::BoundParameter => "bound that parameter",
+            Self::LeaveOut => "leave it out",
+            Self::VaryingData => "collect data that vary in it",
+            Self::MoreOfBoth => "give more of both samples",
+            Self::NearerSamples => "compare samples that have more in common",
+            Self::ExchangeSamples => "exchange the two samples",
+            Self::BoundFall { at_zero: true } => {
+                "bound the parameter that makes it fall (lower = 0 or upper = 0)"
+            }
+            Self::BoundFall { at_zero: false } => "bound the parameter that makes its density fall",
+            Self::RestrictDomain => "restrict the domain",
+            Self::OtherModel => "use another model",
+            Self::FallingTails => "use a model whose tails fall off",
+            Self::HeavierModel => "use a model whose tails are as heavy as the data's",
+            Self::NearerStart => "give start values nearer to the answer",
+            Self::Bounds => "give bounds for the parameters",
+            Self::TakeBound => "take the bound as the estimate",
+            Self::WidenBound => "widen it if the model allows",
+            Self::FurtherModel => "use a model that reaches further",
+            Self::LookAtOthers => {
+                "look at the others before you trust it: start values decide which one a single search finds"
+            }
+            Self::ExtendModel => {
+                "compare data and fitted density in the report, and add what is missing to the model; the robust errors \
+                 hold for its best approximation"
+            }
+        }
+    }
+}
+
+/// Remedies as one clause: `a (setting), b, or c`.
+pub(super) fn joined(remedies: &[Remedy], spelled: &dyn Fn(Setting) -> String) -> String {
+    let clause = |remedy: &Remedy| match remedy.setting() {
+        Some(setting) => format!("{} ({})", remedy.clause(), spelled(setting)),
+        None => remedy.clause().to_owned(),
+    };
+    let clauses: Vec<String> = remedies.iter().map(clause).collect();
+    match clauses.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{}, or {last}", rest.join(", ")),
+        _ => clauses.concat(),
+    }
+}
