@@ -114,7 +114,10 @@ impl PyModel {
         let model = space(&variables, &domains)
             .and_then(|space| Model::new(energy, space, parameters))
             .map_err(|error| Failure::from(error).exception(py))?;
-        let model = if normalized { model.normalized() } else { model };
+        // The score was compared with differences in Python already.
+        let model = model.with_checked_score();
+        let model = if normalized { model.normalized() } else { Ok(model) };
+        let model = model.map_err(|error| Failure::from(error).exception(py))?;
         Ok(Self { model, callback: Some(callback) })
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use nalgebra::DMatrix;
 use noisewright::normalizer::states::{self, Origin, Pooled};
 use noisewright::normalizer::{
-    Allocation, Dependence, Draws, Evidence, EvidenceOptions, LogZ, LogZOptions, LogZWarning, ModelDensity,
-    NormalizerEstimate, Prices, Refusal, SampleSummary, TracePoint, alpha_formula, evidence as integrate,
-    log_z as solve, log_z_with_alpha,
+    Allocation, Dependence, Draws, Evidence, EvidenceOptions, LogZ, LogZOptions, LogZWarning,
+    NormalizerEstimate, Prices, Refusal, SampleSummary, TracePoint, alpha_formula, log_z_of_draws as solve,
+    log_z_with_alpha,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -319,8 +319,8 @@ pub(crate) fn evidence<'py>(
             log_z: settings.options(monitor),
             ..EvidenceOptions::default()
         };
-        let density = ModelDensity { model: &model, parameters: &parameters };
-        Ok(evidence_tree(&integrate(&density, draws.view(), model.space(), &options)?, &chains))
+        let density = model.density(&parameters)?;
+        Ok(evidence_tree(&noisewright::evidence(&density, draws.view()).options(options).run()?, &chains))
     })
 }
 

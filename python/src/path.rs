@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use noisewright::chain::ModelDensity;
+use noisewright::ModelDensity;
 use noisewright::design::Purpose;
-use noisewright::normalizer::path::{Node, PathEstimate, PathOptions, fit_noise, path};
+use noisewright::normalizer::path::{Node, PathEstimate, PathOptions, fit_noise};
 use noisewright::run::Context;
 use noisewright::{Precision, Target};
 use pyo3::prelude::*;
@@ -74,13 +74,13 @@ pub(crate) fn log_z_path<'py>(
             Precision { seed: settings.seed, cancel: monitor.cancel.clone(), ..Precision::default() };
         let problem =
             Problem { model, parameters, data: None, log_normalizer: None, on_data: false, precision };
-        let density = ModelDensity { model: &problem.model, parameters: &problem.parameters };
+        let density = ModelDensity::new(&problem.model, &problem.parameters)?;
         let noise = if request.words.trim() == "auto" {
             fit_noise(&density, options.moves, &Context::new(options.seed, &options.cancel, None))?
         } else {
             request.build(&problem, Purpose { nu: 1.0, target: &Target::Mse })?
         };
-        Ok(tree(&path(noise.as_ref(), &density, &options)?, &options))
+        Ok(tree(&noisewright::path(noise, &density).options(options.clone()).run()?, &options))
     })
 }
 

@@ -98,7 +98,7 @@ fn answer(problem: &Problem, request: &Request, nu: f64, loss: &Loss, target: &T
         Some(_) => question.population()?,
         None => Population::for_contrast(&problem.model, &problem.parameters, contrast, &problem.precision)?,
     };
-    let log_noise = population.log_noise(noise.as_ref());
+    let log_noise = population.log_noise(noise.as_ref())?;
     let report = error_report(&population, &log_noise, nu, loss, target)?;
     let distances = match question.sample() {
         Some(_) => None,

@@ -1,6 +1,6 @@
 //! Evidence of Gaussian posteriors in 10 and 50 dimensions from 10⁵ draws: everything but reading the file.
 
-use noisewright::normalizer::{EvidenceOptions, ModelDensity, evidence};
+use noisewright::evidence;
 use noisewright::{FamilyOptions, Model, MultivariateNormal, Result, sample};
 
 use crate::clock::fastest;
@@ -28,8 +28,8 @@ fn one(dimension: usize, budget: f64) -> Result<()> {
     let covariance: Vec<f64> =
         (0..dimension * dimension).map(|at| entry(at / dimension, at % dimension)).collect();
     let draws = sample(&MultivariateNormal::new(&vec![0.0; dimension], &covariance)?, DRAWS, 1);
-    let density = ModelDensity { model: &model, parameters: &parameters };
-    let run = || evidence(&density, draws.view(), model.space(), &EvidenceOptions::default());
+    let density = model.density(&parameters)?;
+    let run = || evidence(&density, &draws).run();
     let result = run()?;
     let seconds = fastest(5, 1, run);
     let exact = model.log_normalizer(&parameters, &mut vec![0.0; parameters.len()]).unwrap_or(f64::NAN);

@@ -88,7 +88,7 @@ impl Grid {
             let sweep = Sweep::new(&population, &Target::Mse)?;
             let rows = noises
                 .par_iter()
-                .map(|noise| sweep.errors(&population.log_noise(&**noise), &nus))
+                .map(|noise| sweep.errors(&population.log_noise(&**noise)?, &nus))
                 .collect::<Result<Vec<_>>>()?;
             Ok(rows.concat())
         };

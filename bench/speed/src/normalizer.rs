@@ -1,7 +1,7 @@
 //! log Z from two samples of ten million draws each: CPU time and memory beside the input's.
 
 use noisewright::Result;
-use noisewright::normalizer::{Dependence, Draws, LogZOptions, log_z};
+use noisewright::normalizer::{Dependence, Draws, LogZOptions, log_z_of_draws};
 
 use crate::clock::time;
 use crate::show;
@@ -59,7 +59,7 @@ pub(crate) fn run() -> Result<()> {
     );
     for (name, dependence) in [("chains", Dependence::Chains), ("independent", Dependence::Independent)] {
         let options = LogZOptions { dependence, ..LogZOptions::default() };
-        let (result, seconds) = time(|| log_z(data, noise, &options));
+        let (result, seconds) = time(|| log_z_of_draws(data, noise, &options));
         let result = result?;
         let passes = seconds.used() / bare.used();
         println!(
@@ -74,7 +74,7 @@ pub(crate) fn run() -> Result<()> {
     }
     let (some_data, some_noise) = (part(data), part(noise));
     let options = LogZOptions { bootstrap: Some(100), ..LogZOptions::default() };
-    let (result, seconds) = time(|| log_z(some_data, some_noise, &options));
+    let (result, seconds) = time(|| log_z_of_draws(some_data, some_noise, &options));
     println!(
         "\n100 resamples of 10⁵ + 10⁵ draws, budget 1 s: {}; standard error {:.2e}, by bootstrap {:.2e}.",
         show(seconds),

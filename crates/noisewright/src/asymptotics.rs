@@ -334,7 +334,7 @@ pub fn asymptotic_error(
         return Err(Error::NoiseRatio { value: contrast.nu });
     }
     let population = Population::for_contrast(model, parameters, contrast, precision)?;
-    error_report(&population, &population.log_noise(contrast.noise), contrast.nu, contrast.loss, target)
+    error_report(&population, &population.log_noise(contrast.noise)?, contrast.nu, contrast.loss, target)
 }
 
 /// As [`asymptotic_error`], on a population that is there already.

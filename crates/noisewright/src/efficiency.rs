@@ -30,7 +30,7 @@ pub fn record_efficiency(
 fn efficiencies(model: &Model, fit: &Fit, loss: &Loss, data: Option<&Points>) -> Option<Vec<Option<f64>>> {
     let noise = fit.noise.as_deref().filter(|_| fit.nu.is_finite())?;
     let population = population(model, fit, Contrast { noise, nu: fit.nu, loss }, data)?;
-    let asymptotics = Asymptotics::at(&population, &population.log_noise(noise), fit.nu, loss).ok()?;
+    let asymptotics = Asymptotics::at(&population, &population.log_noise(noise).ok()?, fit.nu, loss).ok()?;
     let bound = cramer_rao_covariance(&population).ok()?;
     // A constant that hardly depends on the parameters costs maximum likelihood nothing: no noise compares with that.
     let is_constant = |j: usize| !model.is_normalized() && j + 1 == bound.nrows();

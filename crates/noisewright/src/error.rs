@@ -201,6 +201,52 @@ pub enum Error {
         /// Points allowed.
         most: usize,
     },
+    /// A row with more or fewer values than there are columns.
+    #[error("row {row} has {found} values, where every row must have {expected}")]
+    RowLength {
+        /// Number of the row, from 1.
+        row: usize,
+        /// Number of columns.
+        expected: usize,
+        /// Number of values in the row.
+        found: usize,
+    },
+    /// A variable of the model that the data do not have.
+    #[error("the data have no column `{name}`; {advice}", advice = crate::names::advice(nearest.as_deref(), "their columns are", known))]
+    UnknownColumn {
+        /// The variable.
+        name: String,
+        /// The nearest column, if one is near.
+        nearest: Option<String>,
+        /// All columns.
+        known: Vec<String>,
+    },
+    /// A score that is not the derivative of the log-density.
+    #[error(
+        "the score of `{parameter}` is {given} at {point}, where differences of the log-density give {differences}: it must \
+         be the derivative in `{parameter}`, and that of parameter j at point i belongs in score[j * rows + i]"
+    )]
+    Score {
+        /// The parameter.
+        parameter: String,
+        /// The values of the variables and parameters.
+        point: String,
+        /// What the model gives.
+        given: f64,
+        /// What central differences give.
+        differences: f64,
+    },
+    /// A model that says that it is linear in its parameters, and is not.
+    #[error(
+        "the model says that it is linear in its parameters, but its score of `{parameter}` changes with them at {point}: \
+         `is_linear` must give false"
+    )]
+    NotLinear {
+        /// The parameter whose score changes.
+        parameter: String,
+        /// The values of the variables and parameters.
+        point: String,
+    },
     /// No rows at all, or none that counts.
     #[error("there are no data: give at least one row with a positive weight")]
     NoData,

@@ -76,7 +76,9 @@
 //! A model of your own type takes twenty lines: see `examples/own_model.rs`.
 
 mod asymptotics;
+pub mod builders;
 pub mod chain;
+mod density;
 pub mod design;
 mod divergence;
 mod domain;
@@ -95,6 +97,7 @@ pub mod normalizer;
 mod pareto;
 mod points;
 mod population;
+pub mod prelude;
 pub mod run;
 mod sweep;
 mod tails;
@@ -102,6 +105,8 @@ mod target;
 mod text;
 
 pub use asymptotics::{Asymptotics, ErrorReport, asymptotic_error, cramer_rao_covariance, error_report};
+pub use builders::{chains, evidence, log_z, path, states};
+pub use density::{BatchDensity, Density, FunctionDensity, ModelDensity, batch_density, density};
 pub use divergence::{Divergences, NormalizerErrors, divergences};
 pub use domain::{Domain, Space};
 pub use efficiency::record_efficiency;
@@ -125,3 +130,7 @@ pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};
 pub use sweep::Sweep;
 pub use target::Target;
+
+pub use nalgebra;
+pub use noisewright_numerics::random::Stream;
+pub use rand;

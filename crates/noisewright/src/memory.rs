@@ -18,6 +18,22 @@ pub(crate) fn reserve(option: &str, count: usize, values_each: usize) -> Result<
     }
 }
 
+/// Steps of chains that are made in one call at most: weeks.
+const MOST_STEPS: usize = 1 << 40;
+
+/// Refuses so many steps for each of so many things that they would never end.
+///
+/// # Errors
+/// [`Error::Option`] with the largest count.
+pub(crate) fn check_steps(option: &str, count: usize, times: usize) -> Result<()> {
+    let most = MOST_STEPS / times.max(1);
+    if count <= most {
+        return Ok(());
+    }
+    let reason = format!("must be at most {most} here, not {count}: more would never end");
+    Err(Error::option(option.to_owned(), reason))
+}
+
 /// Refuses a count of things, each of which takes so many numbers, that no memory would hold.
 ///
 /// ```

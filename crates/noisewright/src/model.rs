@@ -1,14 +1,18 @@
 //! A model: an energy, the space of its points, its parameters, and whether its constant is known.
 
+mod evaluate;
+mod score_check;
+
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::energy::build_family;
-use crate::energy::{FeatureEnergy, FormulaEnergy};
+use crate::energy::{BatchEnergy, FeatureEnergy, FormulaEnergy, FunctionEnergy, ScoredEnergy};
 use crate::names::nearest;
 use crate::run::CancelToken;
-use crate::{Energy, Error, FamilyOptions, Quantity, Result, Space, View, model_file};
+use crate::{Energy, Error, FamilyOptions, ModelDensity, Result, Space, View, model_file};
 
 /// The name of the constant c among the coordinates of β = (θ, c).
 pub const LOG_NORMALIZER: &str = "log_normalizer";
@@ -85,6 +89,11 @@ pub struct Model {
     normalized: bool,
     /// Cancels the computation that this copy of the model is for.
     cancel: Option<CancelToken>,
+    /// Whether the score is known to be right: that of a formula, a family or differences, and any that was compared
+    /// with differences once.
+    score_checked: Arc<AtomicBool>,
+    /// Whether the energy is the caller's, so that what it writes is looked at.
+    own_energy: bool,
 }
 
 impl fmt::Debug for Model {
@@ -100,10 +109,24 @@ impl fmt::Debug for Model {
 impl Model {
     /// A model with a free constant: `log p = u(x; θ) − c`.
     ///
+    /// The score of an energy of one's own is compared with differences when the model is first used
+    /// ([`Model::check_score`]).
+    ///
     /// # Errors
     /// When the energy and the space disagree on the number of variables, the parameters' names and order
     /// are not the energy's, a name is used twice, or a start value is outside its bounds.
-    pub fn new(energy: Arc<dyn Energy>, space: Space, parameters: Vec<Parameter>) -> Result<Self> {
+    pub fn new(energy: impl Energy + 'static, space: Space, parameters: Vec<Parameter>) -> Result<Self> {
+        let model = Self::from_shared(Arc::new(energy), space, parameters, false)?;
+        Ok(Self { own_energy: true, ..model })
+    }
+
+    /// The same for an energy that is shared already, and whose score may be known to be right.
+    pub(crate) fn from_shared(
+        energy: Arc<dyn Energy>,
+        space: Space,
+        parameters: Vec<Parameter>,
+        score_checked: bool,
+    ) -> Result<Self> {
         if energy.dimension() != space.dimension() {
             return Err(Error::Shape {
                 what: "variables",
@@ -119,7 +142,85 @@ impl Model {
             ));
         }
         check_parameters(&parameters)?;
-        Ok(Self { energy, space, parameters, normalized: false, cancel: None })
+        let score_checked = Arc::new(AtomicBool::new(score_checked));
+        Ok(Self {
+            energy,
+            space,
+            parameters,
+            normalized: false,
+            cancel: None,
+            score_checked,
+            own_energy: false,
+        })
+    }
+
+    /// A log-density, up to a constant, as a function of the parameters and of one point; the score is made from
+    /// differences, accurate to about twelve digits, unless [`with_score`](Self::with_score) gives it.
+    ///
+    /// All parameters start at zero without bounds: [`with_start`](Self::with_start) and
+    /// [`with_bounds`](Self::with_bounds) say otherwise.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let space = Space::real(&["x"])?;
+    /// let model = Model::from_fn(&["m", "p"], space, |t: &[f64], x: &[f64]| -0.5 * t[1] * (x[0] - t[0]).powi(2))?
+    ///     .with_score(|t, x, score| {
+    ///         score[0] = t[1] * (x[0] - t[0]);
+    ///         score[1] = -0.5 * (x[0] - t[0]).powi(2);
+    ///     })
+    ///     .with_start(&[("p", 1.0)])?
+    ///     .with_bounds(&[("p", 0.0, f64::INFINITY)])?;
+    /// let data = sample(&Normal::with_std(3.0, 0.5)?, 2000, 1);
+    /// let fit = model.fit(&data).ratio(5.0).run()?;
+    /// assert!((fit.get("p")?.estimate - 4.0).abs() < 4.0 * fit.get("p")?.se);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a name is used twice or is that of the constant.
+    pub fn from_fn<S: AsRef<str>>(
+        parameters: &[S],
+        space: Space,
+        log_density: impl Fn(&[f64], &[f64]) -> f64 + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let (names, parameters) = named_parameters(parameters);
+        let energy = FunctionEnergy::new(names, space.dimension(), log_density);
+        Self::from_shared(Arc::new(energy), space, parameters, true)
+    }
+
+    /// The same for a function of a batch of points and of the slice to write to, for what costs less at many points at
+    /// once than at one after the other.
+    ///
+    /// ```
+    /// use noisewright::{Model, Result, Space, View};
+    /// let space = Space::real(&["x"])?;
+    /// let model = Model::from_batch_fn(&["m"], space, |t: &[f64], points: View<'_>, out: &mut [f64]| -> Result<()> {
+    ///     out.iter_mut().zip(points.column(0)).for_each(|(o, x)| *o = -0.5 * (x - t[0]).powi(2));
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(model.coordinates(), ["m", "log_normalizer"]);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`from_fn`](Self::from_fn).
+    pub fn from_batch_fn<S: AsRef<str>>(
+        parameters: &[S],
+        space: Space,
+        log_density: impl Fn(&[f64], View<'_>, &mut [f64]) -> Result<()> + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let (names, parameters) = named_parameters(parameters);
+        let energy = BatchEnergy::new(names, space.dimension(), log_density);
+        Self::from_shared(Arc::new(energy), space, parameters, true)
+    }
+
+    /// The same model with a score of one's own: the derivatives of the log-density at one point, one per parameter.
+    ///
+    /// It is compared with differences when the model is first used ([`Model::check_score`]).
+    #[must_use]
+    pub fn with_score(self, score: impl Fn(&[f64], &[f64], &mut [f64]) + Send + Sync + 'static) -> Self {
+        let energy = Arc::new(ScoredEnergy::new(self.energy, score));
+        Self { energy, score_checked: Arc::new(AtomicBool::new(false)), own_energy: true, ..self }
     }
 
     /// A log-density written as a formula in the variables of the space and the parameters; `normalized` says
@@ -149,9 +250,9 @@ impl Model {
             return Err(Error::field("log_density", reason));
         }
         if normalized {
-            return Ok(Self::new(Arc::new(energy.normalized()), space, parameters)?.normalized());
+            return Self::from_shared(Arc::new(energy.normalized()), space, parameters, true)?.normalized();
         }
-        Self::new(Arc::new(energy), space, parameters)
+        Self::from_shared(Arc::new(energy), space, parameters, true)
     }
 
     /// An exponential family, `u(x) = Σ θ_j f_j(x)`, from its features. `parameters` names them in order; with
@@ -173,10 +274,10 @@ impl Model {
         let energy = FeatureEnergy::new(features, space.names())?;
         if parameters.is_empty() {
             let parameters = energy.parameters().into_iter().map(|name| Parameter::new(name, 0.0)).collect();
-            return Self::new(Arc::new(energy), space, parameters);
+            return Self::from_shared(Arc::new(energy), space, parameters, true);
         }
         let names: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
-        Self::new(Arc::new(energy.with_names(&names)?), space, parameters)
+        Self::from_shared(Arc::new(energy.with_names(&names)?), space, parameters, true)
     }
 
     /// Reads a model file (TOML): one of `log_density`, `features` and `family`, with `variables`, `domain`,
@@ -218,28 +319,30 @@ impl Model {
         let variables: Vec<String> = variables.iter().map(|v| v.as_ref().to_owned()).collect();
         let domains = vec![options.domain.clone(); variables.len()];
         let parts = build_family(family, &variables, &domains, options)?;
-        let model = Self::new(parts.energy, parts.space, parts.parameters)?;
+        let model = Self::from_shared(parts.energy, parts.space, parts.parameters, true)?;
         if normalized { model.normalized_family(family) } else { Ok(model) }
     }
 
     /// The same model with its constant known, if the family has a closed form for it.
     pub(crate) fn normalized_family(self, family: &str) -> Result<Self> {
-        let mut gradient = vec![0.0; self.parameters.len()];
-        // The default start values of every family are inside the domain of its closed form.
-        if self.energy.log_normalizer(&self.start(), &mut gradient).is_none() {
-            let reason =
-                format!("cannot be true for the family {family}, which has no closed form; leave it out");
-            return Err(Error::field("normalized", reason));
-        }
-        Ok(self.normalized())
+        let reason =
+            format!("cannot be true for the family {family}, which has no closed form; leave it out");
+        self.normalized().map_err(|_| Error::field("normalized", reason))
     }
 
     /// The same model with its constant known: `log p = u(x; θ) − log Z(θ)`, where log Z is the energy's, over
     /// the domain that the energy is made for: the caller vouches that it is the space of this model.
-    #[must_use]
-    pub fn normalized(mut self) -> Self {
+    ///
+    /// # Errors
+    /// When the energy has no closed form of log Z at the start values ([`Energy::log_normalizer`]).
+    pub fn normalized(mut self) -> Result<Self> {
+        let mut gradient = vec![0.0; self.parameters.len()];
+        if self.energy.log_normalizer(&self.start(), &mut gradient).is_none() {
+            let reason = "cannot be true: the energy gives no closed form of log Z at the start values";
+            return Err(Error::field("normalized", reason));
+        }
         self.normalized = true;
-        self
+        Ok(self)
     }
 
     /// The same model with its constant taken as unknown.
@@ -261,13 +364,33 @@ impl Model {
         Ok(self)
     }
 
+    /// The same model with other start values, one per parameter.
+    pub(crate) fn starting_at(mut self, start: &[f64]) -> Result<Self> {
+        self.check(start)?;
+        self.parameters.iter_mut().zip(start).for_each(|(parameter, value)| parameter.start = *value);
+        Ok(self)
+    }
+
+    /// The same model with bounds on some parameters, by name: lower and upper, either of which may be infinite.
+    ///
+    /// # Errors
+    /// [`Error::UnknownParameter`], and when a start value is outside.
+    pub fn with_bounds<S: AsRef<str>>(self, bounds: &[(S, f64, f64)]) -> Result<Self> {
+        let mut parameters = self.parameters.clone();
+        for (name, lower, upper) in bounds {
+            let parameter = &mut parameters[self.index_of(name.as_ref())?];
+            (parameter.lower, parameter.upper) = (*lower, *upper);
+        }
+        self.with_parameters(parameters)
+    }
+
     /// The same model with other start values and bounds; the names must stay.
     ///
     /// # Errors
     /// As for [`Model::new`].
     pub fn with_parameters(self, parameters: Vec<Parameter>) -> Result<Self> {
-        let (normalized, cancel) = (self.normalized, self.cancel);
-        Ok(Self { normalized, cancel, ..Self::new(self.energy, self.space, parameters)? })
+        let changed = Self::from_shared(Arc::clone(&self.energy), self.space.clone(), parameters, false)?;
+        Ok(Self { parameters: changed.parameters, ..self })
     }
 
     /// The same model for one computation: once that is cancelled, it evaluates nothing more and says
@@ -301,6 +424,20 @@ impl Model {
     ) -> Result<bool> {
         self.check_run()?;
         self.energy.add_curvature(parameters, points, weights, out)
+    }
+
+    /// The same model, whose score is not compared with differences any more: the caller has done that.
+    #[must_use]
+    pub fn with_checked_score(self) -> Self {
+        Self { score_checked: Arc::new(AtomicBool::new(true)), ..self }
+    }
+
+    /// The density `exp u(x; θ)` at parameter values, to be sampled or integrated.
+    ///
+    /// # Errors
+    /// As for [`Model::check`].
+    pub fn density<'a>(&'a self, parameters: &'a [f64]) -> Result<ModelDensity<'a>> {
+        ModelDensity::new(self, parameters)
     }
 
     /// Whether the constant is known (β = θ) rather than estimated (β = (θ, c)).
@@ -381,58 +518,6 @@ impl Model {
         }
         self.parameters.iter().zip(parameters).try_for_each(|(parameter, value)| parameter.check(*value))
     }
-
-    /// The energy and, where asked for, its score, as [`Energy::evaluate`] gives them inside the domains;
-    /// outside any variable's domain the value is −∞ and the score zero. (On a sphere, points are taken to be
-    /// unit vectors.)
-    ///
-    /// # Errors
-    /// As for [`Energy::evaluate`], and [`Error::NotANumber`] where the value inside the domain is none.
-    pub fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        mut score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        self.check_run()?;
-        self.energy.evaluate(parameters, points, value, score.as_deref_mut())?;
-        if !self.space.is_sphere() {
-            self.clear_outside(points, value, score);
-        }
-        match value.iter().position(|v| v.is_nan()) {
-            None => Ok(()),
-            Some(row) => {
-                Err(Error::NotANumber { of: Quantity::Value, point: self.describe(parameters, points, row) })
-            }
-        }
-    }
-
-    /// Makes the value −∞ and the score zero at every point outside a variable's domain.
-    fn clear_outside(&self, points: View<'_>, value: &mut [f64], mut score: Option<&mut [f64]>) {
-        for (j, domain) in self.space.domains().iter().enumerate() {
-            for (i, _) in points.column(j).iter().enumerate().filter(|(_, x)| !domain.contains(**x)) {
-                value[i] = f64::NEG_INFINITY;
-                if let Some(score) = score.as_deref_mut() {
-                    score.iter_mut().skip(i).step_by(points.rows()).for_each(|s| *s = 0.0);
-                }
-            }
-        }
-    }
-
-    /// `x = 1, a = 2`: a point and the parameters, by name.
-    pub(crate) fn describe(&self, parameters: &[f64], points: View<'_>, row: usize) -> String {
-        let variables = self.space.names().iter().enumerate().map(|(j, name)| (name, points.get(row, j)));
-        let parameters = self.parameters.iter().map(|p| &p.name).zip(parameters.iter().copied());
-        variables.chain(parameters).map(|(name, x)| format!("{name} = {x}")).collect::<Vec<_>>().join(", ")
-    }
-
-    /// `log Z(θ)` where it is known, with its gradient; zero for a formula that integrates to one.
-    ///
-    /// `None` where there is no closed form or θ is outside of where it holds.
-    pub fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
-        self.energy.log_normalizer(parameters, gradient)
-    }
 }
 
 fn check_parameters(parameters: &[Parameter]) -> Result<()> {
@@ -449,4 +534,11 @@ fn check_parameters(parameters: &[Parameter]) -> Result<()> {
         parameter.check(parameter.start)?;
     }
     Ok(())
+}
+
+/// Names, and parameters of these names that start at zero without bounds.
+fn named_parameters<S: AsRef<str>>(names: &[S]) -> (Vec<String>, Vec<Parameter>) {
+    let names: Vec<String> = names.iter().map(|name| name.as_ref().to_owned()).collect();
+    let parameters = names.iter().map(|name| Parameter::new(name, 0.0)).collect();
+    (names, parameters)
 }

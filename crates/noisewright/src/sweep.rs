@@ -26,7 +26,7 @@ const LANES: usize = 8;
 /// )?;
 /// let population = Population::new(&model, &[0.0], &Precision::default())?;
 /// let sweep = Sweep::new(&population, &Target::Mse)?;
-/// let errors = sweep.errors(&population.log_noise(&Normal::with_variance(0.0, 1.0)?), &[0.25, 1.0])?;
+/// let errors = sweep.errors(&population.log_noise(&Normal::with_variance(0.0, 1.0)?)?, &[0.25, 1.0])?;
 /// assert!((errors[0] - 6.25).abs() < 1e-10 && (errors[1] - 4.0).abs() < 1e-10);
 /// # Ok::<(), noisewright::Error>(())
 /// ```

@@ -171,7 +171,7 @@ proptest! {
     fn a_sweep_gives_what_single_reports_give(kind in 0..KINDS, free in any::<bool>(), u in numbers()) {
         let (system, noise) = setting(kind, !free, &u);
         let population = Population::new(&system.model, &system.parameters, &Precision::default()).unwrap();
-        let log_noise = population.log_noise(&*noise);
+        let log_noise = population.log_noise(&*noise).unwrap();
         let nus = [0.01, 0.4, 1.0, 30.0];
         for target in [Target::Mse, Target::Kl] {
             let errors = Sweep::new(&population, &target).unwrap().errors(&log_noise, &nus).unwrap();
@@ -231,7 +231,7 @@ fn a_sweep_goes_on_where_ratios_overflow() {
         let precision = Precision::default();
         let population = Population::for_contrast(&system.model, &[0.0], contrast, &precision).unwrap();
         let sweep = Sweep::new(&population, &Target::Mse).unwrap();
-        let got = sweep.errors(&population.log_noise(&noise), &[1.0]).unwrap();
+        let got = sweep.errors(&population.log_noise(&noise).unwrap(), &[1.0]).unwrap();
         assert_close(got[0], at(&system, &noise, 1.0, &Loss::Js).error, 1e-9, "far noise");
     }
     let population = Population::new(&system.model, &[0.0], &Precision::default()).unwrap();

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use noisewright::chain::{Bridge, ChainOptions, Chains, Density, ModelDensity, Moves, convergence, run};
+use noisewright::chain::{Bridge, ChainOptions, Chains, Moves, convergence, run};
+use noisewright::{Density, ModelDensity};
 use noisewright::{
     Error, FamilyOptions, Gamma, Mixture, Model, MultivariateNormal, MultivariateStudent, Noise, Normal,
     Product, Scalar, Student, Uniform, View, sample,
@@ -52,7 +53,7 @@ fn gradients_of_models_are_their_slopes() {
     for text in texts {
         let model = model(text);
         let parameters = model.start();
-        let density = ModelDensity { model: &model, parameters: &parameters };
+        let density = ModelDensity::new(&model, &parameters).unwrap();
         for x in [[0.3, -0.8], [1.4, 2.1]] {
             assert_gradient(&density, &x);
         }
@@ -82,7 +83,7 @@ fn gradients_of_noises_are_their_slopes() {
     let plane = model("variables = ['x', 'y']\nlog_density = '-x^2/2 - y^4'");
     for noise in noises {
         for t in [0.0, 0.4, 1.0] {
-            let density = ModelDensity { model: &plane, parameters: &[] };
+            let density = ModelDensity::new(&plane, &[]).unwrap();
             assert_gradient(&Bridge { noise, density: &density, t }, &[0.7, 1.3]);
         }
     }
@@ -92,7 +93,7 @@ fn chains(text: &str, moves: Moves, seed: u64) -> Chains {
     let model = model(text);
     let parameters = model.start();
     let options = ChainOptions { moves, seed, draws: 2000, ..ChainOptions::default() };
-    run(&ModelDensity { model: &model, parameters: &parameters }, &options).unwrap()
+    run(&ModelDensity::new(&model, &parameters).unwrap(), &options).unwrap()
 }
 
 /// The mean of `f` over the draws is the truth within 4.5 of its own standard errors.
@@ -156,7 +157,7 @@ fn discrete_moves_have_the_density_for_their_law() {
     let ising = Model::from_family("ising", &["a", "b", "c"], &options, false).unwrap();
     let theta = ising.at(&[("h0", 0.3), ("J01", 0.8), ("J12", -0.5)]).unwrap();
     let run_options = ChainOptions { draws: 2000, ..ChainOptions::default() };
-    let found = run(&ModelDensity { model: &ising, parameters: &theta }, &run_options).unwrap();
+    let found = run(&ModelDensity::new(&ising, &theta).unwrap(), &run_options).unwrap();
     // E x₀ = tanh h₀ and E x₀x₁ = tanh J₀₁ on a tree.
     assert_mean(&found, "Ising field", 0.3f64.tanh(), |x| x[0]);
     assert_mean(&found, "Ising pair", 0.8f64.tanh(), |x| x[0] * x[1]);
@@ -192,7 +193,7 @@ fn moves_that_cannot_be_are_refused() {
     let try_run = |text: &str, moves: Moves, draws: usize| {
         let model = model(text);
         run(
-            &ModelDensity { model: &model, parameters: &[] },
+            &ModelDensity::new(&model, &[]).unwrap(),
             &ChainOptions { moves, draws, ..ChainOptions::default() },
         )
         .map(drop)

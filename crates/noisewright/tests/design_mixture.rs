@@ -117,7 +117,7 @@ fn many_dimensions_from_a_sample() {
     let fresh = sample(&truth, 20_000, 2);
     let population = Population::from_sample(&model, &at, log_z, &fresh).unwrap();
     let on_fresh = |noise: &dyn Noise| {
-        let log_noise = population.log_noise(noise);
+        let log_noise = population.log_noise(noise).unwrap();
         noisewright::error_report(&population, &log_noise, 1.0, &Loss::Js, &Target::Mse).unwrap().error
     };
     let (mixed, equal) = (on_fresh(best.noise.as_ref()), on_fresh(&truth));

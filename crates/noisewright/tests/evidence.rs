@@ -5,11 +5,10 @@ mod evidence_support;
 
 use std::f64::consts::{PI, TAU};
 
-use evidence_support::{Gaussian, Regression, quartic, quartic_draws};
+use evidence_support::{Gaussian, LogDensity, Regression, evidence, quartic, quartic_draws};
 
 use noisewright::normalizer::{
-    Density, Dependence, Evidence, EvidenceOptions, LogZOptions, Method, ModelDensity, NoiseKind,
-    bayes_factor, evidence,
+    Dependence, Evidence, EvidenceOptions, LogZOptions, Method, NoiseKind, bayes_factor,
 };
 use noisewright::{Domain, Error, Space, View, sample};
 use noisewright_numerics::random::stream;
@@ -379,7 +378,7 @@ fn bayes_factors_add_their_errors() {
     assert!(factor.lower < factor.log_factor && factor.probability > 0.5);
 }
 
-fn refusal(draws: &[f64], space: &Space, density: &dyn Density) -> Error {
+fn refusal(draws: &[f64], space: &Space, density: &dyn LogDensity) -> Error {
     let d = space.dimension();
     evidence(density, View::new(d, draws.len() / d, draws), space, &options(NoiseKind::Auto)).unwrap_err()
 }
@@ -449,8 +448,7 @@ fn a_model_without_an_integral_is_refused_in_many_variables() {
     let answer = |formula: &str| {
         let text = format!("variables = ['a', 'b', 'c', 'd']\nlog_density = '{formula}'");
         let model = noisewright::Model::from_toml(&text).unwrap();
-        let density = ModelDensity { model: &model, parameters: &[] };
-        evidence(&density, draws, model.space(), &EvidenceOptions::default()).map(|result| result.se)
+        noisewright::evidence(&model.density(&[]).unwrap(), draws).run().map(|result| result.se)
     };
     for formula in [
         "-(a^2 + b^2 + c^2)/2",

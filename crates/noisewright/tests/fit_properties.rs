@@ -126,7 +126,8 @@ fn a_stream_is_the_same_as_memory() {
     let data = sample(&Normal::with_variance(0.3, 1.5).unwrap(), 30_011, 3);
     let weights: Vec<f64> = (0..30_011).map(|i| f64::from(i % 3)).collect();
     for weights in [None, Some(&weights[..])] {
-        let whole = Data { weights, ..Data::from(&data) };
+        let mut whole = Data::from(&data);
+        whole.weights = weights;
         for (model, tolerance) in [(quadratic(), 1e-7), (gaussian("x"), 1e-7)] {
             let memory = fit(&model, whole, &at_ratio(0.7)).unwrap();
             for block in [777, 4096, 100_000] {

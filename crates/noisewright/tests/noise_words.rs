@@ -341,7 +341,7 @@ impl Noise for Diagonal {
         }
     }
 
-    fn draw(&self, stream: &mut noisewright_numerics::random::Stream, rows: usize, out: &mut [f64]) {
+    fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
         Uniform::new(0.0, 1.0).unwrap().draw(stream, 2 * rows, out);
     }
 

@@ -1,7 +1,7 @@
 //! What must hold for any sample: shifts, swaps, the monotone equation, the order of independent draws.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::normalizer::{Dependence, Draws, LogZ, LogZOptions, Method, log_z};
+use noisewright::normalizer::{Dependence, Draws, LogZ, LogZOptions, Method, log_z_of_draws};
 use proptest::prelude::*;
 
 const METHODS: [Method; 4] = [Method::Is, Method::Revis, Method::IsRevis, Method::Nce];
@@ -25,7 +25,7 @@ fn solve(data: &[f64], noise: &[f64], shift: f64) -> LogZ {
         ratios.iter().map(pair).unzip()
     };
     let (data, noise) = (split(data), split(noise));
-    log_z(Draws::new(&data.0, &data.1), Draws::new(&noise.0, &noise.1), &options()).unwrap()
+    log_z_of_draws(Draws::new(&data.0, &data.1), Draws::new(&noise.0, &noise.1), &options()).unwrap()
 }
 
 /// Equal up to rounding, infinities and not-a-numbers included.

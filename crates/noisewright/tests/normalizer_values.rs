@@ -5,7 +5,7 @@ mod normalizer_common;
 
 use noisewright::Error;
 use noisewright::normalizer::{
-    Dependence, Draws, LogZOptions, LogZWarning, Method, Prices, log_z, log_z_with_alpha,
+    Dependence, Draws, LogZOptions, LogZWarning, Method, Prices, log_z_of_draws, log_z_with_alpha,
 };
 use noisewright_numerics::random::stream;
 use normalizer_common::{Pair, Side, independent, log_normal, run};
@@ -110,7 +110,7 @@ fn bennetts_acceptance_ratio_as_pymbar_finds_it() {
             (0..n_noise).map(|i| offset - 0.5 * shift + spread * (0.5 + 2.3 * i as f64).cos()).collect();
         let zeros = vec![0.0; n_data.max(n_noise)];
         let (data, noise) = (Draws::new(&data, &zeros[..n_data]), Draws::new(&noise, &zeros[..n_noise]));
-        let found = log_z(data, noise, &independent()).unwrap();
+        let found = log_z_of_draws(data, noise, &independent()).unwrap();
         let nce = found.get(Method::Nce).unwrap();
         assert!(nce.converged && (nce.log_z - log_z_stored).abs() < 1e-8, "{line}: {}", nce.log_z);
     }
@@ -125,7 +125,7 @@ fn identical_densities_give_the_constant_exactly() {
         let log_noise: Vec<f64> = log_f.iter().map(|l| l - constant).collect();
         let data = Draws::new(&log_f[..counts.0], &log_noise[..counts.0]);
         let noise = Draws::new(&log_f[..counts.1], &log_noise[..counts.1]);
-        let result = log_z(data, noise, &LogZOptions::default()).unwrap();
+        let result = log_z_of_draws(data, noise, &LogZOptions::default()).unwrap();
         let best = result.best();
         assert_eq!(best.log_z, constant);
         assert!(best.se < 1e-15 && best.refused.is_none(), "{best:?}");
@@ -205,8 +205,9 @@ fn bad_numbers_are_errors_that_name_their_row() {
     let check = |change: fn(&mut [Side; 2]), words: &[&str]| {
         let mut sides = good.clone();
         change(&mut sides);
-        let error =
-            log_z(sides[0].draws(), sides[1].draws(), &LogZOptions::default()).unwrap_err().to_string();
+        let error = log_z_of_draws(sides[0].draws(), sides[1].draws(), &LogZOptions::default())
+            .unwrap_err()
+            .to_string();
         assert!(words.iter().all(|w| error.contains(w)), "{error}");
     };
     check(|s| s[0].log_f[6] = f64::NAN, &["row 7", "data", "log_f", "NaN"]);
@@ -222,11 +223,11 @@ fn bad_numbers_are_errors_that_name_their_row() {
     check(|s| s[1] = Side::default(), &["no noise draws"]);
     let chains = good[0].draws().with_chains(&[50, 49]);
     assert!(matches!(
-        log_z(chains, good[1].draws(), &LogZOptions::default()),
+        log_z_of_draws(chains, good[1].draws(), &LogZOptions::default()),
         Err(Error::ChainLengths { expected: 100, found: 99, .. })
     ));
     let options = LogZOptions { confidence: 1.0, ..LogZOptions::default() };
-    assert!(log_z(good[0].draws(), good[1].draws(), &options).is_err());
+    assert!(log_z_of_draws(good[0].draws(), good[1].draws(), &options).is_err());
 }
 
 #[test]
@@ -323,8 +324,8 @@ fn chains_of_different_lengths_and_weights_by_their_worth() {
     let lengths = [1000, 17_000, 1, 11_999];
     let data = sides[0].draws().with_chains(&lengths);
     let options = LogZOptions { weight_by_ess: true, ..LogZOptions::default() };
-    let plain = log_z(data, sides[1].draws(), &LogZOptions::default()).unwrap();
-    let weighted = log_z(data, sides[1].draws(), &options).unwrap();
+    let plain = log_z_of_draws(data, sides[1].draws(), &LogZOptions::default()).unwrap();
+    let weighted = log_z_of_draws(data, sides[1].draws(), &options).unwrap();
     assert_eq!(plain.data.chains, 4);
     assert!(plain.data.ess < 4000.0, "{}", plain.data.ess);
     for result in [&plain, &weighted] {
@@ -366,7 +367,7 @@ fn thinning_changes_nothing() {
     weights.sort_by(f64::total_cmp);
     let reversed: Vec<f64> = weights.iter().rev().copied().collect();
     let zeros = vec![0.0; 90_000];
-    let again = log_z(sides[0].draws(), Draws::new(&reversed, &zeros), &independent()).unwrap();
+    let again = log_z_of_draws(sides[0].draws(), Draws::new(&reversed, &zeros), &independent()).unwrap();
     let (a, b) = (result.get(Method::Is).unwrap(), again.get(Method::Is).unwrap());
     assert!((a.pareto_k.unwrap() - b.pareto_k.unwrap()).abs() < 1e-9);
     assert!((a.log_z - b.log_z).abs() < 1e-12 && (a.se / b.se - 1.0).abs() < 1e-9);
@@ -395,7 +396,8 @@ fn a_slow_chain_with_ample_overlap_is_not_refused() {
     let (data_noise, noise_noise) = (tilt(&data_noise, &chain), tilt(&noise_noise, &fresh));
     let options = LogZOptions { weight_by_ess: true, ..LogZOptions::default() };
     let result =
-        log_z(Draws::new(&data_f, &data_noise), Draws::new(&noise_f, &noise_noise), &options).unwrap();
+        log_z_of_draws(Draws::new(&data_f, &data_noise), Draws::new(&noise_f, &noise_noise), &options)
+            .unwrap();
     let nce = result.get(Method::Nce).unwrap();
     assert!(nce.refused.is_none(), "{:?}", nce.refused);
     assert!(nce.se.is_finite());
@@ -416,7 +418,7 @@ fn draws_of_a_wrong_density_are_told() {
         let of =
             |x: &[f64]| -> (Vec<f64>, Vec<f64>) { x.iter().map(|x| (log_f(x), log_noise(mean, x))).unzip() };
         let ((a, b), (c, d)) = (of(&data), of(&noise));
-        let result = log_z(Draws::new(&a, &b), Draws::new(&c, &d), &independent()).unwrap();
+        let result = log_z_of_draws(Draws::new(&a, &b), Draws::new(&c, &d), &independent()).unwrap();
         result.warnings.iter().any(|w| matches!(w, LogZWarning::Contradiction { .. }))
     };
     assert!(
@@ -429,7 +431,7 @@ fn draws_of_a_wrong_density_are_told() {
         let of =
             |x: &[f64]| -> (Vec<f64>, Vec<f64>) { x.iter().map(|x| (log_f(x), log_noise(0.7, x))).unzip() };
         let ((a, b), (c, d)) = (of(&data), of(&noise));
-        log_z(Draws::new(&a, &b), Draws::new(&c, &d), &independent()).unwrap().warnings.is_empty()
+        log_z_of_draws(Draws::new(&a, &b), Draws::new(&c, &d), &independent()).unwrap().warnings.is_empty()
     };
     assert!((0..40).all(moved));
 }

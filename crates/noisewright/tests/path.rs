@@ -4,17 +4,21 @@
 use std::f64::consts::{LN_2, TAU};
 use std::sync::Arc;
 
-use noisewright::chain::{self, ModelDensity, Moves, run};
-use noisewright::normalizer::path::{PathEstimate, PathOptions, PathWarning, fit_noise, path};
+use noisewright::chain::{self, Moves, run};
+use noisewright::normalizer::path::{PathEstimate, PathOptions, PathWarning, fit_noise};
 use noisewright::run::Context;
 use noisewright::{
-    Categorical, Error, FamilyOptions, Gamma, Model, MultivariateNormal, Noise, Normal, Product, Space,
-    Uniform,
+    Categorical, Density, Error, FamilyOptions, Gamma, Model, ModelDensity, MultivariateNormal, Noise,
+    Normal, Product, Result, Space, Uniform,
 };
+
+fn path(noise: &dyn Noise, density: &dyn Density, options: &PathOptions) -> Result<PathEstimate> {
+    noisewright::path(noise, density).options(options.clone()).run()
+}
 
 fn solve(model: &Model, noise: &dyn Noise, options: &PathOptions) -> PathEstimate {
     let parameters = model.start();
-    path(noise, &ModelDensity { model, parameters: &parameters }, options).unwrap()
+    path(noise, &ModelDensity::new(model, &parameters).unwrap(), options).unwrap()
 }
 
 fn show(name: &str, result: &PathEstimate, truth: f64) {
@@ -110,7 +114,7 @@ fn modes_that_no_chain_crosses_between_are_both_counted() {
             1.0 - weight
         );
         let model = Model::from_toml(&text).unwrap();
-        let density = ModelDensity { model: &model, parameters: &[] };
+        let density = ModelDensity::new(&model, &[]).unwrap();
         for seed in 0..12 {
             let noise = fit_noise(&density, Moves::Auto, &Context::seeded(seed)).unwrap();
             let result =
@@ -143,7 +147,7 @@ fn a_constant_is_the_volume_of_a_bounded_domain() {
     let model =
         Model::from_toml("variables = ['x', 'y']\ndomain = { x = [0, 2], y = [-1, 4] }\nlog_density = '0'")
             .unwrap();
-    let density = ModelDensity { model: &model, parameters: &[] };
+    let density = ModelDensity::new(&model, &[]).unwrap();
     let noise = fit_noise(&density, Moves::Auto, &Context::seeded(3)).unwrap();
     let result = path(noise.as_ref(), &density, &PathOptions::default()).unwrap();
     assert_near("a box", &result, 10f64.ln(), 0.05);
@@ -291,7 +295,7 @@ fn a_seed_is_a_result_whatever_the_threads() {
 fn what_cannot_be_is_refused() {
     let model =
         Model::from_toml("variables = ['x']\ndomain = { x = 'positive' }\nlog_density = '-x'").unwrap();
-    let density = ModelDensity { model: &model, parameters: &[] };
+    let density = ModelDensity::new(&model, &[]).unwrap();
     let elsewhere = Uniform::new(-2.0, -1.0).unwrap();
     assert_eq!(path(&elsewhere, &density, &PathOptions::default()).unwrap_err(), Error::NoOverlap);
     let pair = MultivariateNormal::new(&[0.0, 0.0], &[1.0, 0.0, 0.0, 1.0]).unwrap();
@@ -315,7 +319,7 @@ fn what_cannot_be_is_refused() {
 fn a_density_without_an_integral_is_refused_before_anything_runs_off() {
     for formula in ["x^2/2", "-log(abs(x) + 1)/2", "x"] {
         let model = Model::from_toml(&format!("variables = ['x']\nlog_density = '{formula}'")).unwrap();
-        let density = ModelDensity { model: &model, parameters: &[] };
+        let density = ModelDensity::new(&model, &[]).unwrap();
         let refused =
             path(&Normal::with_variance(0.0, 1.0).unwrap(), &density, &PathOptions::default()).unwrap_err();
         assert!(refused.to_string().contains("does not integrate"), "{formula}: {refused}");
@@ -324,7 +328,7 @@ fn a_density_without_an_integral_is_refused_before_anything_runs_off() {
     // Too many variables for quadrature: lines and rays far out tell.
     let model = Model::from_toml("variables = ['x', 'y', 'z', 'w']\nlog_density = '(x^2+y^2+z^2+w^2)/2'");
     let model = model.unwrap();
-    let density = ModelDensity { model: &model, parameters: &[] };
+    let density = ModelDensity::new(&model, &[]).unwrap();
     let identity: Vec<f64> = (0..16).map(|i| if i % 5 == 0 { 1.0 } else { 0.0 }).collect();
     let noise = MultivariateNormal::new(&[0.0; 4], &identity).unwrap();
     let refused = path(&noise, &density, &PathOptions::default()).unwrap_err();
@@ -334,7 +338,7 @@ fn a_density_without_an_integral_is_refused_before_anything_runs_off() {
         "variables = ['x', 'y', 'z', 'w']\nlog_density = '-((x-y)^2 + (y-z)^2 + (z-w)^2)/2'",
     );
     let model = model.unwrap();
-    let density = ModelDensity { model: &model, parameters: &[] };
+    let density = ModelDensity::new(&model, &[]).unwrap();
     let refused = fit_noise(&density, Moves::Auto, &Context::seeded(0)).unwrap_err();
     assert!(matches!(refused, Error::NotIntegrable { .. }), "{refused}");
 }

@@ -127,7 +127,7 @@ fn two_states_are_the_optimal_bridge() {
     let draws = |range: std::ops::Range<usize>| Draws::new(&f[1][range.clone()], &f[0][range]);
     let options =
         normalizer::LogZOptions { dependence: Dependence::Independent, ..normalizer::LogZOptions::default() };
-    let pair = normalizer::log_z(draws(300..400), draws(0..300), &options).unwrap();
+    let pair = normalizer::log_z_of_draws(draws(300..400), draws(0..300), &options).unwrap();
     let nce = pair.estimates.iter().find(|e| e.method == Method::Nce).unwrap();
     assert_near(&[result.log_z()[1]], &[nce.log_z], 1e-12);
     // Its variance is that of the draws, ours the asymptotic formula: they differ by the draws' own noise.

@@ -208,7 +208,7 @@ impl Answer<'_> {
     }
 
     fn proportion_figure(&self, population: &Population) -> noisewright::Result<Figure> {
-        let log_noise = population.log_noise(self.noise);
+        let log_noise = population.log_noise(self.noise)?;
         let matrix = self.target.matrix(population.coordinates(), &population.information());
         let curve = noisewright::design::Curve::new(99, |nu| {
             let matrix = matrix.clone()?;

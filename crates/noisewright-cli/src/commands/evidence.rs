@@ -4,7 +4,7 @@ mod draws;
 mod show;
 
 use noisewright::Precision;
-use noisewright::normalizer::{Dependence, EvidenceOptions, LogZOptions, ModelDensity, NoiseKind, evidence};
+use noisewright::normalizer::{Dependence, EvidenceOptions, LogZOptions, NoiseKind};
 
 use super::logz::answered;
 use crate::arguments::{DataArguments, EvidenceArguments, Global};
@@ -27,9 +27,11 @@ pub(crate) fn run(arguments: &EvidenceArguments, global: &Global) -> Outcome<()>
     let options = options(arguments, global)?;
     let draws = ChainDraws::read(arguments, problem.model.space())?;
     let progress = Progress::new(problem.quiet, "fitting the noise and contrasting the draws with it");
-    let density = ModelDensity { model: &problem.model, parameters: &problem.parameters };
+    let density = problem.model.density(&problem.parameters)?;
     let options = EvidenceOptions { chains: draws.chains.clone(), ..options };
-    let result = evidence(&density, draws.points.view(), problem.model.space(), &options)
+    let result = noisewright::evidence(&density, draws.points.view())
+        .options(options)
+        .run()
         .map_err(|error| draws.failure(error))?;
     drop(progress);
     let shown = Shown { result: &result, problem: &problem, draws: &draws };

@@ -10,7 +10,7 @@ mod wildcard;
 use noisewright::Error;
 use noisewright::normalizer::{
     Allocation, Dependence, LogZ, LogZOptions, NormalizerEstimate, Prices, Refusal, SampleSummary,
-    alpha_formula, log_z, log_z_with_alpha,
+    alpha_formula, log_z_of_draws, log_z_with_alpha,
 };
 use noisewright_report::{Cell, Column, Table, format_number};
 use serde_json::{Map, Value, json};
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     let pair = Pair::read(arguments, global)?;
     let (data, noise) = (pair.data.draws(), pair.noise.draws());
     let result = match &log_alpha {
-        None => log_z(data, noise, &options),
+        None => log_z_of_draws(data, noise, &options),
         Some(alpha) => log_z_with_alpha(data, noise, alpha.as_ref(), &options),
     };
     let result = result.map_err(|error| pair.named(error))?;

@@ -122,7 +122,7 @@ pub(super) fn variance_score() -> Result<Erratum> {
 pub(super) fn near_data_expansion() -> Result<Erratum> {
     let model = Toy::Mean.model(true)?;
     let population = Population::new(&model, &[0.0], &Precision::default())?;
-    let log_noise = population.log_noise(&Normal::with_variance(0.0, 1.0)?);
+    let log_noise = population.log_noise(&Normal::with_variance(0.0, 1.0)?)?;
     let nu = 3.0;
     let weight = Asymptotics::at(&population, &log_noise, nu, &Loss::Js)?.mean_weight;
     let (printed, right) = (1.0 / (1.0 + 1.0 / nu + 1.0), 1.0 / (1.0 + 1.0 / nu));

@@ -3,12 +3,12 @@
 use noisewright_numerics::random::Stream;
 
 use super::coordinates::Coordinates;
-use super::density::Density;
 use super::hamiltonian::Hamiltonian;
 use super::random_walk::RandomWalk;
 use super::single_site::SingleSite;
+use crate::density::log_densities;
 use crate::run::CancelToken;
-use crate::{ChainFault, Error, OptionFault, Result, View};
+use crate::{ChainFault, Density, Error, OptionFault, Result, View};
 
 /// Kinds of moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Landscape<'_> {
         let mut x = vec![0.0; y.len()];
         let log_jacobian = self.coordinates.variables(y, &mut x);
         let mut out = [0.0];
-        self.density.log_density(View::new(x.len(), 1, &x), &mut out)?;
+        log_densities(self.density, View::new(x.len(), 1, &x), &mut out)?;
         Ok(out[0] + log_jacobian)
     }
 

@@ -4,8 +4,8 @@
 //! stationary law. Constrained variables are sampled on the real line ([`Chart`](crate::Chart)) and handed out in their
 //! domain. Every chain has a random stream of its own: the same seed gives the same draws for any number of threads.
 
+mod bridge;
 mod coordinates;
-mod density;
 mod diagnostics;
 mod hamiltonian;
 mod kernel;
@@ -13,8 +13,8 @@ mod random_walk;
 mod run;
 mod single_site;
 
+pub use bridge::Bridge;
 pub(crate) use coordinates::Coordinates;
-pub use density::{Bridge, Density, ModelDensity};
 pub use diagnostics::{Convergence, convergence};
 pub use kernel::Moves;
 pub(crate) use kernel::{Kernel, Landscape, Walker};

@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 
 use super::coordinates::Coordinates;
-use super::density::Density;
 use super::diagnostics::{Convergence, convergence};
 use super::kernel::{Kernel, Landscape, Moves, Walker};
+use crate::memory::{check_count, check_steps};
 use crate::run::{CancelToken, Context, ProgressHook, Purpose, Stage};
-use crate::{ChainFault, Error, Points, Result};
+use crate::{ChainFault, Density, Error, Points, Result};
 
 /// Places that are tried for a start.
 const ATTEMPTS: usize = 200;
@@ -57,6 +57,27 @@ impl Default for ChainOptions {
     }
 }
 
+impl ChainOptions {
+    /// Refuses counts that no memory would hold or that never end, and starts that are no points of the space.
+    fn check(&self, dimension: usize) -> Result<()> {
+        check_count("chains", self.chains, dimension + 1)?;
+        check_count("draws", self.draws, (dimension + 1) * self.chains)?;
+        check_count("warm_up", self.warm_up, dimension)?;
+        check_steps("thin", self.thin, self.draws * self.chains)?;
+        match &self.start {
+            Some(start) if start.columns() != dimension => {
+                let found = start.columns();
+                Err(Error::Shape { what: "columns of the starts", expected: dimension, found })
+            }
+            Some(start) if start.rows() == 0 => {
+                let reason = "must be at least one point; leave it out for a start at random";
+                Err(Error::option("start", reason))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Draws of several chains.
 #[derive(Clone, Debug)]
 pub struct Chains {
@@ -77,10 +98,10 @@ pub struct Chains {
 /// Runs Markov chains on a density.
 ///
 /// ```
-/// use noisewright::chain::{ModelDensity, Moves, ChainOptions, run};
+/// use noisewright::chain::{Moves, ChainOptions, run};
 /// use noisewright::Model;
 /// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 3")?;
-/// let chains = run(&ModelDensity { model: &model, parameters: &[3.0] }, &ChainOptions::default())?;
+/// let chains = run(&model.density(&[3.0])?, &ChainOptions::default())?;
 /// assert_eq!(chains.moves, Moves::Hamiltonian); // a formula has its gradient
 /// let x = chains.points.view().column(0);
 /// let mean = x.iter().sum::<f64>() / x.len() as f64;
@@ -95,8 +116,9 @@ pub fn run(density: &dyn Density, options: &ChainOptions) -> Result<Chains> {
     if options.chains == 0 || options.draws == 0 || options.thin == 0 {
         return Err(Error::Chain(ChainFault::NothingAsked));
     }
+    options.check(density.space().dimension())?;
     let context = Context::new(options.seed, &options.cancel, options.progress.as_ref());
-    density.check_integrable(context.cancel_token())?;
+    density.check_integrable(None, context.cancel_token())?;
     context.conclude(run_checked(density, options, &context))
 }
 
@@ -191,7 +213,7 @@ fn start(
     chain: usize,
     stream: &mut noisewright_numerics::random::Stream,
 ) -> Result<Walker> {
-    let given = options.start.as_ref().filter(|points| points.rows() > 0);
+    let given = options.start.as_ref();
     for attempt in 0..ATTEMPTS {
         let y = match given {
             Some(points) => {

@@ -6,6 +6,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::coordinates::Coordinate;
 use super::kernel::{Landscape, Walker, acceptance, moments};
+use crate::density::log_densities;
 use crate::{Result, View};
 
 /// The rate of acceptance that is best for one variable.
@@ -97,7 +98,7 @@ fn gibbs(
     }
     points[site * count..(site + 1) * count].copy_from_slice(states);
     let mut heights = vec![0.0; count];
-    landscape.density.log_density(View::new(dimension, count, &points), &mut heights)?;
+    log_densities(landscape.density, View::new(dimension, count, &points), &mut heights)?;
     let largest = heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {
         return Ok(());

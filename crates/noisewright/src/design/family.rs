@@ -263,7 +263,7 @@ impl Task<'_> {
     pub(super) fn log_noise(&self, z: &[f64], population: &Population) -> Result<Vec<f64>> {
         match self.as_model(z)? {
             Some(theta) => self.model_log_density(&theta, population),
-            None => Ok(population.log_noise(self.noise(z)?.as_ref())),
+            None => population.log_noise(self.noise(z)?.as_ref()),
         }
     }
 

@@ -135,7 +135,7 @@ pub fn best_mixture(
     check_components(population, components)?;
     let criterion = Criterion::new(population, &options.target)?.for_run(&options.precision.cancel);
     let log_densities: Vec<Vec<f64>> =
-        components.iter().map(|component| population.log_noise(component.as_ref())).collect();
+        components.iter().map(|component| population.log_noise(component.as_ref())).collect::<Result<_>>()?;
     let dictionary = Dictionary::dense(population, &log_densities);
     let (nu, best) = options.conclude(solve(&criterion, &dictionary, options.ratio, options.prices))?;
     let weights = without_small(&best.weights);

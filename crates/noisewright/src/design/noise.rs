@@ -11,9 +11,10 @@ use noisewright_numerics::random::Stream;
 use super::criterion::{Criterion, Sensitivity};
 use super::exact::OptimalNoise;
 use super::limits::all_noise_sensitivity;
+use crate::fit::optimal::SAFE_SHARE;
 use crate::noise::{BoxSampler, LogDensity, Picker};
 use crate::{
-    DesignFault, Error, Landmarks, Model, Noise, Points, Population, Precision, Result, Target, View,
+    DesignFault, Error, Landmarks, Mixture, Model, Noise, Points, Population, Precision, Result, Target, View,
 };
 
 /// The ratio `h = p_n / p_d` as a function of the score.
@@ -396,6 +397,21 @@ impl Noise for ModelNoise {
 
     fn landmarks(&self, axis: usize) -> Landmarks {
         self.landmarks[axis].clone()
+    }
+
+    /// Mixed with the model itself, as the noise `optimal` of a fit is mixed with `auto`: where it has no density data
+    /// fall too. A model that cannot be integrated once more leaves it as it is, and the fit says which row it misses.
+    fn for_fit(self) -> Arc<dyn Noise> {
+        if self.shape == Shape::Data {
+            return Arc::new(self);
+        }
+        let safe = Self::data(&self.model, &self.parameters, &Precision::default());
+        let designed: Arc<dyn Noise> = Arc::new(self);
+        let mixed = safe.and_then(|safe| {
+            let parts = vec![(1.0 - SAFE_SHARE, Arc::clone(&designed)), (SAFE_SHARE, Arc::new(safe) as _)];
+            Mixture::<dyn Noise>::new(parts)
+        });
+        mixed.map_or(designed, |mixed| Arc::new(mixed))
     }
 
     fn describe(&self) -> String {

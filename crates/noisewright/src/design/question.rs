@@ -355,7 +355,7 @@ impl Question<'_> {
     /// A noise that is given: its error at a ratio, or at its best one, and how much of it is enough.
     fn given(&self, noise: Arc<dyn Noise>, ratio: Ratio) -> Result<Answer> {
         let answer = self.at(noise, ratio)?;
-        let log_noise = answer.population.log_noise(answer.noise.as_ref());
+        let log_noise = answer.population.log_noise(answer.noise.as_ref())?;
         let enough = self
             .enough(self.bound(&answer.population)?, |nu| self.value(&answer.population, &log_noise, nu))?;
         Ok(Answer { enough, ..answer })
@@ -370,7 +370,7 @@ impl Question<'_> {
     /// A noise at a ratio, or at its best one.
     fn at(&self, noise: Arc<dyn Noise>, ratio: Ratio) -> Result<Answer> {
         let population = self.population_for(noise.as_ref(), ratio)?;
-        let log_noise = population.log_noise(noise.as_ref());
+        let log_noise = population.log_noise(noise.as_ref())?;
         let error =
             |nu: f64| -> Result<f64> { Ok(self.prices.scale(nu) * self.value(&population, &log_noise, nu)?) };
         let (nu, least) = match ratio {

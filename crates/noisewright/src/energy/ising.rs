@@ -3,6 +3,7 @@
 use super::family::{Entry, FamilyInfo, Parts, Request};
 use super::linear::Statistics;
 use super::triangle::pair_name;
+use crate::memory::check_count;
 use crate::{Domain, Energy, Error, Parameter, Result, View};
 
 /// `u(x) = Σ h_i x_i + Σ J_ij x_i x_j` with every `x_i` in `{−1, 1}` or `{0, 1}`; parameters `h0 …`, then the
@@ -28,6 +29,7 @@ impl Ising {
     /// # Errors
     /// When there is no variable or the states are not −1 and 1, or 0 and 1.
     pub fn new(dimension: usize, states: [f64; 2]) -> Result<Self> {
+        check_count("variables", dimension, dimension.saturating_mul(2))?;
         let all: Vec<_> = (0..dimension).flat_map(|i| (i + 1..dimension).map(move |j| (i, j))).collect();
         Self::with_edges(dimension, states, &all)
     }

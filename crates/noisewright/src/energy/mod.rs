@@ -5,6 +5,7 @@ mod com_poisson;
 mod exp_quadratic;
 mod family;
 mod formula;
+mod function;
 mod gamma;
 mod gaussian;
 mod gaussian_moments;
@@ -23,6 +24,7 @@ pub use com_poisson::ComPoisson;
 pub(crate) use family::build as build_family;
 pub use family::{Dof, FamilyInfo, FamilyOptions, families};
 pub use formula::{FeatureEnergy, FormulaEnergy};
+pub(crate) use function::{BatchEnergy, FunctionEnergy, ScoredEnergy};
 pub use gamma::Gamma;
 pub use gaussian::Gaussian;
 pub use gaussian_moments::GaussianMoments;
@@ -33,6 +35,8 @@ pub use student::Student;
 pub use truncated_gaussian::{TruncatedGaussian, TruncatedGaussianMoments};
 pub use von_mises::{VonMises, VonMisesPolar};
 pub use von_mises_fisher::VonMisesFisher;
+
+use std::sync::Arc;
 
 use crate::{Result, View};
 
@@ -81,7 +85,8 @@ pub trait Energy: Send + Sync {
     /// Writes `u(x_i; θ)` to `value[i]` and, when `score` is asked for, `∂u(x_i; θ)/∂θ_j` to
     /// `score[j * rows + i]`.
     ///
-    /// A point of density zero has the value −∞; its score may be anything finite.
+    /// A point of density zero has the value −∞; its score may be anything. It is called from several threads at once, with
+    /// batches of any size, and both buffers come filled with `NaN`: what is left so is an error.
     ///
     /// # Errors
     /// [`Error::Parameter`](crate::Error::Parameter) when θ is outside what the model allows.
@@ -151,3 +156,69 @@ pub trait Energy: Send + Sync {
         Ok(self.is_linear())
     }
 }
+
+macro_rules! forward_energy {
+    ($([$($generics:tt)*] $pointer:ty),*) => {$(
+        impl<$($generics)*> Energy for $pointer {
+            fn parameters(&self) -> Vec<String> {
+                (**self).parameters()
+            }
+
+            fn dimension(&self) -> usize {
+                (**self).dimension()
+            }
+
+            fn evaluate(
+                &self,
+                parameters: &[f64],
+                points: View<'_>,
+                value: &mut [f64],
+                score: Option<&mut [f64]>,
+            ) -> Result<()> {
+                (**self).evaluate(parameters, points, value, score)
+            }
+
+            fn point_gradient(
+                &self,
+                parameters: &[f64],
+                point: &[f64],
+                gradient: &mut [f64],
+            ) -> Result<Option<f64>> {
+                (**self).point_gradient(parameters, point, gradient)
+            }
+
+            fn canonical(&self, parameters: &mut [f64]) {
+                (**self).canonical(parameters);
+            }
+
+            fn constants(&self) -> Vec<f64> {
+                (**self).constants()
+            }
+
+            fn is_linear(&self) -> bool {
+                (**self).is_linear()
+            }
+
+            fn prefers_batches(&self) -> bool {
+                (**self).prefers_batches()
+            }
+
+            fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
+                (**self).log_normalizer(parameters, gradient)
+            }
+
+            fn add_curvature(
+                &self,
+                parameters: &[f64],
+                points: View<'_>,
+                weights: &[f64],
+                out: &mut [f64],
+            ) -> Result<bool> {
+                (**self).add_curvature(parameters, points, weights, out)
+            }
+        }
+    )*};
+}
+
+// Every method is forwarded: what is left to its default here would be lost behind a pointer.
+forward_energy!([E: Energy + ?Sized] Arc<E>, [] Box<dyn Energy>, ['e] &'e (dyn Energy + 'e));

@@ -90,6 +90,10 @@ table! {
     TooFewPoints: "too-few-points", NO_ANSWER;
     Target: "target", input(Argument);
     TooManyNodes: "too-many-nodes", NO_ANSWER;
+    RowLength: "row-length", input(Data);
+    UnknownColumn: "unknown-column", input(Data);
+    Score: "score", input(Model);
+    NotLinear: "not-linear", input(Model);
     NoData: "no-data", input(Data);
     Weight: "weight", input(Data);
     OutsideDomain: "outside-domain", input(Data);

@@ -32,6 +32,10 @@ fn variants() -> Vec<Error> {
         Error::TooFewPoints { rows: 1, coordinates: 2 },
         Error::Target,
         Error::TooManyNodes { nodes: 2, most: 1 },
+        Error::RowLength { row: 1, expected: 1, found: 2 },
+        Error::UnknownColumn { name: name(), nearest: None, known: names() },
+        Error::Score { parameter: name(), point: "x = 1".into(), given: 1.0, differences: 2.0 },
+        Error::NotLinear { parameter: name(), point: "x = 1".into() },
         Error::NoData,
         Error::Weight { row: 1, value: -1.0 },
     ];

@@ -1,6 +1,9 @@
 //! The rows to be fitted: in memory, or read again and again from somewhere else.
 
-use crate::{Error, Points, Result, View};
+use nalgebra::DMatrix;
+
+use crate::points::columns_by_name;
+use crate::{Error, Points, Result, Space, View};
 
 /// Rows of data, with what is known of their weights and of how they depend on one another.
 ///
@@ -11,6 +14,7 @@ use crate::{Error, Points, Result, View};
 /// assert_eq!(data.total_weight(), 8.0);
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Data<'a> {
     /// The points.
     pub points: View<'a>,
@@ -18,6 +22,8 @@ pub struct Data<'a> {
     pub weights: Option<&'a [f64]>,
     /// Which rows are correlated.
     pub dependence: Dependence<'a>,
+    /// The names of the columns, to be matched with the model's variables; without names they are taken in order.
+    pub(crate) names: Option<&'a [String]>,
 }
 
 /// Which rows are correlated, for the standard errors.
@@ -34,16 +40,30 @@ pub enum Dependence<'a> {
 }
 
 impl<'a> From<&'a Points> for Data<'a> {
+    /// Independent rows; columns that have names are matched by them, in any order.
     fn from(points: &'a Points) -> Self {
-        Self::new(points.view())
+        Self { names: points.is_named().then(|| points.names()), ..Self::new(points.view()) }
     }
 }
+
+macro_rules! columns_in_order {
+    ($($held:ty),*) => {$(
+        impl<'a> From<$held> for Data<'a> {
+            /// Independent rows, the columns in the order of the model's variables.
+            fn from(points: $held) -> Self {
+                Self::new(points.into())
+            }
+        }
+    )*};
+}
+
+columns_in_order!(View<'a>, &'a [f64], &'a Vec<f64>, &'a DMatrix<f64>);
 
 impl<'a> Data<'a> {
     /// Independent rows that count once.
     #[must_use]
     pub fn new(points: View<'a>) -> Self {
-        Self { points, weights: None, dependence: Dependence::Independent }
+        Self { points, weights: None, dependence: Dependence::Independent, names: None }
     }
 
     /// The same rows, each counting as many times as its weight says.
@@ -62,6 +82,14 @@ impl<'a> Data<'a> {
     #[must_use]
     pub fn total_weight(&self) -> f64 {
         self.weights.map_or(self.points.rows() as f64, noisewright_numerics::summation::sum)
+    }
+
+    /// What is done with the rows once their columns are those of the space, in its order.
+    pub(crate) fn in_order_of<T>(self, space: &Space, with: impl FnOnce(Data<'_>) -> Result<T>) -> Result<T> {
+        let Some(names) = self.names else { return with(self) };
+        let values = columns_by_name(self.points, names, space.names())?;
+        let points = View::new(space.dimension(), self.points.rows(), &values);
+        with(Data { points, names: None, ..self })
     }
 
     pub(crate) fn check(&self, dimension: usize) -> Result<()> {
@@ -84,12 +112,16 @@ impl<'a> Data<'a> {
             Dependence::Clusters(ids) if ids.len() != rows => {
                 Err(Error::Shape { what: "cluster numbers", expected: rows, found: ids.len() })
             }
-            Dependence::Chains(lengths) if lengths.iter().sum::<usize>() != rows => {
-                Err(Error::Shape { what: "rows in the chains", expected: rows, found: lengths.iter().sum() })
-            }
+            Dependence::Chains(lengths) => check_chains("rows in the chains", lengths, rows),
             _ => Ok(()),
         }
     }
+}
+
+/// Chains whose lengths make up all rows.
+pub(crate) fn check_chains(what: &'static str, lengths: &[usize], rows: usize) -> Result<()> {
+    let found = lengths.iter().fold(0usize, |sum, length| sum.saturating_add(*length));
+    if found == rows { Ok(()) } else { Err(Error::Shape { what, expected: rows, found }) }
 }
 
 /// One weight per row, none negative or endless, and not all zero.

@@ -34,6 +34,7 @@ mod stream;
 pub mod two_step;
 mod whole_sample_calls;
 
+pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind, check_ratio};
 pub use newton::Stop;
@@ -66,7 +67,12 @@ use crate::{Contrast, Domain, Error, Loss, Model, Population, Precision, Result,
 /// # Errors
 /// One sentence: a row outside the domain or without density, too few rows, unknowns that cannot be told apart, an
 /// option that cannot be, or [`Error::Cancelled`].
-pub fn fit(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
+pub fn fit<'a>(model: &Model, data: impl Into<Data<'a>>, options: &FitOptions) -> Result<Fit> {
+    data.into().in_order_of(model.space(), |data| fit_in_order(model, data, options))
+}
+
+/// The same for columns in the order of the model's variables.
+fn fit_in_order(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
     options.check()?;
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
@@ -77,6 +83,7 @@ fn fit_and_check(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<
     options.context().check()?;
     data.check(model.space().dimension())?;
     check_domain(model, data, 0)?;
+    model.check_score_once(&model.start(), data.points)?;
     density_checks::check_statistics(model, data, 0)?;
     let rows = data.weights.map_or(data.points.rows(), |w| w.iter().filter(|w| **w > 0.0).count());
     let coordinates = model.coordinates().len();

@@ -231,7 +231,7 @@ impl Task<'_> {
     fn renormalized(&self, noise: Arc<dyn Noise>) -> Result<(Arc<dyn Noise>, f64, Population)> {
         let contrast = self.contrast(noise.as_ref());
         let population = Population::for_contrast(self.model, self.parameters, contrast, &self.precision())?;
-        let log_noise = population.log_noise(noise.as_ref());
+        let log_noise = population.log_noise(noise.as_ref())?;
         let weights = population.log_weights().iter().zip(population.log_density());
         let terms: Vec<f64> = weights.zip(&log_noise).map(|((q, d), n)| q - d + n).collect();
         let log_mass = log_sum_exp(&terms);
@@ -269,7 +269,7 @@ impl Task<'_> {
         if population.accuracy().method != Method::Quadrature {
             return error_report(
                 population,
-                &population.log_noise(noise.as_ref()),
+                &population.log_noise(noise.as_ref())?,
                 self.nu,
                 self.loss,
                 self.target,

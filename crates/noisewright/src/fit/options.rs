@@ -148,6 +148,13 @@ pub enum NoiseChoice {
     Draws(Arc<Draws>),
 }
 
+impl<N: Noise + 'static> From<N> for NoiseChoice {
+    /// This noise, as [`Noise::for_fit`] gives it.
+    fn from(noise: N) -> Self {
+        Self::Given(noise.for_fit())
+    }
+}
+
 /// Noise points drawn elsewhere, with the log-density of the noise there and at the data.
 #[derive(Clone, Debug)]
 pub struct Draws {

@@ -60,7 +60,25 @@ pub struct LogRatio {
 /// # Errors
 /// When the samples do not fit the model, there are too few rows, or features cannot be told apart. The second sample cannot
 /// have weights, and must be independent rows.
-pub fn ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOptions) -> Result<RatioFit> {
+pub fn ratio<'a>(
+    model: &Model,
+    first: impl Into<Data<'a>>,
+    second: impl Into<Data<'a>>,
+    options: &FitOptions,
+) -> Result<RatioFit> {
+    let (first, second) = (first.into(), second.into());
+    first.in_order_of(model.space(), |first| {
+        second.in_order_of(model.space(), |second| ratio_in_order(model, first, second, options))
+    })
+}
+
+/// The same for columns in the order of the model's variables.
+fn ratio_in_order(
+    model: &Model,
+    first: Data<'_>,
+    second: Data<'_>,
+    options: &FitOptions,
+) -> Result<RatioFit> {
     options.check()?;
     let options = &options.for_run();
     let fitted = fit_ratio(&model.with_cancel(&options.cancel), first, second, options);

@@ -7,7 +7,8 @@ use noisewright_numerics::special::normal_quantile;
 
 use super::diagnostics::Diagnostics;
 use super::newton::Stop;
-use crate::{Model, Noise, Parameter};
+use crate::names::nearest;
+use crate::{Error, Model, Noise, Parameter, Result};
 
 /// One unknown: its estimate, its standard error in two parts, and its interval.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,9 +157,27 @@ pub struct Fit {
 
 impl Fit {
     /// The estimate of a parameter or of the constant, by name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownParameter`], with the nearest known name.
+    pub fn get(&self, name: &str) -> Result<&Estimate> {
+        let estimates = self.estimates();
+        let names = || estimates.iter().map(|e| e.name.as_str());
+        estimates.iter().find(|e| e.name == name).copied().ok_or_else(|| Error::UnknownParameter {
+            name: name.into(),
+            nearest: nearest(name, names()).map(Into::into),
+            known: names().map(Into::into).collect(),
+        })
+    }
+
+    /// The constant, log Z; all `NaN` for a model that is normalized, whose constant is not estimated
+    /// ([`Fit::log_normalizer`](field@Self::log_normalizer) is `None` then).
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Estimate> {
-        self.parameters.iter().chain(&self.log_normalizer).find(|e| e.name == name)
+    pub fn log_normalizer(&self) -> Estimate {
+        self.log_normalizer.clone().unwrap_or_else(|| {
+            let constant = Parameter::new(crate::LOG_NORMALIZER, 0.0);
+            Estimate::new(&constant, f64::NAN, (f64::NAN, f64::NAN), self.confidence, false)
+        })
     }
 
     /// The estimated parameters θ, without the constant.

@@ -9,7 +9,7 @@ use super::check::{positive, require};
 use super::fitting::{failed, total_weight};
 use super::weighted_index::Picker;
 use super::whitening::{Whitening, mean_and_covariance};
-use crate::{Landmarks, Noise, Result, View};
+use crate::{Error, Landmarks, Noise, Result, View};
 
 /// How wide the kernels are, as a factor on the standard deviations of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -88,6 +88,9 @@ impl KernelDensity {
         bandwidth: Bandwidth,
     ) -> Result<Self> {
         let d = points.columns();
+        if bounds.len() != d {
+            return Err(Error::Shape { what: "pairs of ends", expected: d, found: bounds.len() });
+        }
         let (mean, mut covariance) = mean_and_covariance("kde", points, weights)?;
         for (at, entry) in covariance.iter_mut().enumerate() {
             if at / d != at % d {

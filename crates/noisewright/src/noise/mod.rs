@@ -71,6 +71,8 @@ pub use von_mises::VonMises;
 pub use warped::Warped;
 pub(crate) use weighted_index::Picker;
 
+use std::sync::Arc;
+
 use noisewright_numerics::random::Stream;
 
 use crate::View;
@@ -108,6 +110,16 @@ pub trait Noise: Send + Sync {
         vec![(1.0, self.describe())]
     }
 
+    /// The noise that a fit takes when it is given this one: itself by default. A designed noise leaves out places where
+    /// data teach nothing, but data fall there too; it comes with a tenth of the model it was designed for.
+    #[must_use]
+    fn for_fit(self) -> Arc<dyn Noise>
+    where
+        Self: Sized + 'static,
+    {
+        Arc::new(self)
+    }
+
     /// The parametric family it belongs to, where maximum likelihood can fit that again to draws; none by default.
     fn refittable(&self) -> Option<&dyn Refit> {
         None
@@ -119,6 +131,47 @@ impl std::fmt::Debug for dyn Noise {
         f.write_str(&self.describe())
     }
 }
+
+macro_rules! forward_noise {
+    ($([$($generics:tt)*] $pointer:ty),*) => {$(
+        impl<$($generics)*> Noise for $pointer {
+            fn dimension(&self) -> usize {
+                (**self).dimension()
+            }
+
+            fn log_density(&self, points: View<'_>, out: &mut [f64]) {
+                (**self).log_density(points, out);
+            }
+
+            fn slope(&self, point: &[f64], gradient: &mut [f64]) -> bool {
+                (**self).slope(point, gradient)
+            }
+
+            fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
+                (**self).draw(stream, rows, out);
+            }
+
+            fn landmarks(&self, axis: usize) -> Landmarks {
+                (**self).landmarks(axis)
+            }
+
+            fn describe(&self) -> String {
+                (**self).describe()
+            }
+
+            fn parts(&self) -> Vec<(f64, String)> {
+                (**self).parts()
+            }
+
+            fn refittable(&self) -> Option<&dyn Refit> {
+                (**self).refittable()
+            }
+        }
+    )*};
+}
+
+// Every method is forwarded: what is left to its default here would be lost behind a pointer.
+forward_noise!([N: Noise + ?Sized] Arc<N>, [] Box<dyn Noise>, ['n] &'n (dyn Noise + 'n));
 
 /// Where a density has kinks and where its mass is, along one variable.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,17 +1,17 @@
 //! Normalizing constants from two samples: importance sampling, its reverse, their product and the optimal bridge.
 //!
 //! A density is known up to a constant, `p_d = f/Z`, and there are draws from it ("data") and draws from a density
-//! `p_n` that is known ("noise"). At every draw both logarithms, `log f` and `log p_n`, are given; [`log_z`] returns
+//! `p_n` that is known ("noise"). At every draw both logarithms, `log f` and `log p_n`, are given; [`log_z_of_draws`] returns
 //! `log Z` by the estimators of MATH §4 with standard errors, intervals and what shows whether to trust them. If `p_n`
 //! is itself known only up to a constant, the same numbers are the logarithm of the ratio of the two constants.
 //!
 //! ```
-//! use noisewright::normalizer::{Draws, Method, LogZOptions, log_z};
+//! use noisewright::normalizer::{Draws, Method, LogZOptions, log_z_of_draws};
 //! // f = 3 p_n, so log Z = log 3 whatever the draws.
 //! let log_noise = [-0.3, -1.2, -0.7, -2.5];
 //! let log_f = log_noise.map(|l| l + 3_f64.ln());
 //! let draws = Draws::new(&log_f, &log_noise);
-//! let result = log_z(draws, draws, &LogZOptions::default())?;
+//! let result = log_z_of_draws(draws, draws, &LogZOptions::default())?;
 //! let best = result.best();
 //! assert_eq!(best.method, Method::Nce);
 //! assert!((best.log_z - 3_f64.ln()).abs() < 1e-15 && best.se < 1e-15);
@@ -40,19 +40,19 @@ mod tail;
 
 pub use allocation::{Allocation, EstimatedDivergences, Prices};
 pub use alpha::{LogAlpha, alpha_formula};
-pub use evidence::{
-    BayesFactor, Density, Evidence, EvidenceOptions, ModelDensity, NoiseKind, TracePoint, bayes_factor,
-    evidence,
-};
+pub(crate) use evidence::estimate_evidence;
+pub use evidence::{BayesFactor, Evidence, EvidenceOptions, NoiseKind, TracePoint, bayes_factor};
 pub use refusal::{Reason, Refusal};
 pub use result::{
     Dependence, Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, SampleSummary, Side,
 };
 
+use crate::memory::check_count;
 use crate::run::Context;
 use crate::{Error, Result};
 
-/// `log Z` of an unnormalized density from draws of it and draws of a noise.
+/// `log Z` of an unnormalized density from the log-densities at draws of it and at draws of a noise;
+/// [`log_z`](crate::log_z) evaluates them too.
 ///
 /// `data` holds the two log-densities at draws from `f/Z`, `noise` those at draws from the noise. A log-density of −∞
 /// is legitimate where the draw came from the other density: such points lie outside the support and are counted as
@@ -65,11 +65,14 @@ use crate::{Error, Result};
 /// # Errors
 /// When a side has no draws, a log-density is `NaN` or +∞, a draw has zero density under what it was drawn from
 /// (the error names side, column and row), or an option cannot be.
-pub fn log_z(data: Draws<'_>, noise: Draws<'_>, options: &LogZOptions) -> Result<LogZ> {
+#[doc(alias = "bar")]
+#[doc(alias = "bridge")]
+#[doc(alias = "importance sampling")]
+pub fn log_z_of_draws(data: Draws<'_>, noise: Draws<'_>, options: &LogZOptions) -> Result<LogZ> {
     estimates(data, noise, None, options)
 }
 
-/// `log Z` as by [`log_z`], and also by Meng and Wong's bridge `Z = E_n[f α] / E_d[p_n α]` with an α of the caller's, as
+/// `log Z` as by [`log_z_of_draws`], and also by Meng and Wong's bridge `Z = E_n[f α] / E_d[p_n α]` with an α of the caller's, as
 /// [`Method::Alpha`].
 ///
 /// ```
@@ -89,7 +92,7 @@ pub fn log_z(data: Draws<'_>, noise: Draws<'_>, options: &LogZOptions) -> Result
 /// ```
 ///
 /// # Errors
-/// As [`log_z`], and when log α is `NaN` or +∞.
+/// As [`log_z_of_draws`], and when log α is `NaN` or +∞.
 pub fn log_z_with_alpha(
     data: Draws<'_>,
     noise: Draws<'_>,
@@ -117,7 +120,7 @@ fn estimates(
 }
 
 impl LogZOptions {
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             let expected = "a number between 0 and 1";
             return Err(Error::range("confidence", expected, self.confidence));
@@ -128,6 +131,7 @@ impl LogZOptions {
         if let Some(count) = self.bootstrap.filter(|count| *count < 2) {
             return Err(Error::range("bootstrap", "at least 2", count as f64));
         }
+        check_count("bootstrap", self.bootstrap.unwrap_or(0), 4 + self.powers.len())?;
         if let Some(&value) = self.powers.iter().find(|a| !a.is_finite()) {
             return Err(Error::range("powers", "finite numbers", value));
         }

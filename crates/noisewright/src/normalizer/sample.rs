@@ -55,7 +55,7 @@ impl<'a> Sample<'a> {
         }
         let whole = [count];
         let lengths = draws.chains.unwrap_or(&whole);
-        let found = lengths.iter().sum();
+        let found = lengths.iter().fold(0usize, |sum, length| sum.saturating_add(*length));
         if found != count {
             return Err(Error::ChainLengths { side: side.word(), expected: count, found });
         }

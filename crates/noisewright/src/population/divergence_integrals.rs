@@ -29,6 +29,8 @@ pub(crate) fn integrate_pair(
     functions: PairFunctions<'_>,
 ) -> Result<PairIntegrals> {
     model.check(parameters)?;
+    precision.check()?;
+    contrast.check(model)?;
     let model = &model.with_cancel(&precision.cancel);
     if enumeration::applies(model) {
         let population = Population::for_contrast(model, parameters, contrast, precision)?;
@@ -65,7 +67,7 @@ fn over_population(
     contrast: Contrast<'_>,
     functions: PairFunctions<'_>,
 ) -> PairIntegrals {
-    let log_noise = population.log_noise(contrast.noise);
+    let log_noise = population.log_density_of(contrast.noise);
     let mut columns = vec![Vec::new(); FUNCTIONS];
     let mut values = [0.0; FUNCTIONS];
     for (i, q) in log_noise.iter().enumerate() {

@@ -20,6 +20,7 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, weighted_gram};
 use noisewright_numerics::summation::blocked;
 
+use crate::memory::check_count;
 use crate::run::CancelToken;
 use crate::{Error, Loss, Model, Noise, Points, Result};
 
@@ -91,6 +92,18 @@ impl Default for Precision {
     }
 }
 
+impl Precision {
+    /// A relative accuracy that can be asked for, and counts that fit in memory.
+    pub(crate) fn check(&self) -> Result<()> {
+        if !(self.relative > 0.0 && self.relative < 1.0) {
+            let expected = "a number between 0 and 1";
+            return Err(Error::range("relative", expected, self.relative));
+        }
+        check_count("max_nodes", self.max_nodes, 1)?;
+        check_count("draws", self.draws, 1)
+    }
+}
+
 /// A noise, a ratio and a loss: what the data are contrasted with.
 #[derive(Clone, Copy)]
 pub struct Contrast<'a> {
@@ -100,6 +113,23 @@ pub struct Contrast<'a> {
     pub nu: f64,
     /// The loss.
     pub loss: &'a Loss,
+}
+
+impl Contrast<'_> {
+    /// Whether the noise has the model's variables.
+    pub(crate) fn check(&self, model: &Model) -> Result<()> {
+        check_variables(self.noise, model.space().dimension())
+    }
+}
+
+/// A noise of another number of variables than the points have reads wrong columns, or none.
+pub(crate) fn check_variables(noise: &dyn Noise, expected: usize) -> Result<()> {
+    let found = noise.dimension();
+    if found == expected {
+        Ok(())
+    } else {
+        Err(Error::Shape { what: "variables of the noise", expected, found })
+    }
 }
 
 /// An integral that does not exist.
@@ -169,6 +199,14 @@ impl Population {
         sample: &Points,
     ) -> Result<Self> {
         model.check(parameters)?;
+        if !log_normalizer.is_finite() {
+            let expected = "a finite number";
+            return Err(Error::range("log_normalizer", expected, log_normalizer));
+        }
+        if sample.columns() != model.space().dimension() {
+            let (expected, found) = (model.space().dimension(), sample.columns());
+            return Err(Error::Shape { what: "columns of the sample", expected, found });
+        }
         let (rows, coordinates) = (sample.rows(), model.coordinates().len());
         if rows < 2 * coordinates {
             return Err(Error::TooFewPoints { rows, coordinates });
@@ -202,6 +240,10 @@ impl Population {
         precision: &Precision,
     ) -> Result<Self> {
         model.check(parameters)?;
+        precision.check()?;
+        if let Some(contrast) = contrast {
+            contrast.check(model)?;
+        }
         let model = &model.with_cancel(&precision.cancel);
         model.check_run()?;
         let built = if enumeration::applies(model) {
@@ -238,6 +280,7 @@ impl Population {
         let mut energy = vec![0.0; rows];
         let mut score = vec![0.0; rows * count];
         model.evaluate(parameters, parts.points.view(), &mut energy, Some(&mut score))?;
+        model.check_score_once(parameters, parts.points.view())?;
         let terms: Vec<f64> = energy.iter().zip(&parts.log_measure).map(|(u, w)| u + w).collect();
         let log_mass = noisewright_numerics::summation::log_sum_exp(&terms);
         let mut population = Self {
@@ -384,9 +427,17 @@ impl Population {
     }
 
     /// The log-density of a noise at the points.
-    #[must_use]
-    pub fn log_noise(&self, noise: &dyn Noise) -> Vec<f64> {
-        let mut out = vec![0.0; self.points.rows()];
+    ///
+    /// # Errors
+    /// When the noise has not the points' variables.
+    pub fn log_noise(&self, noise: &dyn Noise) -> Result<Vec<f64>> {
+        check_variables(noise, self.points.columns())?;
+        Ok(self.log_density_of(noise))
+    }
+
+    /// The same for a noise that is known to have the points' variables.
+    pub(crate) fn log_density_of(&self, noise: &dyn Noise) -> Vec<f64> {
+        let mut out = vec![f64::NAN; self.points.rows()];
         noise.log_density(self.points.view(), &mut out);
         out
     }

@@ -93,6 +93,8 @@ pub enum Purpose {
     },
     /// Quasi-random points that are searched for modes: the same at every run.
     ModeProbe,
+    /// The noise that a normalizing constant is found against.
+    LogZNoise,
 }
 
 impl Purpose {
@@ -143,6 +145,7 @@ impl Purpose {
             Self::DesignStandIn => (22, 0, 0),
             Self::IntegrabilityProbe { kind } => (23, kind, 0),
             Self::ModeProbe => (24, 0, 0),
+            Self::LogZNoise => (25, 0, 0),
         }
     }
 }

@@ -3,11 +3,33 @@
 
 use std::f64::consts::TAU;
 
-use noisewright::normalizer::Density;
-use noisewright::{Result, Space, View};
+use noisewright::normalizer::{Evidence, EvidenceOptions};
+use noisewright::{Result, Space, View, batch_density};
 use noisewright_numerics::random::stream;
 use noisewright_numerics::special::ln_gamma;
 use rand_distr::{Distribution, Gamma, StandardNormal, Uniform};
+
+/// A log-density of a batch, without its space.
+pub(crate) trait LogDensity: Send + Sync {
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) -> Result<()>;
+}
+
+impl<F: Fn(View<'_>, &mut [f64]) -> Result<()> + Send + Sync> LogDensity for F {
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) -> Result<()> {
+        self(points, out)
+    }
+}
+
+/// The evidence of a log-density on a space.
+pub(crate) fn evidence(
+    density: &dyn LogDensity,
+    draws: View<'_>,
+    space: &Space,
+    options: &EvidenceOptions,
+) -> Result<Evidence> {
+    let density = batch_density(space.clone(), |points, out| density.log_density(points, out));
+    noisewright::evidence(&density, draws).options(options.clone()).run()
+}
 
 /// `−½ Σ (x_j − j)²/s_j²` with s_j = 1 + j/10: log Z is `Σ ln(s_j √2π)`.
 pub(crate) struct Gaussian {
@@ -45,7 +67,7 @@ impl Gaussian {
     }
 }
 
-impl Density for Gaussian {
+impl LogDensity for Gaussian {
     fn log_density(&self, points: View<'_>, out: &mut [f64]) -> Result<()> {
         out.fill(0.0);
         for j in 0..self.dimension {
@@ -140,7 +162,7 @@ impl Regression {
     }
 }
 
-impl Density for Regression {
+impl LogDensity for Regression {
     fn log_density(&self, points: View<'_>, out: &mut [f64]) -> Result<()> {
         for (row, o) in out.iter_mut().enumerate() {
             let (b0, b1, s2) = (points.get(row, 0), points.get(row, 1), points.get(row, 2));

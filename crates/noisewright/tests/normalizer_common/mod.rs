@@ -1,7 +1,7 @@
 //! Pairs of Gaussian samples with known log Z, shared by the tests of the normalizer.
 #![allow(dead_code)]
 
-use noisewright::normalizer::{Dependence, Draws, LogZ, LogZOptions, log_z};
+use noisewright::normalizer::{Dependence, Draws, LogZ, LogZOptions, log_z_of_draws};
 use noisewright_numerics::random::stream;
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -71,7 +71,7 @@ pub(crate) fn independent() -> LogZOptions {
 }
 
 pub(crate) fn run(sides: &[Side; 2], options: &LogZOptions) -> LogZ {
-    log_z(sides[0].draws(), sides[1].draws(), options).unwrap()
+    log_z_of_draws(sides[0].draws(), sides[1].draws(), options).unwrap()
 }
 
 /// Replications: few by default, all that the requirement names with NOISEWRIGHT_REPEATS.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use noisewright::chain::ModelDensity;
-use noisewright::normalizer::path::{PathEstimate, PathOptions, fit_noise, path};
+use noisewright::ModelDensity;
+use noisewright::normalizer::path::{PathEstimate, PathOptions, fit_noise};
 use noisewright::run::Context;
 use noisewright::{Noise, Precision, Target};
 use noisewright_report::{
@@ -36,9 +36,9 @@ pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     let problem = Problem::new(model, arguments.at.as_deref(), &nothing, precision, global)?;
     let options = options(arguments, global)?;
     let progress = Progress::new(global.quiet || global.json, "going the path from the noise to the model");
-    let density = ModelDensity { model: &problem.model, parameters: &problem.parameters };
+    let density = ModelDensity::new(&problem.model, &problem.parameters)?;
     let noise = noise(arguments, &problem, &density, &options)?;
-    let result = path(noise.as_ref(), &density, &options)?;
+    let result = noisewright::path(noise, &density).options(options.clone()).run()?;
     drop(progress);
     let answer = Answer { problem: &problem, result: &result, confidence: options.confidence };
     let json = answer.json();

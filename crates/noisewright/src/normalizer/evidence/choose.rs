@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::super::{Dependence, Draws, LogZOptions, log_z};
+use super::super::{Dependence, Draws, LogZOptions, log_z_of_draws};
 use super::half_ratios::{Problem, Stage};
 use super::halves::Half;
 use crate::{
@@ -180,7 +180,7 @@ fn overlap(problem: &Problem<'_>, fitted: &Fitted, other: &Half) -> Result<f64> 
     let data = problem.selected(fitted, &rows)?;
     let noise = problem.noise_side(fitted, TRIED, Stage::Trial)?;
     let options = LogZOptions { dependence: Dependence::Independent, ..LogZOptions::default() };
-    let result = log_z(
+    let result = log_z_of_draws(
         Draws::new(&data.log_f, &data.log_noise),
         Draws::new(&noise.log_f, &noise.log_noise),
         &options,

@@ -5,10 +5,11 @@ use rayon::prelude::*;
 use noisewright_numerics::special::ln_add_exp;
 
 use super::choose::Fitted;
-use super::density::{BLOCK, Density, evaluate_draws};
+use super::density::{BLOCK, evaluate_draws};
+use crate::density::log_densities;
 use crate::fit::domain_words;
 use crate::run::{Context, Purpose};
-use crate::{Domain, Error, RealMap, Result, Space, View};
+use crate::{Density, Domain, Error, RealMap, Result, Space, View};
 
 /// The two log-densities at some points, in the space of real vectors.
 #[derive(Clone, Debug, Default)]
@@ -49,10 +50,10 @@ impl<'a> Problem<'a> {
     pub(super) fn new(
         density: &'a dyn Density,
         draws: View<'a>,
-        space: &'a Space,
         symmetric: bool,
         context: &'a Context,
     ) -> Result<Self> {
+        let space = density.space();
         if draws.columns() != space.dimension() {
             let (expected, found) = (space.dimension(), draws.columns());
             return Err(Error::Shape { what: "columns of draws", expected, found });
@@ -162,12 +163,12 @@ impl<'a> Problem<'a> {
     /// `log f(x(y)) + Σ ln dx/dy` of points y.
     fn evaluate(&self, points: View<'_>, out: &mut [f64]) -> Result<()> {
         let Some(map) = self.map.as_ref().filter(|map| !map.is_identity()) else {
-            return self.density.log_density(points, out);
+            return log_densities(self.density, points, out);
         };
         let (d, rows) = (points.columns(), points.rows());
         let (mut x, mut log_jacobian) = (vec![0.0; d * rows], vec![0.0; rows]);
         map.from_real(points, &mut x, &mut log_jacobian);
-        self.density.log_density(View::new(d, rows, &x), out)?;
+        log_densities(self.density, View::new(d, rows, &x), out)?;
         out.iter_mut().zip(log_jacobian).for_each(|(o, j)| *o += j);
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::fit::check_chains;
 use crate::{ChainFault, Error, Result, View};
 
 /// One half of the draws: a stretch of rows from every chain.
@@ -50,10 +51,7 @@ impl Half {
 /// The first and the second half of every chain.
 pub(super) fn split(rows: usize, chains: Option<&[usize]>) -> Result<[Half; 2]> {
     let lengths = chains.map_or(Cow::Owned(vec![rows]), Cow::Borrowed);
-    let found: usize = lengths.iter().sum();
-    if found != rows {
-        return Err(Error::Shape { what: "draws in the chains", expected: rows, found });
-    }
+    check_chains("draws in the chains", &lengths, rows)?;
     let (mut first, mut second, mut start) = (Vec::new(), Vec::new(), 0);
     for &length in lengths.iter() {
         // A single draw has no halves and is left out.

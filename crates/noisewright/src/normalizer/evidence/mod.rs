@@ -12,13 +12,15 @@ mod trace;
 use std::sync::Arc;
 
 pub use choose::NoiseKind;
-pub use density::{Density, ModelDensity};
 pub use factor::{BayesFactor, bayes_factor};
 pub use trace::TracePoint;
 
-use super::{Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, Reason, Refusal, log_z};
+use super::{
+    Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, Reason, Refusal, log_z_of_draws,
+};
+use crate::memory;
 use crate::run::{Context, Stage as RunStage};
-use crate::{Error, Noise, Result, Space, View};
+use crate::{Density, Error, Noise, Result, View};
 use choose::{Fitted, choose, fit};
 use half_ratios::{Problem, Stage, TwoLogDensities};
 use halves::{Half, split};
@@ -44,8 +46,8 @@ pub struct EvidenceOptions {
     pub symmetrize: bool,
     /// Number of places at which the estimate from the first part of the draws is kept; 20 by default.
     pub trace: usize,
-    /// Confidence, dependence, seed, cancellation and the rest, as for [`log_z`]; here the bridge is balanced by effective numbers of
-    /// draws by default, because the noise is independent and the draws are a chain.
+    /// Confidence, dependence, seed, cancellation and the rest, as for [`log_z`](crate::log_z); here the bridge is balanced by
+    /// effective numbers of draws by default, because the noise is independent and the draws are a chain.
     pub log_z: LogZOptions,
 }
 
@@ -135,55 +137,32 @@ impl Evidence {
     }
 }
 
-/// The logarithm of the integral of a density known up to nothing but that: `log ∫ f(x) dx`, from draws of `f`.
-///
-/// Every chain is cut at its middle. A noise is fitted to the first halves, after all variables are mapped to the
-/// real line; its draws are contrasted with the second halves, of which it is independent; then the halves change
-/// places, and the two estimates are averaged. The standard error allows for the autocorrelation of the chains and for
-/// what the two estimates have in common.
-///
-/// ```
-/// use noisewright::normalizer::{EvidenceOptions, evidence};
-/// use noisewright::{Normal, Space, View, sample};
-/// let draws = sample(&Normal::with_variance(3.0, 4.0)?, 4000, 1);
-/// let density = |points: View<'_>, out: &mut [f64]| {
-///     out.iter_mut().zip(points.column(0)).for_each(|(o, x)| *o = -(x - 3.0).powi(2) / 8.0);
-///     Ok(())
-/// };
-/// let result = evidence(&density, draws.view(), &Space::real(&["x"])?, &EvidenceOptions::default())?;
-/// let truth = 0.5 * (4.0 * std::f64::consts::TAU).ln();
-/// assert!((result.log_evidence - truth).abs() < 4.0 * result.se && result.se < 0.01);
-/// # Ok::<(), noisewright::Error>(())
-/// ```
-///
-/// # Errors
-/// When the draws are too few for a fit, one lies outside its domain or has no density, the density is not a number
-/// somewhere, a look far out shows that the density has no integral, or an option cannot be. Too little overlap, and halves that contradict each other, are results with an
-/// infinite standard error.
-pub fn evidence(
+/// The evidence of a density from draws of it: see [`evidence`](crate::evidence()).
+pub(crate) fn estimate_evidence(
     density: &dyn Density,
     draws: View<'_>,
-    space: &Space,
     options: &EvidenceOptions,
 ) -> Result<Evidence> {
-    let rows = draws.rows();
+    let (rows, space) = (draws.rows(), density.space());
     check_count(rows, space.dimension())?;
+    memory::check_count("noise_draws", options.noise_draws.unwrap_or(0), 2 + space.dimension())?;
+    memory::check_count("trace", options.trace, 3)?;
+    options.log_z.check()?;
     let halves = split(rows, options.chains.as_deref())?;
     check_count(halves.iter().map(Half::rows).sum(), space.dimension())?;
     let context = Context::new(options.log_z.seed, &options.log_z.cancel, options.log_z.progress.as_ref());
-    context.conclude(from_halves(density, draws, space, &halves, options, &context))
+    context.conclude(from_halves(density, draws, &halves, options, &context))
 }
 
 fn from_halves(
     density: &dyn Density,
     draws: View<'_>,
-    space: &Space,
     halves: &[Half; 2],
     options: &EvidenceOptions,
     context: &Context,
 ) -> Result<Evidence> {
-    let problem = Problem::new(density, draws, space, options.symmetrize, context)?;
-    density.check_integrable(draws, context.cancel_token())?;
+    let problem = Problem::new(density, draws, options.symmetrize, context)?;
+    density.check_integrable(Some(draws), context.cancel_token())?;
     context.report(RunStage::Prepare, 0, None)?;
     let fitted = both_fits(&problem, options.noise, halves)?;
     let densities = [problem.all(&fitted[0])?, problem.all(&fitted[1])?];
@@ -240,7 +219,7 @@ impl Direction {
         let stage = if number == 0 { Stage::First } else { Stage::Second };
         let noise = problem.noise_side(fitted, count, stage)?;
         let chains = half.chains();
-        let result = log_z(
+        let result = log_z_of_draws(
             Draws::new(&data.log_f, &data.log_noise).with_chains(&chains),
             Draws::new(&noise.log_f, &noise.log_noise),
             &options.log_z,

@@ -6,9 +6,9 @@ use noisewright_numerics::random::Stream;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::{PathOptions, PathWarning, Problem, Sample};
-use crate::chain::{ChainOptions, Chains, Coordinates, Density, Landscape, Moves, run_checked};
+use crate::chain::{ChainOptions, Chains, Coordinates, Landscape, Moves, run_checked};
 use crate::run::{Context, Purpose};
-use crate::{Error, Noise, Points, Result, fit_auto};
+use crate::{Density, Error, Noise, Points, Result, fit_auto};
 
 /// Chains that start apart.
 const CHAINS: usize = 16;
@@ -30,7 +30,7 @@ const ON_ITS_WAY: f64 = 30.0;
 /// When no place of positive density is found, the density has no integral, no noise can be fitted, or the context
 /// is cancelled.
 pub fn fit_noise(density: &dyn Density, moves: Moves, context: &Context) -> Result<Arc<dyn Noise>> {
-    density.check_integrable(context.cancel_token())?;
+    density.check_integrable(None, context.cancel_token())?;
     let coordinates = Coordinates::new(density.space());
     let dimension = coordinates.dimension();
     let around = Around { center: vec![0.0; dimension], scale: vec![1.0; dimension] };

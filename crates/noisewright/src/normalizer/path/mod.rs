@@ -10,11 +10,15 @@ pub use result::{Node, PathEstimate, PathWarning};
 
 use super::Dependence;
 use super::states::{self, Origin, Pooled};
-use crate::chain::{Coordinates, Density, Landscape, Moves};
+use crate::chain::{Coordinates, Landscape, Moves};
+use crate::memory::{check_count, check_steps};
 use crate::run::{CancelToken, Context, ProgressHook};
-use crate::{Error, Noise, Points, Result};
+use crate::{Density, Error, Noise, Points, Result};
 use missed_modes::elsewhere;
 use smc_pilot::{Stop, distance, pilot};
+
+/// Most states of a path: a thousand steps.
+const MOST_STATES: usize = 1001;
 
 /// How a path is made.
 #[derive(Clone, Debug)]
@@ -85,10 +89,27 @@ impl PathOptions {
         if self.swarm < 50 {
             return Err(Error::range("swarm", "at least 50 points", self.swarm as f64));
         }
+        self.check_counts()?;
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             return Err(Error::range("confidence", "a number between 0 and 1", self.confidence));
         }
         Ok(())
+    }
+}
+
+impl PathOptions {
+    /// Counts that no memory would hold, or no machine would ever finish.
+    fn check_counts(&self) -> Result<()> {
+        let states = self.states.unwrap_or(MOST_STATES);
+        if states > MOST_STATES {
+            let reason = format!("must be at most {MOST_STATES}, not {states}");
+            return Err(Error::option("states", reason));
+        }
+        // Every draw is evaluated under every state.
+        check_count("draws", self.draws, if self.states.is_some() { states } else { 1 })?;
+        check_count("swarm", self.swarm, 4)?;
+        check_steps("thin", self.thin, self.draws)?;
+        check_steps("warm_up", self.warm_up, self.chains)
     }
 }
 
@@ -107,40 +128,19 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// log Z of a density that is far from every noise one can sample, by geometric bridges
-/// `log f_t = (1 − t) log p_n + t log f`.
-///
-/// A pilot swarm is led from the noise to the density to learn how far apart bridges may be; the states are then placed so
-/// that the errors between neighbours are equal, sampled by Markov chains that start from the swarm and exchange their
-/// points with those of neighbouring states, and joined as by [`states::estimate`] with errors that allow for the chains.
-///
-/// Chains that start elsewhere look for modes that the path never came to; where they find one the error is infinite
-/// ([`PathWarning::Elsewhere`]), as it is where the chains contradict each other.
-///
-/// ```
-/// use noisewright::chain::ModelDensity;
-/// use noisewright::normalizer::path::{PathOptions, path};
-/// use noisewright::{Model, Normal};
-/// // A Gaussian thirty deviations away: log Z = ½ ln 2π.
-/// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 30")?;
-/// let density = ModelDensity { model: &model, parameters: &[30.0] };
-/// let result = path(&Normal::with_variance(0.0, 1.0)?, &density, &PathOptions { draws: 400, ..PathOptions::default() })?;
-/// let truth = 0.5 * std::f64::consts::TAU.ln();
-/// assert!((result.log_z - truth).abs() < 4.0 * result.se && result.se < 1.0);
-/// # Ok::<(), noisewright::Error>(())
-/// ```
-///
-/// # Errors
-/// When an option cannot be, noise and density differ in their variables, no draw of the noise has a positive density,
-/// the density is seen to have no integral, no path leads from one to the other, or the log-density is not a number somewhere.
-pub fn path(noise: &dyn Noise, density: &dyn Density, options: &PathOptions) -> Result<PathEstimate> {
+/// log Z by geometric bridges from a noise: see [`path`](crate::path()).
+pub(crate) fn estimate_path(
+    noise: &dyn Noise,
+    density: &dyn Density,
+    options: &PathOptions,
+) -> Result<PathEstimate> {
     options.check()?;
     let (expected, found) = (density.space().dimension(), noise.dimension());
     if expected != found {
         return Err(Error::Shape { what: "variables of the noise", expected, found });
     }
     let context = Context::new(options.seed, &options.cancel, options.progress.as_ref());
-    density.check_integrable(context.cancel_token())?;
+    density.check_integrable(None, context.cancel_token())?;
     let coordinates = Coordinates::new(density.space());
     let problem = Problem { noise, density, coordinates: &coordinates, context: &context };
     context.conclude(along(&problem, options))
@@ -164,7 +164,7 @@ fn places(stops: &[Stop], options: &PathOptions) -> Result<Vec<f64>> {
     let total = gone[gone.len() - 1];
     let intervals = match options.states {
         Some(states) => states - 1,
-        None => ((total / options.spacing).ceil() as usize).clamp(1, 1000),
+        None => ((total / options.spacing).ceil() as usize).clamp(1, MOST_STATES - 1),
     };
     let at = |wanted: f64| {
         let after = gone.partition_point(|g| *g < wanted).clamp(1, gone.len() - 1);

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::smc_pilot::{Stop, resample};
 use super::{PathOptions, Problem, Sample};
 use crate::chain::{Bridge, Kernel, Moves, Walker};
+use crate::density::log_densities;
 use crate::run::{Purpose, Stage};
 use crate::{Points, Result, View};
 
@@ -181,7 +182,7 @@ impl<'a> Ladder<'a> {
         let view = View::new(dimension, rows, &columns);
         let (mut noise, mut density) = (vec![0.0; rows], vec![0.0; rows]);
         self.problem.noise.log_density(view, &mut noise);
-        self.problem.density.log_density(view, &mut density)?;
+        log_densities(self.problem.density, view, &mut density)?;
         for (row, place) in self.points.iter_mut().enumerate() {
             (place.log_noise, place.log_density) = (noise[row], density[row]);
         }

@@ -12,6 +12,7 @@ use super::super::Dependence;
 use super::super::states::{self, Origin, Pooled};
 use super::Problem;
 use crate::chain::{Bridge, Kernel, Landscape, Moves, Walker, check_place};
+use crate::density::log_densities;
 use crate::noise::sample_for;
 use crate::run::{Purpose, Stage};
 use crate::{ChainFault, Error, Result, View};
@@ -194,7 +195,7 @@ impl Problem<'_> {
         let mut log_noise = vec![0.0; points.rows()];
         let mut log_density = vec![0.0; points.rows()];
         self.noise.log_density(points, &mut log_noise);
-        self.density.log_density(points, &mut log_density)?;
+        log_densities(self.density, points, &mut log_density)?;
         Ok(log_density
             .iter()
             .zip(&log_noise)

@@ -102,7 +102,7 @@ fn from_counts(counts: &[usize], states: usize, draws: usize) -> Result<Vec<u32>
     if counts.len() != states {
         return Err(Error::Shape { what: "numbers of draws", expected: states, found: counts.len() });
     }
-    let total: usize = counts.iter().sum();
+    let total = counts.iter().fold(0usize, |sum, count| sum.saturating_add(*count));
     if total != draws {
         return Err(Error::Shape { what: "draws in all", expected: total, found: draws });
     }

@@ -67,6 +67,7 @@ pub struct StatesOptions {
 /// # Errors
 /// When the sizes do not fit, a log-density is `NaN` or +∞ (the message names state and draw), a draw has no density
 /// under its own state, or there are no draws at all.
+#[doc(alias = "mbar")]
 pub fn estimate(pooled: &Pooled<'_>, options: &StatesOptions) -> Result<StatesEstimate> {
     Ok(solved(pooled, options, false)?.0)
 }
@@ -136,6 +137,9 @@ fn checked(pooled: &Pooled<'_>, options: &StatesOptions) -> Result<(Vec<u32>, Ve
     }
     if options.reference >= counts.len() {
         return Err(Error::Shape { what: "states", expected: options.reference + 1, found: counts.len() });
+    }
+    if !options.reference_log_z.is_finite() {
+        return Err(Error::range("reference_log_z", "a finite number", options.reference_log_z));
     }
     pooled.check(&origin)?;
     Ok((origin, counts))

@@ -62,7 +62,7 @@ impl Weighted {
         let data: Vec<f64> = population.log_weights().iter().map(|w| w.exp()).collect();
         let size = sizes(population, &data);
         let Some(contrast) = contrast else { return Self { data, weighted: None, log_scale: 0.0, size } };
-        let log_noise = population.log_noise(contrast.noise);
+        let log_noise = population.log_density_of(contrast.noise);
         let log_nu = contrast.nu.ln();
         let density = population.log_density();
         let (log_w, log_v): (Vec<f64>, Vec<f64>) = (0..data.len())

@@ -1,0 +1,101 @@
+//! The error of a design, call by call.
+
+use std::sync::Arc;
+
+use super::threads::on_threads;
+use crate::run::CancelToken;
+use crate::{Contrast, ErrorReport, Loss, Model, Noise, Precision, Result, Target, asymptotic_error};
+
+impl Model {
+    /// The asymptotic error of the model's parameters where it is true at these, with this noise.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
+    /// let cost = model.error(&[0.0], Normal::with_std(0.0, 1.0)?).ratio(1.0).run()?;
+    /// assert!((cost.error - 4.0).abs() < 1e-9); // (1 + ν)²/ν · tr J⁻¹
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    pub fn error<'a>(&'a self, parameters: &'a [f64], noise: impl Noise + 'a) -> ErrorBuilder<'a> {
+        ErrorBuilder {
+            model: self,
+            parameters,
+            noise: Arc::new(noise),
+            nu: 1.0,
+            loss: Loss::Js,
+            target: Target::Mse,
+            precision: Precision::default(),
+            threads: None,
+        }
+    }
+}
+
+/// An error that is being asked for: see [`Model::error`].
+#[derive(Clone)]
+#[must_use = "nothing is done before `run`"]
+pub struct ErrorBuilder<'a> {
+    model: &'a Model,
+    parameters: &'a [f64],
+    noise: Arc<dyn Noise + 'a>,
+    nu: f64,
+    loss: Loss,
+    target: Target,
+    precision: Precision,
+    threads: Option<usize>,
+}
+
+impl ErrorBuilder<'_> {
+    /// ν, the noise points per data point (default 1).
+    pub fn ratio(mut self, nu: f64) -> Self {
+        self.nu = nu;
+        self
+    }
+
+    /// The loss (default [`Loss::Js`]).
+    pub fn loss(mut self, loss: Loss) -> Self {
+        self.loss = loss;
+        self
+    }
+
+    /// The error that is asked for (default: the mean squared error of all coordinates).
+    pub fn target(mut self, target: Target) -> Self {
+        self.target = target;
+        self
+    }
+
+    /// Accuracy of the expectations.
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.precision = precision;
+        self
+    }
+
+    /// Seed of the expectations where the space is sampled (default 0).
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.precision.seed = seed;
+        self
+    }
+
+    /// On so many threads (default: those of the pool it is called from); the result does not depend on it.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Ends it with [`Error::Cancelled`](crate::Error::Cancelled), within one pass over the points, once the token is
+    /// cancelled.
+    pub fn cancel(mut self, token: &CancelToken) -> Self {
+        self.precision.cancel = token.clone();
+        self
+    }
+
+    /// Computes the error.
+    ///
+    /// # Errors
+    /// When the model has no population at these parameters, the noise has other variables or misses the data, the scores
+    /// are collinear, or ν is not a positive number.
+    pub fn run(self) -> Result<ErrorReport> {
+        let contrast = Contrast { noise: &*self.noise, nu: self.nu, loss: &self.loss };
+        let job = || asymptotic_error(self.model, self.parameters, contrast, &self.target, &self.precision);
+        on_threads(self.threads, job)
+    }
+}

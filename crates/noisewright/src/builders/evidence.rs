@@ -1,0 +1,122 @@
+//! Evidence from draws of a density alone, call by call.
+
+use std::ops::ControlFlow;
+
+use super::chain_lengths;
+use super::threads::on_threads;
+use crate::fit::Data;
+use crate::normalizer::{Evidence, EvidenceOptions, NoiseKind, estimate_evidence};
+use crate::run::{CancelToken, Progress, ProgressHook};
+use crate::{Density, Result};
+
+/// The logarithm of the integral of a density known up to nothing but that: `log ∫ f(x) dx`, from draws of `f`.
+///
+/// Every chain is cut at its middle. A noise is fitted to the first halves, after all variables are mapped to the
+/// real line; its draws are contrasted with the second halves, of which it is independent; then the halves change
+/// places, and the two estimates are averaged. The standard error allows for the autocorrelation of the chains and for
+/// what the two estimates have in common.
+///
+/// ```
+/// use noisewright::prelude::*;
+/// let draws = sample(&Normal::with_variance(3.0, 4.0)?, 4000, 1);
+/// let f = density(Space::real(&["x"])?, |x: &[f64]| -(x[0] - 3.0).powi(2) / 8.0);
+/// let result = evidence(&f, &draws).seed(1).run()?;
+/// let truth = 0.5 * (4.0 * std::f64::consts::TAU).ln();
+/// assert!((result.log_evidence - truth).abs() < 4.0 * result.se && result.se < 0.01);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+#[doc(alias = "marginal likelihood")]
+#[doc(alias = "bridge")]
+pub fn evidence<'a>(density: &'a dyn Density, draws: impl Into<Data<'a>>) -> EvidenceBuilder<'a> {
+    EvidenceBuilder { density, draws: draws.into(), options: EvidenceOptions::default(), threads: None }
+}
+
+/// Evidence that is being asked for: see [`evidence`].
+#[must_use = "nothing is done before `run`"]
+pub struct EvidenceBuilder<'a> {
+    density: &'a dyn Density,
+    draws: Data<'a>,
+    options: EvidenceOptions,
+    threads: Option<usize>,
+}
+
+impl<'a> EvidenceBuilder<'a> {
+    /// The kind of noise that is fitted (default [`NoiseKind::Auto`]).
+    pub fn noise(mut self, noise: NoiseKind) -> Self {
+        self.options.noise = noise;
+        self
+    }
+
+    /// Number of noise draws in all (default: as many as draws).
+    pub fn noise_draws(mut self, draws: usize) -> Self {
+        self.options.noise_draws = Some(draws);
+        self
+    }
+
+    /// The draws are Markov chains of these lengths, one after the other (default: one chain).
+    pub fn chains(mut self, lengths: &'a [usize]) -> Self {
+        self.draws = self.draws.with_dependence(crate::fit::Dependence::Chains(lengths));
+        self
+    }
+
+    /// Whether the density is averaged with its mirror image in the centre of the noise (Warp-III; default no).
+    pub fn symmetrize(mut self, symmetrize: bool) -> Self {
+        self.options.symmetrize = symmetrize;
+        self
+    }
+
+    /// Probability that the intervals are to cover the truth (default 0.95).
+    pub fn confidence(mut self, confidence: f64) -> Self {
+        self.options.log_z.confidence = confidence;
+        self
+    }
+
+    /// Seed of the noise (default 0).
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.options.log_z.seed = seed;
+        self
+    }
+
+    /// On so many threads (default: those of the pool it is called from); the result does not depend on it.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Ends it with [`Error::Cancelled`](crate::Error::Cancelled), within one pass over the points, once the token is
+    /// cancelled.
+    pub fn cancel(mut self, token: &CancelToken) -> Self {
+        self.options.log_z.cancel = token.clone();
+        self
+    }
+
+    /// Told about every step; where it breaks off, it ends with [`Error::Cancelled`](crate::Error::Cancelled).
+    pub fn progress(mut self, hook: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        self.options.log_z.progress = Some(ProgressHook::new(hook));
+        self
+    }
+
+    /// All options at once.
+    pub fn options(mut self, options: EvidenceOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Estimates the evidence.
+    ///
+    /// # Errors
+    /// When the draws are too few for a fit, one lies outside its domain or has no density, the density is not a number
+    /// somewhere, a look far out shows that the density has no integral, or an option cannot be. Too little overlap, and
+    /// halves that contradict each other, are results with an infinite standard error.
+    pub fn run(mut self) -> Result<Evidence> {
+        if let Some(lengths) = chain_lengths(self.draws)? {
+            self.options.chains = Some(lengths.to_vec());
+        }
+        let job = || {
+            self.draws.in_order_of(self.density.space(), |draws| {
+                estimate_evidence(self.density, draws.points, &self.options)
+            })
+        };
+        on_threads(self.threads, job)
+    }
+}

@@ -1,0 +1,160 @@
+//! Normalizing constants from draws of a density and draws of a noise, call by call.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::threads::on_threads;
+use super::{chain_lengths, evaluated};
+use crate::fit::Data;
+use crate::noise::sample_for;
+use crate::normalizer::{Dependence, Draws, LogZ, LogZOptions, log_z_of_draws};
+use crate::population::check_variables;
+use crate::run::{CancelToken, Context, Progress, ProgressHook, Purpose};
+use crate::{Density, Error, Noise, Result, View};
+
+/// `log Z = log ∫ f(x) dx` from draws of `f` and from draws of a noise, which [`against`](LogZBuilder::against) names:
+/// importance sampling, its reverse, their product and the optimal bridge (NCE, Bennett's acceptance ratio).
+///
+/// Draws are taken as Markov chains in their order; [`independent`](LogZBuilder::independent) says that they are not.
+///
+/// ```
+/// use noisewright::prelude::*;
+/// let f = density(Space::real(&["x"])?, |x: &[f64]| -0.25 * (x[0] - 1.0).powi(2));
+/// let draws = sample(&Normal::with_variance(1.0, 2.0)?, 2000, 1);
+/// let z = log_z(&f, &draws).against(Normal::with_variance(0.0, 3.0)?, 2000).seed(1).run()?;
+/// assert!((z.best().log_z - 0.5 * (2.0 * std::f64::consts::TAU).ln()).abs() < 4.0 * z.best().se);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+#[doc(alias = "bar")]
+#[doc(alias = "bridge")]
+#[doc(alias = "importance sampling")]
+pub fn log_z<'a>(density: &'a dyn Density, draws: impl Into<Data<'a>>) -> LogZBuilder<'a> {
+    let (draws, options) = (draws.into(), LogZOptions::default());
+    LogZBuilder { density, draws, noise: None, noise_draws: NoiseDraws::Count(0), options, threads: None }
+}
+
+/// A normalizing constant that is being asked for: see [`log_z`].
+#[must_use = "nothing is done before `run`"]
+pub struct LogZBuilder<'a> {
+    density: &'a dyn Density,
+    draws: Data<'a>,
+    noise: Option<Arc<dyn Noise + 'a>>,
+    noise_draws: NoiseDraws<'a>,
+    options: LogZOptions,
+    threads: Option<usize>,
+}
+
+/// Draws of the noise: to be made, or made already.
+enum NoiseDraws<'a> {
+    Count(usize),
+    Made(Data<'a>),
+}
+
+impl<'a> LogZBuilder<'a> {
+    /// The noise, of which so many draws are made.
+    pub fn against(mut self, noise: impl Noise + 'a, draws: usize) -> Self {
+        self.noise = Some(Arc::new(noise));
+        self.noise_draws = NoiseDraws::Count(draws);
+        self
+    }
+
+    /// The noise, with draws of it that are there already.
+    pub fn against_draws(mut self, noise: impl Noise + 'a, draws: impl Into<Data<'a>>) -> Self {
+        self.noise = Some(Arc::new(noise));
+        self.noise_draws = NoiseDraws::Made(draws.into());
+        self
+    }
+
+    /// Every draw is independent of all others.
+    pub fn independent(mut self) -> Self {
+        self.options.dependence = Dependence::Independent;
+        self
+    }
+
+    /// The draws are Markov chains of these lengths, one after the other.
+    pub fn chains(mut self, lengths: &'a [usize]) -> Self {
+        self.draws = self.draws.with_dependence(crate::fit::Dependence::Chains(lengths));
+        self
+    }
+
+    /// Probability that the intervals are to cover log Z (default 0.95).
+    pub fn confidence(mut self, confidence: f64) -> Self {
+        self.options.confidence = confidence;
+        self
+    }
+
+    /// So many resamples of a block bootstrap, as a second opinion on the standard errors.
+    pub fn bootstrap(mut self, resamples: usize) -> Self {
+        self.options.bootstrap = Some(resamples);
+        self
+    }
+
+    /// Seed of the noise and of the bootstrap (default 0).
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.options.seed = seed;
+        self
+    }
+
+    /// On so many threads (default: those of the pool it is called from); the result does not depend on it.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Ends it with [`Error::Cancelled`](crate::Error::Cancelled), within one pass over the points, once the token is
+    /// cancelled.
+    pub fn cancel(mut self, token: &CancelToken) -> Self {
+        self.options.cancel = token.clone();
+        self
+    }
+
+    /// Told about every step; where it breaks off, it ends with [`Error::Cancelled`](crate::Error::Cancelled).
+    pub fn progress(mut self, hook: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        self.options.progress = Some(ProgressHook::new(hook));
+        self
+    }
+
+    /// All options at once.
+    pub fn options(mut self, options: LogZOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Estimates log Z.
+    ///
+    /// # Errors
+    /// When no noise or no draws are given, noise and density differ in their variables, a log-density is not a number, a
+    /// draw has no density under what it was drawn from, or an option cannot be.
+    pub fn run(self) -> Result<LogZ> {
+        let space = self.density.space();
+        let missing = || Error::option("against", "must name the noise and its draws");
+        let noise = self.noise.as_deref().ok_or_else(missing)?;
+        check_variables(noise, space.dimension())?;
+        let lengths = chain_lengths(self.draws)?;
+        let job = || -> Result<LogZ> {
+            let data = self.draws.in_order_of(space, |draws| self.side(noise, draws.points))?;
+            let other = match self.noise_draws {
+                NoiseDraws::Count(count) => {
+                    let context = Context::new(self.options.seed, &self.options.cancel, None);
+                    let made = sample_for(noise, count, &context, Purpose::LogZNoise)?;
+                    self.side(noise, made.view())?
+                }
+                NoiseDraws::Made(made) => made.in_order_of(space, |draws| self.side(noise, draws.points))?,
+            };
+            let draws = Draws { log_f: &data.0, log_noise: &data.1, chains: lengths };
+            log_z_of_draws(draws, Draws::new(&other.0, &other.1), &self.options)
+        };
+        on_threads(self.threads, job)
+    }
+
+    /// Both log-densities at the draws of one side.
+    fn side(&self, noise: &dyn Noise, points: View<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
+        let (expected, found) = (self.density.space().dimension(), points.columns());
+        if expected != found {
+            return Err(Error::Shape { what: "columns of draws", expected, found });
+        }
+        let mut log_noise = vec![f64::NAN; points.rows()];
+        noise.log_density(points, &mut log_noise);
+        Ok((evaluated(self.density, points, &self.options.cancel)?, log_noise))
+    }
+}

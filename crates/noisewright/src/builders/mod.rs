@@ -1,0 +1,69 @@
+//! One builder for every job: what is asked, said call by call, and `run`, which checks it and does it.
+//!
+//! | call | gives |
+//! |---|---|
+//! | [`Model::fit`](crate::Model::fit) | [`Fit`](crate::Fit) |
+//! | [`Model::design`](crate::Model::design) | [`Design`](crate::design::Design) |
+//! | [`Model::error`](crate::Model::error) | [`ErrorReport`](crate::ErrorReport) |
+//! | [`log_z`] | [`LogZ`](crate::normalizer::LogZ) |
+//! | [`states`] | [`StatesEstimate`](crate::normalizer::states::StatesEstimate) |
+//! | [`evidence`] | [`Evidence`](crate::normalizer::Evidence) |
+//! | [`path`] | [`PathEstimate`](crate::normalizer::path::PathEstimate) |
+//! | [`chains`] | [`Chains`](crate::chain::Chains) |
+//!
+//! The options structs ([`FitOptions`](crate::fit::FitOptions) …) are what the builders fill; `options` takes one as it is.
+
+mod chains;
+mod design;
+mod error;
+mod evidence;
+mod fit;
+mod log_z;
+mod path;
+mod states;
+mod threads;
+
+pub use chains::{ChainsBuilder, chains};
+pub use design::DesignBuilder;
+pub use error::ErrorBuilder;
+pub use evidence::{EvidenceBuilder, evidence};
+pub use fit::FitBuilder;
+pub use log_z::{LogZBuilder, log_z};
+pub use path::{PathBuilder, path};
+pub use states::{StatesBuilder, states};
+
+use rayon::prelude::*;
+
+use crate::density::log_densities;
+use crate::fit::{Data, Dependence};
+use crate::run::CancelToken;
+use crate::{Density, Error, Result, View};
+
+/// Points evaluated at a time by one thread.
+const BLOCK: usize = 4096;
+
+/// The log-density of all points, −∞ where there is none.
+fn evaluated(density: &dyn Density, points: View<'_>, cancel: &CancelToken) -> Result<Vec<f64>> {
+    let mut out = vec![f64::NAN; points.rows()];
+    out.par_chunks_mut(BLOCK).enumerate().try_for_each(|(block, out)| {
+        cancel.check()?;
+        let start = block * BLOCK;
+        log_densities(density, points.slice(start..start + out.len()), out)
+    })?;
+    Ok(out)
+}
+
+/// The lengths of the chains that draws are; draws have no weights and no clusters.
+fn chain_lengths(draws: Data<'_>) -> Result<Option<&[usize]>> {
+    let refuse = |option: &'static str| {
+        Err(Error::option(option, "cannot be given here: draws count once each, alone or in chains"))
+    };
+    if draws.weights.is_some() {
+        return refuse("weights");
+    }
+    match draws.dependence {
+        Dependence::Independent => Ok(None),
+        Dependence::Chains(lengths) => Ok(Some(lengths)),
+        Dependence::Clusters(_) => refuse("clusters"),
+    }
+}

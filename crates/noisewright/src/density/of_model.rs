@@ -1,0 +1,104 @@
+//! A model at parameter values as a density.
+
+use super::Density;
+use crate::chain::Coordinates;
+use crate::run::{CancelToken, Purpose};
+use crate::{Domain, Error, Model, Population, Precision, Result, Space, View, tails};
+
+/// Variables up to which integrals are examined by quadrature before any chain is run.
+const EXAMINED: usize = 3;
+/// Places that are guessed for a density of which nothing is known.
+const GUESSES: usize = 24;
+
+/// A model at parameter values: `exp u(x; θ)` on the model's space.
+///
+/// ```
+/// use noisewright::{Density, Model, View};
+/// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
+/// let mut out = [0.0];
+/// model.density(&[3.0])?.log_density(View::new(1, 1, &[5.0]), &mut out)?;
+/// assert_eq!(out, [-2.0]);
+/// assert!(model.density(&[3.0, 1.0]).is_err());
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ModelDensity<'a> {
+    model: &'a Model,
+    parameters: &'a [f64],
+}
+
+impl<'a> ModelDensity<'a> {
+    /// A model at the values of its parameters, in order.
+    ///
+    /// # Errors
+    /// When there are not as many values as parameters, or one is outside its bounds.
+    pub fn new(model: &'a Model, parameters: &'a [f64]) -> Result<Self> {
+        model.check(parameters)?;
+        Ok(Self { model, parameters })
+    }
+
+    /// Many variables are looked at along lines and rays.
+    fn check_far_out(&self) -> Result<()> {
+        let (space, coordinates) = (self.space(), Coordinates::new(self.space()));
+        let dimension = space.dimension();
+        let mut random = Purpose::IntegrabilityProbe { kind: 4 }.fixed_stream();
+        let mut values = vec![0.0; GUESSES * dimension];
+        let mut x = vec![0.0; dimension];
+        for row in 0..GUESSES {
+            coordinates.variables(&coordinates.somewhere(&mut random), &mut x);
+            x.iter().enumerate().for_each(|(axis, x)| values[axis * GUESSES + row] = *x);
+        }
+        self.check_tails(View::new(dimension, GUESSES, &values), tails::BEYOND)
+    }
+
+    fn check_tails(&self, places: View<'_>, reach: tails::Reach) -> Result<()> {
+        match tails::endless(self.model, self.parameters, places, reach) {
+            Some(endless) => Err(endless.error()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Density for ModelDensity<'_> {
+    fn space(&self) -> &Space {
+        self.model.space()
+    }
+
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) -> Result<()> {
+        self.model.evaluate(self.parameters, points, out, None)
+    }
+
+    fn gradient(&self, point: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
+        let inside = |(x, domain): (&f64, &Domain)| domain.contains(*x);
+        if !point.iter().zip(self.space().domains()).all(inside) {
+            gradient.fill(0.0);
+            return Ok(Some(f64::NEG_INFINITY));
+        }
+        let value = self.model.energy().point_gradient(self.parameters, point, gradient)?;
+        if value.is_some_and(f64::is_nan) {
+            // The model says at which point.
+            self.log_density(View::new(point.len(), 1, point), &mut [0.0])?;
+        }
+        Ok(value)
+    }
+
+    /// Near the draws where there are any, otherwise over the whole space.
+    fn check_integrable(&self, draws: Option<View<'_>>, cancel: &CancelToken) -> Result<()> {
+        let model = &self.model.with_cancel(cancel);
+        let density = ModelDensity { model, ..*self };
+        if let Some(draws) = draws {
+            density.check_tails(draws, tails::NEAR)?;
+            return cancel.check();
+        }
+        if self.space().dimension() > EXAMINED {
+            density.check_far_out()?;
+            return cancel.check();
+        }
+        // What else may be wrong is for the chains to find.
+        let precision = Precision { relative: 1e-3, ..Precision::default() };
+        match Population::check_integrable(model, self.parameters, &precision) {
+            Err(error @ Error::NotIntegrable { .. }) => Err(error),
+            _ => cancel.check(),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Programs as people write them, against closed forms.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use noisewright::prelude::*;
+
+/// Draws of exp(2x² − x⁴/2) by rejection from a uniform, as rows.
+fn quartic_rows(count: usize) -> Vec<[f64; 1]> {
+    let uniform = sample(&Uniform::new(-4.0, 4.0).unwrap(), 40 * count, 5);
+    let height = sample(&Uniform::new(0.0, 1.0).unwrap(), 40 * count, 6);
+    let density = |x: f64| 2.0 * x * x - 0.5 * x.powi(4) - 2.0;
+    let pairs = uniform.values().iter().zip(height.values());
+    let rows: Vec<[f64; 1]> =
+        pairs.filter(|(x, u)| u.ln() < density(**x)).map(|(x, _)| [*x]).take(count).collect();
+    assert_eq!(rows.len(), count);
+    rows
+}
+
+fn quartic() -> Model {
+    let space = Space::real(&["x"]).unwrap();
+    Model::from_fn(&["a", "b"], space, |t: &[f64], x: &[f64]| t[0] * x[0].powi(2) - t[1] * x[0].powi(4))
+        .unwrap()
+}
+
+/// log ∫ exp(2x² − x⁴/2) dx by Simpson's rule.
+fn quartic_log_z() -> f64 {
+    let (n, h) = (4000, 16.0 / 4000.0);
+    let f = |i: usize| {
+        let x = -8.0 + h * i as f64;
+        (2.0 * x * x - 0.5 * x.powi(4)).exp()
+    };
+    let weight = |i: usize| {
+        if i == 0 || i == n {
+            1.0
+        } else if i % 2 == 1 {
+            4.0
+        } else {
+            2.0
+        }
+    };
+    ((0..=n).map(|i| weight(i) * f(i)).sum::<f64>() * h / 3.0).ln()
+}
+
+#[test]
+fn a_closure_is_fitted_by_name_and_seed() {
+    let data = Points::from_rows(&["x"], &quartic_rows(4000)).unwrap();
+    let model = quartic();
+    let fit = model.fit(&data).start(&[0.0, 1.0]).ratio(5.0).seed(1).threads(2).run().unwrap();
+    let (a, b, z) = (fit.get("a").unwrap(), fit.get("b").unwrap(), fit.log_normalizer());
+    assert!((a.estimate - 2.0).abs() < 4.0 * a.se && (b.estimate - 0.5).abs() < 4.0 * b.se, "{a:?} {b:?}");
+    assert!((z.estimate - quartic_log_z()).abs() < 4.0 * z.se, "{z:?}");
+    assert!(a.lower < a.estimate && a.estimate < a.upper && a.se < 0.2);
+    let again = model.fit(&data).start(&[0.0, 1.0]).ratio(5.0).seed(1).threads(1).run().unwrap();
+    assert_eq!(again.theta(), fit.theta());
+    // The same model as a formula, whose score is exact.
+    let parameters = vec![Parameter::new("a", 0.0), Parameter::new("b", 1.0)];
+    let formula =
+        Model::from_formula("a*x^2 - b*x^4", Space::real(&["x"]).unwrap(), parameters, false).unwrap();
+    let same = formula.fit(&data).ratio(5.0).seed(1).run().unwrap();
+    for (closure, formula) in fit.estimates().iter().zip(same.estimates()) {
+        assert!((closure.estimate - formula.estimate).abs() < 1e-5 * formula.se, "{closure:?} {formula:?}");
+        assert!((closure.se / formula.se - 1.0).abs() < 1e-6);
+    }
+    assert!(fit.get("c").unwrap_err().to_string().contains("`c` is not a parameter"));
+}
+
+#[test]
+fn the_fit_of_a_closure_starts_anywhere() {
+    // Zero for both is no density at all.
+    let data = Points::from_rows(&["x"], &quartic_rows(2000)).unwrap();
+    let fit = quartic().fit(&data).run().unwrap();
+    assert!((fit.get("a").unwrap().estimate - 2.0).abs() < 4.0 * fit.get("a").unwrap().se);
+}
+
+#[test]
+fn a_score_of_ones_own_is_compared() {
+    let data = Points::from_rows(&["x"], &quartic_rows(500)).unwrap();
+    let right = quartic().with_score(|_, x, s| (s[0], s[1]) = (x[0].powi(2), -x[0].powi(4)));
+    right.check_score(&[2.0, 0.5], &data).unwrap();
+    let wrong = quartic().with_score(|_, x, s| (s[0], s[1]) = (x[0].powi(2), x[0].powi(4)));
+    let error = wrong.check_score(&[2.0, 0.5], &data).unwrap_err();
+    assert!(matches!(&error, Error::Score { parameter, .. } if parameter == "b"), "{error}");
+    assert_eq!(
+        wrong.fit(&data).start(&[0.0, 1.0]).run().unwrap_err().to_string().get(..16),
+        Some("the score of `b`")
+    );
+    let unwritten = quartic().with_score(|_, x, s| s[0] = x[0].powi(2));
+    assert!(unwritten.check_score(&[2.0, 0.5], &data).unwrap_err().to_string().contains("score of `b`"));
+}
+
+#[test]
+fn constants_by_every_door() {
+    let truth = 0.5 * (2.0 * std::f64::consts::TAU).ln();
+    let f = density(Space::real(&["x"]).unwrap(), |x: &[f64]| -0.25 * (x[0] - 1.0).powi(2));
+    let draws = sample(&Normal::with_variance(1.0, 2.0).unwrap(), 2000, 1);
+    let z = log_z(&f, &draws).against(Normal::with_variance(0.0, 3.0).unwrap(), 2000).seed(1).run().unwrap();
+    assert!((z.best().log_z - truth).abs() < 4.0 * z.best().se && z.best().se < 0.05, "{:?}", z.best());
+    let e = evidence(&f, &draws).seed(1).run().unwrap();
+    assert!((e.log_evidence - truth).abs() < 4.0 * e.se && e.se < 0.05);
+    let p = path(Normal::with_std(0.0, 1.0).unwrap(), &f).draws(400).seed(1).threads(2).run().unwrap();
+    assert!((p.log_z - truth).abs() < 4.0 * p.se && p.se < 0.2);
+    let c = chains(&f).draws(500).run().unwrap();
+    let e = evidence(&f, &c.points).chains(&c.lengths).run().unwrap();
+    assert!((e.log_evidence - truth).abs() < 4.0 * e.se);
+    assert!(log_z(&f, &draws).run().unwrap_err().to_string().contains("against"));
+}
+
+#[test]
+fn states_of_closures_of_three_types() {
+    let space = || Space::real(&["x"]).unwrap();
+    let f1 = density(space(), |x: &[f64]| -0.5 * x[0] * x[0]);
+    let f2 = density(space(), |x: &[f64]| -0.25 * x[0] * x[0]);
+    let f3 = density(space(), |x: &[f64]| -0.125 * x[0] * x[0]);
+    let [d1, d2, d3] =
+        [1.0, 2.0, 4.0].map(|v| sample(&Normal::with_variance(0.0, v).unwrap(), 1000, v as u64));
+    let mbar = states(&[f1, f2, f3]).draws([&d1, &d2, &d3]).run().unwrap();
+    for (k, v) in [1.0, 2.0, 4.0f64].into_iter().enumerate() {
+        assert!((mbar.log_z()[k] - 0.5 * v.ln()).abs() <= 4.0 * mbar.se()[k], "{k}");
+    }
+}
+
+#[test]
+fn a_design_is_made_and_fitted_with() {
+    let (model, theta) = (quartic(), [2.0, 0.5]);
+    let best = model.design(&theta).ratio(1.0).run().unwrap();
+    let cost = model.error(&theta, Normal::with_std(0.0, 1.5).unwrap()).ratio(1.0).run().unwrap();
+    assert!(best.error < cost.error && best.error < best.noise_equals_data, "{} {}", best.error, cost.error);
+    let optimal = model.error(&theta, best.noise.clone()).ratio(1.0).run().unwrap();
+    assert!((optimal.error / best.error - 1.0).abs() < 1e-6);
+    let data = Points::from_rows(&["x"], &quartic_rows(2000)).unwrap();
+    let fit = model.fit(&data).noise(best.noise).run().unwrap();
+    assert!((fit.get("b").unwrap().estimate - 0.5).abs() < 4.0 * fit.get("b").unwrap().se);
+    model.check_score(&theta, &data).unwrap();
+}
