@@ -38,6 +38,8 @@ pub(crate) struct Rows<R> {
     minus_infinity: bool,
     /// Which of the columns taken holds labels, if one does, and the labels met so far.
     labels: Option<(usize, Labels)>,
+    /// Whether lines under the header may be comments.
+    comments: bool,
     /// The first of the blank lines after the last row, and how many they are.
     blanks: (usize, usize),
 }
@@ -52,7 +54,7 @@ pub(crate) fn open<'a>(
     refuse_binary(&file, &input.head)?;
     let head = input.head.clone();
     let mut records = Records::new(&file, input.into_buffered(), &head);
-    let header = read_header(&file, &mut records, comment)?;
+    let (header, comments) = read_header(&file, &mut records, comment)?;
     let (positions, names) = choose(&file, header, options)?;
     let labelled = options.labels.as_ref().and_then(|label| names.iter().position(|name| name == label));
     Ok(Rows {
@@ -67,6 +69,7 @@ pub(crate) fn open<'a>(
         dropped: 0,
         drop_missing: options.drop_missing,
         minus_infinity: options.minus_infinity,
+        comments,
         blanks: (0, 0),
     })
 }
@@ -78,22 +81,54 @@ impl<R: BufRead> Rows<R> {
             match self.records.advance()? {
                 Next::Record => break,
                 Next::End => return Ok(false),
-                Next::Comment => comment(self.records.comment(), self.row_number),
+                Next::Comment if self.is_comment() => comment(self.records.comment(), self.row_number),
+                Next::Comment => {
+                    self.records.split()?;
+                    break;
+                }
                 Next::Blank => self.count_blank(),
             }
         }
         self.blank_rows()?;
         self.row_number += 1;
         if self.records.len() != self.width {
-            return Err(Error::Ragged {
-                file: self.file.clone(),
-                row: self.row_number,
-                line: self.records.line_number(),
-                found: self.records.len(),
-                expected: self.width,
-            });
+            return Err(self.ragged());
         }
         Ok(true)
+    }
+
+    /// Takes lines under the header that begin with `#` for comments, even where none stands before it.
+    pub(crate) fn allow_comments(&mut self) {
+        self.comments = true;
+    }
+
+    /// Whether the line at hand, which begins with `#`, is a comment and not a row.
+    ///
+    /// Spreadsheets write `#N/A` and `#DIV/0!`, and labels may be `#A1`: in a file that does not begin with a comment
+    /// all such lines are rows. In one that does, those are whose other fields are as many numbers as the header has
+    /// names; `# 2, 3` and `#2,3` are a note and a row taken out by hand.
+    fn is_comment(&self) -> bool {
+        let line = self.records.text();
+        let mut fields = line.split(|byte| *byte == self.records.separator());
+        let first = fields.next().unwrap_or_default();
+        if !self.comments || value(first) == Value::Missing {
+            return false;
+        }
+        let labelled = first.get(1).is_some_and(u8::is_ascii_alphabetic);
+        let others = fields.clone().count();
+        !(labelled
+            && others > 0
+            && others + 1 == self.width
+            && fields.all(|field| value(field) != Value::Text))
+    }
+
+    /// The complaint about a row whose fields are not as many as the header's.
+    fn ragged(&self) -> Error {
+        let (file, line) = (self.file.clone(), self.records.line_number());
+        if self.records.text().starts_with(b"#") {
+            return Error::LateComment { file, line };
+        }
+        Error::Ragged { file, row: self.row_number, line, found: self.records.len(), expected: self.width }
     }
 
     fn count_blank(&mut self) {
@@ -207,21 +242,25 @@ fn refuse_binary(file: &str, head: &[u8]) -> Result<()> {
     if head.contains(&0) { Err(Error::Binary { file: file() }) } else { Ok(()) }
 }
 
-/// The names in the header row, which is left as the record at hand.
+/// The names in the header row, which is left as the record at hand, and whether comments stand before it.
 fn read_header<R: BufRead>(
     file: &str,
     records: &mut Records<R>,
     comment: &mut dyn FnMut(&[u8]),
-) -> Result<Vec<String>> {
+) -> Result<(Vec<String>, bool)> {
+    let mut comments = false;
     loop {
         match records.advance()? {
             Next::Record => break,
-            Next::Comment => comment(records.comment()),
+            Next::Comment => {
+                comments = true;
+                comment(records.comment());
+            }
             Next::Blank => {}
             Next::End => return Err(Error::Empty { file: file.to_owned() }),
         }
     }
-    header_names(file, records)
+    Ok((header_names(file, records)?, comments))
 }
 
 fn header_names<R: BufRead>(file: &str, records: &Records<R>) -> Result<Vec<String>> {

@@ -241,6 +241,17 @@ pub enum Error {
         /// The fields of the header.
         expected: usize,
     },
+    /// A line under the header that may be meant as a comment.
+    #[error(
+        "{file}, line {line} begins with `#` and is no row; comments may stand before the header, and below it only in \
+         a file that begins with one"
+    )]
+    LateComment {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+    },
     /// A quote that opens and never closes.
     #[error("{file}, line {line}: a quote opens here and never closes")]
     UnclosedQuote {

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 #[non_exhaustive]
 pub enum Format {
     /// Text with a header row; fields separated by comma, semicolon or tab (told from the header), quoted or not; lines
-    /// that begin with `#` are comments.
+    /// that begin with `#` before the header are comments, and where there are some, so are those below it.
     Csv,
     /// One NumPy array of one or two dimensions: rows, and columns if there are two.
     Npy,

@@ -5,8 +5,33 @@ use crate::{Error, Place};
 /// Longest piece of a file's text that a message quotes.
 const QUOTED: usize = 40;
 
-/// What marks a missing value, compared without regard to case.
-const MISSING: [&[u8]; 9] = [b"", b"na", b"n/a", b"nan", b"-nan", b"null", b"none", b"?", b"."];
+/// What marks a missing value, compared without regard to case: the marks of R, NumPy, SQL, pandas and SAS, and the
+/// errors that spreadsheets write into cells.
+const MISSING: [&[u8]; 23] = [
+    b"",
+    b"na",
+    b"n/a",
+    b"nan",
+    b"-nan",
+    b"null",
+    b"none",
+    b"?",
+    b".",
+    b"<na>",
+    b"#n/a",
+    b"#n/a n/a",
+    b"#na",
+    b"#div/0!",
+    b"#ref!",
+    b"#value!",
+    b"#name?",
+    b"#num!",
+    b"#null!",
+    b"#spill!",
+    b"#calc!",
+    b"#field!",
+    b"#getting_data",
+];
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +112,9 @@ mod tests {
         for text in
             ["", "  ", "NA", "na", "NaN", "nan", "-nan", "+nan", "null", "NULL", "None", "N/A", "?", "."]
         {
+            assert_eq!(value(text.as_bytes()), Value::Missing, "{text}");
+        }
+        for text in ["#N/A", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!", " #n/a ", "<NA>"] {
             assert_eq!(value(text.as_bytes()), Value::Missing, "{text}");
         }
         for text in ["inf", "-Inf", "Infinity", "1e999"] {

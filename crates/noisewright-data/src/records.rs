@@ -108,6 +108,11 @@ impl<R: BufRead> Records<R> {
         self.line.strip_prefix(b"#").unwrap_or(&self.line)
     }
 
+    /// What stands between two fields.
+    pub(crate) fn separator(&self) -> u8 {
+        self.separator
+    }
+
     /// The line, counted from 1, on which the record begins.
     pub(crate) fn line_number(&self) -> usize {
         self.record_line
@@ -133,7 +138,8 @@ impl<R: BufRead> Records<R> {
         Ok(true)
     }
 
-    fn split(&mut self) -> Result<()> {
+    /// Splits the line at hand into fields; [`advance`](Self::advance) has done so where it says that it is a record.
+    pub(crate) fn split(&mut self) -> Result<()> {
         self.quoted = self.line.contains(&b'"');
         self.fields.clear();
         if self.quoted {

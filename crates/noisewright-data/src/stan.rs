@@ -24,6 +24,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
     let file = input.file.clone();
     let mut run = Run::default();
     let mut rows = csv::open(input, options, &mut |comment| run.note(comment))?;
+    rows.allow_comments();
     run.refuse_estimates(&file)?;
     let mut warmup = run.rows_before_draws();
     let mut gathered = Gathered::new(rows.names().len(), options.drop_missing);

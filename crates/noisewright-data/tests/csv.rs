@@ -5,7 +5,7 @@
 use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};
-use noisewright_data::{Options, Table, read, read_from, write_csv};
+use noisewright_data::{Options, Stream, Table, read, read_from, write_csv};
 
 fn table(text: &str) -> Table {
     read_from(text.as_bytes(), "d.csv", &Options::default()).unwrap()
@@ -27,6 +27,7 @@ fn the_same_numbers_in_every_dress() {
         "\"x\",\"y\"\n\"1\",\"2\"\n3,4\n",
         "\"x\";y\n1.0;2e0\n+3;\"4.\"\n",
         "\n\nx,y\n\n1,2\n\n3,4\n  \n",
+        "# a note \"\nx,y\n1,2\n# \"open, note\n3,4\n",
     ] {
         assert_eq!(table(text), expected, "{text:?}");
     }
@@ -59,6 +60,40 @@ fn dropped_rows_are_counted_and_only_the_taken_columns_matter() {
     let single =
         read_from("x\n1\n\n\n4\n\n".as_bytes(), "d.csv", &Options::default().drop_missing(true)).unwrap();
     assert_eq!((single.rows(), single.dropped()), (2, 2));
+}
+
+/// A spreadsheet's errors in the first column once made the row a comment: gone, and not even counted.
+#[test]
+fn a_row_that_begins_with_a_hash_is_never_lost() {
+    let text = "x,y\n1,2\n#N/A,3\n#DIV/0!,4\n5,#REF!\n6,7\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.csv");
+    for commented in ["", "# exported\n"] {
+        std::fs::write(&path, format!("{commented}{text}")).unwrap();
+        for (columns, kept) in [(["x", "y"], 2), (["y", "x"], 2)] {
+            let options = Options::default().columns(&columns).drop_missing(true);
+            let whole = read(&path, &options).unwrap();
+            assert_eq!((whole.rows(), whole.dropped()), (kept, 3), "{commented:?}");
+            let stream = Stream::open(&path, &options).unwrap();
+            let mut blocks = stream.blocks().unwrap();
+            assert_eq!(blocks.next_block().unwrap().unwrap().rows(), kept);
+            assert_eq!(blocks.dropped(), 3);
+        }
+        let other = read(&path, &Options::default().columns(&["y"]).drop_missing(true)).unwrap();
+        assert_eq!((other.columns()[0].as_slice(), other.dropped()), (&[2.0, 3.0, 4.0, 7.0][..], 1));
+    }
+}
+
+#[test]
+fn labels_may_begin_with_a_hash() {
+    for commented in ["", "# by hand\n"] {
+        let text = format!("{commented}id,x\n#A1,1\n#A2,2\nA3,3\n");
+        let read = read_from(text.as_bytes(), "d.csv", &Options::default().columns(&["x"])).unwrap();
+        assert_eq!(read.column("x").unwrap(), [1.0, 2.0, 3.0]);
+    }
+    // Below a comment a row may be taken out by a `#`, and a note may have commas.
+    let text = "# by hand\nx,y\n1,2\n#3,4\n# five, six\n#seven, eight\n5,6\n";
+    assert_eq!(table(text).column("x").unwrap(), [1.0, 5.0]);
 }
 
 #[test]

@@ -15,7 +15,18 @@ const TEXTS: &[(&[u8], &str)] = &[
     (b"# only a note\n", "d.csv is empty; a header row and rows of numbers are needed"),
     (b"\xef\xbb\xbf", "d.csv is empty; a header row and rows of numbers are needed"),
     (b"x,y\n", "d.csv has a header but no rows of data"),
-    (b"x,y\n\n# note\n\n", "d.csv has a header but no rows of data"),
+    (b"# note\nx,y\n\n# note\n\n", "d.csv has a header but no rows of data"),
+    (
+        b"x,y\n1,2\n# note\n3,4\n",
+        "d.csv, line 3 begins with `#` and is no row; comments may stand before the header, and below it only in a \
+         file that begins with one",
+    ),
+    (
+        b"x,y\n1,2\n#N/A,3\n",
+        "d.csv, row 2 (line 3), column `x`: the value is missing (`#N/A`); fill it in or have such rows dropped",
+    ),
+    (b"x,y\n1,2\n#A1,3\n", "d.csv, row 2 (line 3), column `x`: `#A1` is not a number"),
+    (b"x\n1\n# note\n", "d.csv, row 2 (line 3), column `x`: `# note` is not a number"),
     (
         b"1.5,2\n3,4\n",
         "d.csv has no header: its first row is numbers (`1.5,2`), and it must name the columns",
