@@ -1,5 +1,6 @@
 //! From arguments to checked objects: the model, its parameters, the data, the precision.
 
+use std::fs;
 use std::path::Path;
 
 use noisewright::{Loss, Model, Points, Precision, Space, design};
@@ -101,16 +102,30 @@ pub(crate) fn model_problem(path: &Path, start: Option<&str>, global: &Global) -
     Ok(Problem { name, text, model, parameters, data: None, precision, quiet })
 }
 
-/// Whether two names are of one file, which standard input is not.
+/// Whether two names are of one file, through links of either kind. Standard input, devices and pipes are no such files.
 pub(crate) fn is_same_file(first: &Path, second: &Path) -> bool {
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
-    real(first).is_some_and(|first| real(second) == Some(first))
+    let file = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file);
+    match (file(first), file(second)) {
+        (Some(one), Some(other)) => is_same(first, &one, second, &other),
+        _ => false,
+    }
+}
+
+#[cfg(unix)]
+fn is_same(_: &Path, first: &fs::Metadata, _: &Path, second: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (first.dev(), first.ino()) == (second.dev(), second.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(first: &Path, _: &fs::Metadata, second: &Path, _: &fs::Metadata) -> bool {
+    fs::canonicalize(first).is_ok_and(|first| fs::canonicalize(second).is_ok_and(|second| first == second))
 }
 
 /// A small text file, whole.
 pub(crate) fn read_text(path: &Path) -> Outcome<String> {
     let name = path.display();
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = fs::read(path).map_err(|error| {
         let reason = match error.kind() {
             std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
             std::io::ErrorKind::IsADirectory => "this is a folder, not a file".to_owned(),

@@ -6,6 +6,7 @@ mod failure;
 mod inputs;
 mod noises;
 mod output;
+mod overwriting;
 mod progress;
 mod rows;
 mod streamed;

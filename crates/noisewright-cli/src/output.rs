@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use noisewright::fit::Setting;
+use noisewright_data::write_whole;
 use noisewright_report::{Page, Section, Table, TextStyle};
 use serde_json::{Number, Value};
 
@@ -106,23 +107,5 @@ pub(crate) fn write_report(global: &Global, page: impl FnOnce() -> Page, json: &
 
 /// Writes a file beside its final name and moves it there when it is whole.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Outcome<()> {
-    let name = path.display();
-    let failed = |error: std::io::Error| Failure::NoAnswer(format!("{name}: cannot be written: {error}"));
-    // A link is followed, and a device or a pipe is written to, not replaced by a file of its name.
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let path = target.as_path();
-    if std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return std::fs::write(path, bytes).map_err(failed);
-    }
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let stem = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let part = folder.join(format!(".{stem}.{}.part", std::process::id()));
-    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&part);
-    }
-    written.map_err(failed)
+    write_whole(path, |file| file.write_all(bytes)).map_err(Failure::from)
 }

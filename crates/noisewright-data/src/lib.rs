@@ -57,4 +57,5 @@ pub use read::{read, read_chains, read_from};
 pub use stream::{BLOCK_ROWS, Block, Blocks, Stream};
 pub use table::Table;
 pub use thinned::Thinned;
+pub use whole::write_whole;
 pub use write::{write, write_csv, write_csv_to};

@@ -9,8 +9,23 @@ use tempfile::NamedTempFile;
 use crate::error::reason;
 use crate::{Error, Result};
 
-/// Has `contents` write a file beside `path` and moves it there when it is complete.
-pub(crate) fn write(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
+/// Has `contents` write a file beside `path` and moves it there when it is complete, so that a failure leaves what was
+/// there. Links stay links and permissions are kept; devices and pipes are written to as they are.
+///
+/// ```
+/// use std::io::{Error, Write};
+/// use noisewright_data::write_whole;
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("notes.txt");
+/// write_whole(&path, |file| file.write_all(b"all of it"))?;
+/// assert!(write_whole(&path, |file| file.write_all(b"half").and(Err(Error::other("no more")))).is_err());
+/// assert_eq!(std::fs::read_to_string(&path)?, "all of it");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When the system refuses, or `contents` fails.
+pub fn write_whole(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
     replace(path, contents)
         .map_err(|error| Error::Write { file: path.display().to_string(), reason: refusal(&error) })
 }
@@ -21,6 +36,10 @@ fn refusal(error: &io::Error) -> String {
 }
 
 fn replace(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    if is_stream(path) {
+        // Opened anew, a file that standard output goes to is written from its beginning unless it is appended to.
+        return contents(&mut File::options().append(true).open(path)?);
+    }
     // A link is followed, so that it stays one.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let existing = fs::metadata(&target).ok();
@@ -36,6 +55,12 @@ fn replace(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> i
     beside.as_file().sync_all()?;
     beside.persist(&target).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Whether a name stands for something that this process has open, such as `/dev/stdout`.
+fn is_stream(path: &Path) -> bool {
+    let streams = ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"];
+    streams.iter().any(|stream| path.starts_with(stream))
 }
 
 fn folder_of(path: &Path) -> PathBuf {

@@ -44,7 +44,7 @@ pub fn write_csv<S: AsRef<str>>(path: impl AsRef<Path>, names: &[S], columns: &[
         return write_csv_to(io::stdout().lock(), "standard output", names, columns);
     }
     check(&path.display().to_string(), names, columns)?;
-    whole::write(path, |file: &mut File| write_rows(file, names, columns))
+    whole::write_whole(path, |file: &mut File| write_rows(file, names, columns))
 }
 
 /// Writes columns under a header to anything that takes bytes; `name` is what messages call it.

@@ -16,13 +16,14 @@ mod sample;
 
 use crate::arguments::{self, Arguments, Command, Global};
 use crate::failure::{Failure, Outcome};
-use crate::output;
+use crate::{output, overwriting};
 
 /// Threads that are started for each core, at most.
 const MOST_PER_CORE: usize = 4;
 
 /// Runs the command that was asked for.
 pub(crate) fn run(asked: &Arguments) -> Outcome<()> {
+    overwriting::refuse(asked)?;
     set_threads(asked.global.threads)?;
     dispatch(asked)
 }

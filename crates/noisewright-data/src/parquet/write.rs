@@ -42,7 +42,7 @@ pub fn write_parquet<S: AsRef<str>>(path: impl AsRef<Path>, names: &[S], columns
         return write_parquet_to(io::stdout(), "standard output", names, columns);
     }
     check_names(&path.display().to_string(), names, columns)?;
-    whole::write(path, |file: &mut File| write_groups(file, names, columns))
+    whole::write_whole(path, |file: &mut File| write_groups(file, names, columns))
 }
 
 /// Writes columns as Parquet to anything that takes bytes; `name` is what messages call it.

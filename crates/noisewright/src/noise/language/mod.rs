@@ -170,6 +170,21 @@ impl NoiseWords {
         self.calls().iter().any(|call| call.name == name)
     }
 
+    /// The files that parts of the form `file("…")` name.
+    ///
+    /// ```
+    /// use noisewright::NoiseWords;
+    /// let words = NoiseWords::parse("0.5*file(\"design.json\") + 0.5*normal(0, 1)")?;
+    /// assert_eq!(words.files(), ["design.json"]);
+    /// # Ok::<(), noisewright::WordsError>(())
+    /// ```
+    #[must_use]
+    pub fn files(&self) -> Vec<&str> {
+        let calls = self.calls().into_iter().filter(|call| call.name == "file");
+        let arguments = calls.flat_map(|call| &call.arguments);
+        arguments.filter_map(Argument::as_text).collect()
+    }
+
     /// All calls, those within others with them.
     fn calls(&self) -> Vec<&Call> {
         let mut calls = Vec::new();
@@ -235,6 +250,10 @@ impl Call {
 }
 
 impl Argument {
+    fn as_text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
     fn free_count(&self) -> usize {
         match self {
             Self::Free => 1,
