@@ -15,15 +15,19 @@ fn main() -> io::Result<()> {
         println!("cargo:rustc-cdylib-link-arg=dynamic_lookup");
     }
     let mut list = String::from("&[\n");
-    for folder in sorted(&root)?.into_iter().filter(|folder| folder.join("model.toml").is_file()) {
+    for folder in sorted(&root)?.into_iter().filter(|folder| folder.is_dir()) {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let model = folder.join("model.toml");
+        let text = if model.is_file() { format!("Some(include_str!({model:?}))") } else { "None".to_owned() };
         let mut files = String::new();
         for file in sorted(&folder)?.into_iter().filter(|file| file.extension().is_some_and(|e| e == "csv")) {
             let own = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             write!(files, "({own:?}, include_str!({file:?})), ").map_err(io::Error::other)?;
         }
-        writeln!(list, "    ({name:?}, include_str!({model:?}), &[{files}]),").map_err(io::Error::other)?;
+        // Programs have neither.
+        if model.is_file() || !files.is_empty() {
+            writeln!(list, "    ({name:?}, {text}, &[{files}]),").map_err(io::Error::other)?;
+        }
     }
     list.push(']');
     let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();

@@ -22,13 +22,12 @@ from .evidences import BayesFactor, EvidenceResult, bayes_factor, evidence
 from .examples import Example, example_names, load_example
 from .fitting import FitResult, NoiseDraws, RatioResult, fit, ratio
 from .models import Model, Parameter, families
+from .fitted_noises import DesignedNoise, FittedNoise
 from .noises import (
     FREE,
     Bernoulli,
     Beta,
     Categorical,
-    DesignedNoise,
-    FittedNoise,
     Gamma,
     KernelDensity,
     Laplace,

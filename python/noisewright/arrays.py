@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .checks import shown
 from .errors import InputError
 
-__all__ = ["Array", "column", "names_of", "points", "rows_of", "vector"]
+__all__ = ["Array", "column", "labels", "names_of", "of_rows", "points", "rows_of", "vector"]
 
 Array = npt.NDArray[np.float64]
+
+#: Integers up to here, 2^53, are all numbers of double precision.
+_EXACT = 1 << 53
 
 
 def points(data: Any, variables: Sequence[str], argument: str = "data") -> Array:
@@ -131,12 +135,29 @@ def _array(values: Any, argument: str, name: str | None = None) -> npt.NDArray[A
     if np.ma.isMaskedArray(values):
         return _unmasked(values, what)
     array = _converted(values, what)
+    if array.dtype.kind in "iu":
+        _exact(array, what)
     if array.dtype.kind in "fiub":
         return array
     if array.dtype.kind == "O":
         return _from_objects(array, what)
     kinds = {"c": "complex numbers", "U": "text", "S": "text", "T": "text", "M": "dates", "m": "times"}
     raise InputError(f"{what} holds {kinds.get(array.dtype.kind, 'values')}, and must hold real numbers")
+
+
+def _exact(array: npt.NDArray[Any], what: str) -> None:
+    """Refuses integers that double precision would round."""
+    if array.dtype.itemsize < 8 or array.size == 0:
+        return
+    large = (array > _EXACT) | (array < -_EXACT) if array.dtype.kind == "i" else array > np.uint64(_EXACT)
+    for position in np.flatnonzero(large):
+        value = int(array.reshape(-1)[position])
+        if int(float(value)) != value:
+            row = int(position) // (array.shape[1] if array.ndim > 1 else 1) + 1
+            raise InputError(
+                f"row {row} of {what} is the integer {value}, which is beyond 2^53 and would lose digits: "
+                "store it as a float or rescale it"
+            )
 
 
 def _converted(values: Any, what: str) -> npt.NDArray[Any]:
@@ -157,6 +178,8 @@ def _to_numpy(values: Any) -> npt.NDArray[Any]:
     module = type(values).__module__.partition(".")[0]
     if module == "pandas":
         kind = getattr(getattr(values, "dtype", None), "kind", "O")
+        if kind in "iu" and not values.isna().any():
+            return np.asarray(values.to_numpy(dtype=np.int64 if kind == "i" else np.uint64))
         if kind in "fiub":
             return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
         return np.asarray(values.to_numpy())
@@ -171,8 +194,11 @@ def _from_objects(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     for position, value in enumerate(flat):
         if value is None or isinstance(value, (str, bytes, complex)) or not hasattr(value, "__float__"):
             row = position // (array.shape[1] if array.ndim > 1 else 1) + 1
-            raise InputError(f"row {row} of {what} is {value!r}, and must be a real number")
-    return array.astype(np.float64)
+            raise InputError(f"row {row} of {what} is {shown(value)}, and must be a real number")
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{what} cannot be read as an array of numbers: {error}") from None
 
 
 def _unmasked(values: Any, what: str) -> npt.NDArray[Any]:
@@ -187,6 +213,36 @@ def _finite(values: Array, argument: str, name: str | None) -> None:
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
         raise InputError(f"row {row + 1} of {_what(argument, name)} is {values[row]}, and must be a finite number")
+
+
+def of_rows(values: Any, data: Any, argument: str) -> Any:
+    """The values of a column beside the data, where both have the index of pandas: it must be the same one."""
+    index, other = getattr(data, "index", None), getattr(values, "index", None)
+    if not hasattr(index, "equals") or not hasattr(other, "equals") or index.equals(other):
+        return values
+    raise InputError(
+        f"`{argument}` has another index than `data`: align it with `{argument}.reindex(data.index)`, or pass "
+        f"`{argument}.to_numpy()` if its order is that of the rows"
+    )
+
+
+def labels(values: Any, rows: int, argument: str) -> list[int]:
+    """Labels of rows as numbers, in the order of the labels.
+
+    >>> labels(["b", "a", "b"], 3, "clusters")
+    [1, 0, 1]
+    """
+    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    if array.ndim != 1 or len(array) != rows:
+        raise InputError(f"`{argument}` has the shape {array.shape}, and must have one label for each of the {rows} rows")
+    missing = [value is None or value != value for value in array.tolist()]
+    if any(missing):
+        raise InputError(f"row {missing.index(True) + 1} of `{argument}` has no label")
+    try:
+        return [int(number) for number in np.unique(array, return_inverse=True)[1]]
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in array.tolist()})
+        raise InputError(f"`{argument}` holds labels of several kinds, {' and '.join(kinds)}: use one kind") from None
 
 
 def _not_empty(rows: int, argument: str) -> None:

@@ -9,7 +9,24 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["chain_lengths", "counted", "number", "positive", "whole"]
+__all__ = ["chain_lengths", "counted", "number", "positive", "shown", "whole"]
+
+#: Most characters of a value that a message quotes.
+_QUOTED = 40
+
+
+def shown(value: Any) -> str:
+    """A value for a message, without hundreds of digits.
+
+    >>> shown(10**400)
+    '1000000000000000000000000000000000000000…'
+    """
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python writes no whole number of more than some thousand digits.
+        text = "a number of thousands of digits"
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
 
 
 def number(value: Any, argument: str) -> float:
@@ -20,8 +37,10 @@ def number(value: Any, argument: str) -> float:
     """
     try:
         found = float(value)
+    except OverflowError:
+        raise InputError(f"`{argument}` is too large for a number: {shown(value)}") from None
     except (TypeError, ValueError):
-        raise InputError(f"`{argument}` must be a number, not {value!r}") from None
+        raise InputError(f"`{argument}` must be a number, not {shown(value)}") from None
     if np.isnan(found):
         raise InputError(f"`{argument}` must be a number, not NaN")
     return found
@@ -31,7 +50,7 @@ def positive(value: Any, argument: str) -> float:
     """A finite number above zero."""
     found = number(value, argument)
     if not 0.0 < found < np.inf:
-        raise InputError(f"`{argument}` must be positive and finite, not {value!r}")
+        raise InputError(f"`{argument}` must be positive and finite, not {shown(value)}")
     return found
 
 
@@ -40,9 +59,9 @@ def whole(value: Any, argument: str) -> int:
     try:
         found = int(value)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"`{argument}` must be a whole number, not {value!r}") from None
+        raise InputError(f"`{argument}` must be a whole number, not {shown(value)}") from None
     if found != value or found < 0 or found >= 1 << 64:
-        raise InputError(f"`{argument}` must be a whole number from 0, not {value!r}")
+        raise InputError(f"`{argument}` must be a whole number from 0, not {shown(value)}")
     return found
 
 

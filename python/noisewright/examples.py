@@ -18,20 +18,20 @@ __all__ = ["Example", "example_names", "load_example"]
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """An example: its name, its model, and its data (one row per point), `None` where there are none.
+    """An example: its name, its model, and its data (one row per point); either is `None` where there is none.
 
     It unpacks as `model, data = load_example(name)`. `files` holds every data file of the example as columns by name.
     """
 
     name: str
-    model: Model
+    model: Model | None
     data: Array | None
     files: dict[str, dict[str, Array]]
 
     @property
     def names(self) -> list[str]:
         """The names of the data's columns."""
-        return self.model.variables or []
+        return list(next(iter(self.files.values()))) if self.model is None else self.model.variables or []
 
     def to_frame(self) -> Any:
         """The data as a pandas data frame."""
@@ -60,6 +60,8 @@ def load_example(name: str) -> Example:
     >>> model, data = load_example("old-faithful")
     >>> data.shape, list(model.parameters)
     ((272, 1), ['t1', 't2', 't3', 't4'])
+    >>> load_example("umbrella").names[:2]
+    ['state', 'u_0']
     """
     found = {key: (model, files) for key, model, files in _core.examples()}
     if name not in found:
@@ -67,9 +69,9 @@ def load_example(name: str) -> Example:
         advice = f"did you mean {near[0]!r}?" if near else f"they are {', '.join(found)}"
         raise InputError(f"`name`: there is no example {name!r}; {advice}")
     text, listed = found[name]
-    model = Model._from_text(text)
+    model = None if text is None else Model._from_text(text)
     files = {file: _columns(csv) for file, csv in listed}
-    variables = model.variables or []
+    variables = list(next(iter(files.values()))) if model is None else model.variables or []
     fitting = [columns for columns in files.values() if all(name in columns for name in variables)]
     data = np.column_stack([fitting[0][name] for name in variables]) if fitting else None
     return Example(name, model, data, files)

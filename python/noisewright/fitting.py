@@ -11,11 +11,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from . import _core
-from .arrays import Array, points, vector
+from .arrays import Array, labels, of_rows, points, vector
 from .checks import chain_lengths, number, whole
 from .errors import InputError, NoisewrightWarning
 from .models import Model
-from .noises import FittedNoise, NoiseLike, noise_request
+from .fitted_noises import FittedNoise
+from .noises import NoiseLike, noise_request
 from .progress import Bar
 from .results import Column, Estimate, Panel, Result, columns_of, plain, short
 
@@ -231,11 +232,11 @@ def fit(
     built = model._for(data)
     rows = points(data, built.variables)
     count = rows.shape[1]
-    shares = None if weights is None else _of_rows(vector(weights, "weights"), count, "weights")
+    shares = _weights(weights, data, count)
     handed = {
         "points": rows,
         "weights": shares,
-        "clusters": None if clusters is None else _labels(clusters, count),
+        "clusters": None if clusters is None else labels(of_rows(clusters, data, "clusters"), count, "clusters"),
         "chains": chain_lengths(chains, count, "chains"),
     }
     draws = None
@@ -247,7 +248,7 @@ def fit(
         )
     with Bar("fit", progress) as bar:
         answer = _core.fit(built, handed, settings, draws, bar)
-    return FitResult(**_shaped(answer, built, rows[0], shares))
+    return FitResult(**_shaped(answer, built, model.text, rows[0], shares))
 
 
 def _settings(
@@ -312,7 +313,7 @@ def _fit_file(
         answer = _core.fit_file(built, file, settings, bar)
     some = answer.pop("some")
     x, shares = (None, None) if some is None else (some["x"], some["weights"])
-    return FitResult(**_shaped(answer, built, x, shares))
+    return FitResult(**_shaped(answer, built, model.text, x, shares))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -380,7 +381,7 @@ def ratio(
     built = model._for(first)
     rows = [points(sample, built.variables, name) for sample, name in ((first, "first"), (second, "second"))]
     count = rows[0].shape[1]
-    shares = None if weights is None else _of_rows(vector(weights, "weights"), count, "weights")
+    shares = _weights(weights, first, count)
     nothing = {"weights": None, "clusters": None, "chains": None}
     settings = _settings(
         loss=loss,
@@ -395,19 +396,19 @@ def ratio(
         answer = _core.ratio(
             built, {**nothing, "points": rows[0], "weights": shares}, {**nothing, "points": rows[1]}, settings, bar
         )
-    return RatioResult(**_shaped(answer, built, rows[0][0], shares), model=model)
+    return RatioResult(**_shaped(answer, built, model.text, rows[0][0], shares), model=model)
 
 
 def _shaped(
-    answer: dict[str, Any], built: _core.Model, x: Array | None, weights: Array | None
+    answer: dict[str, Any], built: _core.Model, text: str | None, x: Array | None, weights: Array | None
 ) -> dict[str, Any]:
-    """The fields of a result from what the library answers, and values of the first variable."""
+    """The fields of a result from what the library answers, the model's text, and values of the first variable."""
     fatal = answer["no_answer"]
     if fatal is not None or not answer["converged"]:
         reason = fatal if fatal is not None else f"the fit did not converge: {answer['stop']}"
         warnings.warn(reason, NoisewrightWarning, stacklevel=3)
     words = answer.pop("noise_words")
-    answer["noise"] = words if answer["noise"] is None else FittedNoise(answer["noise"], built.domains)
+    answer["noise"] = words if answer["noise"] is None else FittedNoise(answer["noise"], built.domains, text)
     answer["parameters"] = {name: Estimate(**value) for name, value in answer["parameters"].items()}
     constant = answer["log_normalizer"]
     answer["log_normalizer"] = None if constant is None else Estimate(**constant)
@@ -418,15 +419,11 @@ def _shaped(
     return {**answer, "variables": built.variables}
 
 
-def _of_rows(values: Array, rows: int, argument: str) -> Array:
+def _weights(weights: Any, data: Any, rows: int) -> Array | None:
+    """How often each row of the data counts."""
+    if weights is None:
+        return None
+    values = vector(of_rows(weights, data, "weights"), "weights")
     if len(values) != rows:
-        raise InputError(f"`{argument}` has {len(values)} values, and must have one for each of the {rows} rows")
+        raise InputError(f"`weights` has {len(values)} values, and must have one for each of the {rows} rows")
     return values
-
-
-def _labels(clusters: Any, rows: int) -> list[int]:
-    """Numbers for the labels of clusters."""
-    labels = np.asarray(clusters)
-    if labels.ndim != 1 or len(labels) != rows:
-        raise InputError(f"`clusters` has the shape {labels.shape}, and must have one label for each of the {rows} rows")
-    return [int(number) for number in np.unique(labels, return_inverse=True)[1]]

@@ -215,11 +215,11 @@ class _Numpy(_Calls):
             )
 
     def value(self, x: Array, theta: Array) -> Any:
-        return _called("log_density", self.function, x, theta)
+        return _called("log_density", self.function, _read_only(x), _read_only(theta))
 
     def given(self, x: Array, theta: Array) -> Any:
         assert self.own_score is not None
-        return _called("score", self.own_score, x, theta)
+        return _called("score", self.own_score, _read_only(x), _read_only(theta))
 
     def both(self, x: Array, theta: Array) -> tuple[Any, Any]:
         values = self.value(x, theta)
@@ -356,6 +356,13 @@ def _called(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
     except Exception as error:
         raise _raised(name, error) from error
+
+
+def _read_only(array: Array) -> Array:
+    """The array as a user's function may see it: one that writes to it would change the data of the next call."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _raised(name: str, error: Exception) -> FunctionError:

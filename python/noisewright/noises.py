@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import math
 import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, Union
 
 import numpy as np
@@ -13,17 +12,14 @@ import numpy as np
 from . import _core, domains
 from .arrays import Array, names_of, points, rows_of
 from .domains import DomainLike
-from .checks import whole
-from .errors import InputError, NoisewrightError
-from .results import freeze, plain, short
+from .checks import shown, whole
+from .errors import InputError
 
 __all__ = [
     "FREE",
     "Bernoulli",
     "Beta",
     "Categorical",
-    "DesignedNoise",
-    "FittedNoise",
     "Gamma",
     "KernelDensity",
     "Laplace",
@@ -67,6 +63,8 @@ class Noise:
 
     #: The domain on which the noise stands where no model tells it.
     _domain: DomainLike = None
+    #: The number of variables that the arguments tell.
+    _dimension: int = 1
 
     def __init__(self, words: str) -> None:
         if not isinstance(words, str):
@@ -87,13 +85,22 @@ class Noise:
         variables = names_of(x) or _variables(rows_of(x) or 1)
         return self._build(variables, domain).log_density(points(x, variables, "x"))
 
-    def sample(self, n: int, *, seed: int = 0, dimension: int = 1, domain: DomainLike = None) -> Array:
+    def sample(self, n: int, *, seed: int = 0, dimension: int | None = None, domain: DomainLike = None) -> Array:
         """`n` draws, one row each (a vector where there is one variable); the same seed gives the same draws.
+
+        Args:
+            n: the number of draws.
+            seed: their seed.
+            dimension: the number of variables; by default what the arguments of the noise tell, else one.
+            domain: where the variables lie; by default the domain of the noise.
 
         >>> Normal(0.0, 1.0).sample(3, seed=1).shape
         (3,)
+        >>> Normal([0, 0], [[1, 0.5], [0.5, 1]]).sample(3, seed=1).shape
+        (3, 2)
         """
-        draws = self._build(_variables(dimension), domain).sample(whole(n, "n"), whole(seed, "seed"))
+        count = self._dimension if dimension is None else whole(dimension, "dimension")
+        draws = self._build(_variables(count), domain).sample(whole(n, "n"), whole(seed, "seed"))
         return np.ascontiguousarray(draws[0] if len(draws) == 1 else draws.T)
 
     def _build(self, variables: list[str], domain: DomainLike) -> _core.Noise:
@@ -137,6 +144,7 @@ class _Called(Noise):
             raise InputError(f"`{self._name}` needs all of its arguments, or none to be fitted to the data")
         listed = ", ".join(_spoken(argument) for argument in given)
         super().__init__(f"{self._name}({listed})" if given else self._name)
+        self._dimension = max([np.shape(argument)[0] for argument in given if np.ndim(argument) > 0], default=1)
 
 
 class Normal(_Called):
@@ -282,6 +290,7 @@ class Categorical(_Called):
 
     def __init__(self, states: Sequence[float] | None = None, probabilities: Argument | None = None) -> None:
         super().__init__(states, probabilities)
+        self._dimension = 1
         if states is not None:
             self._domain = {"states": [float(state) for state in states]}
 
@@ -304,6 +313,7 @@ class Product(Noise):
 
     def __init__(self, *noises: NoiseLike) -> None:
         self._noises = [as_noise(noise) for noise in noises]
+        self._dimension = max(len(self._noises), 1)
 
     def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
         listed = ", ".join(_joined(noise._terms(built)) for noise in self._noises)
@@ -326,6 +336,7 @@ class Truncated(Noise):
     def __init__(self, noise: NoiseLike, lo: Argument, hi: Argument) -> None:
         self._noise = as_noise(noise)
         self._ends = f"{_spoken(lo)}, {_spoken(hi)}"
+        self._dimension = self._noise._dimension
 
     def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
         return [(None, f"truncate({_joined(self._noise._terms(built))}, {self._ends})")]
@@ -343,6 +354,7 @@ class Mixture(Noise):
         if not self._parts:
             raise InputError("`parts` of a mixture must have at least one noise")
         self._domain = self._parts[0][1]._domain
+        self._dimension = self._parts[0][1]._dimension
 
     def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
         terms: list[tuple[float | str | None, str]] = []
@@ -350,93 +362,6 @@ class Mixture(Noise):
             inner = noise._terms(built)
             terms.extend((_times(weight, share), words) for share, words in inner)
         return terms
-
-
-class FittedNoise(Noise):
-    """A noise that a result holds: it can be drawn from, evaluated, and used again."""
-
-    def __init__(self, built: _core.Noise, where: list[domains.Words] | None = None) -> None:
-        self._built = built
-        #: The domains of its variables, to build it again from its words.
-        self._where = where if where is not None else [("real", []) for _ in range(built.dimension)]
-
-    @property
-    def words(self) -> str:
-        """The noise in the words of the command, where it has such."""
-        return self._built.words
-
-    @property
-    def dimension(self) -> int:
-        """The number of variables."""
-        return self._built.dimension
-
-    def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
-        if built is None:
-            return _parts(self.words)
-        built.append(self._built)
-        return [(None, f'file("built:{len(built) - 1}")')]
-
-    def log_density(self, x: Any, *, domain: DomainLike = None) -> Array:
-        """The normalized log-density at points, one row each."""
-        variables = names_of(x) or _variables(self.dimension)
-        return self._built.log_density(points(x, variables, "x"))
-
-    def sample(self, n: int, *, seed: int = 0, dimension: int | None = None, domain: DomainLike = None) -> Array:
-        """`n` draws, one row each (a vector where there is one variable)."""
-        draws = self._built.sample(whole(n, "n"), whole(seed, "seed"))
-        return np.ascontiguousarray(draws[0] if len(draws) == 1 else draws.T)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _spoken_again, (self.words, self._where)
-
-    def __repr__(self) -> str:
-        return f"<noise {short(self.words)}>"
-
-
-class DesignedNoise(FittedNoise):
-    """A noise that `design` found: `kind` says how, `details` and `grid` hold its numbers.
-
-    It can be drawn from, used as `noise=` of a fit, saved, and pickled where its model can.
-    """
-
-    def __init__(
-        self, built: _core.Noise, kind: str, details: Mapping[str, Any], grid: Any, record: str | None
-    ) -> None:
-        super().__init__(built)
-        self.kind = kind
-        self.details = dict(details)
-        self.grid = grid
-        freeze([self.details, grid])
-        self._record = record
-
-    def save(self, path: str | Path) -> None:
-        """Writes the noise to a file that the command reads too, as `file("FILE")` or `sample --design FILE`."""
-        if self._record is None:
-            raise InputError("this noise belongs to a model of functions, which cannot be saved in a file")
-        Path(path).write_text(json.dumps(json.loads(self._record), indent=2), encoding="utf-8")
-
-    @staticmethod
-    def load(path: str | Path) -> DesignedNoise:
-        """A noise that was saved by `save` or by `noisewright design --out`."""
-        text = Path(path).read_text(encoding="utf-8")
-        return DesignedNoise(_core.noise_from_record(text), "saved", {}, None, text)
-
-    def __getitem__(self, name: str) -> Any:
-        """The same by name, as in the command's JSON."""
-        return self._fields()[name]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The noise as plain dictionaries, lists and numbers, as the command's JSON has it."""
-        fields: dict[str, Any] = plain(self._fields())
-        return fields
-
-    def _fields(self) -> dict[str, Any]:
-        return {"kind": self.kind, **self.details, **({} if self.grid is None else {"grid": self.grid})}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        if self._record is None:
-            return super().__reduce__()
-        return _designed_again, (self._record, self.kind, self.details, self.grid)
 
 
 def as_noise(noise: NoiseLike) -> Noise:
@@ -449,18 +374,6 @@ def noise_request(noise: NoiseLike) -> tuple[str, list[_core.Noise]]:
     built: list[_core.Noise] = []
     words = _joined(as_noise(noise)._terms(built))
     return words, built
-
-
-def _spoken_again(words: str, where: list[domains.Words]) -> Noise:
-    """A noise from its words after pickling: built where the words suffice."""
-    try:
-        return FittedNoise(_core.build_noise((words, []), _variables(len(where)), where, None), where)
-    except NoisewrightError:
-        return Noise(words)
-
-
-def _designed_again(record: str, kind: str, details: dict[str, Any], grid: Any) -> DesignedNoise:
-    return DesignedNoise(_core.noise_from_record(record), kind, details, grid, record)
 
 
 def _joined(terms: list[tuple[float | str | None, str]]) -> str:
@@ -506,9 +419,14 @@ def _spoken(argument: Any) -> str:
         return FREE
     if np.ndim(argument) == 0:
         try:
-            return repr(float(argument))
-        except (TypeError, ValueError):
-            raise InputError(f"`noise`: an argument must be a number, a list or FREE, not {argument!r}") from None
+            value = float(argument)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(
+                f"`noise`: an argument must be a number, a list or FREE, not {shown(argument)}"
+            ) from None
+        if math.isnan(value):
+            raise InputError("`noise`: an argument must be a number, a list or FREE, not nan")
+        return repr(value)
     return f"[{', '.join(_spoken(part) for part in argument)}]"
 
 

@@ -13,7 +13,8 @@ from .checks import counted, number, positive, whole
 from .errors import InputError, NoAnswerError, NoisewrightWarning
 from .fitting import FitResult, fit
 from .models import Model, values_at
-from .noises import DesignedNoise, FittedNoise, NoiseLike, noise_request
+from .fitted_noises import DesignedNoise, FittedNoise
+from .noises import NoiseLike, noise_request
 from .normalizers import settings
 from .progress import Bar
 from .results import Column, Panel, Result, columns_of, compared, percent, sentences, short
@@ -175,7 +176,7 @@ def error(
         answer = _core.error(
             built, question, noise_request(noise), number(nu, "nu"), loss, _target(target), bar
         )
-    answer["noise"] = FittedNoise(answer["noise"], built.domains)
+    answer["noise"] = FittedNoise(answer["noise"], built.domains, model.text)
     return ErrorResult(**answer)
 
 

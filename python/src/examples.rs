@@ -5,13 +5,13 @@ use pyo3::prelude::*;
 /// A data file: its name and its text.
 type File = (&'static str, &'static str);
 
-/// An example: its name, its model file, and its data files.
-type Example = (&'static str, &'static str, &'static [File]);
+/// An example: its name, its model file if it has one, and its data files.
+type Example = (&'static str, Option<&'static str>, &'static [File]);
 
 const EXAMPLES: &[Example] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 
-/// Every example: its name, its model file and its data files.
+/// Every example: its name, its model file if it has one, and its data files.
 #[pyfunction]
-pub(crate) fn examples() -> Vec<(&'static str, &'static str, Vec<File>)> {
+pub(crate) fn examples() -> Vec<(&'static str, Option<&'static str>, Vec<File>)> {
     EXAMPLES.iter().map(|(name, model, files)| (*name, *model, files.to_vec())).collect()
 }

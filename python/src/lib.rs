@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use super::model::{PyModel, families};
     #[pymodule_export]
-    use super::noise::{BuiltNoise, build_noise, noise_from_record};
+    use super::noise::{BuiltNoise, build_noise, noise_from_record, noise_from_saved};
     #[pymodule_export]
     use super::normalizer::{evidence, log_z, log_z_states};
     #[pymodule_export]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use noisewright::design::{Purpose, Record, noise_on};
 use noisewright::run::Context;
-use noisewright::{Noise, NoiseWords, View, WordsError, try_sample};
+use noisewright::{Model, Noise, NoiseWords, SavedNoise, View, WordsError, try_sample};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, Outcome};
@@ -30,6 +31,12 @@ impl BuiltNoise {
     #[getter]
     fn words(&self) -> String {
         self.noise.describe()
+    }
+
+    /// The noise as plain data, where it can be kept so.
+    fn saved(&self) -> PyResult<Option<String>> {
+        let text = self.noise.saved().map(|saved| serde_json::to_string(&saved)).transpose();
+        text.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// The log-density at points, one row per variable.
@@ -121,6 +128,24 @@ pub(crate) fn build_noise(
     let noise = task::run(py, None, move |_| {
         let space = space(&variables, &domains)?;
         Ok(noise_on(&space, data.as_ref(), &request.parse()?, &|path| request.file(path))?)
+    })?;
+    Ok(BuiltNoise { noise })
+}
+
+/// A noise from what `Noise.saved` kept; `model` is the text of the model file that it was made from, if there is one.
+#[pyfunction]
+pub(crate) fn noise_from_saved(
+    py: Python<'_>,
+    text: String,
+    variables: Vec<String>,
+    domains: Vec<(String, Vec<f64>)>,
+    model: Option<String>,
+) -> PyResult<BuiltNoise> {
+    let noise = task::run(py, None, move |_| {
+        let saved: SavedNoise = serde_json::from_str(&text)
+            .map_err(|error| Failure::Input(format!("this is not a saved noise: {error}")))?;
+        let model = model.as_deref().map(Model::from_toml).transpose()?;
+        Ok(saved.build(&space(&variables, &domains)?, model.as_ref())?)
     })?;
     Ok(BuiltNoise { noise })
 }

@@ -1,8 +1,10 @@
-//! Files that would be lost: an output that is an input or another output is refused before anything is computed.
+//! Files that cannot be what they are asked to be, refused before anything is computed: an output that is an input or
+//! another output, one whose name promises a format that is not written, and standard input twice.
 
 use std::path::{Path, PathBuf};
 
 use noisewright::NoiseWords;
+use noisewright_data::check_ending;
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::{Failure, Outcome};
@@ -14,6 +16,14 @@ type Named = (&'static str, PathBuf);
 /// Refuses a command whose output is one of its inputs or another output, by whatever names and links.
 pub(crate) fn refuse(asked: &Arguments) -> Outcome<()> {
     let (inputs, outputs) = (inputs(&asked.command), outputs(asked));
+    if inputs.iter().filter(|(_, path)| path == Path::new("-")).count() > 1 {
+        return Err(Failure::Usage(
+            "standard input (`-`) is given twice, and can be read once: save it as a file".into(),
+        ));
+    }
+    if let Some(path) = table_of(&asked.command) {
+        check_ending(path).map_err(|error| Failure::Usage(format!("--out: {error}")))?;
+    }
     for (k, (flag, path)) in outputs.iter().enumerate() {
         if let Some((what, _)) = inputs.iter().find(|(_, input)| is_same_file(input, path)) {
             return Err(Failure::Usage(format!(
@@ -43,14 +53,21 @@ fn place(path: &Path) -> Option<PathBuf> {
     Some(std::fs::canonicalize(folder).ok()?.join(name))
 }
 
+/// The file that a table is to be written to.
+fn table_of(command: &Command) -> Option<&PathBuf> {
+    match command {
+        Command::Fit(own) => own.out.as_ref(),
+        Command::Ratio(own) => own.out.as_ref(),
+        Command::Sample(own) => own.out.as_ref(),
+        _ => None,
+    }
+}
+
 fn outputs(asked: &Arguments) -> Vec<Named> {
     let out = match &asked.command {
-        Command::Fit(own) => own.out.clone(),
-        Command::Ratio(own) => own.out.clone(),
         Command::Design(own) => own.out.clone(),
-        Command::Sample(own) => own.out.clone(),
         Command::Reproduce(own) => Some(own.out.join("index.html")),
-        _ => None,
+        command => table_of(command).cloned(),
     };
     let given = [("--out", out), ("--report", asked.global.report.clone())];
     given.into_iter().filter_map(|(flag, path)| Some((flag, path?))).collect()

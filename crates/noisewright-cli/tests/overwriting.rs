@@ -38,7 +38,8 @@ fn refused(words: &[&str], expected: &str) {
 
 #[test]
 fn inputs_are_never_overwritten() {
-    let data = |flag: &str, name: &str| format!("{flag} {name} would overwrite the data: give it another name");
+    let data =
+        |flag: &str, name: &str| format!("{flag} {name} would overwrite the data: give it another name");
     let model = |flag: &str, name: &str| data(flag, name).replace("the data", "the model file");
     refused(&["fit", "m.toml", "d.csv", "--out", "d.csv"], &data("--out", "d.csv"));
     refused(&["fit", "m.toml", "d.csv", "--out", "./d.csv"], &data("--out", "./d.csv"));
@@ -50,18 +51,27 @@ fn inputs_are_never_overwritten() {
     refused(&["design", "m.toml", "--out", "m.toml"], &model("--out", "m.toml"));
     refused(&["design", "m.toml", "--data", "d.csv", "--out", "d.csv"], &data("--out", "d.csv"));
     refused(&["error", "m.toml", "--report", "m.toml"], &model("--report", "m.toml"));
-    refused(&["sample", "5", "--noise", "auto", "--data", "d.csv", "--out", "d.csv"], &data("--out", "d.csv"));
+    refused(
+        &["sample", "5", "--noise", "auto", "--data", "d.csv", "--out", "d.csv"],
+        &data("--out", "d.csv"),
+    );
     let other = |what: &str, flag: &str, name: &str| data(flag, name).replace("the data", what);
     refused(
         &["fit", "m.toml", "d.csv", "--noise", "file(\"n.json\")", "--out", "n.json"],
         &other("the noise's file", "--out", "n.json"),
     );
-    refused(&["sample", "5", "--design", "n.json", "--out", "n.json"], &other("the design", "--out", "n.json"));
+    refused(
+        &["sample", "5", "--design", "n.json", "--out", "n.json"],
+        &other("the design", "--out", "n.json"),
+    );
     refused(
         &["ratio", "d.csv", "e.csv", "--points", "d.csv", "--out", "d.csv"],
         &other("the first sample", "--out", "d.csv"),
     );
-    refused(&["logz", "e.csv", "d.csv", "--report", "d.csv"], &other("the draws of the noise", "--report", "d.csv"));
+    refused(
+        &["logz", "e.csv", "d.csv", "--report", "d.csv"],
+        &other("the draws of the noise", "--report", "d.csv"),
+    );
     refused(&["evidence", "m.toml", "d.csv", "--report", "d.csv"], &other("the draws", "--report", "d.csv"));
 }
 
@@ -70,6 +80,23 @@ fn two_outputs_never_share_a_file() {
     let shared = "--out and --report both write ./same: give each its own name";
     refused(&["fit", "m.toml", "d.csv", "--out", "same", "--report", "./same"], shared);
     refused(&["design", "m.toml", "--out", "same", "--report", "./same"], shared);
+}
+
+#[test]
+fn files_that_cannot_be_are_refused_at_once() {
+    let twice = "standard input (`-`) is given twice, and can be read once: save it as a file";
+    refused(&["fit", "m.toml", "-", "-"], twice);
+    refused(&["evidence", "m.toml", "-", "-"], twice);
+    refused(&["logz", "-", "-"], twice);
+    for (name, ending) in [("o.npy", "npy"), ("o.csv.gz", "gz"), ("o.XLSX", "xlsx")] {
+        refused(
+            &["sample", "5", "--noise", "normal(0, 1)", "--out", name],
+            &format!(
+                "--out: {name}: files that end in .{ending} are not written here; give a name that ends in .csv or \
+                 .parquet"
+            ),
+        );
+    }
 }
 
 #[cfg(unix)]

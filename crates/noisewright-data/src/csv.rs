@@ -164,6 +164,10 @@ impl<R: BufRead> Rows<R> {
             }
             match found {
                 Value::Finite(number) => self.row[j] = number,
+                Value::LargeInteger(value) => {
+                    let place = self.place(j, self.records.line_number());
+                    return Err(Error::IntegerTooLarge { place, value });
+                }
                 Value::NonFinite if self.minus_infinity && field.trim_ascii().starts_with(b"-") => {
                     self.row[j] = f64::NEG_INFINITY;
                 }
@@ -267,12 +271,24 @@ fn header_names<R: BufRead>(file: &str, records: &Records<R>) -> Result<Vec<Stri
     let fields = || (0..records.len()).map(|j| records.field(j).trim_ascii());
     let values = || fields().map(value);
     // A quoted number is a name on purpose.
-    let numbers = values().any(|v| matches!(v, Value::Finite(_))) && values().all(|v| v != Value::Text);
+    let numbers = values().any(|v| matches!(v, Value::Finite(_) | Value::LargeInteger(_)))
+        && values().all(|v| v != Value::Text);
     if numbers && !records.is_quoted() {
         return Err(Error::NoHeader { file: file.to_owned(), first: printable(records.text()) });
     }
     let name = |field: &[u8]| std::str::from_utf8(field).map(str::to_owned);
-    fields().map(name).collect::<Result<_, _>>().map_err(|_| Error::Binary { file: file.to_owned() })
+    fields().map(name).collect::<Result<_, _>>().map_err(|_| not_text(file, records))
+}
+
+/// What is wrong with a header that is no UTF-8: text of another encoding has no control characters.
+fn not_text<R: BufRead>(file: &str, records: &Records<R>) -> Error {
+    let file = file.to_owned();
+    if records.text().iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
+        return Error::Binary { file };
+    }
+    // Latin-1 is the first 256 characters of Unicode.
+    let header: String = records.text().iter().map(|byte| char::from(*byte)).collect();
+    Error::NotUtf8 { file, line: records.line_number(), header: printable(header.as_bytes()) }
 }
 
 /// Which columns to take, and under which names.

@@ -106,6 +106,18 @@ pub enum Error {
         /// The file.
         file: String,
     },
+    /// A header in an encoding of single bytes.
+    #[error(
+        "{file}, line {line}: the header is not UTF-8 text, but perhaps Latin-1 (`{header}`); save it as UTF-8"
+    )]
+    NotUtf8 {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// The line found.
+        header: String,
+    },
     /// A known format that is not read.
     #[error("{file} is a {format} file, which is not read here; convert it to CSV, Parquet or NPY")]
     Unsupported {
@@ -121,6 +133,16 @@ pub enum Error {
     WithoutParquet {
         /// The file.
         file: String,
+    },
+    /// The name of a file to be written that promises another format.
+    #[error(
+        "{file}: files that end in .{ending} are not written here; give a name that ends in .csv or .parquet"
+    )]
+    NotWritten {
+        /// The file.
+        file: String,
+        /// The ending of its name.
+        ending: String,
     },
     /// A format's name that means nothing.
     #[error("`{name}` is not a format; the formats are csv, stan-csv, parquet, npy and npz")]
@@ -151,6 +173,22 @@ pub enum Error {
         file: String,
         /// The name.
         column: String,
+    },
+    /// A name that is not there as written and stands for two that are.
+    #[error(
+        "{file}: `{wanted}` may be `{}` or `{}`; write the one that is meant",
+        one_line(first),
+        one_line(second)
+    )]
+    AmbiguousColumn {
+        /// The file.
+        file: String,
+        /// The name asked for.
+        wanted: String,
+        /// One that it may stand for.
+        first: String,
+        /// The other.
+        second: String,
     },
     /// A column asked for more than once.
     #[error("column `{column}` is asked for twice")]

@@ -50,6 +50,7 @@ impl Format {
         let unsupported = |format| Err(Error::Unsupported { file: file.to_owned(), format });
         match head {
             _ if head.starts_with(b"\x93NUMPY") => Ok(Self::Npy),
+            _ if is_spreadsheet(head) => unsupported("spreadsheet"),
             _ if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") => Ok(Self::Npz),
             _ if head.starts_with(b"PAR1") => Ok(Self::Parquet),
             _ if head.starts_with(b"\x89HDF\r\n") => unsupported("HDF5"),
@@ -73,6 +74,14 @@ impl Format {
             _ => None,
         }
     }
+}
+
+/// Whether the first bytes are those of Excel's or OpenDocument's files, new or old.
+fn is_spreadsheet(head: &[u8]) -> bool {
+    let holds = |name: &[u8]| head.windows(name.len()).any(|bytes| bytes == name);
+    let zipped = head.starts_with(b"PK\x03\x04")
+        && (holds(b"[Content_Types].xml") || holds(b"mimetypeapplication/vnd.oasis"));
+    zipped || head.starts_with(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 }
 
 impl fmt::Display for Format {
@@ -107,6 +116,13 @@ mod tests {
         assert_eq!(told("a.csv", b"PAR1\x15"), Format::Parquet);
         assert_eq!(told("A.PQ", b"x,y\n"), Format::Parquet);
         assert_eq!(told("a.parquet", b"x,y\n"), Format::Parquet);
+        for head in [&b"PK\x03\x04\x14\0[Content_Types].xml"[..], b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0"] {
+            let sheet = Format::detect("a.xlsx", head).unwrap_err().to_string();
+            assert_eq!(
+                sheet,
+                "a.xlsx is a spreadsheet file, which is not read here; convert it to CSV, Parquet or NPY"
+            );
+        }
         let other = Format::detect("a.h5", b"\x89HDF\r\n\x1a\n").unwrap_err().to_string();
         assert_eq!(other, "a.h5 is a HDF5 file, which is not read here; convert it to CSV, Parquet or NPY");
     }

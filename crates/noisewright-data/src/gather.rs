@@ -110,7 +110,8 @@ impl Gathered {
     /// The table of all rows.
     pub(crate) fn into_table(self, file: &str, names: Vec<String>) -> Result<Table> {
         self.refuse_nothing(file)?;
-        let numbers = self.numbers.filter(|_| self.dropped > 0);
+        let skipped = |numbers: &Vec<usize>| numbers.iter().enumerate().any(|(i, number)| *number != i + 1);
+        let numbers = self.numbers.filter(skipped);
         Ok(Table::new(file, names, self.columns)?.with_dropped(self.dropped).with_numbers(numbers))
     }
 }

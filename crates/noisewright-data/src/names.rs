@@ -19,8 +19,8 @@ pub(crate) fn listed(names: &[String]) -> String {
 
 /// Positions of the wanted names among those there are.
 ///
-/// A name that is not there as written may stand for the dotted name that Stan writes: `theta[1,2]` or `theta_1_2` for
-/// `theta.1.2`.
+/// A name that is not there as written may stand for the name that Stan writes: `theta[1,2]` or `theta_1_2` for
+/// `theta.1.2`, or for `theta:1` of a tuple.
 pub(crate) fn locate<S: AsRef<str>>(file: &str, names: &[String], wanted: &[S]) -> Result<Vec<usize>> {
     if let Some(column) = repeated(wanted) {
         return Err(Error::AskedTwice { column: column.to_owned() });
@@ -40,6 +40,12 @@ fn locate_one(file: &str, names: &[String], wanted: &str) -> Result<usize> {
     match found[..] {
         [position] => Ok(position),
         [] => Err(missing(file, names, wanted)),
+        [first, second] if names[first] != names[second] => Err(Error::AmbiguousColumn {
+            file: file.to_owned(),
+            wanted: wanted.to_owned(),
+            first: names[first].clone(),
+            second: names[second].clone(),
+        }),
         _ => Err(Error::DuplicateColumn { file: file.to_owned(), column: wanted.to_owned() }),
     }
 }
@@ -59,9 +65,12 @@ pub(crate) fn repeated<S: AsRef<str>>(names: &[S]) -> Option<&str> {
     names.iter().map(AsRef::as_ref).find(|name| !seen.insert(*name))
 }
 
-/// `theta[1,2]`, `theta.1.2` and `theta_1_2` all become `theta_1_2`.
+/// `theta[1,2]`, `theta.1.2`, `theta:1:2` and `theta_1_2` all become `theta_1_2`.
 fn flattened(name: &str) -> String {
-    name.chars().filter(|c| *c != ']').map(|c| if matches!(c, '[' | ',' | '.') { '_' } else { c }).collect()
+    name.chars()
+        .filter(|c| *c != ']')
+        .map(|c| if matches!(c, '[' | ',' | '.' | ':') { '_' } else { c })
+        .collect()
 }
 
 /// The name spelled most like the wanted one, if it is close enough to be meant.
@@ -122,6 +131,16 @@ mod tests {
             locate("f", &names, &["theta[2,1]", "theta_1", "theta.1", "theta_3"]).unwrap(),
             [2, 1, 1, 3]
         );
+    }
+
+    #[test]
+    fn a_name_that_may_be_two_is_refused() {
+        let names = names(&["beta.1", "beta:1"]);
+        assert_eq!(
+            locate("f", &names, &["beta_1"]).unwrap_err().to_string(),
+            "f: `beta_1` may be `beta.1` or `beta:1`; write the one that is meant"
+        );
+        assert_eq!(locate("f", &names, &["beta:1"]).unwrap(), [1]);
     }
 
     #[test]

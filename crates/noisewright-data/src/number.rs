@@ -2,6 +2,9 @@
 
 use crate::{Error, Place};
 
+/// Integers up to here, 2^53, are all numbers of 64 bits.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// Longest piece of a file's text that a message quotes.
 const QUOTED: usize = 40;
 
@@ -38,6 +41,8 @@ const MISSING: [&[u8]; 23] = [
 pub(crate) enum Value {
     /// A finite number.
     Finite(f64),
+    /// An integer that a 64-bit floating-point number cannot hold.
+    LargeInteger(i128),
     /// Infinity, or a number beyond the range of 64 bits.
     NonFinite,
     /// Nothing, or a mark that stands for nothing.
@@ -50,12 +55,25 @@ pub(crate) enum Value {
 pub(crate) fn value(field: &[u8]) -> Value {
     let field = field.trim_ascii();
     match std::str::from_utf8(field).ok().and_then(|text| text.parse::<f64>().ok()) {
+        Some(number) if number.abs() > EXACT && number.is_finite() => large(number, field),
         Some(number) if number.is_finite() => Value::Finite(number),
         Some(number) if number.is_infinite() => Value::NonFinite,
         _ if MISSING.iter().any(|mark| field.eq_ignore_ascii_case(mark)) => Value::Missing,
         // `+nan` and its like parse as a number but are no mark of their own.
         Some(_) => Value::Missing,
         None => Value::Text,
+    }
+}
+
+/// A number beyond 2^53: an integer whose digits would be rounded is told from one that is a rounded float.
+fn large(number: f64, field: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(field);
+    match text.parse::<i128>() {
+        // What a program writes for a float is read as the same float, even without an exponent.
+        Ok(integer) if number as i128 != integer && number.to_string() != text.trim_start_matches('+') => {
+            Value::LargeInteger(integer)
+        }
+        _ => Value::Finite(number),
     }
 }
 
@@ -105,6 +123,24 @@ mod tests {
             assert_eq!(value(text.as_bytes()), Value::Finite(number), "{text}");
         }
         assert_eq!(value(b"0.1"), Value::Finite(0.1));
+    }
+
+    #[test]
+    fn integers_that_would_be_rounded_are_told() {
+        for text in ["9007199254740993", "-9007199254740993", "+12345678901234567890"] {
+            assert!(matches!(value(text.as_bytes()), Value::LargeInteger(_)), "{text}");
+        }
+        // 2^53, 2^64 and 1e20 are numbers; 2^60 as a program writes it that gives 17 digits and zeros.
+        for text in [
+            "9007199254740992",
+            "18446744073709551616",
+            "100000000000000000000",
+            "1152921504606847000",
+            "1e300",
+            "9007199254740993.0",
+        ] {
+            assert!(matches!(value(text.as_bytes()), Value::Finite(_)), "{text}");
+        }
     }
 
     #[test]

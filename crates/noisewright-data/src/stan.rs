@@ -27,7 +27,8 @@ pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
     rows.allow_comments();
     run.refuse_estimates(&file)?;
     let mut warmup = run.rows_before_draws();
-    let mut gathered = Gathered::new(rows.names().len(), options.drop_missing);
+    // Rows are counted with those of the warm-up, as messages about the file count them.
+    let mut gathered = Gathered::new(rows.names().len(), true);
     loop {
         let mut adapted_after = None;
         let more = rows.advance(&mut |comment, passed| {
@@ -52,7 +53,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
         return Err(Error::OnlyWarmup { file, warmup: rows.passed() });
     }
     gathered.count(rows.passed(), rows.dropped());
-    Ok(gathered.into_table(&file, rows.names().to_vec())?.into_stan_chain())
+    Ok(gathered.into_table(&file, rows.names().to_vec())?.into_stan_chain(&run.method))
 }
 
 /// What the leading comments say of the run that wrote the file.

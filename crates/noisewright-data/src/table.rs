@@ -22,6 +22,8 @@ pub struct Table {
     names: Vec<String>,
     columns: Vec<Vec<f64>>,
     sampler: Vec<bool>,
+    /// Stan's method, where the file says it.
+    method: Option<String>,
     dropped: usize,
     /// Row numbers in the file, where they are not simply 1, 2, ….
     numbers: Option<Vec<usize>>,
@@ -44,6 +46,7 @@ impl Table {
             names,
             columns,
             sampler,
+            method: None,
             dropped: 0,
             numbers: None,
             chains: None,
@@ -69,7 +72,8 @@ impl Table {
     }
 
     /// Says that these are the draws of one chain of Stan's, and marks the columns in which it speaks of itself.
-    pub(crate) fn into_stan_chain(mut self) -> Self {
+    pub(crate) fn into_stan_chain(mut self, method: &str) -> Self {
+        self.method = (!method.is_empty()).then(|| method.to_owned());
         self.sampler = self.names.iter().map(|name| name.ends_with("__")).collect();
         self.with_chains()
     }
@@ -83,6 +87,9 @@ impl Table {
         chains.extend(next.chains().unwrap_or(&[next.rows()]));
         self.chains = Some(chains);
         self.dropped += next.dropped;
+        if next.approximation().is_some() {
+            self.method.clone_from(&next.method);
+        }
         let numbers = |table: &Self| (0..table.rows()).map(|i| table.row_number(i)).collect::<Vec<_>>();
         self.numbers = Some([numbers(self), numbers(&next)].concat());
         for (column, more) in self.columns.iter_mut().zip(next.columns) {
@@ -136,6 +143,13 @@ impl Table {
         self.numbers.as_ref().map_or(row + 1, |numbers| numbers[row])
     }
 
+    /// The method of Stan that approximated the density instead of sampling it, such as `variational`; its draws are
+    /// draws of the approximation. `None` for all other files.
+    #[must_use]
+    pub fn approximation(&self) -> Option<&str> {
+        self.method.as_deref().filter(|method| matches!(*method, "variational" | "pathfinder" | "laplace"))
+    }
+
     /// The rows of each Markov chain, one after the other; `None` for data that are no chains.
     #[must_use]
     pub fn chains(&self) -> Option<&[usize]> {
@@ -168,6 +182,7 @@ impl Table {
             names: wanted.iter().map(|name| name.as_ref().to_owned()).collect(),
             columns: found.iter().map(|&j| self.columns[j].clone()).collect(),
             sampler: found.iter().map(|&j| self.sampler[j]).collect(),
+            method: self.method.clone(),
             dropped: self.dropped,
             numbers: self.numbers.clone(),
             chains: self.chains.clone(),
@@ -204,7 +219,7 @@ mod tests {
 
     #[test]
     fn select_reorders_and_renames() {
-        let picked = table().into_stan_chain().select(&["a[1]", "lp__"]).unwrap();
+        let picked = table().into_stan_chain("sample").select(&["a[1]", "lp__"]).unwrap();
         assert_eq!(picked.names(), ["a[1]", "lp__"]);
         assert_eq!(picked.columns(), [vec![3.0, 4.0], vec![1.0, 2.0]]);
         assert!(!picked.is_sampler(0) && picked.is_sampler(1) && !picked.is_sampler(2));

@@ -54,7 +54,7 @@ fn refuse_negative(
         None => Ok(()),
         Some(row) => Err(Error::Weight {
             place: place(file, row_number(row) - 1, name),
-            value: weights[row].to_string(),
+            value: format!("{:?}", weights[row]).trim_end_matches(".0").to_owned(),
         }),
     }
 }

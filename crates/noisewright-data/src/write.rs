@@ -15,9 +15,35 @@ use crate::{Error, Format, Result, whole, write_parquet};
 /// As for [`write_csv`] and [`write_parquet`].
 pub fn write<S: AsRef<str>>(path: impl AsRef<Path>, names: &[S], columns: &[Vec<f64>]) -> Result<()> {
     let path = path.as_ref();
+    check_ending(path)?;
     match Format::of_name(&path.to_string_lossy()) {
         Some(Format::Parquet) => write_parquet(path, names, columns),
         _ => write_csv(path, names, columns),
+    }
+}
+
+/// Endings of formats that are not written: CSV under such a name would deceive its readers.
+const NOT_WRITTEN: [&str; 11] =
+    ["npy", "npz", "gz", "zip", "xlsx", "xls", "ods", "h5", "hdf5", "feather", "arrow"];
+
+/// Refuses the name of a file to be written that promises a format which [`write()`] does not write.
+///
+/// ```
+/// assert!(noisewright_data::check_ending("draws.parquet").is_ok());
+/// assert_eq!(
+///     noisewright_data::check_ending("draws.npy").unwrap_err().to_string(),
+///     "draws.npy: files that end in .npy are not written here; give a name that ends in .csv or .parquet"
+/// );
+/// ```
+///
+/// # Errors
+/// When the name ends in that of another format.
+pub fn check_ending(path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    match ending.filter(|ending| NOT_WRITTEN.contains(&ending.as_str())) {
+        Some(ending) => Err(Error::NotWritten { file: path.display().to_string(), ending }),
+        None => Ok(()),
     }
 }
 

@@ -67,7 +67,16 @@ const TEXTS: &[(&[u8], &str)] = &[
     (b"x,x\n1,2\n", "d.csv has more than one column `x`; give each its own name"),
     (b"x,y\n1,\"2\n3,4\n", "d.csv, line 2: a quote opens here and never closes"),
     (b"\x7fELF\x02\x01\x00\x00", "d.csv is a binary file, not a text file with columns of numbers"),
-    (b"\xff\xd8\xff\xe0,\xfe\n1,2\n", "d.csv is a binary file, not a text file with columns of numbers"),
+    (b"\xff\xd8\xff\xe0\x10,\xfe\n1,2\n", "d.csv is a binary file, not a text file with columns of numbers"),
+    (
+        b"# note\ngr\xf6\xdfe,x\n1,2\n",
+        "d.csv, line 2: the header is not UTF-8 text, but perhaps Latin-1 (`gr\u{f6}\u{df}e,x`); save it as UTF-8",
+    ),
+    (
+        b"x\n9007199254740993\n",
+        "d.csv, row 1 (line 2), column `x`: the integer 9007199254740993 is beyond 2^53 and would lose digits; store \
+         it as a float or rescale it",
+    ),
     (b"\xff\xfex\x00,\x00", "d.csv is UTF-16 text; save it as UTF-8"),
     (b"PAR1\x15\x04", "d.csv is not a valid Parquet file: its end is missing"),
     (b"\x89HDF\r\n\x1a\n", "d.csv is a HDF5 file, which is not read here; convert it to CSV, Parquet or NPY"),

@@ -91,6 +91,15 @@ fn nonsense_during_warmup_does_no_harm() {
 fn the_mean_on_top_of_a_variational_fit_is_no_draw() {
     let text = settings("variational", "meanfield (Default)", 0, "0", 1) + HEADER + &draws(1, 4);
     assert_eq!(mu(&text), [2.0, 3.0, 4.0]);
+    assert_eq!(read(&text).unwrap().approximation(), Some("variational"));
+}
+
+#[test]
+fn rows_are_counted_with_the_warmup() {
+    let text = settings("sample", "hmc", 3, "1", 1) + HEADER + &draws(1, 3) + ADAPTED + &draws(4, 2);
+    let table = read(&text).unwrap();
+    assert_eq!((table.row_number(0), table.row_number(1)), (4, 5));
+    assert_eq!(table.approximation(), None);
 }
 
 #[test]

@@ -123,8 +123,9 @@ pub use noise::language::{Argument, Call, Context, NoiseWords, Span, Weight, Wor
 pub use noise::{
     Bandwidth, Beta, Categorical, Elliptical, Gamma, Histogram1d, Histogram2d, KernelDensity, Landmarks,
     Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise,
-    Normal, Poisson, Product, Refit, Scalar, SinhArcsinh, Student, Truncated, Uniform, UniformSphere,
-    VonMises, VonMisesFisher, Warped, equal_edges, fit_auto, fit_normal_mixture, sample, try_sample,
+    Normal, Poisson, Product, Refit, SavedKernels, SavedNoise, Scalar, SinhArcsinh, Student, Truncated,
+    Uniform, UniformSphere, VonMises, VonMisesFisher, Warped, equal_edges, fit_auto, fit_normal_mixture,
+    sample, try_sample,
 };
 pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};

@@ -4,7 +4,7 @@ mod points;
 mod show;
 
 use noisewright::fit::{self, RatioFit};
-use noisewright::{Model, Space};
+use noisewright::{Model, Parameter, Space};
 
 use crate::arguments::{Global, RatioArguments};
 use crate::failure::{Failure, Outcome};
@@ -37,9 +37,7 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     let progress = Progress::new(global.quiet || global.json, "reading the data");
     let names = points::columns(arguments)?;
     let space = Space::real(&names)?;
-    let features = features(&arguments.features, &names);
-    let model = Model::from_features(&features, space.clone(), Vec::new())
-        .map_err(|error| Failure::Usage(format!("--features: {error}")))?;
+    let (model, features) = model(&arguments.features, &names)?;
     let first = Rows::read(std::slice::from_ref(&arguments.first), &space, &arguments.first_rows())?;
     let second = Rows::read(std::slice::from_ref(&arguments.second), &space, &arguments.other_rows())?;
     let options = fit::FitOptions { progress: Some(progress.hook()), ..options };
@@ -57,6 +55,34 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     let json = show::json(&answer);
     output::write_report(global, || show::page(&answer), &json)?;
     if global.json { output::print_json(&json) } else { output::print(&show::text(&answer)) }
+}
+
+/// The model of the log ratio, and its features as they are shown.
+///
+/// A column may be called `petal length`, `exp` or `a-b`, which a formula reads otherwise: the features that are made here
+/// are then written with other names, and keep their own.
+fn model(words: &str, names: &[String]) -> Outcome<(Model, Vec<String>)> {
+    let shown = features(words, names);
+    let made = matches!(words.trim(), "linear" | "quadratic");
+    let plain = names.iter().all(|name| is_plain(name));
+    let space = Space::real(names)?;
+    match Model::from_features(&shown, space, Vec::new()) {
+        Ok(model) if plain || !made => Ok((model, shown)),
+        Err(error) if !made => Err(Failure::Usage(format!("--features: {error}"))),
+        _ => {
+            let stand_ins: Vec<String> = (1..=names.len()).map(|j| format!("x{j}")).collect();
+            let parameters = shown.iter().map(|name| Parameter::new(name, 0.0)).collect();
+            let model =
+                Model::from_features(&features(words, &stand_ins), Space::real(&stand_ins)?, parameters)?;
+            Ok((model, shown))
+        }
+    }
+}
+
+/// Whether a formula reads a name as one.
+fn is_plain(name: &str) -> bool {
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// `linear`, `quadratic`, or formulas with commas between them.
@@ -101,5 +127,23 @@ mod tests {
         assert_eq!(features("quadratic", &names), ["x", "y", "x^2", "y^2", "x*y"]);
         assert_eq!(features("linear", &names), ["x", "y"]);
         assert_eq!(features(" x, max(x, y) ,x*y,", &names), ["x", "max(x, y)", "x*y"]);
+    }
+
+    #[test]
+    fn columns_may_have_any_name() {
+        let names =
+            ["a".to_owned(), "b".to_owned(), "a-b".to_owned(), "petal length".to_owned(), "exp".to_owned()];
+        for words in ["linear", "quadratic"] {
+            let (model, shown) = model(words, &names).unwrap();
+            assert_eq!(model.coordinates()[..shown.len()], shown[..]);
+            let theta: Vec<f64> = (0..shown.len()).map(|j| f64::from(u8::from(j == 2))).collect();
+            // The third feature is the third column, not the difference of the first two.
+            let mut value = [0.0];
+            model
+                .evaluate(&theta, noisewright::View::new(5, 1, &[1.0, 2.0, 7.0, 4.0, 5.0]), &mut value, None)
+                .unwrap();
+            assert_eq!(value, [7.0]);
+        }
+        assert!(model("a, exp", &names).is_err());
     }
 }

@@ -28,7 +28,7 @@ pub use family::{Builder, FamilyOptimum, Member, best_member, best_member_on};
 pub use histogram::{HistogramDesign, best_histogram_1d, best_histogram_2d};
 pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
 pub use mixture::{MixtureDesign, best_mixture, design_mixture, design_mixture_on_sample};
-pub use noise::{ModelNoise, Shape, ShapeRecord};
+pub use noise::{ModelNoise, SavedModelNoise, Shape, ShapeRecord};
 pub use problem::{Files, Problem, Purpose, noise_on};
 pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
 pub use question::{Answer, DesignSpace, EfficiencyAnswer, Kind, Question};

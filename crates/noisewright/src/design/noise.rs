@@ -3,6 +3,8 @@
 //! All have the form `p_n = p_d · h(ψ)`, with p_d the model at given parameters and h a function of its score
 //! (MATH §5, §6), so that their density is known wherever the model can be evaluated.
 
+mod saved;
+
 use std::sync::{Arc, OnceLock};
 
 use nalgebra::{DMatrix, DVector};
@@ -14,8 +16,11 @@ use super::limits::all_noise_sensitivity;
 use crate::fit::optimal::SAFE_SHARE;
 use crate::noise::{BoxSampler, LogDensity, Picker};
 use crate::{
-    DesignFault, Error, Landmarks, Mixture, Model, Noise, Points, Population, Precision, Result, Target, View,
+    DesignFault, Error, Landmarks, Mixture, Model, Noise, Points, Population, Precision, Result, SavedNoise,
+    Target, View,
 };
+
+pub use self::saved::SavedModelNoise;
 
 /// The ratio `h = p_n / p_d` as a function of the score.
 #[derive(Clone, Debug, PartialEq)]
@@ -424,6 +429,10 @@ impl Noise for ModelNoise {
             Shape::AllNoise { .. } => "all-noise".into(),
             Shape::Optimal { .. } => "optimal".into(),
         }
+    }
+
+    fn saved(&self) -> Option<SavedNoise> {
+        Some(SavedNoise::Model(self.into()))
     }
 }
 

@@ -174,6 +174,12 @@ pub enum DesignFault {
         /// The ratio.
         nu: f64,
     },
+    /// A saved noise that was made from a model, without the model.
+    #[error("the saved noise was made from a model, which is not given")]
+    ModelMissing,
+    /// A saved noise that was made from another model.
+    #[error("the saved noise belongs to another model")]
+    OtherModel,
     /// A number of a saved design that is not positive.
     #[error("{what} must be positive, not {}", number(*value))]
     NotPositive {
@@ -197,6 +203,8 @@ impl DesignFault {
             Self::Format { .. } => "design-format",
             Self::EfficiencyOutOfReach { .. } => "efficiency-out-of-reach",
             Self::AllDataLimit => "all-data-limit",
+            Self::ModelMissing => "saved-noise-without-model",
+            Self::OtherModel => "saved-noise-of-other-model",
             Self::TooConcentrated { .. } => "too-concentrated",
             Self::NotPositive { .. } => "design-not-positive",
         }

@@ -93,6 +93,8 @@ fn faults() -> Vec<Error> {
     let designs = [
         DesignFault::ConstantAlone,
         DesignFault::NoDraws,
+        DesignFault::ModelMissing,
+        DesignFault::OtherModel,
         DesignFault::Mass { integral: 0.5 },
         DesignFault::HistogramSpace { variables: 2 },
         DesignFault::NoComponents,

@@ -12,7 +12,7 @@ use crate::design::{self, DictionaryOptions, Ratio, design_mixture, design_mixtu
 use crate::run::{CancelToken, Purpose, if_possible};
 use crate::{
     Contrast, DesignFault, Error, Landmarks, Loss, Method, Mixture, Model, Noise, Points, Population,
-    Precision, Result, Target, View, error_report,
+    Precision, Result, SavedNoise, Target, View, error_report,
 };
 
 /// Share of the safe noise (MATH §6.6): it keeps the density positive wherever the data may be, however wrong the pilot.
@@ -295,10 +295,10 @@ impl Designed {
 }
 
 /// A noise whose density is divided by its integral, under another name.
-struct Restated {
-    noise: Arc<dyn Noise>,
-    log_mass: f64,
-    words: String,
+pub(crate) struct Restated {
+    pub(crate) noise: Arc<dyn Noise>,
+    pub(crate) log_mass: f64,
+    pub(crate) words: String,
 }
 
 impl Noise for Restated {
@@ -321,5 +321,10 @@ impl Noise for Restated {
 
     fn describe(&self) -> String {
         self.words.clone()
+    }
+
+    fn saved(&self) -> Option<SavedNoise> {
+        let (log_mass, words) = (self.log_mass, self.words.clone());
+        Some(SavedNoise::Restated { noise: Box::new(self.noise.saved()?), log_mass, words })
     }
 }

@@ -5,9 +5,9 @@ use rand::RngExt;
 
 use super::check::{edges as check_edges, probabilities as check_probabilities, require};
 use super::fitting::{Sample, failed};
-use super::spelling::call;
+use super::spelling::list;
 use super::weighted_index::Picker;
-use crate::{Error, Landmarks, Noise, Result, Scalar, View};
+use crate::{Error, Landmarks, Noise, Result, SavedNoise, Scalar, View};
 
 /// A piecewise constant density: the probability of a bin divided by its width.
 ///
@@ -131,8 +131,7 @@ impl Scalar for Histogram1d {
     }
 
     fn words(&self) -> String {
-        let (lo, hi) = self.support();
-        call("histogram", &[self.probabilities.len() as f64, lo, hi])
+        format!("histogram({}, {})", list(&self.edges), list(&self.probabilities))
     }
 }
 
@@ -254,9 +253,12 @@ impl Noise for Histogram2d {
     }
 
     fn describe(&self) -> String {
-        let side =
-            |edges: &[f64]| format!("{} bins on [{}, {}]", edges.len() - 1, edges[0], edges[edges.len() - 1]);
-        format!("histogram of {} by {}", side(&self.edges[0]), side(&self.edges[1]))
+        let [first, second] = &self.edges;
+        format!("histogram({}, {}, {})", list(first), list(second), list(&self.probabilities))
+    }
+
+    fn saved(&self) -> Option<SavedNoise> {
+        SavedNoise::words(self)
     }
 }
 

@@ -5,11 +5,12 @@ use noisewright_numerics::special::{LN_SQRT_2PI, ln_normal_cdf, ln_sub_exp};
 use noisewright_numerics::summation::log_sum_exp;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::bits;
 use super::check::{positive, require};
 use super::fitting::{failed, total_weight};
 use super::weighted_index::Picker;
 use super::whitening::{Whitening, mean_and_covariance};
-use crate::{Error, Landmarks, Noise, Result, View};
+use crate::{Error, Landmarks, Noise, Result, SavedNoise, View};
 
 /// How wide the kernels are, as a factor on the standard deviations of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -60,6 +61,7 @@ pub struct KernelDensity {
     whitened: Vec<f64>,
     /// Per center: log weight less the log mass of its kernel inside the box, plus the kernel's constant.
     heights: Vec<f64>,
+    weights: Vec<f64>,
     picker: Picker,
     bounds: Option<Vec<(f64, f64)>>,
     spread: Vec<(f64, f64)>,
@@ -122,14 +124,28 @@ impl KernelDensity {
         let factor = bandwidth.factor(effective, d)?;
         let matrix: Vec<f64> = covariance.iter().map(|c| c * factor * factor).collect();
         let kernel = Whitening::new("kde", &vec![0.0; d], &matrix)?;
+        let spread = (0..d).map(|j| (mean[j], covariance[j * d + j].sqrt())).collect();
+        Self::of_kernel(kernel, points, &weights, spread, bounds)
+    }
+
+    /// The same kernel at every point.
+    fn of_kernel(
+        kernel: Whitening,
+        points: View<'_>,
+        weights: &[f64],
+        spread: Vec<(f64, f64)>,
+        bounds: Option<Vec<(f64, f64)>>,
+    ) -> Result<Self> {
+        let (d, rows) = (points.columns(), points.rows());
+        let total = total_weight("kde", rows, Some(weights))?;
         let mut whitened = vec![0.0; d * rows];
         kernel.whiten(points, &mut whitened);
         let constant = -LN_SQRT_2PI * d as f64 - kernel.ln_determinant();
-        let spread = (0..d).map(|j| (mean[j], covariance[j * d + j].sqrt())).collect();
         let centers = (0..d).flat_map(|j| points.column(j).to_vec()).collect();
-        let picker = Picker::new(&weights);
+        let picker = Picker::new(weights);
         let heights = weights.iter().map(|w| (w / total).ln() + constant).collect();
-        let mut density = Self { kernel, centers, whitened, heights, picker, bounds, spread };
+        let weights = weights.to_vec();
+        let mut density = Self { kernel, centers, whitened, heights, weights, picker, bounds, spread };
         density.scale_to_box();
         Ok(density)
     }
@@ -221,5 +237,60 @@ impl Noise for KernelDensity {
 
     fn describe(&self) -> String {
         "kde".into()
+    }
+
+    fn saved(&self) -> Option<SavedNoise> {
+        let (lower, upper) = self.bounds.iter().flatten().copied().unzip();
+        Some(SavedNoise::Kernels(SavedKernels {
+            centers: self.centers.clone(),
+            weights: self.weights.clone(),
+            matrix: self.kernel.matrix().to_vec(),
+            spread: self.spread.clone(),
+            lower,
+            upper,
+        }))
+    }
+}
+
+/// A kernel density as plain data.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct SavedKernels {
+    /// The points it was made from, variable after variable.
+    centers: Vec<f64>,
+    weights: Vec<f64>,
+    /// Covariance of a kernel, row after row.
+    matrix: Vec<f64>,
+    /// Mean and standard deviation of the points along each variable.
+    spread: Vec<(f64, f64)>,
+    /// The ends of the box, none where there is no box.
+    #[serde(with = "bits")]
+    lower: Vec<f64>,
+    #[serde(with = "bits")]
+    upper: Vec<f64>,
+}
+
+impl KernelDensity {
+    /// A density that was saved.
+    ///
+    /// # Errors
+    /// When the parts do not belong together.
+    pub(crate) fn from_saved(saved: &SavedKernels) -> Result<Self> {
+        let (d, rows) = (saved.spread.len(), saved.weights.len());
+        require(
+            d > 0 && saved.centers.len() == d * rows,
+            "the points of kde",
+            rows as f64,
+            "they must be complete",
+        )?;
+        let boxed = saved.lower.len() == d && saved.upper.len() == d;
+        let bounds = boxed.then(|| saved.lower.iter().copied().zip(saved.upper.iter().copied()).collect());
+        let kernel = Whitening::new("kde", &vec![0.0; d], &saved.matrix)?;
+        Self::of_kernel(
+            kernel,
+            View::new(d, rows, &saved.centers),
+            &saved.weights,
+            saved.spread.clone(),
+            bounds,
+        )
     }
 }

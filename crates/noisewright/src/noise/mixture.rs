@@ -9,7 +9,7 @@ use noisewright_numerics::random::Stream;
 use super::check::{positive, probabilities};
 use super::spelling::number;
 use super::weighted_index::Picker;
-use crate::{Error, Landmarks, Noise, Result, Scalar, View};
+use crate::{Error, Landmarks, Noise, Result, SavedNoise, Scalar, View};
 
 /// Rows whose parts are held at once.
 const BLOCK_ROWS: usize = 1024;
@@ -187,6 +187,11 @@ impl Noise for Mixture<dyn Noise> {
 
     fn parts(&self) -> Vec<(f64, String)> {
         self.flat()
+    }
+
+    fn saved(&self) -> Option<SavedNoise> {
+        let parts = self.weights.iter().zip(&self.components);
+        Some(SavedNoise::Mixture(parts.map(|(w, part)| Some((*w, part.saved()?))).collect::<Option<_>>()?))
     }
 }
 

@@ -29,6 +29,7 @@ mod normal;
 mod product;
 mod refit;
 mod sampling;
+mod saved;
 mod scalar;
 mod sinh_arcsinh;
 mod spelling;
@@ -50,7 +51,7 @@ pub use elliptical::Elliptical;
 pub use gamma::Gamma;
 pub use gaussian_mixture::fit_normal_mixture;
 pub use histogram::{Histogram1d, Histogram2d, equal_edges};
-pub use kernel_density::{Bandwidth, KernelDensity};
+pub use kernel_density::{Bandwidth, KernelDensity, SavedKernels};
 pub use laplace::Laplace;
 pub use logistic::Logistic;
 pub use lognormal::LogNormal;
@@ -61,6 +62,8 @@ pub use product::Product;
 pub use refit::Refit;
 pub(crate) use sampling::{draw_block, sample_for};
 pub use sampling::{sample, try_sample};
+pub use saved::SavedNoise;
+pub(crate) use saved::bits;
 pub use scalar::Scalar;
 pub use sinh_arcsinh::SinhArcsinh;
 pub use sphere::{UniformSphere, VonMisesFisher};
@@ -118,6 +121,12 @@ pub trait Noise: Send + Sync {
         Self: Sized + 'static,
     {
         Arc::new(self)
+    }
+
+    /// The noise as plain data, from which the same density and the same draws can be had again; `None` (the default)
+    /// where that cannot be done.
+    fn saved(&self) -> Option<SavedNoise> {
+        None
     }
 
     /// The parametric family it belongs to, where maximum likelihood can fit that again to draws; none by default.

@@ -8,7 +8,7 @@ use super::check::{degrees_of_freedom, require};
 use super::spelling::{list, matrix, number};
 use super::student::ln_one_plus;
 use super::whitening::{BLOCK, Whitening, mean_and_covariance};
-use crate::{Error, Landmarks, Noise, Refit, Result, Student, View};
+use crate::{Error, Landmarks, Noise, Refit, Result, SavedNoise, Student, View};
 
 /// `normal([m…], [[c…], …])`: `ln p = −½(x−m)ᵀC⁻¹(x−m) − ½ ln det(2πC)`.
 ///
@@ -90,6 +90,10 @@ impl Noise for MultivariateNormal {
 
     fn describe(&self) -> String {
         format!("normal({}, {})", list(self.mean()), matrix(self.dimension(), self.covariance()))
+    }
+
+    fn saved(&self) -> Option<SavedNoise> {
+        SavedNoise::words(self)
     }
 
     fn refittable(&self) -> Option<&dyn Refit> {
@@ -212,6 +216,10 @@ impl Noise for MultivariateStudent {
     fn describe(&self) -> String {
         let scale = matrix(self.dimension(), self.scale());
         format!("student({}, {}, {scale})", number(self.dof), list(self.location()))
+    }
+
+    fn saved(&self) -> Option<SavedNoise> {
+        SavedNoise::words(self)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use noisewright_numerics::random::Stream;
 
-use crate::{Error, Landmarks, Noise, Refit, Result, View};
+use crate::{Error, Landmarks, Noise, Refit, Result, SavedNoise, View};
 
 /// Independent blocks of variables, each with its own noise; most often one noise per variable.
 ///
@@ -99,6 +99,11 @@ impl Noise for Product {
     fn describe(&self) -> String {
         let parts: Vec<String> = self.blocks.iter().map(|block| block.describe()).collect();
         format!("product({})", parts.join(", "))
+    }
+
+    fn saved(&self) -> Option<SavedNoise> {
+        let block = |block: &Arc<dyn Noise>| Some((block.dimension(), block.saved()?));
+        Some(SavedNoise::Product(self.blocks.iter().map(block).collect::<Option<_>>()?))
     }
 
     fn refittable(&self) -> Option<&dyn Refit> {

@@ -3,7 +3,7 @@
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::{ln_add_exp, ln_sub_exp};
 
-use crate::{Landmarks, Noise, Refit, View};
+use crate::{Landmarks, Noise, Refit, SavedNoise, View};
 
 /// A distribution of one variable whose distribution function is known.
 ///
@@ -116,6 +116,10 @@ impl<T: Scalar> Noise for T {
 
     fn parts(&self) -> Vec<(f64, String)> {
         self.parts_in_words()
+    }
+
+    fn saved(&self) -> Option<SavedNoise> {
+        Some(SavedNoise::Words(self.words()))
     }
 
     fn refittable(&self) -> Option<&dyn Refit> {

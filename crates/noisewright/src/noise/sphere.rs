@@ -10,7 +10,7 @@ use rand_distr::{Beta, Distribution, StandardNormal};
 use super::check::{finite, non_negative, require};
 use super::fitting::{failed, total_weight, unfitted};
 use super::spelling::{list, number};
-use crate::{Error, Landmarks, Noise, Refit, Result, View};
+use crate::{Error, Landmarks, Noise, Refit, Result, SavedNoise, View};
 
 /// Uniform on the unit sphere of d variables, with respect to its surface measure.
 ///
@@ -63,6 +63,10 @@ impl Noise for UniformSphere {
 
     fn describe(&self) -> String {
         "uniform".into()
+    }
+
+    fn saved(&self) -> Option<SavedNoise> {
+        SavedNoise::words(self)
     }
 }
 
@@ -210,6 +214,10 @@ impl Noise for VonMisesFisher {
 
     fn describe(&self) -> String {
         format!("von-mises-fisher({}, {})", list(&self.direction), number(self.concentration))
+    }
+
+    fn saved(&self) -> Option<SavedNoise> {
+        SavedNoise::words(self)
     }
 
     fn refittable(&self) -> Option<&dyn Refit> {

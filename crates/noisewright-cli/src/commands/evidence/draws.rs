@@ -42,6 +42,12 @@ impl ChainDraws {
             options = options.format(format);
         }
         let table = read_chains(&files, &options)?;
+        if let Some(method) = table.approximation() {
+            return Err(Failure::NoAnswer(format!(
+                "{}: these are draws of an approximation (Stan's method {method}), not of the density: sample it",
+                files.join(", ")
+            )));
+        }
         let dropped = table.dropped();
         let (table, chains, rows) = match &arguments.chain {
             Some(_) => {

@@ -7,8 +7,9 @@ use super::names::DESIGNED;
 use super::{Argument, Call, NoiseWords, Weight};
 use crate::noise::fitting::failed;
 use crate::{
-    Bandwidth, Categorical, Domain, Error, KernelDensity, Mixture, MultivariateNormal, MultivariateStudent,
-    Noise, Product, Result, Scalar, Space, Student, Truncated, UniformSphere, View, VonMisesFisher,
+    Bandwidth, Categorical, Domain, Error, Histogram1d, Histogram2d, KernelDensity, Mixture,
+    MultivariateNormal, MultivariateStudent, Noise, Product, Result, Scalar, Space, Student, Truncated,
+    UniformSphere, View, VonMisesFisher,
 };
 
 /// What a noise is built for, and with.
@@ -269,6 +270,7 @@ fn free_left(call: &Call) -> Error {
 
 fn of_call(call: &Call, context: &Context<'_>) -> Result<Built> {
     match call.name.as_str() {
+        "histogram" if matches!(call.arguments.first(), Some(Argument::List(_))) => histogram(call, context),
         name if DESIGNED.contains(&name) => designed(call, context),
         "truncate" => truncate(call, context),
         "von-mises-fisher" => von_mises_fisher(call, context),
@@ -295,6 +297,28 @@ fn designed(call: &Call, context: &Context<'_>) -> Result<Built> {
         return Err(Error::Shape { what: "variables of the noise", expected, found });
     }
     Ok(Built::Joint(noise, true))
+}
+
+/// `histogram([edges], [probabilities])`, or `histogram([edges], [edges], [probabilities])` in two variables.
+fn histogram(call: &Call, context: &Context<'_>) -> Result<Built> {
+    let wrong = "it takes (bins, lo, hi), or ([edges], [probabilities]), or in two variables ([edges], [edges], \
+                 [probabilities])";
+    let lists = call.arguments.iter().map(|argument| match argument {
+        Argument::List(list) => numbers(call, list),
+        _ => Err(refused(call, wrong)),
+    });
+    let lists = lists.collect::<Result<Vec<_>>>()?;
+    let discrete = context.space.domains().iter().any(Domain::is_discrete);
+    match (lists.as_slice(), context.space.dimension()) {
+        _ if discrete => {
+            Err(refused(call, "the variables are discrete; use categorical, poisson or product"))
+        }
+        ([edges, probabilities], 1) => Ok(Built::Scalar(Arc::new(Histogram1d::new(edges, probabilities)?))),
+        ([first, second, probabilities], 2) => {
+            Ok(Built::Joint(Arc::new(Histogram2d::new(first, second, probabilities)?), false))
+        }
+        _ => Err(refused(call, wrong)),
+    }
 }
 
 fn truncate(call: &Call, context: &Context<'_>) -> Result<Built> {
