@@ -34,6 +34,10 @@ def plane():
         (np.array([1.0, "a"], dtype=object), "row 2 of `data` is 'a'"),
         (X + 1j, "`data` holds complex numbers"),
         (np.array(["1", "2"]), "`data` holds text"),
+        (np.array([1, 2**53 + 1]), "row 2 of `data` is the integer 9007199254740993, which is beyond 2^53"),
+        (np.array([2**64 - 1], dtype=np.uint64), "beyond 2^53"),
+        (pd.DataFrame({"x": [0, -(2**53) - 1]}), "row 2 of column `x` of `data` is the integer -9007199254740993"),
+        ([0.5, 10**400], "`data` cannot be read as an array of numbers"),
         (np.array(["2020-01-01"], dtype="datetime64[D]"), "`data` holds dates"),
         ([[1.0], [2.0, 3.0]], "`data` cannot be read"),
         (None, "`data`"),
@@ -75,6 +79,12 @@ def test_a_domain_is_kept():
         ({"weights": X[1:]}, "`weights` has 29 values"),
         ({"weights": -np.ones(30)}, "`weights`"),
         ({"clusters": ["a"]}, "`clusters`"),
+        ({"clusters": ["a", 1] * 15}, "`clusters` holds labels of several kinds, int and str"),
+        ({"clusters": [1.0] * 4 + [np.nan] * 26}, "row 5 of `clusters` has no label"),
+        ({"clusters": pd.Series(["a"] * 29 + [None])}, "row 30 of `clusters` has no label"),
+        ({"nu": 10**400}, "`nu` is too large for a number: 1000"),
+        ({"noise_share": 10**400}, "`noise_share` is too large"),
+        ({"seed": 10**5000}, "`seed` must be a whole number from 0"),
         ({"chains": [10, 10]}, "`chains` hold 20 rows"),
         ({"chains": 7}, "`chains`: 30 rows"),
         ({"seed": -1}, "`seed`"),
@@ -261,3 +271,53 @@ def test_nothing_to_draw_with(monkeypatch, model):
         fit.plot()
     with pytest.raises(nw.MissingLibraryError, match="pandas"):
         fit.to_frame()
+
+
+def test_a_series_of_weights_is_aligned_with_the_data(model):
+    data = pd.DataFrame({"x": X})
+    weights = pd.Series(np.arange(1.0, 31.0))
+    fit = nw.fit(model, data, weights=weights, nu=5)
+    for argument in ("weights", "clusters"):
+        with pytest.raises(nw.InputError, match=f"`{argument}` has another index than `data`"):
+            nw.fit(model, data, **{argument: weights[::-1]}, nu=5)
+    moved = nw.fit(model, data, weights=weights[::-1].reindex(data.index), nu=5)
+    assert moved["x"] == fit["x"]
+    assert nw.fit(model, X, weights=weights[::-1].to_numpy(), nu=5)["x"] != fit["x"]
+
+
+def test_large_integers_that_are_numbers_are_taken(model):
+    data = np.array([0, 2**53, 2**60], dtype=np.int64)
+    assert nw.Normal(0, 1e36).log_density(data).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: nw.Normal(0, np.nan), "not nan"),
+        (lambda: nw.Normal(10**400, 1), "an argument must be a number"),
+        (lambda: nw.Student(3, [0, "a"], 1), "an argument must be a number"),
+    ],
+)
+def test_arguments_of_noises(make, says):
+    with pytest.raises(nw.InputError, match=says):
+        make()
+
+
+def test_the_dimension_of_a_noise_is_told_by_its_arguments():
+    matrix = [[1.0, 0.5], [0.5, 1.0]]
+    assert nw.Normal([0, 0], matrix).sample(3).shape == (3, 2)
+    assert nw.Student(5, [0, 0], matrix).sample(3).shape == (3, 2)
+    assert nw.VonMisesFisher([0, 0, 1], 2.0).sample(3).shape == (3, 3)
+    assert nw.Product("normal(0, 1)", nw.Gamma(2, 1)).sample(3).shape == (3, 2)
+    assert (0.5 * nw.Normal([0, 0], matrix) + 0.5 * nw.Normal([1, 1], matrix)).sample(3).shape == (3, 2)
+    assert nw.Categorical([0, 1, 2], [0.2, 0.3, 0.5]).sample(3).shape == (3,)
+
+
+def test_functions_cannot_change_the_data():
+    def greedy(x, theta):
+        x *= 2.0
+        return -theta[0] * x[:, 0] ** 2
+
+    model = nw.Model.from_functions(greedy, start=[1.0], variables="x")
+    with pytest.raises(nw.FunctionError, match="read-only"):
+        nw.fit(model, X)

@@ -366,7 +366,8 @@ def _module_level(x, theta):
 @pytest.mark.parametrize("name", nw.example_names())
 def test_examples_ship_with_the_package(name):
     example = nw.load_example(name)
-    assert (ROOT / "examples" / name / "model.toml").read_text() == example.model.text
+    file = ROOT / "examples" / name / "model.toml"
+    assert (file.read_text() if file.exists() else None) == (None if example.model is None else example.model.text)
     if example.data is not None:
         assert list(example.to_frame().columns) == example.names
         assert np.isfinite(example.data).all()

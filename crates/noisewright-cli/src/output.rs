@@ -95,6 +95,16 @@ pub(crate) fn table_and_sentences(table: &Table, sentences: impl IntoIterator<It
     format!("{}\n{lines}", self::table(table))
 }
 
+/// Refuses a variable with the name of the column that is written beside the variables: the file could not be read back.
+pub(crate) fn refuse_column(names: &[String], column: &str) -> Outcome<()> {
+    if names.iter().any(|name| name == column) {
+        return Err(Failure::Usage(format!(
+            "the variable `{column}` has the name of a column that is written beside it: rename the variable"
+        )));
+    }
+    Ok(())
+}
+
 /// Writes a page where one was asked for, with the result as JSON at its end.
 pub(crate) fn write_report(global: &Global, page: impl FnOnce() -> Page, json: &Value) -> Outcome<()> {
     let Some(path) = &global.report else { return Ok(()) };

@@ -45,6 +45,9 @@ struct Answer {
 pub(crate) fn run(arguments: &FitArguments, global: &Global) -> Outcome<()> {
     let plan = Plan::new(arguments, global)?;
     let problem = inputs::model_problem(&arguments.model, arguments.start.as_deref(), global)?;
+    if arguments.out.is_some() {
+        output::refuse_column(problem.model.space().names(), "log_density")?;
+    }
     let progress = Progress::new(problem.quiet, "reading the data");
     let mut answer = if arguments.stream {
         streamed(arguments, &plan, problem, &progress)?

@@ -37,6 +37,11 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     let progress = Progress::new(global.quiet || global.json, "reading the data");
     let names = points::columns(arguments)?;
     let space = Space::real(&names)?;
+    if arguments.out.is_some() {
+        ["log_ratio", "se", "lower", "upper"]
+            .iter()
+            .try_for_each(|own| output::refuse_column(&names, own))?;
+    }
     let (model, features) = model(&arguments.features, &names)?;
     let first = Rows::read(std::slice::from_ref(&arguments.first), &space, &arguments.first_rows())?;
     let second = Rows::read(std::slice::from_ref(&arguments.second), &space, &arguments.other_rows())?;

@@ -17,6 +17,7 @@ use crate::output::{self, numbers};
 pub(crate) fn run(arguments: &SampleArguments, global: &Global) -> Outcome<()> {
     global.refuse_page("sample")?;
     let (mut names, noise) = noise(arguments, global)?;
+    output::refuse_column(&names, "log_density")?;
     // The points, their columns, and the log-density.
     check_count("count", arguments.count, 2 * names.len() + 1)?;
     let draws = sample(noise.as_ref(), arguments.count, global.seed);
