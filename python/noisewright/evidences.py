@@ -26,7 +26,7 @@ from .normalizers import (
     warn,
 )
 from .progress import Bar
-from .results import Column, Panel, Result, columns_of
+from .results import Column, Panel, Result, Rows, columns_of
 from .transforms import Layout, Transform
 
 __all__ = ["BayesFactor", "EvidenceResult", "bayes_factor", "evidence"]
@@ -62,7 +62,8 @@ class EvidenceResult(Result):
     draws: int
     noise_draws: int
     confidence: float
-    trace: dict[str, Array]
+    #: The estimate from growing parts of the draws: `draws`, `log_evidence`, `se` of each.
+    trace: Rows
     log_ratios: dict[str, Array]
     warnings: list[str]
     #: The names of the warnings for programs.
@@ -197,6 +198,7 @@ def evidence(
             built, parameters, table, own, settings(confidence, independent, False, bootstrap, (), seed), bar
         )
     answer["estimates"] = named(answer["estimates"])
+    answer["trace"] = Rows(answer["trace"])
     warn(answer)
     return EvidenceResult(**answer)
 

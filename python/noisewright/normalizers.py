@@ -16,7 +16,7 @@ from .errors import InputError, NoisewrightWarning
 from .models import Model, values_at
 from .noises import NoiseLike, noise_request
 from .progress import Bar
-from .results import Column, Panel, Result, by_name, columns_of, short
+from .results import Column, Panel, Result, Rows, by_name, columns_of, short
 
 __all__ = [
     "LogZResult",
@@ -137,7 +137,8 @@ class StatesResult(Result):
     overlap: Array
     ess: Array
     inefficiency: Array
-    groups: list[list[int]]
+    #: The names of the states that hang together.
+    groups: list[list[str]]
     dependence: str
     converged: bool
     warnings: list[str]
@@ -179,7 +180,7 @@ class StatesResult(Result):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PathResult(Result):
-    """log Z by a path of states from a noise to a model; `path` has a value of each field for every state."""
+    """log Z by a path of states from a noise to a model; `path` is a list of them, and `path["t"]` the `t` of all."""
 
     log_z: float
     se: float
@@ -190,7 +191,7 @@ class PathResult(Result):
     refused: str | None
     #: The name of that reason for programs.
     refused_code: str | None
-    path: dict[str, Array]
+    path: Rows
     noise: str
     moves: str
     draws: int
@@ -221,9 +222,7 @@ class PathResult(Result):
         return f"log Z by a path of {len(rows)} states", columns, rows, notes
 
     def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
-        count = len(self.path["t"])
-        rows = [{name: float(values[k]) for name, values in self.path.items()} for k in range(count)]
-        return [f"{k}" for k in range(count)], rows
+        return [f"{k}" for k in range(len(self.path))], [dict(state) for state in self.path]
 
     def _panels(self) -> list[Panel]:
         t, z, se = (self.path[name] for name in ("t", "log_z", "se"))
@@ -231,7 +230,7 @@ class PathResult(Result):
         return [(("t", "linear"), ("log Z", "linear"), [("points", "log Z", columns)])]
 
     def __repr__(self) -> str:
-        return f"<log Z = {self.log_z:.6g} ± {self.se:.2g} by a path of {len(self.path['t'])} states>"
+        return f"<log Z = {self.log_z:.6g} ± {self.se:.2g} by a path of {len(self.path)} states>"
 
 
 def log_z(
@@ -352,6 +351,7 @@ def log_z_path(
     if not answer["converged"]:
         reason = answer["refused"] or "; ".join(answer["warnings"]) or "the states could not be joined"
         warnings.warn(f"log_z_path gives no answer: {reason}", NoisewrightWarning, stacklevel=2)
+    answer["path"] = Rows(answer["path"])
     return PathResult(**answer)
 
 
@@ -410,7 +410,7 @@ def log_z_states(
         )
     if not answer["converged"]:
         warnings.warn("log_z_states did not converge", NoisewrightWarning, stacklevel=2)
-    return StatesResult(**answer, names=labels)
+    return StatesResult(**answer)
 
 
 #: The name under which chemists know it.

@@ -121,6 +121,20 @@ class Result:
         return []
 
 
+class Rows(list):  # type: ignore[type-arg]
+    """A list of records as in the command's JSON; a name instead of a number gives that field of all of them as an array.
+
+    >>> rows = Rows([{"t": 0.0, "exchange": None}, {"t": 1.0, "exchange": 0.5}])
+    >>> rows[1]["exchange"], rows["t"].tolist(), rows["exchange"].tolist()
+    (0.5, [0.0, 1.0], [nan, 0.5])
+    """
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return np.array([np.nan if record[key] is None else record[key] for record in self], dtype=float)
+        return super().__getitem__(key)
+
+
 def by_name(record: Any, name: str) -> Any:
     """A field of a record by its name."""
     if name not in {field.name for field in fields(record)}:

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use noisewright::design::Purpose;
 use noisewright::fit::diagnostics::check_ratio;
 use noisewright::fit::{
-    Amount, CovarianceKind, Data, Dependence, Draws, Estimate, Fit, FitOptions, NoiseChoice, Optimum, Setting,
+    Amount, CovarianceKind, Data, Dependence, Draws, Fit, FitOptions, NoiseChoice, Setting,
 };
 use noisewright::{Model, Noise, Points, Precision, Target, View, record_efficiency};
+use noisewright_report::Value;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::file::{FileArgument, FileRows, SomeRows};
 use crate::model::{PyModel, points};
 use crate::noise::{NoiseArgument, Request};
@@ -125,7 +126,7 @@ pub(crate) fn fit<'py>(
         }
         let efficiency = efficiency(&model, is_callback, &mut fit, &options, &rows.points);
         let grid = grid(&model, &fit, rows.points.view());
-        Ok(tree(&fit, &options, Reading { efficiency, ..Reading::default() }, grid))
+        tree(&fit, &options, Reading { efficiency, ..Reading::default() }, grid)
     })
 }
 
@@ -147,7 +148,7 @@ pub(crate) fn ratio<'py>(
         let options =
             FitOptions { noise: NoiseChoice::Auto, ..plan.options(&model, &first.points, None, monitor)? };
         let fitted = noisewright::fit::ratio(&model, first.data(), second.data(), &options)?;
-        Ok(tree(&fitted.fit, &options, Reading::default(), None))
+        tree(&fitted.fit, &options, Reading::default(), None)
     })
 }
 
@@ -171,9 +172,7 @@ pub(crate) fn fit_file<'py>(
         let grid = grid(&model, &fit, points.view());
         let reading = Reading { efficiency, dropped, passes: Some(rows.passes()) };
         let some = grid.is_some().then(|| map! { "x": points.view().column(0).to_vec(), "weights": weights });
-        let Tree::Map(mut fields) = tree(&fit, &options, reading, grid) else { return Ok(Tree::Null) };
-        fields.push(("some".into(), Tree::from(some)));
-        Ok(Tree::Map(fields))
+        Ok(tree(&fit, &options, reading, grid)?.with("some", some))
     })
 }
 
@@ -284,19 +283,6 @@ impl Plan {
     }
 }
 
-/// An estimate under the names of the command's JSON.
-pub(crate) fn estimate(estimate: &Estimate) -> Tree {
-    map! {
-        "estimate": estimate.estimate,
-        "se": estimate.se,
-        "se_data": estimate.se_data,
-        "se_noise": estimate.se_noise,
-        "lower": estimate.lower,
-        "upper": estimate.upper,
-        "at_bound": estimate.at_bound,
-    }
-}
-
 /// The efficiency against maximum likelihood; for functions the sample's own estimate of it, which takes no further calls.
 fn efficiency(
     model: &Model,
@@ -323,46 +309,29 @@ struct Reading {
     passes: Option<usize>,
 }
 
-fn tree(fit: &Fit, options: &FitOptions, reading: Reading, grid: Option<Tree>) -> Tree {
+fn tree(fit: &Fit, options: &FitOptions, reading: Reading, grid: Option<Tree>) -> Outcome<Tree> {
     let of_each = |all: Vec<Option<f64>>| -> Vec<(String, Tree)> {
         fit.estimates().iter().zip(all).map(|(e, ratio)| (e.name.clone(), Tree::from(ratio))).collect()
     };
-    let mut diagnostics = serde_json::to_value(&fit.diagnostics).unwrap_or_default();
-    let shown = diagnostics["warnings"].as_array_mut().into_iter().flatten();
-    for (shown, warning) in shown.zip(&fit.diagnostics.warnings) {
-        shown["suggestion"] = warning.suggestion_in(&argument).into();
+    let mut value = Value::of(fit).map_err(|error| Failure::Broken(error.to_string()))?;
+    let warnings = value.get_mut("diagnostics").and_then(|diagnostics| diagnostics.get_mut("warnings"));
+    for (shown, warning) in
+        warnings.map(Value::entries_mut).into_iter().flatten().zip(&fit.diagnostics.warnings)
+    {
+        shown.set("suggestion", warning.suggestion_in(&argument));
     }
     let warnings: Vec<String> = fit.diagnostics.warnings.iter().map(|w| w.in_words(&argument)).collect();
-    map! {
-        "parameters": fit.parameters.iter().map(|e| (e.name.clone(), estimate(e))).collect::<Vec<_>>(),
-        "log_normalizer": fit.log_normalizer.as_ref().map(estimate),
-        "coordinates": fit.estimates().iter().map(|e| e.name.clone()).collect::<Vec<_>>(),
-        "covariance": fit.covariance.clone(),
-        "covariance_data": fit.covariance_data.clone(),
-        "covariance_noise": fit.covariance_noise.clone(),
-        "loss": fit.loss,
-        "loss_name": if fit.nu.is_finite() { options.loss.to_string() } else { "likelihood".into() },
-        "iterations": fit.iterations,
-        "converged": fit.converged,
-        "stop": fit.stop.to_string(),
-        "nu": fit.nu,
-        "noise": fit.noise.clone(),
-        "noise_words": fit.noise_description.clone(),
-        "noise_points": fit.noise_points,
-        "noise_share": fit.noise_share(),
-        "budget_spent": fit.budget_spent,
-        "rows": fit.rows,
-        "total_weight": fit.total_weight,
-        "dropped": reading.dropped,
-        "passes": reading.passes,
-        "confidence": fit.confidence,
-        "efficiency": reading.efficiency.map(of_each),
-        "optima": fit.optima.iter().map(optimum).collect::<Vec<_>>(),
-        "diagnostics": json(&diagnostics),
-        "warnings": warnings,
-        "no_answer": fit.diagnostics.no_answer().map(|w| w.in_words(&argument)),
-        "grid": grid,
-    }
+    let loss_name = if fit.nu.is_finite() { options.loss.to_string() } else { "likelihood".into() };
+    Ok(Tree::from(value)
+        .with("loss_name", loss_name)
+        .with("noise", fit.noise.clone())
+        .with("noise_words", fit.noise_description.as_str())
+        .with("dropped", reading.dropped)
+        .with("passes", reading.passes)
+        .with("efficiency", reading.efficiency.map(of_each))
+        .with("warnings", warnings)
+        .with("no_answer", fit.diagnostics.no_answer().map(|w| w.in_words(&argument)))
+        .with("grid", grid))
 }
 
 /// A setting as an argument: `nu=20`, `noise="auto"`.
@@ -370,23 +339,6 @@ fn argument(setting: Setting) -> String {
     match setting.parts() {
         (name @ "nu", value) => format!("{name}={value}"),
         (name, value) => format!("{name}=\"{value}\""),
-    }
-}
-
-fn optimum(optimum: &Optimum) -> Tree {
-    map! { "at": optimum.at.clone(), "loss": optimum.loss, "starts": optimum.starts }
-}
-
-/// A serialized value.
-fn json(value: &serde_json::Value) -> Tree {
-    use serde_json::Value;
-    match value {
-        Value::Null => Tree::Null,
-        Value::Bool(flag) => Tree::Flag(*flag),
-        Value::Number(number) => number.as_u64().map_or_else(|| Tree::from(number.as_f64()), Tree::Count),
-        Value::String(text) => Tree::from(text.as_str()),
-        Value::Array(list) => Tree::List(list.iter().map(json).collect()),
-        Value::Object(fields) => Tree::Map(fields.iter().map(|(k, v)| (k.clone(), json(v))).collect()),
     }
 }
 

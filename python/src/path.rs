@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use noisewright::ModelDensity;
 use noisewright::design::Purpose;
-use noisewright::normalizer::path::{Node, PathEstimate, PathOptions, fit_noise};
+use noisewright::normalizer::path::{PathOptions, fit_noise};
 use noisewright::run::Context;
 use noisewright::{Precision, Target};
 use pyo3::prelude::*;
@@ -12,10 +12,9 @@ use pyo3::prelude::*;
 use crate::failure::Outcome;
 use crate::model::PyModel;
 use crate::noise::{NoiseArgument, Request};
-use crate::normalizer::codes;
 use crate::problem::Problem;
 use crate::task::Monitor;
-use crate::tree::{Tree, map};
+use crate::tree::Tree;
 
 /// How the path is gone, as Python hands it over.
 #[derive(FromPyObject)]
@@ -80,38 +79,6 @@ pub(crate) fn log_z_path<'py>(
         } else {
             request.build(&problem, Purpose { nu: 1.0, target: &Target::Mse })?
         };
-        Ok(tree(&noisewright::path(noise, &density).options(options.clone()).run()?, &options))
+        Tree::of(&noisewright::path(noise, &density).options(options).run()?)
     })
-}
-
-fn tree(result: &PathEstimate, options: &PathOptions) -> Tree {
-    let column = |of: fn(&Node) -> f64| result.nodes.iter().map(of).collect::<Vec<f64>>();
-    let refused = result.refused();
-    map! {
-        "log_z": result.log_z,
-        "se": result.se,
-        "lower": result.lower,
-        "upper": result.upper,
-        "confidence": options.confidence,
-        "refused": refused.as_ref().map(|(_, sentence)| sentence.as_str()),
-        "refused_code": refused.as_ref().map(|(code, _)| *code),
-        "path": map! {
-            "t": column(|node| node.t),
-            "log_z": column(|node| node.log_z),
-            "se": column(|node| node.se),
-            "step_se": column(|node| node.step_se),
-            "acceptance": column(|node| node.acceptance),
-            "exchange": column(|node| node.exchange.unwrap_or(f64::NAN)),
-            "r_hat": column(|node| node.r_hat),
-            "inefficiency": column(|node| node.inefficiency),
-        },
-        "noise": result.noise.as_str(),
-        "moves": result.moves.unwrap_or_default().to_string(),
-        "draws": result.draws,
-        "overlap": result.states.overlap().clone(),
-        "ess": result.states.ess().to_vec(),
-        "converged": result.states.converged() && result.se.is_finite(),
-        "warnings": result.sentences(),
-        "warning_codes": codes(result.warnings.iter().map(|warning| warning.code())),
-    }
 }

@@ -1,9 +1,7 @@
 //! `error`: what a design would cost.
 
 use noisewright::design::{Curve, Purpose};
-use noisewright::{
-    Accuracy, Asymptotics, Contrast, Divergences, Loss, Noise, Population, Target, divergences, error_report,
-};
+use noisewright::{Asymptotics, Contrast, Loss, Noise, Population, Target, divergences, error_report};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
@@ -11,7 +9,7 @@ use crate::failure::Outcome;
 use crate::model::{PyModel, points};
 use crate::noise::{NoiseArgument, Request};
 use crate::problem::Problem;
-use crate::tree::{Tree, map};
+use crate::tree::Tree;
 
 /// What `error` and `design` have in common, as Python hands it over.
 #[derive(FromPyObject)]
@@ -109,42 +107,18 @@ fn answer(problem: &Problem, request: &Request, nu: f64, loss: &Loss, target: &T
         Ok(Asymptotics::at(&population, &log_noise, nu, loss)?.error(&matrix, nu, 1.0, 1.0))
     })?;
     let infinite = report.why_infinite(distances.as_ref(), loss);
-    Ok(map! {
-        "error": report.error,
-        "covariance": report.covariance,
-        "cramer_rao": report.cramer_rao,
-        "efficiency": report.efficiency,
-        "weights_mean": report.weights_mean,
-        "coordinates": report.coordinates,
-        "parts": report.parts,
-        "error_noise_equals_data": report.noise_equals_data,
-        "infinite": infinite,
-        "log_normalizer": report.log_normalizer,
-        "divergences": distances.as_ref().map(divergences_tree),
-        "normalizer_errors": distances.as_ref().map(|d| normalizer_tree(d, nu)),
-        "nu": nu,
-        "noise": noise.clone(),
-        "loss": loss.to_string(),
-        "target": target.to_string(),
-        "parameters": parameters(problem),
-        "accuracy": accuracy(report.accuracy),
-        "curve": curve_tree(&curve),
-        "grid": grid(problem, &population, noise.as_ref(), nu),
-    })
-}
-
-fn divergences_tree(d: &Divergences) -> Tree {
-    map! {
-        "chi2_data_noise": d.chi2_data_noise,
-        "chi2_noise_data": d.chi2_noise_data,
-        "hellinger": d.hellinger,
-        "harmonic": d.harmonic,
-    }
-}
-
-fn normalizer_tree(d: &Divergences, nu: f64) -> Tree {
-    let errors = d.normalizer_errors(nu);
-    map! { "is": errors.is, "revis": errors.revis, "is-revis": errors.is_revis, "nce": errors.nce }
+    let errors = distances.as_ref().map(|d| d.normalizer_errors(nu));
+    Ok(Tree::of(&report)?
+        .with("infinite", infinite)
+        .with("divergences", Tree::of(&distances)?)
+        .with("normalizer_errors", Tree::of(&errors)?)
+        .with("nu", nu)
+        .with("noise", noise.clone())
+        .with("loss", loss.to_string())
+        .with("target", target.to_string())
+        .with("parameters", parameters(problem))
+        .with("curve", Tree::of(&curve)?)
+        .with("grid", grid(problem, &population, noise.as_ref(), nu)?))
 }
 
 /// The parameter values by name.
@@ -153,17 +127,7 @@ pub(crate) fn parameters(problem: &Problem) -> Tree {
     Tree::Map(names.map(|(p, v)| (p.name.clone(), Tree::Number(*v))).collect())
 }
 
-/// How expectations were computed, and how well.
-pub(crate) fn accuracy(accuracy: Accuracy) -> Tree {
-    map! { "method": accuracy.method.to_string(), "relative_error": accuracy.relative_error, "points": accuracy.points }
-}
-
-pub(crate) fn curve_tree(curve: &Curve) -> Tree {
-    map! { "noise_proportion": curve.proportion.clone(), "error": curve.error.clone() }
-}
-
 /// Densities of data and noise and the weight between them, where there is one continuous variable.
-pub(crate) fn grid(problem: &Problem, population: &Population, noise: &dyn Noise, nu: f64) -> Option<Tree> {
-    let grid = problem.question().densities(population, noise, nu)?;
-    Some(map! { "x": grid.x, "density": grid.noise, "data_density": grid.data, "weight": grid.weight })
+pub(crate) fn grid(problem: &Problem, population: &Population, noise: &dyn Noise, nu: f64) -> Outcome<Tree> {
+    Tree::of(&problem.question().densities(population, noise, nu))
 }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use nalgebra::DMatrix;
 use noisewright::Noise;
+use noisewright_report::Value;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use serde::Serialize;
 
+use crate::failure::{Failure, Outcome};
 use crate::noise::BuiltNoise;
 
 /// A value that becomes a Python object: numbers in bulk become NumPy arrays, maps become dictionaries.
@@ -17,15 +19,15 @@ pub(crate) enum Tree {
     /// A truth value.
     Flag(bool),
     /// A whole number.
-    Count(u64),
+    Count(i64),
     /// A number, which may be infinite.
     Number(f64),
     /// Words.
     Text(String),
     /// A one-dimensional array.
     Numbers(Vec<f64>),
-    /// A two-dimensional array.
-    Matrix(DMatrix<f64>),
+    /// A two-dimensional array, row after row.
+    Matrix { columns: usize, values: Vec<f64> },
     /// A list.
     List(Vec<Tree>),
     /// A dictionary in order.
@@ -47,10 +49,9 @@ impl<'py> IntoPyObject<'py> for Tree {
             Self::Number(number) => number.into_pyobject(py)?.into_any(),
             Self::Text(text) => text.into_pyobject(py)?.into_any(),
             Self::Numbers(numbers) => PyArray1::from_vec(py, numbers).into_any(),
-            Self::Matrix(matrix) => {
-                let shape = [matrix.nrows(), matrix.ncols()];
-                let rows = matrix.transpose().as_slice().to_vec();
-                PyArray1::from_vec(py, rows).reshape(shape)?.into_any()
+            Self::Matrix { columns, values } => {
+                let shape = [values.len() / columns.max(1), columns];
+                PyArray1::from_vec(py, values).reshape(shape)?.into_any()
             }
             Self::List(list) => PyList::new(py, list)?.into_any(),
             Self::Map(map) => {
@@ -65,6 +66,43 @@ impl<'py> IntoPyObject<'py> for Tree {
     }
 }
 
+impl Tree {
+    /// A result of the library under the names of its serialization.
+    pub(crate) fn of(result: &impl Serialize) -> Outcome<Self> {
+        let value = Value::of(result).map_err(|error| Failure::Broken(error.to_string()))?;
+        Ok(Self::from(value))
+    }
+
+    /// The same with another field, or another value in its place.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Self>) -> Self {
+        if let Self::Map(fields) = &mut self {
+            match fields.iter_mut().find(|(field, _)| field == name) {
+                Some(field) => field.1 = value.into(),
+                None => fields.push((name.to_owned(), value.into())),
+            }
+        }
+        self
+    }
+}
+
+impl From<Value> for Tree {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Flag(flag) => Self::Flag(flag),
+            Value::Integer(whole) => Self::Count(whole),
+            Value::Number(number) => Self::Number(number),
+            Value::Text(text) => Self::Text(text),
+            Value::Numbers(numbers) => Self::Numbers(numbers),
+            Value::Matrix { columns, values } => Self::Matrix { columns, values },
+            Value::List(list) => Self::List(list.into_iter().map(Self::from).collect()),
+            Value::Map(fields) => {
+                Self::Map(fields.into_iter().map(|(name, value)| (name, Self::from(value))).collect())
+            }
+        }
+    }
+}
+
 impl From<bool> for Tree {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)
@@ -73,7 +111,7 @@ impl From<bool> for Tree {
 
 impl From<usize> for Tree {
     fn from(count: usize) -> Self {
-        Self::Count(count as u64)
+        Self::Count(i64::try_from(count).unwrap_or(i64::MAX))
     }
 }
 
@@ -116,12 +154,6 @@ impl From<Vec<Tree>> for Tree {
 impl From<Vec<(String, Tree)>> for Tree {
     fn from(map: Vec<(String, Tree)>) -> Self {
         Self::Map(map)
-    }
-}
-
-impl From<DMatrix<f64>> for Tree {
-    fn from(matrix: DMatrix<f64>) -> Self {
-        Self::Matrix(matrix)
     }
 }
 

@@ -142,6 +142,9 @@ pub(crate) struct ErrorArguments {
     /// What error: mse (all coordinates), kl, or a comma-separated list of parameters
     #[arg(long, default_value = "mse", value_name = "TARGET")]
     pub(crate) target: String,
+    /// Write covariances of more than 100 unknowns into the JSON too
+    #[arg(long, help_heading = "Output")]
+    pub(crate) matrices: bool,
 }
 
 #[derive(Args, Debug)]

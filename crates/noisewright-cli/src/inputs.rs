@@ -5,10 +5,10 @@ use std::path::Path;
 
 use noisewright::{Loss, Model, Points, Precision, Space, design};
 use noisewright_data::{Format, Options};
+use noisewright_report::Value;
 
 use crate::arguments::{DataArguments, Global, ModelArguments};
 use crate::failure::{Failure, Outcome};
-use crate::output::number;
 use crate::rows::check_domains;
 
 /// A model at a parameter value, with data where there are any.
@@ -66,9 +66,9 @@ impl Problem {
     }
 
     /// The parameters by name, for JSON.
-    pub(crate) fn parameters_json(&self) -> serde_json::Value {
+    pub(crate) fn parameters_value(&self) -> Value {
         let names = self.model.parameters().iter().zip(&self.parameters);
-        names.map(|(p, v)| (p.name.clone(), number(*v))).collect::<serde_json::Map<_, _>>().into()
+        Value::Map(names.map(|(p, v)| (p.name.clone(), Value::Number(*v))).collect())
     }
 
     /// `m = 0, s = 1`, the first few.

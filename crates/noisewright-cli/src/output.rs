@@ -1,12 +1,12 @@
-//! Standard output, JSON numbers, and files that are either whole or not there.
+//! Standard output, JSON, and files that are either whole or not there.
 
 use std::io::Write;
 use std::path::Path;
 
 use noisewright::fit::Setting;
 use noisewright_data::write_whole;
-use noisewright_report::{Page, Section, Table, TextStyle};
-use serde_json::{Number, Value};
+use noisewright_report::{Page, Section, Table, TextStyle, Value};
+use serde::Serialize;
 
 use crate::arguments::Global;
 use crate::failure::{Failure, Outcome};
@@ -19,39 +19,18 @@ pub(crate) fn print(text: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Stands for infinity inside a [`Value`], which cannot hold it.
-const INFINITY: &str = "\u{221e} as a number";
+/// Unknowns beyond which covariances are not written unless they are asked for.
+pub(crate) const MOST_UNKNOWNS: usize = 100;
+
+/// Anything that serializes, as the values of a JSON object.
+pub(crate) fn value(result: &(impl Serialize + ?Sized)) -> Outcome<Value> {
+    Value::of(result)
+        .map_err(|error| Failure::NoAnswer(format!("the result cannot be written as JSON: {error}")))
+}
 
 /// Prints one JSON object.
 pub(crate) fn print_json(value: &Value) -> Outcome<()> {
-    print(&format!("{}\n", json_text(value)?))
-}
-
-/// JSON as text. JSON has no infinity, but `1e999` is valid and is read as infinity by Python, R and JavaScript.
-pub(crate) fn json_text(value: &Value) -> Outcome<String> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| Failure::NoAnswer(format!("the result cannot be written as JSON: {error}")))?;
-    Ok(text.replace(&format!("\"-{INFINITY}\""), "-1e999").replace(&format!("\"{INFINITY}\""), "1e999"))
-}
-
-/// A number for JSON; not a number is null.
-pub(crate) fn number(x: f64) -> Value {
-    match Number::from_f64(x) {
-        Some(number) => Value::Number(number),
-        None if x.is_nan() => Value::Null,
-        None if x > 0.0 => INFINITY.into(),
-        None => format!("-{INFINITY}").into(),
-    }
-}
-
-/// A number that may not be there.
-pub(crate) fn optional(x: Option<f64>) -> Value {
-    x.map_or(Value::Null, number)
-}
-
-/// A list of numbers.
-pub(crate) fn numbers(x: impl IntoIterator<Item = f64>) -> Value {
-    Value::Array(x.into_iter().map(number).collect())
+    print(&(value.to_json() + "\n"))
 }
 
 /// Columns where nobody says how many there are.
@@ -108,9 +87,8 @@ pub(crate) fn refuse_column(names: &[String], column: &str) -> Outcome<()> {
 /// Writes a page where one was asked for, with the result as JSON at its end.
 pub(crate) fn write_report(global: &Global, page: impl FnOnce() -> Page, json: &Value) -> Outcome<()> {
     let Some(path) = &global.report else { return Ok(()) };
-    let numbers = json_text(json)?;
     let page = page()
-        .section(Section::new("All numbers").details("The result as JSON", numbers))
+        .section(Section::new("All numbers").details("The result as JSON", json.to_json()))
         .footer(format!("Made by noisewright {}", env!("CARGO_PKG_VERSION")));
     write_file(path, page.to_html().as_bytes())
 }

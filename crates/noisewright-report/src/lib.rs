@@ -32,6 +32,7 @@ mod number;
 mod page;
 mod plot;
 mod table;
+mod value;
 mod wrap;
 
 pub use number::{format_duration, format_fixed, format_number, format_percent};
@@ -41,3 +42,4 @@ pub use plot::{
     Series, Stroke, Theme, Tick, Ticks, linear_ticks, log_ticks,
 };
 pub use table::{Align, Cell, Column, Table, TextStyle};
+pub use value::{Value, ValueError};

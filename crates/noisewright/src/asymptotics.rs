@@ -258,13 +258,14 @@ impl Centred {
 }
 
 /// What a design would cost, and what it is compared with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ErrorReport {
     /// The error times the budget T; ∞ where it has no bound.
     pub error: f64,
     /// Names of β's coordinates.
     pub coordinates: Vec<String>,
     /// Σ, `Var β̂ ≈ Σ / T_d`.
+    #[serde(serialize_with = "crate::serial::rows")]
     pub covariance: DMatrix<f64>,
     /// What each coordinate adds to the error: `(1 + ν)(ΣM)_jj`.
     pub parts: Vec<f64>,
@@ -273,12 +274,14 @@ pub struct ErrorReport {
     /// `cramer_rao / error`.
     pub efficiency: Option<f64>,
     /// The error with p_n = p_d at the same ν, which does not depend on the loss.
+    #[serde(rename = "error_noise_equals_data")]
     pub noise_equals_data: f64,
     /// `E_d[w]`.
     pub weights_mean: f64,
     /// log Z of the model at these parameters.
     pub log_normalizer: f64,
     /// Why the error is infinite, if it is.
+    #[serde(skip)]
     pub divergent: Option<Divergent>,
     /// How accurate these numbers are.
     pub accuracy: Accuracy,
@@ -302,7 +305,7 @@ impl ErrorReport {
         } else {
             format!("at the {end} end{variable}")
         };
-        Some(format!("the {loss} loss has no finite variance here, because {culprit} {place}"))
+        Some(format!("the {loss} loss has an infinite variance here, because {culprit} {place}"))
     }
 }
 

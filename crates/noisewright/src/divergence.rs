@@ -5,7 +5,7 @@ use noisewright_numerics::special::{ln_1m_exp, ln_add_exp};
 use crate::{Contrast, Divergent, Error, Loss, Model, Noise, Precision, Result};
 
 /// How far the noise is from the data; infinite where an integral does not exist.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Divergences {
     /// `χ²(p_d, p_n) = ∫ p_d²/p_n − 1`.
     pub chi2_data_noise: f64,
@@ -16,25 +16,31 @@ pub struct Divergences {
     /// `D_HM = 1 − E_d[p_n / ((1−π) p_d + π p_n)]` at the given ν.
     pub harmonic: f64,
     /// `1 − hellinger`, the Bhattacharyya coefficient, computed on its own.
+    #[serde(skip)]
     pub bhattacharyya: f64,
     /// `1 − harmonic`, computed on its own.
+    #[serde(skip)]
     pub harmonic_overlap: f64,
     /// Where the first is infinite: the noise has lighter tails than the data there.
+    #[serde(skip)]
     pub lighter_noise: Option<Divergent>,
     /// Where the second is infinite: the data have lighter tails than the noise there.
+    #[serde(skip)]
     pub lighter_data: Option<Divergent>,
     /// Largest estimated relative error of the finite ones.
+    #[serde(skip)]
     pub relative_error: f64,
 }
 
 /// `T · MSE(Ẑ)/Z²` of the four estimators of a normalizing constant, by name in MATH §4.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct NormalizerErrors {
     /// Importance sampling (KL).
     pub is: f64,
     /// Reverse importance sampling (reverse KL).
     pub revis: f64,
     /// Their product (squared Hellinger).
+    #[serde(rename = "is-revis")]
     pub is_revis: f64,
     /// The optimal bridge (JS).
     pub nce: f64,

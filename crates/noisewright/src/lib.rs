@@ -99,6 +99,7 @@ mod points;
 mod population;
 pub mod prelude;
 pub mod run;
+mod serial;
 mod sweep;
 mod tails;
 mod target;

@@ -56,6 +56,9 @@ pub(crate) struct FitArguments {
         help_heading = "Errors"
     )]
     pub(crate) covariance: CovarianceArgument,
+    /// Write covariances of more than 100 unknowns into the JSON too
+    #[arg(long, help_heading = "Output")]
+    pub(crate) matrices: bool,
     /// Confidence of the intervals
     #[arg(
         long,
@@ -158,6 +161,9 @@ pub(crate) struct RatioArguments {
     /// Where to write the log ratio at the points (Parquet if the name ends in .parquet or .pq, otherwise CSV)
     #[arg(long, value_name = "FILE", requires = "points", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Write covariances of more than 100 unknowns into the JSON too
+    #[arg(long, help_heading = "Output")]
+    pub(crate) matrices: bool,
 }
 
 impl RatioArguments {

@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &DesignArguments, global: &Global) -> Outcome<()> {
     let answer = question.answer(&sought).map_err(|error| failure(error, &sought, &problem))?;
     drop(progress);
     let asked = Asked { problem: &problem, question, place };
-    let json = show::json(&asked, &answer);
+    let json = show::json(&asked, &answer)?;
     if let Some(path) = &arguments.out {
         let record = asked.question.record(&answer, &problem.text)?;
         // A file that cannot be read back is worse than none.

@@ -5,16 +5,15 @@ use noisewright::{
     divergences,
 };
 use noisewright_report::{
-    Axis, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, format_number,
+    Axis, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, Value, format_number,
     format_percent,
 };
-use serde_json::{Value, json};
 
 use crate::arguments::{ErrorArguments, Global};
 use crate::failure::Outcome;
 use crate::inputs::{self, Problem};
 use crate::noises::{self, Purpose};
-use crate::output::{self, number, numbers, optional};
+use crate::output::{self, MOST_UNKNOWNS};
 use crate::progress::Progress;
 
 /// Everything the command shows.
@@ -55,7 +54,7 @@ pub(crate) fn run(arguments: &ErrorArguments, global: &Global) -> Outcome<()> {
         report,
         divergences,
     };
-    let json = answer.json();
+    let json = answer.json(arguments.matrices)?;
     output::write_report(global, || answer.page(), &json)?;
     if global.json { output::print_json(&json) } else { output::print(&answer.text()) }
 }
@@ -63,36 +62,24 @@ pub(crate) fn run(arguments: &ErrorArguments, global: &Global) -> Outcome<()> {
 impl Answer<'_> {
     /// Why the error is infinite, in words.
     fn infinite(&self) -> Option<String> {
-        let reason = self.report.why_infinite(self.divergences.as_ref(), self.loss)?;
-        Some(format!("infinite: {reason}"))
+        self.report.why_infinite(self.divergences.as_ref(), self.loss)
     }
 
-    fn json(&self) -> Value {
-        let report = &self.report;
-        json!({
-            "error": number(report.error),
-            "covariance": report.covariance.row_iter().map(|r| numbers(r.iter().copied())).collect::<Vec<_>>(),
-            "cramer_rao": optional(report.cramer_rao),
-            "efficiency": optional(report.efficiency),
-            "weights_mean": number(report.weights_mean),
-            "coordinates": report.coordinates,
-            "parts": numbers(report.parts.iter().copied()),
-            "error_noise_equals_data": number(report.noise_equals_data),
-            "infinite": self.infinite(),
-            "log_normalizer": number(report.log_normalizer),
-            "divergences": self.divergences.as_ref().map(divergences_json),
-            "normalizer_errors": self.divergences.as_ref().map(|d| normalizer_json(d, self.nu)),
-            "nu": number(self.nu),
-            "noise": self.noise.describe(),
-            "loss": self.loss.to_string(),
-            "target": self.target.to_string(),
-            "parameters": self.problem.parameters_json(),
-            "accuracy": {
-                "method": report.accuracy.method.to_string(),
-                "relative_error": number(report.accuracy.relative_error),
-                "points": report.accuracy.points,
-            },
-        })
+    fn json(&self, matrices: bool) -> Outcome<Value> {
+        let mut value = output::value(&self.report)?;
+        let errors = self.divergences.as_ref().map(|d| d.normalizer_errors(self.nu));
+        value.set("infinite", self.infinite());
+        value.set("divergences", output::value(&self.divergences)?);
+        value.set("normalizer_errors", output::value(&errors)?);
+        value.set("nu", self.nu);
+        value.set("noise", self.noise.describe());
+        value.set("loss", self.loss.to_string());
+        value.set("target", self.target.to_string());
+        value.set("parameters", self.problem.parameters_value());
+        if !matrices {
+            value.without_covariances(MOST_UNKNOWNS);
+        }
+        Ok(value)
     }
 
     fn text(&self) -> String {
@@ -140,7 +127,7 @@ impl Answer<'_> {
         let report = &self.report;
         let mut lines = Vec::new();
         if let Some(reason) = self.infinite() {
-            lines.push(format!("The error is {reason}."));
+            lines.push(format!("The error is infinite: {reason}."));
         }
         if let Some(efficiency) = report.efficiency.filter(|_| report.error.is_finite()) {
             lines.push(format!("Efficiency {}: Cramér–Rao over error.", format_percent(efficiency, 3)));
@@ -269,25 +256,6 @@ pub(super) fn shortened(words: &str) -> String {
 /// ν/(1+ν) in per cent.
 pub(super) fn share(nu: f64) -> String {
     format_percent(nu / (1.0 + nu), 4)
-}
-
-fn divergences_json(d: &Divergences) -> Value {
-    json!({
-        "chi2_data_noise": number(d.chi2_data_noise),
-        "chi2_noise_data": number(d.chi2_noise_data),
-        "hellinger": number(d.hellinger),
-        "harmonic": number(d.harmonic),
-    })
-}
-
-fn normalizer_json(d: &Divergences, nu: f64) -> Value {
-    let errors = d.normalizer_errors(nu);
-    json!({
-        "is": number(errors.is),
-        "revis": number(errors.revis),
-        "is-revis": number(errors.is_revis),
-        "nce": number(errors.nce),
-    })
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &EvidenceArguments, global: &Global) -> Outcome<()>
         .map_err(|error| draws.failure(error))?;
     drop(progress);
     let shown = Shown { result: &result, problem: &problem, draws: &draws };
-    let json = shown.json();
+    let json = shown.json()?;
     output::write_report(global, || shown.page(), &json)?;
     if !global.quiet {
         shown.warn();

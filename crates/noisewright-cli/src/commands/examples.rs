@@ -4,19 +4,29 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use noisewright_report::{Cell, Column, Table};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::arguments::{ExamplesArguments, Global, parse_words};
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
 /// A folder of `examples/` with the command that is run in it.
+#[derive(Serialize)]
 struct Example {
     name: &'static str,
     about: &'static str,
     /// What is typed after `noisewright`, from the folder above `examples`.
     command: &'static str,
+    #[serde(skip)]
     files: &'static [(&'static str, &'static [u8])],
+}
+
+/// Examples for a program, and the folder that they were copied to.
+#[derive(Serialize)]
+struct Listed<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<String>,
+    examples: Vec<&'a Example>,
 }
 
 /// A file of an example, read when the command is built.
@@ -111,10 +121,6 @@ impl Example {
         })
     }
 
-    fn json(&self) -> Value {
-        json!({ "name": self.name, "about": self.about, "command": self.command })
-    }
-
     /// Writes the files to `examples/NAME` in a folder.
     fn copy(&self, folder: &Path) -> Outcome<()> {
         let target = folder.join("examples").join(self.name);
@@ -137,8 +143,8 @@ pub(crate) fn run(arguments: &ExamplesArguments, global: &Global) -> Outcome<()>
 fn list(global: &Global) -> Outcome<()> {
     refuse_page(global)?;
     if global.json {
-        let entries: Vec<Value> = EXAMPLES.iter().map(Example::json).collect();
-        return output::print_json(&json!({ "examples": entries }));
+        let entries = EXAMPLES.iter().collect();
+        return output::print_json(&output::value(&Listed { folder: None, examples: entries })?);
     }
     let mut table = Table::new("Examples").column(Column::text("name")).column(Column::text("what it is"));
     for example in EXAMPLES {
@@ -160,8 +166,11 @@ fn copy(examples: &[&Example], folder: &Path, global: &Global) -> Outcome<()> {
     refuse_page(global)?;
     examples.iter().try_for_each(|example| example.copy(folder))?;
     if global.json {
-        let entries: Vec<Value> = examples.iter().map(|example| example.json()).collect();
-        return output::print_json(&json!({ "folder": folder.display().to_string(), "examples": entries }));
+        let entries = examples.to_vec();
+        return output::print_json(&output::value(&Listed {
+            folder: Some(folder.display().to_string()),
+            examples: entries,
+        })?);
     }
     if global.quiet {
         return Ok(());

@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &FitArguments, global: &Global) -> Outcome<()> {
     if let Some(path) = &arguments.out {
         answer.write_fitted(path)?;
     }
-    let json = json::object(&answer);
+    let json = json::object(&answer, arguments.matrices)?;
     output::write_report(global, || page::page(&answer), &json)?;
     if global.json { output::print_json(&json) } else { output::print(&show::text(&answer)) }
 }

@@ -9,15 +9,13 @@ mod wildcard;
 
 use noisewright::Error;
 use noisewright::normalizer::{
-    Allocation, Dependence, LogZ, LogZOptions, NormalizerEstimate, Prices, Refusal, SampleSummary,
-    alpha_formula, log_z_of_draws, log_z_with_alpha,
+    Dependence, LogZ, LogZOptions, Prices, alpha_formula, log_z_of_draws, log_z_with_alpha,
 };
-use noisewright_report::{Cell, Column, Table, format_number};
-use serde_json::{Map, Value, json};
+use noisewright_report::{Cell, Column, Table, Value, format_number};
 
 use crate::arguments::{Global, LogzArguments};
 use crate::failure::{Failure, Outcome};
-use crate::output::{self, number, optional};
+use crate::output;
 use crate::progress::Progress;
 
 use draws::Pair;
@@ -63,7 +61,7 @@ pub(crate) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     pair.refuse_same(arguments)?;
     drop(progress);
     let answer = Answer { pair: &pair, result: &result, options: &options, ratio: arguments.ratio };
-    let json = answer.json();
+    let json = answer.json()?;
     output::write_report(global, || answer.page(), &json)?;
     if global.json {
         if !global.quiet {
@@ -126,56 +124,12 @@ impl Answer<'_> {
         }
     }
 
-    fn json(&self) -> Value {
-        let result = self.result;
-        let estimates: Map<String, Value> =
-            result.estimates.iter().map(|e| (e.method.to_string(), estimate_json(e))).collect();
-        json!({
-            "estimates": estimates,
-            "recommended": result.recommended.to_string(),
-            "reason": result.reason.to_string(),
-            "reason_code": result.reason.code(),
-            "log_z": number(result.best().log_z),
-            "se": number(result.best().se),
-            "lower": number(result.best().lower),
-            "upper": number(result.best().upper),
-            "refused": result.best().refused.as_ref().map(ToString::to_string),
-            "refused_code": result.best().refused.as_ref().map(Refusal::code),
-            "converged": result.converged,
-            "warnings": result.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "warning_codes": result.warnings.iter().map(|warning| warning.code()).collect::<Vec<_>>(),
-            "overlap": number(result.overlap),
-            "expected_crossings": number(result.expected_crossings),
-            "confidence": number(result.confidence),
-            "ratio": self.ratio,
-            "dependence": if self.options.dependence == Dependence::Chains { "chains" } else { "independent" },
-            "data": summary_json(&result.data),
-            "noise": summary_json(&result.noise),
-            "noise_words": self.pair.noise_words,
-            "divergences": {
-                "chi2_data_noise": number(result.divergences.chi2_data_noise),
-                "chi2_noise_data": number(result.divergences.chi2_noise_data),
-                "bhattacharyya": number(result.divergences.bhattacharyya),
-                "harmonic": number(result.divergences.harmonic),
-            },
-            "allocation": self.allocation_json(),
-        })
-    }
-
-    fn allocation_json(&self) -> Value {
-        if self.result.allocations.is_empty() {
-            return Value::Null;
-        }
-        let entry = |a: &Allocation| {
-            let value = json!({
-                "data_draws": number(a.data_draws.floor()),
-                "noise_draws": number(a.noise_draws.floor()),
-                "nu": number(a.nu),
-                "predicted_se": number(a.predicted_se),
-            });
-            (a.method.to_string(), value)
-        };
-        Value::Object(self.result.allocations.iter().map(entry).collect())
+    fn json(&self) -> Outcome<Value> {
+        let mut value = output::value(self.result)?;
+        value.set("ratio", self.ratio);
+        value.set("dependence", dependence(self.options.dependence));
+        value.set("noise_words", self.pair.noise_words.as_deref());
+        Ok(value)
     }
 
     fn text(&self) -> String {
@@ -279,32 +233,7 @@ impl Answer<'_> {
     }
 }
 
-/// One estimator's numbers.
-pub(super) fn estimate_json(e: &NormalizerEstimate) -> Value {
-    json!({
-        "log_z": number(e.log_z),
-        "se": number(e.se),
-        "se_data": number(e.se_data),
-        "se_noise": number(e.se_noise),
-        "lower": number(e.lower),
-        "upper": number(e.upper),
-        "ess": number(e.ess),
-        "ess_data": optional(e.ess_data),
-        "ess_noise": optional(e.ess_noise),
-        "pareto_k": optional(e.pareto_k),
-        "converged": e.converged,
-        "refused": e.refused.as_ref().map(ToString::to_string),
-        "refused_code": e.refused.as_ref().map(Refusal::code),
-        "bootstrap_se": optional(e.bootstrap_se),
-    })
-}
-
-fn summary_json(side: &SampleSummary) -> Value {
-    json!({
-        "draws": side.draws,
-        "chains": side.chains,
-        "autocorrelation_time": number(side.autocorrelation_time),
-        "ess": number(side.ess),
-        "outside": side.outside,
-    })
+/// How draws hang together, in a word.
+fn dependence(dependence: Dependence) -> &'static str {
+    if dependence == Dependence::Chains { "chains" } else { "independent" }
 }

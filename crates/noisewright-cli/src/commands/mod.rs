@@ -91,20 +91,16 @@ fn set_threads(threads: Option<usize>) -> Outcome<()> {
         .map_err(|error| Failure::NoAnswer(format!("the threads cannot be started: {error}")))
 }
 
+/// The built-in families for a program.
+#[derive(serde::Serialize)]
+struct Families {
+    families: &'static [noisewright::energy::FamilyInfo],
+}
+
 fn families(global: &Global) -> Outcome<()> {
     global.refuse_page("families")?;
     if global.json {
-        let family = |family: &noisewright::energy::FamilyInfo| {
-            serde_json::json!({
-                "name": family.name,
-                "description": family.description,
-                "domain": family.domain,
-                "options": family.options,
-                "parameters": family.parameters,
-            })
-        };
-        let list: Vec<serde_json::Value> = noisewright::families().iter().map(family).collect();
-        return output::print_json(&serde_json::json!({ "families": list }));
+        return output::print_json(&output::value(&Families { families: noisewright::families() })?);
     }
     let list: Vec<String> = noisewright::families().iter().map(|family| format!("{family}\n")).collect();
     output::print(&list.concat())

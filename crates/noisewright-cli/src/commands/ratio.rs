@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     if let (Some(path), Some(points)) = (&arguments.out, &answer.points) {
         points.write(path)?;
     }
-    let json = show::json(&answer);
+    let json = show::json(&answer, arguments.matrices)?;
     output::write_report(global, || show::page(&answer), &json)?;
     if global.json { output::print_json(&json) } else { output::print(&show::text(&answer)) }
 }

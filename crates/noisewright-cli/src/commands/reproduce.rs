@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use noisewright_paper::{Item, Settings, names, run as compute};
 use noisewright_report::{Card, Cell, Column, Page, Section, Table, format_duration};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::arguments::{Global, ReproduceArguments};
 use crate::failure::{Failure, Outcome};
@@ -34,10 +34,10 @@ pub(crate) fn run(arguments: &ReproduceArguments, global: &Global) -> Outcome<()
         tell(global, &one);
         done.push(one);
     }
-    let json = json!({ "items": done.iter().map(value).collect::<Vec<_>>() });
+    let json = output::value(&Items { items: done.iter().map(entry).collect() })?;
     let page = page(&done, settings);
     output::write_file(&arguments.out.join("index.html"), page.to_html().as_bytes())?;
-    output::write_file(&arguments.out.join("values.json"), output::json_text(&json)?.as_bytes())?;
+    output::write_file(&arguments.out.join("values.json"), json.to_json().as_bytes())?;
     output::write_report(global, || page, &json)?;
     let words = text(&done, !arguments.names.is_empty(), &arguments.out);
     if global.json { output::print_json(&json) } else { output::print(&words) }
@@ -83,16 +83,27 @@ fn write_item(folder: &Path, done: &Done) -> Outcome<()> {
         };
         write(format!("{name}{suffix}.csv"), &table.to_csv())?;
     }
-    write(format!("{name}.json"), &output::json_text(&value(done))?)
+    write(format!("{name}.json"), &output::value(&entry(done))?.to_json())
 }
 
-fn value(done: &Done) -> Value {
-    json!({
-        "name": done.item.name,
-        "title": done.item.title,
-        "seconds": output::number(done.time.as_secs_f64()),
-        "values": done.item.values,
-    })
+/// All items.
+#[derive(Serialize)]
+struct Items<'a> {
+    items: Vec<Entry<'a>>,
+}
+
+/// One item for a program.
+#[derive(Serialize)]
+struct Entry<'a> {
+    name: &'a str,
+    title: &'a str,
+    seconds: f64,
+    values: &'a serde_json::Value,
+}
+
+fn entry(done: &Done) -> Entry<'_> {
+    let Item { name, title, values, .. } = &done.item;
+    Entry { name, title, seconds: done.time.as_secs_f64(), values }
 }
 
 fn total(done: &[Done]) -> Duration {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use noisewright::design::noise_on;
 use noisewright::{Argument, Call, Domain, Noise, NoiseWords, Precision, Space, Target, check_count, sample};
 use noisewright_data::{write, write_csv_to};
-use serde_json::{Value, json};
+use noisewright_report::Value;
 
 use crate::arguments::{Global, SampleArguments};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{Problem, read_data};
 use crate::noises::{self, Purpose};
-use crate::output::{self, numbers};
+use crate::output;
 
 pub(crate) fn run(arguments: &SampleArguments, global: &Global) -> Outcome<()> {
     global.refuse_page("sample")?;
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &SampleArguments, global: &Global) -> Outcome<()> {
         write(path, &names, &columns)?;
     }
     if global.json {
-        return output::print_json(&object(noise.as_ref(), &names, &columns, file));
+        return output::print_json(&object(noise.as_ref(), names, columns, file));
     }
     if file.is_some() {
         return Ok(());
@@ -44,14 +44,18 @@ pub(crate) fn run(arguments: &SampleArguments, global: &Global) -> Outcome<()> {
 }
 
 /// The draws for a program, or where they are.
-fn object(noise: &dyn Noise, names: &[String], columns: &[Vec<f64>], file: Option<&Path>) -> Value {
-    let rows = columns.first().map_or(0, Vec::len);
-    if let Some(path) = file {
-        return json!({ "noise": noise.describe(), "rows": rows, "out": path.display().to_string() });
+fn object(noise: &dyn Noise, names: Vec<String>, columns: Vec<Vec<f64>>, file: Option<&Path>) -> Value {
+    let mut value = Value::Map(Vec::new());
+    value.set("noise", noise.describe());
+    value.set("rows", columns.first().map_or(0, Vec::len));
+    match file {
+        Some(path) => value.set("out", path.display().to_string()),
+        None => {
+            let draws = names.into_iter().zip(columns.into_iter().map(Value::Numbers));
+            value.set("draws", Value::Map(draws.collect()));
+        }
     }
-    let draws: serde_json::Map<_, _> =
-        names.iter().zip(columns).map(|(n, c)| (n.clone(), numbers(c.iter().copied()))).collect();
-    json!({ "noise": noise.describe(), "rows": rows, "draws": draws })
+    value
 }
 
 /// Refuses draws that are too large for a number.

@@ -7,13 +7,15 @@ use crate::{Noise, Population, View};
 const PLACES: usize = 400;
 
 /// Values on an even grid over where the data are, in one variable.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Densities {
     /// The places.
     pub x: Vec<f64>,
     /// Density of the data.
+    #[serde(rename = "data_density")]
     pub data: Vec<f64>,
     /// Density of the noise.
+    #[serde(rename = "density")]
     pub noise: Vec<f64>,
     /// The weight w of a data point.
     pub weight: Vec<f64>,

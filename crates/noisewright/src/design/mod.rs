@@ -18,6 +18,7 @@ mod proportion;
 mod question;
 mod record;
 mod remarks;
+mod serial;
 mod weights;
 
 pub use criterion::Sensitivity;
@@ -177,7 +178,6 @@ struct Search<'a> {
     start: Start,
 }
 
-/// Why a constant alone is not designed for: p_n = p_d leaves it no error at any ν (MATH §4).
 /// An optimum with the population it was computed on.
 type Solved = (Population, OptimalNoise);
 

@@ -128,9 +128,10 @@ pub(crate) fn best_ratio_from(
 }
 
 /// The error as a function of the noise proportion.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Curve {
     /// π = ν/(1+ν), increasing.
+    #[serde(rename = "noise_proportion")]
     pub proportion: Vec<f64>,
     /// The error at each; ∞ where there is none.
     pub error: Vec<f64>,

@@ -11,7 +11,7 @@ use crate::names::nearest;
 use crate::{Domain, Energy, Error, Parameter, Result, Space};
 
 /// What a family is, for help texts and error messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct FamilyInfo {
     /// Its name in a model file.
     pub name: &'static str,

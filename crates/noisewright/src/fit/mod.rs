@@ -28,6 +28,7 @@ mod ratio;
 mod result;
 mod sample_blocks;
 mod scaling;
+mod serial;
 mod solve;
 mod start_values;
 mod stream;

@@ -11,9 +11,10 @@ use crate::names::nearest;
 use crate::{Error, Model, Noise, Parameter, Result};
 
 /// One unknown: its estimate, its standard error in two parts, and its interval.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Estimate {
     /// Name.
+    #[serde(skip)]
     pub name: String,
     /// The estimate.
     pub estimate: f64,
@@ -100,7 +101,7 @@ fn interval(parameter: &Parameter, estimate: f64, se: f64, confidence: f64) -> (
 }
 
 /// A local optimum that a descent ended in.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Optimum {
     /// The parameters, and the constant as last entry where it is free.
     pub at: Vec<f64>,

@@ -41,7 +41,7 @@ pub struct Allocation {
 }
 
 /// How far apart the two densities are, as estimated from their draws (MATH §4).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct EstimatedDivergences {
     /// `χ²(p_d, p_n)`, which decides the error of importance sampling.
     pub chi2_data_noise: f64,

@@ -35,6 +35,7 @@ mod power;
 mod refusal;
 mod result;
 mod sample;
+mod serial;
 pub mod states;
 mod tail;
 

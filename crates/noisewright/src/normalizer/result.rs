@@ -174,7 +174,7 @@ impl NormalizerEstimate {
 }
 
 /// What is known of one side's draws.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct SampleSummary {
     /// Number of draws.
     pub draws: usize,

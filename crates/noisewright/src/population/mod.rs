@@ -60,9 +60,10 @@ impl std::fmt::Display for Method {
 }
 
 /// How accurate an expectation is.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Accuracy {
     /// Where the points came from.
+    #[serde(serialize_with = "crate::serial::in_words")]
     pub method: Method,
     /// Estimated relative error of the integrals it was built for.
     pub relative_error: f64,

@@ -3,16 +3,16 @@
 use noisewright::View;
 use noisewright::design::Answer;
 use noisewright_report::{
-    Axis, Card, Cell, Column, Figure, HeatMap, Line, Page, Panel, Reference, Section, Stroke, Table,
+    Axis, Card, Cell, Column, Figure, HeatMap, Line, Page, Panel, Reference, Section, Stroke, Table, Value,
     format_number, format_percent,
 };
-use serde_json::{Value, json};
 
 use super::kinds;
 use super::{Asked, Place};
 use crate::commands::error::{comparison, share};
 use crate::commands::pictures::{self, pairs};
-use crate::output::{self, number, numbers};
+use crate::failure::Outcome;
+use crate::output;
 
 /// Cells along each side of a two-dimensional picture.
 const CELLS: usize = 60;
@@ -39,47 +39,33 @@ impl Asked<'_> {
     }
 }
 
-pub(super) fn json(asked: &Asked<'_>, answer: &Answer) -> Value {
-    let mut noise = kinds::details(answer);
-    if let (Value::Object(fields), Some(grid)) = (&mut noise, grid_json(asked, answer)) {
-        fields.insert("grid".into(), grid);
+pub(super) fn json(asked: &Asked<'_>, answer: &Answer) -> Outcome<Value> {
+    let mut value = output::value(answer)?;
+    if let (Some(noise), Some(grid)) = (value.get_mut("noise"), grid(asked, answer)?) {
+        noise.set("grid", grid);
     }
-    json!({
-        "error": number(answer.error),
-        "nu": number(answer.nu),
-        "noise_proportion": number(answer.nu / (1.0 + answer.nu)),
-        "error_noise_equals_data": number(answer.noise_equals_data),
-        "error_conventional": number(answer.conventional),
-        "gap": answer.gap.map_or(Value::Null, number),
-        "stationary_points": answer.stationary_points,
-        "noise": noise,
-        "efficiency": kinds::efficiency(answer),
-        "curve": {
-            "noise_proportion": numbers(answer.curve.proportion.iter().copied()),
-            "error": numbers(answer.curve.error.iter().copied()),
-        },
-        "target": asked.question.target.to_string(),
-        "price_data": number(asked.question.prices.data),
-        "price_noise": number(asked.question.prices.noise),
-        "parameters": asked.problem.parameters_json(),
-        "parameters_from": asked.place.name(),
-        "remarks": answer.remarks(),
-    })
+    value.set("target", asked.question.target.to_string());
+    value.set("price_data", asked.question.prices.data);
+    value.set("price_noise", asked.question.prices.noise);
+    value.set("parameters", asked.problem.parameters_value());
+    value.set("parameters_from", asked.place.name());
+    Ok(value)
 }
 
-fn grid_json(asked: &Asked<'_>, answer: &Answer) -> Option<Value> {
+/// The densities on a grid, in one and two continuous variables.
+fn grid(asked: &Asked<'_>, answer: &Answer) -> Outcome<Option<Value>> {
     let problem = asked.problem.question();
     if let Some(grid) = problem.densities(&answer.population, answer.noise.as_ref(), answer.nu) {
-        return Some(json!({
-            "x": numbers(grid.x),
-            "density": numbers(grid.noise),
-            "data_density": numbers(grid.data),
-            "weight": numbers(grid.weight),
-        }));
+        return output::value(&grid).map(Some);
     }
-    let plane = Plane::new(asked, answer)?;
-    let rows: Vec<Value> = plane.noise.chunks(CELLS).map(|row| numbers(row.iter().copied())).collect();
-    Some(json!({ "x": numbers(plane.x), "y": numbers(plane.y), "density": rows }))
+    let fields = |plane: Plane| {
+        Value::Map(vec![
+            ("x".into(), Value::Numbers(plane.x)),
+            ("y".into(), Value::Numbers(plane.y)),
+            ("density".into(), Value::Matrix { columns: CELLS, values: plane.noise }),
+        ])
+    };
+    Ok(Plane::new(asked, answer).map(fields))
 }
 
 pub(super) fn text(asked: &Asked<'_>, answer: &Answer) -> String {

@@ -2,20 +2,17 @@
 
 use std::io::Write;
 
-use noisewright::normalizer::{Evidence, Refusal};
+use noisewright::normalizer::Evidence;
 use noisewright_report::{
     Axis, Band, Bars, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Stroke, Table,
-    format_number, format_percent,
+    Value, format_number, format_percent,
 };
-use serde_json::{Map, Value, json};
 
-use super::super::logz::estimate_json;
 use super::draws::ChainDraws;
+use crate::failure::Outcome;
 use crate::inputs::Problem;
-use crate::output::{self, number, numbers};
+use crate::output;
 
-/// Words of a noise that are printed in full; longer ones are named by their kind.
-const WORDS: usize = 400;
 /// Bins of the histograms.
 const BINS: usize = 40;
 /// Log-ratios beyond which the picture does not go.
@@ -29,50 +26,15 @@ pub(super) struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    pub(super) fn json(&self) -> Value {
-        let result = self.result;
-        let estimates: Map<String, Value> =
-            result.estimates.iter().map(|e| (e.method.to_string(), estimate_json(e))).collect();
-        json!({
-            "log_evidence": number(result.log_evidence),
-            "se": number(result.se),
-            "lower": number(result.lower),
-            "upper": number(result.upper),
-            "confidence": number(result.confidence),
-            "recommended": result.recommended.to_string(),
-            "reason": result.reason.to_string(),
-            "reason_code": result.reason.code(),
-            "refused": result.best().refused.as_ref().map(ToString::to_string),
-            "refused_code": result.best().refused.as_ref().map(Refusal::code),
-            "estimates": estimates,
-            "overlap": number(result.overlap),
-            "expected_crossings": number(result.expected_crossings),
-            "chain_ess": number(result.chain_ess),
-            "correlation": number(result.correlation),
-            "noise": result.noise.to_string(),
-            "noises": self.noises(),
-            "draws": result.draws,
-            "noise_draws": result.noise_draws,
-            "chains": self.chains(),
-            "dropped": self.draws.dropped,
-            "halves": numbers(result.halves.iter().map(|h| h.get(result.recommended).map_or(f64::NAN, |e| e.log_z))),
-            "trace": result.trace.iter().map(|p| json!({
-                "draws": p.draws, "log_evidence": number(p.log_evidence), "se": number(p.se),
-            })).collect::<Vec<_>>(),
-            "converged": result.converged,
-            "warnings": result.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "warning_codes": result.warnings.iter().map(|warning| warning.code()).collect::<Vec<_>>(),
-        })
+    pub(super) fn json(&self) -> Outcome<Value> {
+        let mut value = output::value(self.result)?;
+        value.set("chains", output::value(&self.chains())?);
+        value.set("dropped", self.draws.dropped);
+        Ok(value)
     }
 
     fn chains(&self) -> Vec<usize> {
         self.draws.chains.clone().unwrap_or_else(|| vec![self.result.draws])
-    }
-
-    /// The two noises in words, where these are few enough to read.
-    fn noises(&self) -> Vec<String> {
-        let words = self.result.noises.iter().map(|noise| noise.describe());
-        words.map(|words| if words.len() > WORDS { self.result.noise.to_string() } else { words }).collect()
     }
 
     pub(super) fn warn(&self) {

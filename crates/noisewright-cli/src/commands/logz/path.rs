@@ -9,7 +9,6 @@ use noisewright::{Noise, Precision, Target};
 use noisewright_report::{
     Axis, Card, Cell, Column, Figure, Page, Panel, Points, Section, Table, format_number, format_percent,
 };
-use serde_json::{Value, json};
 
 use super::states::overlap_figure;
 use crate::arguments::{DataArguments, Global, LogzArguments};
@@ -17,14 +16,13 @@ use crate::commands::error::shortened;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::Problem;
 use crate::noises::{self, Purpose};
-use crate::output::{self, number, numbers, optional};
+use crate::output;
 use crate::progress::Progress;
 
 /// Everything the command shows.
 struct Answer<'a> {
     problem: &'a Problem,
     result: &'a PathEstimate,
-    confidence: f64,
 }
 
 pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
@@ -40,8 +38,8 @@ pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     let noise = noise(arguments, &problem, &density, &options)?;
     let result = noisewright::path(noise, &density).options(options.clone()).run()?;
     drop(progress);
-    let answer = Answer { problem: &problem, result: &result, confidence: options.confidence };
-    let json = answer.json();
+    let answer = Answer { problem: &problem, result: &result };
+    let json = output::value(&result)?;
     output::write_report(global, || answer.page(), &json)?;
     if global.json {
         super::warn(global, &answer.warnings());
@@ -93,45 +91,6 @@ impl Answer<'_> {
         self.result.refused().map(|(_, sentence)| sentence)
     }
 
-    fn json(&self) -> Value {
-        let result = self.result;
-        let nodes: Vec<Value> = result
-            .nodes
-            .iter()
-            .map(|node| {
-                json!({
-                    "t": number(node.t),
-                    "log_z": number(node.log_z),
-                    "se": number(node.se),
-                    "step_se": number(node.step_se),
-                    "acceptance": number(node.acceptance),
-                    "exchange": optional(node.exchange),
-                    "r_hat": number(node.r_hat),
-                    "inefficiency": number(node.inefficiency),
-                })
-            })
-            .collect();
-        let overlap = result.states.overlap();
-        json!({
-            "log_z": number(result.log_z),
-            "se": number(result.se),
-            "lower": number(result.lower),
-            "upper": number(result.upper),
-            "confidence": number(self.confidence),
-            "refused": self.refused(),
-            "refused_code": result.refused().map(|(code, _)| code),
-            "path": nodes,
-            "noise": result.noise,
-            "moves": result.moves.unwrap_or_default().to_string(),
-            "draws": result.draws,
-            "overlap": overlap.row_iter().map(|row| numbers(row.iter().copied())).collect::<Vec<_>>(),
-            "ess": numbers(result.states.ess().iter().copied()),
-            "converged": result.states.converged() && result.se.is_finite(),
-            "warnings": self.warnings(),
-            "warning_codes": result.warnings.iter().map(|warning| warning.code()).collect::<Vec<_>>(),
-        })
-    }
-
     fn text(&self) -> String {
         output::table_and_sentences(&self.table(), self.sentences())
     }
@@ -171,7 +130,7 @@ impl Answer<'_> {
             "log Z = {} ± {} ({} interval {} to {}).",
             format_number(result.log_z, 7),
             format_number(result.se, 3),
-            format_percent(self.confidence, 3),
+            format_percent(result.confidence, 3),
             format_number(result.lower, 7),
             format_number(result.upper, 7)
         )];

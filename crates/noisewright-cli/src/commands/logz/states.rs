@@ -7,14 +7,13 @@ use noisewright::normalizer::Dependence;
 use noisewright::normalizer::states::{Origin, Pooled, StatesEstimate, StatesOptions, estimate};
 use noisewright_data::{Format, Stream, Table as Data};
 use noisewright_report::{
-    Axis, Card, Cell, Column, Figure, HeatMap, Page, Panel, Points, Section, Table, format_number,
+    Axis, Card, Cell, Column, Figure, HeatMap, Page, Panel, Points, Section, Table, Value, format_number,
 };
-use serde_json::{Map, Value, json};
 
 use super::wildcard::Wildcard;
 use crate::arguments::{Global, LogzArguments, StatesArguments};
 use crate::failure::{Failure, Outcome};
-use crate::output::{self, number, numbers};
+use crate::output;
 use crate::progress::Progress;
 
 /// Everything the command shows.
@@ -41,7 +40,7 @@ pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     draws.origin.iter().for_each(|state| counts[*state] += 1);
     let answer =
         Answer { source: &draws.source, names: &draws.names, counts: &counts, result: &result, dependence };
-    let json = answer.json();
+    let json = answer.json()?;
     output::write_report(global, || answer.page(), &json)?;
     if global.json {
         super::warn(global, &answer.warnings());
@@ -230,40 +229,10 @@ impl Answer<'_> {
         alone.then_some("no two states overlap enough for their ratio to be known")
     }
 
-    fn json(&self) -> Value {
-        let (result, states) = (self.result, self.names.len());
-        let matrix = |entry: &dyn Fn(usize, usize) -> f64| -> Vec<Value> {
-            (0..states).map(|i| numbers((0..states).map(|j| entry(i, j)))).collect()
-        };
-        let se = result.se();
-        let one = |k: usize| {
-            json!({
-                "log_z": number(result.log_z()[k]),
-                "se": number(se[k]),
-                "draws": self.counts[k],
-                "ess": number(result.ess()[k]),
-                "inefficiency": number(result.inefficiency()[k]),
-            })
-        };
-        let groups: Vec<Vec<&String>> =
-            result.groups().iter().map(|group| group.iter().map(|k| &self.names[*k]).collect()).collect();
-        json!({
-            "states": (0..states).map(|k| (self.names[k].clone(), one(k))).collect::<Map<_, _>>(),
-            "names": self.names,
-            "reference": self.names[result.reference()],
-            "differences": {
-                "log_z": matrix(&|i, j| result.difference(i, j).0),
-                "se": matrix(&|i, j| result.difference(i, j).1),
-            },
-            "covariance": matrix(&|i, j| result.covariance(i, j)),
-            "overlap": matrix(&|i, j| result.overlap()[(i, j)]),
-            "ess": numbers(result.ess().iter().copied()),
-            "groups": groups,
-            "dependence": if self.dependence == Dependence::Chains { "chains" } else { "independent" },
-            "converged": result.converged(),
-            "warnings": self.warnings(),
-            "warning_codes": result.warnings().iter().map(|warning| warning.code()).collect::<Vec<_>>(),
-        })
+    fn json(&self) -> Outcome<Value> {
+        let mut value = output::value(&self.result.with_names(self.names))?;
+        value.set("dependence", super::dependence(self.dependence));
+        Ok(value)
     }
 
     fn text(&self) -> String {

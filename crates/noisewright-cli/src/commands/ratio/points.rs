@@ -5,11 +5,10 @@ use std::path::Path;
 use noisewright::Space;
 use noisewright::fit::{LogRatio, RatioFit};
 use noisewright_data::{Options, Stream, read, write};
-use serde_json::{Map, Value};
+use noisewright_report::Value;
 
 use crate::arguments::RatioArguments;
 use crate::failure::{Failure, Outcome};
-use crate::output::numbers;
 use crate::rows::Rows;
 
 /// The columns asked for, or all that both files have but the weights.
@@ -93,8 +92,8 @@ impl Points {
         write(path, &names, &columns).map_err(Failure::from)
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(super) fn value(&self) -> Value {
         let (names, columns) = self.table();
-        names.into_iter().zip(columns.into_iter().map(numbers)).collect::<Map<_, _>>().into()
+        Value::Map(names.into_iter().zip(columns.into_iter().map(Value::Numbers)).collect())
     }
 }

@@ -3,17 +3,17 @@
 use noisewright::View;
 use noisewright::fit::Estimate;
 use noisewright_report::{
-    Axis, Band, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, format_number,
-    format_percent,
+    Axis, Band, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, Value,
+    format_number, format_percent,
 };
-use serde_json::{Map, Value, json};
 
 use super::Answer;
 use super::points::Points;
 use crate::commands::classifier::{self, Class};
-use crate::commands::fit::json::{diagnostics, estimate as estimate_json, matrix};
+use crate::commands::fit::json::type_settings;
 use crate::commands::fit::show::{counted, decimals, warnings};
-use crate::output::{self, number};
+use crate::failure::Outcome;
+use crate::output::{self, MOST_UNKNOWNS};
 use crate::rows::Rows;
 
 /// Most points that are listed.
@@ -21,24 +21,18 @@ const LISTED: usize = 40;
 /// Number of places a curve is drawn through.
 const PLACES: usize = 300;
 
-/// Everything that a program may want to know.
-pub(super) fn json(answer: &Answer) -> Value {
-    let (ratio, fit) = (&answer.fit, &answer.fit.fit);
-    json!({
-        "parameters": ratio.parameters.iter().map(|e| (e.name.clone(), estimate_json(e))).collect::<Map<_, _>>(),
-        "constant": estimate_json(&ratio.constant),
-        "covariance": matrix(&ratio.covariance),
-        "loss": number(fit.loss),
-        "loss_name": answer.loss.to_string(),
-        "iterations": fit.iterations,
-        "converged": fit.converged,
-        "rows": [answer.first.points.rows(), answer.second.points.rows()],
-        "dropped": [answer.first.dropped, answer.second.dropped],
-        "confidence": number(fit.confidence),
-        "features": answer.features,
-        "diagnostics": diagnostics(fit),
-        "points": answer.points.as_ref().map(Points::json),
-    })
+/// Everything that a program may want to know; covariances of very many unknowns only if they are asked for.
+pub(super) fn json(answer: &Answer, matrices: bool) -> Outcome<Value> {
+    let mut value = output::value(&answer.fit)?;
+    type_settings(&mut value, &answer.fit.fit);
+    value.set("loss_name", answer.loss.to_string());
+    value.set("dropped", output::value(&[answer.first.dropped, answer.second.dropped])?);
+    value.set("features", answer.features.as_str());
+    value.set("points", answer.points.as_ref().map(Points::value));
+    if !matrices {
+        value.without_covariances(MOST_UNKNOWNS);
+    }
+    Ok(value)
 }
 
 /// The tables and how the fit went.

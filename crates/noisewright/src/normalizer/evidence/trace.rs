@@ -5,7 +5,7 @@ use super::super::bridge::thinned_root;
 use super::Direction;
 
 /// The bridge's estimate from the first draws of every chain's halves and as large a part of the noise.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct TracePoint {
     /// Number of draws used.
     pub draws: usize,

@@ -3,6 +3,7 @@
 mod missed_modes;
 mod parallel_tempering;
 mod result;
+mod serial;
 mod smc_pilot;
 
 pub use missed_modes::fit_noise;

@@ -120,7 +120,7 @@ impl PathWarning {
 }
 
 /// One state of the path.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Node {
     /// Where it is, from 0 (the noise) to 1 (the density).
     pub t: f64,
@@ -161,6 +161,8 @@ pub struct PathEstimate {
     pub noise: String,
     /// Draws of every state.
     pub draws: usize,
+    /// Probability that the interval is to cover.
+    pub confidence: f64,
     /// What the reader should know.
     pub warnings: Vec<PathWarning>,
 }
@@ -342,6 +344,7 @@ impl PathEstimate {
             moves: samples.last().and_then(|sample| sample.moves),
             noise: problem.noise.describe(),
             draws: options.draws,
+            confidence: options.confidence,
         }
     }
 }

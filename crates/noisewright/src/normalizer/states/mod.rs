@@ -7,12 +7,14 @@ mod covariance;
 mod input;
 mod problem;
 mod result;
+mod serial;
 mod solve;
 mod start;
 mod unsampled;
 
 pub use input::{Origin, Pooled};
 pub use result::{StatesEstimate, StatesWarning};
+pub use serial::NamedStates;
 
 use nalgebra::DMatrix;
 

@@ -126,6 +126,7 @@ pub struct StatesEstimate {
     inefficiency: Vec<f64>,
     converged: bool,
     evaluations: usize,
+    draws: Vec<usize>,
     warnings: Vec<StatesWarning>,
 }
 
@@ -205,6 +206,12 @@ impl StatesEstimate {
         &self.effective
     }
 
+    /// How many draws come from each state.
+    #[must_use]
+    pub fn draws(&self) -> &[usize] {
+        &self.draws
+    }
+
     /// How many draws of each state are worth one independent draw; 1 for independent draws and states without any.
     #[must_use]
     pub fn inefficiency(&self) -> &[f64] {
@@ -277,6 +284,7 @@ impl Parts {
             overlap: matrix(&self.overlap),
             effective: vector(&self.effective),
             inefficiency: vector(&self.inefficiency),
+            draws: vector(&self.counts).into_iter().map(|count| count as usize).collect(),
             converged: self.converged,
             evaluations: self.evaluations,
             group_of,

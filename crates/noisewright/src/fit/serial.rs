@@ -1,0 +1,102 @@
+//! A fit and a ratio as they are serialized.
+
+use serde::{Serialize, Serializer};
+
+use super::diagnostics::Diagnostics;
+use super::newton::Stop;
+use super::ratio::RatioFit;
+use super::result::{Estimate, Fit, Optimum};
+use crate::serial::{Fields, Rows};
+
+/// The fields of a fit.
+#[derive(Serialize)]
+struct FitFields<'a> {
+    parameters: Fields<&'a str, &'a Estimate>,
+    log_normalizer: Option<&'a Estimate>,
+    coordinates: Vec<&'a str>,
+    covariance: Rows<'a>,
+    covariance_data: Rows<'a>,
+    covariance_noise: Rows<'a>,
+    loss: f64,
+    iterations: usize,
+    converged: bool,
+    stop: Stop,
+    nu: f64,
+    noise: &'a str,
+    noise_points: usize,
+    noise_share: f64,
+    budget_spent: bool,
+    rows: usize,
+    total_weight: f64,
+    confidence: f64,
+    efficiency: Option<Fields<&'a str, Option<f64>>>,
+    optima: &'a [Optimum],
+    diagnostics: &'a Diagnostics,
+}
+
+/// Estimates by the names of what they estimate.
+fn by_name<'a>(estimates: impl IntoIterator<Item = &'a Estimate>) -> Fields<&'a str, &'a Estimate> {
+    Fields(estimates.into_iter().map(|estimate| (estimate.name.as_str(), estimate)).collect())
+}
+
+impl Serialize for Fit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let names = || self.estimates().into_iter().map(|estimate| estimate.name.as_str());
+        let budget = self.diagnostics.error_budget.iter().map(|entry| entry.efficiency);
+        FitFields {
+            parameters: by_name(&self.parameters),
+            log_normalizer: self.log_normalizer.as_ref(),
+            coordinates: names().collect(),
+            covariance: Rows(&self.covariance),
+            covariance_data: Rows(&self.covariance_data),
+            covariance_noise: Rows(&self.covariance_noise),
+            loss: self.loss,
+            iterations: self.iterations,
+            converged: self.converged,
+            stop: self.stop,
+            nu: self.nu,
+            noise: &self.noise_description,
+            noise_points: self.noise_points,
+            noise_share: self.noise_share(),
+            budget_spent: self.budget_spent,
+            rows: self.rows,
+            total_weight: self.total_weight,
+            confidence: self.confidence,
+            efficiency: self.nu.is_finite().then(|| Fields(names().zip(budget).collect())),
+            optima: &self.optima,
+            diagnostics: &self.diagnostics,
+        }
+        .serialize(serializer)
+    }
+}
+
+/// The fields of a ratio.
+#[derive(Serialize)]
+struct RatioFields<'a> {
+    parameters: Fields<&'a str, &'a Estimate>,
+    constant: &'a Estimate,
+    covariance: Rows<'a>,
+    loss: f64,
+    iterations: usize,
+    converged: bool,
+    rows: [usize; 2],
+    confidence: f64,
+    diagnostics: &'a Diagnostics,
+}
+
+impl Serialize for RatioFit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RatioFields {
+            parameters: by_name(&self.parameters),
+            constant: &self.constant,
+            covariance: Rows(&self.covariance),
+            loss: self.fit.loss,
+            iterations: self.fit.iterations,
+            converged: self.fit.converged,
+            rows: [self.fit.rows, self.fit.noise_points],
+            confidence: self.fit.confidence,
+            diagnostics: &self.fit.diagnostics,
+        }
+        .serialize(serializer)
+    }
+}
