@@ -9,7 +9,9 @@ mod landscape;
 mod tensor;
 #[cfg(test)]
 mod tests;
+mod trapezoid;
 
 pub use axis::{Axis, End};
 pub use landscape::{Lookout, peaks};
 pub use tensor::{Divergence, LogIntegrands, Options, Quadrature, QuadratureError, integrate};
+pub use trapezoid::{Span, integrate_smooth};

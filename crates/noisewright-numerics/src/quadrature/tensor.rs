@@ -511,7 +511,7 @@ fn kronrod_error(difference: f64, spread: f64) -> f64 {
 }
 
 /// All points of the tensor, last axis fastest, and the logarithms of their weights.
-fn tensor_points(nodes: &[Nodes]) -> (Vec<f64>, Vec<f64>) {
+pub(super) fn tensor_points(nodes: &[Nodes]) -> (Vec<f64>, Vec<f64>) {
     let rows: usize = nodes.iter().map(|n| n.at.len()).product();
     let mut points = Vec::with_capacity(rows * nodes.len());
     let mut log_weights = vec![0.0; rows];
@@ -529,7 +529,7 @@ fn tensor_points(nodes: &[Nodes]) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// Evaluates all components in fixed blocks of points; one vector per component.
-fn evaluate_blocks(
+pub(super) fn evaluate_blocks(
     points: &[f64],
     rows: usize,
     dimension: usize,

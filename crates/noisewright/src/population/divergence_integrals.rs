@@ -1,6 +1,5 @@
 //! Integrals of positive functions of two densities, the model's and the noise's, each to its own accuracy.
 
-use noisewright_numerics::quadrature::integrate;
 use noisewright_numerics::summation::log_sum_exp;
 
 use super::quadrature::{Mass, Task};
@@ -41,7 +40,7 @@ pub(crate) fn integrate_pair(
     }
     let task = Task::new(model, parameters, Some(contrast));
     let (chart, axes) = task.coordinates()?;
-    let options = super::quadrature::options(axes.len(), precision);
+    let options = super::quadrature::options(axes.axes.len(), precision);
     let Mass { log_z, .. } = task.integrate_mass(&chart, &axes, &options)?;
     let integrand = |coordinates: &[f64], rows: usize, out: &mut [f64]| {
         let (points, energy, _) = task.evaluate(&chart, coordinates, rows);
@@ -53,7 +52,7 @@ pub(crate) fn integrate_pair(
             (0..FUNCTIONS).for_each(|k| out[k * rows + i] = values[k]);
         }
     };
-    let result = task.checked(&chart, integrate(&axes, FUNCTIONS, &options, &integrand))?;
+    let result = task.checked(&chart, axes.integrate(FUNCTIONS, &options, &integrand))?;
     let jacobian = chart.log_jacobian();
     Ok(PairIntegrals {
         values: std::array::from_fn(|k| (result.log_integrals[k] + jacobian).exp()),

@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::quadrature::{
-    Axis, Divergence, End, Options, Quadrature, QuadratureError, integrate,
+    Axis, Divergence, End, LogIntegrands, Options, Quadrature, QuadratureError, Span, integrate,
+    integrate_smooth,
 };
 use noisewright_numerics::special::softplus;
 
@@ -24,7 +25,7 @@ pub(super) fn build(
 ) -> Result<Population> {
     let task = Task::new(model, parameters, contrast);
     let (chart, axes) = task.coordinates()?;
-    let options = options(axes.len(), precision);
+    let options = options(axes.axes.len(), precision);
     let mass = task.integrate_mass(&chart, &axes, &options)?;
     let (result, divergent) = task.integrate_moments(&chart, &axes, &options, &mass)?;
     let rows = result.log_weights.len();
@@ -45,7 +46,7 @@ pub(super) fn build(
 pub(super) fn check_integrable(model: &Model, parameters: &[f64], precision: &Precision) -> Result<()> {
     let task = Task::new(model, parameters, None);
     let (chart, axes) = task.coordinates()?;
-    task.integrate_mass(&chart, &axes, &options(axes.len(), precision)).map(|_| ())
+    task.integrate_mass(&chart, &axes, &options(axes.axes.len(), precision)).map(|_| ())
 }
 
 /// Nodes that an axis without states takes, as a rule.
@@ -87,6 +88,30 @@ pub(super) struct Task<'a> {
     failure: OnceLock<Error>,
 }
 
+/// The axes of a chart: for the adaptive rule and, where everything is smooth, for equidistant nodes.
+pub(super) struct Axes {
+    pub(super) axes: Vec<Axis>,
+    spans: Option<Vec<Span>>,
+}
+
+impl Axes {
+    fn adaptive(axes: Vec<Axis>) -> Self {
+        Self { axes, spans: None }
+    }
+
+    /// The integrals by equidistant nodes where these converge fast, by adaptive panels otherwise.
+    pub(super) fn integrate(
+        &self,
+        components: usize,
+        options: &Options,
+        integrand: LogIntegrands<'_>,
+    ) -> Result<Quadrature, QuadratureError> {
+        let smooth =
+            self.spans.as_ref().and_then(|spans| integrate_smooth(spans, components, options, integrand));
+        smooth.map_or_else(|| integrate(&self.axes, components, options, integrand), Ok)
+    }
+}
+
 /// What the first pass learns: log Z, and mean and spread of the parameters' derivatives.
 pub(super) struct Mass {
     pub(super) log_z: f64,
@@ -100,18 +125,18 @@ impl<'a> Task<'a> {
     }
 
     /// The chart and the axes in it, from where the density and the noise have their mass and their kinks.
-    pub(super) fn coordinates(&self) -> Result<(Chart, Vec<Axis>)> {
+    pub(super) fn coordinates(&self) -> Result<(Chart, Axes)> {
         let space = self.model.space();
         if space.is_sphere() {
             if space.dimension() == 2 {
                 let chart = Chart::UnitCircle;
                 let axes = chart.sphere_axes(1.0);
-                return Ok((chart, axes));
+                return Ok((chart, Axes::adaptive(axes)));
             }
             let (pole, spread) = locate_on_sphere(self.model, self.parameters)?;
             let chart = Chart::UnitSphere { frame: frame_with_pole(&pole) };
             let axes = chart.sphere_axes(spread);
-            return Ok((chart, axes));
+            return Ok((chart, Axes::adaptive(axes)));
         }
         let landmarks: Vec<Landmarks> = (0..space.dimension()).map(|axis| self.landmarks(axis)).collect();
         let location = locate(self.model, self.parameters, &landmarks)?;
@@ -123,10 +148,18 @@ impl<'a> Task<'a> {
         {
             return Ok(whitened(&location, factor, &landmarks));
         }
-        let axes = (0..space.dimension())
-            .map(|j| axis_of(&space.domains()[j], &landmarks[j], location.centers(j)))
-            .collect();
-        Ok((Chart::Identity, axes))
+        let centers = |j: usize| {
+            let mut centers = location.centers(j);
+            centers.extend_from_slice(&landmarks[j].centers);
+            centers
+        };
+        let dimensions = 0..space.dimension();
+        let axes =
+            dimensions.clone().map(|j| axis_of(&space.domains()[j], &landmarks[j], centers(j))).collect();
+        let spans = (smooth && space.dimension() > 1)
+            .then(|| dimensions.map(|j| span_of(&space.domains()[j], &centers(j))).collect())
+            .flatten();
+        Ok((Chart::Identity, Axes { axes, spans }))
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {
@@ -160,12 +193,12 @@ impl<'a> Task<'a> {
         (points, energy, score)
     }
 
-    pub(super) fn integrate_mass(&self, chart: &Chart, axes: &[Axis], options: &Options) -> Result<Mass> {
+    pub(super) fn integrate_mass(&self, chart: &Chart, axes: &Axes, options: &Options) -> Result<Mass> {
         let rough = Options { relative_tolerance: options.relative_tolerance.max(1e-9), ..*options };
         let integrand = |coordinates: &[f64], rows: usize, out: &mut [f64]| {
             out.copy_from_slice(&self.evaluate(chart, coordinates, rows).1);
         };
-        let result = self.checked(chart, integrate(axes, 1, &rough, &integrand))?;
+        let result = self.checked(chart, axes.integrate(1, &rough, &integrand))?;
         if let Some(divergence) = result.divergences[0] {
             return Err(self.not_integrable(chart, divergence));
         }
@@ -190,7 +223,7 @@ impl<'a> Task<'a> {
     fn integrate_moments(
         &self,
         chart: &Chart,
-        axes: &[Axis],
+        axes: &Axes,
         options: &Options,
         mass: &Mass,
     ) -> Result<(Quadrature, Option<Divergent>)> {
@@ -215,7 +248,7 @@ impl<'a> Task<'a> {
                 }
             }
         };
-        let result = self.checked(chart, integrate(axes, components, options, &integrand))?;
+        let result = self.checked(chart, axes.integrate(components, options, &integrand))?;
         if let Some(divergence) = result.divergences[0] {
             return Err(self.not_integrable(chart, divergence));
         }
@@ -327,8 +360,29 @@ fn zero_if_absent(energy: f64, value: f64) -> f64 {
     if energy == f64::NEG_INFINITY { energy } else { value }
 }
 
-fn axis_of(domain: &Domain, landmarks: &Landmarks, mut centers: Vec<(f64, f64)>) -> Axis {
-    centers.extend_from_slice(&landmarks.centers);
+/// Widths of peaks that one grid serves, in units of the main one's: a much narrower peak could fall between its nodes.
+const ONE_GRID: std::ops::Range<f64> = 0.2..20.0;
+
+/// An axis for equidistant nodes, where one grid can serve all that is known of it.
+fn span_of(domain: &Domain, centers: &[(f64, f64)]) -> Option<Span> {
+    match domain {
+        Domain::Circle => {
+            let (lower, upper) = domain.bounds();
+            Some(Span::Period { lower, upper })
+        }
+        Domain::Real => {
+            let (center, scale) = *centers.first()?;
+            let alike = centers.iter().all(|(_, other)| ONE_GRID.contains(&(other / scale)));
+            let (first, last) = centers
+                .iter()
+                .fold((center, center), |(first, last), (at, _)| (first.min(*at), last.max(*at)));
+            alike.then_some(Span::Line { first, last, scale })
+        }
+        _ => None,
+    }
+}
+
+fn axis_of(domain: &Domain, landmarks: &Landmarks, centers: Vec<(f64, f64)>) -> Axis {
     match domain {
         Domain::States(states) => Axis::states(states),
         Domain::Counts => Axis::integers(&centers),
@@ -340,7 +394,7 @@ fn axis_of(domain: &Domain, landmarks: &Landmarks, mut centers: Vec<(f64, f64)>)
 }
 
 /// Whitened coordinates around the density's highest peak; its other peaks and the noise's centers are carried over.
-fn whitened(location: &Location, factor: DMatrix<f64>, landmarks: &[Landmarks]) -> (Chart, Vec<Axis>) {
+fn whitened(location: &Location, factor: DMatrix<f64>, landmarks: &[Landmarks]) -> (Chart, Axes) {
     let mean = DVector::from_column_slice(&location.peak);
     let dimension = mean.len();
     let inverse = factor.clone().try_inverse().unwrap_or_else(|| DMatrix::identity(dimension, dimension));
@@ -361,7 +415,8 @@ fn whitened(location: &Location, factor: DMatrix<f64>, landmarks: &[Landmarks]) 
         carry(DVector::from_fn(dimension, |j, _| landmarks[j].centers[c].0), &scales);
     }
     let axes = centers.iter().map(|c| Axis::line(f64::NEG_INFINITY, f64::INFINITY, &[], &tidy(c))).collect();
-    (Chart::Affine { mean, factor }, axes)
+    let spans = centers.iter().map(|c| span_of(&Domain::Real, c)).collect();
+    (Chart::Affine { mean, factor }, Axes { axes, spans })
 }
 
 /// Centers that add nothing to the first, nearly the same place and width, are left out.
