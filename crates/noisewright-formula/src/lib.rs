@@ -36,6 +36,7 @@ mod function;
 mod graph;
 mod lexer;
 mod linear;
+mod log_sum_exp;
 mod lower;
 mod operations;
 #[cfg(test)]

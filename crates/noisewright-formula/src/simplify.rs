@@ -3,7 +3,7 @@
 //! What they return has, at all finite inputs, the value of what was asked for, up to rounding and the sign of
 //! zero, also where that value is infinite or NaN. So `0*u` is folded only where `u` is finite for sure, `u - u`
 //! likewise, and a constant that would not be finite (`log(0)`) stays as it was written. Sums are never
-//! regrouped: that could lose digits which the writer protected.
+//! regrouped: that could lose digits which the writer protected. One exception: see `log_sum_exp.rs`.
 
 use crate::function::{Binary, Function};
 use crate::graph::{Graph, Id, Node};
@@ -44,6 +44,11 @@ impl Graph {
     }
 
     pub(crate) fn call(&mut self, function: Function, a: Id) -> Id {
+        if function == Function::Log
+            && let Some(simple) = self.log_of_exponentials(a)
+        {
+            return simple;
+        }
         match self.number_at(a).map(|value| function.value(value)) {
             Some(value) if value.is_finite() => self.number(value),
             _ => self.intern(Node::Call(function, a)),

@@ -14,4 +14,4 @@ mod trapezoid;
 pub use axis::{Axis, End};
 pub use landscape::{Lookout, peaks};
 pub use tensor::{Divergence, LogIntegrands, Options, Quadrature, QuadratureError, integrate};
-pub use trapezoid::{Span, integrate_smooth};
+pub use trapezoid::{Span, integrate_smooth, smooth_grid};

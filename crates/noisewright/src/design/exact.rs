@@ -42,6 +42,8 @@ pub struct OptimalNoise {
     pub multiplier: f64,
     /// Relative gap: no noise can be better by more than this share. Certified when the problem is convex.
     pub gap: f64,
+    /// What the value and the mass were off, relatively, on another and finer rule; `None` where there was none.
+    pub rule_error: Option<f64>,
     /// Whether the problem is convex, so that the optimum is global and the gap is a certificate.
     pub convex: bool,
     /// Number of distinct stationary points that the starts led to.
@@ -213,6 +215,7 @@ fn filled_noise(
         sensitivity,
         multiplier,
         gap,
+        rule_error: None,
         convex: false,
         stationary_points: 1,
         steps,

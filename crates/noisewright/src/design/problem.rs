@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Design, DesignOptions, HistogramDesign, ModelNoise, Ratio, Shape, best_histogram_1d, best_histogram_2d,
-    design, design_on_sample,
+    DesignOptions, HistogramDesign, ModelNoise, Ratio, Search, Shape, best_histogram_1d, best_histogram_2d,
 };
 use crate::noise::sample_for;
 use crate::run::{Context as RunContext, Purpose as StreamPurpose};
@@ -133,7 +132,10 @@ impl<'a> Problem<'a> {
                 ModelNoise::all_noise(self.model, self.parameters, purpose.target, &self.precision)
                     .map(shared)
             }
-            "optimal" => self.optimum(&self.options(purpose)).map(|best| shared(best.noise)),
+            "optimal" => {
+                let options = self.options(purpose);
+                options.conclude(self.search(&options).and_then(|s| s.run())).map(|best| shared(best.noise))
+            }
             "auto" => self.auto(),
             "histogram" => self.histogram(call, &self.options(purpose)).map(|best| best.noise),
             "file" => from_file(call, files),
@@ -170,12 +172,12 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The exact optimum, on the data where they stand for the model.
-    pub(super) fn optimum(&self, options: &DesignOptions) -> Result<Design> {
+    /// The search for the exact optimum, on the data where they stand for the model.
+    pub(super) fn search<'s>(&'s self, options: &'s DesignOptions) -> Result<Search<'s>> {
         match self.sample() {
-            None => design(self.model, self.parameters, options),
+            None => Search::on_model(self.model, self.parameters, options),
             Some(sample) => {
-                design_on_sample(self.model, self.parameters, self.log_normalizer()?, sample, options)
+                Search::on_sample(self.model, self.parameters, self.log_normalizer()?, sample, options)
             }
         }
     }

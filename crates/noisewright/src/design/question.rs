@@ -247,11 +247,10 @@ impl Question<'_> {
 
     /// Exactly, over all noises (MATH §6).
     fn over_all_noises(&self) -> Result<Answer> {
-        let best = self.problem.optimum(&self.options(self.ratio))?;
-        let value = |nu: f64| {
-            let at = self.problem.optimum(&self.options(Ratio::Fixed(nu)))?;
-            Ok(at.error / self.prices.scale(nu))
-        };
+        let options = self.options(self.ratio);
+        let search = self.problem.search(&options)?;
+        let best = options.conclude(search.run())?;
+        let value = |nu: f64| search.value(nu);
         let places = if self.problem.model.space().dimension() == 1 { CURVE } else { COARSE_CURVE };
         Ok(Answer {
             nu: best.nu,

@@ -259,6 +259,27 @@ impl Population {
         built
     }
 
+    /// The population on a grid of so many nodes a side; `None` where the density is not one for grids.
+    ///
+    /// # Errors
+    /// As for [`Population::new`].
+    pub(crate) fn on_grid(
+        model: &Model,
+        parameters: &[f64],
+        count: usize,
+        precision: &Precision,
+    ) -> Result<Option<Self>> {
+        model.check(parameters)?;
+        let model = &model.with_cancel(&precision.cancel);
+        let built = if quadrature::applies(model) && !enumeration::applies(model) {
+            quadrature::on_grid(model, parameters, count, precision)
+        } else {
+            Ok(None)
+        };
+        model.check_run()?;
+        built
+    }
+
     /// Whether the model integrates on its domain, as cheaply as that can be told: nothing is computed with it.
     ///
     /// # Errors

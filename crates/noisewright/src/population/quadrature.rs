@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::quadrature::{
     Axis, Divergence, End, LogIntegrands, Options, Quadrature, QuadratureError, Span, integrate,
-    integrate_smooth,
+    integrate_smooth, smooth_grid,
 };
 use noisewright_numerics::special::softplus;
 
@@ -28,18 +28,31 @@ pub(super) fn build(
     let options = options(axes.axes.len(), precision);
     let mass = task.integrate_mass(&chart, &axes, &options)?;
     let (result, divergent) = task.integrate_moments(&chart, &axes, &options, &mass)?;
-    let rows = result.log_weights.len();
-    let log_jacobian = chart.log_jacobian();
-    let relative_error = finite_max(&result.relative_errors);
-    let points = Points::from_values(model.space().names(), rows, chart.points(&result.points, rows))?;
-    let parts = Parts {
-        points,
-        log_measure: result.log_weights.iter().map(|w| w + log_jacobian).collect(),
-        accuracy: Accuracy { method: Method::Quadrature, relative_error, points: rows },
-        divergent,
-        mass_error: result.relative_errors[0],
+    task.population(&chart, &result, divergent)
+}
+
+/// The population on a grid of so many nodes a side, where its density is smooth and has light tails.
+pub(super) fn on_grid(
+    model: &Model,
+    parameters: &[f64],
+    count: usize,
+    precision: &Precision,
+) -> Result<Option<Population>> {
+    let task = Task::new(model, parameters, None);
+    let (chart, axes) = task.coordinates()?;
+    let Some(spans) = &axes.spans else { return Ok(None) };
+    let mass = task.integrate_mass(&chart, &axes, &options(spans.len(), precision))?;
+    let integrand = |coordinates: &[f64], rows: usize, out: &mut [f64]| {
+        let (_, energy, score) = task.evaluate(&chart, coordinates, rows);
+        task.own_moments(&mass, &energy, &score, out);
     };
-    Population::assemble(model, parameters, parts)
+    match smooth_grid(spans, 2, count, &integrand) {
+        Some(mut result) => {
+            result.relative_errors.fill((result.log_integrals[0] - mass.log_z).abs());
+            task.population(&chart, &result, None).map(Some)
+        }
+        None => Ok(None),
+    }
 }
 
 /// Refuses a density that has no integral.
@@ -230,10 +243,7 @@ impl<'a> Task<'a> {
         let components = if self.contrast.is_some() { 4 } else { 2 };
         let integrand = |coordinates: &[f64], rows: usize, out: &mut [f64]| {
             let (points, energy, score) = self.evaluate(chart, coordinates, rows);
-            out[..rows].copy_from_slice(&energy);
-            for i in 0..rows {
-                out[rows + i] = zero_if_absent(energy[i], energy[i] + mass.log_size(&score, rows, i));
-            }
+            self.own_moments(mass, &energy, &score, out);
             if let Some(contrast) = self.contrast {
                 let mut log_noise = vec![0.0; rows];
                 contrast.noise.log_density(View::new(points.len() / rows, rows, &points), &mut log_noise);
@@ -257,6 +267,37 @@ impl<'a> Task<'a> {
         }
         let divergent = result.divergences.iter().flatten().next().map(|d| self.name(chart, *d));
         Ok((result, divergent))
+    }
+
+    /// The mass and a size of the information at points, as the first two components.
+    fn own_moments(&self, mass: &Mass, energy: &[f64], score: &[f64], out: &mut [f64]) {
+        let rows = energy.len();
+        out[..rows].copy_from_slice(energy);
+        for i in 0..rows {
+            out[rows + i] = zero_if_absent(energy[i], energy[i] + mass.log_size(score, rows, i));
+        }
+    }
+
+    /// The population on the nodes of a rule.
+    fn population(
+        &self,
+        chart: &Chart,
+        result: &Quadrature,
+        divergent: Option<Divergent>,
+    ) -> Result<Population> {
+        let rows = result.log_weights.len();
+        let log_jacobian = chart.log_jacobian();
+        let relative_error = finite_max(&result.relative_errors);
+        let points =
+            Points::from_values(self.model.space().names(), rows, chart.points(&result.points, rows))?;
+        let parts = Parts {
+            points,
+            log_measure: result.log_weights.iter().map(|w| w + log_jacobian).collect(),
+            accuracy: Accuracy { method: Method::Quadrature, relative_error, points: rows },
+            divergent,
+            mass_error: result.relative_errors[0],
+        };
+        Population::assemble(self.model, self.parameters, parts)
     }
 
     pub(super) fn checked(
