@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
+import atexit as _atexit
 from importlib.metadata import version as _version
+
+from . import _core
 
 from .errors import (
     FiniteDifferenceWarning,
@@ -59,6 +62,9 @@ from .results import Estimate, Result
 from .theory import DesignResult, ErrorResult, design, error
 
 __version__ = _version("noisewright")
+
+# A computation that Ctrl-C has cancelled may still be within a function of the caller's, which needs the interpreter.
+_atexit.register(_core.finish_cancelled)
 
 __all__ = [
     "BayesFactor",

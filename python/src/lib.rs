@@ -12,6 +12,7 @@ mod model;
 mod noise;
 mod normalizer;
 mod path;
+mod pool;
 mod problem;
 mod show;
 mod task;
@@ -40,6 +41,8 @@ mod _core {
     use super::path::log_z_path;
     #[pymodule_export]
     use super::show::{figure, table};
+    #[pymodule_export]
+    use super::task::finish_cancelled;
     #[pymodule_export]
     use super::theory::{error, log_normalizer};
 }

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 
 use crate::failure::{Failure, Outcome};
 use crate::model::{points, space};
+use crate::pool::pool;
 use crate::problem::Problem;
 use crate::task;
 
@@ -48,7 +49,9 @@ impl BuiltNoise {
         let (columns, rows) = array.as_array().dim();
         let values = array.as_slice()?;
         let mut out = vec![0.0; rows];
-        py.detach(|| self.noise.log_density(View::new(columns, rows, values), &mut out));
+        let pool = pool(py)?;
+        let points = View::new(columns, rows, values);
+        py.detach(|| pool.install(|| self.noise.log_density(points, &mut out)));
         Ok(PyArray1::from_vec(py, out))
     }
 
@@ -59,7 +62,8 @@ impl BuiltNoise {
             let context = Context::new(seed, &monitor.cancel, None);
             Ok(try_sample(noise.as_ref(), rows, &context)?)
         })?;
-        PyArray1::from_slice(py, draws.values()).reshape([draws.columns(), rows])
+        let columns = draws.columns();
+        PyArray1::from_vec(py, draws.into_values()).reshape([columns, rows])
     }
 }
 

@@ -4,18 +4,19 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use noisewright::run::{CancelToken, Progress, ProgressHook, Stage};
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, Outcome};
+use crate::pool::pool;
 
 /// How often the caller's thread looks up.
 const TICK: Duration = Duration::from_millis(50);
-/// How long a computation that was told to stop is waited for before it is left to end by itself.
+/// How long a computation that was cancelled is waited for before the caller goes on.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// What the two threads tell each other: how far it is, and whether to stop.
@@ -59,7 +60,7 @@ fn share(progress: &Progress) -> f64 {
     }
 }
 
-/// Runs work that owns all it needs. After Ctrl-C it is told to stop, and left alone if it does not soon.
+/// Runs work that owns all it needs. After Ctrl-C it is cancelled, and waited for at exit if it does not end soon.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     tick: Option<&Bound<'_, PyAny>>,
@@ -69,13 +70,44 @@ pub(crate) fn run<T: Send + 'static>(
     let (send, receive) = channel();
     let receive = Mutex::new(receive);
     let own = Arc::clone(&monitor);
+    let pool = pool(py)?;
     // Whoever does not wait any more does not read the answer: sending it may fail.
-    let body = move || drop(send.send(caught(|| work(&own))));
-    thread::Builder::new().name("noisewright".into()).spawn(body)?;
-    wait(py, tick, &monitor, &receive)
+    let body = move || drop(send.send(pool.install(|| caught(|| work(&own)))));
+    let thread = thread::Builder::new().name("noisewright".into()).spawn(body)?;
+    let answer = wait(py, tick, &monitor, &receive);
+    if answer.is_err() && !thread.is_finished() {
+        left_behind().push((std::process::id(), thread));
+    }
+    answer
 }
 
-/// Runs work that borrows from the caller; it must watch its monitor or spend its time in sums, because it is waited for.
+/// Computations that were cancelled and have not ended yet, by process: a call of a Python function is not broken off.
+///
+/// Taken by threads that hold the interpreter alone.
+fn left_behind() -> MutexGuard<'static, Vec<(u32, JoinHandle<()>)>> {
+    static LEFT: Mutex<Vec<(u32, JoinHandle<()>)>> = Mutex::new(Vec::new());
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for cancelled computations before the interpreter goes, which must not be called from other threads then.
+///
+/// # Errors
+/// Another Ctrl-C.
+#[pyfunction]
+pub(crate) fn finish_cancelled(py: Python<'_>) -> PyResult<()> {
+    let own = std::process::id();
+    let left: Vec<(u32, JoinHandle<()>)> = left_behind().drain(..).collect();
+    for (process, thread) in left {
+        // After a fork the parent's threads are not here.
+        while process == own && !thread.is_finished() {
+            py.detach(|| thread::sleep(TICK));
+            py.check_signals()?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs work that borrows from the caller; it must watch its token, because it is waited for.
 pub(crate) fn run_borrowing<T: Send>(
     py: Python<'_>,
     tick: Option<&Bound<'_, PyAny>>,
@@ -85,8 +117,9 @@ pub(crate) fn run_borrowing<T: Send>(
     let (send, receive) = channel();
     let receive = Mutex::new(receive);
     let own = Arc::clone(&monitor);
+    let pool = pool(py)?;
     thread::scope(|scope| {
-        let body = move || drop(send.send(caught(|| work(&own))));
+        let body = move || drop(send.send(pool.install(|| caught(|| work(&own)))));
         thread::Builder::new().name("noisewright".into()).spawn_scoped(scope, body)?;
         let answer = wait(py, tick, &monitor, &receive);
         // The scope waits for the thread, which may wait for the interpreter.

@@ -1,5 +1,6 @@
 """When the disk is full, a file vanishes or a run is interrupted: a sentence, and no half-written file."""
 
+import os
 import resource
 import signal
 import subprocess
@@ -91,3 +92,82 @@ def test_a_file_removed_while_streaming_is_named(tmp_path):
     # It may have been fast enough; if not, the file is named.
     assert process.returncode in (0, 1)
     assert process.returncode == 0 or "many.csv" in stderr
+
+
+def little_memory(megabytes):
+    """As after `ulimit -v`: so much address space in all."""
+    return lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+
+SIX = """variables = ["a", "b", "c", "d", "e", "f"]
+log_density = "-(a^2 + b^2 + c^2 + d^2 + e^2 + f^2)/2 - m*a^4"
+[parameters]
+m = { start = 0.1, lower = 0 }
+"""
+
+LARGE = {
+    "sample json": ["sample", "100000000", "--noise", "normal(0, 1)", "--json"],
+    "sample parquet": ["sample", "100000000", "--noise", "normal(0, 1)", "--out", "draws.parquet"],
+    "error": ["error", "six.toml", "--noise", "normal(0, 2)", "--draws", "20000000"],
+    "design": ["design", "six.toml", "--draws", "20000000"],
+    "path": ["logz", "six.toml", "--path", "--draws", "40000000"],
+    "evidence": ["evidence", "six.toml", "draws.csv", "--noise-draws", "200000000"],
+    "fit": ["fit", "one.toml", "large.npy"],
+    "ratio": ["ratio", "large.npy", "large.npy"],
+}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and files of Linux")
+@pytest.mark.parametrize("name", LARGE)
+def test_too_little_memory_is_a_sentence(tmp_path, name):
+    import numpy as np
+
+    (tmp_path / "six.toml").write_text(SIX)
+    (tmp_path / "one.toml").write_text('variables = ["x"]\nfeatures = ["x", "x^2"]\n')
+    draws = np.random.default_rng(1).normal(size=(400, 6))
+    np.savetxt(tmp_path / "draws.csv", draws, delimiter=",", header="a,b,c,d,e,f", comments="")
+    # A file with holes: nothing of it is on the disk.
+    large = np.lib.format.open_memmap(tmp_path / "large.npy", mode="w+", dtype=[("x", "f8")], shape=(60_000_000,))
+    del large
+    process = start(LARGE[name], cwd=tmp_path, preexec_fn=little_memory(1000))
+    assert process.returncode == 1, (process.returncode, process.stderr[-300:])
+    sentence = process.stderr.strip()
+    assert sentence.startswith("error: ") and "\n" not in sentence and "memory" in sentence, sentence
+
+
+def peak(arguments, folder):
+    """The largest memory that a run held, in megabytes."""
+    process = subprocess.Popen([str(BINARY), *arguments], cwd=folder, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0
+    return usage.ru_maxrss / 1024
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="units of Linux")
+def test_draws_are_written_as_they_are_drawn(tmp_path):
+    few, many = (peak(["sample", count, "--noise", "normal(0, 1)", "--out", "draws.csv"], tmp_path) for count in ("1000", "4000000"))
+    # Four million rows of two numbers are 64 MB; some blocks of them are held at a time.
+    assert many < few + 40, (few, many)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("after", [0.05, 0.4])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sample", "100000000", "--noise", "normal(0, 1)"],
+        ["logz", "six.toml", "--path", "--draws", "400000"],
+        ["design", "six.toml", "--draws", "3000000"],
+    ],
+    ids=lambda a: a[0],
+)
+def test_ctrl_c_ends_the_command_at_once(tmp_path, arguments, after):
+    (tmp_path / "six.toml").write_text(SIX)
+    command = [str(BINARY), *arguments]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    process.communicate(timeout=TIMEOUT)
+    # A shell says 130.
+    assert process.returncode == -signal.SIGINT and time.monotonic() - sent < 1.0

@@ -164,3 +164,22 @@ def test_a_ratio_keeps_every_warning(rng):
     # A log ratio that grows without bound is a ratio all the same.
     wide = nw.ratio(nw.Model.from_features(["x^2"], variables="x"), rng.normal(0, 2, 4000), rng.normal(0, 1, 4000))
     assert wide.no_answer is None and wide["x^2"].estimate == pytest.approx(0.375, abs=4 * wide["x^2"].se)
+
+
+def test_a_peak_that_a_formula_names_is_found():
+    """97.6 % of the mass lies in a peak of width 0.01 at 7713.25, where the noise has none: the weight there is 0.
+
+    The error is (1 + ν)(1/E[w] − (1 + 1/ν)) with E[w] over the rest alone, by scipy's quadrature.
+    """
+    from scipy.integrate import quad
+    from scipy.stats import norm
+
+    model = nw.Model.from_formula("log(exp(-x^2/2) + 4000*exp(-(x-7713.25)^2*5000))", variables="x")
+    total = np.sqrt(2 * np.pi) * (1 + 4000 / 100)
+
+    def weighted(x):
+        data, noise = np.exp(-x * x / 2) / total, norm.pdf(x, 0, 2)
+        return data * noise / (data + noise)
+
+    mean = quad(weighted, -40, 40, epsabs=1e-13)[0]
+    assert nw.error(model, "normal(0, 4)", nu=1).error == pytest.approx(2 * (1 / mean - 2), rel=1e-6)

@@ -58,6 +58,16 @@ pub enum Error {
         /// What the system or the decompressor said.
         reason: String,
     },
+    /// More rows than the memory that is free.
+    #[error(
+        "{file} does not fit in memory, which gives out after {rows} rows: give fewer, or give the process more memory"
+    )]
+    OutOfMemory {
+        /// The file.
+        file: String,
+        /// How many rows were read.
+        rows: usize,
+    },
     /// A file that cannot be written.
     #[error("cannot write {file}: {reason}")]
     Write {

@@ -64,7 +64,8 @@ impl Format {
     }
 
     /// The binary format that a file's name ends in.
-    pub(crate) fn of_name(file: &str) -> Option<Self> {
+    #[must_use]
+    pub fn of_name(file: &str) -> Option<Self> {
         let name = file.to_ascii_lowercase();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         match name.rsplit_once('.')?.1 {

@@ -59,6 +59,30 @@ impl Gathered {
         }
     }
 
+    /// Makes room for more rows.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] where there is none.
+    fn make_room(&mut self, rows: usize, file: &str) -> Result<()> {
+        let held = self.rows();
+        for column in &mut self.columns {
+            // What doubling would take may be too much where what is needed is not.
+            if column.try_reserve(rows).is_err() && column.try_reserve_exact(rows).is_err() {
+                return Err(Error::OutOfMemory { file: file.to_owned(), rows: held });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses rows of which there is no room for copies: whoever reads a whole file makes one or two.
+    fn check_copies(&self, file: &str) -> Result<()> {
+        let mut copies: Vec<f64> = Vec::new();
+        match copies.try_reserve_exact(2 * self.rows() * self.columns.len()) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Error::OutOfMemory { file: file.to_owned(), rows: self.rows() }),
+        }
+    }
+
     /// Appends rows; where they may be dropped, only those that are complete.
     pub(crate) fn extend(&mut self, columns: &[&[f64]], rows: usize) {
         match &mut self.numbers {
@@ -116,10 +140,19 @@ impl Gathered {
     }
 }
 
+/// Rows of which room is made at a time.
+const ROOM: usize = 1 << 16;
+
 /// All rows of a file.
 pub(crate) fn all(mut decoder: impl Decoder, file: &str, drop_missing: bool) -> Result<Table> {
     let names = decoder.names().to_vec();
     let mut gathered = Gathered::new(names.len(), drop_missing);
-    while decoder.fill(&mut gathered, usize::MAX)? {}
+    loop {
+        gathered.make_room(ROOM, file)?;
+        if !decoder.fill(&mut gathered, ROOM)? {
+            break;
+        }
+    }
+    gathered.check_copies(file)?;
     gathered.into_table(file, names)
 }

@@ -58,4 +58,4 @@ pub use stream::{BLOCK_ROWS, Block, Blocks, Stream};
 pub use table::Table;
 pub use thinned::Thinned;
 pub use whole::write_whole;
-pub use write::{check_ending, write, write_csv, write_csv_to};
+pub use write::{check_ending, write, write_csv, write_csv_blocks, write_csv_to};

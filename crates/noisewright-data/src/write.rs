@@ -88,10 +88,60 @@ pub fn write_csv_to<S: AsRef<str>>(
         .map_err(|error| Error::Write { file: name.to_owned(), reason: reason(&error) })
 }
 
+/// Writes blocks of columns, one after the other as they come, under a header: to a file, or to standard output if the
+/// path is `-`. A block that cannot be had leaves no file.
+///
+/// ```
+/// use noisewright_data::write_csv_blocks;
+/// let blocks = (0..2).map(|k| Ok(vec![vec![f64::from(k)], vec![f64::from(k * k)]]));
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("squares.csv");
+/// write_csv_blocks(&path, &["x", "y"], blocks)?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "x,y\n0.0,0.0\n1.0,1.0\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As for [`write_csv`], and when a block says so.
+pub fn write_csv_blocks<S: AsRef<str>>(
+    path: impl AsRef<Path>,
+    names: &[S],
+    blocks: impl Iterator<Item = io::Result<Vec<Vec<f64>>>>,
+) -> Result<()> {
+    let path = path.as_ref();
+    if path != Path::new("-") {
+        return whole::write_whole(path, |file: &mut File| write_blocks(file, names, blocks));
+    }
+    let failed = |error: io::Error| Error::Write { file: "standard output".into(), reason: reason(&error) };
+    write_blocks(io::stdout().lock(), names, blocks).map_err(failed)
+}
+
+fn write_blocks<S: AsRef<str>>(
+    writer: impl Write,
+    names: &[S],
+    blocks: impl Iterator<Item = io::Result<Vec<Vec<f64>>>>,
+) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, writer);
+    write_header(&mut out, names)?;
+    for block in blocks {
+        write_block(&mut out, &block?)?;
+    }
+    out.flush()
+}
+
 fn write_rows<S: AsRef<str>>(writer: impl Write, names: &[S], columns: &[Vec<f64>]) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, writer);
+    write_header(&mut out, names)?;
+    write_block(&mut out, columns)?;
+    out.flush()
+}
+
+fn write_header<S: AsRef<str>>(out: &mut impl Write, names: &[S]) -> io::Result<()> {
     let header: Vec<String> = names.iter().map(|name| quoted(name.as_ref())).collect();
-    writeln!(out, "{}", header.join(","))?;
+    writeln!(out, "{}", header.join(","))
+}
+
+fn write_block(out: &mut impl Write, columns: &[Vec<f64>]) -> io::Result<()> {
     for row in 0..columns.first().map_or(0, Vec::len) {
         for (j, column) in columns.iter().enumerate() {
             let separator = if j == 0 { "" } else { "," };
@@ -100,7 +150,7 @@ fn write_rows<S: AsRef<str>>(writer: impl Write, names: &[S], columns: &[Vec<f64
         }
         out.write_all(b"\n")?;
     }
-    out.flush()
+    Ok(())
 }
 
 /// A name as a field, in quotes where it could be taken for something else.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub use fault::{ChainFault, DesignFault, ExternalError, OptionFault, Quantity};
 pub use kind::{ErrorKind, ErrorSubject};
 
-use crate::text::{combination, list, number};
+use crate::text::{combination, list, number, size};
 
 /// Result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -322,6 +322,22 @@ pub enum Error {
         option: Cow<'static, str>,
         /// What is wrong with it.
         fault: OptionFault,
+    },
+    /// More than the memory that is free.
+    #[error(
+        "{count} {what} take {} of memory, and {} are free: ask for fewer, or give the process more memory",
+        size(*needed),
+        size(*free)
+    )]
+    OutOfMemory {
+        /// What there would be so many of.
+        what: String,
+        /// How many.
+        count: usize,
+        /// Bytes that they take.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
     },
     /// Stopped by the caller.
     #[error("it was cancelled")]

@@ -126,7 +126,7 @@ pub use noise::{
     Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise,
     Normal, Poisson, Product, Refit, SavedKernels, SavedNoise, Scalar, SinhArcsinh, Student, Truncated,
     Uniform, UniformSphere, VonMises, VonMisesFisher, Warped, equal_edges, fit_auto, fit_normal_mixture,
-    sample, try_sample,
+    sample, sample_blocks, try_sample,
 };
 pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};

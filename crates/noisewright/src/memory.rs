@@ -1,20 +1,26 @@
-//! Counts that would not fit in memory, refused before anything is allocated.
+//! What would not fit in memory, refused before anything is allocated.
+
+use std::fs::read_to_string;
+use std::path::{Path, PathBuf};
 
 use crate::{Error, OptionFault, Result};
 
-/// Numbers that are held at once at most: 16 gigabytes.
+/// Numbers that are held at once at most, whatever is free: 16 gigabytes.
 const MOST_VALUES: usize = 1 << 31;
+
+/// Share of the free memory that one computation may ask for at a time: others need some, and copies are made.
+const SHARE: f64 = 0.8;
 
 /// An empty vector with room for so many things of so many numbers each.
 ///
 /// # Errors
-/// [`Error::Option`] when memory has no such room.
+/// As for [`check_count`].
 pub(crate) fn reserve(option: &str, count: usize, values_each: usize) -> Result<Vec<f64>> {
     check_count(option, count, values_each)?;
     let mut room = Vec::new();
     match room.try_reserve_exact(count * values_each) {
         Ok(()) => Ok(room),
-        Err(_) => Err(too_many(option, count, count / 2)),
+        Err(_) => Err(out_of_memory(option, count, values_each, free().unwrap_or(0))),
     }
 }
 
@@ -34,25 +40,142 @@ pub(crate) fn check_steps(option: &str, count: usize, times: usize) -> Result<()
     Err(Error::option(option.to_owned(), reason))
 }
 
-/// Refuses a count of things, each of which takes so many numbers, that no memory would hold.
+/// Refuses a count of things, each of which takes so many numbers, that memory does not hold.
 ///
 /// ```
 /// use noisewright::check_count;
-/// assert!(check_count("draws", 1_000_000, 3).is_ok());
+/// assert!(check_count("draws", 10_000, 3).is_ok());
 /// let refused = check_count("draws", 100_000_000_000_000, 3).unwrap_err().to_string();
 /// assert_eq!(refused, "`draws` must be at most 715827882 here, not 100000000000000: more do not fit in memory");
 /// ```
 ///
 /// # Errors
-/// [`Error::Option`] with the largest count.
+/// [`Error::Option`] where no memory would hold them, [`Error::OutOfMemory`] where that which is free does not.
 pub fn check_count(option: &str, count: usize, values_each: usize) -> Result<()> {
+    check_most(option, count, values_each)?;
+    match free() {
+        Some(free) if bytes(count, values_each) > SHARE * free as f64 => {
+            Err(out_of_memory(option, count, values_each, free))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what no memory would hold, whatever is free.
+///
+/// # Errors
+/// [`Error::Option`] with the largest count.
+pub(crate) fn check_most(option: &str, count: usize, values_each: usize) -> Result<()> {
     let most = MOST_VALUES / values_each.max(1);
     if count <= most {
         return Ok(());
     }
-    Err(too_many(option, count, most))
+    let option = option.to_owned().into();
+    Err(Error::Option { option, fault: OptionFault::TooMany { most, count } })
 }
 
-fn too_many(option: &str, count: usize, most: usize) -> Error {
-    Error::Option { option: option.to_owned().into(), fault: OptionFault::TooMany { most, count } }
+/// How many things of so many numbers each there is room for, at most `most`.
+pub(crate) fn room_for(most: usize, values_each: usize) -> usize {
+    let fit = |free: u64| (SHARE * free as f64 / bytes(1, values_each)) as usize;
+    free().map_or(most, |free| fit(free).min(most))
+}
+
+fn bytes(count: usize, values_each: usize) -> f64 {
+    8.0 * count as f64 * values_each.max(1) as f64
+}
+
+fn out_of_memory(what: &str, count: usize, values_each: usize, free: u64) -> Error {
+    let needed = bytes(count, values_each) as u64;
+    Error::OutOfMemory { what: what.to_owned(), count, needed, free }
+}
+
+/// Bytes that can still be had: the least of what the system, its control groups and the limit of the address space
+/// leave; `None` where none of them is known.
+fn free() -> Option<u64> {
+    [of_system(), of_address_space(), of_control_groups()].into_iter().flatten().min()
+}
+
+/// Physical memory that is free, or can be freed without swapping.
+fn of_system() -> Option<u64> {
+    in_kibibytes(&read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
+}
+
+/// What a limit on the address space (`ulimit -v`) leaves.
+fn of_address_space() -> Option<u64> {
+    let limits = read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let limit: u64 = line.split_whitespace().next()?.parse().ok()?;
+    let used = in_kibibytes(&read_to_string("/proc/self/status").ok()?, "VmSize:")?;
+    Some(limit.saturating_sub(used))
+}
+
+/// The line `name  12345 kB`, in bytes.
+fn in_kibibytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kibibytes| 1024 * kibibytes)
+}
+
+/// What the control groups of this process leave, of either version, with those above them.
+fn of_control_groups() -> Option<u64> {
+    let groups = read_to_string("/proc/self/cgroup").ok()?;
+    groups.lines().filter_map(of_group).min()
+}
+
+/// One line of `/proc/self/cgroup`: number, controllers and path.
+fn of_group(line: &str) -> Option<u64> {
+    let mut fields = line.splitn(3, ':');
+    let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+    let (root, limit, used, cache) = match controllers {
+        "" if number == "0" => ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "),
+        "memory" => (
+            "/sys/fs/cgroup/memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file ",
+        ),
+        _ => return None,
+    };
+    let own: PathBuf = Path::new(root).join(path.trim_start_matches('/'));
+    let number_in = |path: PathBuf| read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    own.ancestors()
+        .take_while(|folder| folder.starts_with(root))
+        .filter_map(|folder| {
+            // Cached files are given up before anything else is refused.
+            let statistics = read_to_string(folder.join("memory.stat")).unwrap_or_default();
+            let cached = statistics.lines().find_map(|line| line.strip_prefix(cache)?.parse::<u64>().ok());
+            let held = number_in(folder.join(used))?.saturating_sub(cached.unwrap_or(0));
+            Some(number_in(folder.join(limit))?.saturating_sub(held))
+        })
+        .min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_free_is_known_on_linux_and_bounds_what_may_be_asked_for() {
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        let free = free().unwrap();
+        assert!(free > 0 && free <= of_system().unwrap());
+        let fitting = room_for(usize::MAX, 1);
+        assert!((fitting as f64) < free as f64 / 8.0);
+        // Twice what is free, unless that is beyond all memories.
+        let count = (free / 4) as usize;
+        let refused = check_count("draws", count, 1).unwrap_err();
+        let known = matches!(refused, Error::OutOfMemory { .. } | Error::Option { .. });
+        assert!(known, "{refused}");
+        assert!(reserve("draws", 1000, 2).unwrap().capacity() >= 2000);
+    }
+
+    #[test]
+    fn lines_of_the_system_are_read() {
+        let text = "MemTotal:  100 kB\nMemAvailable:    2048 kB\n";
+        assert_eq!(in_kibibytes(text, "MemAvailable:"), Some(2 << 20));
+        assert_eq!(in_kibibytes(text, "SwapFree:"), None);
+        assert_eq!(of_group("5:cpuset:/"), None);
+        assert_eq!(of_group("nonsense"), None);
+    }
 }

@@ -187,6 +187,12 @@ impl Points {
         &self.values
     }
 
+    /// All values, column after column, without a copy.
+    #[must_use]
+    pub fn into_values(self) -> Vec<f64> {
+        self.values
+    }
+
     /// A view of all rows.
     #[must_use]
     pub fn view(&self) -> View<'_> {

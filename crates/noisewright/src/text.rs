@@ -51,3 +51,11 @@ pub(crate) fn list(names: &[String]) -> String {
         _ => quoted.concat(),
     }
 }
+
+/// A number of bytes, `1.5 GB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [(f64, &str); 3] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    let bytes = bytes as f64;
+    let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit);
+    unit.map_or_else(|| format!("{bytes} bytes"), |(unit, name)| format!("{:.1} {name}", bytes / unit))
+}

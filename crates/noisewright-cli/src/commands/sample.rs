@@ -4,8 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use noisewright::design::noise_on;
-use noisewright::{Argument, Call, Domain, Noise, NoiseWords, Precision, Space, Target, check_count, sample};
-use noisewright_data::{write, write_csv_to};
+use noisewright::run::Context;
+use noisewright::{
+    Argument, Call, Domain, Noise, NoiseWords, Precision, Space, Target, check_count, sample_blocks,
+};
+use noisewright_data::{Format, write, write_csv_blocks};
 use noisewright_report::Value;
 
 use crate::arguments::{Global, SampleArguments};
@@ -18,53 +21,104 @@ pub(crate) fn run(arguments: &SampleArguments, global: &Global) -> Outcome<()> {
     global.refuse_page("sample")?;
     let (mut names, noise) = noise(arguments, global)?;
     output::refuse_column(&names, "log_density")?;
-    // The points, their columns, and the log-density.
-    check_count("count", arguments.count, 2 * names.len() + 1)?;
-    let draws = sample(noise.as_ref(), arguments.count, global.seed);
-    check_finite(noise.as_ref(), draws.values())?;
-    let mut columns: Vec<Vec<f64>> = (0..names.len()).map(|j| draws.view().column(j).to_vec()).collect();
-    let mut log_density = vec![0.0; draws.rows()];
-    noise.log_density(draws.view(), &mut log_density);
     names.push("log_density".into());
-    columns.push(log_density);
+    let wanted =
+        Wanted { noise: noise.as_ref(), count: arguments.count, context: Context::seeded(global.seed) };
     let file = arguments.out.as_deref().filter(|path| *path != Path::new("-"));
-    if let Some(path) = file {
-        write(path, &names, &columns)?;
+    match file {
+        Some(path) if Format::of_name(&path.to_string_lossy()) == Some(Format::Parquet) => {
+            write(path, &names, &wanted.all(names.len(), BYTES_OF_NUMBER)?)?;
+        }
+        Some(path) => wanted.write(path, &names)?,
+        None => {}
     }
     if global.json {
-        return output::print_json(&object(noise.as_ref(), names, columns, file));
+        return output::print_json(&wanted.object(&names, file)?);
     }
-    if file.is_some() {
-        return Ok(());
-    }
-    match write_csv_to(std::io::stdout().lock(), "standard output", &names, &columns) {
-        Err(error) if error.to_string().contains("Broken pipe") => Err(Failure::ClosedPipe),
-        other => other.map_err(Failure::from),
-    }
+    if file.is_some() { Ok(()) } else { wanted.write(Path::new("-"), &names) }
 }
 
-/// The draws for a program, or where they are.
-fn object(noise: &dyn Noise, names: Vec<String>, columns: Vec<Vec<f64>>, file: Option<&Path>) -> Value {
-    let mut value = Value::Map(Vec::new());
-    value.set("noise", noise.describe());
-    value.set("rows", columns.first().map_or(0, Vec::len));
-    match file {
-        Some(path) => value.set("out", path.display().to_string()),
-        None => {
-            let draws = names.into_iter().zip(columns.into_iter().map(Value::Numbers));
-            value.set("draws", Value::Map(draws.collect()));
+/// Bytes that a number takes in memory.
+const BYTES_OF_NUMBER: usize = 8;
+
+/// Bytes that a number takes as a value of JSON and then as text.
+const BYTES_OF_JSON: usize = 64;
+
+/// The draws that are asked for.
+struct Wanted<'a> {
+    noise: &'a dyn Noise,
+    count: usize,
+    context: Context,
+}
+
+impl Wanted<'_> {
+    /// Blocks of draws, the columns of the variables and their log-density.
+    fn blocks(&self) -> impl Iterator<Item = Outcome<Vec<Vec<f64>>>> + '_ {
+        sample_blocks(self.noise, self.count, &self.context).map(|draws| {
+            let draws = draws?;
+            self.check_finite(draws.values())?;
+            let view = draws.view();
+            let mut columns: Vec<Vec<f64>> = (0..draws.columns()).map(|j| view.column(j).to_vec()).collect();
+            let mut log_density = vec![0.0; draws.rows()];
+            self.noise.log_density(view, &mut log_density);
+            columns.push(log_density);
+            Ok(columns)
+        })
+    }
+
+    /// Refuses draws that are too large for a number.
+    fn check_finite(&self, values: &[f64]) -> Outcome<()> {
+        if values.iter().all(|x| x.is_finite()) {
+            return Ok(());
+        }
+        let noise = self.noise.describe();
+        Err(Failure::NoAnswer(format!(
+            "some draws of {noise} are too large for a number: choose lighter tails"
+        )))
+    }
+
+    /// Writes them down as they come, into a file or to standard output (`-`).
+    fn write(&self, path: &Path, names: &[String]) -> Outcome<()> {
+        let mut failure = None;
+        let blocks = self.blocks().map(|block| {
+            block.map_err(|error| {
+                failure = Some(error);
+                std::io::Error::other("there are no more draws")
+            })
+        });
+        let written = write_csv_blocks(path, names, blocks);
+        match (failure, written) {
+            (Some(failure), _) => Err(failure),
+            (None, Err(error)) if error.to_string().contains("Broken pipe") => Err(Failure::ClosedPipe),
+            (None, written) => written.map_err(Failure::from),
         }
     }
-    value
-}
 
-/// Refuses draws that are too large for a number.
-fn check_finite(noise: &dyn Noise, values: &[f64]) -> Outcome<()> {
-    if values.iter().all(|x| x.is_finite()) {
-        return Ok(());
+    /// All of them, where they fit in memory at so many bytes a number.
+    fn all(&self, width: usize, bytes: usize) -> Outcome<Vec<Vec<f64>>> {
+        check_count("draws", self.count, width * (1 + bytes / BYTES_OF_NUMBER))?;
+        let mut columns = vec![Vec::with_capacity(self.count); width];
+        for block in self.blocks() {
+            columns.iter_mut().zip(block?).for_each(|(column, more)| column.extend(more));
+        }
+        Ok(columns)
     }
-    let noise = noise.describe();
-    Err(Failure::NoAnswer(format!("some draws of {noise} are too large for a number: choose lighter tails")))
+
+    /// The draws for a program, or where they are.
+    fn object(&self, names: &[String], file: Option<&Path>) -> Outcome<Value> {
+        let mut value = Value::Map(Vec::new());
+        value.set("noise", self.noise.describe());
+        value.set("rows", self.count);
+        match file {
+            Some(path) => value.set("out", path.display().to_string()),
+            None => {
+                let columns = self.all(names.len(), BYTES_OF_JSON)?;
+                let draws = names.iter().cloned().zip(columns.into_iter().map(Value::Numbers));
+                value.set("draws", Value::Map(draws.collect()));
+            }
+        }
+        Ok(value)
+    }
 }
 
 /// The noise and the names of its variables.

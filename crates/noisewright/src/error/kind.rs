@@ -103,6 +103,7 @@ table! {
     CollinearFeatures: "collinear-features", NO_ANSWER;
     NoMinimum: "no-minimum", NO_ANSWER;
     Option: "option", input(Argument);
+    OutOfMemory: "out-of-memory", NO_ANSWER;
     Cancelled: "cancelled", (ErrorKind::Cancelled, None);
     External: "external", (ErrorKind::External, None);
     Internal: "internal", (ErrorKind::Internal, None);

@@ -46,6 +46,7 @@ fn variants() -> Vec<Error> {
         Error::InfiniteFeature { feature: name(), variable: name(), value: 0.0 },
         Error::CollinearFeatures { terms: vec![(1.0, name()), (-2.0, name())] },
         Error::NoMinimum { parameters: names() },
+        Error::OutOfMemory { what: "draws".into(), count: 4, needed: 32, free: 8 },
         Error::Cancelled,
         Error::external(std::io::Error::other("the disk is gone")),
         Error::internal("a matrix is not square"),

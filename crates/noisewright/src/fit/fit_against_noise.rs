@@ -15,6 +15,7 @@ use super::prepare::{self, pick, spread};
 use super::result::{Estimate, Fit, coordinates};
 use super::sample_blocks::{HeldPoints, SampleBlocks};
 use super::solve::{Solution, solve};
+use crate::memory::room_for;
 use crate::noise::sample_for;
 use crate::run::{Context, Purpose, Stage, if_possible};
 use crate::{Model, Noise, Result};
@@ -23,6 +24,11 @@ use crate::{Model, Noise, Result};
 pub(crate) const SCALE_ROWS: usize = 1 << 14;
 /// Values of features that are kept in memory rather than computed anew in every pass, at most.
 const MOST_KEPT: usize = 1 << 26;
+
+/// The same, or half of what is free where that is less.
+fn most_kept() -> usize {
+    room_for(MOST_KEPT, 2)
+}
 
 /// What the data are contrasted with.
 pub(crate) enum Against {
@@ -50,7 +56,7 @@ impl Against {
                 draws.log_density.clone(),
             ),
             Self::Noise(noise, rows)
-                if model.energy().is_linear() || rows * noise.dimension() > MOST_KEPT =>
+                if model.energy().is_linear() || rows * noise.dimension() > most_kept() =>
             {
                 SampleBlocks::drawn(noise.clone(), context, *rows)
             }
@@ -99,7 +105,7 @@ pub(crate) fn fit_against(
         against.at_data(data),
     );
     let noise_side = against.side(model, &options.context())?;
-    let keep = (data_side.rows + noise_side.rows) * prepare::width(model) <= MOST_KEPT;
+    let keep = (data_side.rows + noise_side.rows) * prepare::width(model) <= most_kept();
     let ranges = spread(data.points.rows(), SCALE_ROWS);
     let (some, _) = pick(data.points, None, &ranges);
     let mut objective = Objective::new(model, &options.loss, nu, data_side, noise_side, some.view(), keep)?;

@@ -11,7 +11,8 @@ use super::prepare::{pick, spread};
 use super::result::{Fit, Optimum};
 use super::sample_blocks::BLOCK;
 use super::two_step;
-use crate::{Error, LOG_NORMALIZER, Loss, Model, Noise, Result, check_count, fit_auto};
+use crate::memory::check_most;
+use crate::{Error, LOG_NORMALIZER, Loss, Model, Noise, Result, fit_auto};
 
 /// Rows that a noise is fitted to, at most; they are spread over all rows.
 pub(crate) const NOISE_ROWS: usize = 1 << 18;
@@ -92,7 +93,8 @@ pub(crate) fn dosed(
 ) -> Result<Fit> {
     let total = data.total_weight();
     let with = |points: usize, start: Option<&[f64]>| {
-        check_count("noise points", points, model.coordinates().len())?;
+        // Beyond what is kept, noise is drawn again in every pass: only a number that no memory would hold is refused.
+        check_most("noise points", points, model.coordinates().len())?;
         fit_against(model, data, &Against::Noise(noise.clone(), points), options, start)
     };
     match options.amount {

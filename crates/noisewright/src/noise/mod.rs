@@ -61,7 +61,7 @@ pub use normal::Normal;
 pub use product::Product;
 pub use refit::Refit;
 pub(crate) use sampling::{draw_block, sample_for};
-pub use sampling::{sample, try_sample};
+pub use sampling::{sample, sample_blocks, try_sample};
 pub use saved::SavedNoise;
 pub(crate) use saved::bits;
 pub use scalar::Scalar;

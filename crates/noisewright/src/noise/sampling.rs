@@ -11,6 +11,9 @@ use crate::{Points, Result};
 /// Blocks that are drawn at once, for the threads to share, before they are put in their places.
 const HELD_BLOCKS: usize = 64;
 
+/// Values of which room is made at a time.
+const STEP: usize = 1 << 23;
+
 /// `rows` draws from `noise`: the same for the same seed, whatever the number of threads.
 ///
 /// They are independent of everything else that is drawn at this or any other seed.
@@ -42,6 +45,38 @@ pub fn try_sample(noise: &dyn Noise, rows: usize, context: &Context) -> Result<P
     sample_for(noise, rows, context, Purpose::Sample)
 }
 
+/// The same draws some at a time, in order, for whoever writes them down as they come.
+///
+/// ```
+/// use noisewright::run::Context;
+/// use noisewright::{Normal, sample, sample_blocks};
+/// let normal = Normal::with_variance(0.0, 1.0)?;
+/// let context = Context::seeded(3);
+/// let mut values = Vec::new();
+/// for block in sample_blocks(&normal, 300_000, &context) {
+///     values.extend(block?.into_values());
+/// }
+/// assert_eq!(values, sample(&normal, 300_000, 3).into_values());
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Cancelled`](crate::Error::Cancelled) instead of the rest.
+pub fn sample_blocks<'a>(
+    noise: &'a dyn Noise,
+    rows: usize,
+    context: &'a Context,
+) -> impl Iterator<Item = Result<Points>> + 'a {
+    (0..rows).step_by(HELD_BLOCKS * BLOCK).map(move |first| {
+        context.check()?;
+        let count = (rows - first).min(HELD_BLOCKS * BLOCK);
+        let mut values = vec![0.0; noise.dimension() * count];
+        let blocks = draw_blocks(noise, rows, first, context.seed(), Purpose::Sample);
+        place(&blocks, count, 0, &mut values);
+        Ok(Points::unnamed(noise.dimension(), count, values))
+    })
+}
+
 /// Draws for a purpose.
 pub(crate) fn sample_for(
     noise: &dyn Noise,
@@ -50,7 +85,11 @@ pub(crate) fn sample_for(
     purpose: Purpose,
 ) -> Result<Points> {
     let mut values = reserve("draws", rows, noise.dimension())?;
-    values.resize(noise.dimension() * rows, 0.0);
+    // Gigabytes of zeros take a second: they are written in steps that look at the token.
+    while values.len() < noise.dimension() * rows {
+        context.check()?;
+        values.resize((values.len() + STEP).min(noise.dimension() * rows), 0.0);
+    }
     for first in (0..rows).step_by(HELD_BLOCKS * BLOCK) {
         context.check()?;
         place(&draw_blocks(noise, rows, first, context.seed(), purpose), rows, first, &mut values);

@@ -10,8 +10,11 @@ use super::nce::Bridge;
 use super::power::log_mean_power;
 use super::sample::Sample;
 use super::{Method, NormalizerEstimate};
-use crate::Result;
 use crate::run::{Context, Purpose, Stage};
+use crate::{Result, check_count};
+
+/// Numbers that a vector takes beside its elements.
+const VECTOR: usize = 3;
 
 /// Gives every estimate that is not refused its standard error over resamples of blocks within chains.
 pub(super) fn bootstrap(
@@ -21,6 +24,9 @@ pub(super) fn bootstrap(
     resamples: usize,
     context: &Context,
 ) -> Result<()> {
+    check_count("resamples", resamples, estimates.len() + VECTOR)?;
+    let threads = rayon::current_num_threads();
+    check_count("draws to resample", threads * (samples[0].len() + samples[1].len()), 2)?;
     let sources = [0, 1].map(|k| Source::new(samples[k], bridge.moments[k].time));
     let methods: Vec<Method> = estimates.iter().map(|e| e.method).collect();
     let replicates: Vec<Vec<f64>> = (0..resamples as u64)

@@ -53,7 +53,10 @@ pub(super) fn all(
         product(&weights, options),
         bridge.estimate(samples, &weights, options),
     ];
-    estimates.extend(options.powers.iter().map(|&a| power_estimate(samples, a, options)));
+    for &a in &options.powers {
+        context.check()?;
+        estimates.push(power_estimate(samples, a, options));
+    }
     estimates.extend(further);
     context.check()?;
     judge(&mut estimates, &bridge, &cross, samples);

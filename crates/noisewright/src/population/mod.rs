@@ -20,7 +20,7 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, weighted_gram};
 use noisewright_numerics::summation::blocked;
 
-use crate::memory::check_count;
+use crate::memory::check_most;
 use crate::run::CancelToken;
 use crate::{Error, Loss, Model, Noise, Points, Result};
 
@@ -100,8 +100,8 @@ impl Precision {
             let expected = "a number between 0 and 1";
             return Err(Error::range("relative", expected, self.relative));
         }
-        check_count("max_nodes", self.max_nodes, 1)?;
-        check_count("draws", self.draws, 1)
+        check_most("max_nodes", self.max_nodes, 1)?;
+        check_most("draws", self.draws, 1)
     }
 }
 

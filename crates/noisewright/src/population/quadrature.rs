@@ -12,6 +12,7 @@ use noisewright_numerics::special::softplus;
 use super::locate::{Location, locate, locate_on_sphere};
 use super::quadrature_chart::{Chart, frame_with_pole};
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
+use crate::memory::room_for;
 use crate::{Domain, Error, Landmarks, Loss, Model, Points, Quantity, Result, View};
 
 /// Finest relative tolerance that a tensor of this many axes is asked for.
@@ -87,9 +88,14 @@ pub(super) fn applies(model: &Model) -> bool {
                 .is_some_and(|n| n <= MOST_NODES))
 }
 
+/// Numbers that are held for every node on the way: its place, weights, two densities, their logarithms and copies.
+const VALUES_OF_NODE: usize = 24;
+
 /// The precision that a tensor of this many axes can be asked for.
 pub(super) fn options(axes: usize, precision: &Precision) -> Options {
-    Options { relative_tolerance: precision.relative.max(FINEST[axes - 1]), max_nodes: precision.max_nodes }
+    // Where memory holds fewer nodes, a tensor that needs more is refused rather than begun.
+    let max_nodes = room_for(precision.max_nodes, VALUES_OF_NODE);
+    Options { relative_tolerance: precision.relative.max(FINEST[axes - 1]), max_nodes }
 }
 
 /// A model at a parameter value, being integrated.

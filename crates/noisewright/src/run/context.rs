@@ -76,6 +76,7 @@ impl Context {
 
     /// The same with all that is known.
     pub(crate) fn tell(&self, progress: &Progress) -> Result<()> {
+        self.check()?;
         if let Some(hook) = &self.progress
             && hook.call(progress) == ControlFlow::Break(())
         {

@@ -8,6 +8,7 @@ use super::choose::Fitted;
 use super::density::{BLOCK, evaluate_draws};
 use crate::density::log_densities;
 use crate::fit::domain_words;
+use crate::memory::check_count;
 use crate::run::{Context, Purpose};
 use crate::{Density, Domain, Error, RealMap, Result, Space, View};
 
@@ -144,6 +145,8 @@ impl<'a> Problem<'a> {
 
     /// Both log-densities at so many draws of the noise.
     pub(super) fn noise_side(&self, fitted: &Fitted, count: usize, stage: Stage) -> Result<TwoLogDensities> {
+        // Two log-densities of each, and as many again where they are compared.
+        check_count("noise draws", count, 4)?;
         let mut out = TwoLogDensities { log_f: vec![0.0; count], log_noise: vec![0.0; count] };
         let d = self.draws.columns();
         let blocks = out.log_noise.par_chunks_mut(BLOCK).zip(out.log_f.par_chunks_mut(BLOCK)).enumerate();

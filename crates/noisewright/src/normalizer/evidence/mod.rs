@@ -166,10 +166,9 @@ fn from_halves(
     context.report(RunStage::Prepare, 0, None)?;
     let fitted = both_fits(&problem, options.noise, halves)?;
     let densities = [problem.all(&fitted[0])?, problem.all(&fitted[1])?];
-    let directions =
-        [0, 1].map(|k| Direction::new(&problem, &fitted[k], &densities[k], &halves[1 - k], k, options));
-    let [first, second] = directions;
-    let directions = [first?, second?];
+    let direction =
+        |k: usize| Direction::new(&problem, &fitted[k], &densities[k], &halves[1 - k], k, options);
+    let directions = [direction(0)?, direction(1)?];
     context.report(RunStage::Errors, 0, None)?;
     Ok(conclude(&directions, &densities, &problem.log_f, halves, fitted, options))
 }

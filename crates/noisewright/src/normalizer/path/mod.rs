@@ -151,6 +151,9 @@ pub(crate) fn estimate_path(
 fn along(problem: &Problem<'_>, options: &PathOptions) -> Result<PathEstimate> {
     let stops = pilot(problem, options.swarm, options.moves)?;
     let places = places(&stops, options)?;
+    // Every draw has its place and, twice, its log-density under every state.
+    let each = 2 * (places.len() + problem.coordinates.dimension() + 2);
+    check_count("draws of all states", places.len().saturating_mul(options.draws), each)?;
     let samples = parallel_tempering::samples(problem, &stops, &places, options)?;
     let missed = elsewhere(problem, &samples, options)?;
     result::assemble(problem, &places, &samples, missed, options)
