@@ -60,6 +60,10 @@ class FitResult(Result):
     budget_spent: bool
     rows: int
     total_weight: float
+    #: How many independent rows the rows of Markov chains are worth; `None` for other rows.
+    effective_rows: float | None
+    #: Which curvature of the loss the standard errors rest on: `observed`, or at kinks `expected` or `smoothed`.
+    curvature: str
     #: Rows of a file that were left out for a missing value.
     dropped: int
     #: Passes over a file, beside the first look; `None` for data in memory.

@@ -40,6 +40,8 @@ class Estimate:
     se_noise: float
     lower: float
     upper: float
+    #: Degrees of freedom of the standard error, whose Student quantile makes the interval.
+    degrees_of_freedom: float = float("inf")
     at_bound: bool = False
 
     def __float__(self) -> float:

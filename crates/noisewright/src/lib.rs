@@ -122,11 +122,11 @@ pub use memory::check_count;
 pub use model::{LOG_NORMALIZER, Model, Parameter};
 pub use noise::language::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};
 pub use noise::{
-    Bandwidth, Beta, Categorical, Elliptical, Gamma, Histogram1d, Histogram2d, KernelDensity, Landmarks,
-    Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise,
-    Normal, Poisson, Product, Refit, SavedKernels, SavedNoise, Scalar, SinhArcsinh, Student, Truncated,
-    Uniform, UniformSphere, VonMises, VonMisesFisher, Warped, equal_edges, fit_auto, fit_normal_mixture,
-    sample, sample_blocks, try_sample,
+    Bandwidth, Beta, Categorical, Elliptical, FitAgain, Gamma, Histogram1d, Histogram2d, KernelDensity,
+    Landmarks, Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent,
+    NegativeBinomial, Noise, Normal, Poisson, Product, Refit, SavedKernels, SavedNoise, Scalar, SinhArcsinh,
+    StateTree, Student, Truncated, Uniform, UniformSphere, VonMises, VonMisesFisher, Warped, equal_edges,
+    fit_auto, fit_normal_mixture, sample, sample_blocks, try_sample,
 };
 pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};

@@ -200,9 +200,9 @@ fn an_estimate_at_its_bound_is_said() {
 
 #[test]
 fn intervals_stay_within_bounds() {
-    let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 30, 3);
+    let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 60, 3);
     let file = "variables = ['x']\nlog_density = '-x^2/(2*v)'\n[parameters]\nv = { start = 1, lower = 0, upper = 2 }";
-    let fitted = fit(&Model::from_toml(file).unwrap(), Data::from(&data), &at_ratio(1.0)).unwrap();
+    let fitted = fit(&Model::from_toml(file).unwrap(), Data::from(&data), &at_ratio(20.0)).unwrap();
     let v = &fitted.parameters[0];
     assert!(0.0 < v.lower && v.lower < v.estimate && v.estimate < v.upper && v.upper < 2.0, "{v:?}");
 }

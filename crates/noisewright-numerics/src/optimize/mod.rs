@@ -1,9 +1,11 @@
 //! Roots and minima, with the reason for stopping as data.
 
+mod gradient_sampling;
 mod lbfgs;
 mod minimum;
 mod root;
 
+pub use gradient_sampling::{SampledMinimum, gradient_sampling};
 pub use lbfgs::{LbfgsOptions, lbfgs, try_lbfgs};
 pub use minimum::{Minimum, minimize_bracketed, nelder_mead, scan_minima};
 pub use root::{Root, root_increasing};

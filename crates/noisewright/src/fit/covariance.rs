@@ -8,10 +8,12 @@ use noisewright_numerics::special::ln_sigmoid;
 use super::data::{Data, Dependence};
 use super::dependence::{self, Influences};
 use super::evaluate::{ChunkView, ParameterPoint};
+use super::leverage::{self, Leverages, SampleVariance};
 use super::loss_terms::{Class, Terms};
-use super::objective::{Full, Objective};
+use super::objective::{Full, Objective, Sums};
 use super::options::{CovarianceKind, FitOptions};
-use super::sample_blocks::RowSource;
+use super::sample_blocks::{RowSource, SampleBlocks};
+use crate::normalizer::joint_freedom;
 use crate::{Error, Loss, Model, Result, View};
 
 /// Curvature, of statistics of size one, below which it is asked whether the data tell the parameters apart, and the share of a
@@ -21,6 +23,9 @@ const TOLD_APART: (f64, f64) = (1e-6, 1e-6);
 /// Rows that tell parameters apart, at most.
 const TOLD_BY: usize = 1 << 12;
 
+/// Noise points of a fit of a density whose leverages are looked at: more of them have next to none.
+const FEW_NOISE_POINTS: usize = 1 << 14;
+
 /// `Var β̂` and its two parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Covariance {
@@ -28,6 +33,10 @@ pub(crate) struct Covariance {
     pub(crate) data: DMatrix<f64>,
     /// What more noise removes.
     pub(crate) noise: DMatrix<f64>,
+    /// Degrees of freedom of every variance.
+    pub(crate) freedom: Vec<f64>,
+    /// How many independent rows rows along chains are worth.
+    pub(crate) effective_rows: Option<f64>,
 }
 
 impl Covariance {
@@ -38,7 +47,12 @@ impl Covariance {
     /// Where there is no finite estimate.
     pub(crate) fn infinite(size: usize) -> Self {
         let data = DMatrix::from_diagonal_element(size, size, f64::INFINITY);
-        Self { data, noise: DMatrix::zeros(size, size) }
+        Self {
+            data,
+            noise: DMatrix::zeros(size, size),
+            freedom: vec![f64::INFINITY; size],
+            effective_rows: None,
+        }
     }
 }
 
@@ -98,26 +112,70 @@ pub(crate) fn parts(
     data: Option<Data<'_>>,
     options: &FitOptions,
 ) -> Result<Covariance> {
-    let inner = match options.errors {
-        CovarianceKind::Robust => robust(objective, full, bread),
-        CovarianceKind::ModelBased => model_based(objective, bread, at)?,
-    };
     let scaling = &objective.scaling;
-    let mut outer = Covariance {
-        data: scaling.outer_covariance(&inner.data),
-        noise: scaling.outer_covariance(&inner.noise),
+    let outer_bread = scaling.jacobian() * bread;
+    let outer = |inner: &DMatrix<f64>| scaling.outer_covariance(inner);
+    let (mut data_part, noise_part, [mut data_freedom, noise_freedom]) = match options.errors {
+        CovarianceKind::Robust => {
+            let of = |side, sums| sample_variance(objective, side, sums, at, &outer_bread);
+            let (data, noise) = (of(&objective.data, &full.data)?, of(&objective.noise, &full.noise)?);
+            let noise_meat = noise.meat * objective.nu.powi(2);
+            let parts = [sandwich(bread, &data.meat), sandwich(bread, &noise_meat)];
+            (outer(&parts[0]), outer(&parts[1]), [data.freedom, noise.freedom])
+        }
+        CovarianceKind::ModelBased => {
+            let (data, noise) = model_based(objective, bread, at)?;
+            let freedom = (objective.data.total - objective.size() as f64).max(1.0);
+            (outer(&data), outer(&noise), [(); 2].map(|()| vec![freedom; objective.size()]))
+        }
     };
+    let mut effective_rows = None;
     if let Some(data) = data.filter(|d| d.dependence != Dependence::Independent) {
-        outer.data = correlated(objective, &(scaling.jacobian() * bread), at, data)?;
+        let found = correlated(objective, &outer_bread, at, data)?;
+        (data_part, data_freedom, effective_rows) = (found.covariance, found.freedom, found.effective_rows);
     }
-    Ok(outer)
+    let joint = |j: usize| {
+        let variances = [data_part[(j, j)], noise_part[(j, j)]];
+        joint_freedom(variances, [data_freedom[j], noise_freedom[j]])
+    };
+    let freedom = (0..objective.size()).map(joint).collect();
+    Ok(Covariance { data: data_part, noise: noise_part, freedom, effective_rows })
 }
 
-/// Each class centred within itself: `H⁻¹ V H⁻¹` with `V = Cov_d(wψ)/T_d + ν² Cov_n(w r ψ)/T_n`.
-fn robust(objective: &Objective<'_>, full: &Full, bread: &DMatrix<f64>) -> Covariance {
-    let data = centred(&full.data.meat, &full.data.gradient, full.data.weight);
-    let noise = centred(&full.noise.meat, &full.noise.gradient, full.noise.weight) * objective.nu.powi(2);
-    Covariance { data: sandwich(bread, &data), noise: sandwich(bread, &noise) }
+/// The covariance of the mean of one sample's terms, `Cov(wψ)/T_d` or `Cov(w r ψ)/T_n`, centred within the sample and
+/// corrected for leverage where there are few rows.
+fn sample_variance(
+    objective: &Objective<'_>,
+    side: &SampleBlocks<'_>,
+    sums: &Sums,
+    at: &[f64],
+    outer_bread: &DMatrix<f64>,
+) -> Result<SampleVariance> {
+    let most = if side.class == Class::Noise && objective.of_density {
+        FEW_NOISE_POINTS
+    } else {
+        leverage::MOST_ROWS
+    };
+    if side.rows > most {
+        let freedom = vec![f64::INFINITY; objective.size()];
+        return Ok(SampleVariance { meat: centred(&sums.meat, &sums.gradient, sums.weight), freedom });
+    }
+    let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
+    let leverages = Leverages::new(&sums.meat, &sums.gradient, sums.weight, outer_bread.clone());
+    let add = |total: &mut leverage::LeverageSums, seen: &ChunkView<'_>| {
+        let mut terms = Terms::default();
+        terms.fill(objective.loss, side.class, seen.log_ratio);
+        let rows = seen.log_ratio.len();
+        let counts = |row: usize| seen.weights.is_none_or(|w| w[row] > 0.0);
+        // A row that counts zero times may have an infinite term.
+        let term = |row: usize, j: usize| {
+            if counts(row) { terms.first[row] * seen.score.column(j)[row] } else { 0.0 }
+        };
+        leverages.add(total, DMatrix::from_fn(rows, objective.size(), term), seen.weights);
+        Ok(())
+    };
+    let found = objective.fold(side, &place, || leverages.sums(), add, leverage::LeverageSums::join)?;
+    Ok(leverages.finish(&found))
 }
 
 /// The data part for rows that depend on one another, from what each adds to the estimate.
@@ -126,7 +184,7 @@ fn correlated(
     outer_bread: &DMatrix<f64>,
     at: &[f64],
     data: Data<'_>,
-) -> Result<DMatrix<f64>> {
+) -> Result<dependence::Dependent> {
     let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
     let size = objective.size();
     let add = |(values, terms): &mut (Vec<f64>, Terms), seen: &ChunkView<'_>| {
@@ -190,8 +248,13 @@ impl Pooled {
     }
 }
 
-/// The covariance of MATH §3 under the fitted model; unknowns held at a bound have none in `bread` nor here.
-fn model_based(objective: &Objective<'_>, bread: &DMatrix<f64>, at: &[f64]) -> Result<Covariance> {
+/// The covariance of MATH §3 under the fitted model, its data and its noise part; unknowns held at a bound have none in
+/// `bread` nor here.
+fn model_based(
+    objective: &Objective<'_>,
+    bread: &DMatrix<f64>,
+    at: &[f64],
+) -> Result<(DMatrix<f64>, DMatrix<f64>)> {
     let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
     let size = objective.size();
     let sums = |side| {
@@ -209,7 +272,7 @@ fn model_based(objective: &Objective<'_>, bread: &DMatrix<f64>, at: &[f64]) -> R
     let inverse = self::bread(objective, at, &(&pooled.bread / total), &free)?;
     let data = (&pooled.data / total - &square) / total;
     let noise = (&pooled.noise / total - square / objective.nu) / total;
-    Ok(Covariance { data: sandwich(&inverse, &data), noise: sandwich(&inverse, &noise) })
+    Ok((sandwich(&inverse, &data), sandwich(&inverse, &noise)))
 }
 
 /// The covariance of a mean from the sums of squares and of terms over so many rows.

@@ -274,7 +274,7 @@ impl<'w, 'a> Accumulator<'w, 'a> {
         sums.first += sum(&self.terms.first);
         weighted_sum(seen.score, &self.terms.first, sums.gradient.as_mut_slice());
         if self.order >= Order::Hessian {
-            weighted_gram(seen.score, &self.terms.second, sums.hessian.as_mut_slice());
+            weighted_gram(seen.score, &self.terms.second, sums.information.as_mut_slice());
             if let Some(points) = seen.points.filter(|_| !self.objective.linear) {
                 self.add_curvature(points)?;
             }
@@ -303,7 +303,7 @@ impl<'w, 'a> Accumulator<'w, 'a> {
         self.curve(points, &first)
     }
 
-    /// Adds `Σ first · ∇²u` to the corner of the Hessian that belongs to θ.
+    /// Adds `Σ first · ∇²u` to the corner that belongs to θ.
     fn curve(&mut self, points: View<'_>, first: &[f64]) -> Result<()> {
         let model = self.objective.model;
         let count = model.parameters().len();
@@ -311,7 +311,7 @@ impl<'w, 'a> Accumulator<'w, 'a> {
         let out = curvature.as_mut_slice();
         let known = model.add_curvature(&self.place.theta, points, first, out)?;
         self.sums.curved &= known;
-        let mut corner = self.sums.hessian.view_mut((0, 0), (count, count));
+        let mut corner = self.sums.curvature.view_mut((0, 0), (count, count));
         corner += curvature;
         Ok(())
     }

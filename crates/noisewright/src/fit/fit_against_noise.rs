@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 
 use super::covariance::{self, Covariance};
+use super::curvature::{self, Curvature};
 use super::data::{Data, Dependence};
-use super::diagnostics::{self, Diagnostics};
+use super::diagnostics::{self, Diagnostics, NearMinimum};
+use super::kinks;
 use super::loss_terms::Class;
-use super::newton::Stop;
-use super::objective::{Objective, Order};
+use super::newton::{Problem, Stop};
+use super::objective::{Full, Objective, Order};
 use super::options::{Draws, FitOptions};
 use super::prepare::{self, pick, spread};
-use super::result::{Estimate, Fit, coordinates};
+use super::result::{Estimate, Fit, Variances, coordinates};
 use super::sample_blocks::{HeldPoints, SampleBlocks};
 use super::solve::{Solution, solve};
 use crate::memory::room_for;
@@ -139,6 +141,26 @@ fn free_start(
     Ok(found.filter(known))
 }
 
+/// The curvature that the standard errors rest on: that of the loss, unless the model has kinks there. A linear model has
+/// none.
+fn trusted_curvature(
+    objective: &Objective<'_>,
+    full: &Full,
+    at: &DVector<f64>,
+    free: &[usize],
+) -> Result<(DMatrix<f64>, Curvature)> {
+    let size = objective.size();
+    let observed = full.evaluation.hessian.clone().unwrap_or_else(|| DMatrix::zeros(size, size));
+    let Some(expected) = full.information.as_ref().filter(|_| !objective.linear) else {
+        return Ok((observed, Curvature::Observed));
+    };
+    let seen = curvature::Seen { observed: &observed, expected, at, free, rows: objective.data.total };
+    seen.trusted(|at| {
+        let there = objective.evaluate(at, false)?;
+        Ok(there.value.is_finite().then_some(there.gradient))
+    })
+}
+
 /// The covariance at the minimum, a last Newton step with it, and the estimates in the model's own coordinates.
 pub(crate) fn finish(
     objective: &Objective<'_>,
@@ -150,7 +172,7 @@ pub(crate) fn finish(
     let full = objective.full(solution.at.as_slice(), Order::Meat)?;
     let size = objective.size();
     let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
-    let hessian = full.evaluation.hessian.clone().unwrap_or_else(|| DMatrix::zeros(size, size));
+    let (hessian, curvature) = trusted_curvature(objective, &full, &solution.at, &free)?;
     // Where the loss falls for ever, or data and noise do not touch, the curvature vanishes: that is no collinearity,
     // and no step leads anywhere.
     let separation =
@@ -167,11 +189,11 @@ pub(crate) fn finish(
     let step = -(&bread * &full.evaluation.gradient);
     let mut at = solution.at;
     let mut stop = if lost { Stop::RunsOff } else { solution.stop };
-    // The gradient came with the covariance: the last step costs nothing.
+    // The gradient came with the covariance: the last step costs nothing. At a kink it says nothing.
     let length = (-full.evaluation.gradient.dot(&step) * objective.data.total).max(0.0).sqrt();
     if length <= 1e-2 {
-        at += step;
-    } else if stop == Stop::Converged {
+        at += if curvature == Curvature::Observed { step } else { DVector::zeros(size) };
+    } else if stop == Stop::Converged && !kinks::is_minimum(objective, &at, full.information.as_ref())? {
         stop = Stop::NoDescent;
     }
     let covariance = if lost {
@@ -189,7 +211,8 @@ pub(crate) fn finish(
     let hessian = back.transpose() * hessian * back;
     let confidence = options.confidence;
     let estimate = |(j, parameter): (usize, crate::Parameter)| {
-        let variances = (covariance.data[(j, j)], covariance.noise[(j, j)]);
+        let (data, noise) = (covariance.data[(j, j)], covariance.noise[(j, j)]);
+        let variances = Variances { data, noise, freedom: covariance.freedom[j] };
         Estimate::new(&parameter, outer[j], variances, confidence, solution.bound[j])
     };
     let mut parameters: Vec<Estimate> =
@@ -213,12 +236,21 @@ pub(crate) fn finish(
         budget_spent: false,
         rows: objective.data.rows,
         total_weight: objective.data.total,
+        effective_rows: covariance.effective_rows,
         optima,
         confidence,
+        curvature,
         diagnostics: Diagnostics::default(),
     };
     let independent = data.is_none_or(|data| data.dependence == Dependence::Independent);
     fit.diagnostics =
         diagnostics::of_contrast(objective, at.as_slice(), &inner_hessian, separation, &fit, independent)?;
+    if !objective.linear {
+        let (model, unit, bound) = (objective.model, &objective.unit, &solution.bound);
+        let near = NearMinimum { problem: objective, model, unit, at: &at, bound };
+        if let Some(runaway) = near.runaway(options)? {
+            fit.run_away(runaway);
+        }
+    }
     Ok(fit)
 }

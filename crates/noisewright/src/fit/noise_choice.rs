@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::data::Data;
+use super::diagnostics;
 use super::exact::{NormalizerMethod, fit_exact};
 use super::fit_against_noise::{Against, fit_against};
+use super::noise_influence;
 use super::optimal;
 use super::options::{Amount, Draws, FitOptions, NoiseChoice};
 use super::prepare::{pick, spread};
@@ -12,7 +14,7 @@ use super::result::{Fit, Optimum};
 use super::sample_blocks::BLOCK;
 use super::two_step;
 use crate::memory::check_most;
-use crate::{Error, LOG_NORMALIZER, Loss, Model, Noise, Result, fit_auto};
+use crate::{Error, LOG_NORMALIZER, Loss, Model, Noise, Result, View, fit_auto};
 
 /// Rows that a noise is fitted to, at most; they are spread over all rows.
 pub(crate) const NOISE_ROWS: usize = 1 << 18;
@@ -31,10 +33,19 @@ pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &FitOptions) -> R
         NoiseChoice::Auto if without_noise(model, options) => {
             fit_exact(model, data, &FitOptions { noise: NoiseChoice::Exact, ..options.clone() })
         }
-        NoiseChoice::Auto => dosed(model, data, &auto_noise(model, data)?, options),
+        NoiseChoice::Auto => {
+            let fit = dosed(model, data, &auto_noise(model, data)?, options)?;
+            let again = |points: View<'_>, weights: Option<&[f64]>| fit_auto(model.space(), points, weights);
+            retested(model, data, fit, options, &again)
+        }
         NoiseChoice::Given(noise) => {
             check_noise(model, noise.as_ref())?;
-            dosed(model, data, noise, options)
+            let mut fit = dosed(model, data, noise, options)?;
+            noise_influence::correct(model, data, &mut fit, noise.as_ref(), options)?;
+            match noise.fit_again() {
+                Some(again) => retested(model, data, fit, options, &*again),
+                None => Ok(fit),
+            }
         }
         NoiseChoice::Exact => fit_exact(model, data, options),
         NoiseChoice::Draws(draws) => {
@@ -42,6 +53,23 @@ pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &FitOptions) -> R
             fit_against(model, data, &Against::Draws(draws.clone()), options, None)
         }
     }
+}
+
+/// Tests a model that a test with the noise taken as given rejects once more, with noises of the same kind that do not know
+/// the rows they are tested on.
+fn retested(
+    model: &Model,
+    data: Data<'_>,
+    mut fit: Fit,
+    options: &FitOptions,
+    again: diagnostics::NoiseFit<'_>,
+) -> Result<Fit> {
+    if fit.diagnostics.doubts_model()
+        && let Some(test) = diagnostics::cross_fitted_test(model, data, &fit, &options.context(), again)?
+    {
+        fit.diagnostics.retest(test);
+    }
+    Ok(fit)
 }
 
 /// Whether `auto` means no noise at all: all states can be visited, and nothing was said about the noise or the loss.

@@ -52,8 +52,10 @@ pub(crate) struct Sums {
     pub(crate) first: f64,
     /// Of the first derivatives times the score.
     pub(crate) gradient: DVector<f64>,
-    /// Of the second derivatives.
-    pub(crate) hessian: DMatrix<f64>,
+    /// Of the second derivatives in g times `ψψᵀ`: the information form of the curvature.
+    pub(crate) information: DMatrix<f64>,
+    /// Of the first derivatives in g times the second derivatives of the energy.
+    pub(crate) curvature: DMatrix<f64>,
     /// Of the squared first derivatives times `ψψᵀ`.
     pub(crate) meat: DMatrix<f64>,
     /// Whether the model gave the second derivatives of its energy.
@@ -68,7 +70,8 @@ impl Sums {
             value: 0.0,
             first: 0.0,
             gradient: DVector::zeros(size),
-            hessian: matrix(order >= Order::Hessian),
+            information: matrix(order >= Order::Hessian),
+            curvature: matrix(order >= Order::Hessian),
             meat: matrix(order >= Order::Meat),
             curved: true,
         }
@@ -79,7 +82,8 @@ impl Sums {
         self.value += other.value;
         self.first += other.first;
         self.gradient += other.gradient;
-        self.hessian += other.hessian;
+        self.information += other.information;
+        self.curvature += other.curvature;
         self.meat += other.meat;
         self.curved &= other.curved;
         self
@@ -89,6 +93,8 @@ impl Sums {
 /// Both samples' sums at one place, and the loss made from them.
 pub(crate) struct Full {
     pub(crate) evaluation: Evaluation,
+    /// `E[wψψᵀ]`, where second derivatives were asked for.
+    pub(crate) information: Option<DMatrix<f64>>,
     pub(crate) data: Sums,
     pub(crate) noise: Sums,
 }
@@ -170,8 +176,10 @@ impl<'a> Objective<'a> {
     /// The loss and the sums behind it; an infinite value where the model allows no such parameters.
     pub(crate) fn full(&self, at: &[f64], order: Order) -> Result<Full> {
         let size = self.size();
-        let nothing =
-            |evaluation| Full { evaluation, data: Sums::new(size, order), noise: Sums::new(size, order) };
+        let nothing = |evaluation| {
+            let (data, noise) = (Sums::new(size, order), Sums::new(size, order));
+            Full { evaluation, information: None, data, noise }
+        };
         let Some(place) = ParameterPoint::new(self, at) else { return Ok(nothing(Evaluation::wall(size))) };
         let sums = self
             .sums(&self.data, &place, order)
@@ -190,8 +198,10 @@ impl<'a> Objective<'a> {
         if !sound {
             return Ok(nothing(Evaluation::wall(size)));
         }
-        let hessian = (order >= Order::Hessian).then(|| {
-            let mut hessian = &data.hessian * per_data + &noise.hessian * per_noise;
+        let information =
+            (order >= Order::Hessian).then(|| &data.information * per_data + &noise.information * per_noise);
+        let hessian = information.as_ref().map(|information| {
+            let mut hessian = information + &data.curvature * per_data + &noise.curvature * per_noise;
             place.subtract_normalizer(self, data.first * per_data + noise.first * per_noise, &mut hessian);
             hessian
         });
@@ -199,7 +209,7 @@ impl<'a> Objective<'a> {
             Some(_) if !(data.curved && noise.curved) => Some(self.hessian_by_differences(at)?),
             other => other,
         };
-        Ok(Full { evaluation: Evaluation { value, gradient, hessian }, data, noise })
+        Ok(Full { evaluation: Evaluation { value, gradient, hessian }, information, data, noise })
     }
 
     /// Second derivatives as differences of the gradient, for a model that does not give its own.

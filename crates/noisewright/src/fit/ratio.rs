@@ -1,7 +1,6 @@
 //! The ratio of the densities of two samples: the same loss, with the second sample where the noise would be.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::special::normal_quantile;
 
 use super::data::{Data, Dependence};
 use super::fit_against_noise::{SCALE_ROWS, finish};
@@ -12,6 +11,7 @@ use super::prepare::{pick, spread, width};
 use super::result::{Estimate, Fit};
 use super::sample_blocks::{HeldPoints, SampleBlocks};
 use super::solve::solve;
+use crate::normalizer::two_sided;
 use crate::{Error, Model, Result, View};
 
 /// The fitted logarithm of a ratio of densities, `log p₁/p₂ = θ·t(x) − c`.
@@ -139,7 +139,9 @@ impl RatioFit {
         let mut value = vec![0.0; rows];
         let mut score = vec![0.0; rows * count];
         self.model.evaluate(&theta, points, &mut value, Some(&mut score))?;
-        let reach = normal_quantile(0.5 + 0.5 * self.fit.confidence);
+        // A combination of unknowns is known no worse than the one of them with the fewest degrees of freedom.
+        let freedom = self.fit.estimates().iter().map(|e| e.degrees_of_freedom).fold(f64::INFINITY, f64::min);
+        let reach = two_sided(self.fit.confidence, freedom);
         let at = |row: usize| {
             let gradient =
                 DVector::from_fn(count + 1, |j, _| if j == count { -1.0 } else { score[j * rows + row] });

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use nalgebra::DMatrix;
-use noisewright_numerics::special::normal_quantile;
 
+use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
 use super::newton::Stop;
 use crate::names::nearest;
+use crate::normalizer::two_sided;
 use crate::{Error, Model, Noise, Parameter, Result};
 
 /// One unknown: its estimate, its standard error in two parts, and its interval.
@@ -28,8 +29,18 @@ pub struct Estimate {
     pub lower: f64,
     /// Upper end of the interval.
     pub upper: f64,
+    /// Degrees of freedom of the standard error, whose Student quantile makes the interval; infinite for the normal one.
+    pub degrees_of_freedom: f64,
     /// Whether the estimate lies on one of its bounds.
     pub at_bound: bool,
+}
+
+/// Variances of one unknown: what the data leave open and what the noise adds, with the degrees of freedom of their sum.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Variances {
+    pub(crate) data: f64,
+    pub(crate) noise: f64,
+    pub(crate) freedom: f64,
 }
 
 impl Estimate {
@@ -38,7 +49,7 @@ impl Estimate {
     pub(crate) fn new(
         parameter: &Parameter,
         estimate: f64,
-        variances: (f64, f64),
+        variances: Variances,
         confidence: f64,
         at_bound: bool,
     ) -> Self {
@@ -53,30 +64,32 @@ impl Estimate {
                 se_noise: nan,
                 lower: nan,
                 upper: nan,
+                degrees_of_freedom: nan,
                 at_bound,
             };
         }
-        let se = (variances.0 + variances.1).sqrt();
-        let (lower, upper) = interval(parameter, estimate, se, confidence);
+        let se = (variances.data + variances.noise).sqrt();
+        let reach = two_sided(confidence, variances.freedom) * se;
+        let (lower, upper) = interval(parameter, estimate, reach);
         Self {
             name,
             estimate,
             se,
-            se_data: variances.0.sqrt(),
-            se_noise: variances.1.sqrt(),
+            se_data: variances.data.sqrt(),
+            se_noise: variances.noise.sqrt(),
             lower,
             upper,
+            degrees_of_freedom: variances.freedom,
             at_bound,
         }
     }
 }
 
-/// `estimate ∓ z·se`, on a logarithmic scale above a lower or below an upper bound, on a logistic one between two.
+/// `estimate ∓ reach`, on a logarithmic scale above a lower or below an upper bound, on a logistic one between two.
 ///
 /// Nearer to a bound than that reach the scale says nothing, since it runs off to infinity there: the plain interval is
 /// cut off at the bound instead.
-fn interval(parameter: &Parameter, estimate: f64, se: f64, confidence: f64) -> (f64, f64) {
-    let reach = normal_quantile(0.5 + 0.5 * confidence) * se;
+fn interval(parameter: &Parameter, estimate: f64, reach: f64) -> (f64, f64) {
     let (lower, upper) = (parameter.lower, parameter.upper);
     if reach > (estimate - lower).min(upper - estimate) {
         return ((estimate - reach).max(lower), (estimate + reach).min(upper));
@@ -148,10 +161,14 @@ pub struct Fit {
     pub rows: usize,
     /// The sum of their weights, T_d.
     pub total_weight: f64,
+    /// How many independent rows the rows of Markov chains are worth; absent for other rows.
+    pub effective_rows: Option<f64>,
     /// The optima that were found, the best first; more than one means that the answer depends on the start.
     pub optima: Vec<Optimum>,
     /// Confidence of the intervals.
     pub confidence: f64,
+    /// Which curvature of the loss the standard errors rest on.
+    pub curvature: Curvature,
     /// What else is known: whether there is an answer, whether the noise served, whether the model fits.
     pub diagnostics: Diagnostics,
 }
@@ -177,7 +194,9 @@ impl Fit {
     pub fn log_normalizer(&self) -> Estimate {
         self.log_normalizer.clone().unwrap_or_else(|| {
             let constant = Parameter::new(crate::LOG_NORMALIZER, 0.0);
-            Estimate::new(&constant, f64::NAN, (f64::NAN, f64::NAN), self.confidence, false)
+            let nan = f64::NAN;
+            let unknown = Variances { data: nan, noise: nan, freedom: nan };
+            Estimate::new(&constant, nan, unknown, self.confidence, false)
         })
     }
 
@@ -205,11 +224,33 @@ impl Fit {
         self.covariance_noise = noise;
         let estimates = self.parameters.iter_mut().chain(&mut self.log_normalizer);
         for (j, (estimate, parameter)) in estimates.zip(coordinates(model)).enumerate() {
-            let variances = (self.covariance_data[(j, j)], self.covariance_noise[(j, j)]);
+            let variances = Variances {
+                data: self.covariance_data[(j, j)],
+                noise: self.covariance_noise[(j, j)],
+                freedom: estimate.degrees_of_freedom,
+            };
             *estimate =
                 Estimate::new(&parameter, estimate.estimate, variances, self.confidence, estimate.at_bound);
         }
         self.diagnostics.budget_errors(&self.covariance_noise, self.nu);
+    }
+
+    /// Says that a parameter has no finite estimate: nothing has an error, and of its interval one end is known.
+    pub(crate) fn run_away(&mut self, runaway: super::diagnostics::Runaway) {
+        let size = self.covariance.nrows();
+        self.covariance = DMatrix::from_diagonal_element(size, size, f64::INFINITY);
+        self.covariance_data = self.covariance.clone();
+        self.covariance_noise = DMatrix::zeros(size, size);
+        for estimate in self.parameters.iter_mut().chain(&mut self.log_normalizer) {
+            (estimate.se, estimate.se_data, estimate.se_noise) = (f64::INFINITY, f64::INFINITY, 0.0);
+            (estimate.lower, estimate.upper) = (f64::NEG_INFINITY, f64::INFINITY);
+        }
+        if let Some((running, limit)) = self.parameters.get_mut(runaway.index).zip(runaway.limit) {
+            let end = if runaway.sign > 0 { &mut running.lower } else { &mut running.upper };
+            *end = limit;
+        }
+        (self.converged, self.stop) = (false, Stop::RunsOff);
+        self.diagnostics.runs_away(runaway, self.confidence);
     }
 
     /// Notes minima that an earlier search with less noise found beside this one; their losses are by how much they were worse.

@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
 use super::newton::Stop;
 use super::ratio::RatioFit;
@@ -28,6 +29,8 @@ struct FitFields<'a> {
     budget_spent: bool,
     rows: usize,
     total_weight: f64,
+    effective_rows: Option<f64>,
+    curvature: Curvature,
     confidence: f64,
     efficiency: Option<Fields<&'a str, Option<f64>>>,
     optima: &'a [Optimum],
@@ -61,6 +64,8 @@ impl Serialize for Fit {
             budget_spent: self.budget_spent,
             rows: self.rows,
             total_weight: self.total_weight,
+            effective_rows: self.effective_rows,
+            curvature: self.curvature,
             confidence: self.confidence,
             efficiency: self.nu.is_finite().then(|| Fields(names().zip(budget).collect())),
             optima: &self.optima,

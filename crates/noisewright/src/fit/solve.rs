@@ -5,10 +5,11 @@ use nalgebra::{DMatrix, DVector};
 use super::bfgs_refinement::polish;
 use super::bounds;
 use super::evaluate::{ChunkView, ParameterPoint};
+use super::kinks;
 use super::multistart;
 use super::newton::{Problem, Stop, newton};
 use super::no_start;
-use super::objective::Objective;
+use super::objective::{Objective, Order};
 use super::options::FitOptions;
 use super::result::Optimum;
 use super::sample_blocks::SampleBlocks;
@@ -52,7 +53,8 @@ pub(crate) fn solve(
         let begin = |theta: &[f64]| with_constant(objective, theta);
         let places = places(objective, start, options)?;
         let found = multistart::solve(objective, objective.model, &objective.unit, &begin, &places, options)?;
-        return found.ok_or_else(|| no_start::explain(objective));
+        let found = found.ok_or_else(|| no_start::explain(objective))?;
+        return settled(objective, found);
     }
     if objective.model.is_normalized() {
         return linear_normalized(objective, start, options);
@@ -70,6 +72,17 @@ pub(crate) fn solve(
     let limits = bounds::limits(objective.model, &objective.scaling.scale);
     let solution = bounds::solve(objective, &limits, &begin, options)?;
     Ok(with_optimum(objective, solution))
+}
+
+/// A search that found no way down has converged where that is a minimum at a kink.
+fn settled(objective: &Objective<'_>, found: Solution) -> Result<Solution> {
+    if found.stop.converged() && found.optima.len() == 1 {
+        return Ok(found);
+    }
+    match objective.full(found.at.as_slice(), Order::Hessian)?.information {
+        Some(information) => kinks::settle(objective, found, &information),
+        None => Ok(found),
+    }
 }
 
 /// Starts for a model that is not linear: the given one or the model's own, and those that a look at a few rows finds best.

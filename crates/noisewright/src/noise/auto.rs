@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::fitting::{Sample, total_weight, unfitted};
+use super::heavy_tails::{self, StudentFit};
 use super::whitening::mean_and_covariance;
 use crate::{
     Categorical, Domain, Error, Gamma, Histogram1d, LogNormal, Mixture, MultivariateNormal,
-    MultivariateStudent, NegativeBinomial, Noise, Normal, Product, Result, Scalar, Space, Student,
+    MultivariateStudent, NegativeBinomial, Noise, Normal, Product, Result, Scalar, Space, StateTree, Student,
     UniformSphere, View, VonMises, VonMisesFisher, equal_edges,
 };
 
@@ -18,16 +19,29 @@ const MAIN_SHARE: f64 = 0.75;
 const UNIFORM_FLOOR: f64 = 0.15;
 /// What every state has before any is counted.
 const PSEUDO_COUNT: f64 = 0.5;
+/// States of all variables together beyond which their dependence is kept along a tree: fewer are all visited instead of
+/// drawn by a fit that is left to itself.
+const MANY_STATES: f64 = (1u64 << 20) as f64;
+/// Share of the domain that data must fill for cells to be laid over all of it.
+const FILLED: f64 = 0.25;
+/// Room on either side of data that fill less, as a share of their range.
+const MARGIN: f64 = 0.25;
+/// A cell with more than this share of the data is divided, into so many with equal shares.
+const CROWDED: f64 = 0.25;
+const DIVIDED: usize = 8;
+/// How much wider the lower half of the logarithms may be than the upper half for a log-normal part fitted to all of them.
+const SKEWED: f64 = 2.0;
 
 /// The noise `auto`: by domain, fitted to the data (with optional weights), its tails heavier than the data's.
 ///
 /// | domain | noise |
 /// |---|---|
 /// | real, one or several variables together | 75 % normal with the covariance × (1 + 1/(2√d)), 25 % Student with 5 degrees of freedom and that matrix for its scale |
-/// | positive | 65 % gamma with the variance × 1.5, 25 % log-normal with the variance of the logarithm × 1.5, 10 % exponential, which keeps the density at zero positive |
-/// | interval | smoothed histogram on at most 64 bins, with 15 % uniform |
+/// | real with tails too heavy for moments | 75 % Student by maximum likelihood, widened as much, 25 % with half its degrees of freedom |
+/// | positive | 65 % gamma with the variance × 1.5, 25 % log-normal with the variance of the logarithm × 1.5 (that of its upper half, where the lower one is much wider), 10 % exponential, which keeps the density at zero positive |
+/// | interval | smoothed histogram with 15 % uniform, on at most 64 bins over the domain, or over the data where they fill less than a quarter of it; crowded bins are divided |
 /// | circle | 75 % von Mises with the concentration / 1.5, 25 % uniform |
-/// | states | frequencies with half a count added to each state |
+/// | states | frequencies with half a count added to each state; of more than 2²⁰ together, each variable given one other ([`StateTree`]) |
 /// | counts | negative binomial with 1.5 times the variance of the data (or of Poisson counts, if that is larger) |
 /// | sphere | 75 % von Mises–Fisher with the concentration / 1.5, 25 % uniform |
 /// | of different kinds | the product of the above, variable by variable |
@@ -55,6 +69,9 @@ pub fn fit_auto(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Resul
     if d > 1 && space.domains().iter().all(|domain| *domain == Domain::Real) {
         return several_real(space, data, weights);
     }
+    if let Some(states) = many_states(space) {
+        return Ok(Arc::new(StateTree::fit(&states, PSEUDO_COUNT, data, weights)?));
+    }
     let column = |axis: usize| View::new(1, data.rows(), data.column(axis));
     let marginal = |axis: usize| -> Result<Arc<dyn Noise>> {
         Ok(match &space.domains()[axis] {
@@ -72,6 +89,17 @@ pub fn fit_auto(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Resul
         return marginal(0);
     }
     Ok(Arc::new(Product::new((0..d).map(marginal).collect::<Result<_>>()?)?))
+}
+
+/// The states of every variable, where all have finitely many and they are too many to be visited.
+fn many_states(space: &Space) -> Option<Vec<Vec<f64>>> {
+    let of = |domain: &Domain| match domain {
+        Domain::States(states) => Some(states.clone()),
+        _ => None,
+    };
+    let states: Vec<Vec<f64>> = space.domains().iter().map(of).collect::<Option<_>>()?;
+    let count: f64 = states.iter().map(|s| s.len() as f64).product();
+    (states.len() > 1 && count > MANY_STATES).then_some(states)
 }
 
 /// Whether the data have the shape, the number of rows and the values that a fit needs, column by column.
@@ -129,7 +157,16 @@ fn mixed(parts: Vec<(f64, Arc<dyn Scalar>)>) -> Result<Arc<dyn Noise>> {
 }
 
 fn real(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
-    let (mean, variance) = Sample::scalar("auto", data, weights)?.moments()?;
+    let sample = Sample::scalar("auto", data, weights)?;
+    if heavy_tails::shows(&sample) {
+        let StudentFit { dof, location, matrix } = heavy_tails::fit_student("auto", data, weights)?;
+        let scale = (INFLATION * matrix[0]).sqrt();
+        return mixed(vec![
+            (MAIN_SHARE, Arc::new(Student::new(dof, location[0], scale)?)),
+            (1.0 - MAIN_SHARE, Arc::new(Student::new(0.5 * dof, location[0], scale)?)),
+        ]);
+    }
+    let (mean, variance) = sample.moments()?;
     let variance = INFLATION * variance;
     mixed(vec![
         (MAIN_SHARE, Arc::new(Normal::with_variance(mean, variance)?)),
@@ -141,6 +178,15 @@ fn real(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
 /// the inflated normal, stays below e^(1/8) for ε = 1/(2√d).
 fn several_real(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
     let inflation = 1.0 + (INFLATION - 1.0) / (space.dimension() as f64).sqrt();
+    let column = |axis: usize| Sample::column("auto", data, weights, axis);
+    if (0..space.dimension()).map(column).collect::<Result<Vec<_>>>()?.iter().any(heavy_tails::shows) {
+        let StudentFit { dof, location, mut matrix } = heavy_tails::fit_student("auto", data, weights)?;
+        matrix.iter_mut().for_each(|entry| *entry *= inflation);
+        let part = |dof: f64| MultivariateStudent::new(dof, &location, &matrix);
+        let parts: Vec<(f64, Arc<dyn Noise>)> =
+            vec![(MAIN_SHARE, Arc::new(part(dof)?)), (1.0 - MAIN_SHARE, Arc::new(part(0.5 * dof)?))];
+        return Ok(Arc::new(Mixture::<dyn Noise>::new(parts)?));
+    }
     let (mean, mut matrix) = mean_and_covariance("auto", data, weights)?;
     matrix.iter_mut().for_each(|entry| *entry *= inflation);
     let normal = MultivariateNormal::new(&mean, &matrix).map_err(|_| {
@@ -155,7 +201,7 @@ fn several_real(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Resul
 
 fn positive(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
     let gamma = Gamma::fit(data, weights)?;
-    let (mu, sigma) = LogNormal::fit(data, weights)?.of_logarithm();
+    let (mu, sigma) = upper_logarithm(data, weights)?;
     mixed(vec![
         // Both divided by the same number: the same mean, a larger variance.
         (0.65, Arc::new(Gamma::new(gamma.shape() / INFLATION, gamma.rate() / INFLATION)?)),
@@ -164,14 +210,78 @@ fn positive(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
     ])
 }
 
+/// Location and scale of the logarithms, those of their upper half where the lower one is much wider: near zero the gamma
+/// part is what is needed, and a log-normal with the scale of gamma(0.1, 1) would reach 10²⁴ on the other side.
+fn upper_logarithm(data: View<'_>, weights: Option<&[f64]>) -> Result<(f64, f64)> {
+    let fitted = LogNormal::fit(data, weights)?.of_logarithm();
+    let sample = Sample::scalar("auto", data, weights)?;
+    let [low, median, high] = [0.05, 0.5, 0.95].map(|p| sample.quantile(p).ln());
+    let (below, above) = (median - low, high - median);
+    // The 95 % quantile of a normal distribution is 1.645 deviations from its median.
+    Ok(if above > 0.0 && below > SKEWED * above { (median, above / 1.645) } else { fitted })
+}
+
+/// Cells over the domain or, where the data fill little of it, over the data with some room, and the rest of the domain on
+/// either side.
+fn cells(lo: f64, hi: f64, sample: &Sample<'_>) -> Vec<f64> {
+    let bins = ((2.0 * (sample.values.len() as f64).cbrt()).ceil() as usize).clamp(4, 64);
+    let (least, most) = sample.range();
+    let room = MARGIN * (most - least);
+    if most - least >= FILLED * (hi - lo) || room <= 0.0 {
+        return equal_edges(bins, lo, hi);
+    }
+    let mut edges = equal_edges(bins, (least - room).max(lo), (most + room).min(hi));
+    if edges[0] > lo {
+        edges.insert(0, lo);
+    }
+    if edges[edges.len() - 1] < hi {
+        edges.push(hi);
+    }
+    edges
+}
+
+/// Divides cells with a large share of the data at the quantiles of those: towards a pole of a density they get as narrow
+/// as it takes.
+fn divided(edges: Vec<f64>, sample: &Sample<'_>) -> Vec<f64> {
+    let inside = |from: f64, to: f64| {
+        let mut values: Vec<f64> = sample.values.iter().copied().filter(|x| *x >= from && *x < to).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let mut out = vec![edges[0]];
+    for pair in edges.windows(2) {
+        let values = inside(pair[0], pair[1]);
+        if values.len() as f64 > CROWDED * sample.values.len() as f64 {
+            let quantile = |k: usize| values[k * values.len() / DIVIDED];
+            let cuts = (1..DIVIDED).map(quantile).filter(|x| *x > pair[0] && *x < pair[1]);
+            for cut in cuts {
+                if out.last().is_some_and(|last| cut > *last) {
+                    out.push(cut);
+                }
+            }
+        }
+        out.push(pair[1]);
+    }
+    out
+}
+
 fn interval(lo: f64, hi: f64, data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
-    let bins = ((2.0 * (data.rows() as f64).cbrt()).ceil() as usize).clamp(4, 64);
-    let edges = equal_edges(bins, lo, hi);
+    let sample = Sample::scalar("auto", data, weights)?;
+    let edges = divided(cells(lo, hi, &sample), &sample);
     let counted = Histogram1d::fit(&edges, 0.0, data, weights)?;
-    let p = counted.probabilities();
-    let smooth = |i: usize| 0.25 * p[i.saturating_sub(1)] + 0.5 * p[i] + 0.25 * p[(i + 1).min(bins - 1)];
-    let floor = UNIFORM_FLOOR / bins as f64;
-    let probabilities: Vec<f64> = (0..bins).map(|i| floor + (1.0 - UNIFORM_FLOOR) * smooth(i)).collect();
+    let (p, bins) = (counted.probabilities(), edges.len() - 1);
+    let width = |i: usize| edges[i + 1] - edges[i];
+    // A share passes to a neighbour in proportion to how much of the two that is, so that a narrow cell keeps what is
+    // left of it and nothing is lost.
+    let smooth = |i: usize| {
+        let from = |j: usize| 0.5 * p[j] * width(i) / (width(i) + width(j));
+        let kept = |j: usize| 0.5 * p[i] * width(i) / (width(i) + width(j));
+        let (left, right) = (i.saturating_sub(1), (i + 1).min(bins - 1));
+        let side = |j: usize| if j == i { 0.5 * p[i] } else { from(j) + kept(j) };
+        side(left) + side(right)
+    };
+    let floor = |i: usize| UNIFORM_FLOOR * width(i) / (hi - lo);
+    let probabilities: Vec<f64> = (0..bins).map(|i| floor(i) + (1.0 - UNIFORM_FLOOR) * smooth(i)).collect();
     Ok(Arc::new(Histogram1d::new(&edges, &probabilities)?))
 }
 

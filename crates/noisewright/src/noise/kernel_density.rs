@@ -1,10 +1,13 @@
 //! Gaussian kernel densities in any dimension, also restricted to a box.
 
+use std::sync::Arc;
+
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::{LN_SQRT_2PI, ln_normal_cdf, ln_sub_exp};
 use noisewright_numerics::summation::log_sum_exp;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::FitAgain;
 use super::bits;
 use super::check::{positive, require};
 use super::fitting::{failed, total_weight};
@@ -194,6 +197,16 @@ fn ln_normal_mass(a: f64, b: f64) -> f64 {
 impl Noise for KernelDensity {
     fn dimension(&self) -> usize {
         self.kernel.dimension()
+    }
+
+    fn fit_again(&self) -> Option<Box<FitAgain<'_>>> {
+        Some(Box::new(|points, weights| {
+            let noise = match &self.bounds {
+                Some(bounds) => Self::fit_within(bounds, points, weights, Bandwidth::Silverman),
+                None => Self::fit(points, weights, Bandwidth::Silverman),
+            };
+            Ok(Arc::new(noise?))
+        }))
     }
 
     fn log_density(&self, points: View<'_>, out: &mut [f64]) {

@@ -5,7 +5,7 @@
 //! | normal, student, uniform, laplace, logistic | normal, student with a matrix | product |
 //! | gamma, beta, lognormal, von-mises | von-mises-fisher, uniform on the sphere | mixture |
 //! | categorical (bernoulli), poisson, negative-binomial | histogram of two variables | truncated |
-//! | histogram | kernel density, warped, normal mixtures | |
+//! | histogram | kernel density, warped, normal mixtures, trees of states | |
 
 mod auto;
 mod beta;
@@ -17,6 +17,7 @@ mod elliptical;
 mod fitting;
 mod gamma;
 mod gaussian_mixture;
+mod heavy_tails;
 mod histogram;
 mod kernel_density;
 pub(crate) mod language;
@@ -35,6 +36,7 @@ mod sinh_arcsinh;
 mod spelling;
 mod sphere;
 mod student;
+mod tree;
 mod truncated;
 mod uniform;
 mod von_mises;
@@ -68,6 +70,7 @@ pub use scalar::Scalar;
 pub use sinh_arcsinh::SinhArcsinh;
 pub use sphere::{UniformSphere, VonMisesFisher};
 pub use student::Student;
+pub use tree::StateTree;
 pub use truncated::Truncated;
 pub use uniform::Uniform;
 pub use von_mises::VonMises;
@@ -129,11 +132,24 @@ pub trait Noise: Send + Sync {
         None
     }
 
+    /// How a noise of its kind is fitted to other rows, where that is known: a test of a model must not use a noise that was
+    /// fitted to the very rows. By default by maximum likelihood in its family.
+    fn fit_again(&self) -> Option<Box<FitAgain<'_>>> {
+        let family = self.refittable()?;
+        Some(Box::new(move |points, weights| match weights {
+            None => family.refit(points),
+            Some(_) => Err(fitting::unfitted(&self.describe(), "it cannot be fitted to rows with weights")),
+        }))
+    }
+
     /// The parametric family it belongs to, where maximum likelihood can fit that again to draws; none by default.
     fn refittable(&self) -> Option<&dyn Refit> {
         None
     }
 }
+
+/// Fits a noise to rows with optional weights.
+pub type FitAgain<'f> = dyn Fn(View<'_>, Option<&[f64]>) -> crate::Result<Arc<dyn Noise>> + 'f;
 
 impl std::fmt::Debug for dyn Noise {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,9 +1,12 @@
 //! The multivariate normal and Student distributions.
 
+use std::sync::Arc;
+
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::{LN_SQRT_2PI, ln_gamma};
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
+use super::FitAgain;
 use super::check::{degrees_of_freedom, require};
 use super::spelling::{list, matrix, number};
 use super::student::ln_one_plus;
@@ -179,6 +182,10 @@ impl MultivariateStudent {
 impl Noise for MultivariateStudent {
     fn dimension(&self) -> usize {
         self.map.dimension()
+    }
+
+    fn fit_again(&self) -> Option<Box<FitAgain<'_>>> {
+        Some(Box::new(|points, weights| Ok(Arc::new(Self::fit_with_dof(self.dof, points, weights)?))))
     }
 
     fn log_density(&self, points: View<'_>, out: &mut [f64]) {

@@ -7,7 +7,7 @@ use noisewright_numerics::special::{ln_gamma, normal_quantile, student_cdf};
 const MANY: f64 = 1e6;
 
 /// The quantile of Student's distribution that a two-sided interval of this confidence needs.
-pub(super) fn two_sided(confidence: f64, freedom: f64) -> f64 {
+pub(crate) fn two_sided(confidence: f64, freedom: f64) -> f64 {
     let p = 0.5 + 0.5 * confidence;
     let normal = normal_quantile(p);
     if freedom.is_nan() || freedom >= MANY {
@@ -30,7 +30,7 @@ pub(super) fn student_deviation(freedom: f64) -> f64 {
 }
 
 /// Degrees of freedom of a sum of two estimated variances (Welch and Satterthwaite).
-pub(super) fn joint_freedom(variances: [f64; 2], freedoms: [f64; 2]) -> f64 {
+pub(crate) fn joint_freedom(variances: [f64; 2], freedoms: [f64; 2]) -> f64 {
     let total = variances[0] + variances[1];
     let spread: f64 =
         variances.iter().zip(freedoms).map(|(v, d)| if *v > 0.0 { v * v / d.max(1.0) } else { 0.0 }).sum();

@@ -48,6 +48,8 @@ pub use result::{
     Dependence, Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, SampleSummary, Side,
 };
 
+pub(crate) use interval::{joint_freedom, two_sided};
+
 use crate::memory::check_count;
 use crate::run::Context;
 use crate::{Error, Result};

@@ -32,6 +32,11 @@ pub enum Purpose {
     FitOptimal,
     /// The fit with more noise that judges how much there is.
     FitRatioCheck,
+    /// The noise of a test on one half of the rows.
+    CrossFit {
+        /// Which half.
+        half: u64,
+    },
     /// Resamples of a bootstrap.
     Bootstrap,
     /// The noise of an evidence: for the first half, the second, or a trial of noises.
@@ -146,6 +151,7 @@ impl Purpose {
             Self::IntegrabilityProbe { kind } => (23, kind, 0),
             Self::ModeProbe => (24, 0, 0),
             Self::LogZNoise => (25, 0, 0),
+            Self::CrossFit { half } => (26, half, 0),
         }
     }
 }

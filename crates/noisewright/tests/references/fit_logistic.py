@@ -1,5 +1,5 @@
 """Reference values of fit_values.rs: NCE of a linear model as logistic regression with an offset (statsmodels GLM),
-with the centred covariance of both classes in NumPy. Run: python fit_logistic.py (needs numpy, statsmodels)."""
+with the centred covariance of both classes, corrected for leverage (HC2), in NumPy. Run: python fit_logistic.py (needs numpy, statsmodels)."""
 import numpy as np
 import statsmodels.api as sm
 
@@ -9,6 +9,15 @@ noise = 2.0 * np.sin(2.1 * j) + np.cos(0.9 * j)
 points = np.concatenate([data, noise])
 features = np.c_[points, points**2, -np.ones(150)]
 log_noise = -0.5 * points**2 / 4 - 0.5 * np.log(2 * np.pi * 4)
+
+
+def corrected(terms, weights):
+    """Covariance of terms, each square divided by one minus its leverage in the metric of the terms."""
+    total = weights.sum()
+    terms = terms - (weights[:, None] * terms).sum(0) / total
+    squares = (terms.T * weights) @ terms
+    leverage = 1 / total + np.einsum("ij,jk,ik->i", terms, np.linalg.inv(squares), terms)
+    return (terms.T * (weights / (1 - leverage))) @ terms / total
 
 
 def reference(weights):
@@ -22,9 +31,7 @@ def reference(weights):
     p = 1 / (1 + np.exp(-features @ fitted.params - offset))
     bread = np.linalg.inv((features.T * (counts * p * (1 - p))) @ features / total)
     d, n = (1 - p[:60])[:, None] * features[:60], p[60:][:, None] * features[60:]
-    mean_d, mean_n = (weights[:, None] * d).sum(0) / total, n.mean(0)
-    cov_d = (d.T * weights) @ d / total - np.outer(mean_d, mean_d)
-    cov_n = n.T @ n / 90 - np.outer(mean_n, mean_n)
+    cov_d, cov_n = corrected(d, weights), corrected(n, np.ones(90))
     print("params", fitted.params.tolist(), "naive", fitted.bse.tolist())
     print("se data", np.sqrt(np.diag(bread @ cov_d @ bread / total)).tolist())
     print("se noise", np.sqrt(np.diag(bread @ cov_n @ bread * nu**2 / 90)).tolist())

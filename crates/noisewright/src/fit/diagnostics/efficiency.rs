@@ -34,7 +34,9 @@ pub struct ErrorBudget {
 impl ErrorBudget {
     /// The budget of one coordinate; `model_based` is the variance that the fit has if the model is true.
     fn new(name: &str, data: f64, noise: f64, cramer_rao: Option<f64>, model_based: Option<f64>) -> Self {
-        let (data, noise) = (data.max(0.0), noise.max(0.0));
+        // A variance that is not known stays so.
+        let known = |part: f64| if part.is_nan() { part } else { part.max(0.0) };
+        let (data, noise) = (known(data), known(noise));
         let variance = data + noise;
         let share = data / variance;
         let known = model_based.filter(|variance| *variance > 0.0 && variance.is_finite());

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::messages::{LARGEST_FINITE_VARIANCE, LARGEST_SHAPE};
+use super::messages::{FEWEST_EFFECTIVE_ROWS, LARGEST_FINITE_VARIANCE, LARGEST_SHAPE};
+use super::runaway::Runaway;
 use super::separation::DivergingParameter;
 use super::{ChiSquareTest, NotNormalizable, Stop, WarningKind};
 use crate::Error;
@@ -47,6 +48,14 @@ pub enum Finding {
         /// What the data are compared with.
         against: Against,
     },
+    /// The loss does not rise however large a parameter becomes.
+    Runaway {
+        /// The parameter, and where the likelihood ratio rejects it.
+        #[serde(flatten)]
+        runaway: Runaway,
+        /// The confidence of that.
+        confidence: f64,
+    },
     /// The fitted density has no integral.
     NotNormalizable(NotNormalizable),
     /// Too few points could be of either side.
@@ -63,6 +72,22 @@ pub enum Finding {
         /// What the data are compared with.
         against: Against,
     },
+    /// The overlap holds too few rows for so many unknowns.
+    FewRowsInOverlap {
+        /// Their effective number.
+        rows: f64,
+        /// The number of unknowns.
+        unknowns: usize,
+        /// What the data are compared with.
+        against: Against,
+    },
+    /// The rows of Markov chains are worth too few independent ones.
+    FewEffectiveRows {
+        /// How many.
+        rows: f64,
+    },
+    /// All rows belong to one cluster.
+    OneCluster {},
     /// The ratio of the densities has a heavy tail.
     TailShape {
         /// Its Pareto shape.
@@ -185,9 +210,13 @@ impl Finding {
         use WarningKind as Kind;
         match self {
             Self::Separation { .. } => (Kind::Separation, "separation"),
+            Self::Runaway { .. } => (Kind::Runaway, "runaway"),
             Self::NotNormalizable { .. } => (Kind::NotNormalizable, "not-normalizable"),
             Self::NoOverlap { .. } => (Kind::NoOverlap, "no-overlap"),
             Self::LittleOverlap { .. } => (Kind::LittleOverlap, "little-overlap"),
+            Self::FewRowsInOverlap { .. } => (Kind::LittleOverlap, "few-rows-in-overlap"),
+            Self::FewEffectiveRows { .. } => (Kind::FewEffectiveRows, "few-effective-rows"),
+            Self::OneCluster { .. } => (Kind::FewClusters, "one-cluster"),
             Self::TailShape { .. } => (Kind::LightTails, "tail-shape"),
             Self::OutOfReach { .. } => (Kind::LightTails, "out-of-reach"),
             Self::WeightShape { .. } => (Kind::HeavyWeights, "weight-shape"),
@@ -211,9 +240,12 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Separation { .. } | Self::NotNormalizable { .. } => f.write_str(&self.runaway()),
+            Self::Separation { .. } | Self::Runaway { .. } | Self::NotNormalizable { .. } => {
+                f.write_str(&self.runaway())
+            }
             Self::NoOverlap { .. }
             | Self::LittleOverlap { .. }
+            | Self::FewRowsInOverlap { .. }
             | Self::TailShape { .. }
             | Self::OutOfReach { .. }
             | Self::WeightShape { .. }
@@ -233,6 +265,22 @@ impl Finding {
                 let arrows = running.iter().map(arrow).collect::<Vec<_>>().join(", ");
                 let reason = separated(running, [*data_rows, *noise_rows], *against);
                 format!("there is no finite estimate: {arrows}: {reason}")
+            }
+            Self::Runaway { runaway, confidence } => {
+                let (infinity, side) =
+                    if runaway.sign > 0 { ("∞", "at least") } else { ("−∞", "at most") };
+                let bound = runaway.limit.map_or_else(String::new, |limit| {
+                    format!(
+                        "; with {} % confidence it is {side} {}",
+                        digits(100.0 * confidence),
+                        digits(limit)
+                    )
+                });
+                let name = &runaway.name;
+                format!(
+                    "there is no finite estimate: `{name}` → {infinity}: the loss does not rise however large it \
+                     becomes{bound}"
+                )
             }
             Self::NotNormalizable(found) => {
                 format!(
@@ -256,6 +304,12 @@ impl Finding {
             Self::LittleOverlap { overlap, against } => {
                 write!(f, "data and {against} overlap by {} %", digits(100.0 * overlap))
             }
+            Self::FewRowsInOverlap { rows, unknowns, against } => write!(
+                f,
+                "data and {against} overlap in no more than {} rows, too few for {unknowns} unknowns: the estimates are \
+                 biased by as much as their errors",
+                digits(rows.round())
+            ),
             Self::TailShape { pareto_k, bounded, against } => {
                 write!(
                     f,
@@ -342,6 +396,15 @@ impl Finding {
                 digits(test.statistic),
                 digits(test.p_value)
             ),
+            Self::FewEffectiveRows { rows } => write!(
+                f,
+                "the chains are worth {} independent rows, and fewer than {FEWEST_EFFECTIVE_ROWS} say nothing about \
+                 their own error",
+                digits(rows.floor())
+            ),
+            Self::OneCluster {} => {
+                f.write_str("all rows belong to one cluster, so that there is no standard error")
+            }
             Self::NotRefitted { error } => write!(f, "the noise was not fitted again to its draws: {error}"),
             Self::NotDesigned { error } => write!(f, "no optimal noise could be designed: {error}"),
             Self::NoPilot { pilot } => write!(f, "no optimal noise could be designed: {pilot}"),

@@ -5,7 +5,7 @@ use super::finding::{Against, Finding};
 use super::overlap::{Overlap, Tails};
 use super::remedy::Remedy;
 use super::separation::Separation;
-use super::{ChiSquareTest, NotNormalizable, Stop, Warning};
+use super::{ChiSquareTest, NotNormalizable, Runaway, Stop, Warning};
 use crate::{Error, Loss};
 
 /// Fewest expected confusions of the classifier about which anything can be said.
@@ -21,6 +21,17 @@ const LITTLE_OVERLAP: f64 = 0.05;
 pub(super) const LARGEST_SHAPE: f64 = 0.7;
 /// Shape above which a weight has no variance.
 pub(super) const LARGEST_FINITE_VARIANCE: f64 = 0.5;
+
+/// Logarithm of a ratio of densities at a data point, a hundred, below which the noise is not scarce there.
+const LARGE_LOG_RATIO: f64 = 4.6;
+
+/// Rows in the overlap, per unknown, below which estimates are biased by as much as their errors.
+const ROWS_PER_UNKNOWN: f64 = 2.0;
+/// Share of the rows in the overlap above which it is their number that is too small, not the overlap.
+const MOST_OF_THE_ROWS: f64 = 0.5;
+
+/// Independent rows that chains must be worth: below, their long-run variance has fewer than seven degrees of freedom.
+pub(super) const FEWEST_EFFECTIVE_ROWS: f64 = 20.0;
 
 /// Below this p-value a right model is a bad bet.
 const DOUBTFUL: f64 = 0.01;
@@ -56,19 +67,26 @@ pub(super) fn not_normalizable(found: &NotNormalizable) -> Warning {
 
 /// Whether data and noise have too little in common to say anything.
 pub(super) fn is_hopeless(overlap: &Overlap) -> bool {
-    overlap.confusions() < FEWEST_CONFUSIONS && overlap.overlap < WIDE_OVERLAP
+    // At a minimum with a free constant the two numbers are the same. Where they are not, the model or the search is at
+    // fault, and not the overlap.
+    let most = overlap.data_taken_for_noise.max(overlap.noise_taken_for_data);
+    most < FEWEST_CONFUSIONS && overlap.overlap < WIDE_OVERLAP
 }
 
-pub(super) fn overlap(overlap: &Overlap, nu: f64, against: Against) -> Option<Warning> {
+pub(super) fn overlap(overlap: &Overlap, fit: &Fit, against: Against) -> Option<Warning> {
     let near = match against {
         Against::Noise => Remedy::NearerNoise,
         _ => Remedy::NearerSamples,
     };
     if is_hopeless(overlap) {
         let confused = overlap.data_taken_for_noise + overlap.noise_taken_for_data;
-        let more = (against == Against::Noise).then_some(Remedy::MoreNoise { nu: Some(10.0 * nu) });
+        let more = (against == Against::Noise).then_some(Remedy::MoreNoise { nu: Some(10.0 * fit.nu) });
         let remedies: Vec<Remedy> = std::iter::once(near).chain(more).collect();
         return Some(Warning::new(Finding::NoOverlap { confused, against }, remedies));
+    }
+    let (rows, unknowns) = (overlap.effective_data, fit.estimates().len());
+    if rows < ROWS_PER_UNKNOWN * unknowns as f64 && rows < MOST_OF_THE_ROWS * fit.total_weight {
+        return Some(Warning::new(Finding::FewRowsInOverlap { rows, unknowns, against }, [near]));
     }
     (overlap.overlap < LITTLE_OVERLAP)
         .then(|| Warning::new(Finding::LittleOverlap { overlap: overlap.overlap, against }, [near]))
@@ -76,6 +94,11 @@ pub(super) fn overlap(overlap: &Overlap, nu: f64, against: Against) -> Option<Wa
 
 pub(super) fn tails(tails: &Tails, loss: &Loss, against: Against) -> Option<Warning> {
     let bounded = matches!(loss, Loss::Js);
+    // The weights of the JS loss are bounded, and a second sample cannot be chosen: how little of both is in the overlap is
+    // all that matters, and said elsewhere. Ratios that are never large have no tail, whatever shape is fitted to them.
+    if bounded && (against == Against::Sample || tails.largest_log_ratio_data < LARGE_LOG_RATIO) {
+        return None;
+    }
     let finding = match tails.pareto_k.filter(|k| *k > LARGEST_SHAPE) {
         Some(pareto_k) => Finding::TailShape { pareto_k, bounded, against },
         None if tails.out_of_reach > 0.0 => Finding::OutOfReach {
@@ -158,4 +181,18 @@ pub(super) fn no_maximum(stop: Stop, iterations: usize, wall: Option<&Error>) ->
 
 pub(super) fn several_optima(count: usize) -> Warning {
     Warning::new(Finding::SeveralOptima { count }, [Remedy::LookAtOthers])
+}
+
+pub(super) fn few_effective_rows(rows: f64) -> Warning {
+    Warning::new(Finding::FewEffectiveRows { rows }, [Remedy::LongerChains, Remedy::BetterMixing])
+}
+
+pub(super) fn few_clusters() -> Warning {
+    Warning::new(Finding::OneCluster {}, [Remedy::MoreClusters, Remedy::NoClusters])
+}
+
+/// A parameter of a model that is not linear, without a finite estimate.
+pub(super) fn runs_away(runaway: &Runaway, confidence: f64) -> Warning {
+    let finding = Finding::Runaway { runaway: runaway.clone(), confidence };
+    Warning::new(finding, [Remedy::FixParameter, Remedy::BoundParameter, Remedy::LimitingModel])
 }

@@ -1,5 +1,6 @@
 //! What a fit cannot say by itself: whether there is an answer, whether the noise served, whether the model fits.
 
+mod cross_fit;
 mod efficiency;
 mod exact;
 mod finding;
@@ -12,11 +13,13 @@ mod ratio_check;
 mod rays;
 mod remedy;
 mod rows;
+mod runaway;
 mod separation;
 #[cfg(test)]
 mod tests;
 mod warning;
 
+pub(crate) use cross_fit::{NoiseFit, cross_fitted_test};
 pub use efficiency::ErrorBudget;
 pub(crate) use exact::{of_exact, on_border};
 pub use finding::{Against, Finding};
@@ -26,6 +29,8 @@ pub use normalizable::NotNormalizable;
 pub use overlap::{Overlap, Tails};
 pub use ratio_check::{RatioCheck, check_ratio};
 pub use remedy::{Remedy, Setting};
+pub(crate) use runaway::NearMinimum;
+pub use runaway::Runaway;
 pub use separation::{DivergingParameter, Separation};
 pub use warning::{Warning, WarningKind};
 
@@ -61,6 +66,8 @@ const MOST_NOISE: f64 = 0.5;
 pub struct Diagnostics {
     /// The direction in which parameters run to infinity, where they do.
     pub separation: Option<Separation>,
+    /// The parameter that runs to infinity in a model that is not linear, where one does.
+    pub runaway: Option<Runaway>,
     /// Where the fitted density has no integral, if so.
     pub not_normalizable: Option<NotNormalizable>,
     /// How much data and noise overlap; absent for an exact fit.
@@ -106,6 +113,27 @@ impl Diagnostics {
         self.warnings.insert(at, warning);
     }
 
+    /// Whether the test that takes the noise as given rejects the model.
+    pub(crate) fn doubts_model(&self) -> bool {
+        self.information_test.as_ref().and_then(messages::misspecified).is_some()
+    }
+
+    /// Puts the test with a noise that was fitted to other rows in place of the one that takes the noise as given.
+    pub(crate) fn retest(&mut self, test: ChiSquareTest) {
+        self.warnings.retain(|warning| warning.kind != WarningKind::Misspecified);
+        if let Some(warning) = messages::misspecified(&test) {
+            self.warn(warning);
+        }
+        self.information_test = Some(test);
+    }
+
+    /// Says that a parameter has no finite estimate.
+    pub(crate) fn runs_away(&mut self, runaway: Runaway, confidence: f64) {
+        self.warnings.retain(|warning| warning.kind != WarningKind::NotConverged);
+        self.warn(messages::runs_away(&runaway, confidence));
+        self.runaway = Some(runaway);
+    }
+
     /// Says that there is more than one minimum.
     pub(crate) fn several_optima(&mut self, count: usize) {
         self.warn(messages::several_optima(count));
@@ -125,6 +153,12 @@ impl Diagnostics {
                 (estimate.estimate - parameter.lower).abs() <= (parameter.upper - estimate.estimate).abs();
             let bound = if lower { parameter.lower } else { parameter.upper };
             self.warn(messages::at_bound(&parameter.name, bound, lower));
+        }
+        if let Some(rows) = fit.effective_rows.filter(|rows| *rows < messages::FEWEST_EFFECTIVE_ROWS) {
+            self.warn(messages::few_effective_rows(rows));
+        }
+        if fit.covariance_data.diagonal().iter().any(|variance| variance.is_nan()) {
+            self.warn(messages::few_clusters());
         }
         if !fit.converged && self.no_answer().is_none() {
             self.warn(messages::not_converged(fit.stop, fit.iterations));

@@ -166,7 +166,7 @@ impl Contrasted<'_, '_> {
         // Finitely many states have no tails, whatever shape their ratios have.
         let has_tails = self.objective.model.space().state_count().is_none();
         let found = [
-            messages::overlap(&overlap, fit.nu, subject(self.objective)),
+            messages::overlap(&overlap, fit, subject(self.objective)),
             messages::tails(&tails, self.objective.loss, subject(self.objective)).filter(|_| has_tails),
             messages::heavy_weights(&tails, self.objective.loss).filter(|_| has_tails),
             misspecified,

@@ -78,6 +78,18 @@ pub enum Remedy {
     BoundedLoss,
     /// Bound the parameter that runs away.
     BoundParameter,
+    /// Fix the parameter that runs away.
+    FixParameter,
+    /// The model that is the limit of this one.
+    LimitingModel,
+    /// Longer Markov chains.
+    LongerChains,
+    /// Markov chains that mix better.
+    BetterMixing,
+    /// Data of more clusters.
+    MoreClusters,
+    /// Rows taken as independent.
+    NoClusters,
     /// Leave the parameter, or its feature, out.
     LeaveOut,
     /// Data that vary in the parameter.
@@ -123,7 +135,7 @@ impl Remedy {
     pub fn setting(&self) -> Option<Setting> {
         Some(match self {
             Self::MoreNoise { nu } => Setting::Ratio((*nu)?),
-            Self::NearerNoise | Self::HeavierNoise | Self::AgainstNoise => Setting::Noise("auto"),
+            Self::AgainstNoise => Setting::Noise("auto"),
             Self::ParametricNoise => Setting::Noise("normal"),
             Self::Exact => Setting::Noise("exact"),
             Self::BoundedLoss => Setting::Loss("js"),
@@ -149,6 +161,12 @@ impl Remedy {
             Self::Exact => "fit without noise",
             Self::BoundedLoss => "use a loss with bounded weights",
             Self::BoundParameter => "bound that parameter",
+            Self::FixParameter => "fix that parameter",
+            Self::LimitingModel => "use the model that is its limit",
+            Self::LongerChains => "run the chains longer",
+            Self::BetterMixing => "make them mix better",
+            Self::MoreClusters => "give data of at least two clusters, better ten",
+            Self::NoClusters => "leave the clusters out if the rows are independent",
             Self::LeaveOut => "leave it out",
             Self::VaryingData => "collect data that vary in it",
             Self::MoreOfBoth => "give more of both samples",

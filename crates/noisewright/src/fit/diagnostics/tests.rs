@@ -2,7 +2,7 @@
 
 use super::finding::{Against, Finding};
 use super::remedy::{Remedy, Setting, joined};
-use super::{ChiSquareTest, DivergingParameter, NotNormalizable, Stop, Warning};
+use super::{ChiSquareTest, DivergingParameter, NotNormalizable, Runaway, Stop, Warning};
 use crate::Error;
 use crate::normalizer::{LogZWarning, Method, Reason, Refusal, Side};
 
@@ -22,6 +22,13 @@ fn findings() -> Vec<Finding> {
         Finding::NotNormalizable(endless),
         Finding::NoOverlap { confused: 0.1, against },
         Finding::LittleOverlap { overlap: 0.01, against: Against::Sample },
+        Finding::FewRowsInOverlap { rows: 30.0, unknowns: 40, against },
+        Finding::FewEffectiveRows { rows: 7.0 },
+        Finding::OneCluster {},
+        Finding::Runaway {
+            runaway: Runaway { name: "a".into(), index: 0, sign: 1, limit: Some(3.0) },
+            confidence: 0.95,
+        },
         Finding::TailShape { pareto_k: 0.9, bounded: false, against },
         Finding::OutOfReach { points: 3.0, largest_log_ratio: 40.0, against },
         Finding::WeightShape { loss: "kl".into(), shape: 0.8 },
@@ -76,6 +83,12 @@ fn remedies() -> Vec<Remedy> {
         Remedy::FurtherModel,
         Remedy::LookAtOthers,
         Remedy::ExtendModel,
+        Remedy::FixParameter,
+        Remedy::LimitingModel,
+        Remedy::LongerChains,
+        Remedy::BetterMixing,
+        Remedy::MoreClusters,
+        Remedy::NoClusters,
     ]);
     all
 }

@@ -14,6 +14,8 @@ use super::remedy::{Remedy, Setting, joined};
 pub enum WarningKind {
     /// Parameters run to infinity: data and noise can be told apart along a direction.
     Separation,
+    /// A parameter has no finite estimate: the loss does not rise however large it becomes.
+    Runaway,
     /// The fitted density does not integrate on its domain.
     NotNormalizable,
     /// Data and noise have almost nothing in common.
@@ -40,6 +42,10 @@ pub enum WarningKind {
     RatioMatters,
     /// Most of the error comes from the noise, and more noise removes it.
     NoiseError,
+    /// The rows of Markov chains are worth too few independent ones.
+    FewEffectiveRows,
+    /// All rows are one cluster, which leaves no standard error.
+    FewClusters,
     /// The noise could not be fitted again to its draws.
     NotRefitted,
     /// The optimal noise could not be designed.
@@ -52,6 +58,7 @@ impl WarningKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Separation => "separation",
+            Self::Runaway => "runaway",
             Self::NotNormalizable => "not-normalizable",
             Self::NoOverlap => "no-overlap",
             Self::LittleOverlap => "little-overlap",
@@ -65,6 +72,8 @@ impl WarningKind {
             Self::Misspecified => "misspecified",
             Self::RatioMatters => "ratio-matters",
             Self::NoiseError => "noise-error",
+            Self::FewEffectiveRows => "few-effective-rows",
+            Self::FewClusters => "few-clusters",
             Self::NotRefitted => "not-refitted",
             Self::NotOptimal => "not-optimal",
         }
@@ -73,7 +82,15 @@ impl WarningKind {
     /// Whether the estimates are no answer at all.
     #[must_use]
     pub fn is_fatal(self) -> bool {
-        matches!(self, Self::Separation | Self::NotNormalizable | Self::NoOverlap | Self::NoMaximum)
+        matches!(
+            self,
+            Self::Separation
+                | Self::Runaway
+                | Self::NotNormalizable
+                | Self::NoOverlap
+                | Self::NoMaximum
+                | Self::FewEffectiveRows
+        )
     }
 }
 

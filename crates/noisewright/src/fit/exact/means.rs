@@ -6,6 +6,7 @@ use noisewright_numerics::summation::blocked;
 
 use super::whitening::Frame;
 use crate::fit::Data;
+use crate::fit::leverage::{LeverageSums, Leverages, SampleVariance};
 use crate::fit::sample_blocks::{BLOCK, CHUNK};
 use crate::{Error, Model, Result, View};
 
@@ -96,6 +97,29 @@ impl<'a> Means<'a> {
             Ok(())
         };
         Ok(self.fold(theta, || DMatrix::zeros(size, size), add, |a, b| a + b)? / self.total)
+    }
+
+    /// The covariance of the mean score, corrected for leverage, with the degrees of freedom of every unknown;
+    /// `outer_bread` carries a frame's statistics to the unknowns.
+    pub(super) fn variance(
+        &self,
+        theta: &[f64],
+        outer_bread: &DMatrix<f64>,
+        frame: &Frame,
+    ) -> Result<SampleVariance> {
+        let size = theta.len();
+        let Some(mean) = self.at(theta, false)? else { return Err(Error::NoMass) };
+        let squares = self.spread(theta, frame)? * self.total;
+        let leverages = Leverages::new(&squares, &DVector::zeros(size), self.total, outer_bread.clone());
+        let add = |total: &mut LeverageSums, seen: ChunkView<'_>| {
+            let rows = seen.weights.len();
+            let score: Vec<f64> = (0..size).flat_map(|j| seen.score.column(j)).copied().collect();
+            let centred = frame.centred(&score, rows, &mean.score);
+            leverages.add(total, DMatrix::from_vec(rows, size, centred), Some(seen.weights));
+            Ok(())
+        };
+        let sums = self.fold(theta, || leverages.sums(), add, LeverageSums::join)?;
+        Ok(leverages.finish(&sums))
     }
 
     /// What each row adds to the unknowns, times its weight, row after row; `outer_bread` is for a frame's statistics.

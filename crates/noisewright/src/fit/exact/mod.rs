@@ -10,17 +10,20 @@ use std::sync::Mutex;
 use nalgebra::{DMatrix, DVector};
 
 use super::bounds;
-use super::covariance::{flattest, invert_free, sandwich, varies_in};
+use super::covariance::{Covariance, flattest, invert_free, sandwich, varies_in};
+use super::curvature::{Curvature, Seen};
 use super::data::{Data, Dependence};
 use super::dependence::{self, Influences};
-use super::diagnostics::{self, Diagnostics};
+use super::diagnostics::{self, Diagnostics, NearMinimum};
+use super::kinks;
+use super::leverage;
 use super::multistart;
 use super::newton::{Evaluation, Problem, Stop, undamped_gain};
 use super::noise_choice;
 use super::objective::five_point;
 use super::options::{Amount, CovarianceKind, FitOptions, NoiseChoice};
 use super::prepare::{pick, scaling, spread};
-use super::result::{Estimate, Fit, Optimum, coordinates};
+use super::result::{Estimate, Fit, Optimum, Variances, coordinates};
 use super::solve::Solution;
 use crate::run::{Stage, if_possible};
 use crate::{Error, Model, Result, View};
@@ -80,7 +83,12 @@ impl Likelihood<'_> {
             let first = multistart::first(model, Some(start.as_slice()));
             let places = multistart::nearby(model, &self.unit, &first, &few);
             let found = multistart::solve(self, model, &self.unit, &begin, &places, options)?;
-            return found.ok_or_else(|| self.explain());
+            let found = found.ok_or_else(|| self.explain())?;
+            if found.stop.converged() && found.optima.len() == 1 {
+                return Ok(found);
+            }
+            let information = self.means.spread(found.at.as_slice(), &self.frame)?;
+            return kinks::settle(self, found, &information);
         }
         let limits = bounds::limits(model, &self.frame.scales(start.len()));
         let mut solution = bounds::solve(self, &limits, start, options)?;
@@ -149,9 +157,9 @@ impl Likelihood<'_> {
         let outer = self.frame.outer(&solution.at);
         let theta = outer.as_slice();
         let size = theta.len();
-        let inner_hessian = there.hessian.clone().unwrap_or_else(|| DMatrix::zeros(size, size));
-        let hessian = self.frame.outer_hessian(&inner_hessian);
         let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
+        let (inner_hessian, curvature) = self.trusted_curvature(&there, &solution.at, &free)?;
+        let hessian = self.frame.outer_hessian(&inner_hessian);
         let separation = if free.len() == size {
             diagnostics::on_border(self.model, self.data, theta, &hessian, solution.stop)?
         } else {
@@ -165,12 +173,17 @@ impl Likelihood<'_> {
         let normalizer = self.way.at(self.model, theta, self.lens(&mean.score), false)?;
         let jacobian = self.jacobian(&(&normalizer.offset + self.frame.apply(mean.score)));
         let covariance = match &separation {
-            Some(_) => DMatrix::from_diagonal_element(jacobian.nrows(), jacobian.nrows(), f64::INFINITY),
+            Some(_) => Covariance::infinite(jacobian.nrows()),
             None => self.covariance(theta, &bread, &jacobian, options)?,
         };
         let stop = match solution.stop {
             _ if separation.is_some() => Stop::RunsOff,
-            Stop::Converged if !self.is_maximum(&there, &free) => Stop::NoDescent,
+            Stop::Converged if !self.is_maximum(&there, &free) => {
+                // At a kink the gradient does not vanish.
+                let spread = self.means.spread(theta, &self.frame)?;
+                let at_kink = kinks::is_minimum(self, &solution.at, Some(&spread))?;
+                if at_kink { Stop::Converged } else { Stop::NoDescent }
+            }
             stop => stop,
         };
         let mut values = theta.to_vec();
@@ -181,15 +194,19 @@ impl Likelihood<'_> {
         let mut parameters: Vec<Estimate> = coordinates(self.model)
             .iter()
             .enumerate()
-            .map(|(j, p)| Estimate::new(p, values[j], (covariance[(j, j)], 0.0), options.confidence, held(j)))
+            .map(|(j, p)| {
+                let (data, freedom) = (covariance.data[(j, j)], covariance.freedom[j]);
+                let variances = Variances { data, noise: 0.0, freedom };
+                Estimate::new(p, values[j], variances, options.confidence, held(j))
+            })
             .collect();
         let log_normalizer = if self.model.is_normalized() { None } else { parameters.pop() };
         let mut fit = Fit {
             parameters,
             log_normalizer,
-            covariance_noise: DMatrix::zeros(values.len(), values.len()),
-            covariance: covariance.clone(),
-            covariance_data: covariance,
+            covariance: covariance.whole(),
+            covariance_data: covariance.data,
+            covariance_noise: covariance.noise,
             hessian,
             loss: there.value,
             iterations: solution.iterations,
@@ -202,15 +219,46 @@ impl Likelihood<'_> {
             budget_spent: false,
             rows: self.data.points.rows(),
             total_weight: self.data.total_weight(),
-            optima: solution.optima,
+            effective_rows: covariance.effective_rows,
+            optima: solution.optima.clone(),
             confidence: options.confidence,
+            curvature,
             diagnostics: Diagnostics::default(),
         };
         fit.diagnostics = diagnostics::of_exact(self.model, self.data, separation, &fit)?;
+        if !self.model.energy().is_linear() {
+            let (model, unit, bound) = (self.model, &self.unit, &solution.bound);
+            let near = NearMinimum { problem: self, model, unit, at: &solution.at, bound };
+            if let Some(runaway) = near.runaway(options)? {
+                fit.run_away(runaway);
+            }
+        }
         if !fit.converged && fit.diagnostics.no_answer().is_none() {
             fit.diagnostics.no_maximum((stop, fit.iterations), self.wall().as_ref());
         }
         Ok(fit)
+    }
+
+    /// The curvature that the standard errors rest on: that of the likelihood, unless the model has kinks there.
+    fn trusted_curvature(
+        &self,
+        there: &Evaluation,
+        at: &DVector<f64>,
+        free: &[usize],
+    ) -> Result<(DMatrix<f64>, Curvature)> {
+        let size = at.len();
+        let observed = there.hessian.clone().unwrap_or_else(|| DMatrix::zeros(size, size));
+        if self.model.energy().is_linear() {
+            return Ok((observed, Curvature::Observed));
+        }
+        // The information as the spread of the scores in the data, which no kink disturbs.
+        let expected = self.means.spread(self.frame.outer(at).as_slice(), &self.frame)?;
+        let rows = self.data.total_weight();
+        let seen = Seen { observed: &observed, expected: &expected, at, free, rows };
+        seen.trusted(|at| {
+            let there = self.evaluate(at, false)?;
+            Ok(there.value.is_finite().then_some(there.gradient))
+        })
     }
 
     /// Whether the means of the statistics are those of the model, as near as a step of the ascent can tell.
@@ -297,18 +345,33 @@ impl Likelihood<'_> {
         bread: &DMatrix<f64>,
         jacobian: &DMatrix<f64>,
         options: &FitOptions,
-    ) -> Result<DMatrix<f64>> {
-        let total = self.data.total_weight();
+    ) -> Result<Covariance> {
+        let (total, size) = (self.data.total_weight(), jacobian.nrows());
         let carried = |inner: DMatrix<f64>| jacobian * inner * jacobian.transpose();
+        let without_noise = |data: DMatrix<f64>, freedom: Vec<f64>, effective_rows| Covariance {
+            noise: DMatrix::zeros(size, size),
+            data,
+            freedom,
+            effective_rows,
+        };
         if self.data.dependence != Dependence::Independent {
             let values = self.means.influences(theta, &(jacobian * bread), &self.frame)?;
-            let influences = Influences { values: &values, size: jacobian.nrows(), total };
-            return Ok(dependence::covariance(&influences, self.data.weights, self.data.dependence));
+            let influences = Influences { values: &values, size, total };
+            let found = dependence::covariance(&influences, self.data.weights, self.data.dependence);
+            return Ok(without_noise(found.covariance, found.freedom, found.effective_rows));
         }
         match options.errors {
-            CovarianceKind::ModelBased => Ok(carried(bread / total)),
+            CovarianceKind::ModelBased => {
+                let freedom = vec![(total - theta.len() as f64).max(1.0); size];
+                Ok(without_noise(carried(bread / total), freedom, None))
+            }
+            CovarianceKind::Robust if self.data.points.rows() > leverage::MOST_ROWS => {
+                let meat = self.means.spread(theta, &self.frame)? / total;
+                Ok(without_noise(carried(sandwich(bread, &meat)), vec![f64::INFINITY; size], None))
+            }
             CovarianceKind::Robust => {
-                Ok(carried(sandwich(bread, &(self.means.spread(theta, &self.frame)? / total))))
+                let found = self.means.variance(theta, &(jacobian * bread), &self.frame)?;
+                Ok(without_noise(carried(sandwich(bread, &found.meat)), found.freedom, None))
             }
         }
     }

@@ -1,0 +1,97 @@
+//! Searches that end at a kink: whether the place is a minimum though the gradient does not vanish there.
+
+use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::optimize::{SampledMinimum, gradient_sampling};
+
+use super::newton::{Problem, Stop};
+use super::result::Optimum;
+use super::solve::Solution;
+use crate::Result;
+
+/// Most unknowns for which gradients are sampled, two for each in every step.
+const MOST_UNKNOWNS: usize = 24;
+/// Length of the shortest subgradient at a minimum, in standard errors of the step that it asks for.
+const NEAR: f64 = 1e-2;
+/// Standard errors that a minimum may be from where a search ended.
+const MOVED: f64 = 0.1;
+/// Minima of a loss with kinks are one when they are within this many standard errors of one another.
+const SAME: f64 = 0.5;
+/// And their losses within this much of a log-likelihood.
+const SAME_LOSS: f64 = 1e-2;
+
+/// Ends a search that found no way down, where that is because it is at a kink: goes down by gradient sampling, and says
+/// that it has converged where zero is among the subgradients. `information` is `E[wψψᵀ]` where the search ended.
+///
+/// # Errors
+/// When the loss cannot be evaluated.
+pub(crate) fn settle(
+    problem: &dyn Problem,
+    mut solution: Solution,
+    information: &DMatrix<f64>,
+) -> Result<Solution> {
+    let Some(unit) = standard_errors(problem, information) else { return Ok(solution) };
+    if solution.bound.contains(&true) {
+        return Ok(solution);
+    }
+    if matches!(solution.stop, Stop::NoDescent | Stop::StepLimit) {
+        let found = descend(problem, &solution.at, &unit)?;
+        if found.stop.converged() {
+            solution.at += found.at.component_mul(&unit);
+            solution.stop = Stop::Converged;
+        }
+    }
+    if solution.stop.converged() && solution.optima.len() > 1 {
+        merge(problem, &mut solution, &unit)?;
+    }
+    Ok(solution)
+}
+
+/// Whether a place where the gradient does not vanish is a minimum at a kink, from which gradient sampling does not move
+/// by a tenth of a standard error.
+///
+/// # Errors
+/// When the loss cannot be evaluated.
+pub(crate) fn is_minimum(
+    problem: &dyn Problem,
+    at: &DVector<f64>,
+    information: Option<&DMatrix<f64>>,
+) -> Result<bool> {
+    let Some(unit) = information.and_then(|i| standard_errors(problem, i)) else { return Ok(false) };
+    let found = descend(problem, at, &unit)?;
+    Ok(found.stop.converged() && found.at.amax() < MOVED)
+}
+
+/// A step of one standard error in every unknown, the others held; `None` where there is none, or for too many unknowns.
+fn standard_errors(problem: &dyn Problem, information: &DMatrix<f64>) -> Option<DVector<f64>> {
+    let size = information.nrows();
+    let sound = (0..size).all(|j| information[(j, j)] > 0.0 && information[(j, j)].is_finite());
+    let unit = |j: usize| 1.0 / (problem.rows() * information[(j, j)]).sqrt();
+    (sound && size <= MOST_UNKNOWNS).then(|| DVector::from_fn(size, |j, _| unit(j)))
+}
+
+/// Gradient sampling in units of standard errors: there the loss, summed over the rows, bends by about one.
+fn descend(problem: &dyn Problem, start: &DVector<f64>, unit: &DVector<f64>) -> Result<SampledMinimum> {
+    let rows = problem.rows();
+    gradient_sampling(start.len(), NEAR, |step| {
+        let there = problem.evaluate(&(start + step.component_mul(unit)), false)?;
+        let gradient = there.gradient.component_mul(unit) * rows;
+        Ok(there.value.is_finite().then_some((there.value * rows, gradient)))
+    })
+}
+
+/// Ends of searches within half a standard error of the best, and no better or worse by a hundredth of a log-likelihood, are
+/// that minimum: searches end beside a kink rather than at it, and between two rows a loss may be flat.
+fn merge(problem: &dyn Problem, solution: &mut Solution, unit: &DVector<f64>) -> Result<()> {
+    let loss = problem.evaluate(&solution.at, false)?.value;
+    let near = |optimum: &Optimum| {
+        let apart = optimum.at.iter().zip(solution.at.iter()).zip(unit.iter());
+        let far = apart.map(|((a, b), unit)| ((a - b) / unit).abs()).fold(0.0, f64::max);
+        far < SAME && (optimum.loss - loss).abs() * problem.rows() < SAME_LOSS
+    };
+    let (same, mut others): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut solution.optima).into_iter().partition(near);
+    let starts = same.iter().map(|optimum| optimum.starts).sum::<usize>().max(1);
+    others.insert(0, Optimum { at: solution.at.as_slice().to_vec(), loss, starts });
+    solution.optima = others;
+    Ok(())
+}

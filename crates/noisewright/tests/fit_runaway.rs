@@ -1,0 +1,52 @@
+//! Parameters without a finite estimate are said to have none, whatever fits them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+use noisewright::fit::{Data, FitOptions, NoiseChoice, WarningKind};
+use noisewright::{Model, Points, Student, fit, sample};
+
+fn student() -> Model {
+    Model::from_toml("variables = ['x']\nfamily = 'student'\ndof = 'free'").unwrap()
+}
+
+/// Ten values at equidistant quantiles of a uniform distribution: their tails are lighter than a normal's, so that the
+/// likelihood of Student's density rises with the degrees of freedom for ever.
+fn light_tails(rows: usize) -> Points {
+    Points::unnamed(1, rows, (0..rows).map(|i| 1.0 + (i as f64 + 0.5) / rows as f64).collect())
+}
+
+#[test]
+fn degrees_of_freedom_that_run_away_are_no_estimate() {
+    for noise in [NoiseChoice::Auto, NoiseChoice::Exact] {
+        for rows in [10, 40] {
+            let options = FitOptions { noise: noise.clone(), ..FitOptions::default() };
+            let found = fit(&student(), Data::from(&light_tails(rows)), &options).unwrap();
+            let runaway = found.diagnostics.runaway.as_ref();
+            println!("{noise:?} {rows}: {:?} {:?}", runaway, found.diagnostics.warnings);
+            let runaway = runaway.expect("no runaway");
+            assert_eq!((runaway.name.as_str(), runaway.sign), ("dof", 1));
+            assert!(found.diagnostics.has(WarningKind::Runaway) && !found.converged);
+            // The likelihood ratio rejects few degrees of freedom, but not very many.
+            let limit = runaway.limit.expect("no limit");
+            assert!((0.2..100.0).contains(&limit) && found.parameters[2].lower == limit, "{limit}");
+            assert!(found.parameters.iter().all(|p| !p.se.is_finite()));
+        }
+    }
+}
+
+#[test]
+fn a_finite_estimate_stays_one() {
+    let points = sample(&Student::new(3.0, 1.0, 2.0).unwrap(), 1000, 4);
+    let found = fit(&student(), Data::from(&points), &FitOptions::default()).unwrap();
+    assert!(found.diagnostics.runaway.is_none() && found.converged);
+    assert!((found.parameters[2].estimate - 3.0).abs() < 4.0 * found.parameters[2].se);
+}
+
+#[test]
+fn a_location_of_zero_does_not_run_away() {
+    // Symmetric data: the location is zero up to rounding, and ten or a thousand times zero is no other place.
+    let values: Vec<f64> = (1..=200).flat_map(|i| [f64::from(i) / 100.0, -f64::from(i) / 100.0]).collect();
+    let points = Points::unnamed(1, 400, values);
+    let file = "variables = ['x']\nlog_density = '-(x-m)^2/(2*s^2)'\n[parameters]\nm = 0.5\ns = { start = 1, lower = 0 }";
+    let found = fit(&Model::from_toml(file).unwrap(), Data::from(&points), &FitOptions::default()).unwrap();
+    assert!(found.diagnostics.runaway.is_none() && found.converged, "{:?}", found.diagnostics.warnings);
+}
