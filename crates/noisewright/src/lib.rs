@@ -100,6 +100,8 @@ mod population;
 pub mod prelude;
 pub mod run;
 mod serial;
+#[doc(hidden)]
+pub mod show;
 mod sweep;
 mod tails;
 mod target;

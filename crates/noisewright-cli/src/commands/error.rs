@@ -1,12 +1,12 @@
 //! `noisewright error`: what a design would cost.
 
+use noisewright::show::{error_table, shortened};
 use noisewright::{
     Asymptotics, Contrast, Divergences, ErrorReport, Loss, Noise, Population, Target, asymptotic_error,
     divergences,
 };
 use noisewright_report::{
-    Axis, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, Value, format_number,
-    format_percent,
+    Axis, Card, Figure, Line, Page, Panel, Reference, Section, Table, Value, format_number, format_percent,
 };
 
 use crate::arguments::{ErrorArguments, Global};
@@ -87,32 +87,12 @@ impl Answer<'_> {
     }
 
     fn table(&self) -> Table {
-        let report = &self.report;
         let target = match self.target {
             Target::Kl => "Kullback–Leibler divergence",
             _ => "mean squared error",
         };
-        let mut table = Table::new(format!(
-            "{target} × T, loss {}, ν = {} ({} noise)",
-            self.loss,
-            self.nu,
-            share(self.nu)
-        ))
-        .column(Column::text(""))
-        .column(Column::number("error × T").significant(6))
-        .column(Column::number("noise = data").significant(6))
-        .column(Column::number("Cramér–Rao").significant(6));
-        for (name, part) in report.coordinates.iter().zip(&report.parts) {
-            let part = if self.is_asked(name) { Cell::from(*part) } else { Cell::Empty };
-            table.push_row([Cell::from(name.as_str()), part, Cell::Empty, Cell::Empty]);
-        }
-        table.push_row([
-            Cell::from("total"),
-            Cell::from(report.error),
-            Cell::from(report.noise_equals_data),
-            report.cramer_rao.map_or(Cell::Empty, Cell::from),
-        ]);
-        table
+        let title = format!("{target} × T, loss {}, ν = {} ({} noise)", self.loss, self.nu, share(self.nu));
+        error_table(&self.report, &title, &|name| self.is_asked(name))
             .note(format!("model {}", self.problem.title()))
             .note(format!("noise {}", shortened(&self.noise.describe())))
             .note("T counts all points, data and noise; Cramér–Rao is what endless free noise would leave")
@@ -229,43 +209,7 @@ pub(super) fn comparison(error: f64, other: f64, what: &str, counts_points: bool
     }
 }
 
-/// The same words with every long number rounded to six significant digits, for people.
-pub(super) fn shortened(words: &str) -> String {
-    let mut out = String::new();
-    let mut number = String::new();
-    for c in words.chars().chain(std::iter::once(' ')) {
-        let inside = c.is_ascii_digit()
-            || c == '.'
-            || c == 'e' && !number.is_empty()
-            || c == '-' && number.ends_with('e');
-        if inside {
-            number.push(c);
-            continue;
-        }
-        match number.parse::<f64>() {
-            Ok(value) if number.len() > 8 => out.push_str(&format_number(value, 6)),
-            _ => out.push_str(&number),
-        }
-        number.clear();
-        out.push(c);
-    }
-    out.truncate(out.len() - 1);
-    out
-}
-
 /// ν/(1+ν) in per cent.
 pub(super) fn share(nu: f64) -> String {
     format_percent(nu / (1.0 + nu), 4)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shortened;
-
-    #[test]
-    fn long_numbers_are_rounded_and_nothing_else_changes() {
-        assert_eq!(shortened("0.5*normal(1.4983038587852444, 1) + x2"), "0.5*normal(1.4983, 1) + x2");
-        assert_eq!(shortened("model(rho=-0.491103146639712)"), "model(rho=-0.491103)");
-        assert_eq!(shortened("normal(4.203098755359138e-8, 2)"), "normal(4.2031e-8, 2)");
-    }
 }

@@ -11,7 +11,8 @@ use noisewright::Error;
 use noisewright::normalizer::{
     Dependence, LogZ, LogZOptions, Prices, alpha_formula, log_z_of_draws, log_z_with_alpha,
 };
-use noisewright_report::{Cell, Column, Table, Value, format_number};
+use noisewright::show::{log_z_sentences, log_z_table};
+use noisewright_report::{Cell, Column, Table, Value};
 
 use crate::arguments::{Global, LogzArguments};
 use crate::failure::{Failure, Outcome};
@@ -147,42 +148,7 @@ impl Answer<'_> {
     }
 
     fn table(&self) -> Table {
-        let percent = 100.0 * self.result.confidence;
-        let mut table = Table::new(format!(
-            "{}, {} data draws, {} noise draws",
-            self.quantity(),
-            self.result.data.draws,
-            self.result.noise.draws
-        ))
-        .column(Column::text("estimator"))
-        .column(Column::number("estimate").significant(7))
-        .column(Column::number("std. error").significant(3))
-        .column(Column::number(format!("{percent}% from")).significant(7))
-        .column(Column::number("to").significant(7))
-        .column(Column::number("ESS").significant(4))
-        .column(Column::number("Pareto k").significant(2));
-        let (bootstrap, trusted) = (self.options.bootstrap.is_some(), self.result.best().refused.is_none());
-        if bootstrap {
-            table = table.column(Column::number("bootstrap").significant(3));
-        }
-        for e in &self.result.estimates {
-            let mark = if trusted && e.method == self.result.recommended { " *" } else { "" };
-            let mut row: Vec<Cell> = vec![
-                Cell::from(format!("{}{mark}", e.method).as_str()),
-                e.log_z.into(),
-                e.se.into(),
-                e.lower.into(),
-                e.upper.into(),
-                e.ess.into(),
-                e.pareto_k.map_or(Cell::Empty, Cell::from),
-            ];
-            if bootstrap {
-                row.push(e.bootstrap_se.map_or(Cell::Empty, Cell::from));
-            }
-            table.push_row(row);
-        }
-        let refused = "an infinite error means refused: nce for too little overlap, the others mostly for a Pareto k above 0.7";
-        if trusted { table.note(format!("* the one to trust; {refused}")) } else { table.note(refused) }
+        log_z_table(self.result, self.quantity())
     }
 
     fn allocation_table(&self) -> Option<Table> {
@@ -206,30 +172,7 @@ impl Answer<'_> {
     }
 
     fn sentences(&self) -> Vec<String> {
-        let result = self.result;
-        let mut lines = vec![result.reason.to_string()];
-        lines.push(format!(
-            "Overlap {}; about {} draws of either side look like the other.",
-            format_number(result.overlap, 3),
-            format_number(result.expected_crossings, 3)
-        ));
-        for (name, side) in [("data", &result.data), ("noise", &result.noise)] {
-            if side.autocorrelation_time > 1.2 {
-                lines.push(format!(
-                    "The {name} draws are worth {} independent ones (autocorrelation time {}).",
-                    format_number(side.ess, 4),
-                    format_number(side.autocorrelation_time, 3)
-                ));
-            }
-            if side.outside > 0 {
-                lines.push(format!("{} {name} draws lie outside the other density's support.", side.outside));
-            }
-        }
-        for e in &result.estimates {
-            lines.extend(e.refused.as_ref().map(|why| format!("{} is refused: {why}.", e.method)));
-        }
-        lines.extend(result.warnings.iter().map(|warning| format!("Warning: {warning}.")));
-        lines
+        log_z_sentences(self.result)
     }
 }
 

@@ -1,8 +1,7 @@
 //! What each kind of design is called.
 
 use noisewright::design::{Answer, Kind};
-
-use crate::commands::error::shortened;
+use noisewright::show::shortened;
 
 /// The noise in words for a person.
 pub(super) fn title(answer: &Answer) -> String {

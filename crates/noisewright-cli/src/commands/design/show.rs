@@ -2,9 +2,10 @@
 
 use noisewright::View;
 use noisewright::design::Answer;
+use noisewright::show::design_table;
 use noisewright_report::{
-    Axis, Card, Cell, Column, Figure, HeatMap, Line, Page, Panel, Reference, Section, Stroke, Table, Value,
-    format_number, format_percent,
+    Axis, Card, Figure, HeatMap, Line, Page, Panel, Reference, Section, Stroke, Table, Value, format_number,
+    format_percent,
 };
 
 use super::kinds;
@@ -89,30 +90,9 @@ fn unit(asked: &Asked<'_>) -> &'static str {
 }
 
 fn table(asked: &Asked<'_>, answer: &Answer) -> Table {
-    let unit = unit(asked);
-    Table::new(format!("The best noise for {} of {}", asked.question.target, asked.problem.title()))
-        .column(Column::text(""))
-        .column(Column::text("noise"))
-        .column(Column::number("ν").significant(5))
-        .column(Column::number(format!("error × {unit}")).significant(6))
-        .row([
-            Cell::from(kinds::title(answer).as_str()),
-            Cell::from(share(answer.nu)),
-            Cell::from(answer.nu),
-            Cell::from(answer.error),
-        ])
-        .row([
-            Cell::from("noise = data"),
-            Cell::from(share(answer.nu)),
-            Cell::from(answer.nu),
-            Cell::from(answer.noise_equals_data),
-        ])
-        .row([
-            Cell::from("noise = data, half and half"),
-            Cell::from(share(1.0)),
-            Cell::from(1.0),
-            Cell::from(answer.conventional),
-        ])
+    let title = format!("The best noise for {} of {}", asked.question.target, asked.problem.title());
+    let errors = [answer.error, answer.noise_equals_data, answer.conventional];
+    design_table(&title, &kinds::title(answer), answer.nu, errors, unit(asked))
 }
 
 fn sentences(asked: &Asked<'_>, answer: &Answer) -> Vec<String> {

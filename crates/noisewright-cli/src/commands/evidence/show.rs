@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use noisewright::normalizer::Evidence;
+use noisewright::show::evidence_table;
 use noisewright_report::{
-    Axis, Band, Bars, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Stroke, Table,
-    Value, format_number, format_percent,
+    Axis, Band, Bars, Card, Figure, Line, Page, Panel, Reference, Section, Stroke, Table, Value,
+    format_number, format_percent,
 };
 
 use super::draws::ChainDraws;
@@ -48,34 +49,8 @@ impl Shown<'_> {
     }
 
     fn table(&self) -> Table {
-        let result = self.result;
-        let mut table = Table::new(format!("log evidence of {}", self.problem.title()))
-            .column(Column::text(""))
-            .column(Column::number("log evidence").significant(8))
-            .column(Column::number("se").significant(3))
-            .column(Column::number("lower").significant(8))
-            .column(Column::number("upper").significant(8))
-            .column(Column::number("ESS").significant(4));
-        let trusted = result.best().refused.is_none();
-        for estimate in &result.estimates {
-            let mark = if trusted && estimate.method == result.recommended { " ←" } else { "" };
-            table.push_row([
-                Cell::from(format!("{}{mark}", estimate.method).as_str()),
-                Cell::from(estimate.log_z),
-                Cell::from(estimate.se),
-                Cell::from(estimate.lower),
-                Cell::from(estimate.upper),
-                Cell::from(estimate.ess),
-            ]);
-        }
-        table.note(format!("intervals of {} confidence", format_percent(result.confidence, 3))).note(format!(
-            "{} draws in {} worth {} independent ones; {} draws of noise ({}) fitted to each half",
-            result.draws,
-            counted(self.chains().len()),
-            format_number(result.chain_ess, 3),
-            result.noise_draws,
-            result.noise
-        ))
+        let title = format!("log evidence of {}", self.problem.title());
+        evidence_table(self.result, &title, self.chains().len())
     }
 
     fn sentences(&self) -> Vec<String> {

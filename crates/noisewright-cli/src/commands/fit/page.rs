@@ -1,11 +1,12 @@
 //! The page of a fit: the numbers, data against the fitted model, the classifier, the error budget.
 
+use noisewright::show::counted;
 use noisewright_report::{Card, Page, Section, format_number, format_percent};
 
 use super::Answer;
 use super::pictures::{self, Budget};
 use super::scene::Scene;
-use super::show::{self, counted};
+use super::show;
 
 /// The page.
 pub(super) fn page(answer: &Answer) -> Page {

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use noisewright::ModelDensity;
 use noisewright::normalizer::path::{PathEstimate, PathOptions, fit_noise};
 use noisewright::run::Context;
+use noisewright::show::{path_sentences, path_table};
 use noisewright::{Noise, Precision, Target};
-use noisewright_report::{
-    Axis, Card, Cell, Column, Figure, Page, Panel, Points, Section, Table, format_number, format_percent,
-};
+use noisewright_report::{Axis, Card, Figure, Page, Panel, Points, Section, Table, format_number};
 
 use super::states::overlap_figure;
 use crate::arguments::{DataArguments, Global, LogzArguments};
-use crate::commands::error::shortened;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::Problem;
 use crate::noises::{self, Purpose};
@@ -96,46 +94,11 @@ impl Answer<'_> {
     }
 
     fn table(&self) -> Table {
-        let result = self.result;
-        let title = format!("log Z by a path of {} states, {} draws each", result.nodes.len(), result.draws);
-        let mut table = Table::new(title)
-            .column(Column::number("t").significant(4))
-            .column(Column::number("log Z").significant(7))
-            .column(Column::number("std. error").significant(3))
-            .column(Column::number("its step").significant(3))
-            .column(Column::number("acceptance").significant(3))
-            .column(Column::number("exchange").significant(3))
-            .column(Column::number("R-hat").significant(4));
-        for node in &result.nodes {
-            table.push_row([
-                Cell::from(node.t),
-                node.log_z.into(),
-                node.se.into(),
-                node.step_se.into(),
-                node.acceptance.into(),
-                node.exchange.map_or(Cell::Empty, Cell::from),
-                node.r_hat.into(),
-            ]);
-        }
-        table.note(format!("model {}", self.problem.title())).note(format!(
-            "noise {} at t = 0, the model at t = 1, moves {}",
-            shortened(&result.noise),
-            result.moves.unwrap_or_default()
-        ))
+        path_table(self.result).note(format!("model {}", self.problem.title()))
     }
 
     fn sentences(&self) -> Vec<String> {
-        let result = self.result;
-        let mut lines = vec![format!(
-            "log Z = {} ± {} ({} interval {} to {}).",
-            format_number(result.log_z, 7),
-            format_number(result.se, 3),
-            format_percent(result.confidence, 3),
-            format_number(result.lower, 7),
-            format_number(result.upper, 7)
-        )];
-        lines.extend(self.warnings().into_iter().map(|warning| format!("Warning: {warning}.")));
-        lines
+        path_sentences(self.result)
     }
 
     fn page(&self) -> Page {

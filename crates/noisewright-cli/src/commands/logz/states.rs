@@ -5,9 +5,10 @@ use std::path::Path;
 use noisewright::Error;
 use noisewright::normalizer::Dependence;
 use noisewright::normalizer::states::{Origin, Pooled, StatesEstimate, StatesOptions, estimate};
+use noisewright::show::states_table;
 use noisewright_data::{Format, Stream, Table as Data};
 use noisewright_report::{
-    Axis, Card, Cell, Column, Figure, HeatMap, Page, Panel, Points, Section, Table, Value, format_number,
+    Axis, Card, Figure, HeatMap, Page, Panel, Points, Section, Table, Value, format_number,
 };
 
 use super::wildcard::Wildcard;
@@ -240,35 +241,7 @@ impl Answer<'_> {
     }
 
     fn table(&self) -> Table {
-        let result = self.result;
-        let draws: usize = self.counts.iter().sum();
-        let mut table = Table::new(format!("log Z of {} states from {draws} draws", self.names.len()))
-            .column(Column::text("state"))
-            .column(Column::number("draws"))
-            .column(Column::number("log Z").significant(7))
-            .column(Column::number("std. error").significant(3))
-            .column(Column::number("step").significant(6))
-            .column(Column::number("± of it").significant(3))
-            .column(Column::number("ESS").significant(4))
-            .column(Column::number("ineff.").significant(3));
-        for (k, error) in result.se().into_iter().enumerate() {
-            let (step, step_error) = result.difference(k.saturating_sub(1), k);
-            let first = k == 0;
-            table.push_row([
-                Cell::from(self.names[k].as_str()),
-                (self.counts[k] as f64).into(),
-                result.log_z()[k].into(),
-                error.into(),
-                if first { Cell::Empty } else { step.into() },
-                if first { Cell::Empty } else { step_error.into() },
-                result.ess()[k].into(),
-                result.inefficiency()[k].into(),
-            ]);
-        }
-        let reference = &self.names[result.reference()];
-        table
-            .note(format!("{}; log Z relative to that of {reference}, step: from the state before", self.source))
-            .note("ESS: what all draws are worth for a state; ineff.: draws of it that are worth an independent one")
+        states_table(self.result, self.names, &format!("{}; ", self.source))
     }
 
     fn sentences(&self) -> Vec<String> {

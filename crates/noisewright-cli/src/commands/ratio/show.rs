@@ -1,17 +1,17 @@
 //! A fitted ratio for people and for programs.
 
 use noisewright::View;
-use noisewright::fit::Estimate;
+use noisewright::show::{cells, convergence, counted, ratio_table};
 use noisewright_report::{
     Axis, Band, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, Value,
-    format_number, format_percent,
+    format_percent,
 };
 
 use super::Answer;
 use super::points::Points;
 use crate::commands::classifier::{self, Class};
 use crate::commands::fit::json::type_settings;
-use crate::commands::fit::show::{counted, decimals, warnings};
+use crate::commands::fit::show::warnings;
 use crate::failure::Outcome;
 use crate::output::{self, MOST_UNKNOWNS};
 use crate::rows::Rows;
@@ -49,25 +49,12 @@ pub(super) fn text(answer: &Answer) -> String {
 }
 
 fn sentence(answer: &Answer) -> String {
-    let fit = &answer.fit.fit;
-    let how = if fit.converged { "Converged" } else { "Stopped" };
-    format!("{how} after {}; mean loss {}.", counted(fit.iterations, "step"), format_number(fit.loss, 6))
+    convergence(&answer.fit.fit)
 }
 
 fn table(answer: &Answer) -> Table {
-    let interval = format_percent(answer.fit.fit.confidence, 6);
     let (first, second) = (&answer.first, &answer.second);
-    let mut table = Table::new(format!("log ratio of {} to {}", file(first), file(second)))
-        .column(Column::text(""))
-        .column(Column::number("estimate").significant(5))
-        .column(Column::number("std. error").significant(3))
-        .column(Column::number(format!("{interval} from")).significant(5))
-        .column(Column::number("to").significant(5));
-    for estimate in answer.fit.parameters.iter().chain([&answer.fit.constant]) {
-        let name = if std::ptr::eq(estimate, &answer.fit.constant) { "constant" } else { &estimate.name };
-        table.push_row(row(name, estimate));
-    }
-    table
+    ratio_table(&answer.fit, &format!("log ratio of {} to {}", file(first), file(second)))
         .note(format!("{} and {}, loss {}", rows(first), rows(second), answer.loss))
         .note("log p₁/p₂ = Σ estimate × feature − constant")
 }
@@ -79,22 +66,6 @@ fn file(rows: &Rows) -> String {
 fn rows(rows: &Rows) -> String {
     let count = counted(rows.points.rows(), "row");
     if rows.dropped > 0 { format!("{count} ({} left out)", rows.dropped) } else { count }
-}
-
-fn row(name: &str, estimate: &Estimate) -> Vec<Cell> {
-    let numbers = [estimate.estimate, estimate.se, estimate.lower, estimate.upper];
-    std::iter::once(Cell::from(name)).chain(cells(&numbers, estimate.se)).collect()
-}
-
-/// Numbers to the decimals that their standard error deserves.
-fn cells(numbers: &[f64], se: f64) -> Vec<Cell> {
-    let decimals = decimals(se);
-    let cell = |x: &f64| match decimals {
-        _ if x.is_nan() => Cell::Empty,
-        Some(decimals) if x.is_finite() => Cell::Fixed(*x, decimals),
-        _ => Cell::from(*x),
-    };
-    numbers.iter().map(cell).collect()
 }
 
 fn points_table(points: &Points) -> Table {

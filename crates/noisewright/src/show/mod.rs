@@ -1,0 +1,51 @@
+//! What results look like as text: the tables and sentences that the command prints and that `Display` gives.
+//!
+//! Not part of the interface: tables and words may change with any version.
+
+mod fit;
+mod normalizer;
+mod theory;
+
+pub use fit::{brief, cells, convergence, counted, fit_sentences, fit_table, ratio_table};
+pub use normalizer::{
+    evidence_table, log_z_sentences, log_z_table, path_sentences, path_table, states_table,
+};
+pub use theory::{design_table, error_table};
+
+use noisewright_report::format_number;
+
+/// The same words with every long number rounded to six significant digits, for people.
+pub fn shortened(words: &str) -> String {
+    let mut out = String::new();
+    let mut number = String::new();
+    for c in words.chars().chain(std::iter::once(' ')) {
+        let inside = c.is_ascii_digit()
+            || c == '.'
+            || c == 'e' && !number.is_empty()
+            || c == '-' && number.ends_with('e');
+        if inside {
+            number.push(c);
+            continue;
+        }
+        match number.parse::<f64>() {
+            Ok(value) if number.len() > 8 => out.push_str(&format_number(value, 6)),
+            _ => out.push_str(&number),
+        }
+        number.clear();
+        out.push(c);
+    }
+    out.truncate(out.len() - 1);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn long_numbers_are_rounded_and_nothing_else_changes() {
+        assert_eq!(shortened("0.5*normal(1.4983038587852444, 1) + x2"), "0.5*normal(1.4983, 1) + x2");
+        assert_eq!(shortened("model(rho=-0.491103146639712)"), "model(rho=-0.491103)");
+        assert_eq!(shortened("normal(4.203098755359138e-8, 2)"), "normal(4.2031e-8, 2)");
+    }
+}
