@@ -2,10 +2,12 @@
 
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
+use noisewright_numerics::summation::log_sum_exp;
 
 use crate::population::{log_scaled_noise, weighted_outer};
 use crate::{
-    Accuracy, Contrast, Divergences, Divergent, Error, Loss, Model, Population, Precision, Result, Target,
+    Accuracy, Contrast, Divergences, Divergent, Error, Loss, Method, Model, Noise, Population, Precision,
+    Result, Target,
 };
 
 /// The asymptotic covariance of the estimate of β, `Var β̂ ≈ Σ / T_d`.
@@ -337,7 +339,25 @@ pub fn asymptotic_error(
         return Err(Error::NoiseRatio { value: contrast.nu });
     }
     let population = Population::for_contrast(model, parameters, contrast, precision)?;
-    error_report(&population, &population.log_noise(contrast.noise)?, contrast.nu, contrast.loss, target)
+    let log_noise = population.log_noise(contrast.noise)?;
+    check_mass(&population, contrast.noise, &log_noise)?;
+    error_report(&population, &log_noise, contrast.nu, contrast.loss, target)
+}
+
+/// A noise that has more mass than one on the points alone is no density; points that miss some of it show less.
+fn check_mass(population: &Population, noise: &dyn Noise, log_noise: &[f64]) -> Result<()> {
+    // The points carry the noise's integral to far better than this.
+    const ABOVE_ONE: f64 = 0.01;
+    if matches!(population.accuracy().method, Method::Sampling | Method::Sample) {
+        return Ok(());
+    }
+    let terms: Vec<f64> = population.log_measure.iter().zip(log_noise).map(|(m, n)| m + n).collect();
+    let log_mass = log_sum_exp(&terms);
+    if log_mass > ABOVE_ONE {
+        let reason = format!("its density integrates to {:.4} at least, not to one", log_mass.exp());
+        return Err(Error::Noise { noise: noise.describe(), reason });
+    }
+    Ok(())
 }
 
 /// As [`asymptotic_error`], on a population that is there already.

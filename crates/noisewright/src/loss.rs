@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use noisewright_numerics::special::{ln_sigmoid, sigmoid, softplus};
 
-use crate::Error;
+use crate::{Error, Result};
 
 /// A loss of one's own: its two terms and its weight, each a function of the log ratio
 /// `g = log p − log p_n − log ν`.
@@ -74,6 +74,34 @@ impl Loss {
         second: impl Fn(f64) -> f64 + Send + Sync + 'static,
     ) -> Self {
         Self::Own(Arc::new(Phi { phi, first, second }))
+    }
+
+    /// Compares the terms of a loss of one's own with its weight: they must have the derivatives −w and w r that the
+    /// weight says, as φ, φ′ and φ″ that belong together give. What is not a number is for the fit to find and to name.
+    pub(crate) fn check(&self) -> Result<()> {
+        const STEP: f64 = 1e-5;
+        const PLACES: [f64; 5] = [-2.0, -1.0, 0.1, 1.0, 2.0];
+        let Self::Own(own) = self else { return Ok(()) };
+        let slope = |f: &dyn Fn(f64) -> f64, g: f64| (f(g + STEP) - f(g - STEP)) / (2.0 * STEP);
+        for g in PLACES {
+            let weight = own.log_weight(g).exp();
+            let pairs = [
+                (slope(&|g| own.data_term(g), g), -weight),
+                (slope(&|g| own.noise_term(g), g), weight * g.exp()),
+            ];
+            // Differences of smooth functions are good to 1e-9 here.
+            let apart =
+                |(found, expected): &(f64, f64)| (found - expected).abs() > 1e-4 * (1.0 + expected.abs());
+            if let Some((found, expected)) = pairs.iter().find(|pair| apart(pair)) {
+                let reason = format!(
+                    "has terms that do not belong to its weight: at the ratio r = {:.3} a term changes by {found:.6} where \
+                     the weight says {expected:.6}; check that φ′ and φ″ are the derivatives of φ",
+                    g.exp()
+                );
+                return Err(Error::option("loss", reason));
+            }
+        }
+        Ok(())
     }
 
     /// `log w` at the log ratio `g`.

@@ -84,7 +84,7 @@ fn a_score_of_ones_own_is_compared() {
         Some("the score of `b`")
     );
     let unwritten = quartic().with_score(|_, x, s| s[0] = x[0].powi(2));
-    assert!(unwritten.check_score(&[2.0, 0.5], &data).unwrap_err().to_string().contains("score of `b`"));
+    assert!(unwritten.check_score(&[2.0, 0.5], &data).unwrap_err().to_string().contains("`b`"));
 }
 
 #[test]

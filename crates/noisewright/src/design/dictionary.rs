@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
 
+use crate::memory::check_count;
 use crate::{
-    Categorical, Domain, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise, Normal,
-    Poisson, Population, Product, Result, Space, Student, Truncated, UniformSphere, View, VonMises,
+    Categorical, Domain, Error, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise,
+    Normal, Poisson, Population, Product, Result, Space, Student, Truncated, UniformSphere, View, VonMises,
     VonMisesFisher,
 };
 
@@ -40,6 +41,24 @@ impl Default for DictionaryOptions {
     }
 }
 
+impl DictionaryOptions {
+    /// Refuses what no density has.
+    fn check(&self, dimension: usize) -> Result<()> {
+        check_count("kernels", self.kernels, dimension)?;
+        let positive = [("squeeze", self.squeeze), ("stretch", self.stretch), ("dof", self.dof)];
+        let scales = self.scales.iter().map(|scale| ("scales", *scale));
+        for (option, value) in positive.into_iter().chain(scales) {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(Error::range(option, "a positive number", value));
+            }
+        }
+        match self.shifts.iter().find(|shift| !shift.is_finite()) {
+            Some(shift) => Err(Error::range("shifts", "a finite number", *shift)),
+            None => Ok(()),
+        }
+    }
+}
+
 type Component = Arc<dyn Noise>;
 
 /// Most directions along which copies are shifted and stretched.
@@ -55,6 +74,7 @@ pub(super) fn components(
     mass: &[f64],
     options: &DictionaryOptions,
 ) -> Result<Vec<Component>> {
+    options.check(space.dimension())?;
     let weights: Vec<f64> = population.log_weights().iter().map(|w| w.exp()).collect();
     let centers = selected(population.points().view(), mass, options.kernels);
     if space.is_sphere() {

@@ -4,7 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
-use crate::{Error, Loss, Noise, Points, Result, Target};
+use crate::{Error, Loss, Noise, OptionFault, Points, Result, Target};
+
+/// Most places that a fit starts from: each is a descent of its own.
+const MOST_STARTS: usize = 10_000;
 
 /// How to fit; the default is the noise `auto`, as much of it as is needed, the JS loss, robust errors, 95 %, seed 0.
 ///
@@ -96,6 +99,11 @@ impl FitOptions {
                 return Err(Error::range(option, "at least 1", 0.0));
             }
         }
+        if self.starts > MOST_STARTS {
+            let fault = OptionFault::TooMany { most: MOST_STARTS, count: self.starts };
+            return Err(Error::Option { option: "starts".into(), fault });
+        }
+        self.loss.check()?;
         self.amount.check()
     }
 

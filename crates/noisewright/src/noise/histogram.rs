@@ -7,6 +7,7 @@ use super::check::{edges as check_edges, probabilities as check_probabilities, r
 use super::fitting::{Sample, failed};
 use super::spelling::list;
 use super::weighted_index::Picker;
+use crate::memory;
 use crate::{Error, Landmarks, Noise, Result, SavedNoise, Scalar, View};
 
 /// A piecewise constant density: the probability of a bin divided by its width.
@@ -28,8 +29,16 @@ pub struct Histogram1d {
 }
 
 /// `bins + 1` equally spaced edges from `lo` to `hi`.
+///
+/// ```
+/// assert_eq!(noisewright::equal_edges(4, -1.0, 1.0), [-1.0, -0.5, 0.0, 0.5, 1.0]);
+/// ```
+///
+/// # Panics
+/// When so many bins do not fit in memory.
 #[must_use]
 pub fn equal_edges(bins: usize, lo: f64, hi: f64) -> Vec<f64> {
+    assert!(memory::check_count("bins", bins, 1).is_ok(), "{bins} bins do not fit in memory");
     let bins = bins.max(1);
     (0..=bins).map(|i| if i == bins { hi } else { lo + (hi - lo) * i as f64 / bins as f64 }).collect()
 }

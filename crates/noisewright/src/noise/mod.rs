@@ -188,6 +188,10 @@ macro_rules! forward_noise {
                 (**self).parts()
             }
 
+            fn saved(&self) -> Option<SavedNoise> {
+                (**self).saved()
+            }
+
             fn refittable(&self) -> Option<&dyn Refit> {
                 (**self).refittable()
             }

@@ -22,7 +22,7 @@ use noisewright_numerics::summation::blocked;
 
 use crate::memory::check_most;
 use crate::run::CancelToken;
-use crate::{Error, Loss, Model, Noise, Points, Result};
+use crate::{Error, Loss, Model, Noise, Points, Quantity, Result};
 
 /// Whether every state of the model's space can be visited.
 pub(crate) fn enumerates(model: &Model) -> bool {
@@ -119,7 +119,11 @@ pub struct Contrast<'a> {
 impl Contrast<'_> {
     /// Whether the noise has the model's variables.
     pub(crate) fn check(&self, model: &Model) -> Result<()> {
-        check_variables(self.noise, model.space().dimension())
+        check_variables(self.noise, model.space().dimension())?;
+        if self.loss.log_weight(0.0).is_nan() {
+            return Err(Error::NotANumber { of: Quantity::Loss, point: "r = 1".into() });
+        }
+        self.loss.check()
     }
 }
 

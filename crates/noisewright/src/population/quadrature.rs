@@ -319,12 +319,21 @@ impl<'a> Task<'a> {
                 let at = chart.points(&point, 1);
                 let names = self.model.space().names().iter();
                 let place: Vec<String> = names.zip(&at).map(|(n, x)| format!("{n} = {x}")).collect();
-                Error::NotANumber { of: Quantity::Value, point: place.join(", ") }
+                Error::NotANumber { of: self.culprit(&at), point: place.join(", ") }
             }
             QuadratureError::NoExtent => Error::NoMass,
             QuadratureError::TooLarge { nodes, most } => Error::TooManyNodes { nodes, most },
             other => Error::internal(other.to_string()),
         })
+    }
+
+    /// Whether it is the noise, rather than the model, that is not a number at a point.
+    fn culprit(&self, point: &[f64]) -> Quantity {
+        let Some(contrast) = self.contrast else { return Quantity::Value };
+        let mut log_noise = [f64::NAN];
+        contrast.noise.log_density(View::new(point.len(), 1, point), &mut log_noise);
+        let wrong = log_noise[0].is_nan() || log_noise[0] == f64::INFINITY;
+        if wrong { Quantity::NoiseDensity } else { Quantity::Value }
     }
 
     pub(super) fn name(&self, chart: &Chart, divergence: Divergence) -> Divergent {
