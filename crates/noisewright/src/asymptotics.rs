@@ -12,6 +12,7 @@ use crate::{
 
 /// The asymptotic covariance of the estimate of β, `Var β̂ ≈ Σ / T_d`.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Asymptotics {
     /// Σ; infinite where a second moment is.
     pub covariance: DMatrix<f64>,
@@ -261,6 +262,7 @@ impl Centred {
 
 /// What a design would cost, and what it is compared with.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct ErrorReport {
     /// The error times the budget T; ∞ where it has no bound.
     pub error: f64,

@@ -6,6 +6,7 @@ use crate::{Contrast, Divergent, Error, Loss, Model, Noise, Precision, Result};
 
 /// How far the noise is from the data; infinite where an integral does not exist.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Divergences {
     /// `χ²(p_d, p_n) = ∫ p_d²/p_n − 1`.
     pub chi2_data_noise: f64,
@@ -34,6 +35,7 @@ pub struct Divergences {
 
 /// `T · MSE(Ẑ)/Z²` of the four estimators of a normalizing constant, by name in MATH §4.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct NormalizerErrors {
     /// Importance sampling (KL).
     pub is: f64,

@@ -19,6 +19,38 @@ pub enum Domain {
     Counts,
 }
 
+impl std::str::FromStr for Domain {
+    type Err = Error;
+
+    /// From its name in a model file: `real`, `positive`, `circle`, `counts`, or `[lo, hi]`.
+    ///
+    /// ```
+    /// use noisewright::Domain;
+    /// assert_eq!("positive".parse::<Domain>()?, Domain::Positive);
+    /// assert_eq!("[-1, 1]".parse::<Domain>()?, Domain::Interval(-1.0, 1.0));
+    /// assert!("complex".parse::<Domain>().is_err());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    fn from_str(text: &str) -> Result<Self> {
+        let interval = || {
+            let (lo, hi) = text.strip_prefix('[')?.strip_suffix(']')?.split_once(',')?;
+            Some(Self::Interval(lo.trim().parse().ok()?, hi.trim().parse().ok()?))
+        };
+        match text {
+            "real" => Ok(Self::Real),
+            "positive" => Ok(Self::Positive),
+            "circle" => Ok(Self::Circle),
+            "counts" => Ok(Self::Counts),
+            other => interval().ok_or_else(|| {
+                Error::field(
+                    "domain",
+                    format!("must be real, positive, circle, counts or [lo, hi], not `{other}`"),
+                )
+            }),
+        }
+    }
+}
+
 impl Domain {
     /// Whether the base measure counts points rather than measuring length.
     #[must_use]

@@ -1,8 +1,64 @@
-//! Noise-contrastive estimation: what a design costs, and which one is best.
+//! Fits of unnormalized models, normalizing constants and the best noise for both, with errors that hold.
 //!
-//! A model that is known up to its normalizing constant can be fitted by telling data from noise of known density.
-//! How well that works depends on the noise, on how much of it there is, and on the loss. This crate computes the
-//! error of any such design, and the design that minimises it.
+//! A model that is known up to its normalizing constant can be fitted by telling data from noise of known density:
+//! noise-contrastive estimation. The same contrast gives normalizing constants (bridge sampling, many states, evidence),
+//! and a theory of its error that says which noise, how much of it and which loss are best.
+//!
+//! # Three programs
+//!
+//! **A fit.** A log-density of one's own, up to a constant, and rows of data; out come the parameters and the constant with
+//! standard errors, and warnings where they do not hold ([`Model::fit`]).
+//!
+//! ```
+//! use noisewright::prelude::*;
+//! # fn main() -> Result<()> {
+//! let rows: Vec<[f64; 1]> = (0..500).map(|i| [(f64::from(i) * 0.618_034).fract() * 2.0 - 1.0]).collect();
+//! let data = Points::from_rows(&["x"], &rows)?;
+//! let space = Space::product(&[("x", Domain::Interval(-1.0, 1.0))])?;
+//! let model = Model::from_fn(&["slope"], space, |t: &[f64], x: &[f64]| t[0] * x[0])?;
+//! let fit = model.fit(&data).ratio(5.0).seed(1).run()?;
+//! let slope = fit.get("slope")?;
+//! assert!(slope.lower < 0.0 && 0.0 < slope.upper); // the rows are spread evenly
+//! let constant = fit.log_normalizer();
+//! assert!((constant.estimate - 2f64.ln()).abs() < 4.0 * constant.se);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **A normalizing constant**, from draws of a density and a noise that can be sampled ([`log_z`]); [`evidence()`] fits the
+//! noise itself, [`states()`] takes many densities at once, [`path()`] goes where no noise overlaps.
+//!
+//! ```
+//! use noisewright::prelude::*;
+//! # fn main() -> Result<()> {
+//! let f = density(Space::real(&["x"])?, |x: &[f64]| -0.25 * (x[0] - 1.0).powi(2));
+//! let draws = sample(&Normal::with_variance(1.0, 2.0)?, 2000, 1);
+//! let z = log_z(&f, &draws).against(Normal::with_variance(0.0, 3.0)?, 2000).seed(1).run()?;
+//! assert!((z.best().log_z - 0.5 * (2.0 * std::f64::consts::TAU).ln()).abs() < 4.0 * z.best().se);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **A design**: the best noise for a model and what any other costs ([`Model::design`], [`Model::error`]).
+//!
+//! ```
+//! use noisewright::prelude::*;
+//! # fn main() -> Result<()> {
+//! let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
+//! let usual = model.error(&[0.0], Normal::with_std(0.0, 1.0)?).ratio(1.0).run()?;
+//! assert!((usual.error - 4.0).abs() < 1e-9); // noise equal to the data: (1+ν)²/ν · tr J⁻¹
+//! let best = model.design(&[0.0]).ratio(1.0).run()?;
+//! assert!((best.error - 3.50813).abs() < 1e-5);
+//! assert!(best.gap().is_some_and(|gap| gap < 1e-6)); // certified: nothing is better by more than that
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Every call of `run` has a seed, threads, a token that cancels it ([`run::CancelToken`]) and, where it takes long, a
+//! progress hook; results do not depend on the number of threads. Models of your own are closures ([`Model::from_fn`]) or
+//! types ([`Energy`]); so are densities ([`density()`], [`Density`]), noises ([`Noise`]) and losses ([`LossFunction`]).
+//! "MATH §n" in these pages is a section of the book's chapter
+//! [The theory](https://github.com/noisewright/noisewright/blob/main/docs/src/mathematics.md).
 //!
 //! # The house
 //!
@@ -37,43 +93,19 @@
 //! | noises | [`Noise`], [`Scalar`], [`Normal`] …, [`Mixture`], [`Product`], [`Truncated`], [`NoiseWords`], [`fit_auto`] | log p_n(x), ∫ p_n = 1 |
 //! | losses | [`Loss`], [`LossFunction`] | the weight w = rφ″(r) as a function of g = log r |
 //! | expectations | [`Population`], [`Precision`], [`Accuracy`] | E over p_d: quadrature, enumeration, sampling |
-//! | the error of a design | [`asymptotic_error`], [`Asymptotics`], [`Target`] | Σ = I_w⁻¹ (I_v − (1+1/ν) m_w m_wᵀ) I_w⁻¹, error (1+ν) tr(ΣM) |
+//! | the error of a design | [`Model::error`], [`Asymptotics`], [`Target`] | Σ = I_w⁻¹ (I_v − (1+1/ν) m_w m_wᵀ) I_w⁻¹, error (1+ν) tr(ΣM) |
 //! | divergences | [`divergences`], [`NormalizerErrors`] | the errors of log Z by IS, RevIS, IS-RevIS and NCE |
 //! | maps to the real line | [`RealMap`], [`Chart`] | log f(x(y)) + Σ log dx/dy |
-//! | normalizing constants | [`mod@normalizer`], [`normalizer::log_z`], [`normalizer::evidence`](normalizer::evidence()) | c = log Z from draws of both sides: IS, RevIS, IS-RevIS, NCE (MATH §4) |
-//! | the best design | [`mod@design`] | p_n = p_d/ν · \[√(ν a/μ) − 1\]₊ with a quadratic in the score, and its limits |
-//! | fits | [`mod@fit`], [`Fit`], [`Estimate`] | ∇L = ν E_n\[w r ψ\] − E_d\[w ψ\] = 0, Var = H⁻¹ V H⁻¹ |
-//! | many states, paths | [`normalizer::states`], [`normalizer::path`] | Z_k = Σ f_k / Σ N_l f_l/Z_l over pooled draws; bridges (1−t) log p_n + t log f |
-//! | Markov chains | [`mod@chain`] | draws of a model: Hamiltonian, random walk, Gibbs |
+//! | normalizing constants | [`mod@normalizer`], [`log_z`], [`evidence()`] | c = log Z from draws of both sides: IS, RevIS, IS-RevIS, NCE (MATH §4) |
+//! | the best design | [`Model::design`], [`mod@design`] | p_n = p_d/ν · \[√(ν a/μ) − 1\]₊ with a quadratic in the score, and its limits |
+//! | fits | [`Model::fit`], [`mod@fit`], [`Fit`], [`Estimate`] | ∇L = ν E_n\[w r ψ\] − E_d\[w ψ\] = 0, Var = H⁻¹ V H⁻¹ |
+//! | many states, paths | [`states()`], [`path()`] | Z_k = Σ f_k / Σ N_l f_l/Z_l over pooled draws; bridges (1−t) log p_n + t log f |
+//! | Markov chains | [`chains`], [`mod@chain`] | draws of a model: Hamiltonian, random walk, Gibbs |
 //! | seeds, cancellation, progress | [`mod@run`] | one random stream per purpose and block |
 //! | what goes wrong | [`Error`] | one plain sentence each |
 //!
 //! Letters: ν = T_n/T_d noise points per data point, T = T_d + T_n the budget, π = ν/(1+ν) the proportion of noise,
 //! g = log p − log p_n − log ν, r = e^g, M the target (identity for the mean squared error). Errors are given times T.
-//!
-//! # Example
-//!
-//! The mean of a Gaussian whose normalizing constant is taken as unknown: what noise equal to the data costs, and
-//! what the best noise of all does.
-//!
-//! ```
-//! use noisewright::design::{DesignOptions, Ratio, design};
-//! use noisewright::{Contrast, Loss, Model, Normal, Precision, Target, asymptotic_error};
-//!
-//! let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
-//!
-//! let noise = Normal::with_variance(0.0, 1.0)?;
-//! let contrast = Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
-//! let usual = asymptotic_error(&model, &[0.0], contrast, &Target::Mse, &Precision::default())?;
-//! assert!((usual.error - 4.0).abs() < 1e-9); // (1+ν)²/ν · tr J⁻¹
-//!
-//! let best = design(&model, &[0.0], &DesignOptions { ratio: Ratio::Fixed(1.0), ..DesignOptions::default() })?;
-//! assert!((best.error - 3.50813).abs() < 1e-5);
-//! assert!(best.gap().is_some_and(|gap| gap < 1e-6)); // certified: nothing is better by more than that
-//! # Ok::<(), noisewright::Error>(())
-//! ```
-//!
-//! A model of your own type takes twenty lines: see `examples/own_model.rs`.
 
 mod asymptotics;
 pub mod builders;

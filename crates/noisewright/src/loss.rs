@@ -41,6 +41,7 @@ pub trait LossFunction: Send + Sync {
 /// assert!((loss.log_weight(g) - Loss::Hellinger.log_weight(g) - 2f64.ln()).abs() < 1e-15);
 /// ```
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub enum Loss {
     /// Jensen–Shannon: logistic regression, what is usually called NCE. The best of all for a given noise when the
     /// constant is estimated.

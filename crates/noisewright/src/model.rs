@@ -96,6 +96,15 @@ pub struct Model {
     own_energy: bool,
 }
 
+impl std::str::FromStr for Model {
+    type Err = Error;
+
+    /// As [`Model::from_toml`].
+    fn from_str(text: &str) -> Result<Self> {
+        Self::from_toml(text)
+    }
+}
+
 impl fmt::Debug for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Model")

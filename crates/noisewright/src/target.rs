@@ -7,6 +7,7 @@ use crate::{Error, Result};
 
 /// The quadratic target M of `tr(ΣM)`.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Target {
     /// The mean squared error of all coordinates, the constant with them where it is estimated (M = identity).
     #[default]
@@ -55,6 +56,15 @@ impl Target {
             }
             Self::Matrix(matrix) => check(matrix, size),
         }
+    }
+}
+
+impl std::str::FromStr for Target {
+    type Err = std::convert::Infallible;
+
+    /// As [`Target::parse`]: any other word is the name of a parameter, which the model knows or refuses.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self::parse(text))
     }
 }
 

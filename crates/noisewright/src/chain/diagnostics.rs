@@ -2,6 +2,7 @@
 
 /// How far one quantity has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Convergence {
     /// Split R̂: the spread between half-chains over that within them; near 1 when they agree, not a number for a
     /// quantity that does not vary.

@@ -12,6 +12,7 @@ use crate::{ChainFault, Density, Error, OptionFault, Result, View};
 
 /// Kinds of moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Moves {
     /// Hamiltonian where there is a gradient, a random walk on other continuous variables, single sites otherwise.
     #[default]

@@ -80,6 +80,7 @@ impl ChainOptions {
 
 /// Draws of several chains.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Chains {
     /// The draws, chain after chain.
     pub points: Points,

@@ -29,6 +29,7 @@ const ROUNDING: f64 = 1e-14;
 
 /// An optimal noise on the points of a criterion.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct OptimalNoise {
     /// `tr(ΣM)`; times (1 + ν)/T it is the error.
     pub value: f64,

@@ -8,6 +8,7 @@ use crate::{Contrast, DesignFault, Error, Histogram1d, Histogram2d, Loss, Model,
 
 /// The best histogram on given edges.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct HistogramDesign<H> {
     /// The noise.
     pub noise: H,

@@ -15,6 +15,7 @@ const SMALLEST_WEIGHT: f64 = 1e-6;
 
 /// A mixture with the best weights of its components.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct MixtureDesign {
     /// The noise: the components with a weight of at least 10⁻⁶.
     pub noise: Arc<dyn Noise>,

@@ -46,6 +46,7 @@ use criterion::Criterion;
 
 /// Noise points per data point: given, or to be found.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Ratio {
     /// This ν.
     Fixed(f64),
@@ -86,6 +87,7 @@ impl DesignOptions {
 
 /// The exact optimal design, with what it is compared with.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Design {
     /// The error times the budget.
     pub error: f64,

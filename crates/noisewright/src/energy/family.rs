@@ -12,6 +12,7 @@ use crate::{Domain, Energy, Error, Parameter, Result, Space};
 
 /// What a family is, for help texts and error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct FamilyInfo {
     /// Its name in a model file.
     pub name: &'static str,

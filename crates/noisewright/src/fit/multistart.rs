@@ -67,7 +67,8 @@ fn descend(problem: &dyn Problem, begin: &DVector<f64>, options: &FitOptions) ->
         return newton(problem, begin, options, Stage::Descent);
     }
     let mut steps = 0;
-    let search = LbfgsOptions { max_steps: 10 * options.max_iterations, ..LbfgsOptions::default() };
+    let search =
+        LbfgsOptions { max_steps: options.max_iterations.saturating_mul(10), ..LbfgsOptions::default() };
     let least = try_lbfgs(begin.as_slice(), &search, |at, gradient| {
         steps += 1;
         let there = problem.evaluate(&DVector::from_column_slice(at), false)?;

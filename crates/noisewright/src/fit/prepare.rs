@@ -5,7 +5,7 @@ use noisewright_numerics::summation::mean_and_variance;
 use super::loss_terms::Class;
 use super::sample_blocks::{BLOCK, CHUNK, KeptBlock, RawBlock, RowSource, SampleBlocks};
 use super::scaling::Scaling;
-use crate::{Error, Model, Points, Result, View};
+use crate::{Error, Model, Points, Quantity, Result, View};
 
 /// Features of some rows, column-major, with a last column of −1 where the constant is free, and
 /// `u(x; 0) − log p_n(x)` beside them.
@@ -169,7 +169,11 @@ pub(crate) fn check_noise_at_data(data: &SampleBlocks<'_>) -> Result<()> {
     let RowSource::Memory { log_noise, weights, .. } = &data.feed else { return Ok(()) };
     let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
     match log_noise.iter().enumerate().position(|(row, l)| !l.is_finite() && counts(row)) {
-        Some(row) => Err(Error::NoiseMissesData { row: row + 1 }),
+        Some(row) if log_noise[row] == f64::NEG_INFINITY => Err(Error::NoiseMissesData { row: row + 1 }),
+        Some(row) => {
+            let point = format!("row {} of the data", row + 1);
+            Err(Error::NotANumber { of: Quantity::NoiseDensity, point })
+        }
         None => Ok(()),
     }
 }

@@ -16,6 +16,7 @@ use crate::{Error, Model, Result, View};
 
 /// The fitted logarithm of a ratio of densities, `log p₁/p₂ = θ·t(x) − c`.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RatioFit {
     /// θ, one per feature.
     pub parameters: Vec<Estimate>,
@@ -31,6 +32,7 @@ pub struct RatioFit {
 
 /// The log ratio at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct LogRatio {
     /// The estimate.
     pub value: f64,

@@ -13,6 +13,7 @@ use crate::{Error, Model, Noise, Parameter, Result};
 
 /// One unknown: its estimate, its standard error in two parts, and its interval.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Estimate {
     /// Name.
     #[serde(skip)]
@@ -115,6 +116,7 @@ fn interval(parameter: &Parameter, estimate: f64, reach: f64) -> (f64, f64) {
 
 /// A local optimum that a descent ended in.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Optimum {
     /// The parameters, and the constant as last entry where it is free.
     pub at: Vec<f64>,
@@ -126,6 +128,7 @@ pub struct Optimum {
 
 /// A fitted model.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Fit {
     /// The parameters, in the model's order.
     pub parameters: Vec<Estimate>,

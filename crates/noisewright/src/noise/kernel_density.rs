@@ -17,6 +17,7 @@ use crate::{Error, Landmarks, Noise, Result, SavedNoise, View};
 
 /// How wide the kernels are, as a factor on the standard deviations of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Bandwidth {
     /// `(n (d+2)/4)^(−1/(d+4))`, best for normal data (the default).
     #[default]

@@ -27,6 +27,7 @@ impl Default for Prices {
 
 /// What a budget should buy for one estimator, and the error that it would have.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Allocation {
     /// The estimator.
     pub method: Method,
@@ -42,6 +43,7 @@ pub struct Allocation {
 
 /// How far apart the two densities are, as estimated from their draws (MATH §4).
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct EstimatedDivergences {
     /// `χ²(p_d, p_n)`, which decides the error of importance sampling.
     pub chi2_data_noise: f64,

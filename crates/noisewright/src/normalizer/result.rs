@@ -52,6 +52,7 @@ impl Side {
 
 /// Whether neighbouring draws may depend on each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Dependence {
     /// Every draw is independent of all others.
     Independent,
@@ -132,6 +133,7 @@ impl fmt::Display for Method {
 
 /// One estimate of log Z.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct NormalizerEstimate {
     /// The estimator.
     pub method: Method,
@@ -175,6 +177,7 @@ impl NormalizerEstimate {
 
 /// What is known of one side's draws.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct SampleSummary {
     /// Number of draws.
     pub draws: usize,
@@ -255,6 +258,7 @@ impl LogZWarning {
 
 /// `log Z` by several estimators, and what shows which to trust.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct LogZ {
     /// One estimate per estimator: is, revis, is-revis, nce, then the powers asked for.
     pub estimates: Vec<NormalizerEstimate>,

@@ -61,6 +61,7 @@ impl std::fmt::Display for Method {
 
 /// How accurate an expectation is.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Accuracy {
     /// Where the points came from.
     #[serde(serialize_with = "crate::serial::in_words")]

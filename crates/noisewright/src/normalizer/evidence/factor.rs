@@ -5,6 +5,7 @@ use super::Evidence;
 
 /// The logarithm of a Bayes factor with its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct BayesFactor {
     /// `log Z₁ − log Z₂`: positive where the first model is favoured.
     pub log_factor: f64,

@@ -66,6 +66,7 @@ impl Default for EvidenceOptions {
 
 /// The integral of a density, and what shows whether to trust it.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Evidence {
     /// The logarithm of the integral by the recommended estimator.
     pub log_evidence: f64,

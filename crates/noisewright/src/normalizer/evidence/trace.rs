@@ -6,6 +6,7 @@ use super::Direction;
 
 /// The bridge's estimate from the first draws of every chain's halves and as large a part of the noise.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct TracePoint {
     /// Number of draws used.
     pub draws: usize,

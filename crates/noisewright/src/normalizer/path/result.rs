@@ -121,6 +121,7 @@ impl PathWarning {
 
 /// One state of the path.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Node {
     /// Where it is, from 0 (the noise) to 1 (the density).
     pub t: f64,
@@ -142,6 +143,7 @@ pub struct Node {
 
 /// log Z by a path.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PathEstimate {
     /// log Z of the density.
     pub log_z: f64,

@@ -115,6 +115,7 @@ impl StatesWarning {
 
 /// The log-normalizers of all states.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StatesEstimate {
     log_z: Vec<f64>,
     covariance: DMatrix<f64>,
