@@ -138,7 +138,8 @@ def evidence(
 ) -> EvidenceResult:
     """The logarithm of the integral of an unnormalized density, from draws of it: a Markov chain is fine.
 
-    A noise is fitted to one half of the draws and contrasted with the other, then the halves change places.
+    A noise is fitted to one half of the draws and contrasted with the other, then the halves change places. A mode that no
+    draw visited cannot be seen by any estimate from these draws: run several chains from far apart, or use `log_z_path`.
 
     Args:
         log_density: a `Model`, or a function of points (one row each) on the real line that gives one value per row, with
@@ -195,7 +196,7 @@ def evidence(
     }
     with Bar("evidence", progress) as bar:
         answer = _core.evidence(
-            built, parameters, table, own, settings(confidence, independent, False, bootstrap, (), seed), bar
+            built, parameters, table, own, settings(confidence, independent, None, bootstrap, (), seed), bar
         )
     answer["estimates"] = named(answer["estimates"])
     answer["trace"] = Rows(answer["trace"])

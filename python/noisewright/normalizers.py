@@ -267,7 +267,7 @@ def log_z(
         bootstrap: resamples of a block bootstrap, as a second opinion on the standard errors.
         powers: exponents of further members of the power family: 0 is `is`, 0.5 `is-revis`, 1 `revis`.
         alpha: also the bridge with this log α, a formula in `log_f` and `log_noise` such as `"-(log_f + log_noise)/2"`.
-        prices: the prices of a data and of a noise draw: how many of each would be best comes in `allocation`,
+        prices: the prices of a data draw (0 if the data are what they are) and of a noise draw: how many of each would be best comes in `allocation`,
         budget: for this much, or for what the present draws cost.
         ratio: say in the result that the noise is known only up to a constant too.
         seed: seed of the bootstrap.
@@ -445,7 +445,7 @@ def _states(log_f: Any) -> Array:
 def settings(
     confidence: float,
     independent: bool,
-    weight_by_ess: bool,
+    weight_by_ess: bool | None,
     bootstrap: int | None,
     powers: Sequence[float],
     seed: int,
@@ -454,11 +454,11 @@ def settings(
     alpha: str | None = None,
     ratio: bool = False,
 ) -> dict[str, Any]:
-    """How log Z is estimated, for the library."""
+    """How log Z is estimated, for the library; `weight_by_ess` is the library's own choice where it is None."""
     return {
         "confidence": number(confidence, "confidence"),
         "independent": bool(independent),
-        "weight_by_ess": bool(weight_by_ess),
+        "weight_by_ess": None if weight_by_ess is None else bool(weight_by_ess),
         "bootstrap": None if bootstrap is None else whole(bootstrap, "bootstrap"),
         "powers": [number(power, "powers") for power in powers],
         "seed": whole(seed, "seed"),
@@ -473,7 +473,11 @@ def _prices(prices: Any, budget: float | None) -> tuple[float, float, float | No
         return None
     if prices is not None and (isinstance(prices, str) or np.shape(prices) != (2,)):
         raise InputError(f"`prices` must be two numbers, those of a data and of a noise draw, not {prices!r}")
-    data, noise = (positive(price, "prices") for price in ((1.0, 1.0) if prices is None else prices))
+    data, noise = (1.0, 1.0) if prices is None else prices
+    # Data that are what they are cost nothing: only noise is bought.
+    data, noise = number(data, "prices"), positive(noise, "prices")
+    if not 0.0 <= data < np.inf:
+        raise InputError(f"`prices`: that of a data draw must be zero or positive and finite, not {data!r}")
     return data, noise, None if budget is None else positive(budget, "budget")
 
 

@@ -172,26 +172,44 @@ def _constrained(xp: Any, v: _Variable, z: Any) -> tuple[Any, Any]:
 def _constrained_bounded(xp: Any, v: _Variable, z: Any) -> tuple[Any, Any]:
     if v.lower is None or v.upper is None:
         x = v.upper - xp.exp(z) if v.lower is None else v.lower + xp.exp(z)
-        return x, z.sum(axis=1)
+        return _inside(xp, v, x), z.sum(axis=1)
     # ln σ(z) + ln σ(−z), each without overflow.
     log_slope = -xp.abs(z) - 2 * xp.log1p(xp.exp(-xp.abs(z)))
     share = xp.where(z > 0, 1 / (1 + xp.exp(-xp.abs(z))), xp.exp(-xp.abs(z)) / (1 + xp.exp(-xp.abs(z))))
     width = v.upper - v.lower
-    return v.lower + width * share, (log_slope + np.log(width)).sum(axis=1)
+    return _inside(xp, v, v.lower + width * share), (log_slope + np.log(width)).sum(axis=1)
+
+
+def _inside(xp: Any, v: _Variable, x: Any) -> Any:
+    """The variable, at least one representable number away from its ends.
+
+    Far out on the line it rounds to an end, where an integrable pole such as that of Beta(½, ½) is infinite; the number next
+    to the end has a finite density, and the Jacobian is that of the place on the line.
+    """
+    return xp.clip(x, _next_to(v.lower, np.inf), _next_to(v.upper, -np.inf))
+
+
+def _next_to(end: float | None, towards: float) -> float:
+    """The representable number next to an end; a normal one, because processors may flush smaller ones to zero."""
+    if end is None:
+        return float(np.copysign(np.finfo(float).max, -towards))
+    return float(np.copysign(np.finfo(float).tiny, towards) if end == 0.0 else np.nextafter(end, towards))
 
 
 def _constrained_simplex(xp: Any, z: Any) -> tuple[Any, Any]:
     size = z.shape[1] + 1
-    left = xp.ones(z.shape[0])
+    left, log_left = xp.ones(z.shape[0]), xp.zeros(z.shape[0])
     parts, log_jacobian = [], xp.zeros(z.shape[0])
     for k in range(size - 1):
         shifted = z[:, k] - np.log(size - 1 - k)
         tail = xp.exp(-xp.abs(shifted))
         share = xp.where(shifted > 0, 1 / (1 + tail), tail / (1 + tail))
-        log_jacobian = log_jacobian + xp.log(left) - xp.abs(shifted) - 2 * xp.log1p(tail)
+        log_jacobian = log_jacobian + log_left - xp.abs(shifted) - 2 * xp.log1p(tail)
         parts.append(left * share)
         left = left * xp.where(shifted > 0, tail / (1 + tail), 1 / (1 + tail))
-    return xp.stack([*parts, left], axis=1), log_jacobian
+        log_left = log_left - xp.where(shifted > 0, shifted, 0.0) - xp.log1p(tail)
+    # No part rounds to zero, where a Dirichlet density with an exponent below one has a pole.
+    return xp.maximum(xp.stack([*parts, left], axis=1), np.finfo(float).tiny), log_jacobian
 
 
 def _constrained_ordered(xp: Any, z: Any) -> tuple[Any, Any]:

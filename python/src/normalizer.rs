@@ -22,8 +22,9 @@ pub(crate) struct Settings {
     confidence: f64,
     #[pyo3(item)]
     independent: bool,
+    /// The library's own choice where it is not self.
     #[pyo3(item)]
-    weight_by_ess: bool,
+    weight_by_ess: Option<bool>,
     #[pyo3(item)]
     bootstrap: Option<usize>,
     #[pyo3(item)]
@@ -46,16 +47,16 @@ impl Settings {
         if self.independent { Dependence::Independent } else { Dependence::Chains }
     }
 
-    fn options(self, monitor: &Arc<Monitor>) -> LogZOptions {
-        let given = self;
+    /// What Python gave, over `default`.
+    fn options(self, default: &LogZOptions, monitor: &Arc<Monitor>) -> LogZOptions {
         LogZOptions {
-            confidence: given.confidence,
-            dependence: given.dependence(),
-            weight_by_ess: given.weight_by_ess,
-            bootstrap: given.bootstrap,
-            powers: given.powers,
-            seed: given.seed,
-            prices: given.prices.map(|(data, noise, budget)| Prices { data, noise, budget }),
+            confidence: self.confidence,
+            dependence: self.dependence(),
+            weight_by_ess: self.weight_by_ess.unwrap_or(default.weight_by_ess),
+            bootstrap: self.bootstrap,
+            powers: self.powers,
+            seed: self.seed,
+            prices: self.prices.map(|(data, noise, budget)| Prices { data, noise, budget }),
             cancel: monitor.cancel.clone(),
             progress: Some(monitor.hook()),
         }
@@ -83,7 +84,7 @@ pub(crate) fn log_z<'py>(
     let chains = [chains_data, chains_noise];
     // Nothing is copied: it is waited for, and ends soon after Ctrl-C.
     let answer = task::run_borrowing(py, tick, |monitor| {
-        both_sides(slices, &chains, alpha.as_deref(), &settings.options(monitor))
+        both_sides(slices, &chains, alpha.as_deref(), &settings.options(&LogZOptions::default(), monitor))
     })?;
     let tree = Tree::of(&answer).map_err(|failure| failure.exception(py))?;
     // The noise is known by its log-densities alone.
@@ -184,7 +185,7 @@ pub(crate) fn evidence<'py>(
             noise_draws: own.noise_draws,
             chains: own.chains,
             symmetrize: own.symmetrize,
-            log_z: settings.options(monitor),
+            log_z: settings.options(&EvidenceOptions::default().log_z, monitor),
             ..EvidenceOptions::default()
         };
         let density = model.density(&parameters)?;

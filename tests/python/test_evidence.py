@@ -55,6 +55,49 @@ def test_a_dirichlet_posterior_is_a_simplex(rng):
     within(nw.evidence(log_f, {"p": draws}, transforms={"p": "simplex"}, constrained=True), truth)
 
 
+@pytest.mark.parametrize("shape", [0.5, 0.9])
+def test_integrable_poles_at_the_ends_of_a_domain(rng, shape):
+    """Far out on the line the variable rounds to its end, where these densities are infinite."""
+    beta = lambda p: (shape - 1) * (np.log(p[:, 0]) + np.log1p(-p[:, 0]))
+    draws = rng.beta(shape, shape, size=(4, 2000))
+    truth = scipy.special.betaln(shape, shape)
+    inside = np.clip(draws, 1e-300, 1 - 2**-53)
+    within(nw.evidence(beta, {"p": inside}, transforms={"p": (0, 1)}, constrained=True), truth)
+    gamma = lambda x: (shape - 1) * np.log(x[:, 0]) - x[:, 0]
+    draws = np.maximum(rng.gamma(shape, size=(4, 2000)), 1e-300)
+    truth = scipy.special.gammaln(shape)
+    within(nw.evidence(gamma, {"x": draws}, transforms={"x": "positive"}, constrained=True), truth)
+
+
+def test_a_dirichlet_density_with_poles(rng):
+    alpha = np.full(3, 0.9)
+    draws = np.maximum(rng.dirichlet(alpha, size=(2, 3000)), 1e-12)
+    draws /= draws.sum(axis=-1, keepdims=True)
+    log_f = lambda x: ((alpha - 1) * np.log(x)).sum(axis=1)
+    truth = scipy.special.gammaln(alpha).sum() - scipy.special.gammaln(alpha.sum())
+    within(nw.evidence(log_f, {"p": draws}, transforms={"p": "simplex"}, constrained=True), truth)
+
+
+def test_slow_chains_are_balanced_by_their_effective_draws(rng):
+    """Balanced by numbers of draws, errors of this chain have a standard deviation of 0.045, by effective draws 0.007."""
+    errors = []
+    for _ in range(12):
+        draws = np.moveaxis(chains(rng, 0.98, (2, 4000)), 0, 1)[None]
+        result = nw.evidence(lambda x: -(x**2).sum(axis=1) / 2, draws)
+        errors.append(result.log_evidence - np.log(2 * np.pi))
+    assert np.sqrt(np.mean(np.square(errors))) < 0.02
+
+
+def test_chains_in_different_modes_are_refused():
+    rng = np.random.default_rng(0)
+    draws = np.stack([rng.normal(size=(500, 1)) + 6 * k for k in (-1, 1, 1, 1)])
+    log_f = lambda x: np.logaddexp(np.log(0.9) - (x[:, 0] + 6) ** 2 / 2, np.log(0.1) - (x[:, 0] - 6) ** 2 / 2)
+    with pytest.warns(nw.NoisewrightWarning):
+        result = nw.evidence(log_f, draws)
+    assert result.refused and result.se == np.inf
+    assert (result.lower, result.upper) == (-np.inf, np.inf)
+
+
 def test_inference_data_with_several_variables(rng):
     az = pytest.importorskip("arviz")
     mu, sigma = rng.normal(1.0, 0.5, size=(4, 800, 2)), rng.gamma(4.0, 0.25, size=(4, 800))
@@ -142,6 +185,13 @@ def test_too_little_overlap_is_said_aloud(rng):
     with pytest.warns(nw.NoisewrightWarning):
         result = nw.log_z(f(x), n(x), f(y), n(y))
     assert np.isinf(result.se)
+
+
+def test_data_that_cannot_be_bought_cost_nothing(rng):
+    x, y = rng.normal(size=500), rng.normal(0, 1.5, size=500)
+    f, n = lambda x: -(x**2) / 2, lambda x: scipy.stats.norm(0, 1.5).logpdf(x)
+    best = nw.log_z(f(x), n(x), f(y), n(y), prices=(0, 1), budget=1000).allocation["nce"]
+    assert (best["data_draws"], best["noise_draws"]) == (500, 1000)
 
 
 def test_prices_buy_draws(rng):

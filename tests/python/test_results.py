@@ -141,7 +141,7 @@ def test_coordinates_that_are_not_asked_for_are_left_blank(quartic):
         (lambda: nw.Model.from_formula("-a*x^2", variables=3, parameters={"a": 1}), "list of names"),
         (lambda: nw.Model.from_formula("-x^2", variables="x", parameters={}, domain=("a", 1)), "`domain`"),
         (lambda: nw.log_z([0.0], [0.0], [0.0], [0.0], prices=(1, 2, 3)), "two numbers"),
-        (lambda: nw.log_z([0.0], [0.0], [0.0], [0.0], prices=(0, 2)), "positive"),
+        (lambda: nw.log_z([0.0], [0.0], [0.0], [0.0], prices=(2, 0)), "positive"),
     ],
 )
 def test_wrong_arguments_are_told_in_a_sentence(call, says):

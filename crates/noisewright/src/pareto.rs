@@ -6,6 +6,35 @@ pub(crate) fn tail_length(count: usize) -> usize {
     (0.2 * size).min(3.0 * size.sqrt()).floor() as usize
 }
 
+/// Standard deviations by which an estimated shape may be too low: 97.7 % of them are not off by more.
+const ALLOWED: f64 = 2.0;
+
+/// The estimated shape of a tail, and how large it may still be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// The estimate.
+    pub(crate) k: f64,
+    /// The estimate and [`ALLOWED`] times its standard deviation, `(1 + k)/√tail` (Smith 1987).
+    pub(crate) upper: f64,
+}
+
+impl Shape {
+    fn new(k: f64, tail: usize) -> Self {
+        Self { k, upper: k + ALLOWED * (1.0 + k.max(0.0)) / (tail as f64).sqrt() }
+    }
+
+    /// Of weights given by their logarithms; `None` for fewer than 25 of them that are positive.
+    pub(crate) fn of(log_weights: &[f64]) -> Option<Self> {
+        let tail = tail_length(log_weights.iter().filter(|w| **w > f64::NEG_INFINITY).count());
+        (tail >= 5).then(|| Self::new(shape(log_weights), tail))
+    }
+
+    /// Of a tail given by its increasing logarithms and the largest logarithm below it.
+    pub(crate) fn above(cut: f64, tail: &[f64]) -> Self {
+        Self::new(shape_above(cut, tail), tail.len())
+    }
+}
+
 /// The shape k of a generalised Pareto distribution fitted to the largest weights (Zhang and Stephens 2009): the
 /// weights have moments up to 1/k. −∞ where all of the largest are the same.
 pub(crate) fn shape(log_weights: &[f64]) -> f64 {
@@ -19,7 +48,7 @@ pub(crate) fn shape(log_weights: &[f64]) -> f64 {
 }
 
 /// The shape of a tail given by its increasing logarithms and the largest logarithm below it.
-pub(crate) fn shape_above(cut: f64, tail: &[f64]) -> f64 {
+fn shape_above(cut: f64, tail: &[f64]) -> f64 {
     let Some(top) = tail.last() else { return f64::NEG_INFINITY };
     let excess: Vec<f64> = tail.iter().map(|w| (w - top).exp() - (cut - top).exp()).collect();
     fit(&excess)

@@ -73,9 +73,8 @@ fn options(arguments: &EvidenceArguments, global: &Global) -> Outcome<EvidenceOp
         log_z: LogZOptions {
             confidence: arguments.confidence,
             dependence,
-            weight_by_ess: true,
             seed: global.seed,
-            ..LogZOptions::default()
+            ..EvidenceOptions::default().log_z
         },
         ..EvidenceOptions::default()
     })

@@ -1,4 +1,4 @@
-//! Hamiltonian Monte Carlo with trajectories of random length.
+//! Hamiltonian Monte Carlo with trajectories of random length and steps of several sizes.
 
 use std::f64::consts::PI;
 
@@ -7,6 +7,7 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::kernel::{Landscape, Walker, acceptance, moments};
+use super::slices::Slices;
 use crate::Result;
 
 /// Most steps of a trajectory.
@@ -16,16 +17,25 @@ const DIVERGED: f64 = 1000.0;
 /// The rate of acceptance that costs least.
 const TARGET: f64 = 0.8;
 
-/// Leapfrog trajectories with a mass for every coordinate.
+/// Halvings of the step among which one is drawn, the whole step as often as all others together: where the density is
+/// thin, whole steps are all refused.
+const HALVINGS: [i32; 8] = [0, 0, 0, 0, 1, 2, 3, 4];
+
+/// Leapfrog trajectories with a mass for every coordinate and steps of several sizes, and updates along lines after each.
 #[derive(Clone, Debug)]
 pub(crate) struct Hamiltonian {
     deviation: Vec<f64>,
     log_step: f64,
+    slices: Slices,
 }
 
 impl Hamiltonian {
     pub(super) fn new(dimension: usize) -> Self {
-        Self { deviation: vec![1.0; dimension], log_step: first_step(dimension) }
+        Self {
+            deviation: vec![1.0; dimension],
+            log_step: first_step(dimension),
+            slices: Slices::new(dimension),
+        }
     }
 
     pub(super) fn step(
@@ -39,13 +49,18 @@ impl Hamiltonian {
         let before = walker.height - kinetic(&momentum);
         // Lengths from 0 to half a turn of a Gaussian: no length is in step with a period.
         let length = PI * stream.random::<f64>();
-        let end = self.trajectory(landscape, &walker.y, &mut momentum, length, before)?;
+        let halvings = HALVINGS[stream.random_range(0..HALVINGS.len())];
+        let step = self.log_step.exp() * 0.5_f64.powi(halvings);
+        let end = self.trajectory(landscape, &walker.y, &mut momentum, [length, step], before)?;
         let uniform = stream.random::<f64>();
         let acceptance = end.as_ref().map_or(0.0, |end| acceptance(end.height - kinetic(&momentum) - before));
         if let Some(end) = end.filter(|_| uniform < acceptance) {
             *walker = end;
         }
-        self.log_step = (self.log_step + gain * (acceptance - TARGET)).min(0.7);
+        if halvings == 0 {
+            self.log_step = (self.log_step + gain * (acceptance - TARGET)).min(0.7);
+        }
+        self.slices.step(landscape, walker, stream)?;
         Ok(acceptance)
     }
 
@@ -55,10 +70,9 @@ impl Hamiltonian {
         landscape: Landscape<'_>,
         from: &[f64],
         momentum: &mut [f64],
-        length: f64,
+        [length, step]: [f64; 2],
         before: f64,
     ) -> Result<Option<Walker>> {
-        let step = self.log_step.exp();
         let steps = ((length / step).ceil() as usize).clamp(1, MOST_STEPS);
         let mut y = from.to_vec();
         let mut gradient = vec![0.0; y.len()];
@@ -100,6 +114,7 @@ impl Hamiltonian {
                 *deviation = (weight * variance + (1.0 - weight) * kept).sqrt();
             }
         }
+        self.slices.shape(&self.deviation, sample);
         self.log_step = first_step(self.deviation.len());
     }
 }

@@ -1,5 +1,6 @@
 //! One step of a chain, whatever its moves.
 
+use nalgebra::DMatrix;
 use noisewright_numerics::random::Stream;
 
 use super::coordinates::Coordinates;
@@ -19,7 +20,7 @@ pub enum Moves {
     Auto,
     /// Random-walk Metropolis in all variables at once, with their covariance.
     RandomWalk,
-    /// Hamiltonian Monte Carlo; needs a gradient.
+    /// Hamiltonian Monte Carlo with several step sizes, and slice sampling along lines; needs a gradient.
     Hamiltonian,
     /// One variable after the other: from its conditional over all states (Gibbs) where these are finitely many, by
     /// Metropolis otherwise.
@@ -193,6 +194,25 @@ impl Kernel {
 /// The probability of accepting a change of the log-density; none at all where there is no telling.
 pub(super) fn acceptance(change: f64) -> f64 {
     if change.is_nan() { 0.0 } else { change.exp().min(1.0) }
+}
+
+/// The Cholesky factor of the covariance of a sample; `None` where a coordinate does not vary.
+pub(super) fn covariance_factor(sample: &[Vec<f64>]) -> Option<DMatrix<f64>> {
+    let dimension = sample.first()?.len();
+    let center: Vec<(f64, f64)> = (0..dimension).map(|j| moments(sample, j)).collect();
+    if center.iter().any(|(_, variance)| !(*variance > 0.0 && variance.is_finite())) {
+        return None;
+    }
+    // Few points say little of covariances: they are shrunk towards the diagonal.
+    let trust = sample.len() as f64 / (sample.len() as f64 + 5.0 * dimension as f64);
+    let covariance = DMatrix::from_fn(dimension, dimension, |i, j| {
+        if i == j {
+            return center[i].1;
+        }
+        let products = sample.iter().map(|y| (y[i] - center[i].0) * (y[j] - center[j].0));
+        trust * products.sum::<f64>() / sample.len() as f64
+    });
+    covariance.cholesky().map(|factor| factor.l())
 }
 
 /// Mean and variance of one coordinate of a sample.

@@ -1,4 +1,4 @@
-//! Markov chains on the densities this library holds: random-walk, Hamiltonian and single-site moves.
+//! Markov chains on the densities this library holds: random-walk, Hamiltonian, slice and single-site moves.
 //!
 //! Chains adapt to the density while they warm up and then stay as they are, so that what is kept has the density for its
 //! stationary law. Constrained variables are sampled on the real line ([`Chart`](crate::Chart)) and handed out in their
@@ -12,6 +12,7 @@ mod kernel;
 mod random_walk;
 mod run;
 mod single_site;
+mod slices;
 
 pub use bridge::Bridge;
 pub(crate) use coordinates::Coordinates;

@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::coordinates::normalize;
-use super::kernel::{Landscape, Walker, acceptance, moments};
+use super::kernel::{Landscape, Walker, acceptance, covariance_factor};
 use crate::Result;
 
 /// Steps `scale · L z` with L the Cholesky factor of the coordinates' covariance.
@@ -62,21 +62,8 @@ impl RandomWalk {
         if self.sphere || sample.len() < 5 {
             return;
         }
-        let center: Vec<(f64, f64)> = (0..dimension).map(|j| moments(sample, j)).collect();
-        if center.iter().any(|(_, variance)| !(*variance > 0.0 && variance.is_finite())) {
-            return;
-        }
-        // Few points say little of covariances: they are shrunk towards the diagonal.
-        let trust = sample.len() as f64 / (sample.len() as f64 + 5.0 * dimension as f64);
-        let covariance = DMatrix::from_fn(dimension, dimension, |i, j| {
-            if i == j {
-                return center[i].1;
-            }
-            let products = sample.iter().map(|y| (y[i] - center[i].0) * (y[j] - center[j].0));
-            trust * products.sum::<f64>() / sample.len() as f64
-        });
-        if let Some(factor) = covariance.cholesky() {
-            self.factor = factor.l();
+        if let Some(factor) = covariance_factor(sample) {
+            self.factor = factor;
             self.log_scale = best_scale(dimension);
         }
     }

@@ -59,6 +59,14 @@ pub trait Density: Send + Sync {
         Ok(None)
     }
 
+    /// Points at which it is known to have modes, to start chains at; none by default.
+    ///
+    /// # Errors
+    /// As for [`log_density`](Self::log_density).
+    fn modes(&self) -> Result<Vec<Vec<f64>>> {
+        Ok(Vec::new())
+    }
+
     /// Refuses a density that is known to have no integral, given draws of it where there are any; by default none is.
     ///
     /// # Errors
@@ -82,6 +90,10 @@ macro_rules! forward_density {
 
             fn gradient(&self, point: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
                 (**self).gradient(point, gradient)
+            }
+
+            fn modes(&self) -> Result<Vec<Vec<f64>>> {
+                (**self).modes()
             }
 
             fn check_integrable(&self, draws: Option<View<'_>>, cancel: &CancelToken) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use super::Density;
 use crate::chain::Coordinates;
+use crate::population::modes_of;
 use crate::run::{CancelToken, Purpose};
 use crate::{Domain, Error, Model, Population, Precision, Result, Space, View, tails};
 
@@ -80,6 +81,14 @@ impl Density for ModelDensity<'_> {
             self.log_density(View::new(point.len(), 1, point), &mut [0.0])?;
         }
         Ok(value)
+    }
+
+    fn modes(&self) -> Result<Vec<Vec<f64>>> {
+        match modes_of(self.model, self.parameters) {
+            // Climbs look much farther out than any chain goes, where formulas overflow.
+            Err(Error::NotANumber { .. }) => Ok(Vec::new()),
+            modes => modes,
+        }
     }
 
     /// Near the draws where there are any, otherwise over the whole space.

@@ -3,6 +3,14 @@
 /// Fewest lags after which the batches are paired and the search starts anew.
 const LAGS: usize = 256;
 
+/// Effective draws below which a chain does not show its autocorrelation time, nor the variance of its mean (MATH §15).
+pub(super) const FEWEST_EFFECTIVE: f64 = 20.0;
+/// Autocorrelation times that the autocovariances of a chain stretch over: after 1.5 of them on either side, those of
+/// an autoregression are e^−3 of the first.
+pub(super) const STRETCH: f64 = 3.0;
+/// Standard deviations of the first autocorrelation of independent draws, 1/√n, beyond which draws depend on each other.
+const VISIBLE: f64 = 2.0;
+
 /// What dependence does to the variance of a sum.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LongRun {
@@ -12,13 +20,108 @@ pub(super) struct LongRun {
     pub(super) time: f64,
     /// Degrees of freedom of the estimated variance.
     pub(super) freedom: f64,
+    /// The variance of the sum if the terms were independent.
+    plain: f64,
+    count: f64,
+    neighbours: Option<Neighbours>,
+}
+
+/// How much neighbouring batches have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Neighbours {
+    /// Half of the mean square of their differences, over the variance of a batch: 1 − ρ₁.
+    novelty: f64,
+    batches: f64,
+    /// The variance of the sum over that of independent terms, if the batches were independent.
+    batch_time: f64,
+}
+
+impl Neighbours {
+    fn new(sums: &[f64], chains: &[usize], plain: f64) -> Option<Self> {
+        let batches = sums.len() as f64;
+        let squares = lagged(sums, chains, 0);
+        let pairs = batches - chains.iter().filter(|length| **length > 0).count() as f64;
+        if pairs < 1.0 || squares <= 0.0 || plain <= 0.0 || plain.is_nan() {
+            return None;
+        }
+        let mut start = 0;
+        let mut differences = 0.0;
+        for &length in chains {
+            differences += sums[start..start + length].windows(2).map(|w| (w[1] - w[0]).powi(2)).sum::<f64>();
+            start += length;
+        }
+        Some(Self::from_squares(differences / pairs, squares / batches, batches, squares / plain))
+    }
+
+    /// From the mean squares of the differences of neighbours and of the batches themselves.
+    pub(super) fn from_squares(differences: f64, squares: f64, batches: f64, batch_time: f64) -> Self {
+        Self { novelty: 0.5 * differences / squares, batches, batch_time }
+    }
+
+    /// The first autocorrelation where a draw varies `inflation` times as much as this chain shows, less the bias that
+    /// comes with the sample's own mean (Marriott and Pope 1954).
+    fn correlation(&self, inflation: f64) -> f64 {
+        let raw = 1.0 - self.novelty / inflation;
+        (raw + (1.0 + 3.0 * raw) / self.batches).clamp(-1.0, 1.0 - 1.0 / self.batches)
+    }
+
+    /// Whether they depend on each other by more than chance.
+    pub(super) fn is_visible(&self) -> bool {
+        1.0 - self.novelty > VISIBLE / self.batches.sqrt()
+    }
+
+    /// The autocorrelation time of an autoregression with that correlation. The autocorrelations of a reversible
+    /// chain are a mixture of powers λᵗ, and (1 + λ)/(1 − λ) is convex: so its own time is no shorter.
+    pub(super) fn least_time(&self, inflation: f64) -> f64 {
+        let correlation = self.correlation(inflation);
+        self.batch_time * (1.0 + correlation) / (1.0 - correlation)
+    }
 }
 
 impl LongRun {
     /// From the sum of squares about the mean, for independent terms.
     pub(super) fn independent(about_mean: f64, count: f64) -> Self {
-        let variance_of_sum = if count > 1.0 { about_mean * count / (count - 1.0) } else { f64::NAN };
-        Self { variance_of_sum, time: 1.0, freedom: count - 1.0 }
+        let plain = if count > 1.0 { about_mean * count / (count - 1.0) } else { f64::NAN };
+        Self { variance_of_sum: plain, time: 1.0, freedom: count - 1.0, plain, count, neighbours: None }
+    }
+
+    /// The same for draws too few for any lags to be summed, whose neighbours may still be seen to depend on each other.
+    pub(super) fn of_neighbours(self, sums: &[f64], chains: &[usize]) -> Self {
+        match Neighbours::new(sums, chains, self.plain).filter(Neighbours::is_visible) {
+            Some(seen) => {
+                Self { neighbours: Some(seen), ..self }.with_time(seen.least_time(1.0).max(1.0), 1.0)
+            }
+            None => self,
+        }
+    }
+
+    /// Number of independent draws that would say as much.
+    pub(super) fn effective(&self) -> f64 {
+        self.count / self.time
+    }
+
+    /// Whether neighbouring draws depend on each other by more than chance.
+    pub(super) fn is_dependent(&self) -> bool {
+        self.neighbours.is_some_and(|n| n.is_visible())
+    }
+
+    /// Whether the draws are a chain that is too short for any error of its mean to be known: worth fewer than so many.
+    pub(super) fn is_too_short(&self, fewest: f64) -> bool {
+        self.is_dependent() && self.effective() < fewest
+    }
+
+    /// The same where something other than the chain knows that its terms vary more than it shows: `inflation` is the
+    /// ratio of the two variances. A chain that has not come to where the terms are large is slower than it looks, too.
+    pub(super) fn inflated(self, inflation: f64) -> Self {
+        let Some(neighbours) = self.neighbours.filter(|_| inflation > 1.0 && self.is_dependent()) else {
+            return self;
+        };
+        self.with_time(self.time.max(neighbours.least_time(inflation)), inflation)
+    }
+
+    fn with_time(self, time: f64, inflation: f64) -> Self {
+        let freedom = self.freedom.min(self.count / (STRETCH * time)).max(1.0);
+        Self { variance_of_sum: inflation * self.plain * time, time, freedom, ..self }
     }
 }
 
@@ -27,14 +130,20 @@ impl LongRun {
 /// Geyer's initial sequence: of a reversible chain the sums of adjacent autocovariances are positive and decrease, and
 /// so are those of its batches. They are added up to the first that is not positive, each no larger than the one before.
 /// Products of centred sums miss the variance of the mean itself, the more of it the more lags are added: the
-/// share of all pairs of draws that the lags cover.
+/// share of all pairs of draws that the lags cover. The time is at least that of an autoregression with the same first
+/// autocorrelation, which a short chain shows long before it shows the sum of all.
 pub(super) fn long_run(sums: &[f64], sizes: &[f64], chains: &[usize], independent: LongRun) -> LongRun {
     let count: f64 = sizes.iter().sum();
+    let neighbours = Neighbours::new(sums, chains, independent.plain);
     let (mut sums, mut sizes, mut chains) = (sums.to_vec(), sizes.to_vec(), chains.to_vec());
     loop {
         let window = initial_sequence(&sums, &sizes, &chains);
         if !window.full || sums.len() <= 4 * LAGS {
-            return window.long_run(count, independent);
+            let run = window.long_run(count, independent);
+            let Some(neighbours) = neighbours else { return run };
+            let run = LongRun { neighbours: Some(neighbours), ..run };
+            let time = if run.is_dependent() { run.time.max(neighbours.least_time(1.0)) } else { run.time };
+            return run.with_time(time, 1.0);
         }
         (sums, sizes, chains) = paired(&sums, &sizes, &chains);
     }
@@ -59,7 +168,12 @@ impl Window {
         let left = (1.0 - self.covered).max(1.0 / count);
         let variance_of_sum = (self.total / left).max(independent.variance_of_sum / count);
         let freedom = (self.batches as f64 / (2 * self.lags + 1) as f64).min(independent.freedom).max(1.0);
-        LongRun { variance_of_sum, time: variance_of_sum / independent.variance_of_sum, freedom }
+        LongRun {
+            variance_of_sum,
+            time: variance_of_sum / independent.variance_of_sum,
+            freedom,
+            ..independent
+        }
     }
 }
 

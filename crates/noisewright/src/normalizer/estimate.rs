@@ -9,16 +9,21 @@ use super::interval::{joint_freedom, student_deviation, two_sided};
 use super::moment::Moment;
 use super::nce::Bridge;
 use super::power::{self, Weights};
-use super::sample::Sample;
+use super::sample::{Sample, stands_still};
 use super::{
-    EstimatedDivergences, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, Reason, Refusal,
-    SampleSummary, Side,
+    Dependence, EstimatedDivergences, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, Reason,
+    Refusal, SampleSummary, Side,
 };
 use crate::Result;
+use crate::pareto::Shape;
 use crate::run::Context;
 
 /// Shape of the tail above which the mean of the weights cannot be trusted (Vehtari et al. 2024).
 pub(super) const HEAVY: f64 = 0.7;
+/// Shape of the tail from which on the weights have no variance, and their mean no standard error.
+pub(super) const NO_VARIANCE: f64 = 0.5;
+/// Share of the draws that weights are worth which hardly vary: few of them show too little of a tail to be judged by.
+const EVEN: f64 = 0.9;
 /// Effective draws below which averages of weights are too skewed for a standard error, unless they hardly vary.
 pub(super) const FEWEST_EFFECTIVE: f64 = 30.0;
 const HARDLY_VARIES: f64 = 1e-24;
@@ -60,16 +65,21 @@ pub(super) fn all(
     estimates.extend(further);
     context.check()?;
     judge(&mut estimates, &bridge, &cross, samples);
+    let counts = samples.map(|s| s.len() as f64);
+    let contradiction = contradiction(&thinned, &bridge, counts).filter(|_| bridge.refusal().is_none());
+    if let Some(standard_errors) = contradiction {
+        estimates.iter_mut().for_each(|e| e.refuse(&Refusal::Contradiction { standard_errors }));
+    }
+    if let Some(side) = stands_still(samples).filter(|_| options.dependence == Dependence::Chains) {
+        estimates.iter_mut().for_each(|e| e.refuse(&Refusal::StandsStill { side }));
+    }
     if let Some(resamples) = options.bootstrap {
         bootstrap(&mut estimates, samples, &bridge, resamples, context)?;
     }
     let mut result = conclude(estimates, &bridge, &cross, samples, &weights, options);
-    let counts = samples.map(|s| s.len() as f64);
-    if bridge.refusal().is_none()
-        && let Some(standard_errors) = contradiction(&thinned, &bridge, counts)
-    {
-        result.warnings.push(LogZWarning::Contradiction { standard_errors });
-    }
+    result
+        .warnings
+        .extend(contradiction.map(|standard_errors| LogZWarning::Contradiction { standard_errors }));
     if let Some(prices) = &options.prices {
         result.allocations = allocations(prices, &result.divergences, &thinned, &bridge, counts);
     }
@@ -112,7 +122,11 @@ pub(super) struct Parts {
     pub(super) variances: [f64; 2],
     pub(super) freedoms: [f64; 2],
     pub(super) sizes: [Option<f64>; 2],
-    pub(super) shapes: [Option<f64>; 2],
+    pub(super) shapes: [Option<Shape>; 2],
+    /// Whether the weights of each side hardly vary.
+    pub(super) even: [bool; 2],
+    /// Why a chain is too short for its part of the error to be known, if one is.
+    pub(super) short: Option<Refusal>,
 }
 
 impl Parts {
@@ -125,6 +139,8 @@ impl Parts {
             freedoms: [data.freedom, noise.freedom],
             sizes: [data, noise].map(|m| m.count.is_finite().then(|| m.effective_size())),
             shapes: [None, None],
+            even: [data, noise].map(|m| 1.0 >= EVEN * (1.0 + m.spread)),
+            short: data.too_short(Side::Data).or_else(|| noise.too_short(Side::Noise)),
         }
     }
 
@@ -137,7 +153,7 @@ impl Parts {
         let plain = (self.variances[0] + self.variances[1]).sqrt();
         let reach = self.quantile(options.confidence) * plain + rounding(self.log_z);
         let widening = self.widening();
-        let refused = refused.or_else(|| self.unknown_error());
+        let refused = refused.or_else(|| self.short.clone()).or_else(|| self.unknown_error());
         let se = if refused.is_some() { f64::INFINITY } else { widening * plain };
         let part = |variance: f64| if widening.is_finite() { widening * variance.sqrt() } else { f64::NAN };
         let worst = |a: Option<f64>, b: Option<f64>, better: fn(f64, f64) -> f64| match (a, b) {
@@ -155,7 +171,7 @@ impl Parts {
             ess: worst(self.sizes[0], self.sizes[1], f64::min).unwrap_or(0.0),
             ess_data: self.sizes[0],
             ess_noise: self.sizes[1],
-            pareto_k: worst(self.shapes[0], self.shapes[1], f64::max),
+            pareto_k: worst(self.shapes[0].map(|s| s.k), self.shapes[1].map(|s| s.k), f64::max),
             converged: converged && self.log_z.is_finite(),
             refused,
             bootstrap_se: None,
@@ -197,12 +213,10 @@ impl Parts {
             return Some(Refusal::NoSupport);
         }
         let variance = self.variances[0] + self.variances[1];
-        for (side, (size, shape)) in
-            [Side::Data, Side::Noise].into_iter().zip(self.sizes.iter().zip(self.shapes))
-        {
-            let Some(size) = *size else { continue };
-            if let Some(pareto_k) = shape.filter(|k| *k > HEAVY) {
-                return Some(Refusal::HeavyTail { side, pareto_k });
+        for (k, side) in [Side::Data, Side::Noise].into_iter().enumerate() {
+            let Some(size) = self.sizes[k] else { continue };
+            if let Some(why) = self.shapes[k].and_then(|shape| heavy(shape, self.even[k], side)) {
+                return Some(why);
             }
             if size < FEWEST_EFFECTIVE && (variance.is_nan() || variance >= HARDLY_VARIES) {
                 return Some(Refusal::FewEffective { side, effective: size });
@@ -210,6 +224,15 @@ impl Parts {
         }
         (!variance.is_finite()).then_some(Refusal::SingleDraw)
     }
+}
+
+/// Why weights with such a tail have a mean without a standard error, if so: their variance may well be infinite.
+fn heavy(shape: Shape, even: bool, side: Side) -> Option<Refusal> {
+    let Shape { k: pareto_k, upper } = shape;
+    if pareto_k > HEAVY {
+        return Some(Refusal::HeavyTail { side, pareto_k });
+    }
+    (!even && upper >= NO_VARIANCE).then_some(Refusal::InfiniteVariance { side, pareto_k, upper })
 }
 
 fn importance(weights: &[Weights; 2], options: &LogZOptions) -> NormalizerEstimate {
@@ -286,19 +309,9 @@ fn conclude(
     }
 }
 
-/// The bridge, unless an average over one side is clearly better, as it is when the other side's chain is slow.
-pub(super) fn choose(estimates: &[NormalizerEstimate]) -> (Method, Reason) {
-    let nce = &estimates[NCE];
-    let sound = |e: &&NormalizerEstimate| e.refused.is_none() && e.pareto_k.is_none_or(|k| k < 0.5);
-    let rival = estimates[..NCE].iter().filter(sound).min_by(|a, b| a.se.total_cmp(&b.se));
-    match (rival, nce.refused.clone()) {
-        (Some(rival), Some(refusal)) => {
-            (rival.method, Reason::BestRemaining { method: rival.method, refusal })
-        }
-        (None, Some(refusal)) => (Method::Nce, Reason::AllRefused { refusal }),
-        (Some(rival), None) if rival.se < 0.8 * nce.se => {
-            (rival.method, Reason::SmallerError { method: rival.method, ratio: rival.se / nce.se })
-        }
-        _ => (Method::Nce, Reason::OptimalBridge),
-    }
+/// The bridge, whatever the others seem to promise: which of them looks best on these draws is a matter of luck (MATH §15),
+/// and where the bridge is refused nothing else can be trusted.
+fn choose(estimates: &[NormalizerEstimate]) -> (Method, Reason) {
+    let refused = estimates[NCE].refused.clone();
+    (Method::Nce, refused.map_or(Reason::OptimalBridge, |refusal| Reason::AllRefused { refusal }))
 }

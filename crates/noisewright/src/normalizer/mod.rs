@@ -105,21 +105,35 @@ pub fn log_z_with_alpha(
     estimates(data, noise, Some(log_alpha), options)
 }
 
+/// `log Z` as by [`log_z_of_draws`], from one half of the data draws against a noise fitted to the other half.
+fn log_z_of_half(data: Draws<'_>, noise: Draws<'_>, options: &LogZOptions) -> Result<LogZ> {
+    let data = sample::Sample::new(Side::Data, data)?.as_half();
+    of_samples(&data, &sample::Sample::new(Side::Noise, noise)?, None, options)
+}
+
 fn estimates(
     data: Draws<'_>,
     noise: Draws<'_>,
     log_alpha: Option<&LogAlpha<'_>>,
     options: &LogZOptions,
 ) -> Result<LogZ> {
-    options.check()?;
     let data = sample::Sample::new(Side::Data, data)?;
-    let noise = sample::Sample::new(Side::Noise, noise)?;
+    of_samples(&data, &sample::Sample::new(Side::Noise, noise)?, log_alpha, options)
+}
+
+fn of_samples(
+    data: &sample::Sample<'_>,
+    noise: &sample::Sample<'_>,
+    log_alpha: Option<&LogAlpha<'_>>,
+    options: &LogZOptions,
+) -> Result<LogZ> {
+    options.check()?;
     data.check()?;
     noise.check()?;
     let context = Context::new(options.seed, &options.cancel, options.progress.as_ref());
     context.check()?;
-    let further = log_alpha.map(|alpha| alpha::estimate([&data, &noise], alpha, options)).transpose()?;
-    context.conclude(estimate::all(&data, &noise, further, options, &context))
+    let further = log_alpha.map(|alpha| alpha::estimate([data, noise], alpha, options)).transpose()?;
+    context.conclude(estimate::all(data, noise, further, options, &context))
 }
 
 impl LogZOptions {

@@ -1,8 +1,8 @@
 //! The mean of a positive function over one side's draws, and how uncertain it is.
 
-use super::Dependence;
 use super::autocorrelation::{LongRun, long_run};
 use super::sample::Sample;
+use super::{Dependence, Refusal, Side};
 
 /// Draws below which an autocorrelation cannot be told from noise.
 const SHORTEST: f64 = 20.0;
@@ -22,6 +22,10 @@ pub(super) struct Moment {
     pub(super) time: f64,
     /// Degrees of freedom of the variance.
     pub(super) freedom: f64,
+    /// What the chains' dependence does to the variance; `None` for a number that needs no sample.
+    pub(super) run: Option<LongRun>,
+    /// Effective draws below which a chain says nothing of its error.
+    fewest_effective: f64,
 }
 
 impl Moment {
@@ -33,6 +37,8 @@ impl Moment {
         spread: 0.0,
         time: 1.0,
         freedom: f64::INFINITY,
+        run: None,
+        fewest_effective: 0.0,
     };
 
     /// From the sums of terms and of their squares, both about `center`, and the batches' sums of the former; the terms
@@ -52,12 +58,16 @@ impl Moment {
         let spread = about_mean / count / (mean * mean);
         let independent = LongRun::independent(about_mean, count);
         let run = match dependence {
-            Dependence::Chains if count >= SHORTEST => {
+            Dependence::Chains => {
                 let sizes = sample.batch_sizes();
                 let centred: Vec<f64> = batches.zip(&sizes).map(|(s, n)| s - n * (sum / count)).collect();
-                long_run(&centred, &sizes, &sample.chains, independent)
+                if count < SHORTEST {
+                    independent.of_neighbours(&centred, &sample.chains)
+                } else {
+                    long_run(&centred, &sizes, &sample.chains, independent)
+                }
             }
-            _ => independent,
+            Dependence::Independent => independent,
         };
         Self {
             count,
@@ -66,7 +76,27 @@ impl Moment {
             spread,
             time: run.time,
             freedom: run.freedom,
+            run: Some(run),
+            fewest_effective: sample.fewest_effective,
         }
+    }
+
+    /// The same where a draw is known to vary `inflation` times as much as the chain shows.
+    pub(super) fn inflate(&mut self, inflation: f64) {
+        let Some(run) = self.run else { return };
+        let inflated = run.inflated(inflation);
+        let factor = inflated.variance_of_sum / run.variance_of_sum;
+        if factor.is_finite() && factor > 1.0 {
+            self.relative_variance *= factor;
+            (self.time, self.freedom, self.run) = (inflated.time, inflated.freedom, Some(inflated));
+        }
+    }
+
+    /// Why the draws are too short a chain for the variance to be known, if they are.
+    pub(super) fn too_short(&self, side: Side) -> Option<Refusal> {
+        let fewest = self.fewest_effective;
+        let run = self.run.filter(|run| run.is_too_short(fewest))?;
+        Some(Refusal::ShortChain { side, effective: run.effective(), fewest })
     }
 
     /// How many equal weights would spread as little (Kish).

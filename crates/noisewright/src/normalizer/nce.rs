@@ -78,8 +78,11 @@ impl Bridge {
         let information = (data.1.totals[2] + noise.1.totals[2]) * (1.0 / counts[0] + 1.0 / counts[1]);
         let overlap = (data.0.log_mean.exp() / share).min(1.0);
         let sure_overlap = overlap.min(information);
-        few_draws(&mut moments, [&data.1, &noise.1], sure_overlap);
         let levels = [data.0, noise.0];
+        let spreads = model_spreads(levels, log_nu);
+        few_draws(&mut moments, spreads, sure_overlap);
+        // What the chain of one side has not come to, the draws of the other may have.
+        moments.iter_mut().zip(spreads).for_each(|(moment, spread)| moment.inflate(spread / moment.spread));
         Self { root, log_nu, levels, moments, crossings, by_side, overlap, sure_overlap }
     }
 
@@ -99,8 +102,7 @@ impl Bridge {
         }
         let (quantile, widening) = (parts.quantile(options.confidence), parts.widening());
         let mut estimate = parts.judged(self.root.converged, self.refusal(), options);
-        if estimate.se.is_finite() && self.effective_crossings() < NORMAL_CROSSINGS && !options.weight_by_ess
-        {
+        if estimate.se.is_finite() && self.effective_crossings() < NORMAL_CROSSINGS {
             self.score_interval(&mut estimate, samples, weights, quantile, widening);
         }
         estimate
@@ -123,12 +125,15 @@ impl Bridge {
         let counts = samples.map(|s| s.len() as f64);
         let score = |c: f64| {
             let level = |k: usize| bridge::level(samples[k], weights[k].largest, c, self.log_nu, false).0;
-            score([level(0), level(1)], counts, times)
+            score([level(0), level(1)], counts, times, self.log_nu)
         };
         let step = quantile * estimate.se / widening;
         if step > rounding(estimate.log_z) {
             estimate.lower = estimate.lower.min(reaches(-quantile, estimate.log_z, -step, score));
             estimate.upper = estimate.upper.max(reaches(quantile, estimate.log_z, step, score));
+        }
+        if estimate.upper - estimate.lower == f64::INFINITY {
+            estimate.refuse(&Refusal::OpenInterval);
         }
     }
 
@@ -158,11 +163,10 @@ impl Bridge {
     }
 }
 
-/// Takes the variance of a side with few draws from both sides by the model: a draw of the mixture at x is data with
-/// probability σ, so `n_d E_d[σ̄²] = E[Σ σ σ̄²]` over all draws, with σ̄ = 1 − σ.
+/// Takes the variance of a side with few draws from both sides by the model.
 ///
 /// Where all draws are alike there is no variance to be known, even from a single one.
-fn few_draws(moments: &mut [Moment; 2], sums: [&Sums<4>; 2], overlap: f64) {
+fn few_draws(moments: &mut [Moment; 2], spreads: [f64; 2], overlap: f64) {
     if overlap > 1.0 - ALIKE {
         for moment in moments.iter_mut().filter(|m| m.relative_variance.is_nan()) {
             (moment.relative_variance, moment.freedom) = (0.0, f64::INFINITY);
@@ -174,27 +178,45 @@ fn few_draws(moments: &mut [Moment; 2], sums: [&Sums<4>; 2], overlap: f64) {
         if moments[k].count >= FEW || moments[k].count < 2.0 || moments[1 - k].count < FEW {
             continue;
         }
-        // On its own side σσ̄² = (σσ̄ − σσ̄(1−2·own))/2 with own the side's own sum; on the other the sign turns.
-        let own = 0.5 * (sums[k].totals[2] - sums[k].totals[3]);
-        let other = 0.5 * (sums[1 - k].totals[2] + sums[1 - k].totals[3]);
-        let count = moments[k].count;
-        let mean = moments[k].log_mean.exp();
-        let variance = ((own + other) / count - mean * mean).max(0.0);
-        moments[k].spread = variance / (mean * mean);
-        moments[k].relative_variance = moments[k].spread * moments[k].time / count;
+        moments[k].spread = spreads[k];
+        moments[k].relative_variance = spreads[k] * moments[k].time / moments[k].count;
         moments[k].freedom = f64::INFINITY;
     }
 }
 
-/// The equation over its standard deviation, each side's variance taken by the model from both sides' sums:
-/// `n_d E_d[σ̄²] = E[Σ_d σ̄²] = E[Σ_n σσ̄]`, where σ̄ is the data's term and σ = 1 − σ̄ the noise's.
-fn score(levels: [Level; 2], counts: [f64; 2], times: [f64; 2]) -> f64 {
-    let sums = [0, 1].map(|k| counts[k] * levels[k].log_mean.exp());
+/// The variance of each side's term over the square of its mean, by the model from both sides' draws.
+fn model_spreads(levels: [Level; 2], log_nu: f64) -> [f64; 2] {
+    let variances = model_variances(levels, log_nu);
+    [0, 1].map(|k| variances[k] / (2.0 * levels[k].log_mean).exp())
+}
+
+/// The variance of each side's term by the model from both sides' draws.
+///
+/// A draw of the mixture at x is data with probability σ, so `E_d[h] = Σ w σ h / Σ w σ` over all draws, where w makes the
+/// draws of each side worth their share of the mixture. All sums are over the same points with the same weights, so the
+/// square of the mean that is taken off is that of the same sample.
+fn model_variances(levels: [Level; 2], log_nu: f64) -> [f64; 2] {
+    // Means of σ̄ over data and of σ over noise, with the weights 1 and ν.
+    let weights = [1.0, log_nu.exp()];
+    let sums = [0, 1].map(|k| weights[k] * levels[k].log_mean.exp());
     let slopes = [0, 1].map(|k| sums[k] * levels[k].slope);
-    let mean = 0.5 * (sums[0] + sums[1]);
-    let variance = |k: usize| {
-        let squares = 0.5 * (sums[k] - slopes[k] + slopes[1 - k]);
-        times[k] * (squares - mean * mean / counts[k]).max(0.0)
-    };
-    (sums[0] - sums[1]) / (variance(0) + variance(1)).sqrt()
+    let bends = [0, 1].map(|k| sums[k] * levels[k].bend);
+    let product = slopes[0] + slopes[1];
+    [0, 1].map(|k| {
+        // Σ σ is 1 − s over the side's own draws and s over the other's; σσ̄ sums to the slopes; and σσ̄² is half of
+        // s(1 − s) less, or more, s(1 − s)(1 − 2s).
+        let weight = weights[k] - sums[k] + sums[1 - k];
+        let squares = 0.5 * (slopes[k] - bends[k] + slopes[1 - k] + bends[1 - k]);
+        let mean = product / weight;
+        (squares / weight - mean * mean).max(0.0)
+    })
+}
+
+/// The equation over its standard deviation, each side's variance taken by the model from both sides' draws.
+fn score(levels: [Level; 2], counts: [f64; 2], times: [f64; 2], log_nu: f64) -> f64 {
+    let nu = log_nu.exp();
+    let variances = model_variances(levels, log_nu);
+    let difference = levels[0].log_mean.exp() - nu * levels[1].log_mean.exp();
+    let variance = times[0] * variances[0] / counts[0] + nu * nu * times[1] * variances[1] / counts[1];
+    difference / variance.sqrt()
 }

@@ -7,6 +7,7 @@ use super::moment::Moment;
 use super::sample::{Sample, Sums};
 use super::tail::Tail;
 use super::{Dependence, Side};
+use crate::pareto::Shape;
 
 /// Spread of the log-ratios below which sums are taken about one, to keep the digits of a small variance.
 const NARROW: f64 = 1.0;
@@ -98,7 +99,7 @@ fn assemble(
 }
 
 /// The mean of e^(exponent·u) over the draws inside the other's support, and the shape of its tail.
-pub(super) fn power(sample: &Sample<'_>, exponent: f64, dependence: Dependence) -> (Moment, Option<f64>) {
+pub(super) fn power(sample: &Sample<'_>, exponent: f64, dependence: Dependence) -> (Moment, Option<Shape>) {
     let log_weights = log_powers(&sample.thinned(usize::MAX), exponent);
     let zeros = vec![0.0; log_weights.len()];
     log_weighted(&sample.with_ratios(&log_weights, &zeros), &log_weights, dependence)
@@ -109,7 +110,7 @@ pub(super) fn log_weighted(
     sample: &Sample<'_>,
     log_weights: &[f64],
     dependence: Dependence,
-) -> (Moment, Option<f64>) {
+) -> (Moment, Option<Shape>) {
     let top = finite_or_zero(kernels::max(log_weights));
     let sums = sample.sums(|w, _| {
         let [sum, squares, _, _] = kernels::sum_exp_moments(w, top, 1.0, 0.0);
@@ -117,9 +118,7 @@ pub(super) fn log_weighted(
     });
     let batches = sums.batches.iter().map(|b| b[0]);
     let moment = Moment::new(sample, sums.totals, 0.0, top, batches, dependence);
-    let finite = log_weights.iter().filter(|w| **w > f64::NEG_INFINITY).count();
-    let long_enough = crate::pareto::tail_length(finite) >= 5;
-    (moment, long_enough.then(|| crate::pareto::shape(log_weights)))
+    (moment, Shape::of(log_weights))
 }
 
 /// `log mean e^(exponent·u)` over the draws inside the other's support.

@@ -1,6 +1,6 @@
 //! Why an estimate of log Z is refused, and why one estimator is recommended: as data, with a code and a sentence.
 
-use super::estimate::{FEWEST_EFFECTIVE, HEAVY};
+use super::estimate::{FEWEST_EFFECTIVE, HEAVY, NO_VARIANCE};
 use super::nce::FEWEST_CROSSINGS;
 use super::{Method, Side};
 
@@ -75,6 +75,52 @@ pub enum Refusal {
         /// By how much.
         standard_errors: f64,
     },
+    /// Weights whose variance may be infinite.
+    #[error(
+        "the weights of the {} draws may have an infinite variance: the Pareto k of their tail is {pareto_k:.2}, and may be \
+         {upper:.2}, where {NO_VARIANCE} is the limit",
+        side.word()
+    )]
+    InfiniteVariance {
+        /// The side.
+        side: Side,
+        /// The tail's Pareto shape.
+        pareto_k: f64,
+        /// What it may still be.
+        upper: f64,
+    },
+    /// A chain so short that neither its autocorrelation nor its error can be known.
+    #[error(
+        "the {} draws are a chain worth only {effective:.1} independent ones, and below {fewest} neither its autocorrelation \
+         nor its error can be known: run it longer",
+        side.word()
+    )]
+    ShortChain {
+        /// The side.
+        side: Side,
+        /// Independent draws that its draws are worth.
+        effective: f64,
+        /// How many it needs.
+        fewest: f64,
+    },
+    /// A chain that never moved.
+    #[error("all {} draws have the same log-densities: the chain does not move", side.word())]
+    StandsStill {
+        /// The side.
+        side: Side,
+    },
+    /// The two samples cannot be draws of the two densities.
+    #[error(
+        "the two sides contradict each other by {standard_errors:.0} standard errors: the draws do not look like draws of \
+         these densities; check signs, Jacobians, that the draws are of this density and that they are not rounded"
+    )]
+    Contradiction {
+        /// How far apart they are.
+        standard_errors: f64,
+    },
+    /// An interval without an end.
+    #[error("so few draws look like those of the other side that any log Z beyond one end agrees with them")]
+    OpenInterval,
     /// The two halves of the draws are of different densities.
     #[error(
         "the two halves of the draws contradict each other in their {what}, so at least one of them is no sample of the \
@@ -100,6 +146,11 @@ impl Refusal {
             Self::FewEffective { .. } => "few-effective",
             Self::FewByOtherSide { .. } => "few-by-other-side",
             Self::DiffersFromBridge { .. } => "differs-from-bridge",
+            Self::InfiniteVariance { .. } => "infinite-variance",
+            Self::ShortChain { .. } => "short-chain",
+            Self::StandsStill { .. } => "stands-still",
+            Self::Contradiction { .. } => "contradiction",
+            Self::OpenInterval => "open-interval",
             Self::HalvesContradict { .. } => "halves-contradict",
         }
     }
@@ -117,24 +168,6 @@ pub enum Reason {
         "nce, the optimal bridge, uses draws and noise together, so it also notices what the noise misses."
     )]
     BothSides,
-    /// An average over one side is clearly better.
-    #[error(
-        "{method} has the smaller standard error, {ratio:.2} times that of nce, and its weights have a light tail."
-    )]
-    SmallerError {
-        /// The estimator.
-        method: Method,
-        /// Its standard error over that of the bridge.
-        ratio: f64,
-    },
-    /// The bridge is refused, another estimator is not.
-    #[error("{method} is the best that remains, as nce is refused: {refusal}.")]
-    BestRemaining {
-        /// The estimator.
-        method: Method,
-        /// Why the bridge is refused.
-        refusal: Refusal,
-    },
     /// All are refused.
     #[error("No estimate can be trusted: {refusal}.")]
     AllRefused {
@@ -150,8 +183,6 @@ impl Reason {
         match self {
             Self::OptimalBridge => "optimal-bridge",
             Self::BothSides => "both-sides",
-            Self::SmallerError { .. } => "smaller-error",
-            Self::BestRemaining { .. } => "best-remaining",
             Self::AllRefused { .. } => "all-refused",
         }
     }

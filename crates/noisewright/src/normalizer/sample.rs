@@ -5,6 +5,7 @@ use std::ops::Range;
 use noisewright_numerics::kernels;
 use noisewright_numerics::summation::{Compensated, blocked};
 
+use super::autocorrelation::FEWEST_EFFECTIVE;
 use super::{Draws, Side};
 use crate::{Error, Result};
 
@@ -27,6 +28,8 @@ pub(super) struct Sample<'a> {
     /// Number of batches of each chain.
     pub(super) chains: Vec<usize>,
     batches: Vec<Range<usize>>,
+    /// Effective draws below which a chain says nothing of its error.
+    pub(super) fewest_effective: f64,
 }
 
 /// Sums over the draws of one side.
@@ -65,7 +68,12 @@ impl<'a> Sample<'a> {
         };
         let batch = count.div_ceil(BATCHES).next_power_of_two();
         let (batches, chains) = cut(lengths, batch);
-        Ok(Self { side, other, own, chains, batches })
+        Ok(Self { side, other, own, chains, batches, fewest_effective: FEWEST_EFFECTIVE })
+    }
+
+    /// The same as one half of the draws that an estimate is made of: half as many effective draws are enough.
+    pub(super) fn as_half(self) -> Self {
+        Self { fewest_effective: 0.5 * FEWEST_EFFECTIVE, ..self }
     }
 
     /// Other numbers in place of the log-ratios, in the same chains.
@@ -76,6 +84,7 @@ impl<'a> Sample<'a> {
             own: zeros,
             chains: self.chains.clone(),
             batches: self.batches.clone(),
+            fewest_effective: self.fewest_effective,
         }
     }
 
@@ -233,6 +242,23 @@ impl<'a> Sample<'a> {
         };
         blocked(self.len(), TASK, leaf, f64::max).unwrap_or(f64::NEG_INFINITY)
     }
+}
+
+/// Draws from which on it is no accident that all of them have the same log-densities.
+const NO_ACCIDENT: usize = 20;
+
+/// The side whose draws are all the same point, as far as their log-densities tell, though its density is not flat: that of a
+/// chain which never moved.
+pub(super) fn stands_still(samples: [&Sample<'_>; 2]) -> Option<Side> {
+    let still = |k: usize| {
+        let (sample, other) = (samples[k], samples[1 - k]);
+        let same = |x: &[f64]| x.iter().all(|v| *v == x[0]);
+        sample.len() >= NO_ACCIDENT
+            && same(sample.own)
+            && same(sample.other)
+            && other.other.iter().any(|v| v.is_finite() && *v != sample.own[0])
+    };
+    (0..2).find(|k| still(*k)).map(|k| samples[k].side)
 }
 
 /// Batches of draws that do not straddle chains, and how many each chain has.

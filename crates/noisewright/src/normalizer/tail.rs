@@ -1,7 +1,7 @@
 //! The largest log-ratios of a sample, whose shape tells if the mean of the weights can be trusted.
 
 use super::sample::Sample;
-use crate::pareto;
+use crate::pareto::{self, Shape};
 
 /// The largest log-ratios in increasing order, and the largest below them.
 #[derive(Clone, Debug)]
@@ -44,8 +44,8 @@ impl Tail {
     }
 
     /// The shape of the tail of weights whose logarithm is an increasing function of the log-ratio.
-    pub(super) fn shape(&self, log_weight: impl Fn(f64) -> f64) -> f64 {
+    pub(super) fn shape(&self, log_weight: impl Fn(f64) -> f64) -> Shape {
         let weights: Vec<f64> = self.values.iter().map(|&u| log_weight(u)).collect();
-        pareto::shape_above(log_weight(self.cut), &weights)
+        Shape::above(log_weight(self.cut), &weights)
     }
 }

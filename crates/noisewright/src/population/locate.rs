@@ -37,7 +37,7 @@ impl Location {
 /// dimensions, by climbing from such places. A needle to which none of them points is missed.
 pub(super) fn locate(model: &Model, parameters: &[f64], landmarks: &[Landmarks]) -> Result<Location> {
     let domains = model.space().domains();
-    let slope = Slice { model, parameters, places: places(model, parameters) };
+    let slope = Slice { model, parameters, places: numbers_in(model, parameters) };
     let mut peak: Vec<f64> = domains.iter().zip(landmarks).map(|(d, l)| start(d, l)).collect();
     let mut slices = vec![Vec::new(); peak.len()];
     let sweeps = if peak.len() == 1 { 1 } else { 12 };
@@ -64,11 +64,29 @@ pub(super) fn locate(model: &Model, parameters: &[f64], landmarks: &[Landmarks])
     Ok(location)
 }
 
+/// Variables up to which modes are looked for by climbs from many places.
+const MOST_CLIMBED: usize = 6;
+
+/// The modes of a density that climbs find: from many places around the highest one and from combinations of the numbers that
+/// occur in the model. None where there are too many variables, or where they are not numbers of a line.
+pub(crate) fn modes_of(model: &Model, parameters: &[f64]) -> Result<Vec<Vec<f64>>> {
+    let space = model.space();
+    let dimension = space.dimension();
+    if space.is_sphere() || dimension > MOST_CLIMBED || space.domains().iter().any(Domain::is_discrete) {
+        return Ok(Vec::new());
+    }
+    let location = locate(model, parameters, &vec![Landmarks::default(); dimension])?;
+    if dimension == 1 {
+        return Ok(location.centers(0).into_iter().map(|(at, _)| vec![at]).collect());
+    }
+    Ok(std::iter::once(location.peak).chain(location.others.into_iter().map(|mode| mode.at)).collect())
+}
+
 /// Most numbers of a model that are places to look at.
 const MOST_PLACES: usize = 64;
 
 /// The numbers that occur in a model, with both signs, and zero.
-fn places(model: &Model, parameters: &[f64]) -> Vec<f64> {
+fn numbers_in(model: &Model, parameters: &[f64]) -> Vec<f64> {
     let constants = model.energy().constants();
     let numbers = parameters.iter().chain(&constants).filter(|x| x.is_finite());
     let mut places: Vec<f64> = numbers.take(MOST_PLACES).flat_map(|x| [*x, -x]).chain([0.0]).collect();

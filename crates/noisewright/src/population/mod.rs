@@ -12,6 +12,7 @@ mod quadrature_chart;
 mod sampling;
 
 pub(crate) use divergence_integrals::integrate_pair;
+pub(crate) use locate::modes_of;
 pub(crate) use quadrature::{log_ratio, log_scaled_noise};
 
 use std::ops::Range;

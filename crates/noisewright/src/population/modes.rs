@@ -68,7 +68,8 @@ fn halton(size: usize, count: usize) -> Vec<DVector<f64>> {
     (0..count).map(|i| DVector::from_fn(size, |j, _| points[j * count + i])).collect()
 }
 
-/// All points whose coordinates are such places, or as many of them as are allowed, spread evenly.
+/// All points whose coordinates are such places, or as many of them as are allowed, spread evenly, and those at which all
+/// coordinates are the same.
 fn combinations(places: &[f64], size: usize) -> Vec<Vec<f64>> {
     let Some(total) = places.len().checked_pow(size as u32).filter(|total| *total > 0) else {
         return Vec::new();
@@ -82,7 +83,8 @@ fn combinations(places: &[f64], size: usize) -> Vec<Vec<f64>> {
         };
         (0..size).map(|_| next()).collect()
     };
-    (0..count).map(|i| digits((i as u128 * total as u128 / count as u128) as usize)).collect()
+    let spread = (0..count).map(|i| digits((i as u128 * total as u128 / count as u128) as usize));
+    places.iter().map(|place| vec![*place; size]).chain(spread).collect()
 }
 
 /// Points within three scales of the centers of the noise.

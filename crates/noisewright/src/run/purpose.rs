@@ -100,6 +100,8 @@ pub enum Purpose {
     ModeProbe,
     /// The noise that a normalizing constant is found against.
     LogZNoise,
+    /// A second pilot of a path, led by itself.
+    SecondPilot,
 }
 
 impl Purpose {
@@ -152,6 +154,7 @@ impl Purpose {
             Self::ModeProbe => (24, 0, 0),
             Self::LogZNoise => (25, 0, 0),
             Self::CrossFit { half } => (26, half, 0),
+            Self::SecondPilot => (27, 0, 0),
         }
     }
 }

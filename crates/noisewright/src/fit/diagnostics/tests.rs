@@ -142,17 +142,16 @@ fn refusals_and_reasons_have_codes_and_sentences() {
         Refusal::FewEffective { side, effective },
         Refusal::FewByOtherSide { side, effective },
         Refusal::DiffersFromBridge { standard_errors: 7.0 },
+        Refusal::InfiniteVariance { side, pareto_k: 0.4, upper: 0.7 },
+        Refusal::ShortChain { side, effective, fewest: 20.0 },
+        Refusal::StandsStill { side },
+        Refusal::Contradiction { standard_errors: 9.0 },
+        Refusal::OpenInterval,
         Refusal::HalvesContradict { what: "evidence" },
     ];
     check(&refusals.each_ref().map(|refusal| (refusal.code(), refusal.to_string())));
-    let (method, refusal) = (Method::Is, Refusal::NoSupport);
-    let reasons = [
-        Reason::OptimalBridge,
-        Reason::BothSides,
-        Reason::SmallerError { method, ratio: 0.5 },
-        Reason::BestRemaining { method, refusal: refusal.clone() },
-        Reason::AllRefused { refusal },
-    ];
+    let refusal = Refusal::NoSupport;
+    let reasons = [Reason::OptimalBridge, Reason::BothSides, Reason::AllRefused { refusal }];
     check(&reasons.each_ref().map(|reason| (reason.code(), reason.to_string())));
     let warnings = [
         LogZWarning::LittleOverlap { crossings: 0.5 },

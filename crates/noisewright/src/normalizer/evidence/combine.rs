@@ -3,10 +3,12 @@
 use noisewright_numerics::kernels;
 use noisewright_numerics::summation::{mean_and_variance, sum};
 
-use super::super::autocorrelation::{LongRun, long_run};
-use super::super::{Dependence, LogZ, NormalizerEstimate};
+use super::super::autocorrelation::{FEWEST_EFFECTIVE, LongRun, long_run};
+use super::super::{Dependence, LogZ, NormalizerEstimate, Refusal, Side};
+use super::EvidenceOptions;
 use super::half_ratios::TwoLogDensities;
 use super::halves::Half;
+use crate::{Space, View};
 
 /// Draws whose autocorrelation is looked at one by one; more are joined to batches first.
 const BATCHES: usize = 16_384;
@@ -54,11 +56,39 @@ fn bridge_weights(densities: &TwoLogDensities, shift: f64) -> Vec<f64> {
 
 /// The variance of a mean times the number of its terms.
 fn long_run_variance(values: &[f64], chains: &[usize], dependence: Dependence) -> f64 {
+    let run = run_of(values, chains, dependence);
+    run.variance_of_sum / values.len() as f64
+}
+
+/// Why the draws are too short a chain, if they are: by the slowest of the variables and the log-density.
+pub(super) fn too_slow(
+    draws: View<'_>,
+    space: &Space,
+    log_f: &[f64],
+    options: &EvidenceOptions,
+) -> Option<Refusal> {
+    let rows = draws.rows();
+    let chains = options.chains.clone().unwrap_or_else(|| vec![rows]);
+    let numbers = (0..draws.columns()).filter(|axis| !space.domains()[*axis].is_discrete());
+    let columns = numbers.map(|axis| draws.column(axis)).chain([log_f]);
+    columns
+        .map(|column| run_of(column, &chains, options.log_z.dependence))
+        .filter(|run| run.is_too_short(FEWEST_EFFECTIVE))
+        .min_by(|a, b| a.effective().total_cmp(&b.effective()))
+        .map(|run| Refusal::ShortChain {
+            side: Side::Data,
+            effective: run.effective(),
+            fewest: FEWEST_EFFECTIVE,
+        })
+}
+
+/// What dependence does to the variance of the sum of a series.
+fn run_of(values: &[f64], chains: &[usize], dependence: Dependence) -> LongRun {
     let count = values.len() as f64;
     let (mean, variance) = mean_and_variance(values);
     let independent = LongRun::independent(variance * (count - 1.0), count);
     if dependence == Dependence::Independent {
-        return independent.variance_of_sum / count;
+        return independent;
     }
     let batch = values.len().div_ceil(BATCHES);
     let (mut sums, mut sizes, mut lengths, mut start) = (Vec::new(), Vec::new(), Vec::new(), 0);
@@ -71,7 +101,7 @@ fn long_run_variance(values: &[f64], chains: &[usize], dependence: Dependence) -
             sizes.push(part.len() as f64);
         }
     }
-    long_run(&sums, &sizes, &lengths, independent).variance_of_sum / count
+    long_run(&sums, &sizes, &lengths, independent)
 }
 
 /// The mean of the two halves' estimates by one method.
@@ -102,10 +132,11 @@ pub(super) fn joined(halves: [&NormalizerEstimate; 2], correlation: f64) -> Norm
     }
 }
 
-/// Standard errors from the middle to an end of the interval.
+/// Standard errors from the middle to an end of the interval: infinitely many where the interval has no end, none where
+/// neither interval nor error are larger than rounding.
 fn quantile(estimate: &NormalizerEstimate) -> f64 {
     let reach = (estimate.upper - estimate.lower) / (2.0 * estimate.se);
-    if reach.is_finite() { reach } else { 0.0 }
+    if reach.is_nan() { 0.0 } else { reach }
 }
 
 /// The difference of the two halves' estimates and how many standard errors that is.

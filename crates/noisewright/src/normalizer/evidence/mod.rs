@@ -16,7 +16,7 @@ pub use factor::{BayesFactor, bayes_factor};
 pub use trace::TracePoint;
 
 use super::{
-    Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, Reason, Refusal, log_z_of_draws,
+    Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, Reason, Refusal, log_z_of_half,
 };
 use crate::memory;
 use crate::run::{Context, Stage as RunStage};
@@ -171,7 +171,8 @@ fn from_halves(
         |k: usize| Direction::new(&problem, &fitted[k], &densities[k], &halves[1 - k], k, options);
     let directions = [direction(0)?, direction(1)?];
     context.report(RunStage::Errors, 0, None)?;
-    Ok(conclude(&directions, &densities, &problem.log_f, halves, fitted, options))
+    let slowest = combine::too_slow(draws, density.space(), &problem.log_f, options);
+    Ok(conclude(&directions, &densities, (&problem.log_f, slowest), halves, fitted, options))
 }
 
 /// A fit to half of the draws needs a covariance matrix, which takes more draws than variables.
@@ -219,7 +220,7 @@ impl Direction {
         let stage = if number == 0 { Stage::First } else { Stage::Second };
         let noise = problem.noise_side(fitted, count, stage)?;
         let chains = half.chains();
-        let result = log_z_of_draws(
+        let result = log_z_of_half(
             Draws::new(&data.log_f, &data.log_noise).with_chains(&chains),
             Draws::new(&noise.log_f, &noise.log_noise),
             &options.log_z,
@@ -242,7 +243,7 @@ impl Direction {
 fn conclude(
     directions: &[Direction; 2],
     densities: &[TwoLogDensities; 2],
-    log_f: &[f64],
+    (log_f, slowest): (&[f64], Option<Refusal>),
     halves: &[Half; 2],
     fitted: [Fitted; 2],
     options: &EvidenceOptions,
@@ -254,7 +255,7 @@ fn conclude(
     let mut estimates = combine::all_joined(&results, correlation);
     let drift = combine::drift(log_f, halves, options.log_z.dependence);
     let warnings = warnings(&results, correlation, drift);
-    if let Some(why) = contradiction(&warnings) {
+    if let Some(why) = contradiction(&warnings).or(slowest) {
         estimates.iter_mut().for_each(|estimate| estimate.refuse(&why));
     }
     let best = estimates.iter().find(|e| e.method == Method::Nce).unwrap_or(&estimates[0]).clone();

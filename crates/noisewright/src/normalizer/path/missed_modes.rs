@@ -8,7 +8,7 @@ use rand_distr::{Distribution, StandardNormal};
 use super::{PathOptions, PathWarning, Problem, Sample};
 use crate::chain::{ChainOptions, Chains, Coordinates, Landscape, Moves, run_checked};
 use crate::run::{Context, Purpose};
-use crate::{Density, Error, Noise, Points, Result, fit_auto};
+use crate::{Density, Domain, Error, Mixture, Noise, Points, Result, fit_auto, fit_normal_mixture};
 
 /// Chains that start apart.
 const CHAINS: usize = 16;
@@ -23,8 +23,15 @@ const ATTEMPTS: usize = 50;
 /// How far below the best chain's mean log-density, beyond a nat for every variable, one is still on its way.
 const ON_ITS_WAY: f64 = 30.0;
 
-/// A noise for a density of which nothing is known: fitted to chains of it that start far apart, so that it covers all
-/// modes that these come to.
+/// Components of the noise, at most: as many as modes that are usually told apart.
+const COMPONENTS: usize = 5;
+/// Variables up to which components are told apart by some thousand draws.
+const MOST_MIXED: usize = 10;
+/// Share of the part of the noise that covers all modes together, with what lies between and around them.
+const WIDE: f64 = 0.3;
+
+/// A noise for a density of which nothing is known: fitted to chains of it that start far apart and at its modes, so that it
+/// covers all that these come to. It has a component where each of them is, and a wide one around all.
 ///
 /// # Errors
 /// When no place of positive density is found, the density has no integral, no noise can be fitted, or the context
@@ -43,7 +50,15 @@ pub fn fit_noise(density: &dyn Density, moves: Moves, context: &Context) -> Resu
         })
         .collect();
     let points = Points::from_values(density.space().names(), rows.len(), values)?;
-    fit_auto(density.space(), points.view(), None)
+    let wide = fit_auto(density.space(), points.view(), None)?;
+    let real = density.space().domains().iter().all(|domain| *domain == Domain::Real);
+    if !real || density.space().is_sphere() || dimension > MOST_MIXED {
+        return Ok(wide);
+    }
+    // Where components cannot be told apart, one wide noise is what there is.
+    let Ok(narrow) = fit_normal_mixture(points.view(), COMPONENTS) else { return Ok(wide) };
+    let parts: Vec<(f64, Arc<dyn Noise>)> = vec![(1.0 - WIDE, Arc::new(narrow)), (WIDE, wide)];
+    Ok(Arc::new(Mixture::<dyn Noise>::new(parts)?))
 }
 
 /// The draws of the chains that came to where the density is.
@@ -62,7 +77,7 @@ struct Around {
     scale: Vec<f64>,
 }
 
-/// Chains that start around a middle, near it and far from it.
+/// Chains that start around a middle, near it and far from it, and at the modes that the density is known to have.
 fn apart(
     density: &dyn Density,
     coordinates: &Coordinates,
@@ -72,18 +87,25 @@ fn apart(
 ) -> Result<Chains> {
     let mut stream = context.stream(Purpose::ChainStarts, 0);
     let landscape = Landscape { density, coordinates, cancel: context.cancel_token() };
-    let starts: Vec<Vec<f64>> = (0..CHAINS)
+    let mut starts: Vec<Vec<f64>> = (0..CHAINS)
         .map(|chain| start(landscape, around, REACHES[chain % REACHES.len()], &mut stream))
         .collect::<Result<_>>()?;
+    for mode in density.modes()? {
+        let y = coordinates.of_point(&mode);
+        if landscape.height(&y)?.is_finite() {
+            starts.push(y);
+        }
+    }
+    let chains = starts.len();
     let mut x = vec![0.0; coordinates.dimension()];
-    let mut values = vec![0.0; starts.len() * x.len()];
+    let mut values = vec![0.0; chains * x.len()];
     for (row, y) in starts.iter().enumerate() {
         coordinates.variables(y, &mut x);
-        x.iter().enumerate().for_each(|(axis, x)| values[axis * CHAINS + row] = *x);
+        x.iter().enumerate().for_each(|(axis, x)| values[axis * chains + row] = *x);
     }
-    let start = Some(Points::from_values(density.space().names(), CHAINS, values)?);
+    let start = Some(Points::from_values(density.space().names(), chains, values)?);
     let (warm_up, draws) = STEPS;
-    let options = ChainOptions { chains: CHAINS, warm_up, draws, moves, start, ..ChainOptions::default() };
+    let options = ChainOptions { chains, warm_up, draws, moves, start, ..ChainOptions::default() };
     run_checked(density, &options, context)
 }
 

@@ -13,13 +13,16 @@ use super::Dependence;
 use super::states::{self, Origin, Pooled};
 use crate::chain::{Coordinates, Landscape, Moves};
 use crate::memory::{check_count, check_steps};
-use crate::run::{CancelToken, Context, ProgressHook};
+use crate::run::{CancelToken, Context, ProgressHook, Purpose};
 use crate::{Density, Error, Noise, Points, Result};
 use missed_modes::elsewhere;
 use smc_pilot::{Stop, distance, pilot};
 
 /// Most states of a path: a thousand steps.
 const MOST_STATES: usize = 1001;
+
+/// Points of a swarm that follow a density at all.
+const SMALLEST_SWARM: usize = 50;
 
 /// How a path is made.
 #[derive(Clone, Debug)]
@@ -87,7 +90,7 @@ impl PathOptions {
         if self.thin == 0 {
             return Err(Error::range("thin", "at least 1", 0.0));
         }
-        if self.swarm < 50 {
+        if self.swarm < SMALLEST_SWARM {
             return Err(Error::range("swarm", "at least 50 points", self.swarm as f64));
         }
         self.check_counts()?;
@@ -154,7 +157,11 @@ fn along(problem: &Problem<'_>, options: &PathOptions) -> Result<PathEstimate> {
     // Every draw has its place and, twice, its log-density under every state.
     let each = 2 * (places.len() + problem.coordinates.dimension() + 2);
     check_count("draws of all states", places.len().saturating_mul(options.draws), each)?;
-    let samples = parallel_tempering::samples(problem, &stops, &places, options)?;
+    // A second swarm, led by itself: half of the chains start from it, so that what one swarm has missed is seen.
+    let context = problem.context.fold_in(Purpose::SecondPilot);
+    let second = Problem { context: &context, ..*problem };
+    let again = pilot(&second, (options.swarm / 2).max(SMALLEST_SWARM), options.moves)?;
+    let samples = parallel_tempering::samples(problem, [&stops, &again], &places, options)?;
     let missed = elsewhere(problem, &samples, options)?;
     result::assemble(problem, &places, &samples, missed, options)
 }

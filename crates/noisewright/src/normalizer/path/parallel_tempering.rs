@@ -18,14 +18,14 @@ use crate::{Points, Result, View};
 /// The draws of all states by chains that change places.
 pub(super) fn samples(
     problem: &Problem<'_>,
-    stops: &[Stop],
+    pilots: [&[Stop]; 2],
     places: &[f64],
     options: &PathOptions,
 ) -> Result<Vec<Sample>> {
     let starts = places[1..]
         .iter()
         .enumerate()
-        .map(|(index, &t)| Start::new(problem, stops, t, options, index as u64 + 1))
+        .map(|(index, &t)| Start::new(problem, pilots, t, options, index as u64 + 1))
         .collect::<Result<Vec<_>>>()?;
     let tracks: Vec<Vec<Track>> = (0..options.chains)
         .into_par_iter()
@@ -41,15 +41,28 @@ struct Start {
 }
 
 impl Start {
-    /// From where the pilot's swarm was just before the state.
-    fn new(problem: &Problem<'_>, stops: &[Stop], t: f64, options: &PathOptions, state: u64) -> Result<Self> {
-        let before = stops.partition_point(|stop| stop.t <= t).max(1) - 1;
-        let stop = &stops[before];
+    /// From where the pilots' swarms were just before the state, in turns.
+    fn new(
+        problem: &Problem<'_>,
+        pilots: [&[Stop]; 2],
+        t: f64,
+        options: &PathOptions,
+        state: u64,
+    ) -> Result<Self> {
+        let before = |stops: &[Stop]| stops.partition_point(|stop| stop.t <= t).max(1) - 1;
         let mut picks = problem.context.stream(Purpose::TemperingStarts { state }, 0);
-        let swarm = resample(&stop.log_ratio, t - stop.t, options.swarm, &mut picks);
+        let swarms = pilots.map(|stops| {
+            let stop = &stops[before(stops)];
+            resample(&stop.log_ratio, t - stop.t, stop.swarm.len(), &mut picks)
+        });
         let points: Vec<Vec<f64>> = (0..options.chains)
-            .map(|chain| stop.swarm[swarm[chain * swarm.len() / options.chains]].clone())
+            .map(|chain| {
+                let (stops, swarm) = (pilots[chain % 2], &swarms[chain % 2]);
+                stops[before(stops)].swarm[swarm[chain * swarm.len() / options.chains]].clone()
+            })
             .collect();
+        let (stops, before) = (pilots[0], before(pilots[0]));
+        let stop = &stops[before];
         // Moves of the first bridge after the noise, for states between the two.
         let learnt = stop.kernel.as_ref().or(stops.get(before + 1).and_then(|next| next.kernel.as_ref()));
         let bridge = Bridge { noise: problem.noise, density: problem.density, t };

@@ -1,6 +1,6 @@
 //! What a path says: log Z with its error, every state on the way, and what the reader should know.
 
-use super::super::autocorrelation::{LongRun, long_run};
+use super::super::autocorrelation::{FEWEST_EFFECTIVE, LongRun, long_run};
 use super::super::interval::{student_deviation, two_sided};
 use super::{Dependence, Origin, PathOptions, Pooled, Problem, Sample, states};
 use crate::chain::{Bridge, Moves, convergence};
@@ -8,6 +8,8 @@ use crate::{Domain, Result};
 
 /// R̂ beyond which chains disagree.
 const AGREE: f64 = 1.1;
+/// Independent draws below which a chain's autocorrelation is hardly known, nor what it has not come to.
+const FEWEST_DRAWS: f64 = 50.0;
 /// Acceptance below which chains hardly move.
 const STUCK: f64 = 0.05;
 /// Standard deviations of a normal beyond which the spread of the chains' own estimates is no accident: one in ten thousand.
@@ -40,6 +42,13 @@ pub enum PathWarning {
     },
     /// Too few independent steps for a standard error.
     TooFewSteps,
+    /// A variable of the density, its square or its log-density, of which the chains are worth few independent draws.
+    SlowDirection {
+        /// The variable, or `log density`.
+        of: String,
+        /// Independent draws that the chains are worth.
+        ess: f64,
+    },
     /// Chains of one state that hardly move.
     HardlyMoves {
         /// The state.
@@ -61,6 +70,7 @@ impl PathWarning {
             Self::PathsDisagree { .. } => "paths-disagree",
             Self::Elsewhere { .. } => "elsewhere",
             Self::TooFewSteps => "too-few-steps",
+            Self::SlowDirection { .. } => "slow-direction",
             Self::HardlyMoves { .. } => "hardly-moves",
         }
     }
@@ -72,6 +82,7 @@ impl PathWarning {
                 warning,
                 states::StatesWarning::Disconnected { .. }
                     | states::StatesWarning::HeavyTail { .. }
+                    | states::StatesWarning::LargestWeight { .. }
                     | states::StatesWarning::ZeroDensity { .. }
             )
         };
@@ -111,6 +122,10 @@ impl PathWarning {
                                   draws"
                     .into()
             }
+            Self::SlowDirection { of, ess } => format!(
+                "the chains of the density itself are worth only {ess:.0} independent draws of {of}, too few to know what they \
+                 have not come to: ask for more draws"
+            ),
             Self::HardlyMoves { t, acceptance, .. } => format!(
                 "the chains at t = {t:.4} accept only {:.1} % of their steps: ask for other moves or a longer warm-up",
                 100.0 * acceptance
@@ -212,6 +227,27 @@ fn r_hat(problem: &Problem<'_>, sample: &Sample) -> f64 {
     all.filter(|r| !r.is_nan()).fold(f64::NAN, f64::max)
 }
 
+/// The direction in which the last state's chains are slowest, where they are worth too few draws: every variable that is a
+/// number, its square about the mean, and the log-density.
+fn slow_direction(problem: &Problem<'_>, sample: &Sample) -> Option<PathWarning> {
+    let space = problem.density.space();
+    let numbers = (0..space.dimension())
+        .filter(|axis| !space.domains()[*axis].is_discrete() && space.domains()[*axis] != Domain::Circle);
+    let named = numbers.map(|axis| (space.names()[axis].as_str(), sample.points.view().column(axis)));
+    let ess = |values: &[f64]| {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let squares: Vec<f64> = values.iter().map(|v| (v - mean).powi(2)).collect();
+        let of = |values: &[f64]| convergence(values, &sample.lengths).ess;
+        of(values).min(of(&squares))
+    };
+    named
+        .chain([("log density", sample.log_density.as_slice())])
+        .map(|(name, values)| (name, ess(values)))
+        .filter(|(_, ess)| *ess < FEWEST_DRAWS)
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(name, ess)| PathWarning::SlowDirection { of: name.to_owned(), ess })
+}
+
 /// The errors of differences of log-normalizers, from what every step of the chains adds to them.
 struct Errors<'a> {
     influence: Option<&'a states::Influence>,
@@ -253,6 +289,9 @@ impl Errors<'_> {
         let run = long_run(&series, &vec![1.0; series.len()], &lengths, LongRun::independent(squares, count));
         if run.variance_of_sum.is_nan() || run.variance_of_sum <= 0.0 {
             return Error { plain: 0.0, ..Error::NONE };
+        }
+        if run.is_too_short(FEWEST_EFFECTIVE) {
+            return Error { plain: run.variance_of_sum.sqrt(), freedom: 1.0, factor: 1.0 };
         }
         let (between, freedom) = between(&series, &lengths);
         // Wilson and Hilferty's quantile of χ² over its degrees of freedom.
@@ -328,6 +367,7 @@ impl PathEstimate {
         let reach = two_sided(options.confidence, error.freedom) * error.plain;
         let known = error.se().is_finite();
         let mut warnings = warnings(&nodes, &all);
+        warnings.extend(samples.last().and_then(|sample| slow_direction(problem, sample)));
         if error.factor > 1.0 {
             warnings.push(PathWarning::PathsDisagree { factor: error.factor });
         }

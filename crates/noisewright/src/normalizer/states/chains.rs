@@ -11,6 +11,7 @@ use nalgebra::DMatrix;
 use noisewright_numerics::summation::dot;
 use rayon::prelude::*;
 
+use super::super::autocorrelation::{FEWEST_EFFECTIVE, Neighbours, STRETCH};
 use super::problem::{Scratch, cut};
 use super::unsampled::Weights;
 use crate::Result;
@@ -37,6 +38,8 @@ pub(super) struct LongRun {
     pub(super) inefficiency: f64,
     /// Whether the chains are long enough for that to be known.
     pub(super) reliable: bool,
+    /// Degrees of freedom of the covariance: one where the chains are too short for it to be known (MATH §15).
+    pub(super) freedom: f64,
 }
 
 /// The long-run covariances of all states with draws, in order.
@@ -114,16 +117,55 @@ fn of_state(weights: &Weights<'_>, chains: &[&Chain]) -> LongRun {
     let mut series: Vec<Series> = chains.iter().map(|chain| Series::read(weights, chain)).collect();
     centre(&mut series, weights.states());
     let plain: Vec<f64> = (0..weights.states()).map(|j| autocovariance(&series, j, 0)).collect();
-    let (lags, reliable) = window(&mut series, weights.states());
+    let (trace, count) = (plain.iter().sum::<f64>(), rows(&series) as f64);
+    let neighbours = Neighbours::from_squares(mean_square_difference(&series), trace / count, count, 1.0);
+    let (lags, found) = window(&mut series, weights.states());
     let sum = sum_of_lags(&series, weights.states(), lags);
-    let (trace, plain): (f64, f64) = (sum.trace(), plain.iter().sum());
-    let inefficiency = if plain > 0.0 && trace > 0.0 { trace / plain } else { 1.0 };
-    let scaled = weights.in_units_of_weights(sum.as_slice());
+    let summed = if trace > 0.0 && sum.trace() > 0.0 { sum.trace() / trace } else { 1.0 };
+    let dependent = trace > 0.0 && neighbours.is_visible();
+    let inefficiency = if dependent { summed.max(neighbours.least_time(1.0)) } else { summed };
+    let effective = count / inefficiency;
+    let reliable = found && !(dependent && effective < FEWEST_EFFECTIVE);
+    let windows = rows(&series) as f64 / (2 * lags + 1) as f64;
+    let scaled = weights.in_units_of_weights((sum * (inefficiency / summed)).as_slice());
     LongRun {
         covariance: DMatrix::from_vec(weights.states(), weights.states(), scaled),
         inefficiency,
         reliable,
+        freedom: if reliable { windows.min(effective / STRETCH).max(1.0) } else { 1.0 },
     }
+}
+
+/// The mean square of the differences of neighbouring rows, over all components.
+fn mean_square_difference(series: &[Series]) -> f64 {
+    let pairs: usize = series.iter().map(|s| s.rows.saturating_sub(1)).sum();
+    let of = |column: &Vec<f64>| column.windows(2).map(|w| (w[1] - w[0]).powi(2)).sum::<f64>();
+    series.iter().flat_map(|s| s.columns.iter().map(of)).sum::<f64>() / pairs.max(1) as f64
+}
+
+/// Degrees of freedom of the error of every log-normalizer less that of the first of a group, by Welch and Satterthwaite from
+/// what the chains of each state add to its variance.
+pub(super) fn freedoms(
+    chains: &[LongRun],
+    group: &[usize],
+    response: &DMatrix<f64>,
+    base: usize,
+) -> Vec<f64> {
+    let size = group.len();
+    let rows = DMatrix::from_fn(size, size, |i, j| response[(i, j)] - response[(base, j)]);
+    let of_state = |chain: &LongRun| -> Vec<(f64, f64)> {
+        let own = DMatrix::from_fn(size, size, |i, j| chain.covariance[(group[i], group[j])]);
+        let product = &rows * own;
+        let variance = |k: usize| product.row(k).dot(&rows.row(k)).max(0.0);
+        (0..size).map(|k| (variance(k), variance(k).powi(2) / chain.freedom)).collect()
+    };
+    let states: Vec<&LongRun> = group.iter().filter_map(|k| chains.get(*k)).collect();
+    let parts: Vec<Vec<(f64, f64)>> = states.par_iter().map(|chain| of_state(chain)).collect();
+    let total = |k: usize| parts.iter().fold((0.0, 0.0), |(v, s), part| (v + part[k].0, s + part[k].1));
+    let freedom = |(variance, spread): (f64, f64)| {
+        if spread > 0.0 { variance * variance / spread } else { f64::INFINITY }
+    };
+    (0..size).map(|k| freedom(total(k))).collect()
 }
 
 /// The weights along one chain, one column per state.

@@ -14,6 +14,21 @@ use super::unsampled::Tail;
 pub(super) const CROSSINGS: f64 = 5.0;
 /// Pareto shape beyond which the mean of weights cannot be trusted (Vehtari et al. 2024).
 pub(super) const HEAVY: f64 = 0.7;
+/// Draws below which a state is judged by its weights, as one without any is: twice the crossings that would tie it to others.
+pub(super) const HARDLY_SAMPLED: f64 = 2.0 * CROSSINGS;
+/// Share of the standard error that a single weight may make up: a mean with a larger one is not near normal (Lindeberg's
+/// condition), and what the draws have missed may weigh as much.
+const LARGEST: f64 = 1.0 / 3.0;
+
+/// What is wrong with the weights of a state with hardly any draws.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Heavy {
+    /// The Pareto shape of their tail.
+    Tail(f64),
+    /// The share of the largest.
+    Largest(f64),
+}
+
 /// Share of the draws that weights are worth which hardly vary: few of them show too little of a tail to be judged by.
 const EVEN: f64 = 0.9;
 
@@ -24,7 +39,7 @@ pub(super) struct Gram {
     pub(super) draws: f64,
     /// States whose density is zero at all draws, so that they have no weights.
     pub(super) empty: Vec<bool>,
-    /// The tails of the weights, where there are any to be judged: of states without draws.
+    /// The tails of the weights, where there are any to be judged: of states with hardly any draws.
     pub(super) tails: Vec<Option<Tail>>,
 }
 
@@ -47,11 +62,22 @@ impl Gram {
         if self.empty[k] { 0.0 } else { 1.0 / self.full(k, k) }
     }
 
-    /// The Pareto shape of the weights of a state without draws, where their mean cannot be trusted.
-    pub(super) fn heavy(&self, k: usize) -> Option<f64> {
+    /// Why the mean of the weights of a state with hardly any draws cannot be trusted, if it cannot.
+    pub(super) fn heavy(&self, k: usize) -> Option<Heavy> {
         let tail = self.tails[k].as_ref()?;
-        let uneven = self.effective(k) < EVEN * self.draws;
-        (tail.shape > HEAVY || (uneven && tail.upper > HEAVY)).then_some(tail.shape)
+        let effective = self.effective(k);
+        let uneven = effective < EVEN * self.draws;
+        if tail.shape.k > HEAVY || (uneven && tail.shape.upper > HEAVY) {
+            return Some(Heavy::Tail(tail.shape.k));
+        }
+        let error = (1.0 / effective - 1.0 / self.draws).max(0.0).sqrt();
+        (uneven && tail.largest > LARGEST * error).then_some(Heavy::Largest(tail.largest))
+    }
+
+    /// Whether a state has so few draws of its own that it is judged like one without any: they cannot be the crossings
+    /// that tie it to the others, and need not be.
+    pub(super) fn is_hardly_sampled(&self, k: usize) -> bool {
+        self.counts[k] < HARDLY_SAMPLED
     }
 
     /// `Σ_n p_nk p_nl`: about how many draws of state k are taken for draws of state l, and back.
@@ -62,10 +88,11 @@ impl Gram {
     /// The states in groups, each as large as [`CROSSINGS`] lets it be; `inefficiency` is how many draws of each
     /// state are worth one independent draw.
     pub(super) fn groups(&self, inefficiency: &[f64]) -> Vec<Vec<usize>> {
-        let sampled: Vec<usize> = (0..self.states()).filter(|k| self.counts[*k] > 0.0).collect();
+        let (hardly, sampled): (Vec<usize>, Vec<usize>) =
+            (0..self.states()).partition(|k| self.is_hardly_sampled(*k));
         let link = |k: usize, l: usize| self.crossings(k, l) / inefficiency[k].max(inefficiency[l]).max(1.0);
         let mut groups = merge(&sampled, link);
-        for i in (0..self.states()).filter(|k| self.counts[*k] == 0.0) {
+        for i in hardly {
             match self.home(i, &groups) {
                 Some(home) => groups[home].push(i),
                 None => groups.push(vec![i]),
@@ -76,13 +103,15 @@ impl Gram {
         groups
     }
 
-    /// The group that a state without draws is a mixture of, if it is of one alone and its weights are worth something.
+    /// The group that a state with hardly any draws is a mixture of, if it is of one alone and its weights are worth something.
     fn home(&self, i: usize, groups: &[Vec<usize>]) -> Option<usize> {
         if self.effective(i) < CROSSINGS || self.heavy(i).is_some() {
             return None;
         }
         let share = |group: &[usize]| group.iter().map(|l| self.counts[*l] * self.full(i, *l)).sum::<f64>();
-        groups.iter().position(|group| share(group) > 0.999)
+        let hardly = (0..self.states()).filter(|l| self.is_hardly_sampled(*l));
+        let others: f64 = hardly.map(|l| self.counts[l] * self.full(i, l)).sum();
+        groups.iter().position(|group| share(group) > 0.999 * (1.0 - others))
     }
 
     /// `(I − G̃N)⁻¹` among the states of one group; `None` where there is none.

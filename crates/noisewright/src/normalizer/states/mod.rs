@@ -107,8 +107,11 @@ fn solved(
     let weights =
         Weights { problem: &problem, c: &solution.c, unsampled: &unsampled, unsampled_c: &unsampled_c };
     let mut gram = gram(&weights, &solution)?;
-    let tails = unsampled::tails(&problem, &solution.c, &unsampled)?;
-    gram.tails.splice(problem.states().., tails);
+    let hardly: Vec<usize> = (0..counts.len()).filter(|k| gram.is_hardly_sampled(*k)).collect();
+    let columns: Vec<&[f64]> = hardly.iter().map(|k| order.column(pooled, *k)).collect();
+    for (k, tail) in hardly.iter().zip(unsampled::tails(&problem, &solution.c, &columns)?) {
+        gram.tails[*k] = tail;
+    }
     let (mut long_run, mut joint) = (None, None);
     if options.dependence == Dependence::Chains {
         // Chains know their states by the caller's numbers.
@@ -161,6 +164,11 @@ struct Order {
 }
 
 impl Order {
+    /// The log-densities of the state that stands at a place.
+    fn column<'a>(&self, pooled: &Pooled<'a>, at: usize) -> &'a [f64] {
+        pooled.log_f[self.sampled.iter().chain(&self.unsampled).copied().nth(at).unwrap_or(at)]
+    }
+
     fn new(counts: &[usize]) -> Self {
         let (sampled, unsampled): (Vec<usize>, Vec<usize>) = (0..counts.len()).partition(|k| counts[*k] > 0);
         let mut place = vec![0; counts.len()];
@@ -207,6 +215,7 @@ fn assemble(
     }
     let groups = gram.groups(&inefficiency);
     let mut covariance = DMatrix::zeros(states, states);
+    let mut freedom = vec![f64::INFINITY; states];
     for group in &groups {
         let part = match (long_run, joint) {
             (None, _) => gram.covariance(group),
@@ -214,6 +223,11 @@ fn assemble(
             (Some(chains), _) => sandwich(gram, chains, group),
         };
         let part = part.unwrap_or_else(|| DMatrix::from_element(group.len(), group.len(), f64::INFINITY));
+        if let (Some(chains), None, Some(response)) = (long_run, joint, gram.response(group)) {
+            let base = group.iter().position(|k| *k == order.place[options.reference]).unwrap_or(0);
+            let known = chains::freedoms(chains, group, &response, base);
+            group.iter().zip(known).for_each(|(k, known)| freedom[*k] = known);
+        }
         for (i, k) in group.iter().enumerate() {
             for (j, l) in group.iter().enumerate() {
                 covariance[(*k, *l)] = part[(i, j)];
@@ -234,6 +248,7 @@ fn assemble(
             .collect(),
         log_z,
         covariance,
+        freedom,
         groups,
         inefficiency,
         converged: solution.converged,

@@ -2,8 +2,9 @@
 
 use nalgebra::DMatrix;
 
+use super::super::interval::student_deviation;
 use super::StatesOptions;
-use super::covariance::HEAVY;
+use super::covariance::{HEAVY, Heavy};
 
 /// Effective draws below which an error bar is only a hint.
 const FEW: f64 = 50.0;
@@ -28,7 +29,7 @@ pub enum StatesWarning {
         /// Draws that its weights are worth.
         effective: f64,
     },
-    /// Chains too short to know how dependent their draws are: the error may be too small.
+    /// Chains too short to know how dependent their draws are: what rests on them has an infinite error.
     ShortChains {
         /// The state.
         state: usize,
@@ -39,6 +40,13 @@ pub enum StatesWarning {
         state: usize,
         /// Pareto shape of its weights.
         pareto_k: f64,
+    },
+    /// A state with hardly any draws of its own, of whose weights one is too large: its error is infinite.
+    LargestWeight {
+        /// The state.
+        state: usize,
+        /// Share of the largest weight in the sum of all.
+        share: f64,
     },
     /// A state without draws whose density is zero at all draws.
     ZeroDensity {
@@ -57,6 +65,7 @@ impl StatesWarning {
             Self::FewEffectiveDraws { .. } => "few-effective-draws",
             Self::ShortChains { .. } => "short-chains",
             Self::HeavyTail { .. } => "heavy-tail",
+            Self::LargestWeight { .. } => "largest-weight",
             Self::ZeroDensity { .. } => "zero-density",
         }
     }
@@ -88,8 +97,8 @@ impl StatesWarning {
                 name(*state)
             ),
             Self::ShortChains { state } => format!(
-                "the chains of state {} are too short for how dependent their draws are: the error may be too small; \
-                 run them longer",
+                "the chains of state {} are too short for how dependent their draws are: errors that rest on them are not \
+                 known; run them longer",
                 name(*state)
             ),
             Self::HeavyTail { state, pareto_k } => {
@@ -106,6 +115,12 @@ impl StatesWarning {
                     name(*state)
                 )
             }
+            Self::LargestWeight { state, share } => format!(
+                "a single draw makes up {:.1} % of the weights of state {}, so its error is not known: sample it, or a state \
+                 between it and the others",
+                100.0 * share,
+                name(*state)
+            ),
             Self::ZeroDensity { state } => {
                 format!("state {} has density zero at all draws: its log-normalizer is −∞", name(*state))
             }
@@ -119,6 +134,8 @@ impl StatesWarning {
 pub struct StatesEstimate {
     log_z: Vec<f64>,
     covariance: DMatrix<f64>,
+    /// Degrees of freedom of the errors relative to the reference, or to the first state of another group.
+    freedom: Vec<f64>,
     reference: usize,
     group_of: Vec<usize>,
     groups: Vec<Vec<usize>>,
@@ -139,7 +156,7 @@ impl StatesEstimate {
     }
 
     /// Standard errors of [`log_z`](Self::log_z): 0 for the reference, infinite for states that hardly overlap with its
-    /// group.
+    /// group or where the chains are too short. They allow for what is uncertain about the variance of chains.
     #[must_use]
     pub fn se(&self) -> Vec<f64> {
         (0..self.log_z.len()).map(|k| self.difference(self.reference, k).1).collect()
@@ -160,10 +177,12 @@ impl StatesEstimate {
         }
         let c = &self.covariance;
         let variance = c[(i, i)] - 2.0 * c[(i, j)] + c[(j, j)];
+        // Errors that are themselves estimated add to a z-score; known exactly where one of the two is the reference.
+        let widening = student_deviation(self.freedom[i].min(self.freedom[j]));
         let error = if variance.is_nan() {
             f64::INFINITY
         } else if variance > ROUNDING {
-            variance.sqrt()
+            widening * variance.sqrt()
         } else {
             0.0
         };
@@ -248,10 +267,11 @@ impl StatesEstimate {
 pub(super) struct Parts {
     pub(super) log_z: Vec<f64>,
     pub(super) covariance: DMatrix<f64>,
+    pub(super) freedom: Vec<f64>,
     pub(super) groups: Vec<Vec<usize>>,
     pub(super) overlap: DMatrix<f64>,
     pub(super) effective: Vec<f64>,
-    pub(super) heavy: Vec<Option<f64>>,
+    pub(super) heavy: Vec<Option<Heavy>>,
     pub(super) counts: Vec<f64>,
     pub(super) inefficiency: Vec<f64>,
     pub(super) short_chains: Vec<usize>,
@@ -281,6 +301,7 @@ impl Parts {
             warnings: self.warnings(&log_z, &caller, &groups),
             log_z: log_z.iter().map(|v| v + shift).collect(),
             covariance: matrix(&self.covariance),
+            freedom: vector(&self.freedom),
             reference: options.reference,
             overlap: matrix(&self.overlap),
             effective: vector(&self.effective),
@@ -298,14 +319,17 @@ impl Parts {
         if !self.converged {
             warnings.push(StatesWarning::NotConverged);
         }
-        let heavy: Vec<(usize, f64)> =
+        let heavy: Vec<(usize, Heavy)> =
             self.heavy.iter().zip(caller).filter_map(|(k, state)| k.map(|k| (*state, k))).collect();
         // A state of its own for its heavy tail is told apart.
         let alone = |group: &Vec<usize>| heavy.iter().any(|(state, _)| *group == [*state]);
         if groups.iter().filter(|group| !alone(group)).count() > 1 {
             warnings.push(StatesWarning::Disconnected { groups: groups.to_vec() });
         }
-        warnings.extend(heavy.iter().map(|&(state, pareto_k)| StatesWarning::HeavyTail { state, pareto_k }));
+        warnings.extend(heavy.iter().map(|&(state, heavy)| match heavy {
+            Heavy::Tail(pareto_k) => StatesWarning::HeavyTail { state, pareto_k },
+            Heavy::Largest(share) => StatesWarning::LargestWeight { state, share },
+        }));
         for (at, &effective) in self.effective.iter().enumerate() {
             let state = caller[at];
             if log_z[state] == f64::NEG_INFINITY {

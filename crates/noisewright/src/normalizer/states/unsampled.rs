@@ -6,7 +6,8 @@ use noisewright_numerics::kernels;
 use rayon::prelude::*;
 
 use super::problem::{Problem, Scratch, cut};
-use crate::{Result, pareto};
+use crate::Result;
+use crate::pareto::Shape;
 
 /// `ln Σ e^x` so far, as a largest term and the sum relative to it.
 #[derive(Clone, Copy)]
@@ -62,24 +63,18 @@ pub(super) fn log_normalizers(problem: &Problem<'_>, c: &[f64], columns: &[&[f64
     Ok(sums.into_iter().map(LogSum::ln).collect())
 }
 
-/// Standard deviations by which the estimated shape of a tail may be too low.
-const ALLOWED: f64 = 2.0;
-
-/// The tail of the weights of a state without draws, about which nothing but these weights is known.
+/// The largest weights of a state without draws, about which nothing but these weights is known.
 pub(super) struct Tail {
-    /// Pareto shape of the largest weights.
-    pub(super) shape: f64,
-    /// The shape that it may still be: the estimate's standard deviation is `(1 + k)/√tail`.
-    pub(super) upper: f64,
+    pub(super) shape: Shape,
+    /// The share of the largest weight in the sum of all.
+    pub(super) largest: f64,
 }
 
 impl Tail {
     fn new(log_weights: &[f64]) -> Option<Self> {
-        let count = pareto::tail_length(log_weights.iter().filter(|w| **w > f64::NEG_INFINITY).count());
-        (count >= 5).then(|| {
-            let shape = pareto::shape(log_weights);
-            Self { shape, upper: shape + ALLOWED * (1.0 + shape.max(0.0)) / (count as f64).sqrt() }
-        })
+        let shape = Shape::of(log_weights)?;
+        let largest = (kernels::max(log_weights) - LogSum::of(log_weights).ln()).exp();
+        Some(Self { shape, largest })
     }
 }
 

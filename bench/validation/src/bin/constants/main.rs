@@ -1,0 +1,65 @@
+//! Simulates normalizing constants where they are hard: slow chains, heavy tails, paths to curved and multimodal densities.
+//!
+//! `constants chains|tails|paths [RUNS [NAME]]` prints a table of what was answered and how often the interval covers the
+//! truth; only rows with NAME in their name.
+#![allow(clippy::print_stdout)]
+
+mod chains;
+mod paths;
+mod tails;
+
+use std::error::Error;
+
+/// One run: whether it was answered, and how many standard errors and whether outside of the interval the truth is.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    answered: bool,
+    /// Whether something was said beside the answer.
+    warned: bool,
+    covered: bool,
+    /// Error over standard error.
+    z: f64,
+}
+
+impl Run {
+    fn new(truth: f64, [log_z, se, lower, upper]: [f64; 4], warned: bool) -> Self {
+        let covered = lower <= truth && truth <= upper;
+        Self { answered: se.is_finite(), warned, covered, z: (log_z - truth) / se }
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let kind = arguments.next().unwrap_or_default();
+    let runs = arguments.next().map_or(Ok(100), |text| text.parse::<usize>())?;
+    let name = arguments.next().unwrap_or_default();
+    match kind.as_str() {
+        "chains" => chains::table(runs, &name),
+        "tails" => tails::table(runs, &name),
+        "paths" => paths::table(runs, &name),
+        _ => Err("ask for chains, tails or paths".into()),
+    }
+}
+
+fn heading() {
+    println!("| | runs | answered | without a warning | coverage of these | of all answered | rms z |");
+    println!("|---|---|---|---|---|---|---|");
+}
+
+fn row(name: &str, runs: &[Run]) {
+    let answered: Vec<&Run> = runs.iter().filter(|run| run.answered).collect();
+    let quiet: Vec<&Run> = answered.iter().copied().filter(|run| !run.warned).collect();
+    let coverage = |some: &[&Run]| match some.len() {
+        0 => "-".to_owned(),
+        count => format!("{:.1} %", 100.0 * some.iter().filter(|r| r.covered).count() as f64 / count as f64),
+    };
+    let rms = (answered.iter().map(|r| r.z * r.z).sum::<f64>() / answered.len().max(1) as f64).sqrt();
+    println!(
+        "| {name} | {} | {} | {} | {} | {} | {rms:.2} |",
+        runs.len(),
+        answered.len(),
+        quiet.len(),
+        coverage(&quiet),
+        coverage(&answered)
+    );
+}
