@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _core
 from .arrays import Array, labels, of_rows, points, vector
-from .checks import chain_lengths, number, whole
+from .checks import chain_lengths, counted, number, whole
 from .errors import InputError, NoisewrightWarning
 from .models import Model
 from .fitted_noises import FittedNoise
@@ -156,6 +156,7 @@ def fit(
     chains: Sequence[int] | int | None = None,
     noise_points: int | None = None,
     noise_share: float = 0.1,
+    max_noise: int | None = None,
     errors: Literal["robust", "model"] = "robust",
     confidence: float = 0.95,
     refit_noise: bool = False,
@@ -167,6 +168,8 @@ def fit(
     format: str | None = None,
     drop_missing: bool = False,
     progress: bool | None = None,
+    covariance: Literal["robust", "model"] | None = None,
+    check_nu: bool = False,
 ) -> FitResult:
     """Fits a model to data by telling them from noise.
 
@@ -185,6 +188,7 @@ def fit(
         chains: the rows are Markov chains: their lengths one after the other, or the number of equal ones.
         noise_points: the number of noise points, instead of `nu`.
         noise_share: with `nu="auto"`, the largest share of a standard error that the noise may have.
+        max_noise: with `nu="auto"`, the most noise points; as many as the memory allows by default.
         errors: `robust` (right also where the model is not) or `model` (taking the model to be true).
         confidence: of the intervals.
         refit_noise: fit a parametric noise again to its own draws, which lowers the variance.
@@ -195,6 +199,7 @@ def fit(
         format: the format of a file, `csv`, `parquet` or `npy`; told from the file by default.
         drop_missing: leave out rows of a file with a missing value instead of refusing them.
         progress: whether to show a progress bar; by default when somebody is looking.
+        covariance, check_nu: `errors` and `check_ratio` under the names that the command gives them.
 
     >>> import noisewright as nw
     >>> model, data = nw.load_example("old-faithful")
@@ -204,11 +209,16 @@ def fit(
     """
     if not isinstance(model, Model):
         raise InputError(f"`model` must be a noisewright.Model, not {type(model).__name__}")
+    if covariance is not None:
+        if errors != "robust":
+            raise InputError("`covariance` and `errors` are the same argument: give one of them")
+        errors = covariance
     settings = _settings(
-        "auto" if isinstance(noise, NoiseDraws) else noise,
+        noise,
         nu,
         noise_points,
         noise_share,
+        max_noise,
         loss=loss,
         errors=errors,
         confidence=confidence,
@@ -217,14 +227,14 @@ def fit(
         max_iterations=max_iterations,
         tolerance=tolerance,
         refit_noise=refit_noise,
-        check_ratio=check_ratio,
+        check_ratio=check_ratio or check_nu,
         target=target,
     )
     if isinstance(data, (str, os.PathLike)):
         in_memory = {
             "clusters": clusters is not None,
             "chains": chains is not None,
-            "check_ratio": check_ratio,
+            "check_ratio": check_ratio or check_nu,
             "noise": isinstance(noise, NoiseDraws),
         }
         for argument, given in in_memory.items():
@@ -256,10 +266,11 @@ def fit(
 
 
 def _settings(
-    noise: NoiseLike = "auto",
+    noise: NoiseLike | NoiseDraws = "auto",
     nu: float | str = "auto",
     noise_points: int | None = None,
     noise_share: float = 0.1,
+    max_noise: int | None = None,
     *,
     loss: str,
     errors: str,
@@ -275,11 +286,24 @@ def _settings(
     """How to fit, checked, for the library."""
     if errors not in ("robust", "model"):
         raise InputError(f"`errors` must be robust or model, not {errors!r}")
+    request = noise_request("auto" if isinstance(noise, NoiseDraws) else noise)
+    given = {
+        "nu": not (isinstance(nu, str) and nu == "auto"),
+        "noise_points": noise_points is not None,
+        "noise_share": noise_share != 0.1,
+        "max_noise": max_noise is not None,
+        "loss": loss != "js",
+        "refit_noise": bool(refit_noise),
+        "target": not (isinstance(target, str) and target == "mse"),
+        "check_ratio": bool(check_ratio),
+    }
+    _core.check_settings(request[0], isinstance(noise, NoiseDraws), [name for name, is_given in given.items() if is_given])
     return {
-        "noise": noise_request(noise),
-        "nu": None if isinstance(nu, str) and nu == "auto" else number(nu, "nu"),
+        "noise": request,
+        "nu": number(nu, "nu") if given["nu"] else None,
         "noise_points": None if noise_points is None else whole(noise_points, "noise_points"),
         "noise_share": number(noise_share, "noise_share"),
+        "max_noise": None if max_noise is None else counted(max_noise, "max_noise"),
         "loss": str(loss),
         "model_based": errors == "model",
         "confidence": number(confidence, "confidence"),

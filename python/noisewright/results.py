@@ -200,12 +200,21 @@ def compared(error: float, other: float, what: str) -> str:
 
 
 def short(words: str) -> str:
-    """Words with every long number rounded to six significant digits, for people.
+    """Words with every long number rounded to six significant digits and long lists shortened, for people.
 
     >>> short("normal(0.05980392156862743, 4)")
     'normal(0.0598039, 4)'
+    >>> short("histogram([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [0.5, 0.5])")
+    'histogram([0, 1, …, 9], [0.5, 0.5])'
     """
-    return re.sub(r"\d+\.\d{6,}(?:e[-+]?\d+)?", lambda number: f"{float(number[0]):.6g}", words)
+    words = re.sub(r"\d+\.\d{6,}(?:e[-+]?\d+)?", lambda number: f"{float(number[0]):.6g}", words)
+    return re.sub(r"\[([^\[\]]*)\]", _elided, words)
+
+
+def _elided(found: re.Match[str]) -> str:
+    """A list of many numbers, such as the edges of a histogram, by its first two and its last."""
+    entries = found[1].split(", ")
+    return found[0] if len(entries) <= 8 else f"[{entries[0]}, {entries[1]}, …, {entries[-1]}]"
 
 
 def sentences(lines: Sequence[str]) -> list[str]:

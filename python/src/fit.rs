@@ -77,6 +77,8 @@ pub(crate) struct Settings {
     #[pyo3(item)]
     noise_share: f64,
     #[pyo3(item)]
+    max_noise: Option<usize>,
+    #[pyo3(item)]
     loss: String,
     #[pyo3(item)]
     model_based: bool,
@@ -190,6 +192,7 @@ struct Plan {
     nu: Option<f64>,
     noise_points: Option<usize>,
     noise_share: f64,
+    max_noise: Option<usize>,
     loss: String,
     errors: CovarianceKind,
     confidence: f64,
@@ -209,6 +212,7 @@ impl From<Settings> for Plan {
             nu: given.nu,
             noise_points: given.noise_points,
             noise_share: given.noise_share,
+            max_noise: given.max_noise,
             loss: given.loss,
             errors: if given.model_based { CovarianceKind::ModelBased } else { CovarianceKind::Robust },
             confidence: given.confidence,
@@ -236,7 +240,7 @@ impl Plan {
                 Some(draws) => NoiseChoice::Draws(Arc::new(draws)),
                 None => self.noise(model, data, monitor)?,
             },
-            amount: self.amount(),
+            amount: self.amount(model),
             refit_noise: self.refit_noise,
             target: self.target.clone(),
             loss: loss(&self.loss)?,
@@ -251,12 +255,13 @@ impl Plan {
         })
     }
 
-    fn amount(&self) -> Amount {
+    fn amount(&self, model: &Model) -> Amount {
         match (self.noise_points, self.nu, Amount::auto()) {
             (Some(points), _, _) => Amount::Points(points),
             (None, Some(nu), _) => Amount::Ratio(nu),
             (None, None, Amount::Auto { most_values, .. }) => {
-                Amount::Auto { share: self.noise_share, most_values }
+                let most = self.max_noise.map(|points| points.saturating_mul(model.coordinates().len()));
+                Amount::Auto { share: self.noise_share, most_values: most.unwrap_or(most_values) }
             }
             (None, None, other) => other,
         }

@@ -14,6 +14,7 @@ mod normalizer;
 mod path;
 mod pool;
 mod problem;
+mod settings;
 mod show;
 mod task;
 mod theory;
@@ -39,6 +40,8 @@ mod _core {
     use super::normalizer::{evidence, log_z, log_z_states};
     #[pymodule_export]
     use super::path::log_z_path;
+    #[pymodule_export]
+    use super::settings::check_settings;
     #[pymodule_export]
     use super::show::{figure, table};
     #[pymodule_export]

@@ -74,7 +74,12 @@ fn sentence(error: &Error) -> String {
 
 /// The flag of an option of the library, where there is one.
 fn flag(option: &str) -> Option<&'static str> {
-    const FLAGS: [(&str, &str); 22] = [
+    const FLAGS: [(&str, &str); 27] = [
+        ("check_ratio", "check-nu"),
+        ("max_noise", "max-noise"),
+        ("noise_share", "noise-share"),
+        ("nu", "nu"),
+        ("target", "target"),
         ("bootstrap", "bootstrap"),
         ("budget", "budget"),
         ("chains", "chains"),

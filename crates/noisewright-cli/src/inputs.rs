@@ -32,6 +32,9 @@ impl Problem {
                 arguments.accuracy
             )));
         }
+        if arguments.draws == 0 {
+            return Err(Failure::Usage("--draws must be at least 1".into()));
+        }
         let precision = Precision {
             relative: arguments.accuracy,
             draws: arguments.draws,

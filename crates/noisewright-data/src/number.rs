@@ -2,7 +2,7 @@
 
 use crate::{Error, Place};
 
-/// Integers up to here, 2^53, are all numbers of 64 bits.
+/// Integers below this, 2^53, are all numbers of 64 bits; it is also what the next one is rounded to.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Longest piece of a file's text that a message quotes.
@@ -55,7 +55,7 @@ pub(crate) enum Value {
 pub(crate) fn value(field: &[u8]) -> Value {
     let field = field.trim_ascii();
     match std::str::from_utf8(field).ok().and_then(|text| text.parse::<f64>().ok()) {
-        Some(number) if number.abs() > EXACT && number.is_finite() => large(number, field),
+        Some(number) if number.abs() >= EXACT && number.is_finite() => large(number, field),
         Some(number) if number.is_finite() => Value::Finite(number),
         Some(number) if number.is_infinite() => Value::NonFinite,
         _ if MISSING.iter().any(|mark| field.eq_ignore_ascii_case(mark)) => Value::Missing,

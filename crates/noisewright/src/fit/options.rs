@@ -94,6 +94,7 @@ impl FitOptions {
             return Err(Error::range("tolerance", BETWEEN, self.tolerance));
         }
         self.check_exact()?;
+        self.check_effects()?;
         for (option, count) in [("starts", self.starts), ("max_iterations", self.max_iterations)] {
             if count == 0 {
                 return Err(Error::range(option, "at least 1", 0.0));

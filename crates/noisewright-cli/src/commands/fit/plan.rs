@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, CovarianceKind, FitOptions, NoiseChoice};
+use noisewright::fit::{
+    Amount, CovarianceKind, FitOptions, FitSetting, NoiseChoice, NoiseKind, check_effects,
+};
 use noisewright::{Loss, Target};
 
 use crate::arguments::{CovarianceArgument, DEFAULT_SHARE, FitArguments, Global};
@@ -47,9 +49,7 @@ impl Plan {
         if !matches!(plan.noise.as_str(), "auto" | "exact" | "optimal") {
             noises::parse(&plan.noise)?;
         }
-        if plan.noise == "exact" {
-            refuse_unused(arguments)?;
-        }
+        refuse_idle(arguments)?;
         plan.bare().check()?;
         Ok(plan)
     }
@@ -97,24 +97,20 @@ impl Plan {
     }
 }
 
-/// Refuses what only a fit against noise can use.
-fn refuse_unused(arguments: &FitArguments) -> Outcome<()> {
-    let unused = [
-        ("--nu", arguments.nu != "auto"),
-        ("--noise-points", arguments.noise_points.is_some()),
-        ("--max-noise", arguments.max_noise.is_some()),
-        ("--noise-share", arguments.noise_share != DEFAULT_SHARE),
-        ("--loss", arguments.loss != "js"),
-        ("--refit-noise", arguments.refit_noise),
-        ("--target", arguments.target != "mse"),
-        ("--check-nu", arguments.check_nu),
+/// Refuses settings that have no effect beside the noise or each other.
+fn refuse_idle(arguments: &FitArguments) -> Outcome<()> {
+    let given = [
+        (FitSetting::Nu, arguments.nu != "auto"),
+        (FitSetting::NoisePoints, arguments.noise_points.is_some()),
+        (FitSetting::MaxNoise, arguments.max_noise.is_some()),
+        (FitSetting::NoiseShare, arguments.noise_share != DEFAULT_SHARE),
+        (FitSetting::Loss, arguments.loss != "js"),
+        (FitSetting::RefitNoise, arguments.refit_noise),
+        (FitSetting::Target, arguments.target != "mse"),
+        (FitSetting::CheckRatio, arguments.check_nu),
     ];
-    match unused.iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((option, _)) => Err(Failure::Usage(format!(
-            "{option} has no meaning with --noise exact, which maximises the likelihood without noise: leave one of them out"
-        ))),
-    }
+    let given: Vec<FitSetting> = given.iter().filter(|(_, given)| *given).map(|(s, _)| *s).collect();
+    Ok(check_effects(NoiseKind::of_words(&arguments.noise), &given)?)
 }
 
 /// `--nu` and `--noise-points`, and the bounds of `auto`.
