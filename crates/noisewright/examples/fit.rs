@@ -13,8 +13,6 @@ pub fn main() -> Result<()> {
         t[0] * x[0].powi(2) - t[1] * x[0].powi(4)
     })?;
     let fit = model.fit(&data).start(&[0.0, 1.0]).ratio(5.0).seed(1).threads(2).run()?;
-    for Estimate { name, estimate, se, .. } in fit.estimates() {
-        println!("{name} = {estimate:.3} ± {se:.3}");
-    }
+    println!("{fit}");
     Ok(())
 }
