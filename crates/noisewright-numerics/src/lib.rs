@@ -5,6 +5,7 @@
 //! | [`kernels`] | exp, ln and logistic functions over slices, SIMD chosen at run time |
 //! | [`special`] | erf, log-gamma, digamma, Bessel functions in the log domain |
 //! | [`summation`] | log-sum-exp and sums in a fixed order |
+//! | [`chart`] | maps of constrained variables onto the real line |
 //! | [`gram`] | weighted Gram matrices of column-major blocks |
 //! | [`halton`] | randomised quasi-Monte-Carlo points |
 //! | [`linalg`] | inverses of small symmetric matrices |
@@ -13,6 +14,7 @@
 //! | [`random`] | independent random streams, one per block |
 //! | [`triangular`] | triangular matrices times many vectors at once |
 
+pub mod chart;
 pub mod gram;
 pub mod halton;
 pub mod kernels;

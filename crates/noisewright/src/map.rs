@@ -1,168 +1,27 @@
 //! Maps of constrained variables to the real line and back, with the logarithm of the Jacobian.
 
-use std::f64::consts::{PI, TAU};
-
-use noisewright_numerics::kernels;
-use noisewright_numerics::special::{ln_sigmoid, sigmoid};
+pub use noisewright_numerics::chart::Chart;
 
 use crate::{Domain, Error, Result, Space, View};
 
 /// Rows that are mapped at a time, so that intermediate values stay in the cache.
 const BLOCK: usize = 1024;
 
-/// A smooth increasing map of one variable x onto the whole real line, `y = y(x)`.
-///
-/// | domain | y | ln dx/dy |
-/// |---|---|---|
-/// | real | x | 0 |
-/// | positive | ln x | y |
-/// | from lo to hi | ln (x − lo)/(hi − x) | ln (hi − lo) + ln σ(y) + ln σ(−y) |
-/// | circle | the same on one turn, cut opposite to a direction | the same with 2π |
-///
-/// ```
-/// use noisewright::Chart;
-/// let chart = Chart::Logit { lo: 0.0, hi: 1.0 };
-/// assert_eq!(chart.to_real(0.5), 0.0);
-/// assert!((chart.log_jacobian(0.0) - 0.25f64.ln()).abs() < 1e-15);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Chart {
-    /// The variable itself.
-    Identity,
-    /// The logarithm of a positive variable.
-    Log,
-    /// The logit of a variable between two ends.
-    Logit {
-        /// The lower end.
-        lo: f64,
-        /// The upper end.
-        hi: f64,
-    },
-    /// The logit of an angle within the turn around a direction: the circle is cut opposite to it.
-    Turn {
-        /// The direction, where y = 0.
-        middle: f64,
-    },
-}
-
-impl Chart {
-    /// The chart of a domain; `middle` is the direction around which a circle is laid out.
+impl Domain {
+    /// The chart of the domain; `middle` is the direction around which a circle is laid out.
     ///
     /// `None` for counts and states, which are no continuum.
     #[must_use]
-    pub fn of(domain: &Domain, middle: f64) -> Option<Self> {
-        match domain {
-            Domain::Real => Some(Self::Identity),
-            Domain::Positive => Some(Self::Log),
-            Domain::Interval(lo, hi) => Some(Self::Logit { lo: *lo, hi: *hi }),
-            Domain::Circle => Some(Self::Turn { middle }),
-            Domain::States(_) | Domain::Counts => None,
-        }
-    }
-
-    /// y(x): infinite at an end of the domain, not a number outside.
-    #[must_use]
-    pub fn to_real(&self, x: f64) -> f64 {
-        match *self {
-            Self::Identity => x,
-            Self::Log => x.ln(),
-            Self::Logit { lo, hi } => ((x - lo) / (hi - x)).ln(),
-            Self::Turn { middle } => {
-                let angle = wrapped(x - middle);
-                ((PI + angle) / (PI - angle)).ln()
-            }
-        }
-    }
-
-    /// x(y), kept inside the domain where rounding would carry it onto an end.
-    #[must_use]
-    pub fn from_real(&self, y: f64) -> f64 {
-        match *self {
-            Self::Identity => y,
-            Self::Log => y.exp().clamp(f64::MIN_POSITIVE, f64::MAX),
-            Self::Logit { lo, hi } => {
-                let x = if y < 0.0 { lo + (hi - lo) * sigmoid(y) } else { hi - (hi - lo) * sigmoid(-y) };
-                x.clamp(lo.next_up(), hi.next_down())
-            }
-            Self::Turn { middle } => wrapped(middle + TAU * (sigmoid(y) - 0.5)),
-        }
-    }
-
-    /// `ln dx/dy` at y.
-    #[must_use]
-    pub fn log_jacobian(&self, y: f64) -> f64 {
-        match *self {
-            Self::Identity => 0.0,
-            Self::Log => y,
-            Self::Logit { lo, hi } => (hi - lo).ln() + ln_sigmoid(y) + ln_sigmoid(-y),
-            Self::Turn { .. } => TAU.ln() + ln_sigmoid(y) + ln_sigmoid(-y),
-        }
-    }
-
-    /// The derivative of [`log_jacobian`](Self::log_jacobian) in y, for methods that follow gradients.
-    #[must_use]
-    pub fn log_jacobian_slope(&self, y: f64) -> f64 {
+    pub(crate) fn chart(&self, middle: f64) -> Option<Chart> {
         match self {
-            Self::Identity => 0.0,
-            Self::Log => 1.0,
-            // σ(−y) − σ(y)
-            Self::Logit { .. } | Self::Turn { .. } => -(0.5 * y).tanh(),
+            Self::Real | Self::Positive | Self::Interval(..) => {
+                let (lower, upper) = self.bounds();
+                Some(Chart::between(lower, upper))
+            }
+            Self::Circle => Some(Chart::Turn { middle }),
+            Self::States(_) | Self::Counts => None,
         }
     }
-
-    fn map_block(&self, x: &[f64], scratch: &mut [f64], y: &mut [f64]) {
-        match *self {
-            Self::Identity => y.copy_from_slice(x),
-            Self::Log => kernels::ln(x, y),
-            Self::Logit { lo, hi } => {
-                scratch.iter_mut().zip(x).for_each(|(s, x)| *s = (x - lo) / (hi - x));
-                kernels::ln(scratch, y);
-            }
-            Self::Turn { middle } => {
-                for (s, x) in scratch.iter_mut().zip(x) {
-                    let angle = wrapped(x - middle);
-                    *s = (PI + angle) / (PI - angle);
-                }
-                kernels::ln(scratch, y);
-            }
-        }
-    }
-
-    fn unmap_block(&self, y: &[f64], x: &mut [f64]) {
-        match *self {
-            Self::Identity => x.copy_from_slice(y),
-            Self::Log => {
-                kernels::exp(y, x);
-                x.iter_mut().for_each(|x| *x = x.clamp(f64::MIN_POSITIVE, f64::MAX));
-            }
-            _ => x.iter_mut().zip(y).for_each(|(x, y)| *x = self.from_real(*y)),
-        }
-    }
-
-    /// Adds `ln dx/dy` of a block.
-    fn add_log_jacobian(&self, y: &[f64], scratch: &mut [f64], out: &mut [f64]) {
-        let width = match *self {
-            Self::Identity => return,
-            Self::Log => {
-                out.iter_mut().zip(y).for_each(|(o, y)| *o += y);
-                return;
-            }
-            Self::Logit { lo, hi } => hi - lo,
-            Self::Turn { .. } => TAU,
-        };
-        // ln σ(y) + ln σ(−y) = −y − 2 softplus(−y)
-        let negative: Vec<f64> = y.iter().map(|y| -y.abs()).collect();
-        kernels::softplus(&negative, scratch);
-        let ln_width = width.ln();
-        for ((o, n), s) in out.iter_mut().zip(&negative).zip(scratch.iter()) {
-            *o += ln_width + n - 2.0 * s;
-        }
-    }
-}
-
-/// The angle between −π and π.
-fn wrapped(angle: f64) -> f64 {
-    angle - TAU * (angle / TAU).round()
 }
 
 /// One [`Chart`] per variable: a space of continuous variables and the space of all real vectors, either way.
@@ -199,7 +58,7 @@ impl RealMap {
                 (Domain::Circle, Some(draws)) => mean_direction(draws.column(axis)),
                 _ => 0.0,
             };
-            Chart::of(domain, middle).ok_or_else(|| Error::Domain {
+            domain.chart(middle).ok_or_else(|| Error::Domain {
                 variable: name.clone(),
                 reason: "counts and states cannot be mapped to the real line".into(),
             })
@@ -266,6 +125,8 @@ fn mean_direction(angles: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use noisewright_numerics::chart::wrapped;
+    use std::f64::consts::TAU;
 
     fn space() -> Space {
         Space::product(&[

@@ -170,7 +170,7 @@ impl<'a> Probe<'a> {
 
     /// A variable with an end, on the line of its logarithm or logit.
     fn fails_at_end(&self, axis: usize, domain: &Domain, sign: f64) -> bool {
-        let Some(chart) = crate::Chart::of(domain, 0.0) else { return false };
+        let Some(chart) = domain.chart(0.0) else { return false };
         let reach = if matches!(domain, Domain::Positive) { LOG_REACH } else { LOGIT_REACH };
         let values = reach.map(|t| {
             let mut places = self.places.clone();

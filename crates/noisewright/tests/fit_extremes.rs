@@ -251,3 +251,62 @@ fn a_handful_of_rows_is_not_said_to_be_apart_from_the_noise() {
     let options = FitOptions { noise: apart, amount: Amount::Points(8192), ..FitOptions::default() };
     assert!(fit(&model, Data::from(&data), &options).unwrap().diagnostics.has(WarningKind::NoOverlap));
 }
+
+/// Ten draws from `1 + 2 t₃` whose profile likelihood in the degrees of freedom rises for ever.
+const TEN: [f64; 10] = [
+    4.1399492054598195,
+    2.868720483440586,
+    0.2961279838446391,
+    1.4903181617092531,
+    0.49579293076883946,
+    -3.7566464409722826,
+    1.340233309308992,
+    -2.20606054487128,
+    0.4291332153146836,
+    -3.6486055427144937,
+];
+
+/// The loss falls all the way to the upper bound, and ever more slowly: the second-order model of it leads beyond.
+#[test]
+fn an_estimate_does_not_leave_its_bounds() {
+    for upper in [1e6, 1e9] {
+        let text = format!(
+            "variables = ['x']\nlog_density = '-(k+1)/2*log(1+((x-m)/s)^2/k)'\n[parameters]\nm = 0\ns = {{ start = 1, lower \
+             = 0 }}\nk = {{ start = 5, lower = 0.1, upper = {upper:e} }}"
+        );
+        for seed in 0..3 {
+            let options = FitOptions { seed, amount: Amount::Points(1 << 13), ..FitOptions::default() };
+            let fitted = fit(&parse(&text), Data::from(&line(TEN.to_vec())), &options).unwrap();
+            let k = fitted.get("k").unwrap();
+            println!("{upper} {seed} {k:?} {:?} {:?}", fitted.stop, fitted.diagnostics.warnings);
+            assert!((0.1..=upper).contains(&k.estimate), "{k:?}");
+            assert!(k.estimate < 0.5 * upper || fitted.diagnostics.has(WarningKind::AtBound), "{k:?}");
+        }
+    }
+}
+
+/// A bound at which the model is undefined is open: a search may run towards it, but does not stand on it.
+#[test]
+fn a_bound_where_the_model_is_undefined_is_never_evaluated() {
+    let rows = [
+        3.706342474439653,
+        -6.887045558658043,
+        1.0601909761296373,
+        0.1842297740641371,
+        1.3379092257686183,
+        1.3354562185882115,
+        -5.735227326896544,
+        1.5379868308882565,
+        1.8777198545708467,
+        -1.9269964067970253,
+    ];
+    let student = parse("variables = ['x']\nfamily = 'student'\ndof = 'free'");
+    for seed in [0, 3, 14] {
+        let options = FitOptions { seed, amount: Amount::Points(1 << 13), ..FitOptions::default() };
+        let fitted = fit(&student, Data::from(&line(rows.to_vec())), &options);
+        println!("{fitted:?}");
+        let Ok(fitted) = fitted else { continue };
+        assert!(fitted.get("dof").unwrap().estimate > 0.0);
+        assert!(fitted.converged || !fitted.diagnostics.warnings.is_empty());
+    }
+}

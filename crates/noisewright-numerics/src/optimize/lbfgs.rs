@@ -23,7 +23,7 @@ impl Default for LbfgsOptions {
     }
 }
 
-/// A local minimum by L-BFGS from `start`; `f` returns the value and writes the gradient.
+/// A local minimum by L-BFGS (Liu and Nocedal 1989) from `start`; `f` returns the value and writes the gradient.
 ///
 /// The steps satisfy the Wolfe conditions in the approximate form of Hager and Zhang (2005), which can still be told
 /// where differences of values drown in rounding. A value that is not finite is a wall.

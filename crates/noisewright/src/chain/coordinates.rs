@@ -2,6 +2,7 @@
 
 use std::f64::consts::TAU;
 
+use noisewright_numerics::chart::wrapped;
 use noisewright_numerics::random::Stream;
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
@@ -34,7 +35,7 @@ impl Coordinates {
             Domain::States(states) => Coordinate::States(states.clone()),
             Domain::Counts => Coordinate::Count,
             Domain::Circle => Coordinate::Angle,
-            other => Coordinate::Line(Chart::of(other, 0.0).unwrap_or(Chart::Identity)),
+            other => Coordinate::Line(other.chart(0.0).unwrap_or(Chart::Identity)),
         };
         let line = Coordinate::Line(Chart::Identity);
         let sphere = space.is_sphere();
@@ -75,7 +76,7 @@ impl Coordinates {
                     log_jacobian += chart.log_jacobian(*y);
                     chart.from_real(*y)
                 }
-                Coordinate::Angle => y - TAU * (y / TAU).round(),
+                Coordinate::Angle => wrapped(*y),
                 Coordinate::States(_) | Coordinate::Count => *y,
             };
         }

@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use noisewright_numerics::chart::{Chart, wrapped};
+
 use crate::{Argument, Call, Domain, Error, Model, NoiseWords, Population, Result, Weight};
 
 /// How far from the middle locations are searched, in standard deviations.
@@ -15,10 +17,8 @@ const WIDEST: f64 = 200.0;
 pub(super) enum Map {
     /// `center + scale sinh z`: even steps near the center, even factors far away.
     Line { center: f64, scale: f64 },
-    /// `end + scale e^z`, above the end where the scale is positive and below where it is negative.
-    Beyond { end: f64, scale: f64 },
-    /// `lower + (upper − lower) / (1 + e^−z)`.
-    Between { lower: f64, upper: f64 },
+    /// On the line of a chart, from a place on it.
+    Along { chart: Chart, from: f64 },
     /// An angle.
     Angle,
     /// The share of a weight beside the first free one of its mixture: `e^z`.
@@ -32,8 +32,8 @@ impl Map {
     pub(super) fn range(self) -> Option<(f64, f64)> {
         let reach = match self {
             Self::Line { .. } => FARTHEST.asinh(),
-            Self::Beyond { .. } => WIDEST.ln(),
-            Self::Between { .. } => 7.0,
+            Self::Along { chart: Chart::Logit { .. }, .. } => 7.0,
+            Self::Along { .. } => WIDEST.ln(),
             Self::Angle => PI,
             Self::Share => 6.0,
             Self::FirstShare => return None,
@@ -48,9 +48,8 @@ impl Map {
     pub(super) fn value(self, z: f64) -> f64 {
         match self {
             Self::Line { center, scale } => center + scale * z.sinh(),
-            Self::Beyond { end, scale } => end + scale * z.exp(),
-            Self::Between { lower, upper } => lower + (upper - lower) / (1.0 + (-z).exp()),
-            Self::Angle => z - 2.0 * PI * (z / (2.0 * PI)).round(),
+            Self::Along { chart, from } => chart.from_real(from + z),
+            Self::Angle => wrapped(z),
             Self::Share => z.exp(),
             Self::FirstShare => 1.0,
         }
@@ -188,11 +187,12 @@ impl Reader<'_> {
         let deviation = if information > 0.0 { 1.0 / information.sqrt() } else { at.abs().max(1.0) };
         let distance = |d: f64| if d > 0.0 { d } else { deviation };
         let (lower, upper) = (parameter.lower, parameter.upper);
-        self.maps.push(match (lower.is_finite(), upper.is_finite()) {
-            (true, true) => Map::Between { lower, upper },
-            (true, false) => Map::Beyond { end: lower, scale: distance(at - lower) },
-            (false, true) => Map::Beyond { end: upper, scale: -distance(upper - at) },
-            (false, false) => Map::Line { center: at, scale: deviation },
+        let chart = Chart::between(lower, upper);
+        self.maps.push(match chart {
+            Chart::Above { .. } => Map::Along { chart, from: distance(at - lower).ln() },
+            Chart::Below { .. } => Map::Along { chart, from: -distance(upper - at).ln() },
+            Chart::Logit { .. } => Map::Along { chart, from: 0.0 },
+            _ => Map::Line { center: at, scale: deviation },
         });
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Reader<'_> {
     /// The map of a role, in the units of a variable or of all of them together.
     fn map(&self, role: Role, axis: Option<usize>) -> Result<Map> {
         let (mean, deviation) = self.moments(axis, |x| x);
-        let positive = |scale: f64| Map::Beyond { end: 0.0, scale };
+        let positive = |scale: f64| Map::Along { chart: Chart::Above { lo: 0.0 }, from: scale.ln() };
         let variance = deviation * deviation;
         Ok(match role {
             Role::Location if self.is_circular(axis) => Map::Angle,
@@ -209,7 +209,7 @@ impl Reader<'_> {
             Role::Deviation => positive(deviation),
             Role::Variance => positive(variance),
             Role::Positive(scale) => positive(scale),
-            Role::Probability => Map::Between { lower: 0.0, upper: 1.0 },
+            Role::Probability => Map::Along { chart: Chart::Logit { lo: 0.0, hi: 1.0 }, from: 0.0 },
             Role::Mean => positive(mean.abs().max(1e-3 * deviation)),
             // Where the data are not positive, or hardly, the moments say nothing: then of the order of one.
             Role::Shape => positive((mean * mean / variance).max(1.0)),

@@ -298,7 +298,13 @@ fn indistinct(objective: &Objective<'_>, direction: &DVector<f64>) -> Error {
     // In the solver's coordinates every feature has one size, so that small entries are rounding.
     let largest = direction.amax();
     let involved: Vec<usize> = (0..count).filter(|j| direction[*j].abs() > 1e-6 * largest).collect();
-    if !objective.linear || objective.model.is_normalized() || involved.is_empty() {
+    if involved.is_empty() {
+        // The constant alone, or a curvature that is no number.
+        let of = |j: &usize| objective.model.is_normalized() || *j == count || !largest.is_finite();
+        let parameters = (0..names.len()).filter(of).map(|j| names[j].clone()).collect();
+        return Error::NoMinimum { parameters };
+    }
+    if !objective.linear || objective.model.is_normalized() {
         let parameters = involved.iter().map(|j| names[*j].clone()).collect();
         return Error::Collinear { parameters };
     }
@@ -365,4 +371,27 @@ pub(crate) fn varies_in(
     }
     let parts: f64 = columns.column_iter().map(|column| column.norm()).sum();
     Ok(columns.column_sum().norm() > TOLD_APART.1 * parts)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::fit::sample_blocks::{HeldPoints, SampleBlocks};
+    use crate::{Points, Space};
+
+    #[test]
+    fn what_is_not_determined_has_a_name() {
+        let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+        let points = Points::unnamed(1, 4, vec![-1.0, 0.5, 1.0, 3.0]);
+        let side =
+            |class| SampleBlocks::memory(class, HeldPoints::Borrowed(points.view()), None, vec![0.0; 4]);
+        let (data, noise) = (side(Class::Data), side(Class::Noise));
+        let objective = Objective::new(&model, &Loss::Js, 1.0, data, noise, points.view(), true).unwrap();
+        let told = |direction: [f64; 3]| indistinct(&objective, &DVector::from_column_slice(&direction));
+        let constant = crate::LOG_NORMALIZER.to_string();
+        assert_eq!(told([0.0, 0.0, 1.0]), Error::NoMinimum { parameters: vec![constant.clone()] });
+        let all = vec!["x".to_string(), "x^2".to_string(), constant];
+        assert_eq!(told([f64::NAN; 3]), Error::NoMinimum { parameters: all });
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::optimize::{Problem, Stop};
 
 use super::covariance::{self, Covariance};
 use super::curvature::{self, Curvature};
@@ -10,7 +11,6 @@ use super::data::{Data, Dependence};
 use super::diagnostics::{self, Diagnostics, NearMinimum};
 use super::kinks;
 use super::loss_terms::Class;
-use super::newton::{Problem, Stop};
 use super::objective::{Full, Objective, Order};
 use super::options::{Draws, FitOptions};
 use super::prepare::{self, pick, spread};
@@ -161,6 +161,15 @@ fn trusted_curvature(
     })
 }
 
+/// A step from a minimum inside the bounds, unless it leaves them: the second-order model of a loss that flattens towards
+/// a bound may lead far beyond it.
+fn within_bounds(objective: &Objective<'_>, at: DVector<f64>, step: &DVector<f64>) -> DVector<f64> {
+    let there = &at + step;
+    let outer = objective.scaling.outer(there.as_slice());
+    let inside = objective.model.parameters().iter().zip(&outer).all(|(p, x)| p.lower <= *x && *x <= p.upper);
+    if inside { there } else { at }
+}
+
 /// The covariance at the minimum, a last Newton step with it, and the estimates in the model's own coordinates.
 pub(crate) fn finish(
     objective: &Objective<'_>,
@@ -179,7 +188,11 @@ pub(crate) fn finish(
         diagnostics::separated(objective, solution.at.as_slice(), &hessian, &free, solution.stop)?;
     let bread = match (&separation, covariance::bread(objective, solution.at.as_slice(), &hessian, &free)) {
         (None, Ok(bread)) => Some(bread),
-        (None, Err(error)) if !diagnostics::out_of_touch(objective, solution.at.as_slice())? => {
+        // What runs off is flat in the end: it is not that the data do not tell the parameters apart.
+        (None, Err(error))
+            if solution.stop != Stop::RunsOff
+                && !diagnostics::out_of_touch(objective, solution.at.as_slice())? =>
+        {
             return Err(error);
         }
         _ => None,
@@ -192,7 +205,7 @@ pub(crate) fn finish(
     // The gradient came with the covariance: the last step costs nothing. At a kink it says nothing.
     let length = (-full.evaluation.gradient.dot(&step) * objective.data.total).max(0.0).sqrt();
     if length <= 1e-2 {
-        at += if curvature == Curvature::Observed { step } else { DVector::zeros(size) };
+        at = if curvature == Curvature::Observed { within_bounds(objective, at, &step) } else { at };
     } else if stop == Stop::Converged && !kinks::is_minimum(objective, &at, full.information.as_ref())? {
         stop = Stop::NoDescent;
     }

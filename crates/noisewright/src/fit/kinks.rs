@@ -1,12 +1,11 @@
 //! Searches that end at a kink: whether the place is a minimum though the gradient does not vanish there.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::optimize::{SampledMinimum, gradient_sampling};
+use noisewright_numerics::optimize::{Problem, SampledMinimum, Stop, gradient_sampling};
 
-use super::newton::{Problem, Stop};
 use super::result::Optimum;
 use super::solve::Solution;
-use crate::Result;
+use crate::{Error, Result};
 
 /// Most unknowns for which gradients are sampled, two for each in every step.
 const MOST_UNKNOWNS: usize = 24;
@@ -25,7 +24,7 @@ const SAME_LOSS: f64 = 1e-2;
 /// # Errors
 /// When the loss cannot be evaluated.
 pub(crate) fn settle(
-    problem: &dyn Problem,
+    problem: &dyn Problem<Error = Error>,
     mut solution: Solution,
     information: &DMatrix<f64>,
 ) -> Result<Solution> {
@@ -52,7 +51,7 @@ pub(crate) fn settle(
 /// # Errors
 /// When the loss cannot be evaluated.
 pub(crate) fn is_minimum(
-    problem: &dyn Problem,
+    problem: &dyn Problem<Error = Error>,
     at: &DVector<f64>,
     information: Option<&DMatrix<f64>>,
 ) -> Result<bool> {
@@ -62,7 +61,7 @@ pub(crate) fn is_minimum(
 }
 
 /// A step of one standard error in every unknown, the others held; `None` where there is none, or for too many unknowns.
-fn standard_errors(problem: &dyn Problem, information: &DMatrix<f64>) -> Option<DVector<f64>> {
+fn standard_errors(problem: &dyn Problem<Error = Error>, information: &DMatrix<f64>) -> Option<DVector<f64>> {
     let size = information.nrows();
     let sound = (0..size).all(|j| information[(j, j)] > 0.0 && information[(j, j)].is_finite());
     let unit = |j: usize| 1.0 / (problem.rows() * information[(j, j)]).sqrt();
@@ -70,7 +69,11 @@ fn standard_errors(problem: &dyn Problem, information: &DMatrix<f64>) -> Option<
 }
 
 /// Gradient sampling in units of standard errors: there the loss, summed over the rows, bends by about one.
-fn descend(problem: &dyn Problem, start: &DVector<f64>, unit: &DVector<f64>) -> Result<SampledMinimum> {
+fn descend(
+    problem: &dyn Problem<Error = Error>,
+    start: &DVector<f64>,
+    unit: &DVector<f64>,
+) -> Result<SampledMinimum> {
     let rows = problem.rows();
     gradient_sampling(start.len(), NEAR, |step| {
         let there = problem.evaluate(&(start + step.component_mul(unit)), false)?;
@@ -81,7 +84,7 @@ fn descend(problem: &dyn Problem, start: &DVector<f64>, unit: &DVector<f64>) -> 
 
 /// Ends of searches within half a standard error of the best, and no better or worse by a hundredth of a log-likelihood, are
 /// that minimum: searches end beside a kink rather than at it, and between two rows a loss may be flat.
-fn merge(problem: &dyn Problem, solution: &mut Solution, unit: &DVector<f64>) -> Result<()> {
+fn merge(problem: &dyn Problem<Error = Error>, solution: &mut Solution, unit: &DVector<f64>) -> Result<()> {
     let loss = problem.evaluate(&solution.at, false)?.value;
     let near = |optimum: &Optimum| {
         let apart = optimum.at.iter().zip(solution.at.iter()).zip(unit.iter());

@@ -4,8 +4,6 @@
 //! error, split into what the data leave open and what the noise adds. The noise is chosen and dosed unless
 //! [`FitOptions`] say how.
 
-mod bfgs_refinement;
-mod bounds;
 mod covariance;
 mod curvature;
 mod data;
@@ -20,8 +18,6 @@ mod kinks;
 mod leverage;
 mod loss_terms;
 mod multistart;
-mod newton;
-mod newton_line_search;
 mod no_start;
 mod noise_choice;
 mod noise_influence;
@@ -45,7 +41,7 @@ pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind, check_ratio};
 pub use effects::{FitSetting, NoiseKind, check_effects};
-pub use newton::Stop;
+pub use noisewright_numerics::optimize::Stop;
 pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice};
 pub use ratio::{LogRatio, RatioFit, ratio};
 pub use result::{Estimate, Fit, Optimum};

@@ -1,39 +1,41 @@
 //! Models that are not linear in their parameters: bounds by transformation, and several starts.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::optimize::{LbfgsOptions, try_lbfgs};
+use noisewright_numerics::chart::Chart;
+use noisewright_numerics::optimize::{
+    Descent, Evaluation, Held, LbfgsOptions, Problem, Stop, Transformed, newton, try_lbfgs,
+};
 use rand_distr::{Distribution, StandardNormal};
 
-use super::newton::{Descent, Evaluation, Problem, newton};
 use super::objective::Objective;
 use super::options::FitOptions;
 use super::result::Optimum;
 use super::solve::{Solution, with_constant};
 use super::start_values::around;
 use crate::run::{Purpose, Stage};
-use crate::{Model, Parameter, Result};
+use crate::{Error, Model, Parameter, Result};
+
+/// A Newton step of so much along the line of a chart, where the loss is as low as can be told, means that it falls on
+/// towards the end of that line: next to an end the loss is `L + c e^(−|y|)`, and the step is one, however small c is; next
+/// to a minimum it is the tolerance.
+const PRESSED: f64 = 0.1;
 
 /// The best of the minima that descents from several starts end in; `None` if no start has a finite value.
 ///
-/// `unit` are natural sizes of a step in the parameters, `begin` makes a start of the problem from parameters, `places` are
-/// the starts ([`first`] and others).
+/// `begin` makes a start of the problem from parameters, `places` are the starts ([`first`] and others).
 pub(crate) fn solve(
-    problem: &dyn Problem,
+    problem: &dyn Problem<Error = Error>,
     model: &Model,
-    unit: &[f64],
     begin: &dyn Fn(&[f64]) -> Result<DVector<f64>>,
     places: &[Vec<f64>],
     options: &FitOptions,
 ) -> Result<Option<Solution>> {
-    let maps: Vec<Map> = model.parameters().iter().map(Map::of).collect();
-    let problem = Transformed { problem, maps: &maps };
+    let search = Bounded { problem, parameters: model.parameters() };
     let mut found: Vec<Descent> = Vec::new();
     for place in places {
-        let mut descent = descend(&problem, &problem.inner(&begin(place)?), options)?;
+        let mut descent = search.descend(&begin(place)?, options)?;
         if descent.value.is_finite() {
-            let mut at = problem.outer(&descent.at);
-            model.energy().canonical(&mut at.as_mut_slice()[..maps.len()]);
-            descent.at = problem.inner(&at);
+            model.energy().canonical(&mut descent.at.as_mut_slice()[..model.parameters().len()]);
             found.push(descent);
         }
     }
@@ -42,10 +44,10 @@ pub(crate) fn solve(
     found.retain(|d| d.stop.converged() || !any);
     prefer_earlier(&mut found);
     let Some(best) = found.first() else { return Ok(None) };
-    let optima = distinct(&problem, &found)?;
+    let optima = distinct(problem, &found)?;
     let iterations = found.iter().map(|d| d.iterations).sum();
-    let (at, bound) = settle(unit, &maps, problem.outer(&best.at));
-    Ok(Some(Solution { at, iterations, stop: best.stop, bound, optima }))
+    let bound = search.on_bounds(&best.at);
+    Ok(Some(Solution { at: best.at.clone(), iterations, stop: best.stop, bound, optima }))
 }
 
 /// The lowest first; of equal ones, such as mirror images, the one from the earlier start.
@@ -61,10 +63,79 @@ fn prefer_earlier(found: &mut [Descent]) {
     });
 }
 
+/// A problem whose first unknowns are parameters with bounds.
+struct Bounded<'p> {
+    problem: &'p dyn Problem<Error = Error>,
+    parameters: &'p [Parameter],
+}
+
+impl Bounded<'_> {
+    /// A descent inside the bounds and, where the loss falls all the way to one of them, on it. A bound at which the loss has
+    /// no value, as of a scale at zero, is open: a descent towards it, like one towards infinity, runs off.
+    fn descend(&self, begin: &DVector<f64>, options: &FitOptions) -> Result<Descent> {
+        let fixed = |j: usize| self.parameters.get(j).filter(|p| p.lower == p.upper).map(|p| p.lower);
+        let mut held: Vec<Option<f64>> = (0..begin.len()).map(fixed).collect();
+        let mut end = self.inside(begin, &held, options)?;
+        while let Some((j, edge)) = self.pressed(&end.last, &held) {
+            held[j] = Some(edge);
+            let there = if edge.is_finite() {
+                let mut start = end.at.clone();
+                start[j] = edge;
+                Some(self.inside(&start, &held, options)?)
+            } else {
+                None
+            };
+            let lower = end.value + self.problem.rounding() * end.value.abs();
+            match there.filter(|there| there.value <= lower) {
+                Some(there) => end = Descent { iterations: end.iterations + there.iterations, ..there },
+                None => return Ok(Descent { stop: Stop::RunsOff, ..end }),
+            }
+        }
+        Ok(end)
+    }
+
+    /// A descent in which no bound is reached, of the unknowns that are not held.
+    fn inside(&self, begin: &DVector<f64>, held: &[Option<f64>], options: &FitOptions) -> Result<Descent> {
+        let free = Held { problem: self.problem, held };
+        let charts: Vec<Chart> = self.free(held).map(|(_, chart)| chart).collect();
+        let inner = Transformed { problem: &free, charts: &charts };
+        let end = descend(&inner, &inner.inner(&free.project(begin)), options)?;
+        Ok(Descent { at: free.expand(&inner.outer(&end.at)), ..end })
+    }
+
+    /// The parameters that are not held, with the charts of their bounds.
+    fn free<'s>(&'s self, held: &'s [Option<f64>]) -> impl Iterator<Item = (usize, Chart)> + 's {
+        let free = self.parameters.iter().enumerate().filter(|(j, _)| held[*j].is_none());
+        free.map(|(j, p)| (j, Chart::between(p.lower, p.upper)))
+    }
+
+    /// A parameter that is on its way to an end of its range, and that end.
+    fn pressed(&self, last: &Evaluation, held: &[Option<f64>]) -> Option<(usize, f64)> {
+        let hessian = last.hessian.as_ref()?;
+        let towards = |(k, (j, chart)): (usize, (usize, Chart))| {
+            let (slope, bend) = (last.gradient[k], hessian[(k, k)].abs());
+            let moving = chart != Chart::Identity && slope != 0.0 && slope.abs() > PRESSED * bend;
+            let end = if slope < 0.0 { self.parameters[j].upper } else { self.parameters[j].lower };
+            moving.then_some((j, end))
+        };
+        self.free(held).enumerate().find_map(towards)
+    }
+
+    fn on_bounds(&self, at: &DVector<f64>) -> Vec<bool> {
+        let on = |j: usize| self.parameters.get(j).is_some_and(|p| at[j] == p.lower || at[j] == p.upper);
+        (0..at.len()).map(on).collect()
+    }
+}
+
 /// A descent by Newton's method or, where second derivatives are dear, by gradients first.
-fn descend(problem: &dyn Problem, begin: &DVector<f64>, options: &FitOptions) -> Result<Descent> {
+fn descend(
+    problem: &impl Problem<Error = Error>,
+    begin: &DVector<f64>,
+    options: &FitOptions,
+) -> Result<Descent> {
+    let finish = |begin: &DVector<f64>| options.descent(Stage::Descent, |o| newton(problem, begin, o));
     if problem.has_curvature() {
-        return newton(problem, begin, options, Stage::Descent);
+        return finish(begin);
     }
     let mut steps = 0;
     let search =
@@ -77,7 +148,7 @@ fn descend(problem: &dyn Problem, begin: &DVector<f64>, options: &FitOptions) ->
         Ok(there.value)
     })?;
     // Newton's method, with differences for second derivatives, ends what gradients have begun.
-    newton(problem, &DVector::from_vec(least.at), options, Stage::Descent)
+    finish(&DVector::from_vec(least.at))
 }
 
 /// A short descent over the rows of an objective from parameters: the loss and the parameters where it ended.
@@ -87,11 +158,10 @@ pub(crate) fn follow(
     place: &[f64],
     options: &FitOptions,
 ) -> Result<Option<(f64, Vec<f64>)>> {
-    let maps: Vec<Map> = model.parameters().iter().map(Map::of).collect();
-    let transformed = Transformed { problem, maps: &maps };
-    let begin = with_constant(problem, place)?;
-    let end = descend(&transformed, &transformed.inner(&begin), options)?;
-    let at = transformed.outer(&end.at).as_slice()[..maps.len()].to_vec();
+    let search = Bounded { problem, parameters: model.parameters() };
+    let held = vec![None; problem.size()];
+    let end = search.inside(&with_constant(problem, place)?, &held, options)?;
+    let at = end.at.as_slice()[..model.parameters().len()].to_vec();
     let sound = end.value.is_finite() && at.iter().all(|x| x.is_finite());
     Ok(sound.then_some((end.value, at)))
 }
@@ -129,153 +199,24 @@ pub(crate) fn inside(parameter: &Parameter, x: f64) -> f64 {
 
 /// The minima that are not the same, the best first: two are the same when a step between them is no longer than a
 /// small part of a standard error.
-fn distinct(problem: &Transformed<'_>, found: &[Descent]) -> Result<Vec<Optimum>> {
-    let mut optima: Vec<(DVector<f64>, DMatrix<f64>, Optimum)> = Vec::new();
+fn distinct(problem: &dyn Problem<Error = Error>, found: &[Descent]) -> Result<Vec<Optimum>> {
+    let mut optima: Vec<(DMatrix<f64>, Optimum)> = Vec::new();
     for descent in found {
-        let near = |(at, hessian, optimum): &(DVector<f64>, DMatrix<f64>, Optimum)| {
-            let apart = &descent.at - at;
+        let near = |(hessian, optimum): &(DMatrix<f64>, Optimum)| {
+            let apart = &descent.at - DVector::from_column_slice(&optimum.at);
             let length = apart.dot(&(hessian * &apart)) * problem.rows();
             length.abs() < 1e-4 && (descent.value - optimum.loss).abs() <= 1e-9 * optimum.loss.abs().max(1e-9)
         };
         if let Some(known) = optima.iter_mut().find(|known| near(known)) {
-            known.2.starts += 1;
+            known.1.starts += 1;
             continue;
         }
-        let hessian = problem.evaluate(&descent.at, true)?.hessian;
-        let at = problem.outer(&descent.at).as_slice().to_vec();
-        let size = descent.at.len();
-        let hessian = hessian.unwrap_or_else(|| DMatrix::identity(size, size));
-        optima.push((descent.at.clone(), hessian, Optimum { at, loss: descent.value, starts: 1 }));
+        let hessian = problem
+            .evaluate(&descent.at, true)?
+            .hessian
+            .ok_or_else(|| Error::internal("a Hessian that was asked for is missing"))?;
+        let optimum = Optimum { at: descent.at.as_slice().to_vec(), loss: descent.value, starts: 1 };
+        optima.push((hessian, optimum));
     }
-    Ok(optima.into_iter().map(|o| o.2).collect())
-}
-
-/// Puts parameters that came as near to a bound as their transformation lets them on it.
-fn settle(unit: &[f64], maps: &[Map], mut at: DVector<f64>) -> (DVector<f64>, Vec<bool>) {
-    let mut bound = vec![false; at.len()];
-    for (j, map) in maps.iter().enumerate() {
-        let reach = 1e-7 * unit[j];
-        let edge = match map {
-            Map::Free => None,
-            Map::Above(lower) => Some(*lower).filter(|l| at[j] - l < reach),
-            Map::Below(upper) => Some(*upper).filter(|u| u - at[j] < reach),
-            Map::Between(lower, upper) => {
-                Some(*lower).filter(|l| at[j] - l < reach).or(Some(*upper).filter(|u| u - at[j] < reach))
-            }
-        };
-        if let Some(edge) = edge {
-            at[j] = edge;
-            bound[j] = true;
-        }
-    }
-    (at, bound)
-}
-
-/// The map from the whole line to what the bounds of a parameter allow.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Map {
-    Free,
-    /// `lower + e^η`.
-    Above(f64),
-    /// `upper − e^η`.
-    Below(f64),
-    /// `lower + (upper − lower) σ(η)`.
-    Between(f64, f64),
-}
-
-impl Map {
-    pub(crate) fn of(parameter: &Parameter) -> Self {
-        match (parameter.lower.is_finite(), parameter.upper.is_finite()) {
-            (false, false) => Self::Free,
-            (true, false) => Self::Above(parameter.lower),
-            (false, true) => Self::Below(parameter.upper),
-            (true, true) => Self::Between(parameter.lower, parameter.upper),
-        }
-    }
-
-    pub(crate) fn outer(self, eta: f64) -> f64 {
-        match self {
-            Self::Free => eta,
-            Self::Above(lower) => lower + eta.exp(),
-            Self::Below(upper) => upper - eta.exp(),
-            Self::Between(lower, upper) => lower + (upper - lower) / (1.0 + (-eta).exp()),
-        }
-    }
-
-    pub(crate) fn inner(self, x: f64) -> f64 {
-        match self {
-            Self::Free => x,
-            Self::Above(lower) => (x - lower).ln(),
-            Self::Below(upper) => (upper - x).ln(),
-            Self::Between(lower, upper) => ((x - lower) / (upper - x)).ln(),
-        }
-    }
-
-    /// First and second derivative of the map.
-    fn slopes(self, eta: f64) -> (f64, f64) {
-        match self {
-            Self::Free => (1.0, 0.0),
-            Self::Above(_) => (eta.exp(), eta.exp()),
-            Self::Below(_) => (-eta.exp(), -eta.exp()),
-            Self::Between(lower, upper) => {
-                let p = 1.0 / (1.0 + (-eta).exp());
-                let slope = (upper - lower) * p * (1.0 - p);
-                (slope, slope * (1.0 - 2.0 * p))
-            }
-        }
-    }
-}
-
-/// A problem in coordinates without bounds; those beyond the maps stay as they are.
-struct Transformed<'p> {
-    problem: &'p dyn Problem,
-    maps: &'p [Map],
-}
-
-impl Transformed<'_> {
-    fn each(&self, at: &DVector<f64>, f: impl Fn(Map, f64) -> f64) -> DVector<f64> {
-        let map = |j: usize| self.maps.get(j).copied().unwrap_or(Map::Free);
-        DVector::from_fn(at.len(), |j, _| f(map(j), at[j]))
-    }
-
-    fn outer(&self, eta: &DVector<f64>) -> DVector<f64> {
-        self.each(eta, Map::outer)
-    }
-
-    fn inner(&self, at: &DVector<f64>) -> DVector<f64> {
-        self.each(at, Map::inner)
-    }
-}
-
-impl Problem for Transformed<'_> {
-    fn rows(&self) -> f64 {
-        self.problem.rows()
-    }
-
-    fn rounding(&self) -> f64 {
-        self.problem.rounding()
-    }
-
-    fn has_curvature(&self) -> bool {
-        self.problem.has_curvature()
-    }
-
-    fn evaluate(&self, eta: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
-        let outer = self.outer(eta);
-        if outer.iter().any(|x| !x.is_finite()) {
-            return Ok(Evaluation::wall(eta.len()));
-        }
-        let there = self.problem.evaluate(&outer, hessian)?;
-        let slope = self.each(eta, |map, x| map.slopes(x).0);
-        let bend = self.each(eta, |map, x| map.slopes(x).1);
-        let gradient = there.gradient.component_mul(&slope);
-        let hessian = there.hessian.map(|h| {
-            let mut out = DMatrix::from_fn(eta.len(), eta.len(), |i, j| h[(i, j)] * slope[i] * slope[j]);
-            for j in 0..eta.len() {
-                out[(j, j)] += there.gradient[j] * bend[j];
-            }
-            out
-        });
-        Ok(Evaluation { value: there.value, gradient, hessian })
-    }
+    Ok(optima.into_iter().map(|o| o.1).collect())
 }

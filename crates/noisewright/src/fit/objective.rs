@@ -1,9 +1,9 @@
 //! The loss over two samples with its first two derivatives, and the sums that the covariance needs.
 
 use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::optimize::{Evaluation, Problem};
 
 use super::evaluate::{Accumulator, ChunkEvaluator, ChunkView, ParameterPoint};
-use super::newton::{Evaluation, Problem};
 use super::prepare;
 use super::sample_blocks::{KeptBlock, RawBlock, SampleBlocks};
 use super::scaling::Scaling;
@@ -246,6 +246,8 @@ pub(crate) fn five_point(h: f64, f: impl Fn(f64) -> Result<DVector<f64>>) -> Res
 }
 
 impl Problem for Objective<'_> {
+    type Error = Error;
+
     fn rows(&self) -> f64 {
         self.data.total
     }

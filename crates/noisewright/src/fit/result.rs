@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use nalgebra::DMatrix;
+use noisewright_numerics::optimize::Stop;
 
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
-use super::newton::Stop;
 use crate::names::nearest;
 use crate::normalizer::two_sided;
 use crate::{Error, Model, Noise, Parameter, Result};

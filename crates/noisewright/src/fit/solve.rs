@@ -1,13 +1,13 @@
 //! From a prepared loss to its minimum: which starts, which method, and whether there is more than one minimum.
 
 use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::optimize::{
+    BoxMinimum, DescentOptions, Problem, Stop, bfgs, minimize_in_box, newton,
+};
 
-use super::bfgs_refinement::polish;
-use super::bounds;
 use super::evaluate::{ChunkView, ParameterPoint};
 use super::kinks;
 use super::multistart;
-use super::newton::{Problem, Stop, newton};
 use super::no_start;
 use super::objective::{Objective, Order};
 use super::options::FitOptions;
@@ -15,7 +15,7 @@ use super::result::Optimum;
 use super::sample_blocks::SampleBlocks;
 use super::start_values::{self, Few};
 use crate::run::Stage;
-use crate::{Loss, Result};
+use crate::{Error, Loss, Model, Result};
 
 /// A minimum in the solver's coordinates.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub(crate) fn solve(
     if !objective.linear {
         let begin = |theta: &[f64]| with_constant(objective, theta);
         let places = places(objective, start, options)?;
-        let found = multistart::solve(objective, objective.model, &objective.unit, &begin, &places, options)?;
+        let found = multistart::solve(objective, objective.model, &begin, &places, options)?;
         let found = found.ok_or_else(|| no_start::explain(objective))?;
         return settled(objective, found);
     }
@@ -69,8 +69,8 @@ pub(crate) fn solve(
     } else {
         linear_start(objective, start)?
     };
-    let limits = bounds::limits(objective.model, &objective.scaling.scale);
-    let solution = bounds::solve(objective, &limits, &begin, options)?;
+    let limits = limits(objective.model, &objective.scaling.scale);
+    let solution = in_box(objective, &limits, &begin, options)?;
     Ok(with_optimum(objective, solution))
 }
 
@@ -83,6 +83,37 @@ fn settled(objective: &Objective<'_>, found: Solution) -> Result<Solution> {
         Some(information) => kinks::settle(objective, found, &information),
         None => Ok(found),
     }
+}
+
+impl FitOptions {
+    /// Runs a numerical method with the tolerance, the step limit and the progress of these options.
+    pub(crate) fn descent<T>(
+        &self,
+        stage: Stage,
+        run: impl FnOnce(&DescentOptions<'_, Error>) -> Result<T>,
+    ) -> Result<T> {
+        let watch = |iteration: usize, value: f64| self.report(stage, iteration, value);
+        let (tolerance, max_iterations) = (self.tolerance, self.max_iterations);
+        run(&DescentOptions { tolerance, max_iterations, watch: &watch })
+    }
+}
+
+/// The bounds in the solver's coordinates, which are the model's but for a positive factor.
+pub(crate) fn limits(model: &Model, scale: &[f64]) -> Vec<(f64, f64)> {
+    let scaled = model.parameters().iter().zip(scale);
+    scaled.map(|(p, s)| (p.lower * s, p.upper * s)).collect()
+}
+
+/// The minimum inside the bounds of a linear model.
+pub(crate) fn in_box(
+    problem: &dyn Problem<Error = Error>,
+    limits: &[(f64, f64)],
+    begin: &DVector<f64>,
+    options: &FitOptions,
+) -> Result<Solution> {
+    let found = options.descent(Stage::Descent, |o| minimize_in_box(problem, limits, begin, o))?;
+    let BoxMinimum { at, iterations, stop, bound } = found;
+    Ok(Solution { at, iterations, stop, bound, optima: Vec::new() })
 }
 
 /// Starts for a model that is not linear: the given one or the model's own, and those that a look at a few rows finds best.
@@ -161,8 +192,9 @@ fn all(
     hessian: &DMatrix<f64>,
     options: &FitOptions,
 ) -> Result<Begun> {
-    let Some(found) = polish(objective, at, hessian, options)? else { return Ok(Begun::Near(at.clone())) };
-    let limits = bounds::limits(objective.model, &objective.scaling.scale);
+    let found = options.descent(Stage::Descent, |o| bfgs(objective, at, hessian, o))?;
+    let Some(found) = found else { return Ok(Begun::Near(at.clone())) };
+    let limits = limits(objective.model, &objective.scaling.scale);
     if limits.iter().zip(found.at.iter()).any(|((lower, upper), x)| x < lower || x > upper) {
         return Ok(Begun::Near(found.at));
     }
@@ -179,10 +211,10 @@ fn linear_normalized(
     start: Option<&[f64]>,
     options: &FitOptions,
 ) -> Result<Solution> {
-    let limits = bounds::limits(objective.model, &objective.scaling.scale);
+    let limits = limits(objective.model, &objective.scaling.scale);
     let mut found: Vec<(f64, Solution)> = Vec::new();
     for begin in [start, None] {
-        let solution = bounds::solve(objective, &limits, &linear_start(objective, begin)?, options)?;
+        let solution = in_box(objective, &limits, &linear_start(objective, begin)?, options)?;
         let loss = objective.evaluate(&solution.at, false)?.value;
         if loss.is_finite() {
             found.push((loss, solution));
@@ -231,7 +263,7 @@ fn pilot(
     objective.thin = thin.max(1);
     // The part's own minimum is wanted no nearer than it is to that of all rows.
     let rough = FitOptions { tolerance: options.tolerance.max(0.3), ..options.clone() };
-    let found = newton(objective, begin, &rough, Stage::Pilot);
+    let found = rough.descent(Stage::Pilot, |o| newton(&*objective, begin, o));
     let curvature = found.and_then(|found| Ok((objective.evaluate(&found.at, true)?, found)));
     objective.thin = 1;
     let (there, found) = curvature?;

@@ -4,6 +4,8 @@
 //! hundred rows tell good places from bad ones at next to no cost, so that hundreds of them can be asked.
 
 use nalgebra::DVector;
+use noisewright_numerics::chart::Chart;
+use noisewright_numerics::optimize::Problem;
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::{sigmoid, softplus};
 use noisewright_numerics::summation::mean_and_variance;
@@ -12,8 +14,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::evaluate::{ChunkView, ParameterPoint};
 use super::loss_terms::Class;
-use super::multistart::{self, Map, inside};
-use super::newton::Problem;
+use super::multistart::{self, inside};
 use super::objective::Objective;
 use super::options::FitOptions;
 use super::sample_blocks::{HeldPoints, RowSource, SampleBlocks};
@@ -345,9 +346,10 @@ impl Screen<'_, '_> {
 
 /// So many natural units from the start, or a few times as far from a bound.
 pub(crate) fn around(parameter: &Parameter, start: f64, unit: f64, z: f64) -> f64 {
-    match Map::of(parameter) {
-        Map::Free => start + 2.0 * z * unit.max(0.5 * start.abs()),
-        map => map.outer(map.inner(start) + 1.5 * z),
+    match Chart::between(parameter.lower, parameter.upper) {
+        _ if parameter.lower == parameter.upper => start,
+        Chart::Identity => start + 2.0 * z * unit.max(0.5 * start.abs()),
+        chart => chart.from_real(chart.to_real(start) + 1.5 * z),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::f64::consts::{PI, SQRT_2, TAU};
 
+use noisewright_numerics::chart::wrapped;
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::{ln_bessel_i, normal_cdf};
 use rand::RngExt;
@@ -108,12 +109,6 @@ impl VonMises {
         }
         angle / TAU + series / PI
     }
-}
-
-/// The same angle in [−π, π).
-fn wrapped(angle: f64) -> f64 {
-    let turned = (angle + PI).rem_euclid(TAU) - PI;
-    turned.clamp(-PI, PI)
 }
 
 impl Scalar for VonMises {

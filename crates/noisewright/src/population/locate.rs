@@ -37,7 +37,7 @@ impl Location {
 /// dimensions, by climbing from such places. A needle to which none of them points is missed.
 pub(super) fn locate(model: &Model, parameters: &[f64], landmarks: &[Landmarks]) -> Result<Location> {
     let domains = model.space().domains();
-    let slope = Slice { model, parameters, places: numbers_in(model, parameters) };
+    let slope = Slice::new(model, parameters);
     let mut peak: Vec<f64> = domains.iter().zip(landmarks).map(|(d, l)| start(d, l)).collect();
     let mut slices = vec![Vec::new(); peak.len()];
     let sweeps = if peak.len() == 1 { 1 } else { 12 };
@@ -115,7 +115,12 @@ pub(super) struct Slice<'a> {
     pub(super) places: Vec<f64>,
 }
 
-impl Slice<'_> {
+impl<'a> Slice<'a> {
+    /// With the numbers that occur in the model as places to look at.
+    pub(super) fn new(model: &'a Model, parameters: &'a [f64]) -> Self {
+        Self { model, parameters, places: numbers_in(model, parameters) }
+    }
+
     /// Peaks along one variable, the others held.
     fn along(&self, axis: usize, at: &[f64], domain: &Domain, hints: &Landmarks) -> Result<Vec<(f64, f64)>> {
         if let Domain::States(states) = domain {
@@ -167,7 +172,12 @@ impl Slice<'_> {
     /// The log-density at column-major points.
     pub(super) fn energy(&self, points: &[f64], rows: usize) -> Result<Vec<f64>> {
         let mut out = vec![0.0; rows];
-        self.model.evaluate(self.parameters, View::new(points.len() / rows, rows, points), &mut out, None)?;
+        self.model.evaluate(
+            self.parameters,
+            View::new(self.model.space().dimension(), rows, points),
+            &mut out,
+            None,
+        )?;
         Ok(out)
     }
 

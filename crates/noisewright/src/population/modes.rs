@@ -142,6 +142,10 @@ impl Hill<'_> {
         let top = self.heights(&[DVector::zeros(self.peak.len())])?[0];
         let mut found: Vec<(f64, Climber)> = Vec::new();
         for _ in 0..MOST_STEPS {
+            // Those that arrived in the last round may have been all.
+            if climbers.is_empty() {
+                break;
+            }
             let places: Vec<DVector<f64>> = climbers.iter().map(|c| c.z.clone()).collect();
             climbers.iter_mut().zip(self.heights(&places)?).for_each(|(c, h)| c.height = h);
             climbers.retain(|c| c.height > f64::NEG_INFINITY && !is_known(c, top, &found));
@@ -255,4 +259,22 @@ fn is_known(climber: &Climber, top: f64, found: &[(f64, Climber)]) -> bool {
         distance < 1.0
     };
     at_top || found.iter().any(|(_, known)| at(known))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::{Model, Space};
+
+    #[test]
+    fn climbers_that_all_arrive_at_once_end_the_climb() {
+        let formula = "log(exp(-(x^2 + y^2)/2) + exp(-((x - 9)^2 + (y + 7)^2)/2))";
+        let model = Model::from_formula(formula, Space::real(&["x", "y"]).unwrap(), vec![], false).unwrap();
+        let slope = Slice::new(&model, &[]);
+        let hill = Hill { slope: &slope, peak: DVector::zeros(2), factor: DMatrix::identity(2, 2) };
+        let found = hill.climb(vec![Climber::new(DVector::from_column_slice(&[8.9, -6.8]))]).unwrap();
+        assert_eq!(found.len(), 1);
+        assert!((found[0].at[0] - 9.0).abs() < 0.3 && (found[0].at[1] + 7.0).abs() < 0.3, "{:?}", found[0]);
+    }
 }

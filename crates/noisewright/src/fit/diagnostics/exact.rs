@@ -3,7 +3,6 @@
 use nalgebra::DMatrix;
 
 use super::super::data::{Data, Dependence};
-use super::super::newton::Stop;
 use super::super::result::Fit;
 use super::Against;
 use super::information::information_test_exact;
@@ -11,6 +10,7 @@ use super::rows::Centred;
 use super::separation::{Separation, separation};
 use super::{Diagnostics, messages};
 use crate::{Method, Model, Population, Precision, Result, View};
+use noisewright_numerics::optimize::Stop;
 
 /// Information about some direction below that of so many points of data asks whether there is any at all.
 const FEW_POINTS: f64 = 1.0;

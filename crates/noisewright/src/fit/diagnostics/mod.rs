@@ -36,11 +36,11 @@ pub use warning::{Warning, WarningKind};
 
 use nalgebra::DMatrix;
 
-use super::newton::Stop;
 use super::optimal::OptimalReport;
 use super::result::Fit;
 use super::two_step::TwoStepReport;
 use crate::{LOG_NORMALIZER, Model};
+use noisewright_numerics::optimize::Stop;
 
 /// Share of a variance that may come from the noise before it is worth a word.
 const MOST_NOISE: f64 = 0.5;

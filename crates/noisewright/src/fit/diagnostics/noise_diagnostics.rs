@@ -4,7 +4,6 @@ use nalgebra::{DMatrix, DVector};
 
 use super::super::evaluate::{ChunkView, ParameterPoint};
 use super::super::loss_terms::Class;
-use super::super::newton::Stop;
 use super::super::objective::Objective;
 use super::super::result::Fit;
 use super::super::sample_blocks::RowSource;
@@ -17,6 +16,7 @@ use super::rows::{Block, Part, Rows};
 use super::separation::{Separation, separation};
 use super::{Diagnostics, efficiency, messages};
 use crate::{Loss, Result};
+use noisewright_numerics::optimize::Stop;
 
 /// Information about some direction below that of so many points of data asks whether there is any at all.
 const FEW_POINTS: f64 = 1.0;

@@ -5,13 +5,12 @@
 //! runs away by the profile of the loss, its minimum over all other unknowns with this one held: beyond a minimum it rises.
 
 use nalgebra::DVector;
+use noisewright_numerics::optimize::{Held, Problem, newton};
 use noisewright_numerics::special::normal_quantile;
 
-use super::super::bounds::HeldPoints;
-use super::super::newton::{Problem, newton};
 use super::super::options::FitOptions;
 use crate::run::Stage;
-use crate::{Model, Parameter, Result};
+use crate::{Error, Model, Parameter, Result};
 
 /// By which factors a parameter is made larger.
 const FARTHER: [f64; 3] = [10.0, 100.0, 1000.0];
@@ -70,7 +69,7 @@ impl Ray {
 
 /// A loss near its minimum, in the model's own parameters.
 pub(crate) struct NearMinimum<'p> {
-    pub(crate) problem: &'p dyn Problem,
+    pub(crate) problem: &'p dyn Problem<Error = Error>,
     pub(crate) model: &'p Model,
     /// Natural sizes of a step in the parameters.
     pub(crate) unit: &'p [f64],
@@ -114,9 +113,9 @@ impl NearMinimum<'_> {
         let hold =
             |(l, held): (usize, &bool)| (*held || l == j).then(|| if l == j { value } else { self.at[l] });
         let held: Vec<Option<f64>> = self.bound.iter().enumerate().map(hold).collect();
-        let part = HeldPoints { problem: self.problem, held: &held };
+        let part = Held { problem: self.problem, held: &held };
         let short = FitOptions { max_iterations: STEPS, tolerance: 1e-3, ..options.clone() };
-        let found = newton(&part, &part.project(from), &short, Stage::Errors)?;
+        let found = short.descent(Stage::Errors, |o| newton(&part, &part.project(from), o))?;
         Ok((found.value * self.problem.rows(), part.expand(&found.at)))
     }
 

@@ -8,8 +8,8 @@ mod whitening;
 use std::sync::Mutex;
 
 use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::optimize::{Evaluation, Problem, Stop, undamped_gain};
 
-use super::bounds;
 use super::covariance::{Covariance, flattest, invert_free, sandwich, varies_in};
 use super::curvature::{Curvature, Seen};
 use super::data::{Data, Dependence};
@@ -18,13 +18,12 @@ use super::diagnostics::{self, Diagnostics, NearMinimum};
 use super::kinks;
 use super::leverage;
 use super::multistart;
-use super::newton::{Evaluation, Problem, Stop, undamped_gain};
 use super::noise_choice;
 use super::objective::five_point;
 use super::options::{Amount, CovarianceKind, FitOptions, NoiseChoice};
 use super::prepare::{pick, scaling, spread};
 use super::result::{Estimate, Fit, Optimum, Variances, coordinates};
-use super::solve::Solution;
+use super::solve::{Solution, in_box, limits};
 use crate::run::{Stage, if_possible};
 use crate::{Error, Model, Result, View};
 use means::Means;
@@ -82,7 +81,7 @@ impl Likelihood<'_> {
             let few = FitOptions { starts: options.starts.min(3), ..options.clone() };
             let first = multistart::first(model, Some(start.as_slice()));
             let places = multistart::nearby(model, &self.unit, &first, &few);
-            let found = multistart::solve(self, model, &self.unit, &begin, &places, options)?;
+            let found = multistart::solve(self, model, &begin, &places, options)?;
             let found = found.ok_or_else(|| self.explain())?;
             if found.stop.converged() && found.optima.len() == 1 {
                 return Ok(found);
@@ -90,15 +89,15 @@ impl Likelihood<'_> {
             let information = self.means.spread(found.at.as_slice(), &self.frame)?;
             return kinks::settle(self, found, &information);
         }
-        let limits = bounds::limits(model, &self.frame.scales(start.len()));
-        let mut solution = bounds::solve(self, &limits, start, options)?;
+        let limits = limits(model, &self.frame.scales(start.len()));
+        let mut solution = in_box(self, &limits, start, options)?;
         // The likelihood has one maximum, but its edge may be in the way.
         let most = if model.space().dimension() == 1 { MOST_STARTS } else { 2 };
         for start in starts.iter().take(most).skip(1).filter(|_| self.is_convex()) {
             if solution.stop.converged() {
                 break;
             }
-            let again = bounds::solve(self, &limits, start, options)?;
+            let again = in_box(self, &limits, start, options)?;
             let steps = solution.iterations + again.iterations;
             let (before, after) = (self.value(&solution.at), self.value(&again.at));
             solution = if again.stop.converged() || after < before { again } else { solution };
@@ -263,16 +262,7 @@ impl Likelihood<'_> {
 
     /// Whether the means of the statistics are those of the model, as near as a step of the ascent can tell.
     fn is_maximum(&self, there: &Evaluation, free: &[usize]) -> bool {
-        let size = free.len();
-        let part = Evaluation {
-            value: there.value,
-            gradient: DVector::from_fn(size, |i, _| there.gradient[free[i]]),
-            hessian: there
-                .hessian
-                .as_ref()
-                .map(|h| DMatrix::from_fn(size, size, |i, j| h[(free[i], free[j])])),
-        };
-        undamped_gain(&part) * self.rows() <= NEAR * NEAR
+        undamped_gain(&there.part(free)) * self.rows() <= NEAR * NEAR
     }
 
     /// Where the density ceased to integrate on the way, if it did.
@@ -403,6 +393,8 @@ impl Likelihood<'_> {
 }
 
 impl Problem for Likelihood<'_> {
+    type Error = Error;
+
     fn rows(&self) -> f64 {
         self.data.total_weight()
     }

@@ -1,8 +1,6 @@
 //! Sampling coordinates: every continuous variable on the whole real line, the others as they are.
 
-use noisewright_numerics::special::{sigmoid, softplus};
-
-use crate::{Domain, Space};
+use crate::{Chart, Domain, Space};
 
 /// The map from sampling coordinates z to points x, variable by variable.
 #[derive(Clone, Copy)]
@@ -21,6 +19,11 @@ impl<'a> Coordinates<'a> {
 
     pub(super) fn domain(&self, axis: usize) -> &'a Domain {
         &self.space.domains()[axis]
+    }
+
+    /// The chart of a variable; counted ones are as they are.
+    fn chart(&self, axis: usize) -> Chart {
+        self.domain(axis).chart(0.0).unwrap_or(Chart::Identity)
     }
 
     /// The variables that have a density, none on a sphere.
@@ -44,8 +47,11 @@ impl<'a> Coordinates<'a> {
         if self.space.is_sphere() {
             return z.to_vec();
         }
-        let columns = z.chunks(rows.max(1)).enumerate();
-        columns.flat_map(|(axis, column)| column.iter().map(move |z| point(self.domain(axis), *z))).collect()
+        let mut x = vec![0.0; z.len()];
+        for (axis, (z, x)) in z.chunks(rows.max(1)).zip(x.chunks_mut(rows.max(1))).enumerate() {
+            self.chart(axis).unmap_block(z, x);
+        }
+        x
     }
 
     /// Coordinates of points; not a number where a point is outside the domain.
@@ -53,64 +59,20 @@ impl<'a> Coordinates<'a> {
         if self.space.is_sphere() {
             return x.to_vec();
         }
-        let columns = x.chunks(rows.max(1)).enumerate();
-        columns
-            .flat_map(|(axis, column)| column.iter().map(move |x| coordinate(self.domain(axis), *x)))
-            .collect()
+        let (mut z, mut scratch) = (vec![0.0; x.len()], vec![0.0; rows]);
+        for (axis, (x, z)) in x.chunks(rows.max(1)).zip(z.chunks_mut(rows.max(1))).enumerate() {
+            self.chart(axis).map_block(x, &mut scratch, z);
+        }
+        z
     }
 
     /// `ln |dx/dz|` of every row.
     pub(super) fn log_jacobian(&self, z: &[f64], rows: usize) -> Vec<f64> {
-        let mut out = vec![0.0; rows];
+        let (mut out, mut scratch) = (vec![0.0; rows], vec![0.0; rows]);
         for axis in self.continuous() {
-            let domain = self.domain(axis);
-            for (o, z) in out.iter_mut().zip(&z[axis * rows..(axis + 1) * rows]) {
-                *o += log_slope(domain, *z);
-            }
+            self.chart(axis).add_log_jacobian(&z[axis * rows..(axis + 1) * rows], &mut scratch, &mut out);
         }
         out
-    }
-}
-
-fn point(domain: &Domain, z: f64) -> f64 {
-    match domain {
-        Domain::Positive => z.exp().clamp(f64::MIN_POSITIVE, f64::MAX),
-        Domain::Interval(..) | Domain::Circle => {
-            let (lower, upper) = domain.bounds();
-            // A density may be infinite at an end, so the rounded point must not reach it.
-            (lower + (upper - lower) * sigmoid(z)).clamp(lower.next_up(), upper.next_down())
-        }
-        _ => z,
-    }
-}
-
-fn coordinate(domain: &Domain, x: f64) -> f64 {
-    match domain {
-        Domain::Positive => x.ln(),
-        Domain::Interval(lower, upper) => ((x - lower) / (upper - x)).ln(),
-        Domain::Circle => {
-            let x = wrapped(x);
-            ((x + std::f64::consts::PI) / (std::f64::consts::PI - x)).ln()
-        }
-        _ => x,
-    }
-}
-
-/// The angle between −π and π.
-pub(super) fn wrapped(angle: f64) -> f64 {
-    let turn = 2.0 * std::f64::consts::PI;
-    angle - turn * (angle / turn).round()
-}
-
-fn log_slope(domain: &Domain, z: f64) -> f64 {
-    match domain {
-        Domain::Positive => z,
-        Domain::Interval(..) | Domain::Circle => {
-            let (lower, upper) = domain.bounds();
-            // σ(z)(1 − σ(z)) = 1/((1 + e^z)(1 + e^−z))
-            (upper - lower).ln() - softplus(z) - softplus(-z)
-        }
-        _ => 0.0,
     }
 }
 

@@ -6,7 +6,7 @@ use noisewright_numerics::special::ln_add_exp;
 use rand::distr::Open01;
 use rand_distr::Distribution;
 
-use super::coordinates::{Coordinates, wrapped};
+use super::coordinates::Coordinates;
 use super::elliptical::Elliptical;
 use super::marginal::Marginal;
 use crate::run::Purpose;
@@ -202,7 +202,9 @@ impl Proposal<'_> {
         noise.draw(&mut stream, rows, &mut x);
         for axis in self.coordinates.continuous() {
             if *self.coordinates.domain(axis) == Domain::Circle {
-                x[axis * rows..(axis + 1) * rows].iter_mut().for_each(|a| *a = wrapped(*a));
+                x[axis * rows..(axis + 1) * rows]
+                    .iter_mut()
+                    .for_each(|a| *a = noisewright_numerics::chart::wrapped(*a));
             }
         }
         (self.coordinates.of_points(&x, rows), x)

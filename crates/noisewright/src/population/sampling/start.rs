@@ -1,6 +1,7 @@
 //! Where to start: the modes of a function in sampling coordinates, and a proposal around each.
 
 use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::optimize::update_inverse;
 use noisewright_numerics::quadrature::{Lookout, peaks};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
@@ -395,18 +396,6 @@ impl Mode {
         let steps = self.at.iter().zip(&other.at).zip(&self.scales);
         steps.map(|((a, b), s)| ((a - b) / s).powi(2)).sum::<f64>() < 0.25
     }
-}
-
-/// The BFGS update of an inverse Hessian after a step and the fall of the gradient along it.
-fn update_inverse(inverse: &mut DMatrix<f64>, step: &DVector<f64>, change: &DVector<f64>) {
-    let along = step.dot(change);
-    let enough = along > 1e-12 * step.norm() * change.norm();
-    if !enough {
-        return;
-    }
-    let size = step.len();
-    let left = DMatrix::identity(size, size) - step * change.transpose() / along;
-    *inverse = &left * &*inverse * left.transpose() + step * step.transpose() / along;
 }
 
 /// The inverse with eigenvalues made positive: where the function does not fall, it is taken to fall slowly.

@@ -1,31 +1,44 @@
-//! Bounds of a linear model: the minimum without them, and where it lies outside, the minimum on them.
+//! Minima in a box by an active set: the minimum without the bounds, and where it lies outside, the minimum on them
+//! (Nocedal and Wright 2006, §16.5).
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DVector;
 
-use super::newton::{Evaluation, Problem, Stop, newton};
-use super::options::FitOptions;
-use super::solve::Solution;
-use crate::run::Stage;
-use crate::{Model, Result};
+use super::{DescentOptions, Evaluation, Problem, Stop, newton};
 
 /// How near to a bound is at it.
 const AT_BOUND: f64 = 1e-9;
 
-/// Minimises over the box of the bounds by holding those parameters at a bound that the descent would carry across it.
-pub(crate) fn solve(
-    problem: &dyn Problem,
+/// A minimum in a box.
+#[derive(Clone, Debug)]
+pub struct BoxMinimum {
+    /// The place.
+    pub at: DVector<f64>,
+    /// Steps of all descents together.
+    pub iterations: usize,
+    /// Why the last descent ended.
+    pub stop: Stop,
+    /// Which coordinates are held at a bound.
+    pub bound: Vec<bool>,
+}
+
+/// Minimises over a box by holding those coordinates at a bound that the descent would carry across it.
+///
+/// # Errors
+/// Those of an evaluation or of the watch.
+pub fn minimize_in_box<P: Problem + ?Sized>(
+    problem: &P,
     limits: &[(f64, f64)],
     begin: &DVector<f64>,
-    options: &FitOptions,
-) -> Result<Solution> {
+    options: &DescentOptions<'_, P::Error>,
+) -> Result<BoxMinimum, P::Error> {
     let mut held: Vec<Option<f64>> = vec![None; begin.len()];
     let mut at = begin.clone();
     let mut iterations = 0;
     let mut stop = Stop::StepLimit;
-    // Every round holds or frees at least one parameter.
+    // Every round holds or frees at least one coordinate.
     for _ in 0..=3 * begin.len() {
-        let part = HeldPoints { problem, held: &held };
-        let found = newton(&part, &part.project(&at), options, Stage::Descent)?;
+        let part = Held { problem, held: &held };
+        let found = newton(&part, &part.project(&at), options)?;
         at = part.expand(&found.at);
         iterations += found.iterations;
         stop = found.stop;
@@ -39,16 +52,10 @@ pub(crate) fn solve(
         at[j] = value.unwrap_or(at[j]);
     }
     let bound = held.iter().map(Option::is_some).collect();
-    Ok(Solution { at, iterations, stop, bound, optima: Vec::new() })
+    Ok(BoxMinimum { at, iterations, stop, bound })
 }
 
-/// The bounds in the solver's coordinates, which are the model's but for a positive factor.
-pub(crate) fn limits(model: &Model, scale: &[f64]) -> Vec<(f64, f64)> {
-    let scaled = model.parameters().iter().zip(scale);
-    scaled.map(|(p, s)| (p.lower * s, p.upper * s)).collect()
-}
-
-/// Holds every parameter beyond a bound at that bound.
+/// Holds every coordinate beyond a bound at that bound.
 fn hold_crossed(at: &DVector<f64>, limits: &[(f64, f64)], held: &mut [Option<f64>]) -> bool {
     let mut any = false;
     for (j, (lower, upper)) in limits.iter().enumerate().filter(|(j, _)| at[*j].is_finite()) {
@@ -60,14 +67,14 @@ fn hold_crossed(at: &DVector<f64>, limits: &[(f64, f64)], held: &mut [Option<f64
     any
 }
 
-/// Holds every parameter that is at a bound with the loss falling beyond it: where there is no value beyond, a descent ends
+/// Holds every coordinate that is at a bound with the value falling beyond it: where there is no value beyond, a descent ends
 /// there without crossing.
-fn hold_pressed(
-    problem: &dyn Problem,
+fn hold_pressed<P: Problem + ?Sized>(
+    problem: &P,
     at: &DVector<f64>,
     limits: &[(f64, f64)],
     held: &mut [Option<f64>],
-) -> Result<bool> {
+) -> Result<bool, P::Error> {
     let here = problem.evaluate(at, false)?;
     let mut any = false;
     for (j, (lower, upper)) in limits.iter().enumerate() {
@@ -81,13 +88,13 @@ fn hold_pressed(
     Ok(any)
 }
 
-/// Frees the parameter whose loss falls fastest away from its bound, if there is one.
-fn free_one(
-    problem: &dyn Problem,
+/// Frees the coordinate whose value falls fastest away from its bound, if there is one.
+fn free_one<P: Problem + ?Sized>(
+    problem: &P,
     at: &DVector<f64>,
     limits: &[(f64, f64)],
     held: &mut [Option<f64>],
-) -> Result<bool> {
+) -> Result<bool, P::Error> {
     if held.iter().all(Option::is_none) {
         return Ok(false);
     }
@@ -105,32 +112,38 @@ fn free_one(
     }
 }
 
-/// A problem with some of its unknowns held.
-pub(crate) struct HeldPoints<'p> {
-    pub(crate) problem: &'p dyn Problem,
-    pub(crate) held: &'p [Option<f64>],
+/// A problem with some of its coordinates held.
+pub struct Held<'p, P: ?Sized> {
+    /// The problem.
+    pub problem: &'p P,
+    /// The values of those that are held, one entry per coordinate.
+    pub held: &'p [Option<f64>],
 }
 
-impl HeldPoints<'_> {
+impl<P: ?Sized> Held<'_, P> {
     fn free(&self) -> Vec<usize> {
         (0..self.held.len()).filter(|j| self.held[*j].is_none()).collect()
     }
 
-    /// The unknowns that are not held.
-    pub(crate) fn project(&self, at: &DVector<f64>) -> DVector<f64> {
+    /// The coordinates that are not held.
+    #[must_use]
+    pub fn project(&self, at: &DVector<f64>) -> DVector<f64> {
         let free = self.free();
         DVector::from_iterator(free.len(), free.iter().map(|j| at[*j]))
     }
 
-    /// All unknowns.
-    pub(crate) fn expand(&self, free: &DVector<f64>) -> DVector<f64> {
-        let mut values = free.iter();
-        let next = |held: &Option<f64>| held.unwrap_or_else(|| values.next().copied().unwrap_or(f64::NAN));
-        DVector::from_iterator(self.held.len(), self.held.iter().map(next))
+    /// All coordinates, of those that are not held.
+    #[must_use]
+    pub fn expand(&self, free: &DVector<f64>) -> DVector<f64> {
+        let mut all = DVector::from_iterator(self.held.len(), self.held.iter().map(|h| h.unwrap_or(0.0)));
+        self.free().iter().zip(free.iter()).for_each(|(j, x)| all[*j] = *x);
+        all
     }
 }
 
-impl Problem for HeldPoints<'_> {
+impl<P: Problem + ?Sized> Problem for Held<'_, P> {
+    type Error = P::Error;
+
     fn rows(&self) -> f64 {
         self.problem.rows()
     }
@@ -147,15 +160,9 @@ impl Problem for HeldPoints<'_> {
         self.problem.is_convex()
     }
 
-    fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
+    fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation, P::Error> {
         let all = self.problem.evaluate(&self.expand(at), hessian)?;
-        if self.held.iter().all(Option::is_none) {
-            return Ok(all);
-        }
         let free = self.free();
-        let gradient = self.project(&all.gradient);
-        let hessian =
-            all.hessian.map(|h| DMatrix::from_fn(free.len(), free.len(), |i, j| h[(free[i], free[j])]));
-        Ok(Evaluation { value: all.value, gradient, hessian })
+        Ok(if free.len() == self.held.len() { all } else { all.part(&free) })
     }
 }

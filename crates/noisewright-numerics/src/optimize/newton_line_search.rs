@@ -2,16 +2,13 @@
 //!
 //! Far from its minimum a log-normalizer is like an exponential: a Newton step is then far too short on one side and far
 //! too long on the other, and beyond an edge there is no value at all. A search along the step by the slope, which is
-//! monotone, costs a few evaluations and saves hundreds of steps.
+//! monotone, costs a few evaluations and saves hundreds of steps (Boyd and Vandenberghe 2004, §9.5, with the strong Wolfe
+//! condition on the slope, Nocedal and Wright 2006, §3.1).
 
 use nalgebra::DVector;
 
-use super::newton::{
-    Descent, Evaluation, FIRST_DAMPING, NO_DAMPING, Problem, Stop, damped_step, is_near, undamped_gain,
-};
-use super::options::FitOptions;
-use crate::Result;
-use crate::run::Stage;
+use super::newton::{FIRST_DAMPING, NO_DAMPING, damped_step, is_near, undamped_gain};
+use super::{Descent, DescentOptions, Evaluation, Problem, Stop};
 
 /// Share of the slope that may be left where a search along a step ends.
 const LEFT: f64 = 0.5;
@@ -30,24 +27,25 @@ const PATIENCE: usize = 3;
 ///
 /// Where the edge of what has a value is near, Newton's direction may lead straight across it; with damping it turns towards
 /// that of the steepest descent, which does not.
-pub(crate) fn descend(
-    problem: &dyn Problem,
+pub(super) fn descend<P: Problem + ?Sized>(
+    problem: &P,
     start: &DVector<f64>,
-    options: &FitOptions,
-    stage: Stage,
-) -> Result<Descent> {
+    options: &DescentOptions<'_, P::Error>,
+) -> Result<Descent, P::Error> {
     let mut at = start.clone();
     let mut here = problem.evaluate(&at, true)?;
     let (mut damping, mut idle) = (0.0, 0);
-    let end = |at, value, iterations, stop| Ok(Descent { at, value, iterations, stop });
+    let end = |at, last: Evaluation, iterations, stop| {
+        Ok(Descent { at, value: last.value, iterations, stop, last })
+    };
     if !here.value.is_finite() {
-        return end(at, here.value, 0, Stop::NoDescent);
+        return end(at, here, 0, Stop::NoDescent);
     }
     for iteration in 1..=options.max_iterations {
-        options.report(stage, iteration, here.value)?;
+        (options.watch)(iteration, here.value)?;
         if undamped_gain(&here) * problem.rows() <= options.tolerance.powi(2) {
             let step = damped_step(&here, &mut 0.0);
-            return end(at + step, here.value, iteration, Stop::Converged);
+            return end(at + step, here, iteration, Stop::Converged);
         }
         let found = step(problem, &at, &here, &mut damping)?;
         let ended = found.is_none();
@@ -58,19 +56,19 @@ pub(crate) fn descend(
         }
         if ended || idle >= PATIENCE {
             let near = is_near(problem, &here, options.tolerance);
-            return end(at, here.value, iteration, if near { Stop::Converged } else { Stop::NoDescent });
+            return end(at, here, iteration, if near { Stop::Converged } else { Stop::NoDescent });
         }
     }
-    end(at, here.value, options.max_iterations, Stop::StepLimit)
+    end(at, here, options.max_iterations, Stop::StepLimit)
 }
 
 /// A step with as much damping as it takes to get anywhere; `None` where none does.
-fn step(
-    problem: &dyn Problem,
+fn step<P: Problem + ?Sized>(
+    problem: &P,
     at: &DVector<f64>,
     here: &Evaluation,
     damping: &mut f64,
-) -> Result<Option<(DVector<f64>, Evaluation)>> {
+) -> Result<Option<(DVector<f64>, Evaluation)>, P::Error> {
     while *damping <= MOST_DAMPING {
         let step = damped_step(here, damping);
         let search = Search { problem, at, here, step: &step };
@@ -88,17 +86,17 @@ fn step(
 }
 
 /// A search along one step.
-struct Search<'s> {
-    problem: &'s dyn Problem,
+struct Search<'s, P: ?Sized> {
+    problem: &'s P,
     at: &'s DVector<f64>,
     here: &'s Evaluation,
     step: &'s DVector<f64>,
 }
 
-impl Search<'_> {
+impl<P: Problem + ?Sized> Search<'_, P> {
     /// The share of the step after which the slope along it has fallen by half or more, or the most that goes down; `None`
     /// where that is next to nothing.
-    fn run(&self) -> Result<Option<(f64, Evaluation)>> {
+    fn run(&self) -> Result<Option<(f64, Evaluation)>, P::Error> {
         let slope = self.here.gradient.dot(self.step);
         let (mut low, mut high): (Option<(f64, Evaluation)>, f64) = (None, f64::INFINITY);
         let mut share: f64 = 1.0;
@@ -135,11 +133,13 @@ mod tests {
     struct Exponential(f64);
 
     impl Problem for Exponential {
+        type Error = String;
+
         fn rows(&self) -> f64 {
             100.0
         }
 
-        fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
+        fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation, String> {
             let e = at[0].exp();
             let hessian = hessian.then(|| DMatrix::from_element(1, 1, e));
             Ok(Evaluation {
@@ -153,15 +153,18 @@ mod tests {
     #[test]
     fn an_exponential_is_descended_in_few_steps_from_either_side() {
         for start in [20.0, 3.0, -5.0] {
-            let found = descend(
-                &Exponential(2.0),
-                &DVector::from_element(1, start),
-                &FitOptions::default(),
-                Stage::Descent,
-            );
-            let found = found.unwrap();
+            let options = DescentOptions { tolerance: 1e-6, max_iterations: 200, watch: &|_, _| Ok(()) };
+            let found = descend(&Exponential(2.0), &DVector::from_element(1, start), &options).unwrap();
             assert!(found.stop.converged() && found.iterations < 30, "{start}: {found:?}");
             assert!((found.at[0] - 2f64.ln()).abs() < 1e-9, "{start}: {found:?}");
         }
+    }
+
+    #[test]
+    fn the_watch_ends_the_search_with_its_own_error() {
+        let watch = |iteration: usize, _: f64| if iteration < 3 { Ok(()) } else { Err("enough".into()) };
+        let options = DescentOptions { tolerance: 1e-6, max_iterations: 200, watch: &watch };
+        let found = descend(&Exponential(2.0), &DVector::from_element(1, 300.0), &options);
+        assert_eq!(found.unwrap_err(), "enough");
     }
 }
