@@ -118,6 +118,7 @@ mod efficiency;
 pub mod energy;
 mod error;
 pub mod fit;
+mod integrability;
 mod loss;
 mod map;
 mod memory;
@@ -135,7 +136,6 @@ mod serial;
 #[doc(hidden)]
 pub mod show;
 mod sweep;
-mod tails;
 mod target;
 mod text;
 

@@ -278,7 +278,6 @@ fn an_estimate_does_not_leave_its_bounds() {
             let options = FitOptions { seed, amount: Amount::Points(1 << 13), ..FitOptions::default() };
             let fitted = fit(&parse(&text), Data::from(&line(TEN.to_vec())), &options).unwrap();
             let k = fitted.get("k").unwrap();
-            println!("{upper} {seed} {k:?} {:?} {:?}", fitted.stop, fitted.diagnostics.warnings);
             assert!((0.1..=upper).contains(&k.estimate), "{k:?}");
             assert!(k.estimate < 0.5 * upper || fitted.diagnostics.has(WarningKind::AtBound), "{k:?}");
         }
@@ -304,9 +303,10 @@ fn a_bound_where_the_model_is_undefined_is_never_evaluated() {
     for seed in [0, 3, 14] {
         let options = FitOptions { seed, amount: Amount::Points(1 << 13), ..FitOptions::default() };
         let fitted = fit(&student, Data::from(&line(rows.to_vec())), &options);
-        println!("{fitted:?}");
-        let Ok(fitted) = fitted else { continue };
-        assert!(fitted.get("dof").unwrap().estimate > 0.0);
-        assert!(fitted.converged || !fitted.diagnostics.warnings.is_empty());
+        match fitted {
+            Ok(fitted) => assert!(fitted.get("dof").unwrap().estimate > 0.0),
+            // As the degrees of freedom go to zero only their product with the squared scale counts.
+            Err(error) => assert!(matches!(error, Error::Collinear { .. }), "{error}"),
+        }
     }
 }

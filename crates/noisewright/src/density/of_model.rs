@@ -4,7 +4,7 @@ use super::Density;
 use crate::chain::Coordinates;
 use crate::population::modes_of;
 use crate::run::{CancelToken, Purpose};
-use crate::{Domain, Error, Model, Population, Precision, Result, Space, View, tails};
+use crate::{Domain, Error, Model, Population, Precision, Result, Space, View, integrability};
 
 /// Variables up to which integrals are examined by quadrature before any chain is run.
 const EXAMINED: usize = 3;
@@ -49,11 +49,11 @@ impl<'a> ModelDensity<'a> {
             coordinates.variables(&coordinates.somewhere(&mut random), &mut x);
             x.iter().enumerate().for_each(|(axis, x)| values[axis * GUESSES + row] = *x);
         }
-        self.check_tails(View::new(dimension, GUESSES, &values), tails::BEYOND)
+        self.check_tails(View::new(dimension, GUESSES, &values), integrability::BEYOND)
     }
 
-    fn check_tails(&self, places: View<'_>, reach: tails::Reach) -> Result<()> {
-        match tails::endless(self.model, self.parameters, places, reach) {
+    fn check_tails(&self, places: View<'_>, reach: integrability::Reach) -> Result<()> {
+        match integrability::of_model(self.model, self.parameters, places, reach) {
             Some(endless) => Err(endless.error()),
             None => Ok(()),
         }
@@ -96,7 +96,7 @@ impl Density for ModelDensity<'_> {
         let model = &self.model.with_cancel(cancel);
         let density = ModelDensity { model, ..*self };
         if let Some(draws) = draws {
-            density.check_tails(draws, tails::NEAR)?;
+            density.check_tails(draws, integrability::NEAR)?;
             return cancel.check();
         }
         if self.space().dimension() > EXAMINED {

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::chart::Chart;
 use noisewright_numerics::optimize::{
-    Descent, Evaluation, Held, LbfgsOptions, Problem, Stop, Transformed, newton, try_lbfgs,
+    Descent, Held, LbfgsOptions, Problem, Stop, Transformed, newton, try_lbfgs,
 };
 use rand_distr::{Distribution, StandardNormal};
 
@@ -19,6 +19,10 @@ use crate::{Error, Model, Parameter, Result};
 /// towards the end of that line: next to an end the loss is `L + c e^(−|y|)`, and the step is one, however small c is; next
 /// to a minimum it is the tolerance.
 const PRESSED: f64 = 0.1;
+/// A logit beyond which a parameter between two bounds is next to one of them: within e⁻⁵ of their distance.
+const NEXT_TO_END: f64 = 5.0;
+/// Share of a loss by which two are the same to rounding.
+const SAME: f64 = 1e-10;
 
 /// The best of the minima that descents from several starts end in; `None` if no start has a finite value.
 ///
@@ -53,7 +57,7 @@ pub(crate) fn solve(
 /// The lowest first; of equal ones, such as mirror images, the one from the earlier start.
 fn prefer_earlier(found: &mut [Descent]) {
     let least = found.iter().map(|d| d.value).fold(f64::INFINITY, f64::min);
-    let excess = |d: &Descent| (d.value - least > 1e-10 * least.abs().max(1e-10)).then_some(d.value);
+    let excess = |d: &Descent| (d.value - least > SAME * least.abs().max(1e-10)).then_some(d.value);
     // Stable: those without an excess keep the order of their starts.
     found.sort_by(|a, b| match (excess(a), excess(b)) {
         (None, None) => std::cmp::Ordering::Equal,
@@ -76,7 +80,7 @@ impl Bounded<'_> {
         let fixed = |j: usize| self.parameters.get(j).filter(|p| p.lower == p.upper).map(|p| p.lower);
         let mut held: Vec<Option<f64>> = (0..begin.len()).map(fixed).collect();
         let mut end = self.inside(begin, &held, options)?;
-        while let Some((j, edge)) = self.pressed(&end.last, &held) {
+        while let Some((j, edge)) = self.pressed(&end, &held) {
             held[j] = Some(edge);
             let there = if edge.is_finite() {
                 let mut start = end.at.clone();
@@ -85,8 +89,8 @@ impl Bounded<'_> {
             } else {
                 None
             };
-            let lower = end.value + self.problem.rounding() * end.value.abs();
-            match there.filter(|there| there.value <= lower) {
+            let no_higher = end.value + SAME * end.value.abs();
+            match there.filter(|there| there.value <= no_higher) {
                 Some(there) => end = Descent { iterations: end.iterations + there.iterations, ..there },
                 None => return Ok(Descent { stop: Stop::RunsOff, ..end }),
             }
@@ -109,14 +113,22 @@ impl Bounded<'_> {
         free.map(|(j, p)| (j, Chart::between(p.lower, p.upper)))
     }
 
-    /// A parameter that is on its way to an end of its range, and that end.
-    fn pressed(&self, last: &Evaluation, held: &[Option<f64>]) -> Option<(usize, f64)> {
-        let hessian = last.hessian.as_ref()?;
+    /// A parameter that is on its way to an end of its range, or as near to it as numbers are, and that end.
+    fn pressed(&self, end: &Descent, held: &[Option<f64>]) -> Option<(usize, f64)> {
+        let hessian = end.last.hessian.as_ref()?;
         let towards = |(k, (j, chart)): (usize, (usize, Chart))| {
-            let (slope, bend) = (last.gradient[k], hessian[(k, k)].abs());
-            let moving = chart != Chart::Identity && slope != 0.0 && slope.abs() > PRESSED * bend;
-            let end = if slope < 0.0 { self.parameters[j].upper } else { self.parameters[j].lower };
-            moving.then_some((j, end))
+            let (slope, bend) = (end.last.gradient[k], hessian[(k, k)].abs());
+            let (lower, upper) = (self.parameters[j].lower, self.parameters[j].upper);
+            let moving = slope != 0.0 && slope.abs() > PRESSED * bend;
+            let y = chart.to_real(end.at[j]);
+            match chart {
+                Chart::Identity => None,
+                // So near to an end the slope may be rounding, or nothing.
+                Chart::Logit { .. } if y.abs() > NEXT_TO_END && (moving || slope == 0.0) => {
+                    Some((j, if y > 0.0 { upper } else { lower }))
+                }
+                _ => moving.then_some((j, if slope < 0.0 { upper } else { lower })),
+            }
         };
         self.free(held).enumerate().find_map(towards)
     }

@@ -10,11 +10,11 @@ use super::super::sample_blocks::RowSource;
 use super::super::scaling::Scaling;
 use super::Against;
 use super::information::InformationTest;
-use super::normalizable::{NotNormalizable, Whereabouts, not_normalizable};
 use super::overlap::Gathered;
 use super::rows::{Block, Part, Rows};
 use super::separation::{Separation, separation};
 use super::{Diagnostics, efficiency, messages};
+use crate::integrability::{NotNormalizable, of_fitted};
 use crate::{Loss, Result};
 use noisewright_numerics::optimize::Stop;
 
@@ -89,7 +89,7 @@ pub(crate) fn of_contrast(
     let rows = Contrasted { objective, place: &place };
     if let Some(found) = &separation {
         diagnostics.warn(messages::separated(found, subject(objective)));
-    } else if let Some(found) = integrability(objective, fit)? {
+    } else if let Some(found) = integrability(objective, fit) {
         diagnostics.warn(messages::not_normalizable(&found));
         diagnostics.not_normalizable = Some(found);
     }
@@ -110,9 +110,9 @@ fn subject(objective: &Objective<'_>) -> Against {
 }
 
 /// Where the fitted density has no integral, if so.
-fn integrability(objective: &Objective<'_>, fit: &Fit) -> Result<Option<NotNormalizable>> {
+fn integrability(objective: &Objective<'_>, fit: &Fit) -> Option<NotNormalizable> {
     if objective.model.is_normalized() || !objective.of_density {
-        return Ok(None);
+        return None;
     }
     let drawn;
     let sample = match &objective.data.feed {
@@ -123,7 +123,7 @@ fn integrability(objective: &Objective<'_>, fit: &Fit) -> Result<Option<NotNorma
             drawn.view()
         }
     };
-    not_normalizable(objective.model, &fit.theta(), &Whereabouts::of(sample))
+    of_fitted(objective.model, &fit.theta(), sample)
 }
 
 /// What one pass over the rows gathers.

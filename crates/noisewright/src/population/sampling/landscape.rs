@@ -115,13 +115,19 @@ impl<'a> Landscape<'a> {
         rows: usize,
         log_z: f64,
     ) -> Result<Vec<f64>> {
-        let x = self.coordinates().points(z, rows);
+        let mut values = self.at_points(which, &self.coordinates().points(z, rows), rows, log_z)?;
         let jacobian = self.coordinates().log_jacobian(z, rows);
-        let energy = self.energy(&x, rows)?;
-        let log_noise = if which == Height::Density { None } else { self.log_noise(&x, rows) };
+        values.iter_mut().zip(jacobian).for_each(|(value, jacobian)| *value += jacobian);
+        Ok(values)
+    }
+
+    /// One of the functions at column-major points.
+    pub(super) fn at_points(&self, which: Height, x: &[f64], rows: usize, log_z: f64) -> Result<Vec<f64>> {
+        let energy = self.energy(x, rows)?;
+        let log_noise = if which == Height::Density { None } else { self.log_noise(x, rows) };
         let value = |i: usize| {
             let noise = log_noise.as_ref().map_or(f64::NEG_INFINITY, |n| n[i]);
-            self.height(which, energy[i], log_z, noise) + jacobian[i]
+            self.height(which, energy[i], log_z, noise)
         };
         Ok((0..rows).map(value).collect())
     }

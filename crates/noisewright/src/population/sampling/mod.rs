@@ -12,21 +12,21 @@ mod marginal;
 mod proposal;
 mod replicate_error;
 mod start;
-mod tails;
 
 use std::ops::Range;
 
 use noisewright_numerics::summation::log_sum_exp;
+use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use self::elliptical::Reach;
 use self::landscape::{Height, Landscape};
 use self::proposal::{Component, Proposal, Round};
 use self::start::{Climb, Mode};
-use self::tails::Tails;
 use super::divergence_integrals::{FUNCTIONS, PairFunctions, PairIntegrals, log_values};
 use super::locate::locate_on_sphere;
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
+use crate::integrability::{Endless, NEAR, PLACES, Probe, by_columns};
 use crate::noise::sample_for;
 use crate::run::{Context, Purpose};
 use crate::{Domain, Error, Loss, Model, Points, Result, UniformSphere, VonMisesFisher, check_count};
@@ -81,17 +81,6 @@ pub(super) fn build(
     }
 }
 
-/// Refuses a density that does not fall fast enough to have an integral, as far as lines and rays tell.
-pub(super) fn check_integrable(model: &Model, parameters: &[f64], precision: &Precision) -> Result<()> {
-    if model.space().is_sphere() {
-        return Ok(());
-    }
-    let landscape = Landscape { model, parameters, contrast: None };
-    let modes = Climb::new(landscape, Height::Density, 0.0).modes(None, precision.seed)?;
-    let tails = Tails::new(landscape, Height::Density, 0.0, &modes[0], precision.seed);
-    refuse_endless(&landscape, tails.divergence(precision.seed)?)
-}
-
 /// Draws that no memory would hold are refused: each has its place, weights, densities and score.
 fn check_draws(model: &Model, precision: &Precision) -> Result<()> {
     check_count("draws", precision.draws, 2 * model.space().dimension() + model.coordinates().len() + 4)
@@ -123,10 +112,9 @@ fn prepare<'a>(landscape: Landscape<'a>, others: &[Height], precision: &Precisio
     }
     let climb = Climb::new(landscape, Height::Density, 0.0);
     let modes = climb.modes(None, seed)?;
-    refuse_endless(
-        &landscape,
-        Tails::new(landscape, Height::Density, 0.0, &modes[0], seed).divergence(seed)?,
-    )?;
+    if let Some(found) = endless(landscape, Height::Density, 0.0, &modes[0], seed) {
+        return Err(found.named(landscape.model.space()).error());
+    }
     let start = around(landscape, &climb, &modes)?;
     let (proposal, log_z) = adapt::adapt(start, landscape, &[Height::Density], pilot, seed, 1, f64::NAN)?;
     match landscape.contrast {
@@ -149,7 +137,7 @@ fn widen<'a>(
     let mut heights = vec![Height::Density];
     let mut divergent = Vec::new();
     for &which in others {
-        let endless = Tails::new(landscape, which, log_z, mode, seed).divergence(seed)?;
+        let endless = endless(landscape, which, log_z, mode, seed);
         if endless.is_none() {
             heights.push(which);
             let climb = Climb::new(landscape, which, log_z);
@@ -158,7 +146,7 @@ fn widen<'a>(
                 proposal = joined(proposal, around(landscape, &climb, &modes)?);
             }
         }
-        divergent.push(endless);
+        divergent.push(endless.map(|found| found.divergent(landscape.model.space())));
     }
     proposal.noise = Some((contrast.noise, NOISE_SHARE));
     let proposal = adapt::adapt(proposal, landscape, &heights, pilot, seed, 2, log_z)?.0;
@@ -175,14 +163,33 @@ fn check_noise(landscape: &Landscape<'_>) -> Result<()> {
     }
 }
 
-fn refuse_endless(landscape: &Landscape<'_>, divergent: Option<Divergent>) -> Result<()> {
-    let Some(Divergent { variable, at_lower_end, .. }) = divergent else { return Ok(()) };
-    let space = landscape.model.space();
-    let axis = variable.as_ref().and_then(|name| space.names().iter().position(|n| n == name));
-    let (lower, upper) =
-        axis.map_or((f64::NEG_INFINITY, f64::INFINITY), |axis| space.domains()[axis].bounds());
-    let towards = crate::text::number(if at_lower_end { lower } else { upper });
-    Err(Error::NotIntegrable { variable, towards })
+/// Where a function of the landscape has no integral, as far as lines and rays around a mode tell.
+fn endless(landscape: Landscape<'_>, which: Height, log_z: f64, mode: &Mode, seed: u64) -> Option<Endless> {
+    let (space, coordinates) = (landscape.model.space(), landscape.coordinates());
+    let mut random = Purpose::PopulationTails { kind: 0 }.stream(seed, 0);
+    let place = |_: usize| {
+        let mut z = mode.at().to_vec();
+        for axis in coordinates.continuous() {
+            let step: f64 = StandardNormal.sample(&mut random);
+            z[axis] += step * mode.scales()[axis];
+        }
+        coordinates.points(&z, 1)
+    };
+    let places: Vec<Vec<f64>> = (0..PLACES).map(place).collect();
+    // A scale on the line of a logarithm is a share of the variable.
+    let scale = |(axis, domain): (usize, &Domain)| match domain {
+        Domain::Positive => places[0][axis] * mode.scales()[axis].min(1.0),
+        _ => mode.scales()[axis],
+    };
+    let scales = space.domains().iter().enumerate().map(scale).collect();
+    // What overflows so far out says nothing about the function where it matters.
+    let function = |points: &[Vec<f64>]| {
+        let x = by_columns(points, space.dimension());
+        let values = landscape.at_points(which, &x, points.len(), log_z);
+        values.unwrap_or_else(|_| vec![f64::NEG_INFINITY; points.len()])
+    };
+    let probe = Probe::new(&function, space, places.clone(), scales, NEAR);
+    probe.along_axes().or_else(|| probe.outwards())
 }
 
 /// Two components around each mode, with normal and with Student tails, and wide ones that guard the rest.

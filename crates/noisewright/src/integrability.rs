@@ -1,0 +1,579 @@
+//! Whether a function falls fast enough far out to have an integral, in any number of variables.
+//!
+//! By Fubini's theorem an integrable function is integrable along almost every line of any direction, and along
+//! almost every ray with the volume element of the ray. So a function that does not fall along many parallel lines, or
+//! along many rays, has no integral. The directions are the axes, the diagonals, random ones, those without curvature, and
+//! the best that a climb from those finds; a cone that all of them miss is not seen.
+
+use nalgebra::DMatrix;
+use noisewright_numerics::random::Stream;
+use noisewright_numerics::summation::mean_and_variance;
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::population::Divergent;
+use crate::run::Purpose;
+use crate::{Domain, Error, Model, Population, Precision, Space, View};
+
+/// Lines through so many places are looked at; half of them must fail, since a few may lie along a ridge or in a cut-off.
+pub(crate) const PLACES: usize = 24;
+/// The fall per e-fold of the distance, beyond the volume's, that is told from none: a Student density with fewer than
+/// 0.02 degrees of freedom counts as one without an integral.
+const LEAST: f64 = 0.02;
+/// The same per unit of a coordinate that is a logarithm already, over a reach of hundreds of units.
+const LEAST_ON_LOG: f64 = 1e-3;
+/// Distances between which the fall is measured, in scales, where places and scales are known: a density that falls
+/// between any two of them may fall for good farther out, as funnels do along some directions.
+pub(crate) const NEAR: Reach = [1e3, 1e4, 1e5, 1e6];
+/// The same where nothing is known: beyond what any data have for their units.
+pub(crate) const BEYOND: Reach = [1e9, 1e10, 1e11, 1e12];
+/// For ln x, whose numbers end at e^±709.
+const LOG_REACH: Reach = [150.0, 300.0, 450.0, 600.0];
+/// For the logit of an interval, where neighbouring numbers end at ±36.
+const LOGIT_REACH: Reach = [8.0, 14.0, 21.0, 28.0];
+/// Variables up to which curvatures are looked at, by d²/2 evaluations, and the places where.
+const CURVED: (usize, usize) = (128, 3);
+/// A curvature of less than this share of the largest is none.
+const FLAT: f64 = 1e-9;
+/// Variables up to which all pairs have their diagonals looked at: 480 directions.
+const MOST_PAIRED: usize = 16;
+/// Random directions, and random signs of all variables.
+const RANDOM: (usize, usize) = (48, 16);
+/// Directions from which a climb starts, its rounds, and the directions tried in each: a cone of two degrees in the plane
+/// is found.
+const CLIMBS: (usize, usize, usize) = (4, 40, 12);
+
+/// Growing distances.
+pub(crate) type Reach = [f64; 4];
+
+/// A fitted density without an integral.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct NotNormalizable {
+    /// The variable along which it does not fall fast enough, where it is one.
+    pub variable: Option<String>,
+    /// The end of the variable's domain.
+    pub towards: String,
+    /// The direction in the variables, where no single one is to blame: the density does not fall along it.
+    pub direction: Option<Vec<f64>>,
+}
+
+impl NotNormalizable {
+    /// The same as an error.
+    pub(crate) fn error(self) -> Error {
+        Error::NotIntegrable { variable: self.variable, towards: self.towards }
+    }
+}
+
+/// Where a function does not fall.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Endless {
+    /// The variable and whether towards its lower end, where it is one alone.
+    axis: Option<(usize, bool)>,
+    /// The direction, in the variables' own units; zero where it is all of them.
+    direction: Vec<f64>,
+}
+
+impl Endless {
+    pub(crate) fn named(self, space: &Space) -> NotNormalizable {
+        let end = |(axis, lower): (usize, bool)| {
+            let bounds = space.domains()[axis].bounds();
+            if lower { bounds.0 } else { bounds.1 }
+        };
+        let known = self.axis.is_none() && self.direction.iter().any(|v| *v != 0.0);
+        NotNormalizable {
+            variable: self.axis.map(|(axis, _)| space.names()[axis].clone()),
+            towards: crate::text::number(self.axis.map_or(f64::INFINITY, end)),
+            direction: known.then_some(self.direction),
+        }
+    }
+
+    pub(crate) fn divergent(&self, space: &Space) -> Divergent {
+        let variable = self.axis.map(|(axis, _)| space.names()[axis].clone());
+        Divergent { variable, at_lower_end: self.axis.is_some_and(|(_, lower)| lower), inside: false }
+    }
+}
+
+/// Where a model has no integral, if a look far out shows it. `places` are points where the mass may be, whose spread
+/// gives the scales, and `reach` is [`NEAR`], or [`BEYOND`] if they are mere guesses.
+pub(crate) fn of_model(
+    model: &Model,
+    parameters: &[f64],
+    places: View<'_>,
+    reach: Reach,
+) -> Option<NotNormalizable> {
+    let rows = places.rows();
+    if model.space().is_sphere() || rows == 0 {
+        return None;
+    }
+    let row = |k: usize| {
+        let mut x = vec![0.0; places.columns()];
+        places.copy_row(k * rows / PLACES.min(rows), &mut x);
+        x
+    };
+    let scale = |(axis, domain): (usize, &Domain)| {
+        let deviation = mean_and_variance(places.column(axis)).1.sqrt();
+        // The spread of mere guesses says nothing.
+        let known = deviation > 0.0 && deviation.is_finite() && reach == NEAR;
+        let scale = if known { deviation } else { 1.0 };
+        if domain.is_discrete() { scale.max(1.0) } else { scale }
+    };
+    let function = |points: &[Vec<f64>]| values(model, parameters, points);
+    let scales = model.space().domains().iter().enumerate().map(scale).collect();
+    let places = (0..PLACES.min(rows)).map(row).collect();
+    let probe = Probe::new(&function, model.space(), places, scales, reach);
+    let found = probe.along_axes().or_else(|| probe.along_directions()).or_else(|| probe.outwards());
+    found.map(|endless| endless.named(model.space()))
+}
+
+/// The log-densities of points; −∞ where there is none to be had, which says nothing about the function.
+fn values(model: &Model, parameters: &[f64], points: &[Vec<f64>]) -> Vec<f64> {
+    let (rows, columns) = (points.len(), model.space().dimension());
+    let mut out = vec![0.0; rows];
+    let x = by_columns(points, columns);
+    if model.evaluate(parameters, View::new(columns, rows, &x), &mut out, None).is_err() {
+        // One point must not hide the others.
+        for (point, out) in points.iter().zip(&mut out) {
+            let mut one = [0.0];
+            let done = model.evaluate(parameters, View::new(columns, 1, point), &mut one, None);
+            *out = if done.is_ok() { one[0] } else { f64::NEG_INFINITY };
+        }
+    }
+    out.iter().map(|v| if v.is_finite() { *v } else { f64::NEG_INFINITY }).collect()
+}
+
+/// Points one after another as columns.
+pub(crate) fn by_columns(points: &[Vec<f64>], columns: usize) -> Vec<f64> {
+    (0..columns).flat_map(|axis| points.iter().map(move |point| point[axis])).collect()
+}
+
+/// Where the density of a fitted model has no integral, if so, from some of the data; `None` also where that cannot be told.
+pub(crate) fn of_fitted(model: &Model, parameters: &[f64], sample: View<'_>) -> Option<NotNormalizable> {
+    let mut gradient = vec![0.0; parameters.len()];
+    if model.log_normalizer(parameters, &mut gradient).is_some_and(f64::is_finite) {
+        return None;
+    }
+    if let Some(found) = of_model(model, parameters, sample, NEAR) {
+        return Some(found);
+    }
+    let precision = Precision { relative: 1e-3, ..Precision::default() };
+    match Population::check_integrable(model, parameters, &precision) {
+        Err(Error::NotIntegrable { variable, towards }) => {
+            Some(NotNormalizable { variable, towards, direction: None })
+        }
+        // Whatever else stands in the way of an integral says nothing about the tails.
+        _ => None,
+    }
+}
+
+/// A function's logarithm at points, one value for each; −∞ where it is not known.
+type Function<'a> = dyn Fn(&[Vec<f64>]) -> Vec<f64> + 'a;
+
+/// A function that is looked at far out from several places.
+pub(crate) struct Probe<'a> {
+    function: &'a Function<'a>,
+    space: &'a Space,
+    places: Vec<Vec<f64>>,
+    scales: Vec<f64>,
+    /// The variables that rays go along, and whether both ways.
+    open: Vec<(usize, bool)>,
+    reach: Reach,
+}
+
+impl<'a> Probe<'a> {
+    pub(crate) fn new(
+        function: &'a Function<'a>,
+        space: &'a Space,
+        places: Vec<Vec<f64>>,
+        scales: Vec<f64>,
+        reach: Reach,
+    ) -> Self {
+        let open = space.domains().iter().enumerate().filter_map(|(axis, domain)| match domain {
+            Domain::Real => Some((axis, true)),
+            Domain::Positive | Domain::Counts => Some((axis, false)),
+            _ => None,
+        });
+        Self { function, space, places, scales, open: open.collect(), reach }
+    }
+
+    /// Each variable towards each of its ends.
+    pub(crate) fn along_axes(&self) -> Option<Endless> {
+        for (axis, domain) in self.space.domains().iter().enumerate() {
+            for sign in [-1.0, 1.0] {
+                let fails = match domain {
+                    Domain::Real => self.fails_along(&[(axis, sign)]),
+                    Domain::Counts if sign > 0.0 => self.fails_along(&[(axis, sign)]),
+                    Domain::Positive | Domain::Interval(..) => self.fails_at_end(axis, domain, sign),
+                    _ => false,
+                };
+                if fails {
+                    return Some(self.told(&[(axis, sign)]));
+                }
+            }
+        }
+        None
+    }
+
+    /// Lines through all places in one direction, in scales: in ln t, with its own volume t, the function must fall.
+    fn fails_along(&self, direction: &[(usize, f64)]) -> bool {
+        let moved = |t: f64| -> Vec<Vec<f64>> {
+            self.places.iter().map(|place| self.moved(place, direction, t)).collect()
+        };
+        let values = self.reach.map(|t| (self.function)(&moved(t)));
+        self.most_fail(&values, self.reach.map(f64::ln), 1.0, LEAST)
+    }
+
+    fn most_fail(&self, values: &[Vec<f64>; 4], steps: Reach, volume: f64, least: f64) -> bool {
+        let failures = (0..values[0].len()).filter(|&k| fails(values, k, steps, volume, least)).count();
+        failures >= (PLACES / 2).min(self.places.len())
+    }
+
+    fn moved(&self, place: &[f64], direction: &[(usize, f64)], t: f64) -> Vec<f64> {
+        let mut place = place.to_vec();
+        for &(axis, share) in direction {
+            let step = t * share * self.scales[axis];
+            place[axis] += if self.space.domains()[axis].is_discrete() { step.round() } else { step };
+        }
+        place
+    }
+
+    /// A variable with an end, on the line of its logarithm or logit.
+    fn fails_at_end(&self, axis: usize, domain: &Domain, sign: f64) -> bool {
+        let Some(chart) = domain.chart(0.0) else { return false };
+        let reach = if matches!(domain, Domain::Positive) { LOG_REACH } else { LOGIT_REACH };
+        let values = reach.map(|t| {
+            let mut places = self.places.clone();
+            places.iter_mut().for_each(|place| place[axis] = chart.from_real(sign * t));
+            let values = (self.function)(&places);
+            values.iter().map(|v| v + chart.log_jacobian(sign * t)).collect::<Vec<_>>()
+        });
+        self.most_fail(&values, reach, 0.0, LEAST_ON_LOG)
+    }
+
+    /// Diagonals, random directions, those without curvature, and the best that can be climbed to from them.
+    fn along_directions(&self) -> Option<Endless> {
+        if self.open.len() < 2 {
+            return None;
+        }
+        let mut random = Purpose::IntegrabilityProbe { kind: 2 }.fixed_stream();
+        let directions = self.directions(&mut random);
+        // One place is enough to tell which are worth the others.
+        let values = self.reach.map(|t| self.on_rays(&directions, t));
+        let steps = self.reach.map(f64::ln);
+        let failing = (0..directions.len()).filter(|&k| fails(&values, k, steps, 1.0, LEAST));
+        let known = failing.map(|k| directions[k].clone()).find(|d| self.fails_along(&self.paired(d)));
+        let found = known.or_else(|| {
+            let mut order: Vec<usize> = (0..directions.len()).collect();
+            order.sort_by(|a, b| values[3][*b].total_cmp(&values[3][*a]));
+            let starts = order.into_iter().take(CLIMBS.0).map(|k| directions[k].clone());
+            starts
+                .map(|direction| self.climb(direction, &mut random))
+                .find(|d| self.fails_along(&self.paired(d)))
+        });
+        found.map(|direction| self.told(&self.paired(&direction)))
+    }
+
+    fn paired(&self, direction: &[f64]) -> Vec<(usize, f64)> {
+        self.open.iter().map(|(axis, _)| *axis).zip(direction.iter().copied()).collect()
+    }
+
+    /// A direction of length one within what the domain allows.
+    fn within(&self, mut direction: Vec<f64>) -> Vec<f64> {
+        let length = direction.iter().map(|v| v * v).sum::<f64>().sqrt();
+        for (v, (_, both)) in direction.iter_mut().zip(&self.open) {
+            *v = if *both { *v } else { v.abs() } / length;
+        }
+        direction
+    }
+
+    fn directions(&self, random: &mut Stream) -> Vec<Vec<f64>> {
+        let d = self.open.len();
+        let mut all = Vec::new();
+        if d <= MOST_PAIRED {
+            for (i, j) in (0..d).flat_map(|i| (0..i).map(move |j| (i, j))) {
+                for (a, b) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
+                    let mut direction = vec![0.0; d];
+                    (direction[i], direction[j]) = (a, b);
+                    all.push(direction);
+                }
+            }
+        }
+        let mut normal = || -> f64 { StandardNormal.sample(random) };
+        all.extend((0..RANDOM.0).map(|_| (0..d).map(|_| normal()).collect::<Vec<_>>()));
+        all.extend((0..RANDOM.1).map(|_| (0..d).map(|_| normal().signum()).collect::<Vec<_>>()));
+        all.extend([vec![1.0; d], vec![-1.0; d]]);
+        all.extend(self.uncurved());
+        all.into_iter().map(|direction| self.within(direction)).collect()
+    }
+
+    /// Directions in which the log-density is not curved downwards at some place: along a flat one, as of a function of
+    /// differences alone, it never is.
+    fn uncurved(&self) -> Vec<Vec<f64>> {
+        let d = self.open.len();
+        if d > CURVED.0 {
+            return Vec::new();
+        }
+        let hessians = self.places.iter().take(CURVED.1).filter_map(|place| self.hessian(place));
+        let mut found = Vec::new();
+        for eigen in hessians.map(nalgebra::SymmetricEigen::new) {
+            let largest = eigen.eigenvalues.amax();
+            let flat = (0..d).filter(|&k| eigen.eigenvalues[k] >= -FLAT * largest);
+            for k in flat.chain([eigen.eigenvalues.imax()]) {
+                let direction: Vec<f64> = eigen.eigenvectors.column(k).iter().copied().collect();
+                found.push(direction.iter().map(|v| -v).collect());
+                found.push(direction);
+            }
+        }
+        found
+    }
+
+    /// Second differences over one scale; `None` where the log-density is not finite nearby.
+    fn hessian(&self, place: &[f64]) -> Option<DMatrix<f64>> {
+        let d = self.open.len();
+        let at = |steps: &[(usize, f64)]| {
+            let own: Vec<(usize, f64)> = steps.iter().map(|&(k, t)| (self.open[k].0, t)).collect();
+            self.moved(place, &own, 1.0)
+        };
+        let mut points = vec![at(&[])];
+        (0..d).for_each(|i| points.extend([at(&[(i, 1.0)]), at(&[(i, -1.0)])]));
+        (0..d).for_each(|i| points.extend((0..i).map(|j| at(&[(i, 1.0), (j, 1.0)]))));
+        let values = (self.function)(&points);
+        if values.iter().any(|v| !v.is_finite()) {
+            return None;
+        }
+        let (zero, up, down) = (values[0], |i: usize| values[1 + 2 * i], |i: usize| values[2 + 2 * i]);
+        let pair = |i: usize, j: usize| values[1 + 2 * d + i * (i - 1) / 2 + j] - up(i) - up(j) + zero;
+        Some(DMatrix::from_fn(d, d, |i, j| match i.cmp(&j) {
+            std::cmp::Ordering::Equal => up(i) - 2.0 * zero + down(i),
+            std::cmp::Ordering::Greater => pair(i, j),
+            std::cmp::Ordering::Less => pair(j, i),
+        }))
+    }
+
+    /// The values at a distance from the first place.
+    fn on_rays(&self, directions: &[Vec<f64>], t: f64) -> Vec<f64> {
+        let point = |direction: &Vec<f64>| self.moved(&self.places[0], &self.paired(direction), t);
+        (self.function)(&directions.iter().map(point).collect::<Vec<_>>())
+    }
+
+    /// Turns a direction towards where the function falls least, by random turns that become smaller.
+    fn climb(&self, mut best: Vec<f64>, random: &mut Stream) -> Vec<f64> {
+        let mut width = 0.5;
+        for _ in 0..CLIMBS.1 {
+            let mut tried = vec![best.clone()];
+            tried.extend((0..CLIMBS.2).map(|_| {
+                let mut turn = |v: &f64| -> f64 {
+                    let z: f64 = StandardNormal.sample(random);
+                    v + width * z
+                };
+                self.within(best.iter().map(&mut turn).collect())
+            }));
+            let values = self.on_rays(&tried, self.reach[3]);
+            let found = (0..tried.len()).fold(0, |top, k| if values[k] > values[top] { k } else { top });
+            width *= if found == 0 { 0.7 } else { 1.2 };
+            best = tried.swap_remove(found);
+        }
+        best
+    }
+
+    /// Rays in random directions, one from each place, with the volume element of so many dimensions.
+    pub(crate) fn outwards(&self) -> Option<Endless> {
+        if self.open.len() < 2 {
+            return None;
+        }
+        let mut random = Purpose::IntegrabilityProbe { kind: 3 }.fixed_stream();
+        let mut direction =
+            || self.within(self.open.iter().map(|_| StandardNormal.sample(&mut random)).collect());
+        let rays: Vec<_> = self.places.iter().map(|place| (place, self.paired(&direction()))).collect();
+        let values = self.reach.map(|t| {
+            let points: Vec<_> = rays.iter().map(|(place, ray)| self.moved(place, ray, t)).collect();
+            (self.function)(&points)
+        });
+        let endless = self.most_fail(&values, self.reach.map(f64::ln), self.open.len() as f64, LEAST);
+        endless.then(|| Endless { axis: None, direction: vec![0.0; self.scales.len()] })
+    }
+
+    fn told(&self, direction: &[(usize, f64)]) -> Endless {
+        let mut own = vec![0.0; self.scales.len()];
+        direction.iter().for_each(|&(axis, share)| own[axis] = share * self.scales[axis]);
+        let length = direction.iter().map(|(_, share)| share * share).sum::<f64>().sqrt();
+        let alone = direction.iter().find(|(_, share)| share.abs() > 0.999 * length);
+        Endless { axis: alone.map(|(axis, share)| (*axis, *share < 0.0)), direction: own }
+    }
+}
+
+/// Whether the values of row `k`, by distance, fall by less than `least` a step beyond the volume's from every distance to
+/// the next.
+fn fails(values: &[Vec<f64>; 4], k: usize, steps: Reach, volume: f64, least: f64) -> bool {
+    (1..4).all(|i| {
+        let (near, far) = (values[i - 1][k], values[i][k]);
+        let known = near > f64::NEG_INFINITY && far > f64::NEG_INFINITY;
+        known && (far == f64::INFINITY || (far - near) / (steps[i] - steps[i - 1]) + volume > -least)
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::{FamilyOptions, Parameter};
+
+    fn found(formula: &str, domain: &str) -> Option<NotNormalizable> {
+        let text = format!("variables = ['x', 'y', 'z', 'w']\nlog_density = '{formula}'\n{domain}");
+        let model = Model::from_toml(&text).unwrap();
+        let mut random = noisewright_numerics::random::stream(5, 0);
+        let values: Vec<f64> = (0..4 * 100)
+            .map(|_| -> f64 { StandardNormal.sample(&mut random) })
+            .map(|z| if domain.is_empty() { z } else { z.exp() })
+            .collect();
+        let near = of_model(&model, &[], View::new(4, 100, &values), NEAR);
+        assert_eq!(
+            near.is_some(),
+            of_model(&model, &[], View::new(4, 100, &values), BEYOND).is_some(),
+            "{formula}"
+        );
+        near
+    }
+
+    #[test]
+    fn densities_without_an_integral_are_seen() {
+        assert_eq!(found("-(x^2 + y^2 + z^2)/2 + w^2/1000", "").unwrap().variable.as_deref(), Some("w"));
+        assert_eq!(found("-(x^2 + y^2 + z^2)/2 + tanh(w)", "").unwrap().variable.as_deref(), Some("w"));
+        // A flat direction that no axis shows, and one bad direction in a Gaussian.
+        let flat = found("-((x - y)^2 + (y - z)^2 + (z - w)^2)/2", "").unwrap();
+        let direction = flat.direction.unwrap();
+        assert!(flat.variable.is_none() && direction.iter().all(|v| (v / direction[0] - 1.0).abs() < 0.5));
+        assert!(found("-(x^2 + y^2 + z^2 + w^2)/2 - 1.01*x*y", "").is_some());
+        assert!(found("-(x^2 + y^2 + z^2 + w^2)/2 - 0.7*x*y - 0.7*z*w - 0.7*x*w + 0.5*y*z", "").is_some());
+        // Integrable along every line, but not in four dimensions.
+        assert!(found("-1.5*log(1 + x^2 + y^2 + z^2 + w^2)", "").is_some());
+        assert!(
+            found(
+                "-x - y - z - log(w)",
+                "domain = { x = 'positive', y = 'positive', z = 'positive', w = 'positive' }"
+            )
+            .is_some()
+        );
+    }
+
+    #[test]
+    fn densities_with_an_integral_are_left_alone() {
+        for formula in [
+            "-(x^2 + y^2 + z^2 + w^2)/2",
+            "-((x - y)^2 + (y - z)^2 + (z - w)^2 + 1e-4*w^2)/2",
+            "-(x^2 + y^2 + z^2 + w^2)/2 - 0.99*x*y",
+            "-x^4 + 3*x^2*y - y^4 - abs(z) - 2.5*log(1 + w^2)",
+            "-2.5*log(1 + x^2 + y^2 + z^2 + w^2)",
+            "log(exp(-(x - 10)^2/2) + exp(-(x + 10)^2/2)) - (y^2 + z^2 + w^2)/2",
+            // Funnels, which some directions enter only far out.
+            "-x^2 - y^2*exp(-x) - z^2 - w^2 - x/2",
+            "-x^2/18 - (y^2 + z^2 + w^2)*exp(-x)/2 - 1.5*x",
+        ] {
+            assert_eq!(found(formula, ""), None, "{formula}");
+        }
+        let positive = "domain = { x = 'positive', y = 'positive', z = 'positive', w = 'positive' }";
+        assert_eq!(found("-x - y - z - w - 0.9*log(w)", positive), None);
+    }
+
+    /// The verdict of a fit whose data are spread like normal ones around a center.
+    fn fitted(
+        model: &Model,
+        theta: &[f64],
+        (center, scale): &(Vec<f64>, Vec<f64>),
+    ) -> Option<NotNormalizable> {
+        let mut random = noisewright_numerics::random::stream(6, 0);
+        let place = |(axis, domain): (usize, &Domain), z: f64| {
+            let x = center[axis] + scale[axis] * z;
+            match domain {
+                Domain::Counts => x.max(0.0).round(),
+                Domain::Positive => x.abs(),
+                Domain::Interval(lo, hi) => x.clamp(*lo, *hi),
+                _ => x,
+            }
+        };
+        let columns = model.space().domains().iter().enumerate();
+        let x: Vec<f64> = columns
+            .flat_map(|axis| {
+                (0..100).map(|_| place(axis, StandardNormal.sample(&mut random))).collect::<Vec<_>>()
+            })
+            .collect();
+        of_fitted(model, theta, View::new(center.len(), 100, &x))
+    }
+
+    fn around(center: &[f64], scale: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        (center.to_vec(), scale.to_vec())
+    }
+
+    #[test]
+    fn a_gaussian_of_ten_variables_with_one_bad_direction_is_refused_along_it() {
+        let variables: Vec<String> = (0..10).map(|j| format!("x{j}")).collect();
+        let model = Model::from_family("gaussian", &variables, &FamilyOptions::default(), false).unwrap();
+        let mut theta = model.start();
+        // P01 = 1.01 between two unit precisions: the direction (1, −1)/√2 has the precision −0.01.
+        theta[model.index_of("P01").unwrap()] = 1.01;
+        let found = fitted(&model, &theta, &around(&[0.3; 10], &[1.0; 10])).unwrap();
+        let d = found.direction.unwrap();
+        assert!(d.iter().map(|v| v * v).sum::<f64>() + 2.0 * 1.01 * d[0] * d[1] < 0.0, "{d:?}");
+        theta[model.index_of("P01").unwrap()] = 0.99;
+        assert_eq!(fitted(&model, &theta, &around(&[0.3; 10], &[1.0; 10])), None);
+    }
+
+    #[test]
+    fn the_leading_power_decides_on_the_line() {
+        let model = Model::from_features(&["x^2", "x^4"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+        let at = |theta: [f64; 2]| fitted(&model, &theta, &around(&[0.0], &[1.0]));
+        assert_eq!(at([1.0, -0.1]), None);
+        assert_eq!(at([-1.0, 1e-3]).unwrap().variable.as_deref(), Some("x"));
+        assert_eq!(at([-1.0, 0.0]), None);
+        assert!(at([1.0, 0.0]).is_some());
+    }
+
+    #[test]
+    fn counts_with_negative_dispersion_do_not_sum() {
+        let space = Space::product(&[("x", Domain::Counts)]).unwrap();
+        let names = vec![Parameter::new("rate", 0.0), Parameter::new("dispersion", 0.0)];
+        let model = Model::from_features(&["x", "-lgamma(x + 1)"], space, names).unwrap();
+        let at = |theta: [f64; 2]| fitted(&model, &theta, &around(&[3.0], &[2.0]));
+        let found = at([0.5, -0.05]).unwrap();
+        assert_eq!((found.variable.as_deref(), found.towards.as_str()), (Some("x"), "∞"));
+        assert_eq!(at([0.5, 0.3]), None);
+        assert!(at([0.1, 0.0]).is_some());
+        assert_eq!(at([-0.1, 0.0]), None);
+    }
+
+    #[test]
+    fn a_quartic_of_the_plane_that_rises_along_a_diagonal_or_a_narrow_cone_is_refused() {
+        let features = ["x^2", "y^2", "x^4", "y^4", "x^2*y^2", "x^3*y"];
+        let model = Model::from_features(&features, Space::real(&["x", "y"]).unwrap(), vec![]).unwrap();
+        let at = |theta: [f64; 6]| fitted(&model, &theta, &around(&[0.2, -0.1], &[1.0, 2.0]));
+        // −x⁴ − y⁴ + k x²y² falls everywhere for k < 2 and rises along both diagonals above.
+        assert_eq!(at([1.0, 1.0, -1.0, -1.0, 1.9, 0.0]), None);
+        let found = at([-1.0, -1.0, -1.0, -1.0, 2.1, 0.0]).unwrap();
+        let direction = found.direction.unwrap();
+        assert!((direction[0].abs() / direction[1].abs() - 1.0).abs() < 0.3, "{direction:?}");
+        // A cone of two degrees: −(y − 3x)²(x² + y²) + ε x⁴ along y = 3x.
+        let narrow = |e: f64| fitted(&cone(), &[1.0, e], &around(&[0.0; 2], &[1.0; 2]));
+        assert!(narrow(1e-2).is_some() && narrow(-1e-2).is_none());
+    }
+
+    fn cone() -> Model {
+        let parameters = vec![Parameter::new("a", 1.0), Parameter::new("e", 0.0)];
+        let formula = "-a*(y - 3*x)^2*(x^2 + y^2) + e*x^4";
+        Model::from_formula(formula, Space::real(&["x", "y"]).unwrap(), parameters, false).unwrap()
+    }
+
+    #[test]
+    fn four_variables_of_which_two_are_unbounded_are_followed_along_those_alone() {
+        let domains = [
+            ("a", Domain::Interval(0.0, 1.0)),
+            ("x", Domain::Real),
+            ("y", Domain::Positive),
+            ("k", Domain::Circle),
+        ];
+        let space = Space::product(&domains).unwrap();
+        let model = Model::from_features(&["-x^4 - y^4", "x^2*y^2", "a", "cos(k)"], space, vec![]).unwrap();
+        let at =
+            |theta: [f64; 4]| fitted(&model, &theta, &around(&[0.5, 0.0, 1.0, 0.0], &[0.3, 1.0, 1.0, 1.0]));
+        let found = at([1.0, 2.5, 1.0, 0.5]).unwrap().direction.unwrap();
+        assert!(found[0] == 0.0 && found[3] == 0.0 && found[2] > 0.0, "{found:?}");
+        assert_eq!(at([1.0, 1.5, 1.0, 0.5]), None);
+    }
+}
