@@ -4,10 +4,10 @@ use serde::{Serialize, Serializer};
 
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
-use super::newton::Stop;
 use super::ratio::RatioFit;
 use super::result::{Estimate, Fit, Optimum};
 use crate::serial::{Fields, Rows};
+use noisewright_numerics::optimize::Stop;
 
 /// The fields of a fit.
 #[derive(Serialize)]
