@@ -75,25 +75,20 @@ struct Bounded<'p> {
 
 impl Bounded<'_> {
     /// A descent inside the bounds and, where the loss falls all the way to one of them, on it. A bound at which the loss has
-    /// no value, as of a scale at zero, is open: a descent towards it, like one towards infinity, runs off.
+    /// no value, as of a scale at zero, is open: a descent towards it runs off.
     fn descend(&self, begin: &DVector<f64>, options: &FitOptions) -> Result<Descent> {
         let fixed = |j: usize| self.parameters.get(j).filter(|p| p.lower == p.upper).map(|p| p.lower);
         let mut held: Vec<Option<f64>> = (0..begin.len()).map(fixed).collect();
         let mut end = self.inside(begin, &held, options)?;
         while let Some((j, edge)) = self.pressed(&end, &held) {
-            held[j] = Some(edge);
-            let there = if edge.is_finite() {
-                let mut start = end.at.clone();
-                start[j] = edge;
-                Some(self.inside(&start, &held, options)?)
-            } else {
-                None
-            };
+            let mut start = end.at.clone();
+            (held[j], start[j]) = (Some(edge), edge);
+            let there = self.inside(&start, &held, options)?;
             let no_higher = end.value + SAME * end.value.abs();
-            match there.filter(|there| there.value <= no_higher) {
-                Some(there) => end = Descent { iterations: end.iterations + there.iterations, ..there },
-                None => return Ok(Descent { stop: Stop::RunsOff, ..end }),
+            if there.value > no_higher {
+                return Ok(Descent { stop: Stop::RunsOff, ..end });
             }
+            end = Descent { iterations: end.iterations + there.iterations, ..there };
         }
         Ok(end)
     }
@@ -130,7 +125,8 @@ impl Bounded<'_> {
                 _ => moving.then_some((j, if slope < 0.0 { upper } else { lower })),
             }
         };
-        self.free(held).enumerate().find_map(towards)
+        // What goes to infinity is for the profile of the loss to tell, after the fit.
+        self.free(held).enumerate().filter_map(towards).find(|(_, end)| end.is_finite())
     }
 
     fn on_bounds(&self, at: &DVector<f64>) -> Vec<bool> {
