@@ -1,8 +1,9 @@
 //! Readers of the files that Noisewright takes: columns of numbers from CSV, Stan CSV, Parquet, NPY and NPZ.
 //!
 //! The principal type is [`Table`]: named columns of equal length, and the name of what they were read from. [`read`]
-//! makes one from a file (or `-`, standard input), [`read_chains`] from several files with one Markov chain each;
-//! A file that is larger than memory is a [`Stream`]: blocks of rows, passed over as often as it takes. [`write()`] puts columns into a file, as CSV or Parquet. Nothing here knows what the numbers mean.
+//! makes one from a file (or `-`, standard input), [`read_chains`] from several files with one Markov chain each.
+//! A file that is larger than memory is a [`Stream`]: blocks of rows, passed over as often as it takes. [`write()`] puts
+//! columns into a file, as CSV or Parquet. Nothing here knows what the numbers mean.
 //!
 //! A value that is missing or not finite is an error that names the row and the column, unless
 //! [`Options::drop_missing`] asks for such rows to be dropped and counted. Only the columns asked for are looked at.

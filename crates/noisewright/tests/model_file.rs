@@ -156,7 +156,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "variables = [\"x\"]\nlog_density = \"-a*x^2\"",
-        "parameter `a` has no value: add `a = …` under [parameters]",
+        "parameter `a` has no value: give it one in `parameters`",
     ),
     (
         "variables = [\"x\"]\nlog_density = \"-sigma*x^2\"\n[parameters]\nsigmma = 1",
@@ -366,7 +366,7 @@ fn mistakes_in_formulas_can_be_shown_with_a_caret() {
             .unwrap_err();
     assert_eq!(
         error.render(),
-        "parameter `b` has no value: add `b = …` under [parameters]\n  -a*x^2 - b*x^4\n           ^"
+        "parameter `b` has no value: give it one in `parameters`\n  -a*x^2 - b*x^4\n           ^"
     );
     let error = Model::from_toml("variables = [\"x\"]\nfeatures = [\"x\", \"2*(x\"]").unwrap_err();
     assert_eq!(
