@@ -232,7 +232,9 @@ def labels(values: Any, rows: int, argument: str) -> list[int]:
     >>> labels(["b", "a", "b"], 3, "clusters")
     [1, 0, 1]
     """
-    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    # A list of several kinds would become one of text.
+    kind = object if isinstance(values, (list, tuple)) else None
+    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values, dtype=kind)
     if array.ndim != 1 or len(array) != rows:
         raise InputError(f"`{argument}` has the shape {array.shape}, and must have one label for each of the {rows} rows")
     missing = [value is None or value != value for value in array.tolist()]
