@@ -91,7 +91,7 @@ def test_a_domain_is_kept():
         ({"seed": 1.5}, "`seed`"),
         ({"confidence": 1.5}, "confidence"),
         ({"errors": "none"}, "`errors`"),
-        ({"noise_points": 0}, "noise points"),
+        ({"noise_points": 0}, "`noise_points`"),
         ({"noise": nw.NoiseDraws(X, X[1:], X)}, "log-densities"),
     ],
 )
