@@ -74,10 +74,12 @@ impl Gathered {
         Ok(())
     }
 
-    /// Refuses rows of which there is no room for copies: whoever reads a whole file makes one or two.
-    fn check_copies(&self, file: &str) -> Result<()> {
+    /// Gives back what is held beyond the rows, and refuses rows of which there is no room for copies: whoever reads a
+    /// whole file makes two or three, and has some numbers for every row.
+    fn check_copies(&mut self, file: &str) -> Result<()> {
+        self.columns.iter_mut().for_each(Vec::shrink_to_fit);
         let mut copies: Vec<f64> = Vec::new();
-        match copies.try_reserve_exact(2 * self.rows() * self.columns.len()) {
+        match copies.try_reserve_exact((3 * self.columns.len() + 3) * self.rows()) {
             Ok(()) => Ok(()),
             Err(_) => Err(Error::OutOfMemory { file: file.to_owned(), rows: self.rows() }),
         }
