@@ -283,7 +283,10 @@ fn noises_that_are_wrong() {
     let p = points();
     let draws = |points: Points, log: Vec<f64>, at_data: usize| {
         let noise = Draws { points, log_density: log, log_density_at_data: vec![0.0; at_data] };
-        code(fitted(|o| o.noise = NoiseChoice::Draws(Arc::new(noise))))
+        code(fitted(|o| {
+            o.noise = NoiseChoice::Draws(Arc::new(noise));
+            o.amount = Amount::auto();
+        }))
     };
     assert_all(&[
         ("err_noise_dim", code(gauss().error(&[0.0], plane()).run()), "shape"),
