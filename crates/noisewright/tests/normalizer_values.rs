@@ -5,7 +5,7 @@ mod normalizer_common;
 
 use noisewright::Error;
 use noisewright::normalizer::{
-    Dependence, Draws, LogZOptions, LogZWarning, Method, Prices, log_z_of_draws, log_z_with_alpha,
+    Dependence, Draws, LogZOptions, LogZWarning, Method, Prices, Refusal, log_z_of_draws, log_z_with_alpha,
 };
 use noisewright_numerics::random::stream;
 use normalizer_common::{Pair, Side, independent, log_normal, run};
@@ -24,7 +24,11 @@ fn gaussians_in_one_to_fifty_dimensions() {
             assert!(result.converged && result.recommended == Method::Nce, "{dimension}");
             for method in METHODS {
                 let e = result.get(method).unwrap();
-                assert!((e.log_z - truth).abs() < 4.0 * e.se && e.se < 0.1, "{dimension} {e:?}");
+                assert!((e.log_z - truth).abs() < 4.0 * e.se, "{dimension} {e:?}");
+                // The tail of revis has k = 0.41 in one dimension, which so many draws cannot tell from 0.5.
+                let unsure =
+                    matches!(e.refused, Some(Refusal::InfiniteVariance { .. })) && method == Method::Revis;
+                assert!(e.se < 0.1 || unsure, "{dimension} {e:?}");
             }
         }
     }
@@ -90,7 +94,8 @@ fn a_beta_binomial_evidence() {
     let data = side((0..50_000).map(|_| posterior.sample(&mut rng)).collect());
     let noise = side((0..50_000).map(|_| rng.random()).collect());
     let result = run(&[data, noise], &LogZOptions::default());
-    for method in [Method::Is, Method::IsRevis, Method::Nce] {
+    // Over the posterior p^−1 (1 − p)^−4 has a tail with k = 4/9 near one: too near to 0.5 for is-revis to have an error.
+    for method in [Method::Is, Method::Nce] {
         let e = result.get(method).unwrap();
         assert!((e.log_z - (1.0 / 11.0_f64).ln()).abs() < 4.0 * e.se && e.se < 0.02, "{e:?}");
     }
@@ -260,7 +265,7 @@ fn members_of_the_power_family_and_a_users_bridge() {
         (Method::Alpha, Method::IsRevis),
     ] {
         assert!((get(a).log_z - get(b).log_z).abs() < 1e-12, "{a}");
-        assert!((get(a).se / get(b).se - 1.0).abs() < 1e-9, "{a}");
+        assert!(get(a).se == get(b).se || (get(a).se / get(b).se - 1.0).abs() < 1e-9, "{a}");
         let shapes = (get(a).pareto_k.unwrap(), get(b).pareto_k.unwrap());
         assert!(a == Method::Power(0.0) || a == Method::Power(1.0) || (shapes.0 - shapes.1).abs() < 1e-9);
     }

@@ -371,11 +371,16 @@ fn mistakes_in_the_input_are_named() {
 }
 
 #[test]
-fn one_draw_on_a_side_is_solved_and_not_believed() {
+fn one_draw_on_a_side_is_solved_as_if_there_were_none() {
     let states = [LADDER[0], LADDER[1]];
     let x = draws(&states, &[1000, 1], 1);
     let result = solve(&states, &x, &[1000, 1]);
     assert!(result.converged() && result.log_z()[1].is_finite());
+    let none = solve(&states, &x[..1000], &[1000, 0]);
+    assert!((result.se()[1] / none.se()[1] - 1.0).abs() < 0.05, "{:?} {:?}", result.se(), none.se());
+    // And is not believed where the draws of the other state do not reach it.
+    let far = [LADDER[0], (9.0, 0.5, 0.0)];
+    let result = solve(&far, &draws(&far, &[1000, 1], 1), &[1000, 1]);
     assert_eq!(result.se()[1], f64::INFINITY);
 }
 
@@ -447,7 +452,13 @@ fn a_state_without_draws_that_reaches_farther_than_the_draws_is_refused() {
     let refused = (0..40).filter(|&seed| {
         let result = unsampled((0.0, 3.0, 1.0), seed);
         assert!(result.log_z()[1].is_finite());
-        let told = result.warnings().iter().any(|w| matches!(w, StatesWarning::HeavyTail { state: 1, .. }));
+        let heavy = |w: &StatesWarning| {
+            matches!(
+                w,
+                StatesWarning::HeavyTail { state: 1, .. } | StatesWarning::LargestWeight { state: 1, .. }
+            )
+        };
+        let told = result.warnings().iter().any(heavy);
         assert_eq!(told, result.se()[1] == f64::INFINITY, "{:?}", result.warnings());
         told
     });

@@ -65,13 +65,13 @@ pub(super) fn all(
     estimates.extend(further);
     context.check()?;
     judge(&mut estimates, &bridge, &cross, samples);
+    if let Some(side) = stands_still(samples).filter(|_| options.dependence == Dependence::Chains) {
+        estimates.iter_mut().for_each(|e| e.refuse(&Refusal::StandsStill { side }));
+    }
     let counts = samples.map(|s| s.len() as f64);
     let contradiction = contradiction(&thinned, &bridge, counts).filter(|_| bridge.refusal().is_none());
     if let Some(standard_errors) = contradiction {
         estimates.iter_mut().for_each(|e| e.refuse(&Refusal::Contradiction { standard_errors }));
-    }
-    if let Some(side) = stands_still(samples).filter(|_| options.dependence == Dependence::Chains) {
-        estimates.iter_mut().for_each(|e| e.refuse(&Refusal::StandsStill { side }));
     }
     if let Some(resamples) = options.bootstrap {
         bootstrap(&mut estimates, samples, &bridge, resamples, context)?;

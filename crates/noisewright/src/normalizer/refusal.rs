@@ -1,8 +1,8 @@
 //! Why an estimate of log Z is refused, and why one estimator is recommended: as data, with a code and a sentence.
 
+use super::Side;
 use super::estimate::{FEWEST_EFFECTIVE, HEAVY, NO_VARIANCE};
 use super::nce::FEWEST_CROSSINGS;
-use super::{Method, Side};
 
 /// Why nothing can be said about the error of an estimate.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -4,7 +4,7 @@ use super::finding::{Against, Finding};
 use super::remedy::{Remedy, Setting, joined};
 use super::{ChiSquareTest, DivergingParameter, NotNormalizable, Runaway, Stop, Warning};
 use crate::Error;
-use crate::normalizer::{LogZWarning, Method, Reason, Refusal, Side};
+use crate::normalizer::{LogZWarning, Reason, Refusal, Side};
 
 fn findings() -> Vec<Finding> {
     let (against, stop, iterations) = (Against::Noise, Stop::StepLimit, 200);
