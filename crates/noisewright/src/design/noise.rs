@@ -241,9 +241,9 @@ impl ModelNoise {
         let mut kinks = Vec::new();
         let sides = self.sides(&sorted);
         for i in 1..sorted.len() {
-            for column in &sides {
+            for (which, column) in sides.iter().enumerate() {
                 if (column[i - 1] > 0.0) != (column[i] > 0.0) {
-                    kinks.push(self.bisect(sorted[i - 1], sorted[i], column[i - 1] > 0.0, &sides, column));
+                    kinks.push(self.bisect(sorted[i - 1], sorted[i], column[i - 1] > 0.0, which));
                 }
             }
         }
@@ -264,8 +264,7 @@ impl ModelNoise {
         }
     }
 
-    fn bisect(&self, a: f64, b: f64, left_positive: bool, sides: &[Vec<f64>], column: &[f64]) -> f64 {
-        let which = sides.iter().position(|s| std::ptr::eq(s.as_slice(), column)).unwrap_or(0);
+    fn bisect(&self, a: f64, b: f64, left_positive: bool, which: usize) -> f64 {
         let (mut a, mut b) = (a, b);
         for _ in 0..60 {
             let middle = 0.5 * (a + b);

@@ -20,7 +20,7 @@ use super::solve::{Solution, solve};
 use crate::memory::room_for;
 use crate::noise::sample_for;
 use crate::run::{Context, Purpose, Stage, if_possible};
-use crate::{Model, Noise, Result};
+use crate::{Error, Model, Noise, Result};
 
 /// Rows from which the scales of the features are taken, at most.
 pub(crate) const SCALE_ROWS: usize = 1 << 14;
@@ -149,8 +149,8 @@ fn trusted_curvature(
     at: &DVector<f64>,
     free: &[usize],
 ) -> Result<(DMatrix<f64>, Curvature)> {
-    let size = objective.size();
-    let observed = full.evaluation.hessian.clone().unwrap_or_else(|| DMatrix::zeros(size, size));
+    let observed = full.evaluation.hessian.clone();
+    let observed = observed.ok_or_else(|| Error::internal("the Hessian of a fit is missing"))?;
     let Some(expected) = full.information.as_ref().filter(|_| !objective.linear) else {
         return Ok((observed, Curvature::Observed));
     };
@@ -220,7 +220,8 @@ pub(crate) fn finish(
     // A linear model's only minimum has its value from here.
     optima.iter_mut().filter(|o| o.loss.is_nan()).for_each(|o| o.loss = full.evaluation.value);
     let jacobian = objective.scaling.jacobian();
-    let back = jacobian.try_inverse().unwrap_or_else(|| DMatrix::identity(size, size));
+    let back = jacobian.try_inverse();
+    let back = back.ok_or_else(|| Error::internal("the map of the unknowns has no inverse"))?;
     let hessian = back.transpose() * hessian * back;
     let confidence = options.confidence;
     let estimate = |(j, parameter): (usize, crate::Parameter)| {

@@ -165,7 +165,7 @@ impl<'a> Task<'a> {
             && space.dimension() > 1
             && let Some(factor) = covariance.clone().cholesky().map(|c| c.l())
         {
-            return Ok(whitened(&location, factor, &landmarks));
+            return whitened(&location, factor, &landmarks);
         }
         let centers = |j: usize| {
             let mut centers = location.centers(j);
@@ -450,10 +450,11 @@ fn axis_of(domain: &Domain, landmarks: &Landmarks, centers: Vec<(f64, f64)>) -> 
 }
 
 /// Whitened coordinates around the density's highest peak; its other peaks and the noise's centers are carried over.
-fn whitened(location: &Location, factor: DMatrix<f64>, landmarks: &[Landmarks]) -> (Chart, Axes) {
+fn whitened(location: &Location, factor: DMatrix<f64>, landmarks: &[Landmarks]) -> Result<(Chart, Axes)> {
     let mean = DVector::from_column_slice(&location.peak);
     let dimension = mean.len();
-    let inverse = factor.clone().try_inverse().unwrap_or_else(|| DMatrix::identity(dimension, dimension));
+    let singular = || Error::internal("the Cholesky factor of a covariance is singular");
+    let inverse = factor.clone().try_inverse().ok_or_else(singular)?;
     let components = landmarks.iter().map(|l| l.centers.len()).min().unwrap_or(0);
     let mut centers = vec![vec![(0.0, 1.0)]; dimension];
     let mut carry = |at: DVector<f64>, scales: &[f64]| {
@@ -472,7 +473,7 @@ fn whitened(location: &Location, factor: DMatrix<f64>, landmarks: &[Landmarks]) 
     }
     let axes = centers.iter().map(|c| Axis::line(f64::NEG_INFINITY, f64::INFINITY, &[], &tidy(c))).collect();
     let spans = centers.iter().map(|c| span_of(&Domain::Real, c)).collect();
-    (Chart::Affine { mean, factor }, Axes { axes, spans })
+    Ok((Chart::Affine { mean, factor }, Axes { axes, spans }))
 }
 
 /// Centers that add nothing to the first, nearly the same place and width, are left out.

@@ -245,8 +245,8 @@ impl Likelihood<'_> {
         at: &DVector<f64>,
         free: &[usize],
     ) -> Result<(DMatrix<f64>, Curvature)> {
-        let size = at.len();
-        let observed = there.hessian.clone().unwrap_or_else(|| DMatrix::zeros(size, size));
+        let observed = there.hessian.clone();
+        let observed = observed.ok_or_else(|| Error::internal("the Hessian of a fit is missing"))?;
         if self.model.energy().is_linear() {
             return Ok((observed, Curvature::Observed));
         }
