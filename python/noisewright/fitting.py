@@ -234,7 +234,6 @@ def fit(
         in_memory = {
             "clusters": clusters is not None,
             "chains": chains is not None,
-            "check_ratio": check_ratio or check_nu,
             "noise": isinstance(noise, NoiseDraws),
         }
         for argument, given in in_memory.items():

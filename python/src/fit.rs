@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use noisewright::design::Purpose;
-use noisewright::fit::diagnostics::check_ratio;
 use noisewright::fit::{
-    Amount, CovarianceKind, Data, Dependence, Draws, Fit, FitOptions, NoiseChoice, Setting,
+    Amount, CovarianceKind, Data, Dependence, Draws, Fit, FitOptions, NoiseChoice, NoiseFiles, Setting,
 };
-use noisewright::{Model, Noise, Points, Precision, Target, View, record_efficiency};
+use noisewright::{Model, Noise, Points, Target, View};
 use noisewright_report::Value;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -15,8 +13,7 @@ use pyo3::prelude::*;
 use crate::failure::{Failure, Outcome};
 use crate::file::{FileArgument, FileRows, SomeRows};
 use crate::model::{PyModel, points};
-use crate::noise::{NoiseArgument, Request};
-use crate::problem::Problem;
+use crate::noise::{NoiseArgument, Request, wrong_words};
 use crate::task::Monitor;
 use crate::theory::loss;
 use crate::tree::{Tree, map};
@@ -117,18 +114,12 @@ pub(crate) fn fit<'py>(
     let names = model.model.space().names();
     let rows = rows.owned(names)?;
     let draws = draws.map(|given| owned_draws(&given, names)).transpose()?;
-    let (plan, is_callback) = (Plan::from(settings), model.is_callback());
+    let plan = Plan::from(settings);
     model.run(py, tick, move |model, monitor| {
-        let options = plan.options(&model, &rows.points, draws, monitor)?;
-        let mut fit = noisewright::fit::fit(&model, rows.data(), &options)?;
-        if plan.check_ratio {
-            let check = check_ratio(&model, rows.data(), &fit, &options)?;
-            fit.diagnostics.warnings.extend(check.warning(fit.nu));
-            fit.diagnostics.ratio_check = Some(check);
-        }
-        let efficiency = efficiency(&model, is_callback, &mut fit, &options, &rows.points);
+        let options = plan.options(draws, monitor)?;
+        let fit = noisewright::fit::fit(&model, rows.data(), &options)?;
         let grid = grid(&model, &fit, rows.points.view());
-        tree(&fit, &options, Reading { efficiency, ..Reading::default() }, grid)
+        tree(&fit, &options, Reading::default(), grid)
     })
 }
 
@@ -147,8 +138,7 @@ pub(crate) fn ratio<'py>(
     let (first, second) = (first.owned(names)?, second.owned(names)?);
     let plan = Plan::from(settings);
     model.run(py, tick, move |model, monitor| {
-        let options =
-            FitOptions { noise: NoiseChoice::Auto, ..plan.options(&model, &first.points, None, monitor)? };
+        let options = plan.options(None, monitor)?;
         let fitted = noisewright::fit::ratio(&model, first.data(), second.data(), &options)?;
         tree(&fitted.fit, &options, Reading::default(), None)
     })
@@ -164,15 +154,14 @@ pub(crate) fn fit_file<'py>(
     settings: Settings,
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
-    let (plan, is_callback) = (Plan::from(settings), model.is_callback());
+    let plan = Plan::from(settings);
     model.run(py, tick, move |model, monitor| {
         let rows = FileRows::open(&file, model.space())?;
+        let options = plan.options(None, monitor)?;
+        let fit = noisewright::fit::fit_stream(&model, &rows, &options)?;
         let SomeRows { points, weights, dropped } = rows.some(monitor)?;
-        let options = plan.options(&model, &points, None, monitor)?;
-        let mut fit = noisewright::fit::fit_stream(&model, &rows, &options)?;
-        let efficiency = efficiency(&model, is_callback, &mut fit, &options, &points);
         let grid = grid(&model, &fit, points.view());
-        let reading = Reading { efficiency, dropped, passes: Some(rows.passes()) };
+        let reading = Reading { dropped, passes: Some(rows.passes()) };
         let some = grid.is_some().then(|| map! { "x": points.view().column(0).to_vec(), "weights": weights });
         Ok(tree(&fit, &options, reading, grid)?.with("some", some))
     })
@@ -228,20 +217,15 @@ impl From<Settings> for Plan {
 }
 
 impl Plan {
-    fn options(
-        &self,
-        model: &Model,
-        data: &Points,
-        draws: Option<Draws>,
-        monitor: &Arc<Monitor>,
-    ) -> Outcome<FitOptions> {
+    fn options(&self, draws: Option<Draws>, monitor: &Arc<Monitor>) -> Outcome<FitOptions> {
         Ok(FitOptions {
             noise: match draws {
                 Some(draws) => NoiseChoice::Draws(Arc::new(draws)),
-                None => self.noise(model, data, monitor)?,
+                None => self.noise()?,
             },
             amount: self.amount(model),
             refit_noise: self.refit_noise,
+            check_ratio: self.check_ratio,
             target: self.target.clone(),
             loss: loss(&self.loss)?,
             errors: self.errors,
@@ -267,47 +251,17 @@ impl Plan {
         }
     }
 
-    /// The noise in words; those that are fitted are fitted to the data.
-    fn noise(&self, model: &Model, data: &Points, monitor: &Monitor) -> Outcome<NoiseChoice> {
-        match self.request.words.trim() {
-            "auto" => return Ok(NoiseChoice::Auto),
-            "exact" => return Ok(NoiseChoice::Exact),
-            "optimal" => return Ok(NoiseChoice::Optimal),
-            _ => {}
-        }
-        let problem = Problem {
-            model: model.clone(),
-            parameters: model.start(),
-            data: Some(data.clone()),
-            log_normalizer: None,
-            on_data: false,
-            precision: Precision { seed: self.seed, cancel: monitor.cancel.clone(), ..Precision::default() },
-        };
-        let purpose = Purpose { nu: self.nu.unwrap_or(1.0), target: &self.target };
-        Ok(NoiseChoice::Given(self.request.build(&problem, purpose)?))
+    /// The noise in words.
+    fn noise(&self) -> Outcome<NoiseChoice> {
+        let request = self.request.clone();
+        let files: NoiseFiles = Arc::new(move |path| request.file(path));
+        NoiseChoice::parse(&self.request.words, files).map_err(wrong_words)
     }
-}
-
-/// The efficiency against maximum likelihood; for functions the sample's own estimate of it, which takes no further calls.
-fn efficiency(
-    model: &Model,
-    is_callback: bool,
-    fit: &mut Fit,
-    options: &FitOptions,
-    data: &Points,
-) -> Option<Vec<Option<f64>>> {
-    if !is_callback {
-        return record_efficiency(model, fit, &options.loss, Some(data));
-    }
-    let budget = &fit.diagnostics.error_budget;
-    fit.nu.is_finite().then(|| budget.iter().map(|entry| entry.efficiency).collect())
 }
 
 /// What is known of a fit beside the fit.
 #[derive(Default)]
 struct Reading {
-    /// Against maximum likelihood, of every unknown.
-    efficiency: Option<Vec<Option<f64>>>,
     /// Rows that were left out for a missing value.
     dropped: usize,
     /// Passes over the file, for data that were streamed.
@@ -315,9 +269,6 @@ struct Reading {
 }
 
 fn tree(fit: &Fit, options: &FitOptions, reading: Reading, grid: Option<Tree>) -> Outcome<Tree> {
-    let of_each = |all: Vec<Option<f64>>| -> Vec<(String, Tree)> {
-        fit.estimates().iter().zip(all).map(|(e, ratio)| (e.name.clone(), Tree::from(ratio))).collect()
-    };
     let mut value = Value::of(fit).map_err(|error| Failure::Broken(error.to_string()))?;
     let warnings = value.get_mut("diagnostics").and_then(|diagnostics| diagnostics.get_mut("warnings"));
     for (shown, warning) in
@@ -333,7 +284,6 @@ fn tree(fit: &Fit, options: &FitOptions, reading: Reading, grid: Option<Tree>) -
         .with("noise_words", fit.noise_description.as_str())
         .with("dropped", reading.dropped)
         .with("passes", reading.passes)
-        .with("efficiency", reading.efficiency.map(of_each))
         .with("warnings", warnings)
         .with("no_answer", fit.diagnostics.no_answer().map(|w| w.in_words(&argument)))
         .with("grid", grid))

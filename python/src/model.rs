@@ -61,11 +61,6 @@ pub(crate) struct PyModel {
 }
 
 impl PyModel {
-    /// Whether its density is a Python function, whose calls are dear.
-    pub(crate) fn is_callback(&self) -> bool {
-        self.callback.is_some()
-    }
-
     /// Runs a computation with this model; an exception of its functions comes before everything else.
     pub(crate) fn run<T: Send + 'static>(
         &self,

@@ -72,6 +72,7 @@ impl BuiltNoise {
 pub(crate) struct NoiseArgument(String, Vec<Py<BuiltNoise>>);
 
 /// The same, free of the interpreter.
+#[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) words: String,
     built: Vec<Arc<dyn Noise>>,

@@ -29,6 +29,7 @@ impl Problem {
             model: &self.model,
             parameters: &self.parameters,
             data: self.data.as_ref(),
+            weights: None,
             on_data: self.on_data,
             log_normalizer: self.log_normalizer,
             precision: self.precision.clone(),

@@ -1,7 +1,7 @@
 //! `error`: what a design would cost.
 
-use noisewright::design::{Curve, Purpose};
-use noisewright::{Asymptotics, Contrast, Loss, Noise, Population, Target, divergences, error_report};
+use noisewright::design::{ErrorAnswer, Purpose};
+use noisewright::{Contrast, Loss, Noise, Population, Target};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
@@ -86,31 +86,14 @@ pub(crate) fn error<'py>(
 }
 
 fn answer(problem: &Problem, request: &Request, nu: f64, loss: &Loss, target: &Target) -> Outcome<Tree> {
-    if !(nu > 0.0 && nu.is_finite()) {
-        return Err(noisewright::Error::NoiseRatio { value: nu }.into());
-    }
     let noise = request.build(problem, Purpose { nu, target })?;
-    let contrast = Contrast { noise: noise.as_ref(), nu, loss };
-    let question = problem.question();
-    let population = match question.sample() {
-        Some(_) => question.population()?,
-        None => Population::for_contrast(&problem.model, &problem.parameters, contrast, &problem.precision)?,
-    };
-    let log_noise = population.log_noise(noise.as_ref())?;
-    let report = error_report(&population, &log_noise, nu, loss, target)?;
-    let distances = match question.sample() {
-        Some(_) => None,
-        None => divergences(&problem.model, &problem.parameters, noise.as_ref(), nu, &problem.precision).ok(),
-    };
-    let matrix = target.matrix(population.coordinates(), &population.information())?;
-    let curve = Curve::new(99, |nu| {
-        Ok(Asymptotics::at(&population, &log_noise, nu, loss)?.error(&matrix, nu, 1.0, 1.0))
-    })?;
-    let infinite = report.why_infinite(distances.as_ref(), loss);
-    let errors = distances.as_ref().map(|d| d.normalizer_errors(nu));
+    let answer = problem.question().error(Contrast { noise: noise.as_ref(), nu, loss }, target)?;
+    let curve = answer.curve(loss, target)?;
+    let ErrorAnswer { report, divergences, infinite, population, .. } = answer;
+    let errors = divergences.as_ref().map(|d| d.normalizer_errors(nu));
     Ok(Tree::of(&report)?
         .with("infinite", infinite)
-        .with("divergences", Tree::of(&distances)?)
+        .with("divergences", Tree::of(&divergences)?)
         .with("normalizer_errors", Tree::of(&errors)?)
         .with("nu", nu)
         .with("noise", noise.clone())

@@ -9,7 +9,7 @@ use noisewright_report::Value;
 
 use crate::arguments::{DataArguments, Global, ModelArguments};
 use crate::failure::{Failure, Outcome};
-use crate::rows::check_domains;
+use crate::rows::in_rows;
 
 /// A model at a parameter value, with data where there are any.
 pub(crate) struct Problem {
@@ -178,9 +178,10 @@ pub(crate) fn read_data(arguments: &DataArguments, space: &Space) -> Outcome<Opt
         options = options.format(format);
     }
     let table = noisewright_data::read(path.display().to_string(), &options)?;
-    let columns: Vec<&[f64]> = table.columns().iter().map(Vec::as_slice).collect();
-    check_domains(space, &columns, table.source(), |row| table.row_number(row))?;
-    Ok(Some(Points::from_columns(space.names(), table.columns())?))
+    let points = Points::from_columns(space.names(), table.columns())?;
+    let place = |row: usize| format!("{}, row {}", table.source(), table.row_number(row));
+    space.check_points(points.view()).map_err(|error| in_rows(error, table.source(), place))?;
+    Ok(Some(points))
 }
 
 /// A loss by name.

@@ -39,13 +39,18 @@ pub(crate) fn build(problem: &Problem, text: &str, purpose: Purpose<'_>) -> Outc
     noise.map_err(|error| failure(error, &words, problem.model.space()))
 }
 
-/// The failure of a noise in words: a number that it cannot take is wrong usage, unless a fit to data found it.
+/// The failure of a noise in words.
 pub(crate) fn failure(error: Error, words: &NoiseWords, space: &Space) -> Failure {
+    wrong_number(error, words, space).unwrap_or_else(Failure::from)
+}
+
+/// A number that the words cannot take is wrong usage, unless a fit to data found it; any other error as it was.
+pub(crate) fn wrong_number(error: Error, words: &NoiseWords, space: &Space) -> Result<Failure, Error> {
     match error {
         Error::Parameter { .. } if has_wrong_number(words, space) => {
-            Failure::Usage(format!("--noise: {error}"))
+            Ok(Failure::Usage(format!("--noise: {error}")))
         }
-        other => other.into(),
+        other => Err(other),
     }
 }
 

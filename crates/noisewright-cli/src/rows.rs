@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use noisewright::fit::{Data, Dependence};
-use noisewright::{Domain, Points, Space};
+use noisewright::{Points, Space};
 use noisewright_data::{Format, Options, Table};
 
 use crate::arguments::RowArguments;
@@ -70,28 +70,7 @@ impl Rows {
 
     /// The failure of a fit, with the file where the library knows only the row.
     pub(crate) fn failure(&self, error: noisewright::Error) -> Failure {
-        match error {
-            noisewright::Error::NoiseMissesData { row } => Failure::NoAnswer(format!(
-                "the noise has no density at {}; choose a noise whose support covers all data",
-                self.place(row.saturating_sub(1))
-            )),
-            noisewright::Error::NoDensity { row } => self.without_density(row),
-            noisewright::Error::DataWithoutDensity { row, .. } => self.without_density(row),
-            other => other.into(),
-        }
-    }
-
-    /// The sentence about a row, counted from 1, that the model gives no density.
-    fn without_density(&self, row: usize) -> Failure {
-        let row = row.saturating_sub(1);
-        let view = self.points.view();
-        let value = |(j, name): (usize, &String)| format!("`{name}` = {}", view.get(row, j));
-        let values: Vec<String> = self.points.names().iter().enumerate().map(value).collect();
-        Failure::NoAnswer(format!(
-            "{}: {} has no density under the model, or an infinite one; leave that row out, or change the model or its domain",
-            self.place(row),
-            values.join(", ")
-        ))
+        in_rows(error, &self.files.join(", "), |row| self.place(row))
     }
 
     /// What is known of the rows' dependence, in words; nothing if they are independent.
@@ -106,29 +85,30 @@ impl Rows {
             Groups::Chains(lengths) => Some(format!("{} Markov chains", lengths.len())),
         }
     }
-
-    /// A variable that never varies says nothing, and no noise can be fitted to it.
-    pub(crate) fn refuse_constant(&self) -> Outcome<()> {
-        let counts = |row: usize| self.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
-        for (j, name) in self.points.names().iter().enumerate() {
-            let column = self.points.view().column(j);
-            let mut values = column.iter().enumerate().filter(|(row, _)| counts(*row)).map(|(_, x)| *x);
-            let Some(first) = values.next() else { continue };
-            if values.all(|x| x == first) {
-                return Err(constant(&self.files.join(", "), name, first));
-            }
-        }
-        Ok(())
-    }
 }
 
-/// The sentence about a column that never varies.
-pub(crate) fn constant(file: &str, name: &str, value: f64) -> Failure {
-    Failure::NoAnswer(format!(
-        "{file}, column `{name}`: every value is {}, and a variable that never varies cannot be fitted; leave it out \
-         of the model",
-        spoken(value)
-    ))
+/// The failure of a fit whose error is about a row or a column: with the file, and the row as the file numbers it.
+pub(crate) fn in_rows(error: noisewright::Error, files: &str, place: impl Fn(usize) -> String) -> Failure {
+    use noisewright::Error as E;
+    let at = |row: usize| place(row.saturating_sub(1));
+    Failure::NoAnswer(match error {
+        E::OutsideDomain { row, column, value, domain } => {
+            format!("{}: `{column}` = {} is not {domain}", at(row), spoken(value))
+        }
+        E::NotUnit { row, length } => {
+            format!("{}: a direction must have length 1, not {}", at(row), spoken(length))
+        }
+        E::NoiseMissesData { row } => {
+            format!("the noise has no density at {}; choose a noise whose support covers all data", at(row))
+        }
+        E::DataWithoutDensity { row, point } => format!(
+            "{}: {point} has no density under the model, or an infinite one; leave that row out, or change the model or its \
+             domain",
+            at(row)
+        ),
+        error @ E::ConstantColumn { .. } => format!("{files}, {error}"),
+        other => return other.into(),
+    })
 }
 
 impl RowArguments {
@@ -164,62 +144,7 @@ impl<'a> Wanted<'a> {
     }
 
     fn read(&self, path: &Path) -> Outcome<Table> {
-        let table = noisewright_data::read(path, &self.options)?;
-        let columns: Vec<&[f64]> = table.columns().iter().map(Vec::as_slice).collect();
-        check_domains(self.space, &columns, table.source(), |row| table.row_number(row))?;
-        Ok(table)
-    }
-}
-
-/// Refuses the first value outside its domain, by name.
-pub(crate) fn check_domains(
-    space: &Space,
-    columns: &[&[f64]],
-    file: &str,
-    row_number: impl Fn(usize) -> usize,
-) -> Outcome<()> {
-    if space.is_sphere() {
-        return check_sphere(columns, file, row_number);
-    }
-    for ((column, domain), name) in columns.iter().zip(space.domains()).zip(space.names()) {
-        if let Some(row) = column.iter().position(|x| !domain.contains(*x)) {
-            return Err(Failure::NoAnswer(format!(
-                "{file}, row {}: `{name}` = {} is outside its domain, {}",
-                row_number(row),
-                spoken(column[row]),
-                words(domain)
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// A domain, as the end of a sentence.
-fn words(domain: &Domain) -> String {
-    match domain {
-        Domain::Real => "the real numbers".into(),
-        Domain::Positive => "the positive numbers".into(),
-        Domain::Interval(lo, hi) => format!("[{lo}, {hi}]"),
-        Domain::Circle => "the angles".into(),
-        Domain::Counts => "0, 1, 2, …".into(),
-        Domain::States(states) => {
-            let shown: Vec<String> = states.iter().take(10).map(f64::to_string).collect();
-            format!("{}{}", shown.join(", "), if states.len() > 10 { ", …" } else { "" })
-        }
-    }
-}
-
-/// Directions have length one, within what a file's digits leave.
-fn check_sphere(columns: &[&[f64]], file: &str, row_number: impl Fn(usize) -> usize) -> Outcome<()> {
-    let rows = columns.first().map_or(0, |column| column.len());
-    let length = |row: usize| columns.iter().map(|column| column[row] * column[row]).sum::<f64>().sqrt();
-    match (0..rows).find(|row| (length(*row) - 1.0).abs() > 1e-4) {
-        None => Ok(()),
-        Some(row) => Err(Failure::NoAnswer(format!(
-            "{file}, row {}: a direction must have length 1, not {}",
-            row_number(row),
-            length(row)
-        ))),
+        Ok(noisewright_data::read(path, &self.options)?)
     }
 }
 

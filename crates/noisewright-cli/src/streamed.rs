@@ -2,11 +2,11 @@
 
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use noisewright::fit::{Source, Visit};
 use noisewright::{Points, Space, View};
-use noisewright_data::{Block, Stream};
+use noisewright_data::Stream;
 
 use crate::arguments::RowArguments;
 use crate::failure::{Failure, Outcome};
@@ -15,12 +15,11 @@ use crate::rows::{self, Wanted};
 /// Most rows of a thinned copy.
 const THINNED: usize = 1 << 16;
 
-/// A file in blocks, checked at the first pass.
+/// A file in blocks.
 pub(crate) struct Streamed {
     stream: Stream,
     space: Space,
     weighted: bool,
-    checked: AtomicBool,
     passes: AtomicUsize,
     /// Why a pass broke off: the library only learns that it did.
     failure: Mutex<Option<Failure>>,
@@ -46,7 +45,6 @@ impl Streamed {
             stream,
             space: space.clone(),
             weighted: arguments.weights.is_some(),
-            checked: AtomicBool::new(false),
             passes: AtomicUsize::new(0),
             failure: Mutex::new(None),
         })
@@ -64,57 +62,38 @@ impl Streamed {
     /// The failure that a pass broke off with, or the library's own.
     pub(crate) fn failure(&self, error: noisewright::Error) -> Failure {
         let stored = self.failure.lock().ok().and_then(|mut failure| failure.take());
-        let with_file = |error: noisewright::Error| Failure::from(error).in_file(self.file());
-        stored.unwrap_or_else(|| match error {
-            error @ noisewright::Error::DataWithoutDensity { .. } => with_file(error),
-            error => error.into(),
-        })
+        stored.unwrap_or_else(|| rows::in_rows(error, self.file(), |row| self.place(row)))
     }
 
-    /// Reads all rows once, checks them, and keeps some that are spread evenly over the file.
-    pub(crate) fn thinned(&self) -> Outcome<Thinned> {
-        let dimension = self.space.dimension();
-        let mut weight = 0.0;
-        let mut some = self.stream.thinned(THINNED, |block| {
-            weight += self.check(block)?;
-            Ok::<(), Failure>(())
-        })?;
-        for (name, constant) in self.space.names().iter().zip(&some.constant) {
-            if let Some(value) = constant {
-                return Err(rows::constant(self.file(), name, *value));
+    /// `rows.csv, row 3` for a row counted from 0: the file is read once more for its own number.
+    fn place(&self, row: usize) -> String {
+        let mut before = 0;
+        if let Ok(mut blocks) = self.stream.blocks() {
+            while let Ok(Some(block)) = blocks.next_block() {
+                if row < before + block.rows() {
+                    return format!("{}, row {}", self.file(), block.row_number(row - before));
+                }
+                before += block.rows();
             }
         }
-        if weight == 0.0 {
-            let column = self.stream.names()[dimension].clone();
-            return Err(noisewright_data::Error::NoWeight { file: self.file().to_owned(), column }.into());
-        }
-        self.checked.store(true, Ordering::Relaxed);
+        format!("{}, row {}", self.file(), row + 1)
+    }
+
+    /// Some rows that are spread evenly over the file, for pictures.
+    pub(crate) fn thinned(&self) -> Outcome<Thinned> {
+        let mut some = self.stream.thinned(THINNED, |_| Ok::<(), Failure>(()))?;
         let weights = if self.weighted { some.columns.pop() } else { None };
         let points = Points::from_columns(self.space.names(), &some.columns)?;
         Ok(Thinned { points, weights, dropped: some.dropped })
-    }
-
-    /// Refuses values outside their domain and weights that are none; gives the sum of the weights.
-    fn check(&self, block: &Block<'_>) -> Outcome<f64> {
-        let columns: Vec<&[f64]> = (0..self.space.dimension()).map(|j| block.column(j)).collect();
-        rows::check_domains(&self.space, &columns, block.source(), |row| block.row_number(row))?;
-        if !self.weighted {
-            return Ok(block.rows() as f64);
-        }
-        Ok(block.weights(self.space.dimension())?.iter().sum())
     }
 
     fn pass(&self, visit: Visit<'_>) -> Outcome<()> {
         let dimension = self.space.dimension();
         let mut blocks = self.stream.blocks()?;
         while let Some(block) = blocks.next_block()? {
-            if !self.checked.load(Ordering::Relaxed) {
-                self.check(&block)?;
-            }
-            let weights = self.weighted.then(|| block.column(dimension));
+            let weights = if self.weighted { Some(block.weights(dimension)?) } else { None };
             visit(View::new(dimension, block.rows(), block.values(dimension)), weights)?;
         }
-        self.checked.store(true, Ordering::Relaxed);
         self.passes.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }

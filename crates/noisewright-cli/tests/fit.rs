@@ -40,16 +40,40 @@ fn old_faithful_is_fitted_to_its_maximum_likelihood() {
     assert_eq!(fit["nu"], "infinite");
 }
 
+/// Every number and every warning; only how often the file was read is the stream's own.
 #[test]
 fn whole_and_streamed_fits_are_the_same_on_any_number_of_threads() {
-    let noise = ["fit", "--noise", "normal(0, 4)", "--nu", "20"];
-    let whole = json(&noise, &old_faithful());
-    let streamed = json(&[&noise[..], &["--stream", "--threads", "3"]].concat(), &old_faithful());
-    for name in ["t1", "t4"] {
-        let estimate = |fit: &Value| fit["parameters"][name]["estimate"].as_f64().unwrap();
-        assert!((estimate(&whole) - estimate(&streamed)).abs() < 1e-8, "{name}");
+    for words in [
+        &["--noise", "normal(0, 4)", "--nu", "20"][..],
+        &[],
+        &["--noise", "normal", "--nu", "2", "--refit-noise"],
+        &["--noise", "optimal", "--nu", "2"],
+        &["--noise", "normal(0, 4)", "--nu", "3", "--check-nu", "--loss", "kl"],
+    ] {
+        let words = [&["fit"][..], words].concat();
+        let whole = json(&words, &old_faithful());
+        let mut streamed = json(&[&words[..], &["--stream", "--threads", "3"]].concat(), &old_faithful());
+        assert!(streamed["passes"].as_u64().unwrap() >= 1 && whole["passes"].is_null());
+        streamed["passes"] = Value::Null;
+        assert_eq!(whole, streamed, "{words:?}");
     }
-    assert!(streamed["passes"].as_u64().unwrap() >= 2 && whole["passes"].is_null());
+}
+
+#[test]
+fn a_stream_is_refused_what_the_whole_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("m.toml");
+    let text = "variables = ['x']\nlog_density = '-(x - m)^2/2'\nnormalized = true\n[parameters]\nm = 0\n";
+    std::fs::write(&model, text).unwrap();
+    let data = example("old-faithful/faithful.csv");
+    for stream in [&[][..], &["--stream"]] {
+        let run = command().arg("fit").args([&model, &data]).args(stream).assert().code(1);
+        let message = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+        assert!(message.contains("says it is normalized"), "{message}");
+    }
+    let run =
+        command().arg("fit").args(old_faithful()).args(["--stream", "--noise", "exact"]).assert().code(2);
+    assert!(String::from_utf8_lossy(&run.get_output().stderr).contains("needs the rows in memory"));
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Where the variables live: one domain per variable, or a sphere for direction vectors.
 
-use crate::{Error, Result};
+use crate::{Error, Result, View};
+
+/// How far from one the length of a unit vector may be: files hold few digits.
+const UNIT_LENGTH: f64 = 1e-4;
 
 /// The set of values that one variable can take, with its base measure.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +85,19 @@ impl Domain {
                 states.iter().copied().fold(f64::INFINITY, f64::min),
                 states.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             ),
+        }
+    }
+}
+
+/// What a value of the domain is, to end a sentence.
+impl std::fmt::Display for Domain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Real | Self::Circle => f.write_str("a finite number"),
+            Self::Positive => f.write_str("a positive number"),
+            Self::Interval(lo, hi) => write!(f, "a number between {lo} and {hi}"),
+            Self::States(_) => f.write_str("one of its states"),
+            Self::Counts => f.write_str("a count 0, 1, 2, …"),
         }
     }
 }
@@ -179,6 +195,50 @@ impl Space {
     #[must_use]
     pub fn is_sphere(&self) -> bool {
         self.sphere
+    }
+
+    /// Refuses the first row with a value outside its domain, or on a sphere with a length other than one.
+    ///
+    /// ```
+    /// use noisewright::{Domain, Points, Space};
+    /// let space = Space::product(&[("x", Domain::Positive)])?;
+    /// assert!(space.check_points(Points::unnamed(1, 2, vec![1.0, 2.0]).view()).is_ok());
+    /// let error = space.check_points(Points::unnamed(1, 2, vec![1.0, -2.0]).view()).unwrap_err();
+    /// assert!(error.to_string().contains("row 2"));
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutsideDomain`] or [`Error::NotUnit`] with the row, or a wrong number of columns.
+    pub fn check_points(&self, points: View<'_>) -> Result<()> {
+        let (expected, found) = (self.dimension(), points.columns());
+        if expected != found {
+            return Err(Error::Shape { what: "columns of data", expected, found });
+        }
+        self.check_rows(points, None, 0)
+    }
+
+    /// The same for the rows that count; `before` rows came before these.
+    pub(crate) fn check_rows(&self, points: View<'_>, weights: Option<&[f64]>, before: usize) -> Result<()> {
+        let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
+        for (j, (name, domain)) in self.names.iter().zip(&self.domains).enumerate() {
+            // Rounding may carry a coordinate of a unit vector past 1.
+            let allowed = |x: f64| if self.sphere { x.is_finite() } else { domain.contains(x) };
+            let column = points.column(j);
+            if let Some(row) = column.iter().enumerate().position(|(row, x)| !allowed(*x) && counts(row)) {
+                let (column, value, domain) = (name.clone(), column[row], domain.to_string());
+                return Err(Error::OutsideDomain { row: before + row + 1, column, value, domain });
+            }
+        }
+        if !self.sphere {
+            return Ok(());
+        }
+        let length =
+            |row: usize| (0..points.columns()).map(|j| points.get(row, j).powi(2)).sum::<f64>().sqrt();
+        match (0..points.rows()).find(|row| (length(*row) - 1.0).abs() > UNIT_LENGTH && counts(*row)) {
+            Some(row) => Err(Error::NotUnit { row: before + row + 1, length: length(row) }),
+            None => Ok(()),
+        }
     }
 
     /// Number of states when every variable has finitely many, `None` otherwise (or beyond 2⁵³).

@@ -270,6 +270,25 @@ pub enum Error {
         /// What it must be.
         domain: String,
     },
+    /// A unit vector whose length is not one.
+    #[error("row {row} is no direction: its length must be 1, not {}", number(*length))]
+    NotUnit {
+        /// Number of the row, from 1.
+        row: usize,
+        /// Its length.
+        length: f64,
+    },
+    /// A variable that has one and the same value in all rows.
+    #[error(
+        "column `{column}`: every value is {}, and a variable that never varies cannot be fitted; leave it out of the model",
+        number(*value)
+    )]
+    ConstantColumn {
+        /// The variable.
+        column: String,
+        /// Its only value.
+        value: f64,
+    },
     /// A data point that the noise gives no density.
     #[error(
         "the noise has no density at row {row} of the data: choose a noise whose support covers all of them"

@@ -114,7 +114,6 @@ mod density;
 pub mod design;
 mod divergence;
 mod domain;
-mod efficiency;
 pub mod energy;
 mod error;
 pub mod fit;
@@ -144,7 +143,6 @@ pub use builders::{chains, evidence, log_z, path, states};
 pub use density::{BatchDensity, Density, FunctionDensity, ModelDensity, batch_density, density};
 pub use divergence::{Divergences, NormalizerErrors, divergences};
 pub use domain::{Domain, Space};
-pub use efficiency::record_efficiency;
 pub use energy::{Energy, FamilyOptions, families};
 pub use error::{
     ChainFault, DesignFault, Error, ErrorKind, ErrorSubject, ExternalError, OptionFault, Quantity, Result,

@@ -8,8 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::energy::build_family;
 use crate::energy::{BatchEnergy, FeatureEnergy, FormulaEnergy, FunctionEnergy, ScoredEnergy};
+use crate::energy::{FamilyParts, build_family};
 use crate::names::nearest;
 use crate::run::CancelToken;
 use crate::{Energy, Error, FamilyOptions, ModelDensity, Result, Space, View, model_file};
@@ -94,6 +94,16 @@ pub struct Model {
     score_checked: Arc<AtomicBool>,
     /// Whether the energy is the caller's, so that what it writes is looked at.
     own_energy: bool,
+    /// The built-in family, and which of its parameters' bounds are where it ends.
+    family: Option<Arc<Family>>,
+}
+
+/// The family of a model: a bound that the user writes is a wish, its own is where its formula stops being a density.
+#[derive(Clone)]
+struct Family {
+    name: String,
+    /// Lower and upper bound of each parameter that are the family's own.
+    own: Vec<[bool; 2]>,
 }
 
 impl std::str::FromStr for Model {
@@ -160,6 +170,7 @@ impl Model {
             cancel: None,
             score_checked,
             own_energy: false,
+            family: None,
         })
     }
 
@@ -328,8 +339,15 @@ impl Model {
         let variables: Vec<String> = variables.iter().map(|v| v.as_ref().to_owned()).collect();
         let domains = vec![options.domain.clone(); variables.len()];
         let parts = build_family(family, &variables, &domains, options)?;
-        let model = Self::from_shared(parts.energy, parts.space, parts.parameters, true)?;
+        let model = Self::of_family(family, parts)?;
         if normalized { model.normalized_family(family) } else { Ok(model) }
+    }
+
+    /// The model of a family's parts, whose bounds are where the family ends.
+    pub(crate) fn of_family(name: &str, parts: FamilyParts) -> Result<Self> {
+        let own = parts.parameters.iter().map(|p| [p.lower.is_finite(), p.upper.is_finite()]).collect();
+        let family = Some(Arc::new(Family { name: name.to_owned(), own }));
+        Ok(Self { family, ..Self::from_shared(parts.energy, parts.space, parts.parameters, true)? })
     }
 
     /// The same model with its constant known, if the family has a closed form for it.
@@ -399,7 +417,13 @@ impl Model {
     /// As for [`Model::new`].
     pub fn with_parameters(self, parameters: Vec<Parameter>) -> Result<Self> {
         let changed = Self::from_shared(Arc::clone(&self.energy), self.space.clone(), parameters, false)?;
-        Ok(Self { parameters: changed.parameters, ..self })
+        let mut family = self.family;
+        for (j, (before, now)) in self.parameters.iter().zip(&changed.parameters).enumerate() {
+            if let Some(own) = family.as_mut().and_then(|family| Arc::make_mut(family).own.get_mut(j)) {
+                *own = [own[0] && before.lower == now.lower, own[1] && before.upper == now.upper];
+            }
+        }
+        Ok(Self { parameters: changed.parameters, family, ..self })
     }
 
     /// The same model for one computation: once that is cancelled, it evaluates nothing more and says
@@ -447,6 +471,20 @@ impl Model {
     /// As for [`Model::check`].
     pub fn density<'a>(&'a self, parameters: &'a [f64]) -> Result<ModelDensity<'a>> {
         ModelDensity::new(self, parameters)
+    }
+
+    /// The same model, some bounds of which the user has written although they may be the family's own.
+    pub(crate) fn with_written_bounds(mut self, index: usize, written: [bool; 2]) -> Self {
+        if let Some(own) = self.family.as_mut().and_then(|family| Arc::make_mut(family).own.get_mut(index)) {
+            *own = [own[0] && !written[0], own[1] && !written[1]];
+        }
+        self
+    }
+
+    /// The family that ends at the lower or upper bound of a parameter, if one does.
+    pub(crate) fn family_edge(&self, index: usize, lower: bool) -> Option<&str> {
+        let family = self.family.as_deref()?;
+        family.own.get(index)?[usize::from(!lower)].then_some(family.name.as_str())
     }
 
     /// Whether the constant is known (β = θ) rather than estimated (β = (θ, c)).

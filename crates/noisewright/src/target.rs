@@ -57,6 +57,20 @@ impl Target {
             Self::Matrix(matrix) => check(matrix, size),
         }
     }
+
+    /// Checks it against the names of β's coordinates.
+    ///
+    /// # Errors
+    /// As for [`Target::matrix`].
+    pub fn check(&self, coordinates: &[String]) -> Result<()> {
+        match self {
+            Self::Mse | Self::Kl => Ok(()),
+            Self::Coordinates(names) => {
+                names.iter().try_for_each(|name| position(name, coordinates).map(|_| ()))
+            }
+            Self::Matrix(matrix) => check(matrix, coordinates.len()).map(|_| ()),
+        }
+    }
 }
 
 impl std::str::FromStr for Target {

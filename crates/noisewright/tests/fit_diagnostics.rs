@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, WarningKind, check_ratio, fit};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, WarningKind, fit};
 use noisewright::{
     Domain, Error, FamilyOptions, Fit, Loss, Mixture, Model, NegativeBinomial, Noise, Normal, Parameter,
     Points, Scalar, Space, Student, VonMises, sample,
@@ -306,9 +306,8 @@ fn the_information_test_of_maximum_likelihood_keeps_its_level_and_has_power() {
 fn ratio_tests(model: &Model, repeats: u64, draw: impl Fn(u64) -> Points, options: &FitOptions) -> f64 {
     let rejects = |seed: u64| {
         let points = draw(2000 + seed);
-        let options = FitOptions { seed, ..options.clone() };
-        let first = fit(model, Data::from(&points), &options).unwrap();
-        let check = check_ratio(model, Data::from(&points), &first, &options).unwrap();
+        let options = FitOptions { seed, check_ratio: true, ..options.clone() };
+        let check = fit(model, Data::from(&points), &options).unwrap().diagnostics.ratio_check.unwrap();
         f64::from(u8::from(check.test.unwrap().p_value < 0.05))
     };
     (0..repeats).map(rejects).sum::<f64>() / repeats as f64

@@ -320,7 +320,7 @@ fn designed_noises_are_asked_for() {
             _ => None,
         }
     };
-    let context = Context { space: &space, data: None, designed: Some(&designer) };
+    let context = Context { designed: Some(&designer), ..Context::new(&space) };
     let mixture = parse("0.5*model(a=3) + 0.5*student(5, 0, 1)").build(&context).unwrap();
     assert_eq!(mixture.describe(), "0.5*normal(3, 1) + 0.5*student(5, 0, 1)");
     assert!(parse("data").build(&context).is_err());
@@ -355,7 +355,7 @@ fn a_noise_of_ones_own_joins_mixtures_and_is_checked_for_its_dimension() {
     let designer = |_: &Call| -> Option<Result<Arc<dyn Noise>>> { Some(Ok(Arc::new(Diagonal))) };
     let build = |dimension: usize| {
         let space = space("real", dimension);
-        let context = Context { space: &space, data: None, designed: Some(&designer) };
+        let context = Context { designed: Some(&designer), ..Context::new(&space) };
         parse("0.5*file(\"diagonal\") + 0.5*normal(0, 1)").build(&context)
     };
     let mut out = [0.0];

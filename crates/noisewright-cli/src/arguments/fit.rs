@@ -45,7 +45,7 @@ pub(crate) struct FitArguments {
     #[arg(long, default_value = "mse", value_name = "TARGET")]
     pub(crate) target: String,
     /// Fit again with four times as much noise, and test whether the estimates differ: a right model's do not
-    #[arg(long, visible_alias = "check-ratio", conflicts_with = "stream")]
+    #[arg(long, visible_alias = "check-ratio")]
     pub(crate) check_nu: bool,
     /// Standard errors that hold for a wrong model too (robust), or that trust the model
     #[arg(

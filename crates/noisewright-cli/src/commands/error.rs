@@ -1,10 +1,8 @@
 //! `noisewright error`: what a design would cost.
 
+use noisewright::design::ErrorAnswer;
 use noisewright::show::{error_table, shortened};
-use noisewright::{
-    Asymptotics, Contrast, Divergences, ErrorReport, Loss, Noise, Population, Target, asymptotic_error,
-    divergences,
-};
+use noisewright::{Contrast, Loss, Noise, Target};
 use noisewright_report::{
     Axis, Card, Figure, Line, Page, Panel, Reference, Section, Table, Value, format_number, format_percent,
 };
@@ -23,53 +21,33 @@ struct Answer<'a> {
     nu: f64,
     loss: &'a Loss,
     target: &'a Target,
-    report: ErrorReport,
-    divergences: Option<Divergences>,
+    error: ErrorAnswer,
 }
 
 pub(crate) fn run(arguments: &ErrorArguments, global: &Global) -> Outcome<()> {
     let loss = inputs::loss(&arguments.loss)?;
     let target = Target::parse(&arguments.target);
     let nu = arguments.nu;
-    if !(nu > 0.0 && nu.is_finite()) {
-        return Err(noisewright::Error::NoiseRatio { value: nu }.into());
-    }
     let words = noises::parse(&arguments.noise)?;
     let problem = Problem::read(&arguments.model, global)?;
     noises::refuse_unused_data(&words, &arguments.model.data)?;
     let progress = Progress::new(problem.quiet, "computing the asymptotic error");
     let noise = noises::build(&problem, &arguments.noise, Purpose { nu, target: &target })?;
     let contrast = Contrast { noise: noise.as_ref(), nu, loss: &loss };
-    let report =
-        asymptotic_error(&problem.model, &problem.parameters, contrast, &target, &problem.precision)?;
-    let divergences =
-        divergences(&problem.model, &problem.parameters, noise.as_ref(), nu, &problem.precision).ok();
+    let error = problem.question().error(contrast, &target)?;
     drop(progress);
-    let answer = Answer {
-        problem: &problem,
-        noise: noise.as_ref(),
-        nu,
-        loss: &loss,
-        target: &target,
-        report,
-        divergences,
-    };
+    let answer = Answer { problem: &problem, noise: noise.as_ref(), nu, loss: &loss, target: &target, error };
     let json = answer.json(arguments.matrices)?;
     output::write_report(global, || answer.page(), &json)?;
     if global.json { output::print_json(&json) } else { output::print(&answer.text()) }
 }
 
 impl Answer<'_> {
-    /// Why the error is infinite, in words.
-    fn infinite(&self) -> Option<String> {
-        self.report.why_infinite(self.divergences.as_ref(), self.loss)
-    }
-
     fn json(&self, matrices: bool) -> Outcome<Value> {
-        let mut value = output::value(&self.report)?;
-        let errors = self.divergences.as_ref().map(|d| d.normalizer_errors(self.nu));
-        value.set("infinite", self.infinite());
-        value.set("divergences", output::value(&self.divergences)?);
+        let mut value = output::value(&self.error.report)?;
+        let errors = self.error.divergences.as_ref().map(|d| d.normalizer_errors(self.nu));
+        value.set("infinite", self.error.infinite.clone());
+        value.set("divergences", output::value(&self.error.divergences)?);
         value.set("normalizer_errors", output::value(&errors)?);
         value.set("nu", self.nu);
         value.set("noise", self.noise.describe());
@@ -92,7 +70,7 @@ impl Answer<'_> {
             _ => "mean squared error",
         };
         let title = format!("{target} × T, loss {}, ν = {} ({} noise)", self.loss, self.nu, share(self.nu));
-        error_table(&self.report, &title, &|name| self.is_asked(name))
+        error_table(&self.error.report, &title, &|name| self.is_asked(name))
             .note(format!("model {}", self.problem.title()))
             .note(format!("noise {}", shortened(&self.noise.describe())))
             .note("T counts all points, data and noise; Cramér–Rao is what endless free noise would leave")
@@ -104,9 +82,9 @@ impl Answer<'_> {
     }
 
     fn sentences(&self) -> Vec<String> {
-        let report = &self.report;
+        let report = &self.error.report;
         let mut lines = Vec::new();
-        if let Some(reason) = self.infinite() {
+        if let Some(reason) = &self.error.infinite {
             lines.push(format!("The error is infinite: {reason}."));
         }
         if let Some(efficiency) = report.efficiency.filter(|_| report.error.is_finite()) {
@@ -133,7 +111,7 @@ impl Answer<'_> {
     }
 
     fn page(&self) -> Page {
-        let report = &self.report;
+        let report = &self.error.report;
         let mut section = Section::new("The error").cards([
             Card::new("error × T", format_number(report.error, 6)).note(self.loss.to_string()),
             Card::new("noise = data", format_number(report.noise_equals_data, 6)).note("at the same ν"),
@@ -152,16 +130,10 @@ impl Answer<'_> {
 
     /// Densities and weight in one dimension; the error as a function of the proportion always.
     fn pictures(&self) -> Option<Section> {
-        let contrast = Contrast { noise: self.noise, nu: self.nu, loss: self.loss };
-        let population = Population::for_contrast(
-            &self.problem.model,
-            &self.problem.parameters,
-            contrast,
-            &self.problem.precision,
-        )
-        .ok()?;
         let mut section = Section::new("Pictures");
-        if let Some(figure) = super::pictures::densities(self.problem, &population, self.noise, self.nu) {
+        if let Some(figure) =
+            super::pictures::densities(self.problem, &self.error.population, self.noise, self.nu)
+        {
             section = section.figure(
                 figure,
                 "Top: the data's density and the noise's. Bottom: the weight w(x) = 1/(1+r) that a data point carries; \
@@ -169,25 +141,20 @@ impl Answer<'_> {
             );
         }
         Some(section.figure(
-            self.proportion_figure(&population).ok()?,
+            self.proportion_figure()?,
             "The error for a budget of T points as a function of how many of them are noise.",
         ))
     }
 
-    fn proportion_figure(&self, population: &Population) -> noisewright::Result<Figure> {
-        let log_noise = population.log_noise(self.noise)?;
-        let matrix = self.target.matrix(population.coordinates(), &population.information());
-        let curve = noisewright::design::Curve::new(99, |nu| {
-            let matrix = matrix.clone()?;
-            Ok(Asymptotics::at(population, &log_noise, nu, self.loss)?.error(&matrix, nu, 1.0, 1.0))
-        })?;
+    fn proportion_figure(&self) -> Option<Figure> {
+        let curve = self.error.curve(self.loss, self.target).ok()?;
         let panel = Panel::new(Axis::linear("noise proportion").percent(), Axis::log("error × T"))
             .with(Line::new(
                 shortened(&self.noise.describe()),
                 super::pictures::pairs(&curve.proportion, &curve.error),
             ))
             .with(Reference::vertical(self.nu / (1.0 + self.nu), "asked for"));
-        Ok(Figure::from(panel))
+        Some(Figure::from(panel))
     }
 }
 

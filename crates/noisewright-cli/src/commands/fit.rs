@@ -1,7 +1,6 @@
 //! `noisewright fit`: estimates with standard errors, from data and noise.
 
 pub(super) mod json;
-mod limits;
 mod page;
 mod pictures;
 mod plan;
@@ -38,8 +37,6 @@ struct Answer {
     passes: Option<usize>,
     loss: noisewright::Loss,
     seed: u64,
-    /// Against maximum likelihood, of every unknown.
-    efficiency: Option<Vec<Option<f64>>>,
 }
 
 pub(crate) fn run(arguments: &FitArguments, global: &Global) -> Outcome<()> {
@@ -49,15 +46,13 @@ pub(crate) fn run(arguments: &FitArguments, global: &Global) -> Outcome<()> {
         output::refuse_column(problem.model.space().names(), "log_density")?;
     }
     let progress = Progress::new(problem.quiet, "reading the data");
-    let mut answer = if arguments.stream {
+    let answer = if arguments.stream {
         streamed(arguments, &plan, problem, &progress)?
     } else {
         whole(arguments, &plan, problem, &progress)?
     };
     drop(progress);
     answer.refuse_no_answer()?;
-    let Answer { problem, fit, loss, .. } = &mut answer;
-    answer.efficiency = noisewright::record_efficiency(&problem.model, fit, loss, problem.data.as_ref());
     if let Some(path) = &arguments.out {
         answer.write_fitted(path)?;
     }
@@ -74,13 +69,10 @@ fn whole(
     progress: &Progress,
 ) -> Outcome<Answer> {
     let rows = Rows::read(&arguments.data, problem.model.space(), &arguments.rows)?;
-    rows.refuse_constant()?;
     problem.data = Some(rows.points.clone());
-    let options = plan.options(&problem, progress)?;
-    let mut fit = fit::fit(&problem.model, rows.data(), &options).map_err(|error| rows.failure(error))?;
-    if arguments.check_nu {
-        check_nu(&problem.model, &rows, &mut fit, &options)?;
-    }
+    let options = plan.options(&problem.model, progress)?;
+    let fit = fit::fit(&problem.model, rows.data(), &options)
+        .map_err(|error| plan.failure(&problem.model, error).unwrap_or_else(|error| rows.failure(error)))?;
     Ok(Answer {
         problem,
         fit,
@@ -91,16 +83,7 @@ fn whole(
         passes: None,
         loss: options.loss,
         seed: options.seed,
-        efficiency: None,
     })
-}
-
-/// Adds the comparison with four times as much noise.
-fn check_nu(model: &Model, rows: &Rows, fit: &mut Fit, options: &fit::FitOptions) -> Outcome<()> {
-    let check = fit::check_ratio(model, rows.data(), fit, options)?;
-    fit.diagnostics.warnings.extend(check.warning(fit.nu));
-    fit.diagnostics.ratio_check = Some(check);
-    Ok(())
 }
 
 /// Rows that are read again at each pass.
@@ -114,10 +97,11 @@ fn streamed(
         return Err(Failure::Usage("--stream takes one data file".into()));
     };
     let source = Streamed::open(path, problem.model.space(), &arguments.rows)?;
+    let options = plan.options(&problem.model, progress)?;
+    let fit = fit::fit_stream(&problem.model, &source, &options)
+        .map_err(|error| plan.failure(&problem.model, error).unwrap_or_else(|error| source.failure(error)))?;
     let Thinned { points, weights, dropped } = source.thinned()?;
     problem.data = Some(points);
-    let options = plan.options(&problem, progress)?;
-    let fit = fit::fit_stream(&problem.model, &source, &options).map_err(|error| source.failure(error))?;
     Ok(Answer {
         problem,
         fit,
@@ -128,7 +112,6 @@ fn streamed(
         passes: Some(source.passes()),
         loss: options.loss,
         seed: options.seed,
-        efficiency: None,
     })
 }
 
@@ -144,9 +127,10 @@ impl Answer {
 
     /// Estimates that are no answer are not shown.
     fn refuse_no_answer(&self) -> Outcome<()> {
-        let warning = self.fit.diagnostics.no_answer().map(|warning| warning.in_words(&output::typed));
-        let sentence = warning.or_else(|| limits::beyond_family(&self.problem.text, self.model(), &self.fit));
-        sentence.map_or(Ok(()), |sentence| Err(Failure::NoAnswer(sentence)))
+        match self.fit.diagnostics.no_answer() {
+            Some(warning) => Err(Failure::NoAnswer(warning.in_words(&output::typed))),
+            None => Ok(()),
+        }
     }
 
     /// log Z at the estimate: fitted, or known.

@@ -30,6 +30,8 @@ pub struct Problem<'a> {
     pub parameters: &'a [f64],
     /// Data for the noises that are fitted to them.
     pub data: Option<&'a Points>,
+    /// How many times each of their rows counts.
+    pub weights: Option<&'a [f64]>,
     /// Whether expectations are averages over the data, rather than integrals over the model.
     pub on_data: bool,
     /// log Z at the parameters, where the caller knows it.
@@ -52,7 +54,7 @@ impl<'a> Problem<'a> {
     #[must_use]
     pub fn new(model: &'a Model, parameters: &'a [f64]) -> Self {
         let precision = Precision::default();
-        Self { model, parameters, data: None, on_data: false, log_normalizer: None, precision }
+        Self { model, parameters, data: None, weights: None, on_data: false, log_normalizer: None, precision }
     }
 
     /// The sample that expectations are averages over, where they are.
@@ -68,7 +70,14 @@ impl<'a> Problem<'a> {
     pub fn population(&self) -> Result<Population> {
         match self.sample() {
             Some(sample) => {
-                Population::from_sample(self.model, self.parameters, self.log_normalizer()?, sample)
+                let log_z = self.log_normalizer()?;
+                Population::from_weighted_sample(
+                    self.model,
+                    self.parameters,
+                    log_z,
+                    sample.view(),
+                    self.weights,
+                )
             }
             None => Population::new(self.model, self.parameters, &self.precision),
         }
@@ -113,7 +122,8 @@ impl<'a> Problem<'a> {
     ) -> Result<Arc<dyn Noise>> {
         let designed = |call: &Call| self.designed(call, purpose, files);
         let data = self.data.map(Points::view);
-        words.build(&Context { space: self.model.space(), data, designed: Some(&designed) })
+        let weights = self.weights;
+        words.build(&Context { space: self.model.space(), data, weights, designed: Some(&designed) })
     }
 
     /// The noises that come from the model, a design or a file; `None` for all others.
@@ -155,7 +165,7 @@ impl<'a> Problem<'a> {
     /// Fitted to the data, or to draws of the model where there are none.
     fn auto(&self) -> Result<Arc<dyn Noise>> {
         if let Some(data) = self.data {
-            return fit_auto(self.model.space(), data.view(), None);
+            return fit_auto(self.model.space(), data.view(), self.weights);
         }
         let model = self.model_noise(self.parameters)?;
         let context = RunContext::within(self.precision.seed, &self.precision.cancel, None);
@@ -211,7 +221,7 @@ pub fn noise_on(
         "auto" => data.map(|data| fit_auto(space, data.view(), None)),
         _ => None,
     };
-    words.build(&Context { space, data: data.map(Points::view), designed: Some(&designed) })
+    words.build(&Context { space, data: data.map(Points::view), weights: None, designed: Some(&designed) })
 }
 
 /// The best histogram in one variable or two.

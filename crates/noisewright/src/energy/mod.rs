@@ -21,8 +21,8 @@ mod von_mises_fisher;
 
 pub use beta::Beta;
 pub use com_poisson::ComPoisson;
-pub(crate) use family::build as build_family;
 pub use family::{Dof, FamilyInfo, FamilyOptions, families};
+pub(crate) use family::{Parts as FamilyParts, build as build_family};
 pub use formula::{FeatureEnergy, FormulaEnergy};
 pub(crate) use function::{BatchEnergy, FunctionEnergy, ScoredEnergy};
 pub use gamma::Gamma;

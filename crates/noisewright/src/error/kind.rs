@@ -97,6 +97,8 @@ table! {
     NoData: "no-data", input(Data);
     Weight: "weight", input(Data);
     OutsideDomain: "outside-domain", input(Data);
+    NotUnit: "not-unit", input(Data);
+    ConstantColumn: "constant-column", NO_ANSWER;
     NoiseMissesData: "noise-misses-data", NO_ANSWER;
     NoiseMissesItself: "noise-misses-itself", NO_ANSWER;
     InfiniteFeature: "infinite-feature", NO_ANSWER;

@@ -69,6 +69,8 @@ fn variants() -> Vec<Error> {
             reason: "it must be finite",
         },
         Error::ChainLengths { side: "data", expected: 2, found: 1 },
+        Error::NotUnit { row: 1, length: 2.0 },
+        Error::ConstantColumn { column: "x".into(), value: 1.0 },
         Error::field("normalized", "cannot be true"),
     ]);
     all

@@ -1,6 +1,7 @@
 //! Rows of data at which a model has no density, or an infinite one: no parameters fit them.
 
 use super::data::Data;
+use super::data_rows::DataRows;
 use super::sample_blocks::CHUNK;
 use crate::{Error, Model, Result, View};
 
@@ -19,17 +20,28 @@ pub(crate) fn check_statistics(model: &Model, data: Data<'_>, before: usize) -> 
 ///
 /// # Errors
 /// [`Error::DataWithoutDensity`].
-pub(crate) fn check_fitted(model: &Model, theta: &[f64], data: Data<'_>) -> Result<()> {
-    if model.energy().is_linear() { Ok(()) } else { check(model, theta, data, 0, false) }
+pub(crate) fn check_fitted(model: &Model, theta: &[f64], rows: DataRows<'_>) -> Result<()> {
+    if model.energy().is_linear() {
+        return Ok(());
+    }
+    rows.try_for_each(|before, points, weights| {
+        check(model, theta, Data { weights, ..Data::new(points) }, before, false)
+    })
 }
 
 /// An error about a row without density with the values of that row; any other as it is.
-pub(crate) fn with_values(model: &Model, data: Data<'_>, error: Error) -> Error {
-    match error {
-        Error::NoDensity { row } if row > 0 && row <= data.points.rows() => {
-            Error::DataWithoutDensity { row, point: values(model, data, row - 1) }
+pub(crate) fn with_values(model: &Model, rows: DataRows<'_>, error: Error) -> Error {
+    let Error::NoDensity { row } = error else { return error };
+    let mut point = None;
+    let read = rows.try_for_each(|before, points, _| {
+        if point.is_none() && row > before && row <= before + points.rows() {
+            point = Some(values(model, Data::new(points), row - before - 1));
         }
-        other => other,
+        Ok(())
+    });
+    match (read, point) {
+        (Ok(()), Some(point)) => Error::DataWithoutDensity { row, point },
+        _ => error,
     }
 }
 
@@ -64,7 +76,7 @@ fn is_sound(model: &Model, theta: &[f64], points: View<'_>, statistics: bool) ->
     let mut score = vec![0.0; if statistics { points.rows() * theta.len() } else { 0 }];
     match model.evaluate(theta, points, &mut value, statistics.then_some(&mut score[..])) {
         Ok(()) => value.iter().chain(&score).all(|x| x.is_finite()),
-        // What else is wrong is said elsewhere.
+        // A parameter that is not allowed is refused where it is set.
         Err(error) => !matches!(error, Error::NotANumber { .. }),
     }
 }

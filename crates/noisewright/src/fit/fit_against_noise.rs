@@ -1,4 +1,4 @@
-//! One fit of a model against one noise: the samples, the descent, the covariance.
+//! One estimate of a model against one noise: the samples, the descent, the covariance.
 
 use std::sync::Arc;
 
@@ -7,16 +7,19 @@ use noisewright_numerics::optimize::{Problem, Stop};
 
 use super::covariance::{self, Covariance};
 use super::curvature::{self, Curvature};
-use super::data::{Data, Dependence};
-use super::diagnostics::{self, Diagnostics, NearMinimum};
+use super::data_rows::DataRows;
+use super::diagnostics::{self, Separation};
+use super::estimate::{Basis, Compared, Contrasted, Estimated, FitTask, Found, Notes};
 use super::kinks;
 use super::loss_terms::Class;
+use super::no_start;
 use super::objective::{Full, Objective, Order};
 use super::options::{Draws, FitOptions};
-use super::prepare::{self, pick, spread};
-use super::result::{Estimate, Fit, Variances, coordinates};
-use super::sample_blocks::{HeldPoints, SampleBlocks};
-use super::solve::{Solution, solve};
+use super::prepare;
+use super::result::Fit;
+use super::sample_blocks::{BLOCK, HeldPoints, SampleBlocks};
+use super::solve::{Solution, refine, solve};
+use super::two_step::Refitted;
 use crate::memory::room_for;
 use crate::noise::sample_for;
 use crate::run::{Context, Purpose, Stage, if_possible};
@@ -26,18 +29,25 @@ use crate::{Error, Model, Noise, Result};
 pub(crate) const SCALE_ROWS: usize = 1 << 14;
 /// Values of features that are kept in memory rather than computed anew in every pass, at most.
 const MOST_KEPT: usize = 1 << 26;
+/// Noise points of the fit of a part of the rows that finds the start of a stream, at most.
+const PILOT_POINTS: usize = 1 << 16;
+/// Longest last Newton step that is taken without another look, in standard errors.
+const LAST_STEP: f64 = 1e-2;
 
-/// The same, or half of what is free where that is less.
+/// So many values, or half of what is free where that is less.
 fn most_kept() -> usize {
     room_for(MOST_KEPT, 2)
 }
 
 /// What the data are contrasted with.
+#[derive(Clone)]
 pub(crate) enum Against {
     /// So many draws from a noise.
     Noise(Arc<dyn Noise>, usize),
-    /// Draws that are there already.
+    /// Draws that are there already, with their log-densities.
     Draws(Arc<Draws>),
+    /// Draws of a noise with the density of another one that was fitted to them.
+    Refitted(Arc<Refitted>),
 }
 
 impl Against {
@@ -45,18 +55,31 @@ impl Against {
         match self {
             Self::Noise(_, rows) => *rows,
             Self::Draws(draws) => draws.points.rows(),
+            Self::Refitted(refitted) => refitted.points.rows(),
         }
     }
 
+    /// The noise whose density is known everywhere.
+    fn noise(&self) -> Option<&Arc<dyn Noise>> {
+        match self {
+            Self::Noise(noise, _) => Some(noise),
+            Self::Refitted(refitted) => Some(&refitted.noise),
+            Self::Draws(_) => None,
+        }
+    }
+
+    fn compared(&self, nu: f64) -> Compared {
+        let noise = self.noise().cloned();
+        let words = noise.as_ref().map_or_else(|| "given draws".into(), |noise| noise.describe());
+        Compared { nu, points: self.rows(), noise, words }
+    }
+
     /// The noise side.
-    fn side<'a>(&'a self, model: &Model, context: &Context) -> Result<SampleBlocks<'a>> {
+    fn side<'a>(&self, model: &Model, context: &Context) -> Result<SampleBlocks<'a>> {
+        let held = |points, log_noise| SampleBlocks::memory(Class::Noise, points, None, log_noise);
         Ok(match self {
-            Self::Draws(draws) => SampleBlocks::memory(
-                Class::Noise,
-                HeldPoints::Borrowed(draws.points.view()),
-                None,
-                draws.log_density.clone(),
-            ),
+            Self::Draws(draws) => held(HeldPoints::Given(draws.clone()), draws.log_density.clone()),
+            Self::Refitted(own) => held(HeldPoints::Shared(own.points.clone()), own.log_density.clone()),
             Self::Noise(noise, rows)
                 if model.energy().is_linear() || rows * noise.dimension() > most_kept() =>
             {
@@ -66,79 +89,121 @@ impl Against {
                 let points = sample_for(noise.as_ref(), *rows, context, Purpose::FitNoise)?;
                 let mut log_noise = vec![0.0; *rows];
                 noise.log_density(points.view(), &mut log_noise);
-                SampleBlocks::memory(Class::Noise, HeldPoints::Owned(points), None, log_noise)
+                held(HeldPoints::Owned(points), log_noise)
             }
         })
     }
 
-    /// The noise's log-density at the data.
-    fn at_data(&self, data: Data<'_>) -> Vec<f64> {
+    /// The data side.
+    ///
+    /// # Errors
+    /// When given draws meet rows that are not in memory.
+    fn data_side<'a>(&self, rows: DataRows<'a>) -> Result<SampleBlocks<'a>> {
         match self {
-            Self::Draws(draws) => draws.log_density_at_data.clone(),
-            Self::Noise(noise, _) => {
-                let mut out = vec![0.0; data.points.rows()];
-                noise.log_density(data.points, &mut out);
-                out
-            }
+            Self::Noise(noise, _) => Ok(rows.against(noise)),
+            Self::Refitted(refitted) => Ok(rows.against(&refitted.noise)),
+            Self::Draws(draws) => match rows.whole() {
+                Some(data) => Ok(DataRows::side(data, draws.log_density_at_data.clone())),
+                None => Err(needs_memory("noise")),
+            },
         }
     }
 }
 
-/// Fits a model to data in memory against one noise.
+/// An option that rows read in blocks cannot have.
+pub(crate) fn needs_memory(option: &'static str) -> Error {
+    Error::option(option, "needs the rows in memory: leave streaming out, or choose another")
+}
+
+/// Estimates a model against one noise; `start` are unknowns or parameters to begin with.
 ///
 /// # Errors
 /// When a point has no density, the unknowns cannot be told apart, or the fit is cancelled.
-pub(crate) fn fit_against(
-    model: &Model,
-    data: Data<'_>,
+pub(crate) fn estimate_against<'a>(
+    task: FitTask<'a>,
     against: &Against,
     options: &FitOptions,
     start: Option<&[f64]>,
-) -> Result<Fit> {
+) -> Result<Estimated<'a>> {
     options.report(Stage::Prepare, 0, f64::NAN)?;
-    let found = if start.is_none() { free_start(model, data, against, options)? } else { None };
+    let found = if start.is_none() { first_start(task, against, options)? } else { None };
     let start = start.or(found.as_deref());
-    let total = data.total_weight();
-    let nu = against.rows() as f64 / total;
-    let data_side = SampleBlocks::memory(
-        Class::Data,
-        HeldPoints::Borrowed(data.points),
-        data.weights,
-        against.at_data(data),
-    );
-    let noise_side = against.side(model, &options.context())?;
-    let keep = (data_side.rows + noise_side.rows) * prepare::width(model) <= most_kept();
-    let ranges = spread(data.points.rows(), SCALE_ROWS);
-    let (some, _) = pick(data.points, None, &ranges);
-    let mut objective = Objective::new(model, &options.loss, nu, data_side, noise_side, some.view(), keep)?;
-    let solution = solve(&mut objective, start, options)?;
-    let mut fit = finish(&objective, solution, Some(data), options)?;
-    if let Against::Noise(noise, _) = against {
-        fit.noise_description = noise.describe();
-        fit.noise = Some(noise.clone());
-    }
-    Ok(fit)
+    let nu = against.rows() as f64 / task.rows.total_weight();
+    let (data, noise) = (against.data_side(task.rows)?, against.side(task.model, &options.context())?);
+    let values = (data.rows + noise.rows) * prepare::width(task.model);
+    let keep = task.rows.whole().is_some() && values <= most_kept();
+    let some = task.rows.spread(SCALE_ROWS);
+    let mut objective = Objective::new(task.model, task.loss, nu, data, noise, some.view(), keep)?;
+    // Rows that are read again at every pass are passed over as rarely as can be.
+    let solution = match (task.rows, start) {
+        (DataRows::Stream { .. }, Some(start)) => refine(&mut objective, start, options)?,
+        (_, start) => solve(&mut objective, start, options)?,
+    };
+    estimated(objective, solution, task.rows, against.compared(nu), options)
 }
 
-/// Parameters for a linear normalized model to start from: those of the same model with a free constant, whose loss is
-/// convex, fitted to a part of the rows.
-fn free_start(
-    model: &Model,
-    data: Data<'_>,
-    against: &Against,
-    options: &FitOptions,
-) -> Result<Option<Vec<f64>>> {
-    let Against::Noise(noise, rows) = against else { return Ok(None) };
-    if !(model.is_normalized() && model.energy().is_linear()) {
+/// Where to start, if a fit of something easier tells: of the rows in memory for a stream, of the same model with a free
+/// constant (whose loss is convex) for a linear normalized one.
+fn first_start(task: FitTask<'_>, against: &Against, options: &FitOptions) -> Result<Option<Vec<f64>>> {
+    let Some(noise) = against.noise() else { return Ok(None) };
+    if let DataRows::Stream { some, total, .. } = task.rows {
+        let nu = against.rows() as f64 / total;
+        let wanted = (nu * some.total_weight()).round() as usize;
+        let points = wanted.clamp(BLOCK.min(against.rows()), PILOT_POINTS.max(BLOCK));
+        let rough = FitOptions { tolerance: 1e-3, ..options.clone() };
+        let part = FitTask { rows: DataRows::Memory(some), ..task };
+        let pilot = estimate_against(part, &Against::Noise(noise.clone(), points), &rough, None)?;
+        return Ok(Some(pilot.fit.unknowns()));
+    }
+    if !(task.model.is_normalized() && task.model.energy().is_linear()) {
         return Ok(None);
     }
-    let free = model.clone().with_free_constant();
-    let (points, weights) = pick(data.points, data.weights, &spread(data.points.rows(), SCALE_ROWS));
-    let part = Data { weights: weights.as_deref(), ..Data::from(&points) };
-    let few = Against::Noise(noise.clone(), (*rows).min(SCALE_ROWS));
-    let found = if_possible(fit_against(&free, part, &few, options, None))?.map(|fit| fit.theta());
-    let known = |theta: &Vec<f64>| model.log_normalizer(theta, &mut vec![0.0; theta.len()]).is_some();
-    Ok(found.filter(known))
+    let model = task.model.clone().with_free_constant();
+    let some = task.rows.spread(SCALE_ROWS);
+    let part = FitTask { model: &model, rows: DataRows::Memory(some.data()), loss: task.loss };
+    let few = Against::Noise(noise.clone(), against.rows().min(SCALE_ROWS));
+    let inside = |theta: &Vec<f64>| task.model.log_normalizer(theta, &mut vec![0.0; theta.len()]).is_some();
+    let found = if_possible(estimate_against(part, &few, options, None))?;
+    Ok(found.map(|found| found.fit.theta()).filter(inside))
+}
+
+/// The covariance at the minimum, a last Newton step with it, and the estimates in the model's own coordinates.
+///
+/// # Errors
+/// When the data do not tell the unknowns apart, or the rows cannot be passed over again.
+pub(crate) fn estimated<'a>(
+    objective: Objective<'a>,
+    solution: Solution,
+    rows: DataRows<'a>,
+    with: Compared,
+    options: &FitOptions,
+) -> Result<Estimated<'a>> {
+    options.report(Stage::Errors, 0, f64::NAN)?;
+    let full = objective.full(solution.at.as_slice(), Order::Meat)?;
+    let curve = Curve::at(&objective, &full, &solution)?;
+    let (at, stop) = curve.last_step(&objective, &full, &solution)?;
+    let covariance = match &curve.bread {
+        Some(bread) => covariance::parts(&objective, &full, bread, at.as_slice(), rows.whole(), options)?,
+        None => Covariance::infinite(objective.size()),
+    };
+    let mut optima = solution.optima;
+    // A linear model's only minimum has its value from here.
+    optima.iter_mut().filter(|o| o.loss.is_nan()).for_each(|o| o.loss = full.evaluation.value);
+    let found = Found {
+        values: objective.scaling.outer(at.as_slice()),
+        held: solution.bound.clone(),
+        covariance,
+        hessian: objective.scaling.outer_hessian(&curve.hessian),
+        curvature: curve.curvature,
+        loss: full.evaluation.value,
+        iterations: solution.iterations,
+        stop,
+        optima,
+    };
+    let fit: Fit = found.fit(objective.model, rows, with, options.confidence);
+    let Curve { hessian, separation, .. } = curve;
+    let basis = Contrasted { objective, at, held: solution.bound, hessian, separation };
+    Ok(Estimated { fit, basis: Basis::Noise(Box::new(basis)), notes: Notes::default() })
 }
 
 /// The curvature that the standard errors rest on: that of the loss, unless the model has kinks there. A linear model has
@@ -149,8 +214,7 @@ fn trusted_curvature(
     at: &DVector<f64>,
     free: &[usize],
 ) -> Result<(DMatrix<f64>, Curvature)> {
-    let observed = full.evaluation.hessian.clone();
-    let observed = observed.ok_or_else(|| Error::internal("the Hessian of a fit is missing"))?;
+    let Some(observed) = full.evaluation.hessian.clone() else { return Err(no_start::explain(objective)) };
     let Some(expected) = full.information.as_ref().filter(|_| !objective.linear) else {
         return Ok((observed, Curvature::Observed));
     };
@@ -170,101 +234,54 @@ fn within_bounds(objective: &Objective<'_>, at: DVector<f64>, step: &DVector<f64
     if inside { there } else { at }
 }
 
-/// The covariance at the minimum, a last Newton step with it, and the estimates in the model's own coordinates.
-pub(crate) fn finish(
-    objective: &Objective<'_>,
-    solution: Solution,
-    data: Option<Data<'_>>,
-    options: &FitOptions,
-) -> Result<Fit> {
-    options.report(Stage::Errors, 0, f64::NAN)?;
-    let full = objective.full(solution.at.as_slice(), Order::Meat)?;
-    let size = objective.size();
-    let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
-    let (hessian, curvature) = trusted_curvature(objective, &full, &solution.at, &free)?;
-    // Where the loss falls for ever, or data and noise do not touch, the curvature vanishes: that is no collinearity,
-    // and no step leads anywhere.
-    let separation =
-        diagnostics::separated(objective, solution.at.as_slice(), &hessian, &free, solution.stop)?;
-    let bread = match (&separation, covariance::bread(objective, solution.at.as_slice(), &hessian, &free)) {
-        (None, Ok(bread)) => Some(bread),
-        // What runs off is flat in the end: it is not that the data do not tell the parameters apart.
-        (None, Err(error))
-            if solution.stop != Stop::RunsOff
-                && !diagnostics::out_of_touch(objective, solution.at.as_slice())? =>
-        {
-            return Err(error);
-        }
-        _ => None,
-    };
-    let lost = bread.is_none();
-    let bread = bread.unwrap_or_else(|| DMatrix::zeros(size, size));
-    let step = -(&bread * &full.evaluation.gradient);
-    let mut at = solution.at;
-    let mut stop = if lost { Stop::RunsOff } else { solution.stop };
-    // The gradient came with the covariance: the last step costs nothing. At a kink it says nothing.
-    let length = (-full.evaluation.gradient.dot(&step) * objective.data.total).max(0.0).sqrt();
-    if length <= 1e-2 {
-        at = if curvature == Curvature::Observed { within_bounds(objective, at, &step) } else { at };
-    } else if stop == Stop::Converged && !kinks::is_minimum(objective, &at, full.information.as_ref())? {
-        stop = Stop::NoDescent;
+/// How the loss curves where a descent ended.
+struct Curve {
+    /// The second derivatives, or what stands for them at a kink.
+    hessian: DMatrix<f64>,
+    curvature: Curvature,
+    /// Its inverse over the free unknowns; none where the loss falls for ever, or data and noise do not touch: that is no
+    /// collinearity, and no step leads anywhere.
+    bread: Option<DMatrix<f64>>,
+    separation: Option<Separation>,
+}
+
+impl Curve {
+    fn at(objective: &Objective<'_>, full: &Full, solution: &Solution) -> Result<Self> {
+        let free: Vec<usize> = (0..objective.size()).filter(|j| !solution.bound[*j]).collect();
+        let (hessian, curvature) = trusted_curvature(objective, full, &solution.at, &free)?;
+        let at = solution.at.as_slice();
+        let separation = diagnostics::separated(objective, at, &hessian, &free, solution.stop)?;
+        let bread = match &separation {
+            Some(_) => None,
+            None => match covariance::bread(objective, at, &hessian, &free) {
+                Ok(bread) => Some(bread),
+                // What runs off is flat in the end: it is not that the data do not tell the parameters apart.
+                Err(_) if solution.stop == Stop::RunsOff || diagnostics::out_of_touch(objective, at)? => None,
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(Self { hessian, curvature, bread, separation })
     }
-    let covariance = if lost {
-        Covariance::infinite(size)
-    } else {
-        covariance::parts(objective, &full, &bread, at.as_slice(), data, options)?
-    };
-    let outer = objective.scaling.outer(at.as_slice());
-    let inner_hessian = hessian.clone();
-    let mut optima = solution.optima;
-    // A linear model's only minimum has its value from here.
-    optima.iter_mut().filter(|o| o.loss.is_nan()).for_each(|o| o.loss = full.evaluation.value);
-    let jacobian = objective.scaling.jacobian();
-    let back = jacobian.try_inverse();
-    let back = back.ok_or_else(|| Error::internal("the map of the unknowns has no inverse"))?;
-    let hessian = back.transpose() * hessian * back;
-    let confidence = options.confidence;
-    let estimate = |(j, parameter): (usize, crate::Parameter)| {
-        let (data, noise) = (covariance.data[(j, j)], covariance.noise[(j, j)]);
-        let variances = Variances { data, noise, freedom: covariance.freedom[j] };
-        Estimate::new(&parameter, outer[j], variances, confidence, solution.bound[j])
-    };
-    let mut parameters: Vec<Estimate> =
-        coordinates(objective.model).into_iter().enumerate().map(estimate).collect();
-    let log_normalizer = if objective.model.is_normalized() { None } else { parameters.pop() };
-    let mut fit = Fit {
-        parameters,
-        log_normalizer,
-        covariance: covariance.whole(),
-        covariance_data: covariance.data,
-        covariance_noise: covariance.noise,
-        hessian,
-        loss: full.evaluation.value,
-        iterations: solution.iterations,
-        converged: stop.converged(),
-        stop,
-        nu: objective.nu,
-        noise_points: objective.noise.rows,
-        noise: None,
-        noise_description: "given draws".into(),
-        budget_spent: false,
-        rows: objective.data.rows,
-        total_weight: objective.data.total,
-        effective_rows: covariance.effective_rows,
-        optima,
-        confidence,
-        curvature,
-        diagnostics: Diagnostics::default(),
-    };
-    let independent = data.is_none_or(|data| data.dependence == Dependence::Independent);
-    fit.diagnostics =
-        diagnostics::of_contrast(objective, at.as_slice(), &inner_hessian, separation, &fit, independent)?;
-    if !objective.linear {
-        let (model, unit, bound) = (objective.model, &objective.unit, &solution.bound);
-        let near = NearMinimum { problem: objective, model, unit, at: &at, bound };
-        if let Some(runaway) = near.runaway(options)? {
-            fit.run_away(runaway);
+
+    /// Where the last step leads, and how the search then ended. The gradient came with the covariance: it costs nothing. At a
+    /// kink it says nothing.
+    fn last_step(
+        &self,
+        objective: &Objective<'_>,
+        full: &Full,
+        solution: &Solution,
+    ) -> Result<(DVector<f64>, Stop)> {
+        let at = solution.at.clone();
+        let Some(bread) = &self.bread else { return Ok((at, Stop::RunsOff)) };
+        let step = -(bread * &full.evaluation.gradient);
+        let length = (-full.evaluation.gradient.dot(&step) * objective.data.total).max(0.0).sqrt();
+        if length <= LAST_STEP {
+            let smooth = self.curvature == Curvature::Observed;
+            let moved = if smooth { within_bounds(objective, at, &step) } else { at };
+            return Ok((moved, solution.stop));
         }
+        let lost = solution.stop == Stop::Converged
+            && !kinks::is_minimum(objective, &at, full.information.as_ref())?;
+        Ok((at, if lost { Stop::NoDescent } else { solution.stop }))
     }
-    Ok(fit)
 }

@@ -7,13 +7,16 @@
 mod covariance;
 mod curvature;
 mod data;
+mod data_rows;
 mod density_checks;
 mod dependence;
 pub mod diagnostics;
 mod effects;
+mod estimate;
 mod evaluate;
 mod exact;
 mod fit_against_noise;
+mod judge;
 mod kinks;
 mod leverage;
 mod loss_terms;
@@ -39,15 +42,18 @@ mod whole_sample_calls;
 pub use curvature::Curvature;
 pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
-pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind, check_ratio};
+pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind};
 pub use effects::{FitSetting, NoiseKind, check_effects};
 pub use noisewright_numerics::optimize::Stop;
-pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice};
+pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords};
 pub use ratio::{LogRatio, RatioFit, ratio};
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;
 
-use crate::{Contrast, Domain, Error, Loss, Model, Population, Precision, Result, Target, asymptotic_error};
+use crate::{Model, Result};
+use data_rows::DataRows;
+use estimate::FitTask;
+use judge::judge;
 
 /// Fits a model to data.
 ///
@@ -80,104 +86,18 @@ fn fit_in_order(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<F
     options.check()?;
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
-    options.context().conclude(fit_and_check(model, data, options))
+    let fitted = DataRows::memory(model, data).and_then(|rows| fit_rows(model, rows, options));
+    options.context().conclude(fitted)
 }
 
-fn fit_and_check(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
+/// Fits a model to rows that have been checked, wherever they are: an estimate, and then the judgement of it.
+fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Fit> {
     options.context().check()?;
-    data.check(model.space().dimension())?;
-    check_domain(model, data, 0)?;
-    model.check_score_once(&model.start(), data.points)?;
-    density_checks::check_statistics(model, data, 0)?;
-    let rows = data.weights.map_or(data.points.rows(), |w| w.iter().filter(|w| **w > 0.0).count());
-    let coordinates = model.coordinates().len();
-    if rows < coordinates {
-        return Err(Error::TooFewPoints { rows, coordinates });
-    }
     if matches!(options.noise, NoiseChoice::Optimal) {
-        let size = model.coordinates().len();
-        options.target.matrix(&model.coordinates(), &nalgebra::DMatrix::identity(size, size))?;
+        options.target.check(&model.coordinates())?;
     }
-    let mut fit = noise_choice::fit_with(model, data, options)
-        .map_err(|error| density_checks::with_values(model, data, error))?;
-    if fit.converged && fit.diagnostics.no_answer().is_none() {
-        density_checks::check_fitted(model, &fit.theta(), data)?;
-    }
-    check_normalized(model, &fit)?;
-    warn_of_infinite_error(model, &mut fit, options);
-    warn_of_unseen_mass(model, &mut fit);
-    Ok(fit)
-}
-
-/// Losses whose weights are not bounded may have no finite variance against a noise, which a sample need not show: the
-/// theory tells, where the model can be integrated.
-fn warn_of_infinite_error(model: &Model, fit: &mut Fit, options: &FitOptions) {
-    let Some(noise) = fit.noise.clone().filter(|_| !matches!(options.loss, Loss::Js) && fit.converged) else {
-        return;
-    };
-    if model.space().dimension() > 2 || fit.diagnostics.has(WarningKind::HeavyWeights) {
-        return;
-    }
-    let contrast = Contrast { noise: &*noise, nu: fit.nu, loss: &options.loss };
-    let error = asymptotic_error(model, &fit.theta(), contrast, &Target::Mse, &Precision::default());
-    if error.is_ok_and(|report| report.error == f64::INFINITY) {
-        fit.diagnostics.warn(Warning::without_variance(&options.loss));
-    }
-}
-
-/// A fitted density may have most of its mass where neither data nor noise are; the constant is then that of the part
-/// which was seen, and not log Z.
-fn warn_of_unseen_mass(model: &Model, fit: &mut Fit) {
-    const STANDARD_ERRORS: f64 = 8.0;
-    let Some(constant) = fit.log_normalizer.clone() else { return };
-    if model.space().dimension() > 2
-        || !fit.converged
-        || !fit.nu.is_finite()
-        || fit.diagnostics.no_answer().is_some()
-    {
-        return;
-    }
-    let Ok(population) = Population::new(model, &fit.theta(), &Precision::default()) else { return };
-    let log_z = population.log_normalizer();
-    if log_z - constant.estimate > STANDARD_ERRORS * constant.se.max(0.05) {
-        fit.diagnostics.warn(Warning::unseen_mass(constant.estimate, log_z));
-    }
-}
-
-/// A formula that is said to integrate to one must do so where it was fitted.
-fn check_normalized(model: &Model, fit: &Fit) -> Result<()> {
-    if !model.is_normalized() || model.space().dimension() > 3 {
-        return Ok(());
-    }
-    match Population::new(model, &fit.theta(), &Precision::default()) {
-        Err(error @ Error::NotNormalized { .. }) => Err(error),
-        _ => Ok(()),
-    }
-}
-
-/// Every value that counts must belong to its variable's domain; `before` rows came before these.
-fn check_domain(model: &Model, data: Data<'_>, before: usize) -> Result<()> {
-    let space = model.space();
-    let counts = |row: usize| data.weights.is_none_or(|w| w[row] > 0.0);
-    for (j, (name, domain)) in space.names().iter().zip(space.domains()).enumerate() {
-        // Rounding may carry a coordinate of a unit vector past 1.
-        let allowed = |x: f64| if space.is_sphere() { x.is_finite() } else { domain.contains(x) };
-        let column = data.points.column(j);
-        if let Some(row) = column.iter().enumerate().position(|(row, x)| !allowed(*x) && counts(row)) {
-            let (column, value, domain) = (name.clone(), column[row], domain_words(domain));
-            return Err(Error::OutsideDomain { row: before + row + 1, column, value, domain });
-        }
-    }
-    Ok(())
-}
-
-/// What a value of the domain is, to end a sentence.
-pub(crate) fn domain_words(domain: &Domain) -> String {
-    match domain {
-        Domain::Real | Domain::Circle => "a finite number".into(),
-        Domain::Positive => "a positive number".into(),
-        Domain::Interval(lo, hi) => format!("a number between {lo} and {hi}"),
-        Domain::States(_) => "one of its states".into(),
-        Domain::Counts => "a count 0, 1, 2, …".into(),
-    }
+    let task = FitTask { model, rows, loss: &options.loss };
+    noise_choice::estimate(task, options)
+        .and_then(|estimated| judge(task, estimated, options))
+        .map_err(|error| density_checks::with_values(model, rows, error))
 }

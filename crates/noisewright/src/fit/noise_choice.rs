@@ -2,92 +2,108 @@
 
 use std::sync::Arc;
 
-use super::data::Data;
-use super::diagnostics;
-use super::exact::{NormalizerMethod, fit_exact};
-use super::fit_against_noise::{Against, fit_against};
+use super::data_rows::{DataRows, SOME_ROWS};
+use super::estimate::{Estimated, FitTask};
+use super::exact::{NormalizerMethod, estimate_exact};
+use super::fit_against_noise::{Against, estimate_against};
 use super::noise_influence;
 use super::optimal;
-use super::options::{Amount, Draws, FitOptions, NoiseChoice};
-use super::prepare::{pick, spread};
+use super::options::{Amount, Draws, FitOptions, NoiseChoice, NoiseInWords};
 use super::result::{Fit, Optimum};
 use super::sample_blocks::BLOCK;
 use super::two_step;
+use crate::design::{Problem, Purpose};
 use crate::memory::check_most;
-use crate::{Error, LOG_NORMALIZER, Loss, Model, Noise, Result, View, fit_auto};
+use crate::{Error, LOG_NORMALIZER, Loss, Model, Noise, Points, Precision, Result, fit_auto};
 
-/// Rows that a noise is fitted to, at most; they are spread over all rows.
-pub(crate) const NOISE_ROWS: usize = 1 << 18;
 /// Noise points of the first round, at least.
 const FIRST_POINTS: usize = 4 * BLOCK;
 /// Rounds in which the noise is extended.
 const ROUNDS: usize = 5;
 
-/// Fits with the noise and the amount that the options ask for.
-pub(crate) fn fit_with(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
+/// Estimates with the noise and the amount that the options ask for.
+pub(crate) fn estimate<'a>(task: FitTask<'a>, options: &FitOptions) -> Result<Estimated<'a>> {
     if options.refit_noise && !matches!(options.noise, NoiseChoice::Exact) {
-        return two_step::fit_two_step(model, data, options);
+        return two_step::estimate_two_step(task, options);
     }
+    estimate_once(task, options)
+}
+
+/// The same without fitting the noise again to its draws.
+pub(crate) fn estimate_once<'a>(task: FitTask<'a>, options: &FitOptions) -> Result<Estimated<'a>> {
     match &options.noise {
-        NoiseChoice::Optimal => optimal::fit_optimal(model, data, options),
-        NoiseChoice::Auto if without_noise(model, options) => {
-            fit_exact(model, data, &FitOptions { noise: NoiseChoice::Exact, ..options.clone() })
+        NoiseChoice::Optimal => optimal::estimate_optimal(task, options),
+        NoiseChoice::Auto | NoiseChoice::Exact if is_exact(task.model, options) => {
+            estimate_exact(task, options)
         }
-        NoiseChoice::Auto => {
-            let fit = dosed(model, data, &auto_noise(model, data)?, options)?;
-            let again = |points: View<'_>, weights: Option<&[f64]>| fit_auto(model.space(), points, weights);
-            retested(model, data, fit, options, &again)
-        }
-        NoiseChoice::Given(noise) => {
-            check_noise(model, noise.as_ref())?;
-            let mut fit = dosed(model, data, noise, options)?;
-            noise_influence::correct(model, data, &mut fit, noise.as_ref(), options)?;
-            match noise.fit_again() {
-                Some(again) => retested(model, data, fit, options, &*again),
-                None => Ok(fit),
-            }
-        }
-        NoiseChoice::Exact => fit_exact(model, data, options),
+        NoiseChoice::Auto | NoiseChoice::Exact => dosed(task, &auto_noise(task.model, task.rows)?, options),
+        NoiseChoice::Given(noise) => against_given(task, noise, options),
+        NoiseChoice::Words(worded) => against_given(task, &worded_noise(task, worded, options)?, options),
         NoiseChoice::Draws(draws) => {
-            check_draws(model, data, draws)?;
-            fit_against(model, data, &Against::Draws(draws.clone()), options, None)
+            check_draws(task, draws)?;
+            estimate_against(task, &Against::Draws(draws.clone()), options, None)
         }
     }
 }
 
-/// Tests a model that a test with the noise taken as given rejects once more, with noises of the same kind that do not know
-/// the rows they are tested on.
-fn retested(
-    model: &Model,
-    data: Data<'_>,
-    mut fit: Fit,
+/// Against a noise that may have been fitted to these very rows, which its influence on the errors then shows.
+fn against_given<'a>(
+    task: FitTask<'a>,
+    noise: &Arc<dyn Noise>,
     options: &FitOptions,
-    again: diagnostics::NoiseFit<'_>,
-) -> Result<Fit> {
-    if fit.diagnostics.doubts_model()
-        && let Some(test) = diagnostics::cross_fitted_test(model, data, &fit, &options.context(), again)?
-    {
-        fit.diagnostics.retest(test);
+) -> Result<Estimated<'a>> {
+    check_noise(task.model, noise.as_ref())?;
+    let mut found = dosed(task, noise, options)?;
+    if let Some(data) = task.rows.whole() {
+        noise_influence::correct(task.model, data, &mut found.fit, noise.as_ref(), options)?;
     }
-    Ok(fit)
+    Ok(found)
 }
 
-/// Whether `auto` means no noise at all: all states can be visited, and nothing was said about the noise or the loss.
-fn without_noise(model: &Model, options: &FitOptions) -> bool {
+/// Whether there is no noise at all: that was asked for, or with `auto` all states can be visited, and nothing was said
+/// about the noise or the loss.
+pub(crate) fn is_exact(model: &Model, options: &FitOptions) -> bool {
     let silent = matches!(options.amount, Amount::Auto { .. }) && matches!(options.loss, Loss::Js);
-    silent && !model.is_normalized() && NormalizerMethod::of(model) == Ok(NormalizerMethod::Enumeration)
+    match options.noise {
+        NoiseChoice::Exact => true,
+        NoiseChoice::Auto => {
+            silent
+                && !model.is_normalized()
+                && NormalizerMethod::of(model) == Ok(NormalizerMethod::Enumeration)
+        }
+        _ => false,
+    }
 }
 
 /// The noise `auto`, fitted to rows spread over the data.
-pub(crate) fn auto_noise(model: &Model, data: Data<'_>) -> Result<Arc<dyn Noise>> {
-    if data.points.rows() <= NOISE_ROWS {
-        return fit_auto(model.space(), data.points, data.weights);
-    }
-    let (points, weights) = pick(data.points, data.weights, &spread(data.points.rows(), NOISE_ROWS));
-    fit_auto(model.space(), points.view(), weights.as_deref())
+pub(crate) fn auto_noise(model: &Model, rows: DataRows<'_>) -> Result<Arc<dyn Noise>> {
+    let some = rows.spread(SOME_ROWS);
+    fit_auto(model.space(), some.view(), some.data().weights)
 }
 
-pub(crate) fn check_noise(model: &Model, noise: &dyn Noise) -> Result<()> {
+/// The noise that words say; those that are fitted are fitted to rows spread over the data.
+fn worded_noise(task: FitTask<'_>, worded: &NoiseInWords, options: &FitOptions) -> Result<Arc<dyn Noise>> {
+    let (model, some) = (task.model, task.rows.spread(SOME_ROWS));
+    let view = some.view();
+    let values = (0..view.columns()).flat_map(|j| view.column(j).iter().copied()).collect();
+    let points = Points::from_values(model.space().names(), view.rows(), values)?;
+    let start = model.start();
+    let problem = Problem {
+        data: Some(&points),
+        weights: some.data().weights,
+        precision: Precision { seed: options.seed, cancel: options.cancel.clone(), ..Precision::default() },
+        ..Problem::new(model, &start)
+    };
+    let nu = match options.amount {
+        Amount::Ratio(nu) => nu,
+        Amount::Points(points) => points as f64 / task.rows.total_weight(),
+        Amount::Auto { .. } => 1.0,
+    };
+    let purpose = Purpose { nu, target: &options.target };
+    problem.noise(&worded.words, purpose, worded.files.as_ref())
+}
+
+fn check_noise(model: &Model, noise: &dyn Noise) -> Result<()> {
     let (expected, found) = (model.space().dimension(), noise.dimension());
     if expected == found {
         Ok(())
@@ -96,13 +112,13 @@ pub(crate) fn check_noise(model: &Model, noise: &dyn Noise) -> Result<()> {
     }
 }
 
-fn check_draws(model: &Model, data: Data<'_>, draws: &Draws) -> Result<()> {
+fn check_draws(task: FitTask<'_>, draws: &Draws) -> Result<()> {
     let same = |what: &'static str, expected: usize, found: usize| {
         if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
     };
-    same("columns of noise", model.space().dimension(), draws.points.columns())?;
+    same("columns of noise", task.model.space().dimension(), draws.points.columns())?;
     same("log-densities of the noise points", draws.points.rows(), draws.log_density.len())?;
-    same("log-densities at the data", data.points.rows(), draws.log_density_at_data.len())?;
+    same("log-densities at the data", task.rows.rows(), draws.log_density_at_data.len())?;
     if draws.points.rows() == 0 {
         return Err(Error::range("noise_points", "at least 1", 0.0));
     }
@@ -112,61 +128,60 @@ fn check_draws(model: &Model, data: Data<'_>, draws: &Draws) -> Result<()> {
     }
 }
 
-/// Fits with so much noise as the options say.
-pub(crate) fn dosed(
-    model: &Model,
-    data: Data<'_>,
+/// Estimates with so much noise as the options say.
+pub(crate) fn dosed<'a>(
+    task: FitTask<'a>,
     noise: &Arc<dyn Noise>,
     options: &FitOptions,
-) -> Result<Fit> {
-    let total = data.total_weight();
+) -> Result<Estimated<'a>> {
+    let total = task.rows.total_weight();
     let with = |points: usize, start: Option<&[f64]>| {
         // Beyond what is kept, noise is drawn again in every pass: only a number that no memory would hold is refused.
-        check_most("noise points", points, model.coordinates().len())?;
-        fit_against(model, data, &Against::Noise(noise.clone(), points), options, start)
+        check_most("noise points", points, task.model.coordinates().len())?;
+        estimate_against(task, &Against::Noise(noise.clone(), points), options, start)
     };
     match options.amount {
         Amount::Points(points) => with(points, None),
         Amount::Ratio(nu) => with(((nu * total).round() as usize).max(1), None),
-        Amount::Auto { share, most_values } => enough(total, model, share, most_values, with),
+        Amount::Auto { share, most_values } => enough(task, share, most_values, with),
     }
 }
 
 /// Extends one and the same stream of noise until its part of every standard error is small enough, or the budget ends.
-pub(crate) fn enough(
-    total: f64,
-    model: &Model,
+fn enough<'a>(
+    task: FitTask<'a>,
     share: f64,
     most_values: usize,
-    with: impl Fn(usize, Option<&[f64]>) -> Result<Fit>,
-) -> Result<Fit> {
+    with: impl Fn(usize, Option<&[f64]>) -> Result<Estimated<'a>>,
+) -> Result<Estimated<'a>> {
     // Whole blocks, so that a longer sample begins with the shorter one.
     let whole = |points: f64| (points / BLOCK as f64).ceil().max(1.0) as usize * BLOCK;
-    let allowed = (most_values / model.coordinates().len()).max(1);
+    let allowed = (most_values / task.model.coordinates().len()).max(1);
     let most = if allowed < BLOCK { allowed } else { allowed / BLOCK * BLOCK };
-    let mut points = whole(2.0 * total).max(FIRST_POINTS).min(most);
-    let mut fit = with(points, None)?;
-    // Losses at different ratios do not compare: what is kept is by how much the others are worse.
-    let best = fit.optima.first().map_or(fit.loss, |optimum| optimum.loss);
-    let worse = |optimum: &Optimum| Optimum { loss: optimum.loss - best, ..optimum.clone() };
-    let others: Vec<Optimum> = fit.optima.iter().skip(1).map(worse).collect();
+    let mut points = whole(2.0 * task.rows.total_weight()).max(FIRST_POINTS).min(most);
+    let mut found = with(points, None)?;
+    let others = worse_optima(&found.fit);
     for _ in 1..ROUNDS {
-        let factor = shortfall(&fit, share);
-        if factor <= 1.0 || !fit.converged {
-            break;
-        }
-        if points >= most {
+        let factor = shortfall(&found.fit, share);
+        if factor <= 1.0 || !found.fit.converged || points >= most {
             break;
         }
         // A tenth more than the prediction, which leaves out that the weights change with ν.
         points = whole(1.1 * factor * points as f64).min(most);
-        let start = fit.unknowns();
-        fit = with(points, Some(&start))?;
+        let start = found.fit.unknowns();
+        found = with(points, Some(&start))?;
         // A longer sample is searched from the best minimum of the shorter one alone.
-        fit.remember(&others);
+        found.fit.remember(&others);
     }
-    fit.budget_spent = fit.converged && shortfall(&fit, share) > 1.0;
-    Ok(fit)
+    found.fit.budget_spent = found.fit.converged && shortfall(&found.fit, share) > 1.0;
+    Ok(found)
+}
+
+/// The optima beside the best; losses at different ratios do not compare, so that what is kept is by how much they are worse.
+fn worse_optima(fit: &Fit) -> Vec<Optimum> {
+    let best = fit.optima.first().map_or(fit.loss, |optimum| optimum.loss);
+    let worse = |optimum: &Optimum| Optimum { loss: optimum.loss - best, ..optimum.clone() };
+    fit.optima.iter().skip(1).map(worse).collect()
 }
 
 /// By which factor the noise part of the variances is too large, at worst.

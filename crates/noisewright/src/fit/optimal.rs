@@ -5,9 +5,12 @@ use std::sync::Arc;
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::summation::log_sum_exp;
 
+use super::data_rows::SOME_ROWS;
 use super::diagnostics::{Finding, Remedy, Warning};
+use super::estimate::{Estimated, FitTask};
+use super::judge;
 use super::noise_choice::{auto_noise, dosed};
-use super::{Amount, Data, Fit, FitOptions};
+use super::{Amount, FitOptions};
 use crate::design::{self, DictionaryOptions, Ratio, design_mixture, design_mixture_on_sample};
 use crate::run::{CancelToken, Purpose, if_possible};
 use crate::{
@@ -51,43 +54,25 @@ pub struct OptimalReport {
     pub error_noise_equals_data: f64,
 }
 
-/// Fits with the noise `optimal`: a pilot fit against the noise `auto`, the design at what it found, a fit against that.
+/// Estimates with the noise `optimal`: a pilot against the noise `auto`, the design at what it found, an estimate against
+/// that.
 ///
 /// Where no noise can be designed, the pilot's is used and a warning says so.
 ///
 /// # Errors
 /// As for [`fit`](super::fit).
-pub(crate) fn fit_optimal(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
-    let total = data.total_weight();
+pub(crate) fn estimate_optimal<'a>(task: FitTask<'a>, options: &FitOptions) -> Result<Estimated<'a>> {
     let asked = match options.amount {
         Amount::Ratio(nu) => Some(nu),
-        Amount::Points(points) => Some(points as f64 / total),
+        Amount::Points(points) => Some(points as f64 / task.rows.total_weight()),
         Amount::Auto { .. } => None,
     };
     let amount = asked.map_or(options.amount, |nu| Amount::Ratio(nu.max(PILOT_RATIO)));
-    let safe = auto_noise(model, data)?;
-    let pilot = dosed(model, data, &safe, &FitOptions { amount, ..options.clone() })?;
-    let nu = asked.unwrap_or(pilot.nu);
-    let parameters = pilot.theta();
-    let task = Task {
-        model,
-        parameters: &parameters,
-        log_normalizer: pilot.log_normalizer.as_ref().map_or(0.0, |c| c.estimate),
-        data: data.points,
-        safe: Arc::clone(&safe),
-        nu,
-        loss: &options.loss,
-        target: &options.target,
-        seed: options.seed,
-        cancel: options.cancel.clone(),
-    };
-    let designed = match pilot.diagnostics.no_answer() {
-        Some(warning) => Err(Finding::NoPilot { pilot: Box::new(warning.finding.clone()) }),
-        None => match task.design() {
-            Err(Error::Cancelled) => return Err(Error::Cancelled),
-            designed => designed.map_err(|error| Finding::NotDesigned { error }),
-        },
-    };
+    let safe = auto_noise(task.model, task.rows)?;
+    let pilot = dosed(task, &safe, &FitOptions { amount, ..options.clone() })?;
+    let nu = asked.unwrap_or(pilot.fit.nu);
+    let designed = designed(task, &pilot, &safe, nu, options)?;
+    drop(pilot);
     // The pilot's noise must not come again: what was designed on it would know it.
     let seed = Purpose::FitOptimal.seed(options.seed, 0);
     let again = FitOptions { seed, amount: Amount::Ratio(nu), ..options.clone() };
@@ -95,12 +80,45 @@ pub(crate) fn fit_optimal(model: &Model, data: Data<'_>, options: &FitOptions) -
         Ok(design) => (design.noise, Ok(design.report)),
         Err(finding) => (safe, Err(finding)),
     };
-    let mut fit = dosed(model, data, &noise, &again)?;
+    let mut found = dosed(task, &noise, &again)?;
     match report {
-        Ok(report) => fit.diagnostics.optimal = Some(report),
-        Err(finding) => fit.diagnostics.warn(Warning::new(finding, [Remedy::AutoInstead])),
+        Ok(report) => found.notes.optimal = Some(report),
+        Err(finding) => found.notes.warnings.push(Warning::new(finding, [Remedy::AutoInstead])),
     }
-    Ok(fit)
+    Ok(found)
+}
+
+/// The design at a pilot, or why there is none.
+///
+/// # Errors
+/// When the rows cannot be passed over again, or the fit is cancelled.
+fn designed(
+    fit: FitTask<'_>,
+    pilot: &Estimated<'_>,
+    safe: &Arc<dyn Noise>,
+    nu: f64,
+    options: &FitOptions,
+) -> Result<std::result::Result<OptimalDesign, Finding>> {
+    if let Some(warning) = judge::refusal(pilot)? {
+        return Ok(Err(Finding::NoPilot { pilot: Box::new(warning.finding) }));
+    }
+    let some = fit.rows.spread(SOME_ROWS);
+    let task = Task {
+        model: fit.model,
+        parameters: &pilot.fit.theta(),
+        log_normalizer: pilot.fit.log_normalizer.as_ref().map_or(0.0, |c| c.estimate),
+        data: some.view(),
+        safe: Arc::clone(safe),
+        nu,
+        loss: fit.loss,
+        target: &options.target,
+        seed: options.seed,
+        cancel: options.cancel.clone(),
+    };
+    match task.design() {
+        Err(Error::Cancelled) => Err(Error::Cancelled),
+        designed => Ok(designed.map_err(|error| Finding::NotDesigned { error })),
+    }
 }
 
 /// A designed noise with its report.

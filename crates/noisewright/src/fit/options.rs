@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
-use crate::{Error, Loss, Noise, OptionFault, Points, Result, Target};
+use crate::{Error, Loss, Noise, NoiseWords, OptionFault, Points, Result, Target, WordsError};
 
 /// Most places that a fit starts from: each is a descent of its own.
 const MOST_STARTS: usize = 10_000;
@@ -24,6 +24,8 @@ pub struct FitOptions {
     pub amount: Amount,
     /// Whether a parametric noise is fitted again to its own draws, which lowers the variance (default no).
     pub refit_noise: bool,
+    /// Whether it is tested that four times as much noise of the same kind gives the same estimates (default no).
+    pub check_ratio: bool,
     /// The error that [`NoiseChoice::Optimal`] minimises (default the mean squared error of all unknowns).
     pub target: Target,
     /// The loss (default JS).
@@ -54,6 +56,7 @@ impl Default for FitOptions {
             noise: NoiseChoice::Auto,
             amount: Amount::auto(),
             refit_noise: false,
+            check_ratio: false,
             target: Target::Mse,
             loss: Loss::Js,
             errors: CovarianceKind::Robust,
@@ -153,6 +156,8 @@ pub enum NoiseChoice {
     Exact,
     /// The best noise for the error that is to be small, designed at a pilot fit and mixed with a little of `auto`.
     Optimal,
+    /// What words say, fitted to the data (as their weights count them) where it has no numbers.
+    Words(NoiseInWords),
     /// Draws that are there already, with their log-densities.
     Draws(Arc<Draws>),
 }
@@ -161,6 +166,48 @@ impl<N: Noise + 'static> From<N> for NoiseChoice {
     /// This noise, as [`Noise::for_fit`] gives it.
     fn from(noise: N) -> Self {
         Self::Given(noise.for_fit())
+    }
+}
+
+impl NoiseChoice {
+    /// The choice that words say: `auto`, `exact`, `optimal`, or a noise; `files` finds the noise that `file("…")` names.
+    ///
+    /// ```
+    /// use noisewright::fit::NoiseChoice;
+    /// use std::sync::Arc;
+    /// let none: noisewright::fit::NoiseFiles = Arc::new(|_| Err("there are no files".into()));
+    /// assert!(matches!(NoiseChoice::parse("auto", none.clone()), Ok(NoiseChoice::Auto)));
+    /// assert!(matches!(NoiseChoice::parse("normal(0, 4)", none.clone()), Ok(NoiseChoice::Words(_))));
+    /// assert!(NoiseChoice::parse("norml", none).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// When the words are no noise.
+    pub fn parse(text: &str, files: NoiseFiles) -> std::result::Result<Self, WordsError> {
+        Ok(match text.trim() {
+            "auto" => Self::Auto,
+            "exact" => Self::Exact,
+            "optimal" => Self::Optimal,
+            words => Self::Words(NoiseInWords { words: NoiseWords::parse(words)?, files }),
+        })
+    }
+}
+
+/// Finds the noise that `file("…")` names; what it cannot do it says as the end of a sentence.
+pub type NoiseFiles = Arc<dyn Fn(&str) -> Result<Arc<dyn Noise>, String> + Send + Sync>;
+
+/// A noise in words, and where its files are.
+#[derive(Clone)]
+pub struct NoiseInWords {
+    /// The words.
+    pub words: NoiseWords,
+    /// Finds what `file("…")` names.
+    pub files: NoiseFiles,
+}
+
+impl fmt::Debug for NoiseInWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("NoiseInWords").field(&self.words.to_string()).finish()
     }
 }
 

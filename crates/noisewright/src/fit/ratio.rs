@@ -3,11 +3,14 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::data::{Data, Dependence};
-use super::fit_against_noise::{SCALE_ROWS, finish};
+use super::data_rows::DataRows;
+use super::estimate::{Compared, Estimated};
+use super::fit_against_noise::{SCALE_ROWS, estimated};
+use super::judge::judge_ratio;
 use super::loss_terms::Class;
 use super::objective::Objective;
 use super::options::FitOptions;
-use super::prepare::{pick, spread, width};
+use super::prepare::width;
 use super::result::{Estimate, Fit};
 use super::sample_blocks::{HeldPoints, SampleBlocks};
 use super::solve::solve;
@@ -94,7 +97,7 @@ fn fit_ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOpti
     }
     for data in [first, second] {
         data.check(model.space().dimension())?;
-        super::check_domain(model, data, 0)?;
+        model.space().check_rows(data.points, data.weights, 0)?;
     }
     if second.weights.is_some() || second.dependence != Dependence::Independent {
         let reason = "must be independent rows without weights; exchange the samples, or repeat the rows";
@@ -104,18 +107,7 @@ fn fit_ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOpti
     if rows < coordinates {
         return Err(Error::TooFewPoints { rows, coordinates });
     }
-    let nu = second.points.rows() as f64 / first.total_weight();
-    // Both log-densities of the "noise" are zero: what is left of g is the log ratio itself.
-    let zeros = |data: Data<'_>| vec![0.0; data.points.rows()];
-    let data =
-        SampleBlocks::memory(Class::Data, HeldPoints::Borrowed(first.points), first.weights, zeros(first));
-    let noise = SampleBlocks::memory(Class::Noise, HeldPoints::Borrowed(second.points), None, zeros(second));
-    let (some, _) = pick(first.points, None, &spread(first.points.rows(), SCALE_ROWS));
-    let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), true)?;
-    objective.of_density = false;
-    let solution = solve(&mut objective, None, options)?;
-    let mut fit = finish(&objective, solution, Some(first), options)?;
-    fit.noise_description = "the second sample".into();
+    let fit = judge_ratio(model, estimate(model, first, second, options)?, first.dependence)?;
     let constant = fit.log_normalizer.clone().ok_or(Error::NoMass)?;
     Ok(RatioFit {
         parameters: fit.parameters.clone(),
@@ -124,6 +116,26 @@ fn fit_ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOpti
         fit,
         model: model.clone(),
     })
+}
+
+fn estimate<'a>(
+    model: &'a Model,
+    first: Data<'a>,
+    second: Data<'a>,
+    options: &'a FitOptions,
+) -> Result<Estimated<'a>> {
+    let (rows, points) = (DataRows::Memory(first), second.points.rows());
+    let nu = points as f64 / rows.total_weight();
+    // Both log-densities of the "noise" are zero: what is left of g is the log ratio itself.
+    let data = DataRows::side(first, vec![0.0; first.points.rows()]);
+    let other = HeldPoints::Borrowed(second.points);
+    let noise = SampleBlocks::memory(Class::Noise, other, None, vec![0.0; points]);
+    let some = rows.spread(SCALE_ROWS);
+    let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), true)?;
+    objective.of_density = false;
+    let solution = solve(&mut objective, None, options)?;
+    let with = Compared { nu, points, noise: None, words: "the second sample".into() };
+    estimated(objective, solution, rows, with, options)
 }
 
 impl RatioFit {

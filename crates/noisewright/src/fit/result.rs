@@ -235,7 +235,6 @@ impl Fit {
             *estimate =
                 Estimate::new(&parameter, estimate.estimate, variances, self.confidence, estimate.at_bound);
         }
-        self.diagnostics.budget_errors(&self.covariance_noise, self.nu);
     }
 
     /// Says that a parameter has no finite estimate: nothing has an error, and of its interval one end is known.
@@ -261,8 +260,15 @@ impl Fit {
         if self.optima.len() == 1 && !others.is_empty() {
             let loss = self.optima[0].loss;
             self.optima.extend(others.iter().map(|o| Optimum { loss: loss + o.loss, ..o.clone() }));
-            self.diagnostics.several_optima(self.optima.len());
         }
+    }
+
+    /// Of every unknown, the constant last, the share of the data points with which maximum likelihood would have the same
+    /// error, where it is known; `None` for a fit without noise.
+    #[must_use]
+    pub fn efficiencies(&self) -> Option<Vec<Option<f64>>> {
+        let budget = &self.diagnostics.error_budget;
+        self.nu.is_finite().then(|| budget.iter().map(|entry| entry.efficiency).collect())
     }
 
     /// The largest share that the noise has in any standard error.

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::data::{Source, check_weights};
 use super::loss_terms::Class;
+use super::options::Draws;
 use crate::noise::draw_block;
 use crate::run::{Context, Purpose};
 use crate::{Error, Noise, Points, Result, View};
@@ -44,6 +45,9 @@ pub(crate) enum RowSource<'a> {
 pub(crate) enum HeldPoints<'a> {
     Borrowed(View<'a>),
     Owned(Points),
+    Shared(Arc<Points>),
+    /// Those of given draws.
+    Given(Arc<Draws>),
 }
 
 impl HeldPoints<'_> {
@@ -51,6 +55,8 @@ impl HeldPoints<'_> {
         match self {
             Self::Borrowed(view) => *view,
             Self::Owned(points) => points.view(),
+            Self::Shared(points) => points.view(),
+            Self::Given(draws) => draws.points.view(),
         }
     }
 }
@@ -140,7 +146,10 @@ impl<'a> SampleBlocks<'a> {
                 reduce_stream(*source, self.rows, &combine, |index, points, weights| {
                     let mut log_noise = vec![0.0; points.rows()];
                     noise.log_density(points, &mut log_noise);
-                    if let Some(row) = log_noise.iter().position(|l| *l == f64::NEG_INFINITY) {
+                    let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
+                    let missed =
+                        log_noise.iter().enumerate().position(|(row, l)| !l.is_finite() && counts(row));
+                    if let Some(row) = missed {
                         return Err(Error::NoiseMissesData { row: index * BLOCK + row + 1 });
                     }
                     map(RawBlock { index, points, weights, log_noise: &log_noise })

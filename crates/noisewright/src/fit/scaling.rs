@@ -71,6 +71,20 @@ impl Scaling {
         jacobian
     }
 
+    /// Second derivatives by the inner coordinates as those by the outer ones: `γ_j = s_j θ_j` and `γ_c = c − Σ θ_j m_j`.
+    pub(crate) fn outer_hessian(&self, inner: &DMatrix<f64>) -> DMatrix<f64> {
+        let k = self.scale.len();
+        let size = k + usize::from(self.has_constant);
+        let mut inverse = DMatrix::identity(size, size);
+        for j in 0..k {
+            inverse[(j, j)] = self.scale[j];
+            if self.has_constant {
+                inverse[(k, j)] = -self.center[j];
+            }
+        }
+        inverse.transpose() * inner * inverse
+    }
+
     /// A covariance of the inner coordinates as one of the outer.
     pub(crate) fn outer_covariance(&self, inner: &DMatrix<f64>) -> DMatrix<f64> {
         let jacobian = self.jacobian();

@@ -151,7 +151,7 @@ fn by_js(objective: &mut Objective<'_>, options: &FitOptions) -> Result<Vec<f64>
     Ok(objective.scaling.outer(found?.at.as_slice()))
 }
 
-/// Notes the only minimum of a convex loss; [`finish`](super::fit_against_noise::finish) knows its value.
+/// Notes the only minimum of a convex loss; [`estimated`](super::fit_against_noise::estimated) knows its value.
 fn with_optimum(objective: &Objective<'_>, mut solution: Solution) -> Solution {
     let at = objective.scaling.outer(solution.at.as_slice());
     solution.optima = vec![Optimum { at, loss: f64::NAN, starts: 1 }];

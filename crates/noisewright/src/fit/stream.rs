@@ -1,32 +1,25 @@
 //! Fits of rows that do not fit in memory: every pass reads them again.
 
+use std::collections::BTreeMap;
+
 use super::data::{Data, Source};
-use super::fit_against_noise::{Against, SCALE_ROWS, finish, fit_against};
-use super::noise_choice::{NOISE_ROWS, check_noise, enough};
-use super::objective::Objective;
-use super::options::{Amount, FitOptions, NoiseChoice};
-use super::prepare::{pick, spread};
+use super::data_rows::{DataRows, RowCheck, SOME_ROWS};
+use super::fit_against_noise::needs_memory;
+use super::fit_rows;
+use super::noise_choice::is_exact;
+use super::options::{FitOptions, NoiseChoice};
+use super::prepare::spread;
 use super::result::Fit;
-use super::sample_blocks::{BLOCK, CHUNK, SampleBlocks};
-use super::solve::refine;
+use super::sample_blocks::CHUNK;
 use crate::run::Stage;
-use crate::{Error, Model, Noise, Points, Result, View, fit_auto};
-use std::sync::Arc;
-
-/// Noise points of the fit of a part of the rows that finds the start, at most.
-const PILOT_POINTS: usize = 1 << 16;
-
-/// What a first reading tells, and some of the rows.
-struct First {
-    rows: usize,
-    /// The sum of the weights.
-    total: f64,
-}
+use crate::{Error, Model, Points, Result, View};
 
 /// Fits a model to rows that are read in blocks, again in every pass, in bounded memory.
 ///
-/// The answer is that of [`fit`](super::fit) on the same rows: the noise is the same, the sums are taken in the same order.
-/// Rows are taken to be independent.
+/// The answer is that of [`fit`](super::fit) on the same rows: the noise is the same, the sums are taken in the same order, and
+/// the same is checked and said. Up to 2¹⁸ rows are held in memory, and their fit is the same to the bit; of more rows as
+/// many are held, to start from, and the search for the minimum ends within its tolerance of that in memory. Rows are taken
+/// to be independent.
 ///
 /// ```
 /// use noisewright::fit::{Amount, Data, FitOptions, Source, Visit, fit, fit_stream};
@@ -56,117 +49,95 @@ struct First {
 /// ```
 ///
 /// # Errors
-/// As for [`fit`](super::fit), and when the rows cannot be read. Exact fits and given draws are refused: they need the rows in memory.
+/// As for [`fit`](super::fit), and when the rows cannot be read. Given draws are refused, and exact fits unless the
+/// variables have finitely many states: they need the rows in memory.
 pub fn fit_stream(model: &Model, source: &dyn Source, options: &FitOptions) -> Result<Fit> {
     options.check()?;
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
-    options.context().conclude(fit_rows(model, source, options))
+    options.context().conclude(read_and_fit(model, source, options))
 }
 
-fn fit_rows(model: &Model, source: &dyn Source, options: &FitOptions) -> Result<Fit> {
+fn read_and_fit(model: &Model, source: &dyn Source, options: &FitOptions) -> Result<Fit> {
     let (expected, found) = (model.space().dimension(), source.dimension());
     if expected != found {
         return Err(Error::Shape { what: "columns of data", expected, found });
     }
+    let counted = is_exact(model, options) && model.space().state_count().is_some();
+    if matches!(options.noise, NoiseChoice::Draws(_)) || (is_exact(model, options) && !counted) {
+        return Err(needs_memory("noise"));
+    }
     options.report(Stage::Prepare, 0, f64::NAN)?;
-    let first = first_reading(model, source)?;
-    let coordinates = model.coordinates().len();
-    if first.rows < coordinates {
-        return Err(Error::TooFewPoints { rows: first.rows, coordinates });
+    let mut first = Reading::new(model, counted);
+    source.for_each_block(&mut |points, weights| first.add(points, weights))?;
+    first.check.finish()?;
+    let (rows, total) = (first.check.rows, first.check.total);
+    if let Some((points, weights)) = first.held() {
+        let data = Data { weights: weights.as_deref(), ..Data::from(&points) };
+        let fit = fit_rows(model, DataRows::Memory(data), options)?;
+        return Ok(Fit { rows, ..fit });
     }
-    let (some, weights) = read_spread(source, first.rows, NOISE_ROWS)?;
-    let noise: Arc<dyn Noise> = match &options.noise {
-        NoiseChoice::Auto => fit_auto(model.space(), some.view(), weights.as_deref())?,
-        NoiseChoice::Given(noise) => noise.clone(),
-        _ => {
-            let reason = "needs the rows in memory: leave streaming out, or choose a noise";
-            return Err(Error::option("noise", reason));
-        }
-    };
-    check_noise(model, noise.as_ref())?;
-    let task = Streamed { model, source, options, first, some, weights, noise };
-    task.dosed()
+    let (points, weights) = read_spread(source, rows, SOME_ROWS)?;
+    let some = Data { weights: weights.as_deref(), ..Data::from(&points) };
+    fit_rows(model, DataRows::Stream { source, rows, total, some }, options)
 }
 
-/// A stream that has been read once.
-struct Streamed<'a> {
-    model: &'a Model,
-    source: &'a dyn Source,
-    options: &'a FitOptions,
-    first: First,
-    /// Rows spread over all of them, with their weights.
-    some: Points,
+/// What a first reading of all rows gathers.
+struct Reading<'m> {
+    check: RowCheck<'m>,
+    /// All rows, as long as they are few.
+    columns: Vec<Vec<f64>>,
     weights: Option<Vec<f64>>,
-    noise: Arc<dyn Noise>,
+    /// How often each state came, for a fit that needs no more.
+    states: Option<BTreeMap<Vec<u64>, f64>>,
 }
 
-impl Streamed<'_> {
-    fn dosed(&self) -> Result<Fit> {
-        let total = self.first.total;
-        match self.options.amount {
-            Amount::Points(points) => self.fit(points, None),
-            Amount::Ratio(nu) => self.fit(((nu * total).round() as usize).max(1), None),
-            Amount::Auto { share, most_values } => {
-                enough(total, self.model, share, most_values, |points, start| self.fit(points, start))
-            }
-        }
+impl<'m> Reading<'m> {
+    fn new(model: &'m Model, counted: bool) -> Self {
+        let columns = vec![Vec::new(); model.space().dimension()];
+        Self { check: RowCheck::new(model), columns, weights: None, states: counted.then(BTreeMap::new) }
     }
 
-    /// One fit: from a start that rows in memory give, a few passes over all.
-    fn fit(&self, points: usize, start: Option<&[f64]>) -> Result<Fit> {
-        let start = match start {
-            Some(start) => start.to_vec(),
-            None => self.pilot(points)?,
-        };
-        let nu = points as f64 / self.first.total;
-        let data = SampleBlocks::stream(self.source, self.noise.clone(), self.first.rows, self.first.total);
-        let noise = SampleBlocks::drawn(self.noise.clone(), &self.options.context(), points);
-        let (some, _) = pick(self.some.view(), None, &spread(self.some.rows(), SCALE_ROWS));
-        let loss = &self.options.loss;
-        let mut objective = Objective::new(self.model, loss, nu, data, noise, some.view(), false)?;
-        let solution = refine(&mut objective, &start, self.options)?;
-        let mut fit = finish(&objective, solution, None, self.options)?;
-        fit.noise_description = self.noise.describe();
-        fit.noise = Some(self.noise.clone());
-        Ok(fit)
-    }
-
-    /// The fit of the rows in memory, at the same ν as far as their number allows.
-    fn pilot(&self, points: usize) -> Result<Vec<f64>> {
-        let data = Data { weights: self.weights.as_deref(), ..Data::from(&self.some) };
-        let nu = points as f64 / self.first.total;
-        let few =
-            ((nu * data.total_weight()).round() as usize).clamp(BLOCK.min(points), PILOT_POINTS.max(BLOCK));
-        let rough = FitOptions { tolerance: 1e-3, ..self.options.clone() };
-        let pilot = fit_against(self.model, data, &Against::Noise(self.noise.clone(), few), &rough, None)?;
-        Ok(pilot.unknowns())
-    }
-}
-
-/// Counts the rows and checks their values.
-fn first_reading(model: &Model, source: &dyn Source) -> Result<First> {
-    let mut first = First { rows: 0, total: 0.0 };
-    source.for_each_block(&mut |points, weights| {
-        if points.columns() != source.dimension() {
-            let (expected, found) = (source.dimension(), points.columns());
+    fn add(&mut self, points: View<'_>, weights: Option<&[f64]>) -> Result<()> {
+        if points.columns() != self.columns.len() {
+            let (expected, found) = (self.columns.len(), points.columns());
             return Err(Error::Shape { what: "columns of data", expected, found });
         }
-        model.check_run()?;
-        let data = Data { weights, ..Data::new(points) };
-        super::check_domain(model, data, first.rows)?;
-        super::density_checks::check_statistics(model, data, first.rows)?;
-        if let Some(row) = weights.and_then(|w| w.iter().position(|w| !(*w >= 0.0 && w.is_finite()))) {
-            return Err(Error::Weight { row: first.rows + row + 1, value: weights.map_or(0.0, |w| w[row]) });
+        self.check.model.check_run()?;
+        let before = self.check.rows;
+        self.check.add(points, weights)?;
+        if let Some(states) = &mut self.states {
+            for row in 0..points.rows() {
+                let state = (0..points.columns()).map(|j| points.get(row, j).to_bits()).collect();
+                *states.entry(state).or_insert(0.0) += weights.map_or(1.0, |w| w[row]);
+            }
         }
-        first.rows += points.rows();
-        first.total += data.total_weight();
+        if self.check.rows > SOME_ROWS {
+            self.columns.iter_mut().for_each(Vec::clear);
+            return Ok(());
+        }
+        for (j, column) in self.columns.iter_mut().enumerate() {
+            column.extend_from_slice(points.column(j));
+        }
+        if let Some(weights) = weights {
+            self.weights.get_or_insert_with(|| vec![1.0; before]).extend_from_slice(weights);
+        } else if let Some(own) = &mut self.weights {
+            own.resize(before + points.rows(), 1.0);
+        }
         Ok(())
-    })?;
-    if first.rows == 0 || first.total <= 0.0 {
-        return Err(Error::NoData);
     }
-    Ok(first)
+
+    /// All rows, if they are few, or all states with their counts, if those are enough.
+    fn held(self) -> Option<(Points, Option<Vec<f64>>)> {
+        let (rows, dimension) = (self.check.rows, self.columns.len());
+        if rows <= SOME_ROWS {
+            return Some((Points::unnamed(dimension, rows, self.columns.concat()), self.weights));
+        }
+        let states = self.states?;
+        let column = |j: usize| states.keys().map(move |state| f64::from_bits(state[j]));
+        let values = (0..dimension).flat_map(column).collect();
+        Some((Points::unnamed(dimension, states.len(), values), Some(states.into_values().collect())))
+    }
 }
 
 /// Copies at most `limit` rows that are spread over all, the same that would be picked from memory.

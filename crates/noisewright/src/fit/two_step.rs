@@ -19,15 +19,17 @@ use std::sync::Arc;
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 
+use super::data_rows::DataRows;
 use super::diagnostics::{Finding, Remedy, Warning};
+use super::estimate::{Estimated, FitTask};
+use super::fit_against_noise::{Against, estimate_against};
 use super::loss_terms::{Class, Terms};
 use super::noise_choice;
-use super::{Data, Draws, Fit, FitOptions, NoiseChoice};
-use crate::noise::Refit;
-use crate::noise::sample_for;
+use super::{Fit, FitOptions};
+use crate::noise::{Refit, sample_for};
 use crate::population::weighted_outer;
 use crate::run::{Context, Purpose};
-use crate::{Error, Loss, Model, Noise, Result, View};
+use crate::{Error, Model, Noise, Points, Result, View};
 
 /// What the refit of a noise did.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -42,61 +44,55 @@ pub struct TwoStepReport {
     pub se_without: Vec<f64>,
 }
 
-/// Fits with a noise that is fitted again to its own draws; where that cannot be, with the noise as it is and a warning.
+/// Estimates with a noise that is fitted again to its own draws; where that cannot be, with the noise as it is and a
+/// warning.
 ///
 /// # Errors
 /// As for [`fit`](super::fit).
-pub(crate) fn fit_two_step(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
-    let plain = noise_choice::fit_with(model, data, &FitOptions { refit_noise: false, ..options.clone() })?;
-    let refitted = match &plain.noise {
-        Some(noise) => refit(noise.as_ref(), plain.noise_points, &options.context(), data.points),
+pub(crate) fn estimate_two_step<'a>(task: FitTask<'a>, options: &FitOptions) -> Result<Estimated<'a>> {
+    let plain = noise_choice::estimate_once(task, options)?;
+    let refitted = match &plain.fit.noise {
+        Some(noise) => refit(noise.as_ref(), plain.fit.noise_points, &options.context(), task.rows),
         None => Err(Error::option("refit_noise", "needs a noise to draw from")),
     };
     match refitted {
-        Ok(refitted) => with_refitted(model, data, options, &plain, &refitted),
+        Ok(refitted) => with_refitted(task, options, &plain.fit, &Arc::new(refitted)),
         Err(Error::Cancelled) => Err(Error::Cancelled),
         Err(error) => Ok(unrefitted(plain, error)),
     }
 }
 
-fn unrefitted(mut plain: Fit, error: Error) -> Fit {
-    let finding = Finding::NotRefitted { error };
-    plain.diagnostics.warn(Warning::new(finding, [Remedy::ParametricNoise]));
+fn unrefitted(mut plain: Estimated<'_>, error: Error) -> Estimated<'_> {
+    plain.notes.warnings.push(Warning::new(Finding::NotRefitted { error }, [Remedy::ParametricNoise]));
     plain
 }
 
-fn with_refitted(
-    model: &Model,
-    data: Data<'_>,
+fn with_refitted<'a>(
+    task: FitTask<'a>,
     options: &FitOptions,
     plain: &Fit,
-    refitted: &Refitted,
-) -> Result<Fit> {
-    let draws = NoiseChoice::Draws(Arc::clone(&refitted.draws));
-    let mut fit = noise_choice::fit_with(
-        model,
-        data,
-        &FitOptions { refit_noise: false, noise: draws, ..options.clone() },
-    )?;
-    let correction = Correction { model, loss: &options.loss, data, refitted, fit: &fit };
+    refitted: &Arc<Refitted>,
+) -> Result<Estimated<'a>> {
+    let against = Against::Refitted(Arc::clone(refitted));
+    let mut found = estimate_against(task, &against, options, None)?;
+    let correction = Correction { task, refitted, fit: &found.fit };
     let noise = correction.noise_covariance()?;
-    fit.replace_noise_part(model, noise);
-    let drawn = plain.noise.as_ref().map(|noise| noise.describe()).unwrap_or_default();
-    fit.noise_description = refitted.noise.describe();
-    fit.noise = Some(Arc::clone(&refitted.noise));
-    fit.diagnostics.two_step = Some(TwoStepReport {
-        drawn,
+    found.fit.replace_noise_part(task.model, noise);
+    found.notes.two_step = Some(TwoStepReport {
+        drawn: plain.noise.as_ref().map(|noise| noise.describe()).unwrap_or_default(),
         refitted: refitted.noise.describe(),
         parameters: refitted.noise.refittable().map_or(0, Refit::parameters),
         se_without: plain.estimates().iter().map(|e| e.se).collect(),
     });
-    Ok(fit)
+    Ok(found)
 }
 
 /// A noise fitted to its own draws.
 pub(crate) struct Refitted {
-    /// The draws, with the fitted log-density there and at the data.
-    pub(crate) draws: Arc<Draws>,
+    /// The draws.
+    pub(crate) points: Arc<Points>,
+    /// The fitted log-density there.
+    pub(crate) log_density: Vec<f64>,
     /// The fitted noise.
     pub(crate) noise: Arc<dyn Noise>,
 }
@@ -105,35 +101,38 @@ pub(crate) struct Refitted {
 ///
 /// # Errors
 /// When the noise has no family to be fitted in, the draws do not determine a member, or that misses a data point.
-pub(crate) fn refit(noise: &dyn Noise, points: usize, context: &Context, data: View<'_>) -> Result<Refitted> {
+pub(crate) fn refit(
+    noise: &dyn Noise,
+    points: usize,
+    context: &Context,
+    rows: DataRows<'_>,
+) -> Result<Refitted> {
     let unfit = |reason: &str| Error::Noise { noise: noise.describe(), reason: reason.into() };
     let family =
         noise.refittable().ok_or_else(|| unfit("it is no family that can be fitted again to its draws"))?;
     let drawn = sample_for(noise, points, context, Purpose::FitNoise)?;
     let fitted = family.refit(drawn.view())?;
-    let (mut log_density, mut at_data) = (vec![0.0; points], vec![0.0; data.rows()]);
+    let mut log_density = vec![0.0; points];
     fitted.log_density(drawn.view(), &mut log_density);
-    fitted.log_density(data, &mut at_data);
-    if at_data.iter().any(|l| !l.is_finite()) {
-        return Err(unfit("fitted to its draws, it has no density at some of the data"));
-    }
-    let draws = Draws { points: drawn, log_density, log_density_at_data: at_data };
-    Ok(Refitted { draws: Arc::new(draws), noise: fitted })
+    rows.try_for_each(|_, points, _| {
+        let mut at_data = vec![0.0; points.rows()];
+        fitted.log_density(points, &mut at_data);
+        let missed = at_data.iter().any(|l| !l.is_finite());
+        if missed { Err(unfit("fitted to its draws, it has no density at some of the data")) } else { Ok(()) }
+    })?;
+    Ok(Refitted { points: Arc::new(drawn), log_density, noise: fitted })
 }
 
 /// Everything that the corrected variance is computed from.
 pub(crate) struct Correction<'a> {
-    pub(crate) model: &'a Model,
-    pub(crate) loss: &'a Loss,
-    pub(crate) data: Data<'a>,
+    pub(crate) task: FitTask<'a>,
     pub(crate) refitted: &'a Refitted,
     pub(crate) fit: &'a Fit,
 }
 
-/// One side's sums.
-struct SampleBlocks {
-    total: f64,
-    /// `Σ first ψ`, entry by entry: columns of the influence.
+/// What some rows add.
+struct RowSums {
+    /// `first ψ` of every row, one column after another.
     influence: Vec<f64>,
     /// `Σ second ψ sᵀ`.
     cross: DMatrix<f64>,
@@ -147,50 +146,45 @@ impl Correction<'_> {
     /// # Errors
     /// When the model cannot be evaluated.
     pub(crate) fn noise_covariance(&self) -> Result<DMatrix<f64>> {
-        let family = self.refitted.noise.refittable().ok_or(Error::NoOverlap)?;
-        let draws = &self.refitted.draws;
-        let data =
-            self.side(Class::Data, self.data.points, self.data.weights, &draws.log_density_at_data, family)?;
-        let noise = self.side(Class::Noise, draws.points.view(), None, &draws.log_density, family)?;
-        let nu = self.fit.nu;
-        let slope = data.cross / data.total + noise.cross * (nu / noise.total);
-        let (size, rows) = (slope.nrows(), draws.points.rows());
+        let own = self.refitted;
+        let family = own.noise.refittable().ok_or(Error::NoOverlap)?;
+        let data = self.task.rows.against(&own.noise).reduce(
+            |raw| Ok(self.rows(Class::Data, raw.points, raw.weights, raw.log_noise, family)?.cross),
+            |a, b| a + b,
+        )?;
+        let noise = self.rows(Class::Noise, own.points.view(), None, &own.log_density, family)?;
+        let (nu, rows) = (self.fit.nu, own.points.rows());
+        let from_noise = noise.cross * (nu / rows as f64);
+        let slope = data.map_or_else(|| from_noise.clone(), |sum| sum / self.fit.total_weight + &from_noise);
         let spread = weighted_outer(&noise.score, family.parameters(), &vec![1.0 / rows as f64; rows]);
         let Inverse::Regular(information) = invert(&spread) else {
             return Err(Error::Noise {
-                noise: self.refitted.noise.describe(),
+                noise: own.noise.describe(),
                 reason: "its draws do not tell its parameters apart".into(),
             });
         };
-        let projection = slope * information;
         let mut influence = noise.influence;
-        for j in 0..size {
-            let column = &mut influence[j * rows..(j + 1) * rows];
-            column.iter_mut().for_each(|x| *x *= nu);
-            for (l, score) in noise.score.chunks(rows).enumerate() {
-                let factor = projection[(j, l)];
-                column.iter_mut().zip(score).for_each(|(x, s)| *x -= factor * s);
-            }
-        }
-        let meat = covariance_of_mean(&influence, size, rows);
+        influence.iter_mut().for_each(|x| *x *= nu);
+        project_out(&mut influence, &noise.score, &(slope * information), rows);
+        let meat = covariance_of_mean(&influence, self.fit.hessian.nrows(), rows);
         let Inverse::Regular(bread) = invert(&self.fit.hessian) else {
             return Ok(self.fit.covariance_noise.clone());
         };
         Ok(symmetric(&(&bread * meat * &bread)))
     }
 
-    fn side(
+    fn rows(
         &self,
         class: Class,
         points: View<'_>,
         weights: Option<&[f64]>,
         log_noise: &[f64],
         family: &dyn Refit,
-    ) -> Result<SampleBlocks> {
+    ) -> Result<RowSums> {
         let rows = points.rows();
-        let (log_ratio, mut influence) = scores(self.model, self.fit, points, log_noise)?;
+        let (log_ratio, mut influence) = scores(self.task.model, self.fit, points, log_noise)?;
         let mut terms = Terms::default();
-        terms.fill(self.loss, class, &log_ratio);
+        terms.fill(self.task.loss, class, &log_ratio);
         terms.weigh(weights);
         let mut score = vec![0.0; rows * family.parameters()];
         family.score(points, &mut score);
@@ -202,7 +196,17 @@ impl Correction<'_> {
         for column in influence.chunks_mut(rows.max(1)) {
             column.iter_mut().zip(&terms.first).for_each(|(p, t)| *p *= t);
         }
-        Ok(SampleBlocks { total: weights.map_or(rows as f64, |w| w.iter().sum()), influence, cross, score })
+        Ok(RowSums { influence, cross, score })
+    }
+}
+
+/// Subtracts from each column of the influences its combination of the noise's scores.
+fn project_out(influence: &mut [f64], score: &[f64], projection: &DMatrix<f64>, rows: usize) {
+    for (j, column) in influence.chunks_mut(rows.max(1)).enumerate() {
+        for (l, score) in score.chunks(rows.max(1)).enumerate() {
+            let factor = projection[(j, l)];
+            column.iter_mut().zip(score).for_each(|(x, s)| *x -= factor * s);
+        }
     }
 }
 

@@ -85,7 +85,7 @@ impl File {
         let options = options(table, &self.variables)?;
         let domains = self.domains.per_variable(family, self.variables.len())?;
         let parts = build_family(family, &self.variables, &domains, &options)?;
-        let model = Model::new(parts.energy, parts.space, parts.parameters)?;
+        let model = Model::of_family(family, parts)?;
         let model = if self.normalized { model.normalized_family(family)? } else { model };
         let model = parameters::override_defaults(model, &self.parameters)?;
         let mut gradient = vec![0.0; model.parameters().len()];

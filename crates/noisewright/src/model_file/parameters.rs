@@ -82,5 +82,10 @@ pub(super) fn override_defaults(model: Model, declared: &[Declared]) -> Result<M
         let index = model.index_of(&given.name)?;
         parameters[index] = given.over(&parameters[index]);
     }
-    model.with_parameters(parameters)
+    let mut model = model.with_parameters(parameters)?;
+    for given in declared {
+        let index = model.index_of(&given.name)?;
+        model = model.with_written_bounds(index, [given.lower.is_some(), given.upper.is_some()]);
+    }
+    Ok(model)
 }

@@ -23,7 +23,7 @@ use crate::{
 /// assert_eq!(family.refit(View::new(1, 2, &[1.0, 3.0]))?.describe(), "normal(2, 1)");
 /// # Ok::<(), noisewright::Error>(())
 /// ```
-pub trait Refit {
+pub trait Refit: Sync {
     /// The member of the family that maximises the likelihood of the draws.
     ///
     /// # Errors

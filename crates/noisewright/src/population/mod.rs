@@ -23,7 +23,7 @@ use noisewright_numerics::summation::blocked;
 
 use crate::memory::check_most;
 use crate::run::CancelToken;
-use crate::{Error, Loss, Model, Noise, Points, Quantity, Result};
+use crate::{Error, Loss, Model, Noise, Points, Quantity, Result, View};
 
 /// Whether every state of the model's space can be visited.
 pub(crate) fn enumerates(model: &Model) -> bool {
@@ -205,6 +205,20 @@ impl Population {
         log_normalizer: f64,
         sample: &Points,
     ) -> Result<Self> {
+        Self::from_weighted_sample(model, parameters, log_normalizer, sample.view(), None)
+    }
+
+    /// The same for rows that count as often as their weights say; rows of weight zero are left out.
+    ///
+    /// # Errors
+    /// As for [`Population::from_sample`].
+    pub fn from_weighted_sample(
+        model: &Model,
+        parameters: &[f64],
+        log_normalizer: f64,
+        sample: View<'_>,
+        weights: Option<&[f64]>,
+    ) -> Result<Self> {
         model.check(parameters)?;
         if !log_normalizer.is_finite() {
             let expected = "a finite number";
@@ -214,29 +228,33 @@ impl Population {
             let (expected, found) = (model.space().dimension(), sample.columns());
             return Err(Error::Shape { what: "columns of the sample", expected, found });
         }
-        let (rows, coordinates) = (sample.rows(), model.coordinates().len());
+        let kept: Vec<usize> =
+            (0..sample.rows()).filter(|row| weights.is_none_or(|w| w[*row] > 0.0)).collect();
+        let (rows, coordinates) = (kept.len(), model.coordinates().len());
         if rows < 2 * coordinates {
             return Err(Error::TooFewPoints { rows, coordinates });
         }
+        let column = |j: usize| kept.iter().map(move |row| sample.get(*row, j));
+        let values = (0..sample.columns()).flat_map(column).collect();
+        let points = Points::from_values(model.space().names(), rows, values)?;
         let mut energy = vec![0.0; rows];
-        model.evaluate(parameters, sample.view(), &mut energy, None)?;
+        model.evaluate(parameters, points.view(), &mut energy, None)?;
         if let Some(row) = energy.iter().position(|u| !u.is_finite()) {
-            return Err(Error::NoDensity { row: row + 1 });
+            return Err(Error::NoDensity { row: kept[row] + 1 });
         }
-        let log_share = -(rows as f64).ln();
-        let accuracy =
-            Accuracy { method: Method::Sample, relative_error: (rows as f64).powf(-0.5), points: rows };
-        let log_measure = energy.iter().map(|u| log_share + log_normalizer - u).collect();
+        let counts: Vec<f64> = kept.iter().map(|row| weights.map_or(1.0, |w| w[*row])).collect();
+        let total: f64 = noisewright_numerics::summation::sum(&counts);
+        // Kish's effective size: as many equal weights have the same error.
+        let effective = total * total / counts.iter().map(|c| c * c).sum::<f64>();
+        let relative_error = effective.powf(-0.5);
+        let accuracy = Accuracy { method: Method::Sample, relative_error, points: rows };
+        let log_measure =
+            energy.iter().zip(&counts).map(|(u, c)| (c / total).ln() + log_normalizer - u).collect();
+        let divergent = None;
         Self::assemble(
             model,
             parameters,
-            Parts {
-                points: sample.clone(),
-                log_measure,
-                accuracy,
-                divergent: None,
-                mass_error: accuracy.relative_error,
-            },
+            Parts { points, log_measure, accuracy, divergent, mass_error: relative_error },
         )
     }
 

@@ -48,8 +48,7 @@ fn estimates(answer: &Answer) -> Section {
         noise,
         Card::new("from noise", format_percent(fit.noise_share(), 2)).note("of a standard error, at most"),
     ];
-    if let Some(least) =
-        answer.efficiency.as_ref().and_then(|all| all.iter().flatten().copied().reduce(f64::min))
+    if let Some(least) = answer.fit.efficiencies().and_then(|all| all.into_iter().flatten().reduce(f64::min))
     {
         cards.push(
             Card::new("efficiency", format_percent(least, 3)).note("against maximum likelihood, at least"),
@@ -128,8 +127,8 @@ fn classifier(scene: &Scene<'_>) -> Option<Section> {
 }
 
 fn budget(answer: &Answer) -> Section {
-    let efficiency =
-        |index: usize| answer.efficiency.as_ref().and_then(|all| all.get(index).copied().flatten());
+    let known = answer.fit.efficiencies();
+    let efficiency = |index: usize| known.as_ref().and_then(|all| all.get(index).copied().flatten());
     let estimates = answer.fit.estimates();
     let parts: Vec<Budget<'_>> = estimates
         .iter()

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use noisewright::fit::{
     Amount, CovarianceKind, FitOptions, FitSetting, NoiseChoice, NoiseKind, check_effects,
 };
-use noisewright::{Loss, Target};
+use noisewright::{Error, Loss, Model, Target};
 
 use crate::arguments::{CovarianceArgument, DEFAULT_SHARE, FitArguments, Global};
 use crate::failure::{Failure, Outcome};
-use crate::inputs::{self, Problem};
-use crate::noises::{self, Purpose};
+use crate::inputs;
+use crate::noises;
 use crate::progress::Progress;
 
 /// Checked arguments.
 pub(super) struct Plan {
-    noise: String,
+    noise: NoiseChoice,
     amount: Amount,
     max_noise: Option<usize>,
     loss: Loss,
@@ -24,6 +24,7 @@ pub(super) struct Plan {
     starts: usize,
     max_iterations: usize,
     refit_noise: bool,
+    check_ratio: bool,
     target: Target,
     seed: u64,
 }
@@ -31,7 +32,8 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(arguments: &FitArguments, global: &Global) -> Outcome<Self> {
         let plan = Self {
-            noise: arguments.noise.trim().to_owned(),
+            noise: NoiseChoice::parse(&arguments.noise, Arc::new(noises::from_file))
+                .map_err(|error| noises::wrong_words(&error))?,
             amount: amount(arguments)?,
             max_noise: arguments.max_noise,
             loss: inputs::loss(&arguments.loss)?,
@@ -43,20 +45,22 @@ impl Plan {
             starts: arguments.starts,
             max_iterations: arguments.max_iterations,
             refit_noise: arguments.refit_noise,
+            check_ratio: arguments.check_nu,
             target: Target::parse(&arguments.target),
             seed: global.seed,
         };
-        if !matches!(plan.noise.as_str(), "auto" | "exact" | "optimal") {
-            noises::parse(&plan.noise)?;
-        }
         refuse_idle(arguments)?;
-        plan.bare().check()?;
+        if plan.max_noise == Some(0) {
+            return Err(Failure::Usage("--max-noise must be at least 1".into()));
+        }
+        plan.silent().check()?;
         Ok(plan)
     }
 
-    /// The options without the noise.
-    fn bare(&self) -> FitOptions {
+    /// The options, without progress.
+    fn silent(&self) -> FitOptions {
         FitOptions {
+            noise: self.noise.clone(),
             amount: self.amount,
             loss: self.loss.clone(),
             errors: self.errors,
@@ -65,34 +69,26 @@ impl Plan {
             starts: self.starts,
             max_iterations: self.max_iterations,
             refit_noise: self.refit_noise,
+            check_ratio: self.check_ratio,
             target: self.target.clone(),
             ..FitOptions::default()
         }
     }
 
-    /// The options, with the noise that fits the problem's data.
-    pub(super) fn options(&self, problem: &Problem, progress: &Progress) -> Outcome<FitOptions> {
-        let mut options =
-            FitOptions { noise: self.noise(problem)?, progress: Some(progress.hook()), ..self.bare() };
-        if self.max_noise == Some(0) {
-            return Err(Failure::Usage("--max-noise must be at least 1".into()));
-        }
+    /// The options for a model.
+    pub(super) fn options(&self, model: &Model, progress: &Progress) -> Outcome<FitOptions> {
+        let mut options = FitOptions { progress: Some(progress.hook()), ..self.silent() };
         if let (Amount::Auto { most_values, .. }, Some(points)) = (&mut options.amount, self.max_noise) {
-            *most_values = points.saturating_mul(problem.model.coordinates().len());
+            *most_values = points.saturating_mul(model.coordinates().len());
         }
         Ok(options)
     }
 
-    fn noise(&self, problem: &Problem) -> Outcome<NoiseChoice> {
-        match self.noise.as_str() {
-            "auto" => Ok(NoiseChoice::Auto),
-            "exact" => Ok(NoiseChoice::Exact),
-            "optimal" => Ok(NoiseChoice::Optimal),
-            words => {
-                let nu = if let Amount::Ratio(nu) = self.amount { nu } else { 1.0 };
-                let purpose = Purpose { nu, target: &self.target };
-                Ok(NoiseChoice::Given(Arc::clone(&noises::build(problem, words, purpose)?)))
-            }
+    /// The failure of a fit for the numbers of the noise, if it is that; otherwise the error as it was.
+    pub(super) fn failure(&self, model: &Model, error: Error) -> Result<Failure, Error> {
+        match &self.noise {
+            NoiseChoice::Words(noise) => noises::wrong_number(error, &noise.words, model.space()),
+            _ => Err(error),
         }
     }
 }

@@ -3,14 +3,6 @@
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 
-use crate::{Model, Population, Precision, cramer_rao_covariance};
-
-/// Most states of a space that are summed over for the bound.
-const MOST_STATES: u64 = 1 << 16;
-
-/// Most variables that are integrated over for the bound.
-const MOST_VARIABLES: usize = 2;
-
 /// The variance of one estimate, by its sources.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ErrorBudget {
@@ -50,13 +42,6 @@ impl ErrorBudget {
             efficiency: cramer_rao.zip(known).map(|(bound, variance)| bound / variance),
         }
     }
-
-    /// The same with another noise part.
-    pub(crate) fn with_noise(&self, noise: f64) -> Self {
-        let next = Self::new(&self.name, self.data, noise, self.cramer_rao, None);
-        let efficiency = self.efficiency.map(|efficiency| efficiency * self.variance / next.variance);
-        Self { efficiency, ..next }
-    }
 }
 
 /// The budget of every coordinate, from the parts of the covariance; `bound` is the Cramér–Rao covariance and
@@ -85,19 +70,4 @@ pub(crate) fn model_based(
     let direction = &inverse * mean;
     let centring = &direction * direction.transpose() * (1.0 + 1.0 / nu);
     Some((inverse - centring) / data_points)
-}
-
-/// The Cramér–Rao covariance at the estimate, for so many data points, where it costs little to compute.
-pub(crate) fn cramer_rao(model: &Model, parameters: &[f64], data_points: f64) -> Option<DMatrix<f64>> {
-    let space = model.space();
-    let cheap = match space.state_count() {
-        Some(states) => states <= MOST_STATES,
-        None => space.dimension() <= MOST_VARIABLES,
-    };
-    if !cheap {
-        return None;
-    }
-    let precision = Precision { relative: 1e-6, ..Precision::default() };
-    let population = Population::new(model, parameters, &precision).ok()?;
-    cramer_rao_covariance(&population).ok().map(|bound| bound / data_points)
 }

@@ -4,7 +4,6 @@ use nalgebra::DMatrix;
 
 use super::super::data::{Data, Dependence};
 use super::super::result::Fit;
-use super::Against;
 use super::information::information_test_exact;
 use super::rows::Centred;
 use super::separation::{Separation, separation};
@@ -15,42 +14,33 @@ use noisewright_numerics::optimize::Stop;
 /// Information about some direction below that of so many points of data asks whether there is any at all.
 const FEW_POINTS: f64 = 1.0;
 
-/// Most states of a space on which the model is tested.
-const MOST_STATES: u64 = 1 << 16;
-
-/// Most variables of a space on which the model is tested.
-const MOST_VARIABLES: usize = 2;
-
-/// The diagnostics of an exact fit.
-///
-/// # Errors
-/// When the model cannot be evaluated at the data.
-pub(crate) fn of_exact(
-    model: &Model,
-    data: Data<'_>,
-    separation: Option<Separation>,
-    fit: &Fit,
-) -> Result<Diagnostics> {
-    let mut diagnostics = Diagnostics::default();
-    let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
-    match separation {
-        Some(found) => {
-            diagnostics.warn(messages::separated(&found, Against::Domain));
-            diagnostics.separation = Some(found);
+impl Diagnostics {
+    /// The information-matrix test of an exact fit, or why there is none; `population` is the fitted model, where it can be
+    /// summed over.
+    ///
+    /// # Errors
+    /// When the model cannot be evaluated at the data.
+    pub(crate) fn test_likelihood(
+        &mut self,
+        model: &Model,
+        data: Data<'_>,
+        fit: &Fit,
+        population: Option<&Population>,
+    ) -> Result<()> {
+        let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
+        if !(fit.converged && inside && data.dependence == Dependence::Independent) {
+            self.information_test_absent = Some(messages::not_tested(fit, inside, true).into());
+            return Ok(());
         }
-        None if fit.converged && inside && data.dependence == Dependence::Independent => {
-            match test(model, data, fit)? {
-                Ok(found) => diagnostics.information_test = Some(found),
-                Err(reason) => diagnostics.information_test_absent = Some(reason.into()),
+        match test(model, data, fit, population)? {
+            Ok(found) => {
+                messages::misspecified(&found).into_iter().for_each(|warning| self.warn(warning));
+                self.information_test = Some(found);
             }
-            if let Some(warning) = diagnostics.information_test.as_ref().and_then(messages::misspecified) {
-                diagnostics.warn(warning);
-            }
+            Err(reason) => self.information_test_absent = Some(reason.into()),
         }
-        None => diagnostics.information_test_absent = Some(messages::not_tested(fit, inside, true).into()),
+        Ok(())
     }
-    diagnostics.read(model, fit, Against::Domain, None);
-    Ok(diagnostics)
 }
 
 /// The direction along which the likelihood of a linear model on finitely many states rises for ever, where there is one:
@@ -122,27 +112,19 @@ fn border(model: &Model, population: &Population, means: &[f64]) -> Result<Optio
     }))
 }
 
-/// The information-matrix test, where the population costs little; otherwise why there is none.
+/// The information-matrix test where there is a population; otherwise why there is none.
 fn test(
     model: &Model,
     data: Data<'_>,
     fit: &Fit,
+    population: Option<&Population>,
 ) -> Result<std::result::Result<super::ChiSquareTest, &'static str>> {
-    let space = model.space();
-    // A sphere has one dimension less than its coordinates.
-    let cheap = match space.state_count() {
-        Some(states) => states <= MOST_STATES,
-        None => space.dimension() - usize::from(space.is_sphere()) <= MOST_VARIABLES,
-    };
-    let (theta, precision) = (fit.theta(), Precision { relative: 1e-6, ..Precision::default() });
-    if !cheap {
-        return Ok(Err("the model's own moments would take too long in so many variables or states"));
-    }
+    let theta = fit.theta();
     if theta.is_empty() {
         return Ok(Err("there is no parameter to test with"));
     }
-    let Ok(population) = Population::new(model, &theta, &precision) else {
-        return Ok(Err("the model's own moments cannot be computed"));
+    let Some(population) = population else {
+        return Ok(Err("the model's own moments cannot be computed, or would take too long"));
     };
     let own = derivatives(model, &theta, population.points().view())?;
     let mass: Vec<f64> = population.log_weights().iter().map(|w| w.exp()).collect();
@@ -155,5 +137,5 @@ fn test(
         .flat_map(|(column, mean)| column.iter().map(move |t| t - mean))
         .collect();
     let columns: Vec<&[f64]> = centred.chunks(rows.max(1)).collect();
-    Ok(information_test_exact(&columns, data.weights, &population).ok_or(messages::NOTHING_TO_TEST))
+    Ok(information_test_exact(&columns, data.weights, population).ok_or(messages::NOTHING_TO_TEST))
 }

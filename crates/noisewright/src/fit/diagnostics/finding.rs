@@ -160,6 +160,24 @@ pub enum Finding {
         /// Whether it is the lower one.
         lower: bool,
     },
+    /// The data want a parameter beyond the end of the family.
+    BeyondFamily {
+        /// The parameter.
+        parameter: String,
+        /// Where the family ends.
+        bound: f64,
+        /// Whether that is its lower end.
+        lower: bool,
+        /// The family.
+        family: String,
+    },
+    /// The weights count fewer rows than there are unknowns.
+    LittleWeight {
+        /// Their sum.
+        total: f64,
+        /// The number of unknowns.
+        unknowns: usize,
+    },
     /// The information-matrix test rejects the model.
     Misspecified(ChiSquareTest),
     /// Four times as much noise gives another answer.
@@ -227,6 +245,8 @@ impl Finding {
             Self::NotConverged { .. } => (Kind::NotConverged, "not-converged"),
             Self::SeveralOptima { .. } => (Kind::SeveralOptima, "several-optima"),
             Self::AtBound { .. } => (Kind::AtBound, "at-bound"),
+            Self::BeyondFamily { .. } => (Kind::BeyondFamily, "beyond-family"),
+            Self::LittleWeight { .. } => (Kind::LittleWeight, "little-weight"),
             Self::Misspecified { .. } => (Kind::Misspecified, "misspecified"),
             Self::RatioMatters { .. } => (Kind::RatioMatters, "ratio-matters"),
             Self::NoiseError { .. } => (Kind::NoiseError, "noise-error"),
@@ -379,6 +399,16 @@ impl Finding {
                 "`{parameter}` is at its {} bound {}, so that its standard error means nothing",
                 if *lower { "lower" } else { "upper" },
                 digits(*bound)
+            ),
+            Self::BeyondFamily { parameter, bound, family, .. } => write!(
+                f,
+                "the data want `{parameter}` beyond {bound}, where the family {family} ends, so that there is no estimate \
+                 inside it"
+            ),
+            Self::LittleWeight { total, unknowns } => write!(
+                f,
+                "the weights sum to {}, fewer than the {unknowns} unknowns: a weight says how many rows its row stands for",
+                digits(*total)
             ),
             Self::Misspecified(test) => write!(
                 f,

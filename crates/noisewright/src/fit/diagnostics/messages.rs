@@ -163,6 +163,17 @@ pub(super) fn at_bound(name: &str, bound: f64, lower: bool) -> Warning {
     Warning::new(finding, [Remedy::TakeBound, Remedy::WidenBound, Remedy::FurtherModel])
 }
 
+/// An estimate at the end of a family, where the data want a parameter that has no member.
+pub(super) fn beyond_family(name: &str, bound: f64, lower: bool, family: &str) -> Warning {
+    let finding = Finding::BeyondFamily { parameter: name.into(), bound, lower, family: family.into() };
+    Warning::new(finding, [Remedy::OtherModel, Remedy::AcceptBound])
+}
+
+/// Weights that count fewer rows than there are unknowns.
+pub(super) fn little_weight(total: f64, unknowns: usize) -> Warning {
+    Warning::new(Finding::LittleWeight { total, unknowns }, [Remedy::ScaleWeights])
+}
+
 pub(super) fn not_converged(stop: Stop, iterations: usize) -> Warning {
     let remedies = [Remedy::NearerStart, Remedy::Bounds, Remedy::MoreNoise { nu: None }];
     Warning::new(Finding::NotConverged { stop, iterations }, remedies)

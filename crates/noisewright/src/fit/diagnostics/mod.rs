@@ -20,20 +20,21 @@ mod warning;
 pub use crate::integrability::NotNormalizable;
 pub(crate) use cross_fit::{NoiseFit, cross_fitted_test};
 pub use efficiency::ErrorBudget;
-pub(crate) use exact::{of_exact, on_border};
+pub(crate) use efficiency::error_budget;
+pub(crate) use exact::on_border;
 pub use finding::{Against, Finding};
 pub use information::ChiSquareTest;
-pub(crate) use noise_diagnostics::{of_contrast, out_of_touch, separated};
+pub(crate) use noise_diagnostics::{out_of_touch, separated};
 pub use overlap::{Overlap, Tails};
-pub use ratio_check::{RatioCheck, check_ratio};
+pub use ratio_check::RatioCheck;
+pub(crate) use ratio_check::add_ratio_check;
 pub use remedy::{Remedy, Setting};
 pub(crate) use runaway::NearMinimum;
 pub use runaway::Runaway;
 pub use separation::{DivergingParameter, Separation};
 pub use warning::{Warning, WarningKind};
 
-use nalgebra::DMatrix;
-
+use super::estimate::Notes;
 use super::optimal::OptimalReport;
 use super::result::Fit;
 use super::two_step::TwoStepReport;
@@ -132,26 +133,24 @@ impl Diagnostics {
         self.runaway = Some(runaway);
     }
 
-    /// Says that there is more than one minimum.
-    pub(crate) fn several_optima(&mut self, count: usize) {
-        self.warn(messages::several_optima(count));
-    }
-
-    /// Says that an exact fit has found no maximum, instead of that it did not converge.
-    pub(crate) fn no_maximum(&mut self, fit: (Stop, usize), wall: Option<&crate::Error>) {
-        self.warnings.retain(|warning| warning.kind != WarningKind::NotConverged);
-        self.warn(messages::no_maximum(fit.0, fit.1, wall));
-    }
-
-    /// What the numbers of a fit say by themselves; `model_based` is its covariance if the model is true.
-    fn read(&mut self, model: &Model, fit: &Fit, subject: Against, model_based: Option<&DMatrix<f64>>) {
-        let bounds = model.parameters().iter().zip(&fit.parameters).filter(|(_, e)| e.at_bound);
-        for (parameter, estimate) in bounds {
-            let lower =
-                (estimate.estimate - parameter.lower).abs() <= (parameter.upper - estimate.estimate).abs();
-            let bound = if lower { parameter.lower } else { parameter.upper };
-            self.warn(messages::at_bound(&parameter.name, bound, lower));
+    /// Notes the direction in which parameters run to infinity, if there is one.
+    pub(crate) fn separated(&mut self, separation: Option<&Separation>, against: Against) {
+        if let Some(found) = separation {
+            self.warn(messages::separated(found, against));
         }
+        self.separation = separation.cloned();
+    }
+
+    /// Takes over what the making of the estimate had to tell.
+    pub(crate) fn take(&mut self, notes: Notes) {
+        self.optimal = notes.optimal;
+        self.two_step = notes.two_step;
+        notes.warnings.into_iter().for_each(|warning| self.warn(warning));
+    }
+
+    /// What the numbers of a fit say by themselves.
+    pub(crate) fn read(&mut self, model: &Model, fit: &Fit) {
+        self.read_bounds(model, fit);
         if let Some(rows) = fit.effective_rows.filter(|rows| *rows < messages::FEWEST_EFFECTIVE_ROWS) {
             self.warn(messages::few_effective_rows(rows));
         }
@@ -164,30 +163,36 @@ impl Diagnostics {
         if fit.optima.len() > 1 {
             self.warn(messages::several_optima(fit.optima.len()));
         }
-        // A ratio of two samples has no density whose bound could be computed.
-        let density = subject != Against::Sample && fit.converged && self.no_answer().is_none();
-        let bound = density.then(|| efficiency::cramer_rao(model, &fit.theta(), fit.total_weight)).flatten();
-        let parts = (&fit.covariance_data, &fit.covariance_noise);
-        let exact = subject == Against::Domain;
-        let model_based = if exact { bound.as_ref() } else { model_based };
-        self.error_budget =
-            efficiency::error_budget(&model.coordinates(), parts, bound.as_ref(), model_based);
-        if subject == Against::Noise {
-            self.read_noise(fit.nu);
+        if fit.total_weight < model.coordinates().len() as f64 {
+            self.warn(messages::little_weight(fit.total_weight, model.coordinates().len()));
         }
     }
 
-    /// Recomputes the budget of errors with another noise part.
-    pub(crate) fn budget_errors(&mut self, noise: &DMatrix<f64>, nu: f64) {
-        for (j, budget) in self.error_budget.iter_mut().enumerate() {
-            *budget = budget.with_noise(noise[(j, j)]);
+    /// The same for a likelihood of which no maximum was found; `wall` is where its density ceased to integrate.
+    pub(crate) fn read_without_maximum(&mut self, model: &Model, fit: &Fit, wall: Option<&crate::Error>) {
+        if self.no_answer().is_none() {
+            self.warn(messages::no_maximum(fit.stop, fit.iterations, wall));
         }
-        self.warnings.retain(|warning| warning.kind != WarningKind::NoiseError);
-        self.read_noise(nu);
+        self.read(model, fit);
+    }
+
+    /// Estimates at a bound: one that the user wrote is a wish, and the estimate on it an answer; the family's own is where its
+    /// formula stops being a probability, and what the fit does there says nothing about the data.
+    fn read_bounds(&mut self, model: &Model, fit: &Fit) {
+        let at_bound = model.parameters().iter().zip(&fit.parameters).enumerate();
+        for (j, (parameter, estimate)) in at_bound.filter(|(_, (_, estimate))| estimate.at_bound) {
+            let lower =
+                (estimate.estimate - parameter.lower).abs() <= (parameter.upper - estimate.estimate).abs();
+            let bound = if lower { parameter.lower } else { parameter.upper };
+            self.warn(match model.family_edge(j, lower) {
+                Some(family) => messages::beyond_family(&parameter.name, bound, lower, family),
+                None => messages::at_bound(&parameter.name, bound, lower),
+            });
+        }
     }
 
     /// Whether most of some error comes from the noise.
-    fn read_noise(&mut self, nu: f64) {
+    pub(crate) fn read_noise(&mut self, nu: f64) {
         // Beside parameters the constant's share says little: its data part may be next to nothing.
         let counts = |b: &&ErrorBudget| b.name != LOG_NORMALIZER || self.error_budget.len() == 1;
         let shares =

@@ -2,9 +2,11 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::super::estimate::Contrasted;
 use super::super::evaluate::{ChunkView, ParameterPoint};
 use super::super::loss_terms::Class;
 use super::super::objective::Objective;
+use super::super::options::FitOptions;
 use super::super::result::Fit;
 use super::super::sample_blocks::RowSource;
 use super::super::scaling::Scaling;
@@ -12,6 +14,7 @@ use super::Against;
 use super::information::InformationTest;
 use super::overlap::Gathered;
 use super::rows::{Block, Part, Rows};
+use super::runaway::{NearMinimum, Runaway};
 use super::separation::{Separation, separation};
 use super::{Diagnostics, efficiency, messages};
 use crate::integrability::{NotNormalizable, of_fitted};
@@ -25,7 +28,7 @@ const FEW_POINTS: f64 = 1.0;
 const SAMPLE_ROWS: usize = 1 << 14;
 
 /// The rows of a fit at one place, in the coordinates of the solver.
-struct Contrasted<'o, 'a> {
+struct PlacedRows<'o, 'a> {
     objective: &'o Objective<'a>,
     place: &'o ParameterPoint,
 }
@@ -54,7 +57,7 @@ pub(crate) fn separated(
         || !information.iter().all(|v| v.is_finite())
         || information.symmetric_eigenvalues().min() < FEW_POINTS;
     let Some(place) = ParameterPoint::new(objective, at).filter(|_| suspicious) else { return Ok(None) };
-    let (names, rows) = (objective.names(), Contrasted { objective, place: &place });
+    let (names, rows) = (objective.names(), PlacedRows { objective, place: &place });
     let free_names: Vec<String> = free.iter().map(|j| names[*j].clone()).collect();
     let found = separation(&Part { rows: &rows, free }, &free_names)?;
     Ok(found.map(|found| found.among(free, names.len()).outer(&objective.scaling)))
@@ -67,41 +70,72 @@ pub(crate) fn separated(
 pub(crate) fn out_of_touch(objective: &Objective<'_>, at: &[f64]) -> Result<bool> {
     let Some(place) = ParameterPoint::new(objective, at) else { return Ok(false) };
     let new = || Gathered::new(objective.data.total);
-    let gathered = Contrasted { objective, place: &place }.gather(new, Gathered::add, Gathered::join)?;
+    let gathered = PlacedRows { objective, place: &place }.gather(new, Gathered::add, Gathered::join)?;
     Ok(messages::is_hopeless(&gathered.overlap(objective.nu)))
 }
 
-/// The diagnostics of a fit, whose place in the solver's coordinates is `at` and Hessian there `hessian`;
-/// `independent` says that no rows of data are correlated, without which no model is tested.
-///
-/// # Errors
-/// When the rows cannot be passed over again.
-pub(crate) fn of_contrast(
-    objective: &Objective<'_>,
-    at: &[f64],
-    hessian: &DMatrix<f64>,
-    separation: Option<Separation>,
-    fit: &Fit,
-    independent: bool,
-) -> Result<Diagnostics> {
-    let mut diagnostics = Diagnostics::default();
-    let Some(place) = ParameterPoint::new(objective, at) else { return Ok(diagnostics) };
-    let rows = Contrasted { objective, place: &place };
-    if let Some(found) = &separation {
-        diagnostics.warn(messages::separated(found, subject(objective)));
-    } else if let Some(found) = integrability(objective, fit) {
-        diagnostics.warn(messages::not_normalizable(&found));
-        diagnostics.not_normalizable = Some(found);
+impl Contrasted<'_> {
+    /// Whether there is an answer at all: a separation, a density that does not integrate, samples that do not touch.
+    ///
+    /// # Errors
+    /// When the rows cannot be passed over again.
+    pub(crate) fn existence(&self, fit: &Fit, said: &mut Diagnostics) -> Result<()> {
+        self.finiteness(fit, said)?;
+        let Some(place) = ParameterPoint::new(&self.objective, self.at.as_slice()) else { return Ok(()) };
+        let rows = PlacedRows { objective: &self.objective, place: &place };
+        let gathered = rows.gather(|| Gathered::new(fit.total_weight), Gathered::add, Gathered::join)?;
+        let overlap = messages::overlap(&gathered.overlap(fit.nu), fit, subject(&self.objective));
+        overlap.into_iter().for_each(|warning| said.warn(warning));
+        Ok(())
     }
-    diagnostics.separation = separation;
-    let test = rows.measure(fit, &(hessian * fit.total_weight), independent, &mut diagnostics)?;
-    let model_based = test.and_then(|test| {
-        let mean = test.weighted_score() / fit.total_weight;
-        efficiency::model_based(hessian, &mean, fit.nu, fit.total_weight)
-    });
-    let outer = model_based.map(|covariance| objective.scaling.outer_covariance(&covariance));
-    diagnostics.read(objective.model, fit, subject(objective), outer.as_ref());
-    Ok(diagnostics)
+
+    /// A parameter of a model that is not linear which has no finite estimate, if there is one.
+    ///
+    /// # Errors
+    /// When the loss cannot be evaluated, or the fit is cancelled.
+    pub(crate) fn runaway(&self, options: &FitOptions) -> Result<Option<Runaway>> {
+        if self.objective.linear {
+            return Ok(None);
+        }
+        let (problem, model) = (&self.objective, self.objective.model);
+        NearMinimum { problem, model, unit: &self.objective.unit, at: &self.at, bound: &self.held }
+            .runaway(options)
+    }
+
+    /// A separation, or a density that does not integrate.
+    fn finiteness(&self, fit: &Fit, said: &mut Diagnostics) -> Result<()> {
+        said.separated(self.separation.as_ref(), subject(&self.objective));
+        if self.separation.is_none()
+            && let Some(found) = integrability(&self.objective, fit)
+        {
+            said.warn(messages::not_normalizable(&found));
+            said.not_normalizable = Some(found);
+        }
+        Ok(())
+    }
+
+    /// All that the two samples say about a fit, and its covariance if the model is true, where they tell; `independent` says
+    /// that no rows of data are correlated, without which no model is tested.
+    ///
+    /// # Errors
+    /// When the rows cannot be passed over again.
+    pub(crate) fn judge(
+        &self,
+        fit: &Fit,
+        independent: bool,
+        said: &mut Diagnostics,
+    ) -> Result<Option<DMatrix<f64>>> {
+        let objective = &self.objective;
+        let Some(place) = ParameterPoint::new(objective, self.at.as_slice()) else { return Ok(None) };
+        self.finiteness(fit, said)?;
+        let rows = PlacedRows { objective, place: &place };
+        let test = rows.measure(fit, &(&self.hessian * fit.total_weight), independent, said)?;
+        let model_based = test.and_then(|test| {
+            let mean = test.weighted_score() / fit.total_weight;
+            efficiency::model_based(&self.hessian, &mean, fit.nu, fit.total_weight)
+        });
+        Ok(model_based.map(|covariance| objective.scaling.outer_covariance(&covariance)))
+    }
 }
 
 /// What the sentences are about.
@@ -129,7 +163,7 @@ fn integrability(objective: &Objective<'_>, fit: &Fit) -> Option<NotNormalizable
 /// What one pass over the rows gathers.
 type Measured = (Gathered, Option<InformationTest>);
 
-impl Contrasted<'_, '_> {
+impl PlacedRows<'_, '_> {
     /// Overlap, tails and the information-matrix test, in one pass; `information` is T_d times the Hessian.
     fn measure(
         &self,
@@ -178,7 +212,7 @@ impl Contrasted<'_, '_> {
     }
 }
 
-impl Rows for Contrasted<'_, '_> {
+impl Rows for PlacedRows<'_, '_> {
     fn coordinates(&self) -> usize {
         self.objective.size()
     }

@@ -8,14 +8,18 @@ use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
+use noisewright_numerics::summation::dot;
 
-use super::super::options::{Amount, FitOptions, NoiseChoice};
+use super::super::estimate::FitTask;
+use super::super::noise_choice::dosed;
+use super::super::options::{Amount, FitOptions};
+use super::super::result::Fit;
+use super::super::sample_blocks::{RawBlock, SampleBlocks};
 use super::super::two_step::scores;
-use super::super::{Data, Fit, fit};
-use super::{ChiSquareTest, Warning, messages};
+use super::{ChiSquareTest, messages};
 use crate::population::weighted_outer;
 use crate::run::Purpose;
-use crate::{Error, Loss, Model, Result};
+use crate::{Error, Noise, Result};
 
 /// How many times as much noise the second fit has.
 const MORE: f64 = 4.0;
@@ -35,49 +39,33 @@ pub struct RatioCheck {
     pub test: Option<ChiSquareTest>,
 }
 
-/// Fits again with four times as much noise of the same kind, and compares.
-///
-/// ```
-/// use noisewright::fit::{Amount, Data, NoiseChoice, FitOptions, check_ratio, fit};
-/// use noisewright::{Model, Normal, Space, sample};
-/// use std::sync::Arc;
-///
-/// // A Gaussian, which is what the data are: the two answers differ by chance alone.
-/// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
-/// let points = sample(&Normal::with_variance(0.5, 1.0)?, 1000, 1);
-/// let noise = NoiseChoice::Given(Arc::new(Normal::with_variance(0.0, 2.0)?));
-/// let options = FitOptions { noise, amount: Amount::Ratio(1.0), ..FitOptions::default() };
-/// let first = fit(&model, Data::from(&points), &options)?;
-/// let check = check_ratio(&model, Data::from(&points), &first, &options)?;
-/// assert_eq!(check.nu, 4.0);
-/// let within = |(d, se): (&f64, &f64)| d.abs() < 4.0 * se;
-/// assert!(check.differences.iter().zip(&check.standard_errors).all(within));
-/// # Ok::<(), noisewright::Error>(())
-/// ```
+/// Estimates again with four times as much noise of the same kind, compares, and adds what it finds to the diagnostics.
 ///
 /// # Errors
-/// As for [`fit`], and when the first fit was not made against a noise that can be drawn from.
-pub fn check_ratio(model: &Model, data: Data<'_>, first: &Fit, options: &FitOptions) -> Result<RatioCheck> {
+/// As for [`fit`](super::super::fit), and when the first fit was not made against a noise that can be drawn from.
+pub(crate) fn add_ratio_check(task: FitTask<'_>, fit: &mut Fit, options: &FitOptions) -> Result<()> {
+    let check = check_ratio(task, fit, options)?;
+    if let Some(warning) = check.test.as_ref().and_then(|test| messages::ratio_matters(test, fit.nu)) {
+        fit.diagnostics.warn(warning);
+    }
+    fit.diagnostics.ratio_check = Some(check);
+    Ok(())
+}
+
+fn check_ratio(task: FitTask<'_>, first: &Fit, options: &FitOptions) -> Result<RatioCheck> {
     let noise = first.noise.clone().ok_or_else(|| {
-        Error::option(
-            "noise",
-            "must be one that can be drawn from, to be compared with four times as much of it",
-        )
+        let reason = "must be one that can be drawn from, to be compared with four times as much of it";
+        Error::option("noise", reason)
     })?;
     let nu = MORE * first.nu;
+    // Other draws than the first fit's.
     let more = FitOptions {
-        noise: NoiseChoice::Given(Arc::clone(&noise)),
         amount: Amount::Ratio(nu),
-        // Other draws than the first fit's.
         seed: Purpose::FitRatioCheck.seed(options.seed, 0),
         ..options.clone()
     };
-    let second = fit(model, data, &more)?;
-    let mut log_noise = vec![0.0; data.points.rows()];
-    noise.log_density(data.points, &mut log_noise);
-    let [one, two] = [first, &second].map(|fit| influence(model, data, fit, &options.loss, &log_noise));
-    let between: Vec<f64> = one?.iter().zip(two?).map(|(a, b)| a - b).collect();
-    let shared = covariance_of_mean(&between, data, first.covariance.nrows());
+    let second = dosed(task, &noise, &more)?.fit;
+    let shared = shared_covariance(task, [first, &second], &noise)?;
     let covariance = shared + &first.covariance_noise + &second.covariance_noise;
     let values = |fit: &Fit| -> Vec<f64> { fit.estimates().iter().map(|e| e.estimate).collect() };
     let (here, there) = (values(first), values(&second));
@@ -92,26 +80,65 @@ pub fn check_ratio(model: &Model, data: Data<'_>, first: &Fit, options: &FitOpti
     })
 }
 
-impl RatioCheck {
-    /// The warning that it gives cause for, if any; `nu` is that of the first fit.
-    #[must_use]
-    pub fn warning(&self, nu: f64) -> Option<Warning> {
-        self.test.as_ref().and_then(|test| messages::ratio_matters(test, nu))
+/// Sums over rows of the differences of their two influences.
+struct Sums {
+    squares: DMatrix<f64>,
+    mean: DVector<f64>,
+}
+
+/// `Cov_d(φ_ν − φ_4ν)/T_d`: what the data that both fits share add to their difference.
+fn shared_covariance(task: FitTask<'_>, fits: [&Fit; 2], noise: &Arc<dyn Noise>) -> Result<DMatrix<f64>> {
+    let side = task.rows.against(noise);
+    let breads = [bread(task, fits[0], &side)?, bread(task, fits[1], &side)?];
+    let sums = side.reduce(
+        |raw| {
+            let one = influence(task, fits[0], &raw, &breads[0])?;
+            let between: Vec<f64> =
+                one.iter().zip(influence(task, fits[1], &raw, &breads[1])?).map(|(a, b)| a - b).collect();
+            let counts = counts(&raw);
+            let mean = between.chunks(counts.len().max(1)).map(|column| dot(column, &counts));
+            let mean = DVector::from_iterator(breads[0].nrows(), mean);
+            Ok(Sums { squares: weighted_outer(&between, breads[0].nrows(), &counts), mean })
+        },
+        |a, b| Sums { squares: a.squares + b.squares, mean: a.mean + b.mean },
+    )?;
+    let total = fits[0].total_weight;
+    let Some(Sums { squares, mean }) = sums else { return Err(Error::NoData) };
+    let mean = mean / total;
+    Ok((squares / total - &mean * mean.transpose()) / total)
+}
+
+/// How often each row of a block counts.
+fn counts(raw: &RawBlock<'_>) -> Vec<f64> {
+    raw.weights.map_or_else(|| vec![1.0; raw.points.rows()], <[f64]>::to_vec)
+}
+
+/// `w` and `ψ` of the rows of a block.
+fn weighted_scores(task: FitTask<'_>, fit: &Fit, raw: &RawBlock<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
+    let (log_ratio, score) = scores(task.model, fit, raw.points, raw.log_noise)?;
+    Ok((log_ratio.iter().map(|g| task.loss.log_weight(*g).exp()).collect(), score))
+}
+
+/// `I_w⁻¹`, `I_w = E_d[wψψᵀ]`.
+fn bread(task: FitTask<'_>, fit: &Fit, side: &SampleBlocks<'_>) -> Result<DMatrix<f64>> {
+    let information = side.reduce(
+        |raw| {
+            let (weight, score) = weighted_scores(task, fit, &raw)?;
+            let counted: Vec<f64> = weight.iter().zip(counts(&raw)).map(|(w, c)| w * c).collect();
+            Ok(weighted_outer(&score, fit.covariance.nrows(), &counted))
+        },
+        |a, b| a + b,
+    )?;
+    match information.map(|information| invert(&(information / fit.total_weight))) {
+        Some(Inverse::Regular(bread)) => Ok(bread),
+        _ => Err(Error::HardlyAnyOverlap),
     }
 }
 
-/// `I_w⁻¹ w ψ` of every row of data, one column after another.
-fn influence(model: &Model, data: Data<'_>, fit: &Fit, loss: &Loss, log_noise: &[f64]) -> Result<Vec<f64>> {
-    let rows = data.points.rows();
-    let (log_ratio, score) = scores(model, fit, data.points, log_noise)?;
-    let weight: Vec<f64> = log_ratio.iter().map(|g| loss.log_weight(*g).exp()).collect();
-    let size = score.len() / rows.max(1);
-    let total = data.total_weight();
-    let counted: Vec<f64> =
-        weight.iter().enumerate().map(|(i, w)| w * data.weights.map_or(1.0, |c| c[i]) / total).collect();
-    let Inverse::Regular(bread) = invert(&weighted_outer(&score, size, &counted)) else {
-        return Err(Error::HardlyAnyOverlap);
-    };
+/// `I_w⁻¹ w ψ` of every row of a block, one column after another.
+fn influence(task: FitTask<'_>, fit: &Fit, raw: &RawBlock<'_>, bread: &DMatrix<f64>) -> Result<Vec<f64>> {
+    let rows = raw.points.rows();
+    let (weight, score) = weighted_scores(task, fit, raw)?;
     let mut out = vec![0.0; score.len()];
     for (j, column) in out.chunks_mut(rows.max(1)).enumerate() {
         for (l, psi) in score.chunks(rows.max(1)).enumerate() {
@@ -120,16 +147,4 @@ fn influence(model: &Model, data: Data<'_>, fit: &Fit, loss: &Loss, log_noise: &
         }
     }
     Ok(out)
-}
-
-/// The covariance of the mean of column-major rows that count as often as the data's weights say.
-fn covariance_of_mean(columns: &[f64], data: Data<'_>, size: usize) -> DMatrix<f64> {
-    let (rows, total) = (data.points.rows(), data.total_weight());
-    let shares: Vec<f64> = (0..rows).map(|i| data.weights.map_or(1.0, |c| c[i]) / total).collect();
-    let mut centred = columns.to_vec();
-    for column in centred.chunks_mut(rows.max(1)) {
-        let mean: f64 = column.iter().zip(&shares).map(|(x, s)| x * s).sum();
-        column.iter_mut().for_each(|x| *x -= mean);
-    }
-    weighted_outer(&centred, size, &shares) / total
 }

@@ -121,6 +121,10 @@ pub enum Remedy {
     TakeBound,
     /// A wider bound.
     WidenBound,
+    /// The bound written in the model, so that the estimate on it counts.
+    AcceptBound,
+    /// Weights that sum to the number of rows.
+    ScaleWeights,
     /// A model that reaches further.
     FurtherModel,
     /// The other minima.
@@ -184,6 +188,8 @@ impl Remedy {
             Self::Bounds => "give bounds for the parameters",
             Self::TakeBound => "take the bound as the estimate",
             Self::WidenBound => "widen it if the model allows",
+            Self::AcceptBound => "accept the bound by writing it for that parameter in the model",
+            Self::ScaleWeights => "scale the weights so that they sum to the number of rows",
             Self::FurtherModel => "use a model that reaches further",
             Self::LookAtOthers => {
                 "look at the others before you trust it: start values decide which one a single search finds"

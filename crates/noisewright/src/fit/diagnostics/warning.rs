@@ -36,6 +36,10 @@ pub enum WarningKind {
     SeveralOptima,
     /// A parameter at one of its bounds, where its standard error means nothing.
     AtBound,
+    /// The data want a parameter beyond the end of the model's family.
+    BeyondFamily,
+    /// The weights count fewer rows than there are unknowns.
+    LittleWeight,
     /// The model does not fit the data.
     Misspecified,
     /// The estimates change with the amount of noise.
@@ -69,6 +73,8 @@ impl WarningKind {
             Self::NotConverged => "not-converged",
             Self::SeveralOptima => "several-optima",
             Self::AtBound => "at-bound",
+            Self::BeyondFamily => "beyond-family",
+            Self::LittleWeight => "little-weight",
             Self::Misspecified => "misspecified",
             Self::RatioMatters => "ratio-matters",
             Self::NoiseError => "noise-error",
@@ -89,6 +95,7 @@ impl WarningKind {
                 | Self::NotNormalizable
                 | Self::NoOverlap
                 | Self::NoMaximum
+                | Self::BeyondFamily
                 | Self::FewEffectiveRows
         )
     }

@@ -13,19 +13,22 @@ use noisewright_numerics::optimize::{Evaluation, Problem, Stop, undamped_gain};
 use super::covariance::{Covariance, flattest, invert_free, sandwich, varies_in};
 use super::curvature::{Curvature, Seen};
 use super::data::{Data, Dependence};
+use super::data_rows::DataRows;
 use super::dependence::{self, Influences};
-use super::diagnostics::{self, Diagnostics, NearMinimum};
+use super::diagnostics::{self, NearMinimum, Runaway};
+use super::estimate::{Basis, Compared, Estimated, FitTask, Found, Notes};
+use super::fit_against_noise::{SCALE_ROWS, needs_memory};
 use super::kinks;
 use super::leverage;
 use super::multistart;
 use super::noise_choice;
 use super::objective::five_point;
 use super::options::{Amount, CovarianceKind, FitOptions, NoiseChoice};
-use super::prepare::{pick, scaling, spread};
-use super::result::{Estimate, Fit, Optimum, Variances, coordinates};
+use super::prepare::scaling;
+use super::result::Optimum;
 use super::solve::{Solution, in_box, limits};
 use crate::run::{Stage, if_possible};
-use crate::{Error, Model, Result, View};
+use crate::{Error, Loss, Model, Result, View};
 use means::Means;
 use normalizer::Lens;
 pub(crate) use normalizer::NormalizerMethod;
@@ -52,15 +55,16 @@ struct Likelihood<'a> {
     trouble: Mutex<Option<Error>>,
 }
 
-/// Fits by maximum likelihood.
+/// Estimates by maximum likelihood.
 ///
 /// # Errors
 /// When log Z of the model is out of reach, or no start has a finite likelihood.
-pub(crate) fn fit_exact(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
+pub(crate) fn estimate_exact<'a>(task: FitTask<'a>, options: &FitOptions) -> Result<Estimated<'a>> {
+    let model = task.model;
+    let Some(data) = task.rows.whole() else { return Err(needs_memory("noise")) };
     let way = NormalizerMethod::of(model)?;
     options.report(Stage::Prepare, 0, f64::NAN)?;
-    let ranges = spread(data.points.rows(), super::fit_against_noise::SCALE_ROWS);
-    let (some, _) = pick(data.points, None, &ranges);
+    let some = task.rows.spread(SCALE_ROWS);
     let linear = model.energy().is_linear();
     let (_, unit) = scaling(model, some.view(), linear)?;
     let means = Means::new(model, data)?;
@@ -71,7 +75,7 @@ pub(crate) fn fit_exact(model: &Model, data: Data<'_>, options: &FitOptions) -> 
     likelihood.finish(solution, some.view(), options)
 }
 
-impl Likelihood<'_> {
+impl<'a> Likelihood<'a> {
     fn solve(&self, sample: View<'_>, options: &FitOptions) -> Result<Solution> {
         let model = self.model;
         let starts = self.starts(sample, options)?;
@@ -138,9 +142,11 @@ impl Likelihood<'_> {
         let points = (2 * self.data.points.rows()).clamp(PILOT_POINTS.0, PILOT_POINTS.1);
         let rough =
             FitOptions { noise: NoiseChoice::Auto, amount: Amount::Points(points), ..options.clone() };
-        let Ok(noise) = noise_choice::auto_noise(self.model, self.data) else { return Ok(None) };
-        let found = if_possible(noise_choice::dosed(self.model, self.data, &noise, &rough))?;
-        Ok(found.filter(|f| f.converged).map(|f| f.theta()))
+        let rows = DataRows::Memory(self.data);
+        let Some(noise) = if_possible(noise_choice::auto_noise(self.model, rows))? else { return Ok(None) };
+        let task = FitTask { model: self.model, rows, loss: &Loss::Js };
+        let found = if_possible(noise_choice::dosed(task, &noise, &rough))?;
+        Ok(found.map(|found| found.fit).filter(|fit| fit.converged).map(|fit| fit.theta()))
     }
 
     /// Why no start has a finite likelihood.
@@ -150,7 +156,7 @@ impl Likelihood<'_> {
     }
 
     /// The estimates, with the covariance that the data leave.
-    fn finish(&self, solution: Solution, sample: View<'_>, options: &FitOptions) -> Result<Fit> {
+    fn finish(&self, solution: Solution, sample: View<'_>, options: &FitOptions) -> Result<Estimated<'a>> {
         options.report(Stage::Errors, 0, f64::NAN)?;
         let there = self.evaluate(&solution.at, true)?;
         let outer = self.frame.outer(&solution.at);
@@ -175,67 +181,48 @@ impl Likelihood<'_> {
             Some(_) => Covariance::infinite(jacobian.nrows()),
             None => self.covariance(theta, &bread, &jacobian, options)?,
         };
-        let stop = match solution.stop {
-            _ if separation.is_some() => Stop::RunsOff,
-            Stop::Converged if !self.is_maximum(&there, &free) => {
-                // At a kink the gradient does not vanish.
-                let spread = self.means.spread(theta, &self.frame)?;
-                let at_kink = kinks::is_minimum(self, &solution.at, Some(&spread))?;
-                if at_kink { Stop::Converged } else { Stop::NoDescent }
-            }
-            stop => stop,
+        let stop = match &separation {
+            Some(_) => Stop::RunsOff,
+            None => self.stop(&solution, &there, &free)?,
         };
         let mut values = theta.to_vec();
-        if !self.model.is_normalized() {
-            values.push(normalizer.log_z);
-        }
-        let held = |j: usize| solution.bound.get(j).copied().unwrap_or(false);
-        let mut parameters: Vec<Estimate> = coordinates(self.model)
-            .iter()
-            .enumerate()
-            .map(|(j, p)| {
-                let (data, freedom) = (covariance.data[(j, j)], covariance.freedom[j]);
-                let variances = Variances { data, noise: 0.0, freedom };
-                Estimate::new(p, values[j], variances, options.confidence, held(j))
-            })
-            .collect();
-        let log_normalizer = if self.model.is_normalized() { None } else { parameters.pop() };
-        let mut fit = Fit {
-            parameters,
-            log_normalizer,
-            covariance: covariance.whole(),
-            covariance_data: covariance.data,
-            covariance_noise: covariance.noise,
+        values.extend((!self.model.is_normalized()).then_some(normalizer.log_z));
+        let found = Found {
+            values,
+            held: solution.bound.clone(),
+            covariance,
             hessian,
+            curvature,
             loss: there.value,
             iterations: solution.iterations,
-            converged: stop.converged(),
             stop,
-            nu: f64::INFINITY,
-            noise_points: 0,
-            noise: None,
-            noise_description: self.way.describe(self.model),
-            budget_spent: false,
-            rows: self.data.points.rows(),
-            total_weight: self.data.total_weight(),
-            effective_rows: covariance.effective_rows,
             optima: solution.optima.clone(),
-            confidence: options.confidence,
-            curvature,
-            diagnostics: Diagnostics::default(),
         };
-        fit.diagnostics = diagnostics::of_exact(self.model, self.data, separation, &fit)?;
-        if !self.model.energy().is_linear() {
-            let (model, unit, bound) = (self.model, &self.unit, &solution.bound);
-            let near = NearMinimum { problem: self, model, unit, at: &solution.at, bound };
-            if let Some(runaway) = near.runaway(options)? {
-                fit.run_away(runaway);
-            }
+        let words = self.way.describe(self.model);
+        let with = Compared { nu: f64::INFINITY, points: 0, noise: None, words };
+        let fit = found.fit(self.model, DataRows::Memory(self.data), with, options.confidence);
+        let runaway = self.runaway(&solution, options)?;
+        let basis = Basis::Likelihood { data: self.data, separation, wall: self.wall(), runaway };
+        Ok(Estimated { fit, basis, notes: Notes::default() })
+    }
+
+    /// How the search ended: at a kink the gradient does not vanish.
+    fn stop(&self, solution: &Solution, there: &Evaluation, free: &[usize]) -> Result<Stop> {
+        if solution.stop != Stop::Converged || self.is_maximum(there, free) {
+            return Ok(solution.stop);
         }
-        if !fit.converged && fit.diagnostics.no_answer().is_none() {
-            fit.diagnostics.no_maximum((stop, fit.iterations), self.wall().as_ref());
+        let spread = self.means.spread(self.frame.outer(&solution.at).as_slice(), &self.frame)?;
+        let at_kink = kinks::is_minimum(self, &solution.at, Some(&spread))?;
+        Ok(if at_kink { Stop::Converged } else { Stop::NoDescent })
+    }
+
+    /// A parameter of a model that is not linear which has no finite estimate, if there is one.
+    fn runaway(&self, solution: &Solution, options: &FitOptions) -> Result<Option<Runaway>> {
+        if self.model.energy().is_linear() {
+            return Ok(None);
         }
-        Ok(fit)
+        let (model, unit, bound) = (self.model, &self.unit, &solution.bound);
+        NearMinimum { problem: self, model, unit, at: &solution.at, bound }.runaway(options)
     }
 
     /// The curvature that the standard errors rest on: that of the likelihood, unless the model has kinks there.
@@ -245,8 +232,7 @@ impl Likelihood<'_> {
         at: &DVector<f64>,
         free: &[usize],
     ) -> Result<(DMatrix<f64>, Curvature)> {
-        let observed = there.hessian.clone();
-        let observed = observed.ok_or_else(|| Error::internal("the Hessian of a fit is missing"))?;
+        let Some(observed) = there.hessian.clone() else { return Err(self.explain()) };
         if self.model.energy().is_linear() {
             return Ok((observed, Curvature::Observed));
         }

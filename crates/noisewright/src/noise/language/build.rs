@@ -19,6 +19,8 @@ pub struct Context<'a> {
     pub space: &'a Space,
     /// Data for the noises that are fitted to them.
     pub data: Option<View<'a>>,
+    /// How many times each row of the data counts.
+    pub weights: Option<&'a [f64]>,
     /// Asked first for `data`, `model`, `all-noise`, `optimal`, `auto`, `histogram` and `file`.
     pub designed: Option<Designer<'a>>,
 }
@@ -30,13 +32,19 @@ impl<'a> Context<'a> {
     /// A space, without data and without designed noises.
     #[must_use]
     pub fn new(space: &'a Space) -> Self {
-        Self { space, data: None, designed: None }
+        Self { space, data: None, weights: None, designed: None }
     }
 
     /// The same with data.
     #[must_use]
     pub fn with_data(self, data: View<'a>) -> Self {
         Self { data: Some(data), ..self }
+    }
+
+    /// The same with weights of the data's rows.
+    #[must_use]
+    pub fn with_weights(self, weights: Option<&'a [f64]>) -> Self {
+        Self { weights, ..self }
     }
 
     /// The data, or the error that they are missing.
@@ -340,7 +348,7 @@ fn von_mises_fisher(call: &Call, context: &Context<'_>) -> Result<Built> {
     }
     let d = context.space.dimension();
     let noise = match &call.arguments[..] {
-        [] => VonMisesFisher::fit(context.data_for(call)?, None)?,
+        [] => VonMisesFisher::fit(context.data_for(call)?, context.weights)?,
         [direction @ Argument::List(_), concentration] => {
             VonMisesFisher::new(&entries(call, direction, d)?, scalar(call, concentration)?)?
         }
@@ -356,7 +364,7 @@ fn product(call: &Call, context: &Context<'_>) -> Result<Built> {
         let data = context.data_for(call)?;
         let marginal = |axis: usize| {
             let column = View::new(1, data.rows(), data.column(axis));
-            Ok(Built::Scalar(fit_marginal(&context.space.domains()[axis], column)?))
+            Ok(Built::Scalar(fit_marginal(&context.space.domains()[axis], column, context.weights)?))
         };
         return Ok(Built::Product((0..d).map(marginal).collect::<Result<_>>()?));
     }
@@ -379,7 +387,7 @@ fn on_variable(words: &NoiseWords, context: &Context<'_>, axis: usize) -> Result
     let column = context.data.filter(|data| data.columns() == context.space.dimension());
     let data = column.map(|data| View::new(1, data.rows(), data.column(axis)));
     // A designed noise is one of all the variables together.
-    let inner = Context { space: &space, data, designed: None };
+    let inner = Context { space: &space, data, weights: context.weights, designed: None };
     of_words(words, &inner)
 }
 
@@ -397,9 +405,9 @@ fn kernel_density(call: &Call, context: &Context<'_>) -> Result<Built> {
     }
     let data = context.data_for(call)?;
     let noise = if context.is_real() {
-        KernelDensity::fit(data, None, bandwidth)?
+        KernelDensity::fit(data, context.weights, bandwidth)?
     } else {
-        KernelDensity::fit_within(&domain_bounds(context.space), data, None, bandwidth)?
+        KernelDensity::fit_within(&domain_bounds(context.space), data, context.weights, bandwidth)?
     };
     Ok(Built::Joint(Arc::new(noise), true))
 }
@@ -450,7 +458,7 @@ fn is_joint(call: &Call, context: &Context<'_>) -> bool {
 fn joint(call: &Call, context: &Context<'_>) -> Result<Built> {
     let d = context.space.dimension();
     let noise: Arc<dyn Noise> = match (call.name.as_str(), &call.arguments[..]) {
-        ("normal", []) => Arc::new(MultivariateNormal::fit(context.data_for(call)?, None)?),
+        ("normal", []) => Arc::new(MultivariateNormal::fit(context.data_for(call)?, context.weights)?),
         ("normal", [mean, covariance]) => {
             Arc::new(MultivariateNormal::new(&entries(call, mean, d)?, &matrix(call, covariance, d)?)?)
         }
@@ -472,7 +480,7 @@ fn joint(call: &Call, context: &Context<'_>) -> Result<Built> {
 }
 
 fn fit_student(dof: f64, call: &Call, context: &Context<'_>) -> Result<MultivariateStudent> {
-    MultivariateStudent::fit_with_dof(dof, context.data_for(call)?, None)
+    MultivariateStudent::fit_with_dof(dof, context.data_for(call)?, context.weights)
 }
 
 /// One distribution of the family per variable.
@@ -511,7 +519,7 @@ fn marginal(
         return family.build(arguments, domain);
     }
     let data = context.data_for(call)?;
-    family.fit(arguments, domain, View::new(1, data.rows(), data.column(axis)))
+    family.fit(arguments, domain, View::new(1, data.rows(), data.column(axis)), context.weights)
 }
 
 /// A single number.

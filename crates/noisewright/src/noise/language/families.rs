@@ -93,22 +93,29 @@ impl Family {
         })
     }
 
-    /// The distribution fitted to one variable's data; `arguments` is empty or the degrees of freedom.
-    pub(super) fn fit(&self, arguments: &[f64], domain: &Domain, data: View<'_>) -> Result<Arc<dyn Scalar>> {
+    /// The distribution fitted to one variable's data, each row counting as its weight says; `arguments` is empty or the degrees
+    /// of freedom.
+    pub(super) fn fit(
+        &self,
+        arguments: &[f64],
+        domain: &Domain,
+        data: View<'_>,
+        weights: Option<&[f64]>,
+    ) -> Result<Arc<dyn Scalar>> {
         let dof = arguments.first().copied().unwrap_or(Student::DEFAULT_DOF);
         let (lo, hi) = unit_of(domain);
         Ok(match self.name {
-            "normal" => Arc::new(Normal::fit(data, None)?),
-            "student" => Arc::new(Student::fit_with_dof(dof, data, None)?),
-            "laplace" => Arc::new(Laplace::fit(data, None)?),
-            "logistic" => Arc::new(Logistic::fit(data, None)?),
-            "gamma" => Arc::new(Gamma::fit(data, None)?),
-            "beta" => Arc::new(Beta::fit_on(lo, hi, data, None)?),
-            "lognormal" => Arc::new(LogNormal::fit(data, None)?),
-            "von-mises" => Arc::new(VonMises::fit(data, None)?),
-            "poisson" => Arc::new(Poisson::fit(data, None)?),
-            "negative-binomial" => Arc::new(NegativeBinomial::fit(data, None)?),
-            "bernoulli" | "categorical" => Arc::new(fit_states(domain, data)?),
+            "normal" => Arc::new(Normal::fit(data, weights)?),
+            "student" => Arc::new(Student::fit_with_dof(dof, data, weights)?),
+            "laplace" => Arc::new(Laplace::fit(data, weights)?),
+            "logistic" => Arc::new(Logistic::fit(data, weights)?),
+            "gamma" => Arc::new(Gamma::fit(data, weights)?),
+            "beta" => Arc::new(Beta::fit_on(lo, hi, data, weights)?),
+            "lognormal" => Arc::new(LogNormal::fit(data, weights)?),
+            "von-mises" => Arc::new(VonMises::fit(data, weights)?),
+            "poisson" => Arc::new(Poisson::fit(data, weights)?),
+            "negative-binomial" => Arc::new(NegativeBinomial::fit(data, weights)?),
+            "bernoulli" | "categorical" => Arc::new(fit_states(domain, data, weights)?),
             name => return Err(self.wrong_count(name, arguments.len())),
         })
     }
@@ -121,17 +128,21 @@ impl Family {
 }
 
 /// The marginal that `product` fits to a variable of this domain.
-pub(super) fn fit_marginal(domain: &Domain, data: View<'_>) -> Result<Arc<dyn Scalar>> {
+pub(super) fn fit_marginal(
+    domain: &Domain,
+    data: View<'_>,
+    weights: Option<&[f64]>,
+) -> Result<Arc<dyn Scalar>> {
     Ok(match domain {
-        Domain::Real => Arc::new(Normal::fit(data, None)?),
-        Domain::Positive => Arc::new(Gamma::fit(data, None)?),
-        Domain::Interval(lo, hi) => Arc::new(Beta::fit_on(*lo, *hi, data, None)?),
-        Domain::Circle => Arc::new(VonMises::fit(data, None)?),
-        Domain::States(_) => Arc::new(fit_states(domain, data)?),
+        Domain::Real => Arc::new(Normal::fit(data, weights)?),
+        Domain::Positive => Arc::new(Gamma::fit(data, weights)?),
+        Domain::Interval(lo, hi) => Arc::new(Beta::fit_on(*lo, *hi, data, weights)?),
+        Domain::Circle => Arc::new(VonMises::fit(data, weights)?),
+        Domain::States(_) => Arc::new(fit_states(domain, data, weights)?),
         Domain::Counts => {
-            let poisson = Poisson::fit(data, None)?;
+            let poisson = Poisson::fit(data, weights)?;
             // Counts that vary no more than Poisson ones have no negative binomial fit.
-            NegativeBinomial::fit(data, None).map_or_else(
+            NegativeBinomial::fit(data, weights).map_or_else(
                 |_| -> Arc<dyn Scalar> { Arc::new(poisson) },
                 |negative_binomial| Arc::new(negative_binomial),
             )
@@ -169,9 +180,9 @@ fn bernoulli(probability: f64, domain: &Domain) -> Result<Categorical> {
 }
 
 /// Frequencies with half a count added to each state, so that none is impossible.
-fn fit_states(domain: &Domain, data: View<'_>) -> Result<Categorical> {
+fn fit_states(domain: &Domain, data: View<'_>, weights: Option<&[f64]>) -> Result<Categorical> {
     match domain {
-        Domain::States(states) => Categorical::fit_to_states(states, 0.5, data, None),
-        _ => Categorical::fit(data, None),
+        Domain::States(states) => Categorical::fit_to_states(states, 0.5, data, weights),
+        _ => Categorical::fit(data, weights),
     }
 }

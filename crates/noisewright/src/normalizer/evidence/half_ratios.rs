@@ -7,7 +7,6 @@ use noisewright_numerics::special::ln_add_exp;
 use super::choose::Fitted;
 use super::density::{BLOCK, evaluate_draws};
 use crate::density::log_densities;
-use crate::fit::domain_words;
 use crate::memory::check_count;
 use crate::run::{Context, Purpose};
 use crate::{Density, Domain, Error, RealMap, Result, Space, View};
@@ -223,7 +222,7 @@ fn misplaced(row: usize, variable: &str, value: f64, domain: &Domain) -> Error {
     if !domain.is_discrete() && (value == lower || value == upper) && value.is_finite() {
         return outside(row, variable, value);
     }
-    Error::OutsideDomain { row: row + 1, column: variable.to_owned(), value, domain: domain_words(domain) }
+    Error::OutsideDomain { row: row + 1, column: variable.to_owned(), value, domain: domain.to_string() }
 }
 
 /// A variable that stays where it is has no density, though the rounding of its mean may look like a spread; and one of

@@ -1,4 +1,4 @@
-"""What the command can do the package can too: paths, files in blocks, α, designs on data."""
+"""Files read in blocks, paths, α of one's own, designs on data: against closed forms and quadrature."""
 
 import numpy as np
 import pytest
@@ -36,8 +36,7 @@ def test_a_file_is_fitted_as_its_rows_are(tmp_path, rng, gaussian, name):
         streamed = nw.fit(gaussian, file, nu=3, seed=4)
         assert streamed.rows == 5000 and streamed.converged
         for name, estimate in memory.estimates.items():
-            assert streamed[name].estimate == pytest.approx(estimate.estimate, rel=1e-8)
-            assert streamed[name].se == pytest.approx(estimate.se, rel=1e-6)
+            assert streamed[name].estimate == estimate.estimate and streamed[name].se == estimate.se
     assert "5000 rows" in streamed.summary() and "<svg" in streamed._repr_html_()
 
 
@@ -65,7 +64,7 @@ def test_functions_take_a_file_by_its_columns(tmp_path, rng):
 
 def test_what_a_file_cannot_have(tmp_path, rng, gaussian):
     path = written(tmp_path / "rows.csv", rng.normal(size=50))
-    for argument, value in [("clusters", [1]), ("chains", 2), ("check_ratio", True)]:
+    for argument, value in [("clusters", [1]), ("chains", 2)]:
         with pytest.raises(nw.InputError, match=f"`{argument}`"):
             nw.fit(gaussian, path, **{argument: value})
     for arguments, says in [

@@ -1,0 +1,321 @@
+//! The library and the command agree: every input of `tests/doors/cases.json` that is a fit, a ratio, an error or a log Z
+//! through both, equal to the last digit. (`tests/python/test_doors.py` runs the same list through Python.)
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use assert_cmd::Command;
+use noisewright::design::{Problem, Purpose};
+use noisewright::fit::{
+    Amount, CovarianceKind, Data, Dependence, Estimate, Fit, FitOptions, NoiseChoice, Source, Visit, fit,
+    fit_stream, ratio,
+};
+use noisewright::{Contrast, Loss, Model, NoiseWords, Points, Target};
+use noisewright_data::{Options, Table, read};
+use serde_json::{Map, Value, json};
+
+fn doors() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/doors")
+}
+
+fn cases() -> Value {
+    serde_json::from_str(&std::fs::read_to_string(doors().join("cases.json")).unwrap()).unwrap()
+}
+
+fn file(name: &Value) -> PathBuf {
+    doors().join("data").join(format!("{}.csv", name.as_str().unwrap()))
+}
+
+fn text(list: &Value, case: &Value) -> String {
+    match case.get("model_text") {
+        Some(text) => text.as_str().unwrap().to_owned(),
+        None => list["models"][case["model"].as_str().unwrap()].as_str().unwrap().to_owned(),
+    }
+}
+
+/// The command's words for the options of the list.
+fn flags(options: &Map<String, Value>) -> Vec<String> {
+    let flag = |name: &str| match name {
+        "errors" => "--covariance".to_owned(),
+        "clusters" => "--cluster".to_owned(),
+        "chains" => "--chain-column".to_owned(),
+        "check_ratio" => "--check-nu".to_owned(),
+        other => format!("--{}", other.replace('_', "-")),
+    };
+    let mut words = Vec::new();
+    for (name, value) in options {
+        words.push(flag(name));
+        match value {
+            Value::Bool(_) => {}
+            Value::String(text) => words.push(text.clone()),
+            Value::Object(pairs) => {
+                words.push(pairs.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(","));
+            }
+            other => words.push(other.to_string()),
+        }
+    }
+    words
+}
+
+/// What the command prints, and its sentence if it refuses.
+fn command(words: &[String]) -> (Option<Value>, Option<String>) {
+    let run =
+        Command::cargo_bin("noisewright").unwrap().args(words).args(["--json", "--quiet"]).output().unwrap();
+    let printed =
+        String::from_utf8(run.stdout).unwrap().replace("-1e999", "\"-inf\"").replace("1e999", "\"inf\"");
+    let sentence = String::from_utf8(run.stderr).unwrap();
+    (serde_json::from_str(&printed).ok(), (!run.status.success()).then_some(sentence))
+}
+
+fn number(x: f64) -> Value {
+    match x {
+        x if x.is_nan() => Value::Null,
+        f64::INFINITY => json!("inf"),
+        f64::NEG_INFINITY => json!("-inf"),
+        x => json!(x),
+    }
+}
+
+/// The same text read by the same reader, so that equal means equal to the last digit.
+fn reread(value: &Value) -> Value {
+    serde_json::from_str(&value.to_string()).unwrap()
+}
+
+fn estimate(e: &Estimate) -> Value {
+    json!({
+        "estimate": number(e.estimate), "se": number(e.se), "se_data": number(e.se_data),
+        "se_noise": number(e.se_noise), "lower": number(e.lower), "upper": number(e.upper),
+        "at_bound": e.at_bound,
+    })
+}
+
+/// The numbers, warnings and efficiencies of a fit under the names of the command's JSON.
+fn shown(fit: &Fit) -> Value {
+    let matrix = |m: &nalgebra::DMatrix<f64>| {
+        m.row_iter().map(|row| row.iter().map(|x| number(*x)).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let efficiency = fit.efficiencies().map(|all| {
+        let pairs = fit.estimates().into_iter().zip(all);
+        pairs.map(|(e, x)| (e.name.clone(), x.map_or(Value::Null, number))).collect::<Map<_, _>>()
+    });
+    json!({
+        "parameters": fit.parameters.iter().map(|e| (e.name.clone(), estimate(e))).collect::<Map<_, _>>(),
+        "log_normalizer": fit.log_normalizer.as_ref().map(estimate),
+        "covariance": matrix(&fit.covariance),
+        "covariance_noise": matrix(&fit.covariance_noise),
+        "loss": number(fit.loss),
+        "iterations": fit.iterations,
+        "converged": fit.converged,
+        "nu": number(fit.nu),
+        "noise": fit.noise_description,
+        "noise_points": fit.noise_points,
+        "rows": fit.rows,
+        "total_weight": number(fit.total_weight),
+        "efficiency": efficiency,
+    })
+}
+
+fn same(name: &str, own: &Value, theirs: &Value) {
+    for (key, value) in own.as_object().unwrap() {
+        assert_eq!(&reread(value), &theirs[key], "{name}: {key}");
+    }
+}
+
+/// Rows in memory that come in blocks.
+struct Blocks(Points, Option<Vec<f64>>);
+
+impl Source for Blocks {
+    fn dimension(&self) -> usize {
+        self.0.columns()
+    }
+
+    fn for_each_block(&self, visit: Visit<'_>) -> noisewright::Result<()> {
+        (0..self.0.rows()).step_by(70).try_for_each(|start| {
+            let rows = start..self.0.rows().min(start + 70);
+            visit(self.0.view().slice(rows.clone()), self.1.as_ref().map(|w| &w[rows]))
+        })
+    }
+}
+
+fn options(given: &Map<String, Value>) -> Result<FitOptions, String> {
+    let text = |name: &str, default: &str| {
+        given.get(name).map_or(default.to_owned(), |v| v.as_str().unwrap().to_owned())
+    };
+    let number = |name: &str| given.get(name).and_then(Value::as_f64);
+    let flag = |name: &str| given.get(name).is_some_and(|v| v == &json!(true));
+    let noise = NoiseChoice::parse(&text("noise", "auto"), Arc::new(|_| Err("there are no files".into())));
+    let amount = match (number("nu"), number("noise_points"), Amount::auto()) {
+        (Some(nu), _, _) => Amount::Ratio(nu),
+        (_, Some(points), _) => Amount::Points(points as usize),
+        (_, _, Amount::Auto { share, most_values }) => {
+            Amount::Auto { share: number("noise_share").unwrap_or(share), most_values }
+        }
+        (_, _, other) => other,
+    };
+    Ok(FitOptions {
+        noise: noise.map_err(|error| error.to_string())?,
+        amount,
+        refit_noise: flag("refit_noise"),
+        check_ratio: flag("check_ratio"),
+        loss: text("loss", "js").parse::<Loss>().map_err(|error| error.to_string())?,
+        errors: if text("errors", "robust") == "model" {
+            CovarianceKind::ModelBased
+        } else {
+            CovarianceKind::Robust
+        },
+        confidence: number("confidence").unwrap_or(0.95),
+        seed: number("seed").unwrap_or(0.0) as u64,
+        ..FitOptions::default()
+    })
+}
+
+fn points(model: &Model, table: &Table) -> Points {
+    let names = model.space().names();
+    let columns: Vec<Vec<f64>> = names.iter().map(|name| table.column(name).unwrap().to_vec()).collect();
+    Points::from_columns(names, &columns).unwrap()
+}
+
+/// Lengths of the runs of equal numbers.
+fn runs(column: &[f64]) -> Vec<usize> {
+    column.chunk_by(|a, b| a == b).map(<[f64]>::len).collect()
+}
+
+/// A fit of the list by the library.
+fn fitted(model: &Model, case: &Value) -> Result<Fit, String> {
+    let given = case["options"].as_object().unwrap();
+    let options = options(given)?;
+    let table = read(file(&case["data"]), &Options::default()).unwrap();
+    let column = |name: &str| given.get(name).map(|c| table.column(c.as_str().unwrap()).unwrap().to_vec());
+    let (rows, weights) = (points(model, &table), column("weights"));
+    if case.get("stream").is_some() {
+        return fit_stream(model, &Blocks(rows, weights), &options).map_err(|error| error.to_string());
+    }
+    let clusters: Option<Vec<u64>> = column("clusters").map(|ids| ids.iter().map(|id| *id as u64).collect());
+    let chains = column("chains").map(|ids| runs(&ids));
+    let data = Data { weights: weights.as_deref(), ..Data::from(&rows) };
+    let data = match (&clusters, &chains) {
+        (Some(ids), _) => data.with_dependence(Dependence::Clusters(ids)),
+        (_, Some(lengths)) => data.with_dependence(Dependence::Chains(lengths)),
+        _ => data,
+    };
+    fit(model, data, &options).map_err(|error| error.to_string())
+}
+
+fn of_command<'a>(list: &'a Value, command: &str) -> Vec<&'a Value> {
+    list["cases"].as_array().unwrap().iter().filter(|case| case["command"] == command).collect()
+}
+
+#[test]
+fn fits_of_the_library_and_of_the_command_are_equal() {
+    let (list, folder) = (cases(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("model.toml");
+    let fits = of_command(&list, "fit");
+    assert!(fits.len() >= 40);
+    for case in fits {
+        let name = case["name"].as_str().unwrap();
+        std::fs::write(&path, text(&list, case)).unwrap();
+        let mut words =
+            vec!["fit".to_owned(), path.display().to_string(), file(&case["data"]).display().to_string()];
+        words.extend(flags(case["options"].as_object().unwrap()));
+        words.extend(case.get("stream").map(|_| "--stream".to_owned()));
+        let (printed, refused) = command(&words);
+        let own = fitted(&Model::from_toml(&text(&list, case)).unwrap(), case);
+        match (own, refused) {
+            (Err(error), Some(sentence)) => {
+                assert!(case.get("refused").is_some(), "{name}: {error}; {sentence}")
+            }
+            (Ok(fit), Some(sentence)) => {
+                let why = fit.diagnostics.no_answer().map(ToString::to_string).unwrap_or_default();
+                assert!(case.get("no_answer").is_some() && !why.is_empty(), "{name}: {sentence}");
+            }
+            (Err(error), None) => panic!("{name}: only the library refuses: {error}"),
+            (Ok(fit), None) => {
+                let printed = printed.unwrap();
+                same(name, &shown(&fit), &printed);
+                let kinds: Vec<String> =
+                    fit.diagnostics.warnings.iter().map(|w| w.kind.to_string()).collect();
+                let theirs = printed["diagnostics"]["warnings"].as_array().unwrap().iter();
+                let theirs: Vec<String> = theirs.map(|w| w["kind"].as_str().unwrap().to_owned()).collect();
+                assert_eq!(kinds, theirs, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ratios_of_the_library_and_of_the_command_are_equal() {
+    let list = cases();
+    for case in of_command(&list, "ratio") {
+        let name = case["name"].as_str().unwrap();
+        let model = Model::from_toml(&text(&list, case)).unwrap();
+        let given = case["options"].as_object().unwrap();
+        let features: Vec<String> = model.parameters().iter().map(|p| p.name.clone()).collect();
+        let mut words = vec!["ratio".to_owned()];
+        words.extend([&case["data"], &case["second"]].map(|name| file(name).display().to_string()));
+        words.extend([
+            "--features".into(),
+            features.join(","),
+            "--columns".into(),
+            model.space().names().join(","),
+        ]);
+        words.extend(flags(given));
+        let (printed, refused) = command(&words);
+        let tables =
+            [&case["data"], &case["second"]].map(|name| read(file(name), &Options::default()).unwrap());
+        let weights = given.get("weights").map(|c| tables[0].column(c.as_str().unwrap()).unwrap().to_vec());
+        let samples = [points(&model, &tables[0]), points(&model, &tables[1])];
+        let first = Data { weights: weights.as_deref(), ..Data::from(&samples[0]) };
+        let own = ratio(&model, first, Data::from(&samples[1]), &options(given).unwrap()).unwrap();
+        assert_eq!(own.fit.diagnostics.no_answer().is_some(), refused.is_some(), "{name}");
+        if let Some(printed) = printed {
+            let values = own.parameters.iter().map(|e| (e.name.clone(), estimate(e))).collect::<Map<_, _>>();
+            assert_eq!(reread(&Value::Object(values)), printed["parameters"], "{name}");
+            assert_eq!(reread(&estimate(&own.constant)), printed["constant"], "{name}");
+        }
+    }
+}
+
+#[test]
+fn errors_of_the_library_and_of_the_command_are_equal() {
+    let (list, folder) = (cases(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("model.toml");
+    for case in of_command(&list, "error") {
+        let name = case["name"].as_str().unwrap();
+        std::fs::write(&path, text(&list, case)).unwrap();
+        let given = case["options"].as_object().unwrap();
+        let mut words = vec!["error".to_owned(), path.display().to_string()];
+        if let Some(data) = case.get("data") {
+            words.extend(["--data".into(), file(data).display().to_string()]);
+        }
+        words.extend(flags(given));
+        let (printed, refused) = command(&words);
+        let model = Model::from_toml(&text(&list, case)).unwrap();
+        let at: Vec<(String, f64)> = given.get("at").map_or(vec![], |at| {
+            at.as_object().unwrap().iter().map(|(k, v)| (k.clone(), v.as_f64().unwrap())).collect()
+        });
+        let theta = model.at(&at).unwrap();
+        let data = case.get("data").map(|d| points(&model, &read(file(d), &Options::default()).unwrap()));
+        let problem = Problem { data: data.as_ref(), ..Problem::new(&model, &theta) };
+        let target = Target::parse(given.get("target").map_or("mse", |t| t.as_str().unwrap()));
+        let loss: Loss = given.get("loss").map_or("js", |l| l.as_str().unwrap()).parse().unwrap();
+        let nu = given["nu"].as_f64().unwrap();
+        let words = NoiseWords::parse(given["noise"].as_str().unwrap()).unwrap();
+        let files = |_: &str| Err("there are no files".to_owned());
+        let noise = problem.noise(&words, Purpose { nu, target: &target }, &files).unwrap();
+        let own = problem.error(Contrast { noise: noise.as_ref(), nu, loss: &loss }, &target);
+        assert_eq!(own.is_err(), refused.is_some(), "{name}: {refused:?}");
+        if let (Ok(own), Some(printed)) = (own, printed) {
+            let report = &own.report;
+            let shown = json!({
+                "error": number(report.error),
+                "parts": report.parts.iter().map(|x| number(*x)).collect::<Vec<_>>(),
+                "error_noise_equals_data": number(report.noise_equals_data),
+                "log_normalizer": number(report.log_normalizer),
+                "infinite": own.infinite,
+            });
+            same(name, &shown, &printed);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What a given design would cost: the error of a contrast on a problem, with what explains it.
+
+use super::proportion::check_ratio;
+use super::{Curve, Problem};
+use crate::{
+    Asymptotics, Contrast, Divergences, ErrorReport, Loss, Population, Result, Target, divergences,
+    error_report,
+};
+
+/// Places of the curve over the noise proportion.
+const PLACES: usize = 99;
+
+/// The asymptotic error of a contrast.
+pub struct ErrorAnswer {
+    /// The error, its parts, and what it compares with.
+    pub report: ErrorReport,
+    /// Divergences between data and noise; absent where expectations are averages over data.
+    pub divergences: Option<Divergences>,
+    /// Why the error is infinite, if it is.
+    pub infinite: Option<String>,
+    /// What the expectations were taken over.
+    pub population: Population,
+    log_noise: Vec<f64>,
+}
+
+impl Problem<'_> {
+    /// What a design costs whose noise, ratio and loss are given.
+    ///
+    /// ```
+    /// use noisewright::design::Problem;
+    /// use noisewright::{Contrast, Loss, Model, Normal, Target};
+    /// let model = Model::from_toml(
+    ///     "variables = ['x']\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\nnormalized = true\n[parameters]\nm = 0",
+    /// )?;
+    /// let noise = Normal::with_variance(0.0, 1.0)?;
+    /// let contrast = Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
+    /// let answer = Problem::new(&model, &[0.0]).error(contrast, &Target::Mse)?;
+    /// assert!((answer.report.error - 4.0).abs() < 1e-10 && answer.infinite.is_none());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When ν is not a positive number, the model has no population at the parameters, or the noise tells nothing about some
+    /// parameter.
+    pub fn error(&self, contrast: Contrast<'_>, target: &Target) -> Result<ErrorAnswer> {
+        let Contrast { noise, nu, loss } = contrast;
+        check_ratio(nu)?;
+        let (population, divergences) = match self.sample() {
+            Some(_) => (self.population()?, None),
+            None => {
+                let (model, theta, precision) = (self.model, self.parameters, &self.precision);
+                let population = Population::for_contrast(model, theta, contrast, precision)?;
+                (population, divergences(model, theta, noise, nu, precision).ok())
+            }
+        };
+        let log_noise = population.log_noise(noise)?;
+        let report = error_report(&population, &log_noise, nu, loss, target)?;
+        let infinite = report.why_infinite(divergences.as_ref(), loss);
+        Ok(ErrorAnswer { report, divergences, infinite, population, log_noise })
+    }
+}
+
+impl ErrorAnswer {
+    /// The error as a function of the noise proportion, with the same noise and loss.
+    ///
+    /// # Errors
+    /// When the target does not fit the model.
+    pub fn curve(&self, loss: &Loss, target: &Target) -> Result<Curve> {
+        let matrix = target.matrix(self.population.coordinates(), &self.population.information())?;
+        Curve::new(PLACES, |nu| {
+            Ok(Asymptotics::at(&self.population, &self.log_noise, nu, loss)?.error(&matrix, nu, 1.0, 1.0))
+        })
+    }
+}

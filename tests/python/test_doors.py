@@ -1,0 +1,214 @@
+"""The command and the package agree: every input of tests/doors/cases.json through both, equal to the bit.
+
+The same list is run through the Rust library in crates/noisewright-cli/tests/doors.rs.
+"""
+
+import json
+import math
+import os
+import subprocess
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import noisewright as nw
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARY = Path(os.environ.get("NOISEWRIGHT", ROOT / "target" / "debug" / "noisewright"))
+DOORS = ROOT / "tests" / "doors"
+LIST = json.loads((DOORS / "cases.json").read_text())
+
+#: The command's options by the package's names.
+FLAGS = {
+    "errors": "--covariance",
+    "clusters": "--cluster",
+    "chains": "--chain-column",
+    "check_ratio": "--check-nu",
+    "powers": "--power",
+}
+
+#: What one door alone can know: names of files, passes over them, and how many chains a file says it holds.
+OWN = {"model", "data", "dropped", "passes", "features", "chains"}
+
+
+def path(name):
+    return DOORS / "data" / f"{name}.csv"
+
+
+def columns(name):
+    """The columns of a data file by name."""
+    names = path(name).read_text().split("\n", 1)[0].split(",")
+    values = np.loadtxt(path(name), delimiter=",", skiprows=1, ndmin=2)
+    return dict(zip(names, values.T))
+
+
+def rows(name, model):
+    """The columns of the model's variables."""
+    return {variable: columns(name)[variable] for variable in model.variables}
+
+
+def flags(options):
+    """The command's words for the package's arguments."""
+    words = []
+    for name, value in options.items():
+        flag = FLAGS.get(name, "--" + name.replace("_", "-"))
+        if value is True:
+            words.append(flag)
+        elif name == "at":
+            words += [flag, ",".join(f"{key}={number}" for key, number in value.items())]
+        elif isinstance(value, list):
+            words += [word for entry in value for word in (flag, str(entry))]
+        else:
+            words += [flag, str(value)]
+    return words
+
+
+def by_command(case, folder):
+    """The command's answer: its object, or the sentence with which it refuses."""
+    command, words = case["command"], flags(case["options"])
+    model = []
+    if "model" in case or "model_text" in case:
+        (folder / "model.toml").write_text(text(case))
+        model = ["model.toml"]
+    data = [str(path(case["data"]))] if "data" in case else []
+    if command == "fit":
+        words = ["fit", *model, *data, *words, *(["--stream"] if case.get("stream") else [])]
+    elif command == "ratio":
+        features = ",".join(nw.Model.from_file(folder / "model.toml").parameters)
+        names = ",".join(nw.Model.from_file(folder / "model.toml").variables)
+        words = ["ratio", *data, str(path(case["second"])), "--features", features, "--columns", names, *words]
+    elif command in ("error", "design"):
+        words = [command, *model, *(["--data", *data] if data else []), *words]
+    elif command == "logz":
+        words = ["logz", *data, str(path(case["noise_draws"])), *words]
+    elif command == "states":
+        words = ["logz", *data, "--states", "u_*", "--state-column", "state", *words]
+    elif command == "path":
+        words = ["logz", "--path", "--model", *model, *words]
+    else:
+        words = [command, *model, *data, *words]
+    run = subprocess.run(
+        [str(BINARY), *words, "--json", "--quiet"], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    answer = json.loads(run.stdout) if run.stdout else None
+    return answer, run.stderr.removeprefix("error: ").strip() if run.returncode else None
+
+
+def text(case):
+    return case.get("model_text") or LIST["models"][case["model"]]
+
+
+def by_package(case, folder):
+    """The package's answer: its object, its refusal, and its warnings."""
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            result = call(case, folder)
+    except nw.NoisewrightError as error:
+        return None, str(error), []
+    return result.to_dict(), None, [str(warning.message) for warning in told]
+
+
+def call(case, folder):
+    command, options = case["command"], dict(case["options"])
+    model = None
+    if "model" in case or "model_text" in case:
+        (folder / "own.toml").write_text(text(case))
+        model = nw.Model.from_file(folder / "own.toml")
+    if command == "fit":
+        return fit(case, model, options)
+    if command == "ratio":
+        first = columns(case["data"])
+        if "weights" in options:
+            options["weights"] = first[options["weights"]]
+        return nw.ratio(model, rows(case["data"], model), rows(case["second"], model), **options)
+    if command == "error":
+        return nw.error(model, data=rows(case["data"], model) if "data" in case else None, **options)
+    if command == "design":
+        return nw.design(model, rows(case["data"], model) if "data" in case else None, **options)
+    if command == "logz":
+        data, noise = columns(case["data"]), columns(case["noise_draws"])
+        if "chain" in options:
+            labels = data[options.pop("chain")]
+            options["chains_data"] = [int(count) for count in np.unique(labels, return_counts=True)[1]]
+        return nw.log_z(data["log_f"], data["log_noise"], noise["log_f"], noise["log_noise"], **options)
+    if command == "states":
+        data = columns(case["data"])
+        log_f = np.array([data[f"u_{k}"] for k in (1, 2, 3)])
+        return nw.log_z_states(log_f, origin=(data["state"] - 1).astype(int).tolist(), names=["u_1", "u_2", "u_3"], **options)
+    if command == "path":
+        return nw.log_z_path(model, **options)
+    return nw.evidence(model, rows(case["data"], model), **options)
+
+
+def fit(case, model, options):
+    if case.get("stream"):
+        return nw.fit(model, path(case["data"]), **options)
+    data = columns(case["data"])
+    for name in ("weights", "clusters"):
+        if name in options:
+            options[name] = data[options[name]]
+    if "chains" in options:
+        labels = data[options["chains"]]
+        options["chains"] = [int(count) for count in np.unique(labels, return_counts=True)[1]]
+    return nw.fit(model, rows(case["data"], model), **options)
+
+
+def differences(first, second, place=""):
+    """Where two answers differ, the first being the command's, whose fields the second must have."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        for key in first:
+            if place == "" and key in OWN:
+                continue
+            if key not in second:
+                yield f"{place}/{key} is missing"
+            else:
+                yield from differences(first[key], second[key], f"{place}/{key}")
+    elif isinstance(first, list) and isinstance(second, list):
+        if len(first) != len(second):
+            yield f"{place}: {len(first)} and {len(second)} entries"
+        for index, (one, two) in enumerate(zip(first, second)):
+            yield from differences(one, two, f"{place}[{index}]")
+    elif not same(first, second):
+        yield f"{place}: {first!r} and {second!r}"
+
+
+def same(first, second):
+    """Equal to the bit; a number that is none is null in JSON."""
+    if isinstance(first, bool) or isinstance(second, bool):
+        return first is second
+    if isinstance(second, float) and math.isnan(second):
+        return first is None or (isinstance(first, float) and math.isnan(first))
+    return first == second
+
+
+@pytest.mark.parametrize("case", LIST["cases"], ids=[case["name"] for case in LIST["cases"]])
+def test_the_doors_agree(case, tmp_path):
+    assert BINARY.exists(), f"{BINARY} is missing: build it with cargo build -p noisewright-cli"
+    object_, sentence = by_command(case, tmp_path)
+    answer, refusal, told = by_package(case, tmp_path)
+    if "refused" in case:
+        assert sentence is not None and case["refused"] in sentence, (sentence, object_)
+        assert refusal is not None and case["refused"] in refusal, (refusal, answer)
+        return
+    if "no_answer" in case:
+        assert sentence is not None and case["no_answer"] in sentence, sentence
+        assert refusal is None and any(case["no_answer"] in warning for warning in told), (refusal, told)
+        assert answer["no_answer"] is not None
+        return
+    assert refusal is None, refusal
+    assert object_ is not None, sentence
+    found = list(differences(object_, answer))
+    assert not found, "\n".join(found[:20])
+
+
+def test_the_list_is_long_and_says_something():
+    """At least sixty inputs; each kind of answer among them."""
+    cases = LIST["cases"]
+    assert len(cases) >= 60 and len({case["name"] for case in cases}) == len(cases)
+    assert {case["command"] for case in cases} == {
+        *("fit", "ratio", "error", "design", "logz", "states", "path", "evidence")
+    }
+    assert sum("refused" in case for case in cases) >= 10 and sum("no_answer" in case for case in cases) >= 3
