@@ -182,6 +182,10 @@ fn runs(column: &[f64]) -> Vec<usize> {
     column.chunk_by(|a, b| a == b).map(<[f64]>::len).collect()
 }
 
+fn weighted<'a>(data: Data<'a>, weights: Option<&'a [f64]>) -> Data<'a> {
+    weights.map_or(data, |weights| data.with_weights(weights))
+}
+
 /// A fit of the list by the library.
 fn fitted(model: &Model, case: &Value) -> Result<Fit, String> {
     let given = case["options"].as_object().unwrap();
@@ -194,7 +198,7 @@ fn fitted(model: &Model, case: &Value) -> Result<Fit, String> {
     }
     let clusters: Option<Vec<u64>> = column("clusters").map(|ids| ids.iter().map(|id| *id as u64).collect());
     let chains = column("chains").map(|ids| runs(&ids));
-    let data = Data { weights: weights.as_deref(), ..Data::from(&rows) };
+    let data = weighted(Data::from(&rows), weights.as_deref());
     let data = match (&clusters, &chains) {
         (Some(ids), _) => data.with_dependence(Dependence::Clusters(ids)),
         (_, Some(lengths)) => data.with_dependence(Dependence::Chains(lengths)),
@@ -266,7 +270,7 @@ fn ratios_of_the_library_and_of_the_command_are_equal() {
             [&case["data"], &case["second"]].map(|name| read(file(name), &Options::default()).unwrap());
         let weights = given.get("weights").map(|c| tables[0].column(c.as_str().unwrap()).unwrap().to_vec());
         let samples = [points(&model, &tables[0]), points(&model, &tables[1])];
-        let first = Data { weights: weights.as_deref(), ..Data::from(&samples[0]) };
+        let first = weighted(Data::from(&samples[0]), weights.as_deref());
         let own = ratio(&model, first, Data::from(&samples[1]), &options(given).unwrap()).unwrap();
         assert_eq!(own.fit.diagnostics.no_answer().is_some(), refused.is_some(), "{name}");
         if let Some(printed) = printed {
