@@ -116,7 +116,7 @@ pub(crate) fn fit<'py>(
     let draws = draws.map(|given| owned_draws(&given, names)).transpose()?;
     let plan = Plan::from(settings);
     model.run(py, tick, move |model, monitor| {
-        let options = plan.options(draws, monitor)?;
+        let options = plan.options(&model, draws, monitor)?;
         let fit = noisewright::fit::fit(&model, rows.data(), &options)?;
         let grid = grid(&model, &fit, rows.points.view());
         tree(&fit, &options, Reading::default(), grid)
@@ -138,7 +138,7 @@ pub(crate) fn ratio<'py>(
     let (first, second) = (first.owned(names)?, second.owned(names)?);
     let plan = Plan::from(settings);
     model.run(py, tick, move |model, monitor| {
-        let options = plan.options(None, monitor)?;
+        let options = plan.options(&model, None, monitor)?;
         let fitted = noisewright::fit::ratio(&model, first.data(), second.data(), &options)?;
         tree(&fitted.fit, &options, Reading::default(), None)
     })
@@ -157,7 +157,7 @@ pub(crate) fn fit_file<'py>(
     let plan = Plan::from(settings);
     model.run(py, tick, move |model, monitor| {
         let rows = FileRows::open(&file, model.space())?;
-        let options = plan.options(None, monitor)?;
+        let options = plan.options(&model, None, monitor)?;
         let fit = noisewright::fit::fit_stream(&model, &rows, &options)?;
         let SomeRows { points, weights, dropped } = rows.some(monitor)?;
         let grid = grid(&model, &fit, points.view());
@@ -217,7 +217,7 @@ impl From<Settings> for Plan {
 }
 
 impl Plan {
-    fn options(&self, draws: Option<Draws>, monitor: &Arc<Monitor>) -> Outcome<FitOptions> {
+    fn options(&self, model: &Model, draws: Option<Draws>, monitor: &Arc<Monitor>) -> Outcome<FitOptions> {
         Ok(FitOptions {
             noise: match draws {
                 Some(draws) => NoiseChoice::Draws(Arc::new(draws)),
