@@ -80,3 +80,13 @@ pub fn all() -> Result<Vec<System>> {
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/src/extending.md")]
 struct ExtendingChapter;
+
+/// The book's chapter on Rust, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/rust.md")]
+struct RustChapter;
+
+/// The README's Rust, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
