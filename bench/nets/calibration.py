@@ -40,7 +40,7 @@ def systems(unit: float = 1.0) -> Iterator[System]:
     yield System(
         "gaussian, moments",
         from_family("gaussian", variables="x", parametrization="moments"),
-        {"m0": mean, "C00": sd**2, "log_normalizer": 0.0},
+        {"m0": mean, "C00": sd**2, "log_normalizer": 0.5 * np.log(2 * np.pi * sd**2)},
         lambda rng, n: rng.normal(mean, sd, n),
     )
     precision = 1 / sd**2

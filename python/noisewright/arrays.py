@@ -218,7 +218,7 @@ def _finite(values: Array, argument: str, name: str | None) -> None:
 def of_rows(values: Any, data: Any, argument: str) -> Any:
     """The values of a column beside the data, where both have the index of pandas: it must be the same one."""
     index, other = getattr(data, "index", None), getattr(values, "index", None)
-    if not hasattr(index, "equals") or not hasattr(other, "equals") or index.equals(other):
+    if index is None or not hasattr(index, "equals") or not hasattr(other, "equals") or index.equals(other):
         return values
     raise InputError(
         f"`{argument}` has another index than `data`: align it with `{argument}.reindex(data.index)`, or pass "

@@ -244,7 +244,7 @@ def test_threads_beyond_reason_are_not_started(command):
 
 
 def test_more_draws_than_memory(command):
-    command.refuses("sample", 10**14, "--noise", "normal(0, 1)", says=["memory"])
+    command.refuses("sample", 10**14, "--noise", "normal(0, 1)", says=["disk"])
 
 
 def test_nothing_is_said_about_good_input(command):

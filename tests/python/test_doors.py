@@ -29,8 +29,9 @@ FLAGS = {
     "powers": "--power",
 }
 
-#: What one door alone can know: names of files, passes over them, and how many chains a file says it holds.
-OWN = {"model", "data", "dropped", "passes", "features", "chains"}
+#: What one door alone can know or say: names of files, passes over them, how many chains a file says it holds, the points of a
+#: ratio that a file was asked for, where parameters came from, and the words for a remedy, in which each door has its settings.
+OWN = {"model", "data", "dropped", "passes", "features", "chains", "points", "parameters_from"}
 
 
 def path(name):
@@ -160,7 +161,11 @@ def differences(first, second, place=""):
     """Where two answers differ, the first being the command's, whose fields the second must have."""
     if isinstance(first, dict) and isinstance(second, dict):
         for key in first:
-            if place == "" and key in OWN:
+            if (place == "" and key in OWN) or key == "suggestion":
+                continue
+            if key == "rows" and isinstance(first[key], list):
+                # The command tells the rows of both samples of a ratio, the package those of the first.
+                yield from differences(first[key][0], second[key], f"{place}/{key}")
                 continue
             if key not in second:
                 yield f"{place}/{key} is missing"

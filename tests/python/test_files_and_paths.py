@@ -173,7 +173,7 @@ def test_a_peak_that_a_formula_names_is_found():
     from scipy.integrate import quad
     from scipy.stats import norm
 
-    model = nw.Model.from_formula("log(exp(-x^2/2) + 4000*exp(-(x-7713.25)^2*5000))", variables="x")
+    model = nw.Model.from_formula("log(exp(-x^2/2) + 4000*exp(-(x-7713.25)^2*5000))", variables="x", parameters={})
     total = np.sqrt(2 * np.pi) * (1 + 4000 / 100)
 
     def weighted(x):

@@ -29,7 +29,7 @@ def draw(seed):
     return float(nw.Normal(0, 1).sample(20_000, seed=seed).sum())
 
 def cost(_):
-    return float(nw.error(model, "normal(0, 4)").error)
+    return float(nw.error(model, noise="normal(0, 4)").error)
 
 jobs = [fit, states, draw, cost]
 here = [job(1) for job in jobs]
@@ -89,7 +89,7 @@ LONG = {
     "path": "nw.log_z_path(wide, noise='normal(0, 1)', draws=200_000)",
     "evidence": "nw.evidence(wide, 20 + np.random.default_rng(2).normal(size=(50_000, 6)), noise_draws=20_000_000)",
     "design": "nw.design(wide, draws=4_000_000)",
-    "error": "nw.error(wide, 'normal(20, 2)', draws=4_000_000)",
+    "error": "nw.error(wide, noise='normal(20, 2)', draws=4_000_000)",
     "family": "nw.design(plain, noise='normal(?, ?)', efficiency=0.9)",
     "states": "nw.log_z_states(np.random.default_rng(2).normal(size=(60, 120_000)), counts=[2000] * 60)",
 }

@@ -73,5 +73,8 @@ def test_designs_are_saved_whole_or_not_at_all(tmp_path):
     link.symlink_to(path)
     noise.save(link)
     assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o640
-    assert_same(noise, nw.DesignedNoise.load(path), np.linspace(0.05, 0.95, 9))
+    # Draws of a loaded design come from other places of the same density.
+    again, x = nw.DesignedNoise.load(path), np.linspace(0.05, 0.95, 9)
+    assert again.words == noise.words
+    np.testing.assert_allclose(again.log_density(x), noise.log_density(x), rtol=1e-9)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["design.json", "link.json"]

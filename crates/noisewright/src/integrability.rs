@@ -400,12 +400,16 @@ impl<'a> Probe<'a> {
     }
 }
 
+/// A log-density below this comes from a variable or a power that has overflowed, and was held at the largest number: it says
+/// nothing about how the density falls.
+const OVERFLOWED: f64 = -1e300;
+
 /// Whether the values of row `k`, by distance, fall by less than `least` a step beyond the volume's from every distance to
 /// the next.
 fn fails(values: &[Vec<f64>; 4], k: usize, steps: Reach, volume: f64, least: f64) -> bool {
     (1..4).all(|i| {
         let (near, far) = (values[i - 1][k], values[i][k]);
-        let known = near > f64::NEG_INFINITY && far > f64::NEG_INFINITY;
+        let known = near > OVERFLOWED && far > OVERFLOWED;
         known && (far == f64::INFINITY || (far - near) / (steps[i] - steps[i - 1]) + volume > -least)
     })
 }

@@ -1,6 +1,7 @@
 //! The asymptotic theory against simulated estimators: the four rows of MATH §4 and Σ of MATH §3.
 //!
-//! The sampling error of a variance over R repeats is √(2/R) of it; every bound here is four of those. Seeds are fixed.
+//! The sampling error of a variance over R repeats is √((k − 1)/R) of it, k the kurtosis: 3 for estimates that are normal, more under
+//! losses with unbounded weights. Every bound here is four of those. Seeds are fixed.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod asymptotic_common;
@@ -11,8 +12,8 @@ use noisewright_systems::gaussian_mean;
 
 const REPEATS: usize = 6000;
 
-fn assert_within_sampling_error(simulated: f64, theory: f64, repeats: usize, what: &str) {
-    let bound = 4.0 * (2.0 / repeats as f64).sqrt();
+fn assert_within_sampling_error(simulated: f64, theory: f64, repeats: usize, kurtosis: f64, what: &str) {
+    let bound = 4.0 * ((kurtosis.max(3.0) - 1.0) / repeats as f64).sqrt();
     let gap = simulated / theory - 1.0;
     assert!(
         gap.abs() < bound,
@@ -23,6 +24,12 @@ fn assert_within_sampling_error(simulated: f64, theory: f64, repeats: usize, wha
 fn variance(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (values.len() - 1) as f64
+}
+
+fn kurtosis(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    values.iter().map(|v| (v - mean).powi(4)).sum::<f64>() / count / variance(values).powi(2)
 }
 
 fn log_mean_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
@@ -79,7 +86,7 @@ fn the_four_estimators_of_a_normalizer_have_the_variance_of_their_row() {
     let rows =
         [("IS", errors.is), ("RevIS", errors.revis), ("IS-RevIS", errors.is_revis), ("NCE", errors.nce)];
     for ((name, theory), simulated) in rows.into_iter().zip(&simulated) {
-        assert_within_sampling_error(*simulated, theory, REPEATS, name);
+        assert_within_sampling_error(*simulated, theory, REPEATS, 3.0, name);
     }
     // The paper's row for the product, D/(1 − D), is half of what happens (errata 1).
     let printed = (1.0 + nu) * (1.0 + nu) / nu * found.hellinger / found.bhattacharyya;
@@ -149,7 +156,8 @@ fn estimates_of_a_mean_have_the_covariance_of_theory() {
     const RUNS: usize = 1500;
     let (data_size, noise_size) = (400, 600);
     let nu = 1.5;
-    let noise = Normal::with_variance(0.5, 1.3).unwrap();
+    // Wider than the data by so little that under the reverse-KL loss the weights have finite eighth moments.
+    let noise = Normal::with_variance(0.5, 1.1).unwrap();
     let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), RUNS * data_size, 3);
     let other = sample(&noise, RUNS * noise_size, 4);
     let log_noise = |points: &noisewright::Points| {
@@ -183,7 +191,7 @@ fn estimates_of_a_mean_have_the_covariance_of_theory() {
                 let column: Vec<f64> = runs.iter().map(|r| r[k]).collect();
                 let simulated = data_size as f64 * variance(&column);
                 let what = format!("{loss}, constant free: {free}, coordinate {k}");
-                assert_within_sampling_error(simulated, theory[(k, k)], RUNS, &what);
+                assert_within_sampling_error(simulated, theory[(k, k)], RUNS, kurtosis(&column), &what);
             }
         }
     }

@@ -43,7 +43,7 @@ fn a_value_that_is_not_a_number_is_named_with_its_point() {
     let model = formula_model("a*log(x)", &[("a", 1.0)], false).unwrap();
     let points = Points::unnamed(1, 2, vec![1.0, -2.0]);
     let error = model.evaluate(&[0.5], points.view(), &mut [0.0; 2], None).unwrap_err();
-    assert_eq!(error.to_string(), "the log-density is not a number at x = -2, a = 0.5");
+    assert_eq!(error.to_string(), "the model's log-density is not a number at x = -2, a = 0.5");
     // The same formula on the domain where it has a meaning.
     let space = Space::product(&[("x", Domain::Positive)]).unwrap();
     let model = Model::from_formula("a*log(x)", space, vec![Parameter::new("a", 1.0)], false).unwrap();

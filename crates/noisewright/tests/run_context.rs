@@ -234,6 +234,7 @@ fn fits_are_cancelled_in_every_stage() {
     };
     let plain = |amount| FitOptions { amount, ..FitOptions::default() };
     let with = |noise| FitOptions { noise, ..plain(Amount::Ratio(2.0)) };
+    let exact = FitOptions { noise: NoiseChoice::Exact, ..FitOptions::default() };
     let refit = FitOptions { refit_noise: true, ..plain(Amount::Ratio(2.0)) };
     for (name, job) in [
         ("features", of(features.clone(), plain(Amount::Ratio(5.0)))),
@@ -241,8 +242,8 @@ fn fits_are_cancelled_in_every_stage() {
         ("normalized", of(normalized, plain(Amount::Ratio(2.0)))),
         ("not linear", of(not_linear(), plain(Amount::Ratio(2.0)))),
         ("gradients alone", of(own, plain(Amount::Ratio(2.0)))),
-        ("exact", of(not_linear(), with(NoiseChoice::Exact))),
-        ("exact, linear", of(features.clone(), with(NoiseChoice::Exact))),
+        ("exact", of(not_linear(), exact.clone())),
+        ("exact, linear", of(features.clone(), exact)),
         ("optimal", of(not_linear(), with(NoiseChoice::Optimal))),
         ("refitted", of(features.clone(), refit)),
     ] {
@@ -316,7 +317,8 @@ fn everything_else_ends_with_its_token() {
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     let edges: Vec<f64> = (0..=20).map(|i| -5.0 + 0.5 * f64::from(i)).collect();
     let contrast = Contrast { noise: &normal, nu: 1.0, loss: &Loss::Js };
-    let jobs: Vec<(&str, Box<dyn Fn(&CancelToken) -> Result<()> + '_>)> = vec![
+    type Cancellable<'a> = Box<dyn Fn(&CancelToken) -> Result<()> + 'a>;
+    let jobs: Vec<(&str, Cancellable<'_>)> = vec![
         ("sample", Box::new(|t| try_sample(&normal, 50_000, &Context::new(0, t, None)).map(drop))),
         ("population", Box::new(|t| Population::new(&model, &theta, &precision(t)).map(drop))),
         ("population by sampling", Box::new(|t| Population::new(&three, &[0.1], &precision(t)).map(drop))),

@@ -22,6 +22,10 @@ pub(crate) fn run(arguments: &SampleArguments, global: &Global) -> Outcome<()> {
     let (mut names, noise) = noise(arguments, global)?;
     output::refuse_column(&names, "log_density")?;
     names.push("log_density".into());
+    if arguments.count > MOST_ROWS {
+        let count = arguments.count;
+        return Err(Failure::Usage(format!("{count} draws fit on no disk: ask for at most {MOST_ROWS}")));
+    }
     let wanted =
         Wanted { noise: noise.as_ref(), count: arguments.count, context: Context::seeded(global.seed) };
     let file = arguments.out.as_deref().filter(|path| *path != Path::new("-"));
@@ -37,6 +41,9 @@ pub(crate) fn run(arguments: &SampleArguments, global: &Global) -> Outcome<()> {
     }
     if file.is_some() { Ok(()) } else { wanted.write(Path::new("-"), &names) }
 }
+
+/// Rows that are written at the most: at some forty bytes each, more than the disks of today hold.
+const MOST_ROWS: usize = 1 << 40;
 
 /// Bytes that a number takes in memory.
 const BYTES_OF_NUMBER: usize = 8;

@@ -26,7 +26,7 @@ impl Value {
             Self::Numbers(numbers) => write_numbers(out, numbers),
             Self::Matrix { columns, values } => {
                 let rows = values.chunks(*columns);
-                write_lines(out, depth, ('[', ']'), rows, |out, row| write_numbers(out, row));
+                write_lines(out, depth, ('[', ']'), rows, write_numbers);
             }
             Self::List(list) => {
                 write_lines(out, depth, ('[', ']'), list.iter(), |out, value| value.write(out, depth + 1));

@@ -44,11 +44,14 @@ pub fn batch_density<'f>(
     BatchDensity { space, log_density: Arc::new(log_density) }
 }
 
+/// A log-density of one point.
+type PointFunction<'f> = dyn Fn(&[f64]) -> f64 + Send + Sync + 'f;
+
 /// A closure of one point with the space it lives on: see [`density`].
 #[derive(Clone)]
 pub struct FunctionDensity<'f> {
     space: Space,
-    log_density: Arc<dyn Fn(&[f64]) -> f64 + Send + Sync + 'f>,
+    log_density: Arc<PointFunction<'f>>,
 }
 
 /// A closure of a batch with the space it lives on: see [`batch_density`].

@@ -37,14 +37,17 @@ pub(crate) enum Basis<'a> {
     /// Data against noise.
     Noise(Box<Contrasted<'a>>),
     /// The likelihood.
-    Likelihood {
-        data: Data<'a>,
-        separation: Option<Separation>,
-        /// Where the density ceased to integrate on the way, if it did.
-        wall: Option<Error>,
-        /// A parameter without a finite estimate.
-        runaway: Option<Runaway>,
-    },
+    Likelihood(Box<Maximised<'a>>),
+}
+
+/// A likelihood at its maximum, and what stood in its way.
+pub(crate) struct Maximised<'a> {
+    pub(crate) data: Data<'a>,
+    pub(crate) separation: Option<Separation>,
+    /// Where the density ceased to integrate on the way, if it did.
+    pub(crate) wall: Option<Error>,
+    /// A parameter without a finite estimate.
+    pub(crate) runaway: Option<Runaway>,
 }
 
 /// The loss at its minimum.

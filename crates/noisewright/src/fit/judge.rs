@@ -6,7 +6,7 @@ use super::data::Dependence;
 use super::data_rows::SOME_ROWS;
 use super::density_checks;
 use super::diagnostics::{self, Against, Diagnostics, Warning, WarningKind};
-use super::estimate::{Basis, Estimated, FitTask, Notes};
+use super::estimate::{Basis, Estimated, FitTask, Maximised, Notes};
 use super::options::{FitOptions, NoiseChoice};
 use super::result::Fit;
 use crate::{
@@ -39,14 +39,15 @@ pub(crate) fn judge(task: FitTask<'_>, found: Estimated<'_>, options: &FitOption
     let model_based = judge_basis(&basis, &fit, task.rows.dependence(), &mut said)?;
     let runaway = match &basis {
         Basis::Noise(contrasted) => contrasted.runaway(options)?,
-        Basis::Likelihood { runaway, .. } => runaway.clone(),
+        Basis::Likelihood(maximised) => maximised.runaway.clone(),
     };
     let sound = fit.converged && said.no_answer().is_none() && runaway.is_none();
     if sound {
         density_checks::check_fitted(task.model, &fit.theta(), task.rows)?;
     }
     let fitted = FittedModel::new(task, &fit, sound, options)?;
-    if let Basis::Likelihood { data, separation, wall, .. } = &basis {
+    if let Basis::Likelihood(maximised) = &basis {
+        let Maximised { data, separation, wall, .. } = maximised.as_ref();
         let population = fitted.as_ref().filter(|fitted| fitted.integrated).map(|fitted| &fitted.population);
         if separation.is_none() {
             said.test_likelihood(task.model, *data, &fit, population)?;
@@ -124,7 +125,7 @@ pub(crate) fn refusal(found: &Estimated<'_>) -> Result<Option<Warning>> {
     let mut said = Diagnostics::default();
     match &found.basis {
         Basis::Noise(contrasted) => contrasted.existence(&found.fit, &mut said)?,
-        Basis::Likelihood { separation, .. } => said.separated(separation.as_ref(), Against::Domain),
+        Basis::Likelihood(maximised) => said.separated(maximised.separation.as_ref(), Against::Domain),
     }
     Ok(said.warnings.into_iter().find(|warning| warning.kind.is_fatal()))
 }
@@ -138,8 +139,8 @@ fn judge_basis(
 ) -> Result<Option<DMatrix<f64>>> {
     match basis {
         Basis::Noise(contrasted) => contrasted.judge(fit, dependence == Dependence::Independent, said),
-        Basis::Likelihood { separation, .. } => {
-            said.separated(separation.as_ref(), Against::Domain);
+        Basis::Likelihood(maximised) => {
+            said.separated(maximised.separation.as_ref(), Against::Domain);
             Ok(None)
         }
     }

@@ -242,7 +242,7 @@ fn cells(lo: f64, hi: f64, sample: &Sample<'_>) -> Vec<f64> {
 
 /// Divides cells with a large share of the data at the quantiles of those: towards a pole of a density they get as narrow
 /// as it takes.
-fn divided(edges: Vec<f64>, sample: &Sample<'_>) -> Vec<f64> {
+fn divided(edges: &[f64], sample: &Sample<'_>) -> Vec<f64> {
     let inside = |from: f64, to: f64| {
         let mut values: Vec<f64> = sample.values.iter().copied().filter(|x| *x >= from && *x < to).collect();
         values.sort_by(f64::total_cmp);
@@ -267,7 +267,7 @@ fn divided(edges: Vec<f64>, sample: &Sample<'_>) -> Vec<f64> {
 
 fn interval(lo: f64, hi: f64, data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
     let sample = Sample::scalar("auto", data, weights)?;
-    let edges = divided(cells(lo, hi, &sample), &sample);
+    let edges = divided(&cells(lo, hi, &sample), &sample);
     let counted = Histogram1d::fit(&edges, 0.0, data, weights)?;
     let (p, bins) = (counted.probabilities(), edges.len() - 1);
     let width = |i: usize| edges[i + 1] - edges[i];

@@ -107,7 +107,7 @@ pub fn log_z_with_alpha(
 
 /// `log Z` as by [`log_z_of_draws`], from one half of the data draws against a noise fitted to the other half.
 fn log_z_of_half(data: Draws<'_>, noise: Draws<'_>, options: &LogZOptions) -> Result<LogZ> {
-    let data = sample::Sample::new(Side::Data, data)?.as_half();
+    let data = sample::Sample::new(Side::Data, data)?.into_half();
     of_samples(&data, &sample::Sample::new(Side::Noise, noise)?, None, options)
 }
 

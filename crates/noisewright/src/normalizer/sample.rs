@@ -72,7 +72,7 @@ impl<'a> Sample<'a> {
     }
 
     /// The same as one half of the draws that an estimate is made of: half as many effective draws are enough.
-    pub(super) fn as_half(self) -> Self {
+    pub(super) fn into_half(self) -> Self {
         Self { fewest_effective: 0.5 * FEWEST_EFFECTIVE, ..self }
     }
 

@@ -174,7 +174,7 @@ impl<'a> Task<'a> {
         };
         let dimensions = 0..space.dimension();
         let axes =
-            dimensions.clone().map(|j| axis_of(&space.domains()[j], &landmarks[j], centers(j))).collect();
+            dimensions.clone().map(|j| axis_of(&space.domains()[j], &landmarks[j], &centers(j))).collect();
         let spans = (smooth && space.dimension() > 1)
             .then(|| dimensions.map(|j| span_of(&space.domains()[j], &centers(j))).collect())
             .flatten();
@@ -438,13 +438,13 @@ fn span_of(domain: &Domain, centers: &[(f64, f64)]) -> Option<Span> {
     }
 }
 
-fn axis_of(domain: &Domain, landmarks: &Landmarks, centers: Vec<(f64, f64)>) -> Axis {
+fn axis_of(domain: &Domain, landmarks: &Landmarks, centers: &[(f64, f64)]) -> Axis {
     match domain {
         Domain::States(states) => Axis::states(states),
-        Domain::Counts => Axis::integers(&centers),
+        Domain::Counts => Axis::integers(centers),
         _ => {
             let (lower, upper) = domain.bounds();
-            Axis::line(lower, upper, &landmarks.breaks, &centers)
+            Axis::line(lower, upper, &landmarks.breaks, centers)
         }
     }
 }

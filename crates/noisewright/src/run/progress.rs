@@ -15,7 +15,10 @@ use std::sync::Arc;
 /// });
 /// ```
 #[derive(Clone)]
-pub struct ProgressHook(Arc<dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync>);
+pub struct ProgressHook(Arc<HookFunction>);
+
+/// What is told about progress, and may break off.
+type HookFunction = dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync;
 
 impl ProgressHook {
     /// A hook from a function.

@@ -44,6 +44,9 @@ impl From<&ModelNoise> for SavedModelNoise {
     }
 }
 
+/// Breaks, and centers with their scales.
+type BreaksAndCenters = (Vec<f64>, Vec<(f64, f64)>);
+
 /// A noise from a model as plain data, without the model.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SavedModelNoise {
@@ -52,7 +55,7 @@ pub struct SavedModelNoise {
     mean_score: Vec<f64>,
     shape: ShapeRecord,
     /// Breaks and centers along each variable.
-    landmarks: Vec<(Vec<f64>, Vec<(f64, f64)>)>,
+    landmarks: Vec<BreaksAndCenters>,
     plan: SavedPlan,
 }
 

@@ -16,7 +16,7 @@ use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
 use super::dependence::{self, Influences};
 use super::diagnostics::{self, NearMinimum, Runaway};
-use super::estimate::{Basis, Compared, Estimated, FitTask, Found, Notes};
+use super::estimate::{Basis, Compared, Estimated, FitTask, Found, Maximised, Notes};
 use super::fit_against_noise::{SCALE_ROWS, needs_memory};
 use super::kinks;
 use super::leverage;
@@ -72,7 +72,7 @@ pub(crate) fn estimate_exact<'a>(task: FitTask<'a>, options: &FitOptions) -> Res
     let frame = if whitened { Frame::of_data(model, some.view())? } else { Frame::identity() };
     let likelihood = Likelihood { model, data, way, means, frame, unit, trouble: Mutex::new(None) };
     let solution = likelihood.solve(some.view(), options)?;
-    likelihood.finish(solution, some.view(), options)
+    likelihood.finish(&solution, some.view(), options)
 }
 
 impl<'a> Likelihood<'a> {
@@ -156,7 +156,7 @@ impl<'a> Likelihood<'a> {
     }
 
     /// The estimates, with the covariance that the data leave.
-    fn finish(&self, solution: Solution, sample: View<'_>, options: &FitOptions) -> Result<Estimated<'a>> {
+    fn finish(&self, solution: &Solution, sample: View<'_>, options: &FitOptions) -> Result<Estimated<'a>> {
         options.report(Stage::Errors, 0, f64::NAN)?;
         let there = self.evaluate(&solution.at, true)?;
         let outer = self.frame.outer(&solution.at);
@@ -183,7 +183,7 @@ impl<'a> Likelihood<'a> {
         };
         let stop = match &separation {
             Some(_) => Stop::RunsOff,
-            None => self.stop(&solution, &there, &free)?,
+            None => self.stop(solution, &there, &free)?,
         };
         let mut values = theta.to_vec();
         values.extend((!self.model.is_normalized()).then_some(normalizer.log_z));
@@ -201,8 +201,13 @@ impl<'a> Likelihood<'a> {
         let words = self.way.describe(self.model);
         let with = Compared { nu: f64::INFINITY, points: 0, noise: None, words };
         let fit = found.fit(self.model, DataRows::Memory(self.data), with, options.confidence);
-        let runaway = self.runaway(&solution, options)?;
-        let basis = Basis::Likelihood { data: self.data, separation, wall: self.wall(), runaway };
+        let runaway = self.runaway(solution, options)?;
+        let basis = Basis::Likelihood(Box::new(Maximised {
+            data: self.data,
+            separation,
+            wall: self.wall(),
+            runaway,
+        }));
         Ok(Estimated { fit, basis, notes: Notes::default() })
     }
 
