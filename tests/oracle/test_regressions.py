@@ -88,7 +88,7 @@ def test_data_that_no_noise_can_be_fitted_to_are_no_wrong_usage(command):
 def test_a_noise_that_cannot_be_saved_says_what_to_do(command):
     (command.folder / "x.csv").write_text("x\n" + "\n".join(str(i / 10) for i in range(-20, 21)) + "\n")
     arguments = ["--noise", "kde", "--data", "x.csv", "--nu", "1", "--out", "k.json"]
-    command.refuses("design", command.model(QUARTIC), *arguments, says=["kde", "--out", "again"])
+    command.refuses("design", command.model(QUARTIC), *arguments, says=["kde", "--out", "cannot be saved"])
 
 
 def test_no_estimate_is_marked_where_none_can_be_trusted(command, tmp_path):

@@ -153,11 +153,12 @@ impl Estimation<'_> {
 
 #[test]
 fn estimates_of_a_mean_have_the_covariance_of_theory() {
-    const RUNS: usize = 1500;
-    let (data_size, noise_size) = (400, 600);
+    const RUNS: usize = 1000;
+    // With 400 rows the constant under the reverse-KL loss has a variance a fifth above its limit (by scipy too): the excess falls
+    // like 1/n, and is a quarter of the bound here.
+    let (data_size, noise_size) = (1600, 2400);
     let nu = 1.5;
-    // Wider than the data by so little that under the reverse-KL loss the weights have finite eighth moments.
-    let noise = Normal::with_variance(0.5, 1.1).unwrap();
+    let noise = Normal::with_variance(0.5, 1.3).unwrap();
     let data = sample(&Normal::with_variance(0.0, 1.0).unwrap(), RUNS * data_size, 3);
     let other = sample(&noise, RUNS * noise_size, 4);
     let log_noise = |points: &noisewright::Points| {
