@@ -181,4 +181,4 @@ def test_a_peak_that_a_formula_names_is_found():
         return data * noise / (data + noise)
 
     mean = quad(weighted, -40, 40, epsabs=1e-13)[0]
-    assert nw.error(model, "normal(0, 4)", nu=1).error == pytest.approx(2 * (1 / mean - 2), rel=1e-6)
+    assert nw.error(model, noise="normal(0, 4)", nu=1).error == pytest.approx(2 * (1 / mean - 2), rel=1e-6)

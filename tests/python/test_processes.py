@@ -88,7 +88,8 @@ LONG = {
     "sample": "nw.Normal(0, 1).sample(400_000_000)",
     "path": "nw.log_z_path(wide, noise='normal(0, 1)', draws=200_000)",
     "evidence": "nw.evidence(wide, 20 + np.random.default_rng(2).normal(size=(50_000, 6)), noise_draws=20_000_000)",
-    "design": "nw.design(wide, draws=4_000_000)",
+    # A design looks up between passes over its draws: so many that one takes a fraction of a second.
+    "design": "nw.design(wide, draws=500_000)",
     "error": "nw.error(wide, noise='normal(20, 2)', draws=4_000_000)",
     "family": "nw.design(plain, noise='normal(?, ?)', efficiency=0.9)",
     "states": "nw.log_z_states(np.random.default_rng(2).normal(size=(60, 120_000)), counts=[2000] * 60)",

@@ -23,21 +23,12 @@ pub struct BayesFactor {
 /// first one's confidence.
 ///
 /// ```
-/// use noisewright::normalizer::{EvidenceOptions, bayes_factor, evidence};
-/// use noisewright::{Normal, Space, View, sample};
-/// let space = Space::real(&["x"])?;
+/// use noisewright::normalizer::bayes_factor;
+/// use noisewright::prelude::*;
 /// let draws = sample(&Normal::with_variance(0.0, 1.0)?, 2000, 1);
-/// let once = |points: View<'_>, out: &mut [f64]| {
-///     out.iter_mut().zip(points.column(0)).for_each(|(o, x)| *o = -0.5 * x * x);
-///     Ok(())
-/// };
-/// let thrice = |points: View<'_>, out: &mut [f64]| {
-///     out.iter_mut().zip(points.column(0)).for_each(|(o, x)| *o = 3f64.ln() - 0.5 * x * x);
-///     Ok(())
-/// };
-/// let options = EvidenceOptions::default();
-/// let first = evidence(&thrice, draws.view(), &space, &options)?;
-/// let second = evidence(&once, draws.view(), &space, &options)?;
+/// let once = density(Space::real(&["x"])?, |x: &[f64]| -0.5 * x[0] * x[0]);
+/// let thrice = density(Space::real(&["x"])?, |x: &[f64]| 3f64.ln() - 0.5 * x[0] * x[0]);
+/// let (first, second) = (evidence(&thrice, &draws).run()?, evidence(&once, &draws).run()?);
 /// let factor = bayes_factor(&first, &second);
 /// assert!((factor.log_factor - 3f64.ln()).abs() < 1e-9 && (factor.probability - 0.75).abs() < 1e-9);
 /// # Ok::<(), noisewright::Error>(())
