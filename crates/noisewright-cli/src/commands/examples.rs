@@ -32,7 +32,7 @@ struct Listed<'a> {
 /// A file of an example, read when the command is built.
 macro_rules! file {
     ($example:literal, $file:literal) => {
-        ($file, include_bytes!(concat!("../../../../examples/", $example, "/", $file)) as &[u8])
+        ($file, include_bytes!(concat!("../../shipped/", $example, "/", $file)) as &[u8])
     };
 }
 
