@@ -16,7 +16,7 @@ const PLANE: [usize; 8] = [64, 91, 128, 181, 256, 362, 512, 724];
 const SPACE: [usize; 5] = [32, 45, 64, 91, 128];
 
 /// Mass that a noise may lack on a finer grid than the one it was made on. The kinks are curves and surfaces, whose error falls
-/// like h^{2.5} and h³ on average but not from grid to grid: two that agree by chance were seen to be off by ten times that.
+/// like h^{2.5} and h³ on average but not from grid to grid: with 2e-6 here a noise in the plane was off by 3.6e-6 on a third grid.
 const LARGEST_MASS_ERROR: f64 = 2e-7;
 
 /// The grids for a space of so many dimensions.
