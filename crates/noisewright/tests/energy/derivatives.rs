@@ -1,9 +1,7 @@
 //! Scores and second derivatives of every energy against differences, and linear energies for being linear.
 #![allow(clippy::unwrap_used, clippy::excessive_precision)]
 
-mod energy_common;
-
-use energy_common::*;
+use crate::common::*;
 use noisewright::Points;
 use noisewright::energy::{Energy, GaussianMoments, Student, TruncatedGaussianMoments};
 use proptest::prelude::*;

@@ -2,9 +2,7 @@
 //! obtained by a closed form, quadrature or enumeration outside this library.
 #![allow(clippy::unwrap_used, clippy::excessive_precision, clippy::approx_constant)]
 
-mod energy_common;
-
-use energy_common::value;
+use crate::common::value;
 use noisewright::energy::{ExponentialPolynomial, FamilyOptions, Ising};
 use noisewright::{Model, Points};
 

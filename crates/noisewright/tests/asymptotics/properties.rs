@@ -1,11 +1,9 @@
 //! Properties of the asymptotic error over random models, noises and ratios.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod asymptotic_common;
-
 use std::sync::Arc;
 
-use asymptotic_common::{assert_close, close, distance, report, words};
+use crate::common::{assert_close, close, distance, report, words};
 use nalgebra::{DMatrix, DVector};
 use noisewright::{
     Categorical, Contrast, Error, ErrorReport, Gamma, Laplace, LogNormal, Logistic, Loss, Model,

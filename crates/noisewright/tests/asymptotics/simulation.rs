@@ -4,9 +4,7 @@
 //! losses with unbounded weights. Every bound here is four of those. Seeds are fixed.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod asymptotic_common;
-
-use asymptotic_common::report;
+use crate::common::report;
 use noisewright::{Loss, Model, Noise, Normal, Parameter, Precision, Space, divergences, sample};
 use noisewright_systems::gaussian_mean;
 

@@ -1,11 +1,9 @@
 //! Options, counts and log-densities that cannot be: refused by name before anything is allocated.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod misuse_support;
-
 use std::ops::ControlFlow;
 
-use misuse_support::*;
+use crate::misuse_support::*;
 use noisewright::chain::{ChainOptions, Moves};
 use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice};
 use noisewright::normalizer::path::PathOptions;

@@ -1,15 +1,13 @@
 //! Constants at the edges: short and slow chains, heavy tails, few crossings, states with hardly any draws.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod normalizer_common;
-
+use crate::common::{Pair, independent, run};
 use noisewright::normalizer::states::{
     Origin, Pooled, StatesEstimate, StatesOptions, StatesWarning, estimate,
 };
 use noisewright::normalizer::{Dependence, EvidenceOptions, LogZOptions, Method};
 use noisewright::{Space, View, batch_density, evidence};
 use noisewright_numerics::random::stream;
-use normalizer_common::{Pair, independent, run};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use rayon::prelude::*;

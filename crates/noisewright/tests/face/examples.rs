@@ -1,13 +1,13 @@
 //! The examples, compiled as they stand and run.
 #![allow(clippy::unwrap_used, clippy::print_stdout, unreachable_pub)]
 
-#[path = "../examples/design.rs"]
+#[path = "../../examples/design.rs"]
 mod design;
-#[path = "../examples/fit.rs"]
+#[path = "../../examples/fit.rs"]
 mod fit;
-#[path = "../examples/log_z.rs"]
+#[path = "../../examples/log_z.rs"]
 mod log_z;
-#[path = "../examples/newcomer.rs"]
+#[path = "../../examples/newcomer.rs"]
 mod newcomer;
 
 /// Lines of a program's body: between the braces of `main`.
@@ -32,9 +32,9 @@ fn the_tour_runs() {
 #[test]
 fn a_main_job_takes_ten_lines() {
     for source in [
-        include_str!("../examples/fit.rs"),
-        include_str!("../examples/log_z.rs"),
-        include_str!("../examples/design.rs"),
+        include_str!("../../examples/fit.rs"),
+        include_str!("../../examples/log_z.rs"),
+        include_str!("../../examples/design.rs"),
     ] {
         assert!(body(source) <= 10, "{} lines", body(source));
     }

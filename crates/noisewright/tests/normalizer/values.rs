@@ -1,14 +1,12 @@
 //! log Z against closed forms, stored values of other programs, and inputs that break others.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-mod normalizer_common;
-
+use crate::common::{Pair, Side, independent, log_normal, run};
 use noisewright::Error;
 use noisewright::normalizer::{
     Dependence, Draws, LogZOptions, LogZWarning, Method, Prices, Refusal, log_z_of_draws, log_z_with_alpha,
 };
 use noisewright_numerics::random::stream;
-use normalizer_common::{Pair, Side, independent, log_normal, run};
 use rand::RngExt;
 use rand_distr::{Beta, Distribution, StandardNormal};
 
@@ -104,7 +102,7 @@ fn a_beta_binomial_evidence() {
 /// The roots that pymbar 4 finds on the same log-ratios (`references/normalizer_bar.py`).
 #[test]
 fn bennetts_acceptance_ratio_as_pymbar_finds_it() {
-    let stored = include_str!("references/normalizer_bar.csv");
+    let stored = include_str!("../references/normalizer_bar.csv");
     for line in stored.lines().skip(1) {
         let v: Vec<f64> = line.split(',').map(|v| v.parse().unwrap()).collect();
         let (n_data, n_noise, offset, spread, shift, log_z_stored) =

@@ -1,11 +1,9 @@
 //! Every slip of a caller is an error that names it, or harmless: none panics, hangs or becomes a wrong number.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod misuse_support;
-
 use std::sync::Arc;
 
-use misuse_support::*;
+use crate::misuse_support::*;
 use noisewright::design::{
     DesignOptions, DictionaryOptions, Ratio, design, design_mixture, design_on_sample,
 };

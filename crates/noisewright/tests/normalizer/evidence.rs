@@ -1,11 +1,9 @@
 //! Evidence against closed forms, and the coverage of its intervals.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-mod evidence_support;
-
 use std::f64::consts::{PI, TAU};
 
-use evidence_support::{Gaussian, LogDensity, Regression, evidence, quartic, quartic_draws};
+use crate::posteriors::{Gaussian, LogDensity, Regression, evidence, quartic, quartic_draws};
 
 use noisewright::normalizer::{
     Dependence, Evidence, EvidenceOptions, LogZOptions, LogZWarning, Method, NoiseKind, bayes_factor,

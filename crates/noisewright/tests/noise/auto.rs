@@ -1,11 +1,9 @@
 //! The default noise: it integrates to one, covers the data with heavier tails, and refuses data it cannot be fitted to.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod noise_support;
-
 use std::sync::Arc;
 
-use noise_support::{adaptive, gauss_legendre, integral, log_densities, noise, space};
+use crate::support::{adaptive, gauss_legendre, integral, log_densities, noise, space};
 use noisewright::{Domain, Noise, Space, View, fit_auto, sample};
 
 /// 500 draws of a noise in words on a domain, and the default noise fitted to them.

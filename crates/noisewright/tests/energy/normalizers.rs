@@ -1,11 +1,9 @@
 //! Closed forms of log Z against quadrature, enumeration and values from the literature or from mpmath.
 #![allow(clippy::unwrap_used, clippy::excessive_precision)]
 
-mod energy_common;
-
 use std::f64::consts::{PI, TAU};
 
-use energy_common::*;
+use crate::common::*;
 use noisewright::Points;
 use noisewright::energy::{
     Beta, Energy, Gaussian, GaussianMoments, Ising, Student, TruncatedGaussian, TruncatedGaussianMoments,

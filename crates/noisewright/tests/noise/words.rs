@@ -1,11 +1,9 @@
 //! Noise words: what is read, printed back, filled in and built, and what is refused in which words.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod noise_support;
-
 use std::sync::Arc;
 
-use noise_support::{noise, space};
+use crate::support::{noise, space};
 use noisewright::*;
 use proptest::prelude::*;
 

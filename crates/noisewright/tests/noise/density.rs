@@ -1,19 +1,17 @@
 //! Every log-density is normalized and agrees with SciPy and mpmath; so do the distribution functions.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod noise_support;
-
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-use noise_support::*;
+use crate::support::*;
 use noisewright::*;
 use proptest::prelude::*;
 
 #[test]
 fn log_densities_and_distribution_functions_agree_with_the_reference_table() {
     let mut rows = 0;
-    for line in include_str!("references/noise_density.tsv").lines() {
+    for line in include_str!("../references/noise_density.tsv").lines() {
         let fields: Vec<&str> = line.split('\t').collect();
         let point: Vec<f64> = fields[2].split(' ').map(|x| x.parse().unwrap()).collect();
         let (expected, cdf): (f64, Option<f64>) = (fields[3].parse().unwrap(), fields[4].parse().ok());

@@ -1,11 +1,9 @@
 //! Every sampler follows its log-density, fits recover parameters, and draws depend on the seed alone.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod noise_support;
-
 use std::sync::Arc;
 
-use noise_support::*;
+use crate::support::*;
 use noisewright::*;
 
 const DRAWS: usize = 20_000;

@@ -1,11 +1,9 @@
 //! Errors that are enormous, infinite or undefined: the right number, the reason by name, never NaN.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod asymptotic_common;
-
 use std::sync::Arc;
 
-use asymptotic_common::{assert_close, error, report, words};
+use crate::common::{assert_close, error, report, words};
 use noisewright::{
     Categorical, Divergences, Divergent, Error, Gamma, Loss, Model, Noise, Normal, Precision, Product,
     Student, Target, Uniform, divergences,

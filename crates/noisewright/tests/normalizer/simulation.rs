@@ -1,10 +1,8 @@
 //! The claimed errors of log Z against the true ones: z-scores and coverage over replications.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-mod normalizer_common;
-
+use crate::common::{Pair, independent, repeats, run};
 use noisewright::normalizer::{LogZOptions, Method, NormalizerEstimate};
-use normalizer_common::{Pair, independent, repeats, run};
 use rayon::prelude::*;
 
 /// What replications say about one estimator.

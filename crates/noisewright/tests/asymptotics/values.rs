@@ -1,9 +1,7 @@
 //! The asymptotic error against closed forms, the values of MATH §4 and §6, and 17-digit references.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod asymptotic_common;
-
-use asymptotic_common::{assert_close, close, distance, error, loss, report, words};
+use crate::common::{assert_close, close, distance, error, loss, report, words};
 use nalgebra::DMatrix;
 use noisewright::{
     Loss, MultivariateNormal, Noise, Normal, Population, Precision, Target, cramer_rao_covariance,
@@ -23,7 +21,7 @@ struct Row<'a> {
 }
 
 fn rows() -> Vec<Row<'static>> {
-    let text = include_str!("references/asymptotic.csv");
+    let text = include_str!("../references/asymptotic.csv");
     let row = |line: &'static str| {
         let fields: Vec<&str> = line.trim_end().split(';').collect();
         let number = |i: usize| fields[i].parse().unwrap();

@@ -1,11 +1,9 @@
 //! Every kind of domain: the error against MATH §3 as it stands, summed over points chosen in the simplest way.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod asymptotic_common;
-
 use std::sync::Arc;
 
-use asymptotic_common::{Term, distance, js, plain_covariance, report, words};
+use crate::common::{Term, distance, js, plain_covariance, report, words};
 use noisewright::{
     Beta, Categorical, Domain, LogNormal, Loss, Model, NegativeBinomial, Noise, Parameter, Poisson, Product,
     Space, UniformSphere, View, VonMises,

@@ -1,0 +1,14 @@
+//! Fits from end to end.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+mod batches;
+mod diagnostics;
+mod extremes;
+mod fitted_noise;
+mod kinks;
+mod optimal;
+mod properties;
+mod runaway;
+mod small_samples;
+mod statistics;
+mod values;

@@ -1,0 +1,13 @@
+//! Constants: log Z, states, paths, evidence, chains.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+mod chain;
+mod common;
+mod edges;
+mod evidence;
+mod path;
+mod posteriors;
+mod properties;
+mod simulation;
+mod states;
+mod values;
