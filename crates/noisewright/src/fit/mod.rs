@@ -27,6 +27,8 @@ mod noise_influence;
 mod objective;
 pub mod optimal;
 mod options;
+mod part;
+mod parts;
 mod prepare;
 mod ratio;
 mod result;
@@ -37,7 +39,6 @@ mod solve;
 mod start_values;
 mod stream;
 pub mod two_step;
-mod whole_sample_calls;
 
 pub use curvature::Curvature;
 pub(crate) use data::check_chains;
