@@ -349,6 +349,8 @@ class _Torch(_Calls):
         import torch
 
         self._torch = torch
+        # The levels of forward differentiation belong to the process: two threads at once would end each other's.
+        self._alone = threading.RLock()
         self.sums_scores = self.own_score is None
 
     def _tensors(self, *arrays: Array) -> list[Any]:
@@ -359,7 +361,7 @@ class _Torch(_Calls):
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
     def value(self, x: Array, theta: Array) -> Any:
-        with self._torch.no_grad():
+        with self._alone, self._torch.no_grad():
             return _called("log_density", self._rows, *self._tensors(x, theta))
 
     def both(self, x: Array, theta: Array) -> tuple[Any, Any]:
@@ -369,17 +371,18 @@ class _Torch(_Calls):
     def _both(self, x: Array, theta: Array) -> tuple[Array, Array]:
         func = self._torch.func
         points, at = self._tensors(x, theta)
-        if self.size <= FORWARD_PARAMETERS:
-            slopes = func.jacfwd(lambda t: self._rows(points, t))
-            values, scores = self.value(x, theta), _called("log_density", slopes, at)
-        else:
-            one = func.grad_and_value(lambda t, row: self._rows(row[None, :], t)[0])
-            scores, values = _called("log_density", func.vmap(one, in_dims=(None, 0)), at, points)
+        with self._alone:
+            if self.size <= FORWARD_PARAMETERS:
+                slopes = func.jacfwd(lambda t: self._rows(points, t))
+                values, scores = self.value(x, theta), _called("log_density", slopes, at)
+            else:
+                one = func.grad_and_value(lambda t, row: self._rows(row[None, :], t)[0])
+                scores, values = _called("log_density", func.vmap(one, in_dims=(None, 0)), at, points)
         return _numbers(values, "log_density"), _numbers(scores.T, "score")
 
     def given(self, x: Array, theta: Array) -> Any:
         assert self.own_score is not None
-        with self._torch.no_grad():
+        with self._alone, self._torch.no_grad():
             return _called("score", self.own_score, *self._tensors(x, theta))
 
     def _total(self, x: Array, weights: Array) -> Callable[[Any], Any]:
@@ -387,11 +390,13 @@ class _Torch(_Calls):
         return lambda theta: (shares * self._rows(points, theta)).sum()
 
     def slope(self, x: Array, theta: Array, weights: Array) -> Any:
-        return _called("log_density", self._torch.func.grad(self._total(x, weights)), *self._tensors(theta))
+        with self._alone:
+            return _called("log_density", self._torch.func.grad(self._total(x, weights)), *self._tensors(theta))
 
     def curvature(self, x: Array, theta: Array, weights: Array) -> Array:
         bent = self._torch.func.hessian(self._total(x, weights))
-        return _numbers(_called("log_density", bent, *self._tensors(theta)), "log_density")
+        with self._alone:
+            return _numbers(_called("log_density", bent, *self._tensors(theta)), "log_density")
 
 
 def _called(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
