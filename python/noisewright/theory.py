@@ -260,6 +260,8 @@ def _question(
         raise InputError("`data` are missing: expectations cannot be averages over them")
     if expectations == "auto":
         expectations = "data" if data is not None and (usual == "data" or model.text is None) else "model"
+    if log_normalizer is not None and expectations == "model":
+        raise InputError("`log_normalizer` has no meaning where expectations are the model's: leave it out")
     built = model._for(data)
     parameters = values_at(built, at)
     table = None if data is None else points(data, built.variables)

@@ -1,7 +1,7 @@
 //! `error`: what a design would cost.
 
 use noisewright::design::{ErrorAnswer, Purpose};
-use noisewright::{Contrast, Loss, Noise, Population, Target};
+use noisewright::{Contrast, Error, Loss, Noise, Population, Target};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
@@ -86,6 +86,10 @@ pub(crate) fn error<'py>(
 }
 
 fn answer(problem: &Problem, request: &Request, nu: f64, loss: &Loss, target: &Target) -> Outcome<Tree> {
+    if problem.data.is_some() && !problem.on_data && !request.parse()?.is_fitted() {
+        let reason = "has no meaning beside a noise that has all its numbers: leave out one of the two";
+        return Err(Error::option("data", reason).into());
+    }
     let noise = request.build(problem, Purpose { nu, target })?;
     let answer = problem.question().error(Contrast { noise: noise.as_ref(), nu, loss }, target)?;
     let curve = answer.curve(loss, target)?;

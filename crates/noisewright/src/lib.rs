@@ -150,7 +150,7 @@ pub use error::{
 pub use fit::{Estimate, Fit, fit};
 pub use loss::{Loss, LossFunction};
 pub use map::{Chart, RealMap};
-pub use memory::check_count;
+pub use memory::{check_count, free_memory};
 pub use model::{LOG_NORMALIZER, Model, Parameter};
 pub use noise::language::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};
 pub use noise::{

@@ -30,6 +30,9 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     let options = fit::FitOptions {
         loss: loss.clone(),
         confidence: arguments.confidence,
+        errors: arguments.covariance.kind(),
+        max_iterations: arguments.max_iterations,
+        tolerance: arguments.tolerance,
         seed: global.seed,
         ..fit::FitOptions::default()
     };

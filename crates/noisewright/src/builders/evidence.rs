@@ -110,6 +110,7 @@ impl<'a> EvidenceBuilder<'a> {
     /// halves that contradict each other, are results with an infinite standard error.
     pub fn run(mut self) -> Result<Evidence> {
         if let Some(lengths) = chain_lengths(self.draws)? {
+            self.options.log_z.dependence.check_chains(true)?;
             self.options.chains = Some(lengths.to_vec());
         }
         let job = || {

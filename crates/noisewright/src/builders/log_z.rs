@@ -131,6 +131,7 @@ impl<'a> LogZBuilder<'a> {
         let noise = self.noise.as_deref().ok_or_else(missing)?;
         check_variables(noise, space.dimension())?;
         let lengths = chain_lengths(self.draws)?;
+        self.options.check_effects(lengths.is_some())?;
         let job = || -> Result<LogZ> {
             let data = self.draws.in_order_of(space, |draws| self.side(noise, draws.points))?;
             let other = match self.noise_draws {

@@ -111,6 +111,7 @@ impl<'a, D: Density> StatesBuilder<'a, D> {
         let (mut counts, mut labels) = (Vec::new(), Vec::new());
         for draws in &self.draws {
             let lengths = chain_lengths(*draws)?;
+            self.options.dependence.check_chains(lengths.is_some())?;
             draws.in_order_of(space, |draws| {
                 let (rows, points) = (draws.points.rows(), draws.points);
                 if points.columns() != space.dimension() {

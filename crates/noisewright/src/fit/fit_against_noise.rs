@@ -35,7 +35,7 @@ const PILOT_POINTS: usize = 1 << 16;
 const LAST_STEP: f64 = 1e-2;
 
 /// So many values, or half of what is free where that is less.
-fn most_kept() -> usize {
+pub(crate) fn most_kept() -> usize {
     room_for(MOST_KEPT, 2)
 }
 

@@ -4,8 +4,9 @@ use nalgebra::{DMatrix, DVector};
 
 use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
+use super::effects::NoiseKind;
 use super::estimate::{Compared, Estimated};
-use super::fit_against_noise::{SCALE_ROWS, estimated};
+use super::fit_against_noise::{SCALE_ROWS, estimated, most_kept};
 use super::judge::judge_ratio;
 use super::loss_terms::Class;
 use super::objective::Objective;
@@ -85,6 +86,8 @@ fn ratio_in_order(
     options: &FitOptions,
 ) -> Result<RatioFit> {
     options.check()?;
+    // The second sample is what the noise would be.
+    options.check_effects_beside(NoiseKind::Drawn)?;
     let options = &options.for_run();
     let fitted = fit_ratio(&model.with_cancel(&options.cancel), first, second, options);
     let fitted = options.context().conclude(fitted)?;
@@ -131,7 +134,8 @@ fn estimate<'a>(
     let other = HeldPoints::Borrowed(second.points);
     let noise = SampleBlocks::memory(Class::Noise, other, None, vec![0.0; points]);
     let some = rows.spread(SCALE_ROWS);
-    let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), true)?;
+    let keep = (data.rows + noise.rows) * width(model) <= most_kept();
+    let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), keep)?;
     objective.of_density = false;
     let solution = solve(&mut objective, None, options)?;
     let with = Compared { nu, points, noise: None, words: "the second sample".into() };

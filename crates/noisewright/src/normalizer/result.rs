@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Allocation, EstimatedDivergences, Prices, Reason, Refusal};
 use crate::run::{CancelToken, ProgressHook};
+use crate::{Error, Result};
 
 /// One side's draws: the two log-densities at each, and how they fall into chains.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +60,28 @@ pub enum Dependence {
     /// The draws are Markov chains in their order; standard errors come from their long-run variance.
     #[default]
     Chains,
+}
+
+impl Dependence {
+    /// Refuses chains that are named beside draws that are called independent.
+    ///
+    /// ```
+    /// use noisewright::normalizer::Dependence;
+    /// assert!(Dependence::Chains.check_chains(true).is_ok());
+    /// assert!(Dependence::Independent.check_chains(true).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Option`].
+    pub fn check_chains(self, named: bool) -> Result<()> {
+        if named && self == Self::Independent {
+            return Err(Error::option(
+                "chains",
+                "has no meaning with independent draws: leave one of them out",
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// How log Z is estimated.

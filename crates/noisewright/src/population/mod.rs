@@ -453,12 +453,12 @@ impl Population {
     #[must_use]
     pub fn information(&self) -> DMatrix<f64> {
         let weights: Vec<f64> = self.log_weights.iter().map(|w| w.exp()).collect();
-        self.weighted_outer(&weights)
+        self.weighted_outer(&weights, &CancelToken::new())
     }
 
-    /// `Σ_i weights_i ψ_i ψ_iᵀ`.
-    pub(crate) fn weighted_outer(&self, weights: &[f64]) -> DMatrix<f64> {
-        weighted_outer(&self.score, self.coordinates.len(), weights)
+    /// `Σ_i weights_i ψ_i ψ_iᵀ`; nonsense once the computation is cancelled.
+    pub(crate) fn weighted_outer(&self, weights: &[f64], cancel: &CancelToken) -> DMatrix<f64> {
+        weighted_outer_for(&self.score, self.coordinates.len(), weights, cancel)
     }
 
     /// `Σ_i weights_i ψ_i`.
@@ -489,10 +489,17 @@ impl Population {
 
 /// `Σ_i w_i a_i a_iᵀ` of column-major rows `a_i`, in fixed blocks: the same for any number of threads.
 pub(crate) fn weighted_outer(columns: &[f64], size: usize, weights: &[f64]) -> DMatrix<f64> {
+    weighted_outer_for(columns, size, weights, &CancelToken::new())
+}
+
+fn weighted_outer_for(columns: &[f64], size: usize, weights: &[f64], cancel: &CancelToken) -> DMatrix<f64> {
     const BLOCK: usize = 4096;
     let rows = weights.len();
     let gram = |range: Range<usize>| {
         let mut out = DMatrix::zeros(size, size);
+        if cancel.is_cancelled() {
+            return out;
+        }
         let block = Columns::new(&columns[range.start..], range.len(), size, rows);
         weighted_gram(block, &weights[range], out.as_mut_slice());
         out
