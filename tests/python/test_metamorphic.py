@@ -219,7 +219,7 @@ AS_FEATURES = {
     "von-mises": ("x", "circle", {"a": ("cos(x)", 0), "b": ("sin(x)", 0)}),
     "von-mises-fisher": (["x", "y", "z"], "sphere", {"t0": ("x", 0), "t1": ("y", 0), "t2": ("z", 0)}),
     "com-poisson": ("x", "counts", {"log_rate": ("x", 0), "dispersion": ("-lgamma(x + 1)", 0)}),
-    "ising": (["x", "y"], [-1, 1], {"h0": ("x", 0), "h1": ("y", 0), "J01": ("x*y", 0)}),
+    "ising": (["x", "y"], {"states": [-1, 1]}, {"h0": ("x", 0), "h1": ("y", 0), "J01": ("x*y", 0)}),
 }
 
 

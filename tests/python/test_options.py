@@ -121,7 +121,7 @@ def by_command(folder, job, options):
 
 def by_package(job, options):
     """What the package answers: the exception, or none."""
-    model = nw.Model.from_formula("-a*x^2/2", variables="x", parameters={"a": (1.0, 0, None)})
+    model = nw.Model.from_formula("-a*x^2/2", variables="x", parameters={"a": (1.0, 0, np.inf)})
     given = dict(options)
     if given.get("data") is True:
         given["data"] = X
