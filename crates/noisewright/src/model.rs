@@ -458,6 +458,18 @@ impl Model {
         self.cancel.as_ref().map_or(Ok(()), CancelToken::check)
     }
 
+    /// `Σ w ∇u`, as [`Energy::add_weighted_score`] gives it.
+    pub(crate) fn add_weighted_score(
+        &self,
+        parameters: &[f64],
+        points: View<'_>,
+        weights: &[f64],
+        out: &mut [f64],
+    ) -> Result<bool> {
+        self.check_run()?;
+        self.energy.add_weighted_score(parameters, points, weights, out)
+    }
+
     /// `Σ w ∇²u`, as [`Energy::add_curvature`] gives it.
     pub(crate) fn add_curvature(
         &self,

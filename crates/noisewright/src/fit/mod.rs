@@ -28,6 +28,8 @@ mod noise_influence;
 mod objective;
 pub mod optimal;
 mod options;
+mod part;
+mod parts;
 mod prepare;
 mod ratio;
 mod result;
@@ -38,7 +40,6 @@ mod solve;
 mod start_values;
 mod stream;
 pub mod two_step;
-mod whole_sample_calls;
 
 pub use choices::{ChoiceSets, fit_choices};
 pub use curvature::Curvature;
