@@ -2,6 +2,7 @@
 
 mod beta;
 mod com_poisson;
+mod constrained;
 mod exp_quadratic;
 mod family;
 mod formula;
@@ -21,6 +22,7 @@ mod von_mises_fisher;
 
 pub use beta::Beta;
 pub use com_poisson::ComPoisson;
+pub(crate) use constrained::ConstrainedEnergy;
 pub use family::{Dof, FamilyInfo, FamilyOptions, families};
 pub(crate) use family::{Parts as FamilyParts, build as build_family};
 pub use formula::{FeatureEnergy, FormulaEnergy};
