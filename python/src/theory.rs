@@ -87,7 +87,8 @@ pub(crate) fn error<'py>(
 
 fn answer(problem: &Problem, request: &Request, nu: f64, loss: &Loss, target: &Target) -> Outcome<Tree> {
     if problem.data.is_some() && !problem.on_data && !request.parse()?.is_fitted() {
-        let sentence = "`data` has no meaning beside a noise that has all its numbers: leave out one of the two";
+        let sentence =
+            "`data` has no meaning beside a noise that has all its numbers: leave out one of the two";
         return Err(Failure::Input(sentence.into()));
     }
     let noise = request.build(problem, Purpose { nu, target })?;
