@@ -10,6 +10,12 @@ mod tails;
 
 use std::error::Error;
 
+/// The beginning of the page that `bench/validate-constants` writes.
+const INTRODUCTION: &str = "# Normalizing constants where they are hard\n\n\
+    Written by `bench/validate-constants`; every line says over how many runs, which differ in their seed alone. *Answered* are runs with \
+    a finite interval, *without a warning* those of them beside which nothing is said; coverage is that of the 95 % interval, and \
+    *rms z* the root of the mean square of error over standard error of what is answered.\n";
+
 /// One run: whether it was answered, and how many standard errors and whether outside of the interval the truth is.
 #[derive(Clone, Copy, Debug)]
 struct Run {
@@ -34,6 +40,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runs = arguments.next().map_or(Ok(100), |text| text.parse::<usize>())?;
     let name = arguments.next().unwrap_or_default();
     match kind.as_str() {
+        "paths" if name.is_empty() => print!("{INTRODUCTION}"),
+        _ => {}
+    }
+    match kind.as_str() {
         "chains" => chains::table(runs, &name),
         "tails" => tails::table(runs, &name),
         "paths" => paths::table(runs, &name),
@@ -41,7 +51,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn heading() {
+/// The title of a table, what it shows, and the heads of its columns.
+fn heading(title: &str, words: &str) {
+    println!("\n## {title}\n\n{words}\n");
     println!("| | runs | answered | without a warning | coverage of these | of all answered | rms z |");
     println!("|---|---|---|---|---|---|---|");
 }
