@@ -39,9 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let kind = arguments.next().unwrap_or_default();
     let runs = arguments.next().map_or(Ok(100), |text| text.parse::<usize>())?;
     let name = arguments.next().unwrap_or_default();
-    match kind.as_str() {
-        "paths" if name.is_empty() => print!("{INTRODUCTION}"),
-        _ => {}
+    if kind == "paths" && name.is_empty() {
+        print!("{INTRODUCTION}");
     }
     match kind.as_str() {
         "chains" => chains::table(runs, &name),
@@ -65,9 +64,13 @@ fn row(name: &str, runs: &[Run]) {
         0 => "-".to_owned(),
         count => format!("{:.1} %", 100.0 * some.iter().filter(|r| r.covered).count() as f64 / count as f64),
     };
-    let rms = (answered.iter().map(|r| r.z * r.z).sum::<f64>() / answered.len().max(1) as f64).sqrt();
+    let squares = answered.iter().map(|r| r.z * r.z).sum::<f64>();
+    let rms = match answered.len() {
+        0 => "-".to_owned(),
+        count => format!("{:.2}", (squares / count as f64).sqrt()),
+    };
     println!(
-        "| {name} | {} | {} | {} | {} | {} | {rms:.2} |",
+        "| {name} | {} | {} | {} | {} | {} | {rms} |",
         runs.len(),
         answered.len(),
         quiet.len(),
