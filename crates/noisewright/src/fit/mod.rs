@@ -4,6 +4,7 @@
 //! error, split into what the data leave open and what the noise adds. The noise is chosen and dosed unless
 //! [`FitOptions`] say how.
 
+mod bias;
 mod covariance;
 mod curvature;
 mod data;
@@ -29,6 +30,7 @@ pub mod optimal;
 mod options;
 mod prepare;
 mod ratio;
+mod recentred;
 mod result;
 mod sample_blocks;
 mod scaling;
@@ -54,6 +56,7 @@ use crate::{Model, Result};
 use data_rows::DataRows;
 use estimate::FitTask;
 use judge::judge;
+use recentred::Recentred;
 
 /// Fits a model to data.
 ///
@@ -96,6 +99,14 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
     if matches!(options.noise, NoiseChoice::Optimal) {
         options.target.check(&model.coordinates())?;
     }
+    if let Some(recentred) = Recentred::of(model, rows) {
+        let fitted = fit_task(&recentred.model, rows, options)?;
+        return recentred.back(fitted, model);
+    }
+    fit_task(model, rows, options)
+}
+
+fn fit_task(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Fit> {
     let task = FitTask { model, rows, loss: &options.loss };
     noise_choice::estimate(task, options)
         .and_then(|estimated| judge(task, estimated, options))
