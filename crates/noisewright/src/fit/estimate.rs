@@ -130,6 +130,7 @@ impl Found {
             confidence,
             curvature: self.curvature,
             diagnostics: Diagnostics::default(),
+            at_rows: None,
         }
     }
 }

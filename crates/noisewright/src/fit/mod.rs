@@ -5,6 +5,7 @@
 //! [`FitOptions`] say how.
 
 mod bias;
+mod choices;
 mod covariance;
 mod curvature;
 mod data;
@@ -28,6 +29,8 @@ mod noise_influence;
 mod objective;
 pub mod optimal;
 mod options;
+mod part;
+mod parts;
 mod prepare;
 mod ratio;
 mod recentred;
@@ -39,8 +42,8 @@ mod solve;
 mod start_values;
 mod stream;
 pub mod two_step;
-mod whole_sample_calls;
 
+pub use choices::{ChoiceSets, fit_choices};
 pub use curvature::Curvature;
 pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
@@ -49,11 +52,15 @@ pub use effects::{FitSetting, NoiseKind, check_effects};
 pub use noisewright_numerics::optimize::Stop;
 pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords};
 pub use ratio::{LogRatio, RatioFit, ratio};
+pub(crate) use result::Variances;
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;
 
+use std::sync::Arc;
+
+use crate::after::RowMeans;
 use crate::{Model, Result};
-use data_rows::DataRows;
+pub(crate) use data_rows::DataRows;
 use estimate::FitTask;
 use judge::judge;
 use recentred::Recentred;
@@ -99,13 +106,22 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
     if matches!(options.noise, NoiseChoice::Optimal) {
         options.target.check(&model.coordinates())?;
     }
-    if let Some(recentred) = Recentred::of(model, rows) {
-        let fitted = fit_task(&recentred.model, rows, options)?;
-        return recentred.back(fitted, model);
+    let mut fit = match Recentred::of(model, rows) {
+        Some(recentred) => recentred.back(fit_task(&recentred.model, rows, options)?, model)?,
+        None => fit_task(model, rows, options)?,
+    };
+    let constraint = model.constraint();
+    if fit.diagnostics.no_answer().is_none() {
+        let theta = constraint.map_or_else(|| fit.theta(), |constraint| constraint.all(&fit.theta()));
+        fit.at_rows = RowMeans::new(model.whole(), &theta, &fit, rows)?.map(Arc::new);
     }
-    fit_task(model, rows, options)
+    Ok(match constraint {
+        Some(constraint) => constraint.expand(fit),
+        None => fit,
+    })
 }
 
+/// An estimate, and then the judgement of it.
 fn fit_task(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Fit> {
     let task = FitTask { model, rows, loss: &options.loss };
     noise_choice::estimate(task, options)

@@ -7,6 +7,7 @@ mod extremes;
 mod fitted_noise;
 mod hard_use;
 mod kinks;
+mod many_rows;
 mod optimal;
 mod properties;
 mod runaway;

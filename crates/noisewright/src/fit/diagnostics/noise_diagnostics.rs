@@ -35,6 +35,8 @@ const SLIGHT_EXCESS: f64 = 1.02;
 
 /// Unknowns, per root of the rows, above which their bias may be as large as their errors: it is of the order p/n, they of 1/√n.
 const MANY_UNKNOWNS: f64 = 0.5;
+/// Products that the bias may cost, rows by squared unknowns: about a second.
+const MOST_PRODUCTS: f64 = 2e9;
 
 /// Rows that tell where the data are, at most.
 const SAMPLE_ROWS: usize = 1 << 14;
@@ -64,10 +66,11 @@ pub(crate) fn separated(
         return Ok(None);
     }
     let part = DMatrix::from_fn(free.len(), free.len(), |i, j| hessian[(free[i], free[j])]);
-    let information = part * objective.data.total;
-    let suspicious = !stop.converged()
-        || !information.iter().all(|v| v.is_finite())
-        || information.symmetric_eigenvalues().min() < FEW_POINTS;
+    let mut excess = part * objective.data.total;
+    (0..free.len()).for_each(|j| excess[(j, j)] -= FEW_POINTS);
+    // Every eigenvalue is above that where what is left is positive definite.
+    let suspicious =
+        !stop.converged() || !excess.iter().all(|v| v.is_finite()) || excess.cholesky().is_none();
     let Some(place) = ParameterPoint::new(objective, at).filter(|_| suspicious) else { return Ok(None) };
     let (names, rows) = (objective.names(), PlacedRows { objective, place: &place });
     let free_names: Vec<String> = free.iter().map(|j| names[*j].clone()).collect();
@@ -119,7 +122,8 @@ impl Contrasted<'_> {
     fn bias(&self, fit: &Fit) -> Result<Option<(String, f64, f64)>> {
         let (objective, unknowns) = (&self.objective, self.objective.size() as f64);
         let many = unknowns > MANY_UNKNOWNS * fit.total_weight.sqrt();
-        if !(many && fit.converged && bias::is_known(objective)) {
+        let products = (objective.data.rows + objective.noise.rows) as f64 * unknowns * unknowns;
+        if !(many && products < MOST_PRODUCTS && fit.converged && bias::is_known(objective)) {
             return Ok(None);
         }
         let free: Vec<usize> = (0..objective.size()).filter(|j| !self.held[*j]).collect();
