@@ -210,9 +210,7 @@ impl<'a> Objective<'a> {
     /// The loss and the sums behind it; an infinite value where the model allows no such parameters.
     pub(crate) fn full(&self, at: &[f64], order: Order) -> Result<Full> {
         match self.full_or_why(at, order) {
-            Err(Error::Parameter { .. } | Error::NotANumber { .. }) if !self.linear => {
-                Ok(self.wall(order))
-            }
+            Err(Error::Parameter { .. } | Error::NotANumber { .. }) if !self.linear => Ok(self.wall(order)),
             other => other,
         }
     }
