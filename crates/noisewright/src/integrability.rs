@@ -3,14 +3,16 @@
 //! By Fubini's theorem an integrable function is integrable along almost every line of any direction, and along
 //! almost every ray with the volume element of the ray. So a function that does not fall along many parallel lines, or
 //! along many rays, has no integral. The directions are the axes, the diagonals, random ones, those without curvature, and
-//! the best that a climb from those finds; a cone that all of them miss is not seen.
+//! the best that a climb from those finds; a cone that all of them miss is not seen. The same holds along lines towards a
+//! place inside the domain where the function rises like `1/|x − place|` or faster: the numbers that occur in a model and
+//! the peaks that were found are looked at.
 
 use nalgebra::DMatrix;
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::summation::mean_and_variance;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::population::Divergent;
+use crate::population::{Divergent, numbers_in};
 use crate::run::Purpose;
 use crate::{Domain, Error, Model, Population, Precision, Space, View};
 
@@ -42,6 +44,11 @@ const RANDOM: (usize, usize) = (48, 16);
 /// is found.
 const CLIMBS: (usize, usize, usize) = (4, 40, 12);
 
+/// Distances from a place inside the domain at which a pole shows, in scales.
+const TO_POLE: Reach = [1e-4, 1e-6, 1e-8, 1e-10];
+/// Places, of all variables together, that may be poles.
+const MOST_POLES: usize = 512;
+
 /// Growing distances.
 pub(crate) type Reach = [f64; 4];
 
@@ -70,6 +77,8 @@ pub(crate) struct Endless {
     axis: Option<(usize, bool)>,
     /// The direction, in the variables' own units; zero where it is all of them.
     direction: Vec<f64>,
+    /// A place inside the variable's domain, where it is not an end.
+    pole: Option<f64>,
 }
 
 impl Endless {
@@ -81,14 +90,21 @@ impl Endless {
         let known = self.axis.is_none() && self.direction.iter().any(|v| *v != 0.0);
         NotNormalizable {
             variable: self.axis.map(|(axis, _)| space.names()[axis].clone()),
-            towards: crate::text::number(self.axis.map_or(f64::INFINITY, end)),
+            towards: match self.pole {
+                Some(pole) => format!("the pole at {}", crate::text::number(pole)),
+                None => crate::text::number(self.axis.map_or(f64::INFINITY, end)),
+            },
             direction: known.then_some(self.direction),
         }
     }
 
     pub(crate) fn divergent(&self, space: &Space) -> Divergent {
         let variable = self.axis.map(|(axis, _)| space.names()[axis].clone());
-        Divergent { variable, at_lower_end: self.axis.is_some_and(|(_, lower)| lower), inside: false }
+        Divergent {
+            variable,
+            at_lower_end: self.axis.is_some_and(|(_, lower)| lower),
+            inside: self.pole.is_some(),
+        }
     }
 }
 
@@ -120,8 +136,26 @@ pub(crate) fn of_model(
     let scales = model.space().domains().iter().enumerate().map(scale).collect();
     let places = (0..PLACES.min(rows)).map(row).collect();
     let probe = Probe::new(&function, model.space(), places, scales, reach);
+    let numbers = numbers_in(model, parameters);
     let found = probe.along_axes().or_else(|| probe.along_directions()).or_else(|| probe.outwards());
+    let found = found.or_else(|| probe.towards_poles(|_| numbers.clone()));
     found.map(|endless| endless.named(model.space()))
+}
+
+/// Where a model has a pole without an integral inside its domain, on the lines through a place; `suspects` are places along each variable
+/// beside the numbers that occur in the model, with their scales.
+pub(crate) fn at_pole(
+    model: &Model,
+    parameters: &[f64],
+    place: &[f64],
+    suspects: impl Fn(usize) -> Vec<(f64, f64)>,
+) -> Option<NotNormalizable> {
+    let function = |points: &[Vec<f64>]| values(model, parameters, points);
+    let numbers = numbers_in(model, parameters);
+    let scales = (0..place.len()).map(|axis| suspects(axis).first().map_or(1.0, |(_, scale)| *scale));
+    let probe = Probe::new(&function, model.space(), vec![place.to_vec()], scales.collect(), BEYOND);
+    let places = |axis: usize| suspects(axis).iter().map(|(at, _)| *at).chain(numbers.clone()).collect();
+    probe.towards_poles(places).map(|endless| endless.named(model.space()))
 }
 
 /// The log-densities of points; −∞ where there is none to be had, which says nothing about the function.
@@ -137,7 +171,7 @@ fn values(model: &Model, parameters: &[f64], points: &[Vec<f64>]) -> Vec<f64> {
             *out = if done.is_ok() { one[0] } else { f64::NEG_INFINITY };
         }
     }
-    out.iter().map(|v| if v.is_finite() { *v } else { f64::NEG_INFINITY }).collect()
+    out.iter().map(|v| if v.is_nan() { f64::NEG_INFINITY } else { *v }).collect()
 }
 
 /// Points one after another as columns.
@@ -246,6 +280,42 @@ impl<'a> Probe<'a> {
             values.iter().map(|v| v + chart.log_jacobian(sign * t)).collect::<Vec<_>>()
         });
         self.most_fail(&values, reach, 0.0, LEAST_ON_LOG)
+    }
+
+    /// Each variable towards places inside its domain.
+    fn towards_poles(&self, suspects: impl Fn(usize) -> Vec<f64>) -> Option<Endless> {
+        let mut tried: Vec<(usize, f64, f64)> = Vec::new();
+        for (axis, domain) in self.space.domains().iter().enumerate().filter(|(_, d)| !d.is_discrete()) {
+            let (lower, upper) = domain.bounds();
+            let inside = suspects(axis).into_iter().filter(|x| *x > lower && *x < upper);
+            tried.extend(inside.flat_map(|pole| [(axis, pole, -1.0), (axis, pole, 1.0)]));
+        }
+        tried.truncate(2 * MOST_POLES);
+        // One place is enough to tell which are worth the others.
+        let one = &self.places[..1];
+        let values = TO_POLE.map(|t| {
+            let points: Vec<_> = tried.iter().flat_map(|suspect| self.beside(one, *suspect, t)).collect();
+            (self.function)(&points)
+        });
+        let steps = TO_POLE.map(|t| -t.ln());
+        let rising = (0..tried.len()).filter(|&k| fails(&values, k, steps, -1.0, LEAST));
+        let found = rising.map(|k| tried[k]).find(|&suspect| {
+            let values = TO_POLE.map(|t| (self.function)(&self.beside(&self.places, suspect, t)));
+            self.most_fail(&values, steps, -1.0, LEAST)
+        });
+        found.map(|(axis, pole, sign)| Endless { pole: Some(pole), ..self.told(&[(axis, sign)]) })
+    }
+
+    /// Points at a distance from a suspected pole, on lines through some places.
+    fn beside(&self, places: &[Vec<f64>], (axis, pole, sign): (usize, f64, f64), t: f64) -> Vec<Vec<f64>> {
+        // Where neighbouring numbers are farther apart than that, nothing is seen.
+        let unit = self.scales[axis].max(1e-3 * pole.abs());
+        let moved = |place: &Vec<f64>| {
+            let mut place = place.clone();
+            place[axis] = pole + sign * t * unit;
+            place
+        };
+        places.iter().map(moved).collect()
     }
 
     /// Diagonals, random directions, those without curvature, and the best that can be climbed to from them.
@@ -388,7 +458,7 @@ impl<'a> Probe<'a> {
             (self.function)(&points)
         });
         let endless = self.most_fail(&values, self.reach.map(f64::ln), self.open.len() as f64, LEAST);
-        endless.then(|| Endless { axis: None, direction: vec![0.0; self.scales.len()] })
+        endless.then(|| Endless { axis: None, direction: vec![0.0; self.scales.len()], pole: None })
     }
 
     fn told(&self, direction: &[(usize, f64)]) -> Endless {
@@ -396,7 +466,7 @@ impl<'a> Probe<'a> {
         direction.iter().for_each(|&(axis, share)| own[axis] = share * self.scales[axis]);
         let length = direction.iter().map(|(_, share)| share * share).sum::<f64>().sqrt();
         let alone = direction.iter().find(|(_, share)| share.abs() > 0.999 * length);
-        Endless { axis: alone.map(|(axis, share)| (*axis, *share < 0.0)), direction: own }
+        Endless { axis: alone.map(|(axis, share)| (*axis, *share < 0.0)), direction: own, pole: None }
     }
 }
 

@@ -445,6 +445,11 @@ impl Model {
         Self { cancel: Some(joined), ..self.clone() }
     }
 
+    /// The same with another energy of the same parameters and variables.
+    pub(crate) fn with_energy(&self, energy: Arc<dyn Energy>) -> Self {
+        Self { energy, ..self.clone() }
+    }
+
     /// The same model for results that outlive the computation.
     pub(crate) fn detached(&self) -> Self {
         Self { cancel: None, ..self.clone() }

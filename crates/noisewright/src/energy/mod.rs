@@ -122,6 +122,13 @@ pub trait Energy: Send + Sync {
         Vec::new()
     }
 
+    /// The same densities as functions of `(x − center)/scale`, with the matrix that carries their parameters and constant to those of this
+    /// energy, where such a change is no more than that; by default there is none. A polynomial of data far from zero is fitted so.
+    fn recentred(&self, center: f64, scale: f64) -> Option<(Arc<dyn Energy>, nalgebra::DMatrix<f64>)> {
+        let _ = (center, scale);
+        None
+    }
+
     /// Whether `u = θ·t(x)` (plus a function of x): then the score does not depend on θ and NCE with the
     /// JS and KL losses is convex.
     fn is_linear(&self) -> bool {

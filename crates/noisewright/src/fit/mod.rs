@@ -4,6 +4,7 @@
 //! error, split into what the data leave open and what the noise adds. The noise is chosen and dosed unless
 //! [`FitOptions`] say how.
 
+mod bias;
 mod choices;
 mod covariance;
 mod curvature;
@@ -32,6 +33,7 @@ mod part;
 mod parts;
 mod prepare;
 mod ratio;
+mod recentred;
 mod result;
 mod sample_blocks;
 mod scaling;
@@ -61,6 +63,7 @@ use crate::{Model, Result};
 pub(crate) use data_rows::DataRows;
 use estimate::FitTask;
 use judge::judge;
+use recentred::Recentred;
 
 /// Fits a model to data.
 ///
@@ -103,10 +106,10 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
     if matches!(options.noise, NoiseChoice::Optimal) {
         options.target.check(&model.coordinates())?;
     }
-    let task = FitTask { model, rows, loss: &options.loss };
-    let mut fit = noise_choice::estimate(task, options)
-        .and_then(|estimated| judge(task, estimated, options))
-        .map_err(|error| density_checks::with_values(model, rows, error))?;
+    let mut fit = match Recentred::of(model, rows) {
+        Some(recentred) => recentred.back(fit_task(&recentred.model, rows, options)?, model)?,
+        None => fit_task(model, rows, options)?,
+    };
     let constraint = model.constraint();
     if fit.diagnostics.no_answer().is_none() {
         let theta = constraint.map_or_else(|| fit.theta(), |constraint| constraint.all(&fit.theta()));
@@ -116,4 +119,12 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
         Some(constraint) => constraint.expand(fit),
         None => fit,
     })
+}
+
+/// An estimate, and then the judgement of it.
+fn fit_task(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Fit> {
+    let task = FitTask { model, rows, loss: &options.loss };
+    noise_choice::estimate(task, options)
+        .and_then(|estimated| judge(task, estimated, options))
+        .map_err(|error| density_checks::with_values(model, rows, error))
 }

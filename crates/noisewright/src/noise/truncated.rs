@@ -30,6 +30,14 @@ pub struct Truncated {
     ln_mass: f64,
 }
 
+/// How the reason begins why a noise cannot be restricted to where it is not.
+const NO_MASS: &str = "it has no mass between";
+
+/// Whether a noise could not be restricted because it has no mass there.
+pub(crate) fn has_no_mass(error: &Error) -> bool {
+    matches!(error, Error::Noise { reason, .. } if reason.starts_with(NO_MASS))
+}
+
 impl Truncated {
     /// Below this share of the mass inside, draws are made by inversion rather than by rejection.
     const REJECTION_FLOOR: f64 = 0.1;
@@ -43,7 +51,7 @@ impl Truncated {
         require(ordered, "the upper end of a truncation", hi, "it must be above the lower end")?;
         let ln_mass = inner.ln_mass(lo, hi);
         if !ln_mass.is_finite() {
-            let reason = format!("it has no mass between {lo} and {hi}");
+            let reason = format!("{NO_MASS} {lo} and {hi}");
             return Err(Error::Noise { noise: inner.words(), reason });
         }
         Ok(Self { inner, lo, hi, ln_mass: ln_mass.min(0.0) })

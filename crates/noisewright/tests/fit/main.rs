@@ -5,6 +5,7 @@ mod batches;
 mod diagnostics;
 mod extremes;
 mod fitted_noise;
+mod hard_use;
 mod kinks;
 mod many_rows;
 mod optimal;

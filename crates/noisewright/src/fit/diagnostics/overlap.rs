@@ -157,6 +157,15 @@ impl Gathered {
         }
     }
 
+    /// With weights that are this power of the inverse ratio, the share of the data rows that have the same error with equal
+    /// weights (Kish).
+    pub(crate) fn weighted_share(&self, exponent: f64) -> f64 {
+        let top = self.inverse.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut share = Share::default();
+        self.inverse.iter().for_each(|g| share.add(1.0, (exponent * (g - top)).exp()));
+        share.effective() / share.points.max(1.0)
+    }
+
     /// How far the tails reach.
     pub(crate) fn tails(&self, nu: f64) -> Tails {
         let log_ratio = |side: usize| self.largest[side].map_or(f64::NEG_INFINITY, |g| g + nu.ln());
