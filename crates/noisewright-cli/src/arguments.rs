@@ -221,7 +221,7 @@ pub(crate) struct PathArguments {
     /// Steps of each chain before its draws are kept (default 200)
     #[arg(long, value_name = "N", help_heading = "A path")]
     pub(crate) warm_up: Option<usize>,
-    /// Steps per draw (default 1)
+    /// Steps per draw, at least (default 1; up to four times as many where the warm-up is slow)
     #[arg(long, value_name = "N", help_heading = "A path")]
     pub(crate) thin: Option<usize>,
     /// Moves of the chains: auto (default), random-walk, hamiltonian or single-site
