@@ -283,7 +283,7 @@ def fit(
         else:
             sets = _choices(strata, chosen, log_probability, data, count)
             _refuse_noise(noise, nu, noise_points, max_noise, loss, refit_noise, check_ratio or check_nu)
-            answer = _core.fit_choices(built, handed, *sets, settings, bar)
+            answer = _core.fit_choices(built, handed, sets, settings, bar)
     return FitResult(**_shaped(answer, built, model.text, rows[0], shares), model=model)
 
 
@@ -351,7 +351,7 @@ def _constrained(built: _core.Model, fixed: Mapping[str, float] | None, constrai
 
 def _choices(
     strata: Any, chosen: Any, log_probability: Any, data: Any, rows: int
-) -> tuple[list[int], list[bool], list[float] | None]:
+) -> dict[str, Any]:
     """The stratum of each row, whether it was chosen, and the log probability of its coming in."""
 
     def column(values: Any, argument: str) -> Any:
@@ -368,11 +368,11 @@ def _choices(
     if not np.isin(marks, (0.0, 1.0)).all():
         raise InputError("`chosen` must be true or 1 for the chosen row of each stratum, false or 0 for the others")
     offsets = None if log_probability is None else vector(column(log_probability, "log_probability"), "log_probability")
-    return (
-        labels(column(strata, "strata"), rows, "strata"),
-        [mark == 1.0 for mark in marks],
-        None if offsets is None else offsets.tolist(),
-    )
+    return {
+        "strata": labels(column(strata, "strata"), rows, "strata"),
+        "chosen": [mark == 1.0 for mark in marks],
+        "log_probability": None if offsets is None else offsets.tolist(),
+    }
 
 
 def _refuse_noise(noise: Any, nu: Any, noise_points: Any, max_noise: Any, loss: str, refit: bool, check: bool) -> None:
@@ -514,7 +514,8 @@ def _shaped(
         bins = int(np.clip(np.ceil(2 * len(x) ** (1 / 3)), 5, 80))
         heights, edges = np.histogram(x, bins=bins, density=True, weights=weights)
         answer["grid"] |= {"edges": edges, "heights": heights}
-    return {**answer, "variables": built.variables, "fitted": fitted_from(answer.pop("kept"))}
+    fitted = fitted_from(answer.pop("kept"))
+    return {**answer, "variables": built.variables, "fitted": fitted}
 
 
 def _weights(weights: Any, data: Any, rows: int) -> Array | None:

@@ -145,16 +145,25 @@ pub(crate) fn ratio<'py>(
     })
 }
 
-/// Fits a model to choices: the stratum of each row, and whether it was chosen.
+/// The stratum of each row, whether it was chosen, and the log probability of its coming in, as Python hands them over.
+#[derive(FromPyObject)]
+pub(crate) struct Choices {
+    #[pyo3(item)]
+    strata: Vec<u64>,
+    #[pyo3(item)]
+    chosen: Vec<bool>,
+    #[pyo3(item)]
+    log_probability: Option<Vec<f64>>,
+}
+
+/// Fits a model to choices.
 #[pyfunction]
-#[pyo3(signature = (model, rows, strata, chosen, log_probability, settings, tick=None))]
+#[pyo3(signature = (model, rows, choices, settings, tick=None))]
 pub(crate) fn fit_choices<'py>(
     py: Python<'py>,
     model: &PyModel,
     rows: Rows<'py>,
-    strata: Vec<u64>,
-    chosen: Vec<bool>,
-    log_probability: Option<Vec<f64>>,
+    choices: Choices,
     settings: Settings,
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
@@ -162,8 +171,9 @@ pub(crate) fn fit_choices<'py>(
     let (plan, text) = (Plan::from(settings), model.text.clone());
     model.run(py, tick, move |model, monitor| {
         let options = plan.options(&model, None, monitor)?;
+        let Choices { strata, chosen, log_probability } = &choices;
         let log_probability = log_probability.as_deref();
-        let sets = noisewright::fit::ChoiceSets { strata: &strata, chosen: &chosen, log_probability };
+        let sets = noisewright::fit::ChoiceSets { strata, chosen, log_probability };
         let fit = noisewright::fit::fit_choices(&model, rows.data(), sets, &options)?;
         tree(&fit, &options, Reading::default(), None, text.as_deref())
     })

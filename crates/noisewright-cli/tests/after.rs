@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -17,7 +17,7 @@ fn folder() -> tempfile::TempDir {
     write("normal.toml", NORMAL);
     write("centred.toml", CENTRED);
     let rows: String =
-        (0..200).map(|i| format!("{}\n", ((i as f64) * 0.618_034).fract() * 4.0 - 1.75)).collect();
+        (0..200).map(|i| format!("{}\n", (f64::from(i) * 0.618_034).fract() * 4.0 - 1.75)).collect();
     write("x.csv", &format!("x\n{rows}"));
     for name in ["normal", "centred"] {
         run(
@@ -128,7 +128,7 @@ fn densities_and_draws_come_from_a_saved_fit() {
     );
 }
 
-fn read_lines(path: &PathBuf) -> usize {
+fn read_lines(path: &Path) -> usize {
     std::fs::read_to_string(path).unwrap().lines().count()
 }
 

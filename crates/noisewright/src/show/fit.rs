@@ -52,6 +52,11 @@ pub fn ratio_table(ratio: &RatioFit, title: &str) -> Table {
 
 /// The name, and the numbers to the same decimals, with three digits of the standard error.
 pub(super) fn numbers(name: &str, estimate: &Estimate) -> Vec<Cell> {
+    if estimate.fixed {
+        let mut row = vec![Cell::from(format!("{name}, fixed")), Cell::from(estimate.estimate)];
+        row.extend([Cell::Empty, Cell::Empty, Cell::Empty]);
+        return row;
+    }
     let values = [estimate.estimate, estimate.se, estimate.lower, estimate.upper];
     let name = if estimate.at_bound { format!("{name}, at its bound") } else { name.to_owned() };
     std::iter::once(Cell::from(name)).chain(cells(&values, estimate.se)).collect()
@@ -86,6 +91,9 @@ fn decimals(se: f64) -> Option<usize> {
 
 /// The noise, how much of it, and the loss.
 fn noise_words(fit: &Fit, loss: Option<&str>) -> String {
+    if fit.at_rows.as_ref().is_some_and(|rows| rows.choices) {
+        return "no noise: the conditional logit of what was chosen in each stratum".into();
+    }
     if !fit.nu.is_finite() {
         return "no noise: maximum likelihood, with log Z computed exactly".into();
     }
