@@ -14,8 +14,9 @@ use super::kinks;
 use super::loss_terms::Class;
 use super::no_start;
 use super::objective::{Full, Objective, Order};
-use super::options::{Draws, FitOptions};
+use super::options::{DrawKind, Draws, FitOptions};
 use super::prepare;
+use super::quiet::{self, Replicates};
 use super::result::Fit;
 use super::sample_blocks::{BLOCK, HeldPoints, SampleBlocks};
 use super::solve::{Solution, refine, solve};
@@ -44,6 +45,8 @@ fn most_kept() -> usize {
 pub(crate) enum Against {
     /// So many draws from a noise.
     Noise(Arc<dyn Noise>, usize),
+    /// Replicates of quiet draws from a noise.
+    Quiet(Arc<dyn Noise>, Replicates),
     /// Draws that are there already, with their log-densities.
     Draws(Arc<Draws>),
     /// Draws of a noise with the density of another one that was fitted to them.
@@ -54,6 +57,7 @@ impl Against {
     pub(crate) fn rows(&self) -> usize {
         match self {
             Self::Noise(_, rows) => *rows,
+            Self::Quiet(_, replicates) => replicates.rows(),
             Self::Draws(draws) => draws.points.rows(),
             Self::Refitted(refitted) => refitted.points.rows(),
         }
@@ -62,16 +66,28 @@ impl Against {
     /// The noise whose density is known everywhere.
     fn noise(&self) -> Option<&Arc<dyn Noise>> {
         match self {
-            Self::Noise(noise, _) => Some(noise),
+            Self::Noise(noise, _) | Self::Quiet(noise, _) => Some(noise),
             Self::Refitted(refitted) => Some(&refitted.noise),
             Self::Draws(_) => None,
         }
     }
 
-    fn compared(&self, nu: f64) -> Compared {
+    fn compared(&self, nu: f64, loss_ratio: Option<f64>) -> Compared {
         let noise = self.noise().cloned();
         let words = noise.as_ref().map_or_else(|| "given draws".into(), |noise| noise.describe());
-        Compared { nu, points: self.rows(), noise, words }
+        let (draws, replicates) = match self {
+            Self::Quiet(_, replicates) => (Some(DrawKind::Quiet), Some(replicates.count)),
+            Self::Noise(..) | Self::Refitted(_) => (Some(DrawKind::Random), None),
+            Self::Draws(_) => (None, None),
+        };
+        Compared { nu, points: self.rows(), noise, words, draws, replicates, loss_ratio }
+    }
+
+    /// M, the ratio inside the loss: the one asked for, ν with independent noise, a usual one with quiet noise; `None` for a
+    /// loss that has none.
+    fn loss_ratio(&self, options: &FitOptions, nu: f64) -> Option<f64> {
+        let usual = if matches!(self, Self::Quiet(..)) { quiet::USUAL_RATIO } else { nu };
+        options.loss.is_js().then(|| options.loss_ratio.unwrap_or(usual))
     }
 
     /// The noise side.
@@ -80,6 +96,12 @@ impl Against {
         Ok(match self {
             Self::Draws(draws) => held(HeldPoints::Given(draws.clone()), draws.log_density.clone()),
             Self::Refitted(own) => held(HeldPoints::Shared(own.points.clone()), own.log_density.clone()),
+            Self::Quiet(noise, replicates) => {
+                let side =
+                    SampleBlocks::quiet(noise.clone(), context, (replicates.count, replicates.points))?;
+                let drawn_again = model.energy().is_linear() || side.rows * noise.dimension() > most_kept();
+                if drawn_again { side } else { side.hold()? }
+            }
             Self::Noise(noise, rows)
                 if model.energy().is_linear() || rows * noise.dimension() > most_kept() =>
             {
@@ -100,7 +122,7 @@ impl Against {
     /// When given draws meet rows that are not in memory.
     fn data_side<'a>(&self, rows: DataRows<'a>) -> Result<SampleBlocks<'a>> {
         match self {
-            Self::Noise(noise, _) => Ok(rows.against(noise)),
+            Self::Noise(noise, _) | Self::Quiet(noise, _) => Ok(rows.against(noise)),
             Self::Refitted(refitted) => Ok(rows.against(&refitted.noise)),
             Self::Draws(draws) => match rows.whole() {
                 Some(data) => Ok(DataRows::side(data, draws.log_density_at_data.clone())),
@@ -133,13 +155,18 @@ pub(crate) fn estimate_against<'a>(
     let values = (data.rows + noise.rows) * prepare::width(task.model);
     let keep = task.rows.whole().is_some() && values <= most_kept();
     let some = task.rows.spread(SCALE_ROWS);
-    let mut objective = Objective::new(task.model, task.loss, nu, data, noise, some.view(), keep)?;
+    let loss_ratio = against.loss_ratio(options, nu);
+    let loss = match loss_ratio {
+        Some(ratio) => task.loss.with_ratio(ratio, nu)?,
+        None => task.loss.clone(),
+    };
+    let mut objective = Objective::new(task.model, &loss, nu, data, noise, some.view(), keep)?;
     // Rows that are read again at every pass are passed over as rarely as can be.
     let solution = match (task.rows, start) {
         (DataRows::Stream { .. }, Some(start)) => refine(&mut objective, start, options)?,
         (_, start) => solve(&mut objective, start, options)?,
     };
-    estimated(objective, solution, task.rows, against.compared(nu), options)
+    estimated(objective, solution, task.rows, against.compared(nu, loss_ratio), options)
 }
 
 /// Where to start, if a fit of something easier tells: of the rows in memory for a stream, of the same model with a free
@@ -150,9 +177,13 @@ fn first_start(task: FitTask<'_>, against: &Against, options: &FitOptions) -> Re
         let nu = against.rows() as f64 / total;
         let wanted = (nu * some.total_weight()).round() as usize;
         let points = wanted.clamp(BLOCK.min(against.rows()), PILOT_POINTS.max(BLOCK));
+        let few = match against {
+            Against::Quiet(..) => against.clone(),
+            _ => Against::Noise(noise.clone(), points),
+        };
         let rough = FitOptions { tolerance: 1e-3, ..options.clone() };
         let part = FitTask { rows: DataRows::Memory(some), ..task };
-        let pilot = estimate_against(part, &Against::Noise(noise.clone(), points), &rough, None)?;
+        let pilot = estimate_against(part, &few, &rough, None)?;
         return Ok(Some(pilot.fit.unknowns()));
     }
     if !(task.model.is_normalized() && task.model.energy().is_linear()) {
@@ -161,7 +192,10 @@ fn first_start(task: FitTask<'_>, against: &Against, options: &FitOptions) -> Re
     let model = task.model.clone().with_free_constant();
     let some = task.rows.spread(SCALE_ROWS);
     let part = FitTask { model: &model, rows: DataRows::Memory(some.data()), loss: task.loss };
-    let few = Against::Noise(noise.clone(), against.rows().min(SCALE_ROWS));
+    let few = match against {
+        Against::Quiet(..) => against.clone(),
+        _ => Against::Noise(noise.clone(), against.rows().min(SCALE_ROWS)),
+    };
     let inside = |theta: &Vec<f64>| task.model.log_normalizer(theta, &mut vec![0.0; theta.len()]).is_some();
     let found = if_possible(estimate_against(part, &few, options, None))?;
     Ok(found.map(|found| found.fit.theta()).filter(inside))

@@ -28,6 +28,7 @@ mod objective;
 pub mod optimal;
 mod options;
 mod prepare;
+mod quiet;
 mod ratio;
 mod result;
 mod sample_blocks;
@@ -45,7 +46,9 @@ pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind};
 pub use effects::{FitSetting, NoiseKind, check_effects};
 pub use noisewright_numerics::optimize::Stop;
-pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords};
+pub use options::{
+    Amount, CovarianceKind, DrawKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords,
+};
 pub use ratio::{LogRatio, RatioFit, ratio};
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;

@@ -24,7 +24,7 @@ pub(crate) enum Order {
 /// The loss `E_d data_term(g) + ν E_n noise_term(g)` of a model over two samples (MATH §2).
 pub(crate) struct Objective<'a> {
     pub(crate) model: &'a Model,
-    pub(crate) loss: &'a Loss,
+    pub(crate) loss: Loss,
     pub(crate) nu: f64,
     pub(crate) data: SampleBlocks<'a>,
     pub(crate) noise: SampleBlocks<'a>,
@@ -109,7 +109,7 @@ impl<'a> Objective<'a> {
     /// When a data point has no density under the model or the noise, or a feature is not a number.
     pub(crate) fn new(
         model: &'a Model,
-        loss: &'a Loss,
+        loss: &Loss,
         nu: f64,
         mut data: SampleBlocks<'a>,
         mut noise: SampleBlocks<'a>,
@@ -124,6 +124,7 @@ impl<'a> Objective<'a> {
             prepare::keep(model, &scaling, &mut noise)?;
         }
         let curved = prepare::is_curved(model, sample);
+        let loss = loss.clone();
         Ok(Self { model, loss, nu, data, noise, scaling, unit, thin: 1, linear, of_density: true, curved })
     }
 

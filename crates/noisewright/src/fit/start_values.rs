@@ -64,7 +64,7 @@ impl Few {
                 let (noise, rows) = thinned(points.view(), FEW.1);
                 (noise, rows.iter().map(|i| log_noise[*i]).collect())
             }
-            RowSource::Drawn { noise, context } => {
+            RowSource::Drawn { noise, context, .. } => {
                 let rows = FEW.1.min(objective.noise.rows);
                 let points = sample_for(noise.as_ref(), rows, context, Purpose::FitNoise).ok()?;
                 let mut log_noise = vec![0.0; points.rows()];
@@ -84,7 +84,8 @@ impl Few {
         let (points, log) = (self.noise.view(), self.noise_log_noise.clone());
         let noise = SampleBlocks::memory(Class::Noise, HeldPoints::Borrowed(points), None, log);
         let nu = noise.rows as f64 / data.total;
-        Objective::new(whole.model, whole.loss, nu, data, noise, self.data.view(), false)
+        let loss = whole.loss.at_other_nu(whole.nu, nu);
+        Objective::new(whole.model, &loss, nu, data, noise, self.data.view(), false)
     }
 }
 

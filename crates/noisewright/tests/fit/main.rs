@@ -8,6 +8,7 @@ mod fitted_noise;
 mod kinks;
 mod optimal;
 mod properties;
+mod quiet;
 mod runaway;
 mod small_samples;
 mod statistics;
