@@ -53,7 +53,7 @@ fn is_quiet(arguments: &SampleArguments, global: &Global, noise: &dyn Noise) -> 
     };
     if asked && noise.uniforms().is_none() {
         if arguments.draws.is_some() {
-            quiet_blocks(noise, 1, &Context::seeded(0))?;
+            quiet_blocks(noise, 1, &Context::seeded(0)).map(drop)?;
         }
         output::warn(&format!("{} cannot be drawn quietly: its draws are independent", noise.describe()));
         return Ok(false);

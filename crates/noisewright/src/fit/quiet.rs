@@ -20,9 +20,9 @@ use crate::{Loss, Noise, Result};
 const REPLICATES: usize = 16;
 /// Points of a replicate in the first round, at least, and per unknown: all replicates together have 32 points per unknown.
 const FIRST_POINTS: (usize, usize) = (32, 2);
-/// The noise part of a variance falls at least like this power of the number of points where quiet noise pays: between 1 for
-/// independent points and 3 for smooth functions of few variables.
-const RATE: f64 = 1.5;
+/// The power of the number of points like which the noise part of a variance is taken to fall in one round: between 1 for
+/// independent points and 3 for smooth functions of few variables. Where it falls less, another round follows.
+const RATE: f64 = 2.0;
 /// Rounds in which points are added.
 const ROUNDS: usize = 6;
 /// Quiet noise pays where it needs at most this share of the points that independent noise would need.
@@ -163,7 +163,9 @@ impl<'a> Rounds<'_, 'a> {
         let (mut ratio, mut chosen) = (None, false);
         for _ in 0..ROUNDS {
             let excess = shortfall(&found.fit, share);
-            if !found.fit.converged || (!self.must && !pays(&found.fit, replicates, excess)) {
+            if !found.fit.converged
+                || (!self.must && !pays(found.fit.noise_gain.unwrap_or(1.0), replicates, excess))
+            {
                 return Ok(self.must.then_some(found));
             }
             let next = if excess > 1.0 { replicates.grown(excess) } else { replicates };
@@ -233,11 +235,26 @@ impl<'a> Rounds<'_, 'a> {
 
 /// Whether quiet noise needs few points beside independent noise: `excess` is by how much the noise part is too large, so
 /// that of independent points, whose variances are `gain` times larger, as many times more would be needed.
-fn pays(fit: &Fit, replicates: Replicates, excess: f64) -> bool {
-    let gain = fit.noise_gain.unwrap_or(1.0);
+fn pays(gain: f64, replicates: Replicates, excess: f64) -> bool {
     if excess <= 1.0 {
         return gain * PAYS >= 1.0;
     }
     let independent = replicates.rows() as f64 * gain * excess;
     replicates.grown(excess).rows() as f64 <= PAYS * independent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_powers_of_two_and_a_gain_must_halve_them() {
+        let of = |points: f64| Replicates::nearest(points).points;
+        assert_eq!([1.0, 512.0, 1000.0, 1100.0, 1500.0, 1e6].map(of), [2, 32, 64, 64, 128, 65536]);
+        let replicates = Replicates { count: 16, points: 64 };
+        assert_eq!([1.5, 4.0, 5.0, 64.0].map(|factor| replicates.grown(factor).points), [128, 128, 256, 512]);
+        // Enough already: a gain of two. Four times too much noise: twice the points do, independent ones would be 4·gain.
+        assert!(pays(2.0, replicates, 0.9) && !pays(1.9, replicates, 0.9));
+        assert!(pays(1.0, replicates, 4.0) && !pays(0.9, replicates, 4.0));
+    }
 }

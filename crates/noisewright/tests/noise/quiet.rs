@@ -109,7 +109,7 @@ fn in_several_variables_quiet_draws_have_the_same_distribution() {
     let words = [
         "normal([1, -2, 0.5], [[2, 0.6, -0.3], [0.6, 0.5, 0.1], [-0.3, 0.1, 4]])",
         "student(5, [1, -2, 0.5], [[2, 0.6, -0.3], [0.6, 0.5, 0.1], [-0.3, 0.1, 4]])",
-        "product(normal(0, 1), gamma(2, 1), von-mises(1, 3))",
+        "product(normal(0, 1), student(4, 1, 2), laplace(1, 3))",
         "0.4*normal([0, 0, 1], [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]]) + 0.6*product(normal(3, 1), laplace(-1, 2), normal(0, 4))",
     ];
     for words in words {
