@@ -148,6 +148,7 @@ impl Found {
             confidence,
             curvature: self.curvature,
             diagnostics: Diagnostics::default(),
+            at_rows: None,
         }
     }
 }

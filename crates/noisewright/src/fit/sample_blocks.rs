@@ -6,7 +6,7 @@ use std::sync::Arc;
 use noisewright_numerics::summation::{sum, try_blocked};
 use rayon::prelude::*;
 
-use super::data::{Source, check_weights};
+use super::data::{Data, Source, check_weights};
 use super::loss_terms::Class;
 use super::options::Draws;
 use crate::noise::draw_block;
@@ -41,7 +41,12 @@ pub(crate) enum RowSource<'a> {
     /// Drawn whenever they are needed.
     Drawn { noise: Arc<dyn Noise>, context: Context, quiet: Option<QuietDraws<Arc<dyn Noise>>> },
     /// Read whenever they are needed.
-    Stream { source: &'a dyn Source, noise: Arc<dyn Noise> },
+    Stream {
+        source: &'a dyn Source,
+        noise: Arc<dyn Noise>,
+        /// Rows that are held, spread over all.
+        some: Data<'a>,
+    },
 }
 
 /// Points of one's own or of somebody else's.
@@ -141,8 +146,14 @@ impl<'a> SampleBlocks<'a> {
     }
 
     /// Data that are read block by block; the rows and the sum of their weights are known from a first pass.
-    pub(crate) fn stream(source: &'a dyn Source, noise: Arc<dyn Noise>, rows: usize, total: f64) -> Self {
-        Self::new(Class::Data, rows, total, RowSource::Stream { source, noise })
+    pub(crate) fn stream(
+        source: &'a dyn Source,
+        noise: Arc<dyn Noise>,
+        (rows, total): (usize, f64),
+        some: Data<'a>,
+    ) -> Self {
+        let feed = RowSource::Stream { source, noise, some };
+        Self::new(Class::Data, rows, total, feed)
     }
 
     /// The weights, where the rows are in memory and have any.
@@ -189,7 +200,7 @@ impl<'a> SampleBlocks<'a> {
                 };
                 try_blocked(self.rows, BLOCK, block, combine)
             }
-            RowSource::Stream { source, noise } => {
+            RowSource::Stream { source, noise, .. } => {
                 reduce_stream(*source, self.rows, &combine, |index, points, weights| {
                     let mut log_noise = vec![0.0; points.rows()];
                     noise.log_density(points, &mut log_noise);

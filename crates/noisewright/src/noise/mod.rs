@@ -53,6 +53,7 @@ pub use counts::{NegativeBinomial, Poisson};
 pub use elliptical::Elliptical;
 pub use gamma::Gamma;
 pub use gaussian_mixture::fit_normal_mixture;
+pub(crate) use gaussian_mixture::fit_widened_mixture;
 pub use histogram::{Histogram1d, Histogram2d, equal_edges};
 pub use kernel_density::{Bandwidth, KernelDensity, SavedKernels};
 pub use laplace::Laplace;

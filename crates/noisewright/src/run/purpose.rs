@@ -106,6 +106,8 @@ pub enum Purpose {
     QuietNoise,
     /// The scramble of quiet draws that the caller asked for.
     QuietSample,
+    /// Draws of a fitted model.
+    Simulate,
 }
 
 impl Purpose {
@@ -161,6 +163,7 @@ impl Purpose {
             Self::SecondPilot => (27, 0, 0),
             Self::QuietNoise => (28, 0, 0),
             Self::QuietSample => (29, 0, 0),
+            Self::Simulate => (36, 0, 0),
         }
     }
 }
