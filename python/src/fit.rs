@@ -79,6 +79,10 @@ pub(crate) struct Settings {
     #[pyo3(item)]
     loss: String,
     #[pyo3(item)]
+    draws: String,
+    #[pyo3(item)]
+    loss_ratio: Option<f64>,
+    #[pyo3(item)]
     model_based: bool,
     #[pyo3(item)]
     confidence: f64,
@@ -218,6 +222,8 @@ struct Plan {
     noise_share: f64,
     max_noise: Option<usize>,
     loss: String,
+    draws: String,
+    loss_ratio: Option<f64>,
     errors: CovarianceKind,
     confidence: f64,
     seed: u64,
@@ -238,6 +244,8 @@ impl From<Settings> for Plan {
             noise_share: given.noise_share,
             max_noise: given.max_noise,
             loss: given.loss,
+            draws: given.draws,
+            loss_ratio: given.loss_ratio,
             errors: if given.model_based { CovarianceKind::ModelBased } else { CovarianceKind::Robust },
             confidence: given.confidence,
             seed: given.seed,
@@ -263,6 +271,8 @@ impl Plan {
             check_ratio: self.check_ratio,
             target: self.target.clone(),
             loss: loss(&self.loss)?,
+            draws: self.draws.parse()?,
+            loss_ratio: self.loss_ratio,
             errors: self.errors,
             confidence: self.confidence,
             seed: self.seed,

@@ -19,6 +19,11 @@ pub(crate) fn print(text: &str) -> Outcome<()> {
     Ok(())
 }
 
+/// Writes a warning to standard error.
+pub(crate) fn warn(warning: &str) {
+    let _ = writeln!(std::io::stderr(), "warning: {warning}");
+}
+
 /// Unknowns beyond which covariances are not written unless they are asked for.
 pub(crate) const MOST_UNKNOWNS: usize = 100;
 

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`kernels`] | exp, ln and logistic functions over slices, SIMD chosen at run time |
+//! | [`sobol`] | scrambled Sobol points |
 //! | [`special`] | erf, log-gamma, digamma, Bessel functions in the log domain |
 //! | [`summation`] | log-sum-exp and sums in a fixed order |
 //! | [`chart`] | maps of constrained variables onto the real line |
@@ -22,6 +23,7 @@ pub mod linalg;
 pub mod optimize;
 pub mod quadrature;
 pub mod random;
+pub mod sobol;
 pub mod special;
 pub mod summation;
 pub mod triangular;

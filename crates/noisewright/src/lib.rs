@@ -160,7 +160,7 @@ pub use noise::{
     Landmarks, Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent,
     NegativeBinomial, Noise, Normal, Poisson, Product, Refit, SavedKernels, SavedNoise, Scalar, SinhArcsinh,
     StateTree, Student, Truncated, Uniform, UniformSphere, VonMises, VonMisesFisher, Warped, equal_edges,
-    fit_auto, fit_normal_mixture, sample, sample_blocks, try_sample,
+    fit_auto, fit_normal_mixture, quiet_blocks, quiet_sample, sample, sample_blocks, try_sample,
 };
 pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};

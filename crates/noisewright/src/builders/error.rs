@@ -23,6 +23,7 @@ impl Model {
             noise: Arc::new(noise),
             nu: 1.0,
             loss: Loss::Js,
+            loss_ratio: None,
             target: Target::Mse,
             precision: Precision::default(),
             threads: None,
@@ -39,6 +40,7 @@ pub struct ErrorBuilder<'a> {
     noise: Arc<dyn Noise + 'a>,
     nu: f64,
     loss: Loss,
+    loss_ratio: Option<f64>,
     target: Target,
     precision: Precision,
     threads: Option<usize>,
@@ -54,6 +56,12 @@ impl ErrorBuilder<'_> {
     /// The loss (default [`Loss::Js`]).
     pub fn loss(mut self, loss: Loss) -> Self {
         self.loss = loss;
+        self
+    }
+
+    /// M, the ratio inside the loss, where it is not ν (MATH §8); infinite for KL.
+    pub fn loss_ratio(mut self, ratio: f64) -> Self {
+        self.loss_ratio = Some(ratio);
         self
     }
 
@@ -94,7 +102,11 @@ impl ErrorBuilder<'_> {
     /// When the model has no population at these parameters, the noise has other variables or misses the data, the scores
     /// are collinear, or ν is not a positive number.
     pub fn run(self) -> Result<ErrorReport> {
-        let contrast = Contrast { noise: &*self.noise, nu: self.nu, loss: &self.loss };
+        let loss = match self.loss_ratio {
+            Some(ratio) => self.loss.with_ratio(ratio, self.nu)?,
+            None => self.loss,
+        };
+        let contrast = Contrast { noise: &*self.noise, nu: self.nu, loss: &loss };
         let job = || asymptotic_error(self.model, self.parameters, contrast, &self.target, &self.precision);
         on_threads(self.threads, job)
     }

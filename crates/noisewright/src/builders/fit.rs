@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use super::threads::on_threads;
-use crate::fit::{Amount, CovarianceKind, Data, Dependence, FitOptions, NoiseChoice, fit};
+use crate::fit::{Amount, CovarianceKind, Data, Dependence, DrawKind, FitOptions, NoiseChoice, fit};
 use crate::run::{CancelToken, Progress, ProgressHook};
 use crate::{Fit, Loss, Model, Result, Target};
 
@@ -75,6 +75,18 @@ impl<'a> FitBuilder<'a> {
     /// The loss (default [`Loss::Js`]).
     pub fn loss(mut self, loss: Loss) -> Self {
         self.options.loss = loss;
+        self
+    }
+
+    /// How the noise is drawn (default [`DrawKind::Random`]).
+    pub fn draws(mut self, draws: DrawKind) -> Self {
+        self.options.draws = draws;
+        self
+    }
+
+    /// M, the ratio inside the JS loss (MATH §8; default: ν for random noise, the best of a few for quiet noise).
+    pub fn loss_ratio(mut self, ratio: f64) -> Self {
+        self.options.loss_ratio = Some(ratio);
         self
     }
 

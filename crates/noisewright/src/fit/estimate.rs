@@ -11,6 +11,7 @@ use super::data_rows::DataRows;
 use super::diagnostics::{Diagnostics, Runaway, Separation, Warning};
 use super::objective::Objective;
 use super::optimal::OptimalReport;
+use super::options::DrawKind;
 use super::result::{Estimate, Fit, Optimum, Variances, coordinates};
 use super::two_step::TwoStepReport;
 use crate::{Error, Loss, Model, Noise, Parameter};
@@ -90,6 +91,19 @@ pub(crate) struct Compared {
     pub(crate) points: usize,
     pub(crate) noise: Option<Arc<dyn Noise>>,
     pub(crate) words: String,
+    /// How the noise was drawn, where it was.
+    pub(crate) draws: Option<DrawKind>,
+    /// Replicates of quiet noise.
+    pub(crate) replicates: Option<usize>,
+    /// M, where the loss has one.
+    pub(crate) loss_ratio: Option<f64>,
+}
+
+impl Compared {
+    /// With something that was not drawn from a noise.
+    pub(crate) fn undrawn(nu: f64, points: usize, words: String) -> Self {
+        Self { nu, points, noise: None, words, draws: None, replicates: None, loss_ratio: None }
+    }
 }
 
 impl Found {
@@ -122,6 +136,10 @@ impl Found {
             noise_points: with.points,
             noise: with.noise,
             noise_description: with.words,
+            draws: with.draws,
+            replicates: with.replicates,
+            loss_ratio: with.loss_ratio,
+            noise_gain: self.covariance.noise_gain,
             budget_spent: false,
             rows: rows.rows(),
             total_weight: rows.total_weight(),

@@ -32,6 +32,7 @@ mod options;
 mod part;
 mod parts;
 mod prepare;
+mod quiet;
 mod ratio;
 mod recentred;
 mod result;
@@ -50,7 +51,9 @@ pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind};
 pub use effects::{FitSetting, NoiseKind, check_effects};
 pub use noisewright_numerics::optimize::Stop;
-pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords};
+pub use options::{
+    Amount, CovarianceKind, DrawKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords,
+};
 pub use ratio::{LogRatio, RatioFit, ratio};
 pub(crate) use result::Variances;
 pub use result::{Estimate, Fit, Optimum};

@@ -9,6 +9,7 @@ use super::fit_against_noise::{Against, estimate_against};
 use super::noise_influence;
 use super::optimal;
 use super::options::{Amount, Draws, FitOptions, NoiseChoice, NoiseInWords};
+use super::quiet;
 use super::result::{Fit, Optimum};
 use super::sample_blocks::BLOCK;
 use super::two_step;
@@ -134,6 +135,11 @@ pub(crate) fn dosed<'a>(
     noise: &Arc<dyn Noise>,
     options: &FitOptions,
 ) -> Result<Estimated<'a>> {
+    if quiet::is_wanted(noise.as_ref(), options)
+        && let Some(found) = quiet::estimate(task, noise, options)?
+    {
+        return Ok(found);
+    }
     let total = task.rows.total_weight();
     let with = |points: usize, start: Option<&[f64]>| {
         // Beyond what is kept, noise is drawn again in every pass: only a number that no memory would hold is refused.
@@ -178,7 +184,7 @@ fn enough<'a>(
 }
 
 /// The optima beside the best; losses at different ratios do not compare, so that what is kept is by how much they are worse.
-fn worse_optima(fit: &Fit) -> Vec<Optimum> {
+pub(crate) fn worse_optima(fit: &Fit) -> Vec<Optimum> {
     let best = fit.optima.first().map_or(fit.loss, |optimum| optimum.loss);
     let worse = |optimum: &Optimum| Optimum { loss: optimum.loss - best, ..optimum.clone() };
     fit.optima.iter().skip(1).map(worse).collect()
@@ -188,7 +194,7 @@ fn worse_optima(fit: &Fit) -> Vec<Optimum> {
 ///
 /// A constant that hardly depends on the parameters has next to no data part, and endless noise would not make its own
 /// a small share of that; against a tenth of 1/T_d, the variance of a logarithm of a share of the data, it is small soon.
-fn shortfall(fit: &Fit, share: f64) -> f64 {
+pub(crate) fn shortfall(fit: &Fit, share: f64) -> f64 {
     let allowed = share * share / (1.0 - share * share);
     let least = |e: &super::Estimate| if e.name == LOG_NORMALIZER { 0.1 / fit.total_weight } else { 0.0 };
     let excess = |e: &&super::Estimate| e.se_noise.powi(2) / e.se_data.powi(2).max(least(e)) / allowed;

@@ -333,6 +333,14 @@ impl Noise for Restated {
         self.noise.draw(stream, rows, out);
     }
 
+    fn uniforms(&self) -> Option<usize> {
+        self.noise.uniforms()
+    }
+
+    fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+        self.noise.transport(cube, out);
+    }
+
     fn landmarks(&self, axis: usize) -> Landmarks {
         self.noise.landmarks(axis)
     }

@@ -126,7 +126,7 @@ fn estimate<'a>(
     let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), true)?;
     objective.of_density = false;
     let solution = solve(&mut objective, None, options)?;
-    let with = Compared { nu, points, noise: None, words: "the second sample".into() };
+    let with = Compared::undrawn(nu, points, "the second sample".into());
     estimated(objective, solution, rows, with, options)
 }
 

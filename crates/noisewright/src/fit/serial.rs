@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
+use super::options::DrawKind;
 use super::ratio::RatioFit;
 use super::result::{Estimate, Fit, Optimum};
 use crate::serial::{Fields, Rows};
@@ -25,6 +26,10 @@ struct FitFields<'a> {
     nu: f64,
     noise: &'a str,
     noise_points: usize,
+    draws: Option<DrawKind>,
+    replicates: Option<usize>,
+    loss_ratio: Option<f64>,
+    noise_gain: Option<f64>,
     noise_share: f64,
     budget_spent: bool,
     rows: usize,
@@ -60,6 +65,10 @@ impl Serialize for Fit {
             nu: self.nu,
             noise: &self.noise_description,
             noise_points: self.noise_points,
+            draws: self.draws,
+            replicates: self.replicates,
+            loss_ratio: self.loss_ratio,
+            noise_gain: self.noise_gain,
             noise_share: self.noise_share(),
             budget_spent: self.budget_spent,
             rows: self.rows,

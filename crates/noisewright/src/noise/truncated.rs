@@ -89,6 +89,10 @@ impl Scalar for Truncated {
         }
     }
 
+    fn quantile(&self, u: f64) -> f64 {
+        inverse(self.inner.as_ref(), self.lo, self.hi, self.ln_mass, 1.0 - u).clamp(self.lo, self.hi)
+    }
+
     fn cdf(&self, x: f64) -> f64 {
         self.ln_cdf(x).exp()
     }

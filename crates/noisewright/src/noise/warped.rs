@@ -100,6 +100,17 @@ impl Noise for Warped {
         }
     }
 
+    fn uniforms(&self) -> Option<usize> {
+        self.base.uniforms()
+    }
+
+    fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+        self.base.transport(cube, out);
+        for (map, column) in self.marginals.iter().zip(out.chunks_mut(cube.rows().max(1))) {
+            column.iter_mut().for_each(|u| *u = map.inverse(*u));
+        }
+    }
+
     fn landmarks(&self, axis: usize) -> Landmarks {
         let map = &self.marginals[axis];
         Landmarks { breaks: Vec::new(), centers: vec![(map.location, map.scale)] }

@@ -97,13 +97,23 @@ fn noise_words(fit: &Fit, loss: Option<&str>) -> String {
     if !fit.nu.is_finite() {
         return "no noise: maximum likelihood, with log Z computed exactly".into();
     }
+    let apart = fit.loss_ratio.filter(|ratio| *ratio != fit.nu);
+    let apart = apart.map(|ratio| format!(" with M = {}", format_number(ratio, 6))).unwrap_or_default();
     format!(
-        "noise {}; ν = {} ({}){}",
+        "noise {}; ν = {} ({}{}){}",
         brief(&fit.noise_description),
         format_number(fit.nu, 6),
-        counted(fit.noise_points, "noise point"),
-        loss.map(|loss| format!(", loss {loss}")).unwrap_or_default()
+        counted(fit.noise_points, if fit.replicates.is_some() { "quiet noise point" } else { "noise point" }),
+        fit.replicates.map(|count| format!(", {count} replicates")).unwrap_or_default(),
+        loss.map(|loss| format!(", loss {loss}{apart}")).unwrap_or_default()
     )
+}
+
+/// What quiet noise was worth.
+fn quietness(fit: &Fit) -> Option<String> {
+    let gain = fit.noise_gain?;
+    let independent = counted(rounded(fit.noise_points as f64 * gain), "independent point");
+    Some(format!("The quiet noise points are worth about {independent}."))
 }
 
 /// The noise for people: few digits, and long lists left out.
@@ -135,6 +145,7 @@ pub fn fit_sentences(fit: &Fit) -> Vec<String> {
             grouped(rounded(overlap.effective_noise))
         ));
     }
+    lines.extend(quietness(fit));
     lines.extend(efficiency(fit));
     lines.extend(designed(fit));
     lines.extend(refitted(fit));

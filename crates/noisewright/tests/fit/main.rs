@@ -10,6 +10,7 @@ mod kinks;
 mod many_rows;
 mod optimal;
 mod properties;
+mod quiet;
 mod runaway;
 mod small_samples;
 mod statistics;

@@ -16,6 +16,7 @@ mod separation;
 #[cfg(test)]
 mod tests;
 mod warning;
+mod weighted_information;
 
 pub use crate::integrability::NotNormalizable;
 pub(crate) use cross_fit::{NoiseFit, cross_fitted_test};
