@@ -104,7 +104,7 @@ class FitResult(Result):
         rows: list[list[Any]] = [
             [name, e.estimate, e.se, e.se_data, e.se_noise, e.lower, e.upper] for name, e in self.estimates.items()
         ]
-        title = f"{self.rows} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
+        title = f"{self._row_count()} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
         steps = f"{self.iterations} step{'' if self.iterations == 1 else 's'}"
         state = f"converged after {steps}" if self.converged else f"not converged after {steps}: {self.stop}"
         notes = [
@@ -114,6 +114,9 @@ class FitResult(Result):
             *self.warnings,
         ]
         return title, columns, rows, notes
+
+    def _row_count(self) -> str:
+        return str(self.rows)
 
     def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
         names = ("estimate", "se", "se_data", "se_noise", "lower", "upper")
@@ -348,8 +351,13 @@ class RatioResult(FitResult):
     """The fitted logarithm of a ratio of two densities, `log p₁/p₂ = θ·t(x) − c`; what it calls noise is the second sample."""
 
     model: Model
+    #: Rows of the first and of the second sample.
+    rows: list[int]  # type: ignore[assignment]
 
     _hidden: ClassVar[frozenset[str]] = frozenset({"grid", "model"})
+
+    def _row_count(self) -> str:
+        return " and ".join(map(str, self.rows))
 
     @property
     def constant(self) -> Estimate:

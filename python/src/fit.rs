@@ -119,7 +119,7 @@ pub(crate) fn fit<'py>(
         let options = plan.options(&model, draws, monitor)?;
         let fit = noisewright::fit::fit(&model, rows.data(), &options)?;
         let grid = grid(&model, &fit, rows.points.view());
-        tree(&fit, &options, Reading::default(), grid)
+        tree(&fit, Reading::default(), grid)
     })
 }
 
@@ -140,7 +140,8 @@ pub(crate) fn ratio<'py>(
     model.run(py, tick, move |model, monitor| {
         let options = plan.options(&model, None, monitor)?;
         let fitted = noisewright::fit::ratio(&model, first.data(), second.data(), &options)?;
-        tree(&fitted.fit, &options, Reading::default(), None)
+        let rows = [fitted.fit.rows, fitted.fit.noise_points].map(Tree::from);
+        Ok(tree(&fitted.fit, Reading::default(), None)?.with("rows", Tree::List(rows.into())))
     })
 }
 
@@ -163,7 +164,7 @@ pub(crate) fn fit_file<'py>(
         let grid = grid(&model, &fit, points.view());
         let reading = Reading { dropped, passes: Some(rows.passes()) };
         let some = grid.is_some().then(|| map! { "x": points.view().column(0).to_vec(), "weights": weights });
-        Ok(tree(&fit, &options, reading, grid)?.with("some", some))
+        Ok(tree(&fit, reading, grid)?.with("some", some))
     })
 }
 
@@ -236,6 +237,8 @@ impl Plan {
             tolerance: self.tolerance,
             cancel: monitor.cancel.clone(),
             progress: Some(monitor.hook()),
+            // Not `..default()`: a new option must be named here too.
+            more: noisewright::More,
         })
     }
 
@@ -268,7 +271,7 @@ struct Reading {
     passes: Option<usize>,
 }
 
-fn tree(fit: &Fit, options: &FitOptions, reading: Reading, grid: Option<Tree>) -> Outcome<Tree> {
+fn tree(fit: &Fit, reading: Reading, grid: Option<Tree>) -> Outcome<Tree> {
     let mut value = Value::of(fit).map_err(|error| Failure::Broken(error.to_string()))?;
     let warnings = value.get_mut("diagnostics").and_then(|diagnostics| diagnostics.get_mut("warnings"));
     for (shown, warning) in
@@ -277,9 +280,7 @@ fn tree(fit: &Fit, options: &FitOptions, reading: Reading, grid: Option<Tree>) -
         shown.set("suggestion", warning.suggestion_in(&argument));
     }
     let warnings: Vec<String> = fit.diagnostics.warnings.iter().map(|w| w.in_words(&argument)).collect();
-    let loss_name = if fit.nu.is_finite() { options.loss.to_string() } else { "likelihood".into() };
     Ok(Tree::from(value)
-        .with("loss_name", loss_name)
         .with("noise", fit.noise.clone())
         .with("noise_words", fit.noise_description.as_str())
         .with("dropped", reading.dropped)

@@ -35,7 +35,6 @@ struct Answer {
     dropped: usize,
     /// Passes over the file, for data that were streamed.
     passes: Option<usize>,
-    loss: noisewright::Loss,
     seed: u64,
 }
 
@@ -81,7 +80,6 @@ fn whole(
         dropped: rows.dropped,
         weights: rows.weights,
         passes: None,
-        loss: options.loss,
         seed: options.seed,
     })
 }
@@ -110,7 +108,6 @@ fn streamed(
         dependence: None,
         dropped,
         passes: Some(source.passes()),
-        loss: options.loss,
         seed: options.seed,
     })
 }

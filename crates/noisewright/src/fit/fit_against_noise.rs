@@ -23,7 +23,7 @@ use super::two_step::Refitted;
 use crate::memory::room_for;
 use crate::noise::sample_for;
 use crate::run::{Context, Purpose, Stage, if_possible};
-use crate::{Error, Model, Noise, Result};
+use crate::{Error, Loss, Model, Noise, Result};
 
 /// Rows from which the scales of the features are taken, at most.
 pub(crate) const SCALE_ROWS: usize = 1 << 14;
@@ -68,10 +68,10 @@ impl Against {
         }
     }
 
-    fn compared(&self, nu: f64) -> Compared {
+    fn compared(&self, nu: f64, loss: &Loss) -> Compared {
         let noise = self.noise().cloned();
         let words = noise.as_ref().map_or_else(|| "given draws".into(), |noise| noise.describe());
-        Compared { nu, points: self.rows(), noise, words }
+        Compared { nu, points: self.rows(), noise, words, loss: loss.to_string() }
     }
 
     /// The noise side.
@@ -139,7 +139,7 @@ pub(crate) fn estimate_against<'a>(
         (DataRows::Stream { .. }, Some(start)) => refine(&mut objective, start, options)?,
         (_, start) => solve(&mut objective, start, options)?,
     };
-    estimated(objective, solution, task.rows, against.compared(nu), options)
+    estimated(objective, solution, task.rows, against.compared(nu, task.loss), options)
 }
 
 /// Where to start, if a fit of something easier tells: of the rows in memory for a stream, of the same model with a free

@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::data::{Data, Dependence};
+use super::data::{Data, Dependence, check_total_weight};
 use super::data_rows::DataRows;
 use super::estimate::{Compared, Estimated};
 use super::fit_against_noise::{SCALE_ROWS, estimated};
@@ -107,6 +107,7 @@ fn fit_ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOpti
     if rows < coordinates {
         return Err(Error::TooFewPoints { rows, coordinates });
     }
+    check_total_weight(first.total_weight(), coordinates)?;
     let fit = judge_ratio(model, estimate(model, first, second, options)?, first.dependence)?;
     let constant = fit.log_normalizer.clone().ok_or(Error::NoMass)?;
     Ok(RatioFit {
@@ -134,7 +135,13 @@ fn estimate<'a>(
     let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), true)?;
     objective.of_density = false;
     let solution = solve(&mut objective, None, options)?;
-    let with = Compared { nu, points, noise: None, words: "the second sample".into() };
+    let with = Compared {
+        nu,
+        points,
+        noise: None,
+        words: "the second sample".into(),
+        loss: options.loss.to_string(),
+    };
     estimated(objective, solution, rows, with, options)
 }
 

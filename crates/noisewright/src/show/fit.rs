@@ -9,7 +9,7 @@ use crate::fit::{Estimate, Fit, RatioFit};
 
 /// Estimates with their standard errors and intervals; `loss` is named where it is known.
 #[must_use]
-pub fn fit_table(fit: &Fit, title: &str, rows: String, loss: Option<&str>) -> Table {
+pub fn fit_table(fit: &Fit, title: &str, rows: String) -> Table {
     let has_noise = fit.nu.is_finite();
     let mut table = estimates_table(title, fit.confidence);
     if has_noise {
@@ -20,7 +20,7 @@ pub fn fit_table(fit: &Fit, title: &str, rows: String, loss: Option<&str>) -> Ta
         cells.extend(has_noise.then(|| share(estimate)));
         table.push_row(cells);
     }
-    table = table.note(rows).note(noise_words(fit, loss));
+    table = table.note(rows).note(noise_words(fit));
     if has_noise {
         table = table
             .note("noise: the error that the noise alone causes, beside the whole; squares add".to_owned());
@@ -85,16 +85,16 @@ fn decimals(se: f64) -> Option<usize> {
 }
 
 /// The noise, how much of it, and the loss.
-fn noise_words(fit: &Fit, loss: Option<&str>) -> String {
+fn noise_words(fit: &Fit) -> String {
     if !fit.nu.is_finite() {
         return "no noise: maximum likelihood, with log Z computed exactly".into();
     }
     format!(
-        "noise {}; ν = {} ({}){}",
+        "noise {}; ν = {} ({}), loss {}",
         brief(&fit.noise_description),
         format_number(fit.nu, 6),
         counted(fit.noise_points, "noise point"),
-        loss.map(|loss| format!(", loss {loss}")).unwrap_or_default()
+        fit.loss_name
     )
 }
 
@@ -236,7 +236,7 @@ fn below(f: &mut fmt::Formatter<'_>, sentences: &[String], fit: &Fit) -> fmt::Re
 impl fmt::Display for Fit {
     /// The table that the command prints, and how the fit went.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let table = fit_table(self, "Fitted parameters", counted(self.rows, "row"), None);
+        let table = fit_table(self, "Fitted parameters", counted(self.rows, "row"));
         f.write_str(&table.to_text())?;
         below(f, &fit_sentences(self), self)
     }

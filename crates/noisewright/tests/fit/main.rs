@@ -12,3 +12,4 @@ mod runaway;
 mod small_samples;
 mod statistics;
 mod values;
+mod weights;

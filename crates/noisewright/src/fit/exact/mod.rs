@@ -199,7 +199,8 @@ impl<'a> Likelihood<'a> {
             optima: solution.optima.clone(),
         };
         let words = self.way.describe(self.model);
-        let with = Compared { nu: f64::INFINITY, points: 0, noise: None, words };
+        let loss = "likelihood".into();
+        let with = Compared { nu: f64::INFINITY, points: 0, noise: None, words, loss };
         let fit = found.fit(self.model, DataRows::Memory(self.data), with, options.confidence);
         let runaway = self.runaway(solution, options)?;
         let basis = Basis::Likelihood(Box::new(Maximised {

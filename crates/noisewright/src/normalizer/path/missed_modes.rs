@@ -7,8 +7,9 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::{PathOptions, PathWarning, Problem, Sample};
 use crate::chain::{ChainOptions, Chains, Coordinates, Landscape, Moves, run_checked};
+use crate::noise::fit_normal_mixture;
 use crate::run::{Context, Purpose};
-use crate::{Density, Domain, Error, Mixture, Noise, Points, Result, fit_auto, fit_normal_mixture};
+use crate::{Density, Domain, Error, Mixture, Noise, Points, Result, fit_auto};
 
 /// Chains that start apart.
 const CHAINS: usize = 16;

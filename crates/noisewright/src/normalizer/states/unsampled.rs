@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use noisewright_numerics::kernels;
-use rayon::prelude::*;
+use noisewright_numerics::parallel::prelude::*;
 
 use super::problem::{Problem, Scratch, cut};
 use crate::Result;
