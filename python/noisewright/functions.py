@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -19,8 +19,10 @@ Backend = Literal["auto", "numpy", "jax", "torch"]
 
 #: Up to so many parameters derivatives are pushed forward, one direction each; beyond, pulled back row by row.
 FORWARD_PARAMETERS = 16
-#: Up to so many parameters second derivatives are asked for.
+#: Up to so many parameters second derivatives are taken by second differences of the values.
 CURVATURE_PARAMETERS = 64
+#: Points of a call: JAX compiles once for each, so that fewer are filled up to the next and more are cut.
+BATCHES = (512, 4096)
 #: Relative step of central differences: the cube root of the rounding error balances it against the curvature.
 STEP = float(np.finfo(np.float64).eps) ** (1 / 3)
 #: The same for second differences.
@@ -71,16 +73,23 @@ class Evaluator:
         values = self._values(values, x)
         return values, _sound(np.ascontiguousarray(_numbers(scores, "score")), values)
 
+    def slope(self, theta: Array, columns: Array, weights: Array) -> Array | None:
+        """`Σ weights_i ∇f(x_i, theta)`, or `None` where the scores of all points cost no more."""
+        calls = self._ready(columns.T, theta)
+        if not calls.sums_scores:
+            return None
+        if not weights.any():
+            return np.zeros(self.n_params)
+        return _numbers(calls.slope(_counting(columns.T, weights), theta, weights), "log_density")
+
     def curvature(self, theta: Array, columns: Array, weights: Array) -> Array | None:
         """`Σ weights_i ∇²f(x_i, theta)`, or `None` where second derivatives are not to be had."""
-        if self.n_params > CURVATURE_PARAMETERS:
+        calls = self._ready(columns.T, theta)
+        if not calls.has_curvature:
             return None
-        x = columns.T
-        idle = weights == 0.0
-        if idle.any():
-            # Points without density count for nothing, but their second derivatives may be no numbers.
-            x = np.where(idle[:, np.newaxis], x[int(np.argmin(idle))], x)
-        return self._ready(x, theta).curvature(x, theta, weights)
+        if not weights.any():
+            return np.zeros((self.n_params, self.n_params))
+        return calls.curvature(_counting(columns.T, weights), theta, weights)
 
     def _ready(self, x: Array, theta: Array) -> _Calls:
         """The calls of the function's own library, found out with the first points."""
@@ -175,8 +184,16 @@ class _Calls:
         self.function = evaluator.log_density
         self.own_score = evaluator.score
         self.size = evaluator.n_params
+        #: Whether `slope` costs less than the score of every point.
+        self.sums_scores = False
+        #: Whether second derivatives are to be had.
+        self.has_curvature = True
 
     def value(self, x: Array, theta: Array) -> Any:
+        raise NotImplementedError
+
+    def slope(self, x: Array, theta: Array, weights: Array) -> Any:
+        """The weighted sum of the score."""
         raise NotImplementedError
 
     def both(self, x: Array, theta: Array) -> tuple[Any, Any]:
@@ -187,10 +204,8 @@ class _Calls:
         """The score that the user gave, one row per point."""
         raise NotImplementedError
 
-    def curvature(self, x: Array, theta: Array, weights: Array) -> Array | None:
-        """Differences of the given score; nothing where there is none."""
-        if self.own_score is None:
-            return None
+    def curvature(self, x: Array, theta: Array, weights: Array) -> Array:
+        """Differences of the given score."""
 
         def slope(at: Array) -> Array:
             return weights @ _numbers(self.given(x, at), "score").reshape(len(x), self.size)
@@ -206,6 +221,7 @@ class _Numpy(_Calls):
 
     def __init__(self, evaluator: Evaluator) -> None:
         super().__init__(evaluator)
+        self.has_curvature = self.own_score is not None or self.size <= CURVATURE_PARAMETERS
         if self.own_score is None and self.size > 0:
             warnings.warn(
                 "derivatives of a NumPy function are taken by finite differences; give `score`, or write the function "
@@ -233,7 +249,7 @@ class _Numpy(_Calls):
                 scores[j] = np.nan_to_num((high - low) / width, nan=0.0, posinf=0.0, neginf=0.0)
         return values, scores
 
-    def curvature(self, x: Array, theta: Array, weights: Array) -> Array | None:
+    def curvature(self, x: Array, theta: Array, weights: Array) -> Array:
         """Second differences of the weighted values, which cost far fewer calls than differences of differences."""
         if self.own_score is not None:
             return super().curvature(x, theta, weights)
@@ -259,7 +275,7 @@ class _Numpy(_Calls):
 
 
 class _Jax(_Calls):
-    """JAX: compiled, in double precision, derivatives by its own differentiation."""
+    """JAX: compiled for two numbers of points, in double precision, derivatives by its own differentiation."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         super().__init__(evaluator)
@@ -279,34 +295,50 @@ class _Jax(_Calls):
             values, scores = jax.vmap(one, in_axes=(None, 0))(theta, x)
             return values, scores.T
 
-        def bent(x: Any, theta: Any, weights: Any) -> Any:
-            return jax.hessian(lambda at: weights @ rows(x, at))(theta)
+        def total(theta: Any, x: Any, weights: Any) -> Any:
+            return weights @ rows(x, theta)
 
         self._double = _double_precision(jax)
+        self.sums_scores = self.own_score is None
         self._value = jax.jit(rows)
         self._both = jax.jit(forward if self.size <= FORWARD_PARAMETERS else backward)
-        self._bent = jax.jit(bent)
+        self._slope = jax.jit(jax.grad(total))
+        self._bent = jax.jit(jax.hessian(total))
 
-    def _run(self, name: str, call: Callable[..., Any], x: Array, *rest: Array) -> Any:
+    def _run(self, name: str, call: Callable[..., Any], *arguments: Array) -> Any:
         with self._double(True):
-            return _called(name, call, x, *rest)
+            return _called(name, call, *arguments)
 
     def value(self, x: Array, theta: Array) -> Any:
-        return np.asarray(self._run("log_density", self._value, _padded(x), theta))[..., : len(x)]
+        parts = [
+            np.asarray(self._run("log_density", self._value, points, theta))[..., :count] for points, count in _batches(x)
+        ]
+        return np.concatenate(parts, axis=-1)
 
     def both(self, x: Array, theta: Array) -> tuple[Any, Any]:
-        values, scores = self._run("log_density", self._both, _padded(x), theta)
-        return np.asarray(values)[: len(x)], np.asarray(scores)[:, : len(x)]
+        parts = [(self._run("log_density", self._both, points, theta), count) for points, count in _batches(x)]
+        values = np.concatenate([np.asarray(values)[:count] for (values, _), count in parts])
+        return values, np.concatenate([np.asarray(scores)[:, :count] for (_, scores), count in parts], axis=1)
 
     def given(self, x: Array, theta: Array) -> Any:
         assert self.own_score is not None
         return np.asarray(self._run("score", self.own_score, x, theta))
 
-    def curvature(self, x: Array, theta: Array, weights: Array) -> Array | None:
-        points = _padded(x)
-        padded = np.zeros(len(points))
-        padded[: len(x)] = weights
-        return _numbers(self._run("log_density", self._bent, points, theta, padded), "log_density")
+    def _sum(self, call: Callable[..., Any], x: Array, theta: Array, weights: Array) -> Array:
+        """A sum over all points, batch by batch; those that fill a batch up weigh nothing."""
+        total, start = 0.0, 0
+        for points, count in _batches(x):
+            padded = np.zeros(len(points))
+            padded[:count] = weights[start : start + count]
+            total = total + _numbers(self._run("log_density", call, theta, points, padded), "log_density")
+            start += count
+        return np.asarray(total)
+
+    def slope(self, x: Array, theta: Array, weights: Array) -> Any:
+        return self._sum(self._slope, x, theta, weights)
+
+    def curvature(self, x: Array, theta: Array, weights: Array) -> Array:
+        return self._sum(self._bent, x, theta, weights)
 
 
 class _Torch(_Calls):
@@ -317,6 +349,7 @@ class _Torch(_Calls):
         import torch
 
         self._torch = torch
+        self.sums_scores = self.own_score is None
 
     def _tensors(self, *arrays: Array) -> list[Any]:
         return [self._torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
@@ -330,24 +363,35 @@ class _Torch(_Calls):
             return _called("log_density", self._rows, *self._tensors(x, theta))
 
     def both(self, x: Array, theta: Array) -> tuple[Any, Any]:
+        parts = [self._both(x[start : start + BATCHES[1]], theta) for start in range(0, len(x), BATCHES[1])]
+        return np.concatenate([values for values, _ in parts]), np.concatenate([scores for _, scores in parts], axis=1)
+
+    def _both(self, x: Array, theta: Array) -> tuple[Array, Array]:
         func = self._torch.func
         points, at = self._tensors(x, theta)
         if self.size <= FORWARD_PARAMETERS:
             slopes = func.jacfwd(lambda t: self._rows(points, t))
-            return self.value(x, theta), _called("log_density", slopes, at).T
-        one = func.grad_and_value(lambda t, row: self._rows(row[None, :], t)[0])
-        scores, values = _called("log_density", func.vmap(one, in_dims=(None, 0)), at, points)
-        return values, scores.T
+            values, scores = self.value(x, theta), _called("log_density", slopes, at)
+        else:
+            one = func.grad_and_value(lambda t, row: self._rows(row[None, :], t)[0])
+            scores, values = _called("log_density", func.vmap(one, in_dims=(None, 0)), at, points)
+        return _numbers(values, "log_density"), _numbers(scores.T, "score")
 
     def given(self, x: Array, theta: Array) -> Any:
         assert self.own_score is not None
         with self._torch.no_grad():
             return _called("score", self.own_score, *self._tensors(x, theta))
 
-    def curvature(self, x: Array, theta: Array, weights: Array) -> Array | None:
-        points, at, shares = self._tensors(x, theta, weights)
-        bent = self._torch.func.hessian(lambda t: (shares * self._rows(points, t)).sum())
-        return _numbers(_called("log_density", bent, at), "log_density")
+    def _total(self, x: Array, weights: Array) -> Callable[[Any], Any]:
+        points, shares = self._tensors(x, weights)
+        return lambda theta: (shares * self._rows(points, theta)).sum()
+
+    def slope(self, x: Array, theta: Array, weights: Array) -> Any:
+        return _called("log_density", self._torch.func.grad(self._total(x, weights)), *self._tensors(theta))
+
+    def curvature(self, x: Array, theta: Array, weights: Array) -> Array:
+        bent = self._torch.func.hessian(self._total(x, weights))
+        return _numbers(_called("log_density", bent, *self._tensors(theta)), "log_density")
 
 
 def _called(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -412,14 +456,19 @@ def _double_precision(jax: Any) -> Any:
     return importlib.import_module("jax.experimental").enable_x64
 
 
-def _padded(x: Array) -> Array:
-    """The points with the last one repeated until their number is one of eight per octave: JAX compiles once for each."""
-    rows = len(x)
-    if rows < 8:
-        return np.ascontiguousarray(x)
-    unit = 1 << max(rows.bit_length() - 4, 0)
-    missing = -rows % unit
-    return np.concatenate([x, np.repeat(x[-1:], missing, axis=0)]) if missing else np.ascontiguousarray(x)
+def _counting(x: Array, weights: Array) -> Array:
+    """The points, those without weight replaced by another: they count for nothing, but their slopes may be no numbers."""
+    idle = weights == 0.0
+    return np.where(idle[:, np.newaxis], x[int(np.argmin(idle))], x) if idle.any() else x
+
+
+def _batches(x: Array) -> Iterator[tuple[Array, int]]:
+    """The points in batches of few sizes, the last point repeated until one is full, and how many are its own."""
+    for start in range(0, max(len(x), 1), BATCHES[1]):
+        points = np.ascontiguousarray(x[start : start + BATCHES[1]])
+        count = len(points)
+        size = next(size for size in BATCHES if size >= count)
+        yield np.concatenate([points, np.repeat(points[-1:], size - count, axis=0)]) if 0 < count < size else points, count
 
 
 def _torch_answers(function: Callable[..., Any], x: Array, theta: Array) -> bool:

@@ -6,7 +6,7 @@ use noisewright::{Energy, Error, View};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-/// Calls the methods `evaluate` and `curvature` of a `noisewright.functions.Evaluator`, from any thread.
+/// Calls the methods `evaluate`, `slope` and `curvature` of a `noisewright.functions.Evaluator`, from any thread.
 pub(crate) struct Callback {
     pub(crate) evaluator: Py<PyAny>,
     pub(crate) names: Vec<String>,
@@ -36,6 +36,21 @@ impl Callback {
             })
         });
         outcome.unwrap_or_else(|| Err(gone()))
+    }
+
+    /// A weighted sum over points, by a method of the evaluator; `None` where it has none.
+    fn sum<'py>(
+        &self,
+        py: Python<'py>,
+        method: &str,
+        parameters: &[f64],
+        points: View<'_>,
+        weights: &[f64],
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let arguments =
+            (PyArray1::from_slice(py, parameters), columns(py, points)?, PyArray1::from_slice(py, weights));
+        let answer = self.evaluator.bind(py).call_method1(method, arguments)?;
+        Ok((!answer.is_none()).then_some(answer))
     }
 }
 
@@ -88,6 +103,21 @@ impl Energy for Callback {
         self.normalized.then_some(0.0)
     }
 
+    fn add_weighted_score(
+        &self,
+        parameters: &[f64],
+        points: View<'_>,
+        weights: &[f64],
+        out: &mut [f64],
+    ) -> noisewright::Result<bool> {
+        self.attached(|py| {
+            let Some(slope) = self.sum(py, "slope", parameters, points, weights)? else { return Ok(false) };
+            let slope: PyReadonlyArray1<'_, f64> = slope.extract()?;
+            out.iter_mut().zip(slope.as_slice()?).for_each(|(o, s)| *o += s);
+            Ok(true)
+        })
+    }
+
     fn add_curvature(
         &self,
         parameters: &[f64],
@@ -99,13 +129,10 @@ impl Energy for Callback {
             return Ok(true);
         }
         self.attached(|py| {
-            let arguments = (
-                PyArray1::from_slice(py, parameters),
-                columns(py, points)?,
-                PyArray1::from_slice(py, weights),
-            );
-            let answer = self.evaluator.bind(py).call_method1("curvature", arguments)?;
-            let Some(matrix): Option<PyReadonlyArray2<'_, f64>> = answer.extract()? else { return Ok(false) };
+            let Some(matrix) = self.sum(py, "curvature", parameters, points, weights)? else {
+                return Ok(false);
+            };
+            let matrix: PyReadonlyArray2<'_, f64> = matrix.extract()?;
             out.iter_mut().zip(matrix.as_slice()?).for_each(|(o, m)| *o += m);
             Ok(true)
         })

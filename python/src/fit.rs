@@ -10,6 +10,7 @@ use noisewright_report::Value;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
+use crate::after::kept;
 use crate::failure::{Failure, Outcome};
 use crate::file::{FileArgument, FileRows, SomeRows};
 use crate::model::{PyModel, points};
@@ -114,12 +115,12 @@ pub(crate) fn fit<'py>(
     let names = model.model.space().names();
     let rows = rows.owned(names)?;
     let draws = draws.map(|given| owned_draws(&given, names)).transpose()?;
-    let plan = Plan::from(settings);
+    let (plan, text) = (Plan::from(settings), model.text.clone());
     model.run(py, tick, move |model, monitor| {
         let options = plan.options(&model, draws, monitor)?;
         let fit = noisewright::fit::fit(&model, rows.data(), &options)?;
         let grid = grid(&model, &fit, rows.points.view());
-        tree(&fit, Reading::default(), grid)
+        tree(&fit, Reading::default(), grid, text.as_deref())
     })
 }
 
@@ -141,7 +142,31 @@ pub(crate) fn ratio<'py>(
         let options = plan.options(&model, None, monitor)?;
         let fitted = noisewright::fit::ratio(&model, first.data(), second.data(), &options)?;
         let rows = [fitted.fit.rows, fitted.fit.noise_points].map(Tree::from);
-        Ok(tree(&fitted.fit, Reading::default(), None)?.with("rows", Tree::List(rows.into())))
+        Ok(tree(&fitted.fit, Reading::default(), None, None)?.with("rows", Tree::List(rows.into())))
+    })
+}
+
+/// Fits a model to choices: the stratum of each row, and whether it was chosen.
+#[pyfunction]
+#[pyo3(signature = (model, rows, strata, chosen, log_probability, settings, tick=None))]
+pub(crate) fn fit_choices<'py>(
+    py: Python<'py>,
+    model: &PyModel,
+    rows: Rows<'py>,
+    strata: Vec<u64>,
+    chosen: Vec<bool>,
+    log_probability: Option<Vec<f64>>,
+    settings: Settings,
+    tick: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Tree> {
+    let rows = rows.owned(model.model.space().names())?;
+    let (plan, text) = (Plan::from(settings), model.text.clone());
+    model.run(py, tick, move |model, monitor| {
+        let options = plan.options(&model, None, monitor)?;
+        let log_probability = log_probability.as_deref();
+        let sets = noisewright::fit::ChoiceSets { strata: &strata, chosen: &chosen, log_probability };
+        let fit = noisewright::fit::fit_choices(&model, rows.data(), sets, &options)?;
+        tree(&fit, Reading::default(), None, text.as_deref())
     })
 }
 
@@ -155,7 +180,7 @@ pub(crate) fn fit_file<'py>(
     settings: Settings,
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
-    let plan = Plan::from(settings);
+    let (plan, text) = (Plan::from(settings), model.text.clone());
     model.run(py, tick, move |model, monitor| {
         let rows = FileRows::open(&file, model.space())?;
         let options = plan.options(&model, None, monitor)?;
@@ -164,7 +189,7 @@ pub(crate) fn fit_file<'py>(
         let grid = grid(&model, &fit, points.view());
         let reading = Reading { dropped, passes: Some(rows.passes()) };
         let some = grid.is_some().then(|| map! { "x": points.view().column(0).to_vec(), "weights": weights });
-        Ok(tree(&fit, reading, grid)?.with("some", some))
+        Ok(tree(&fit, reading, grid, text.as_deref())?.with("some", some))
     })
 }
 
@@ -271,7 +296,7 @@ struct Reading {
     passes: Option<usize>,
 }
 
-fn tree(fit: &Fit, reading: Reading, grid: Option<Tree>) -> Outcome<Tree> {
+fn tree(fit: &Fit, reading: Reading, grid: Option<Tree>, model_file: Option<&str>) -> Outcome<Tree> {
     let mut value = Value::of(fit).map_err(|error| Failure::Broken(error.to_string()))?;
     let warnings = value.get_mut("diagnostics").and_then(|diagnostics| diagnostics.get_mut("warnings"));
     for (shown, warning) in
@@ -287,7 +312,8 @@ fn tree(fit: &Fit, reading: Reading, grid: Option<Tree>) -> Outcome<Tree> {
         .with("passes", reading.passes)
         .with("warnings", warnings)
         .with("no_answer", fit.diagnostics.no_answer().map(|w| w.in_words(&argument)))
-        .with("grid", grid))
+        .with("grid", grid)
+        .with("kept", kept(fit, model_file)?))
 }
 
 /// A setting as an argument: `nu=20`, `noise="auto"`.
@@ -312,7 +338,7 @@ fn grid(model: &Model, fit: &Fit, data: View<'_>) -> Option<Tree> {
     let (low, high) = ((least - margin).max(lower), (most + margin).min(upper));
     let x: Vec<f64> = (0..PLACES).map(|i| low + (high - low) * (i as f64 + 0.5) / PLACES as f64).collect();
     let view = View::new(1, PLACES, &x);
-    let theta = fit.theta();
+    let (model, theta) = (model.whole(), fit.theta());
     let constant = match &fit.log_normalizer {
         Some(constant) => constant.estimate,
         None => model.log_normalizer(&theta, &mut vec![0.0; theta.len()])?,

@@ -1,5 +1,6 @@
 //! The command line as it is typed.
 
+mod after;
 mod fit;
 
 use std::ffi::OsString;
@@ -10,6 +11,9 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::failure::{Failure, Outcome};
 use crate::usage;
 
+pub(crate) use self::after::{
+    AfterArguments, ChoiceArguments, CompareArguments, DensityArguments, SimulateArguments,
+};
 pub(crate) use self::fit::{CovarianceArgument, DEFAULT_SHARE, FitArguments, RatioArguments, RowArguments};
 
 /// Noise-contrastive estimation: unnormalized models fitted to data, and the noise that does it best.
@@ -63,6 +67,12 @@ pub(crate) enum Command {
     Logz(Box<LogzArguments>),
     /// Draw points from a noise, each with its log-density
     Sample(SampleArguments),
+    /// Saved fits side by side: log-likelihoods, criteria, and likelihood-ratio tests of nested models
+    Compare(CompareArguments),
+    /// The log-density of a saved fit at new points, with standard errors
+    Density(DensityArguments),
+    /// Draw points from the model of a saved fit
+    Simulate(SimulateArguments),
     /// The integral of a model's unnormalized density (log evidence) from draws of it
     Evidence(EvidenceArguments),
     /// Every figure and table of the paper on optimal noise, recomputed, with one HTML page
@@ -211,7 +221,7 @@ pub(crate) struct PathArguments {
     /// Steps of each chain before its draws are kept (default 200)
     #[arg(long, value_name = "N", help_heading = "A path")]
     pub(crate) warm_up: Option<usize>,
-    /// Steps per draw (default 1)
+    /// Steps per draw, at least (default 1; up to four times as many where the warm-up is slow)
     #[arg(long, value_name = "N", help_heading = "A path")]
     pub(crate) thin: Option<usize>,
     /// Moves of the chains: auto (default), random-walk, hamiltonian or single-site

@@ -227,7 +227,7 @@ impl<'a> Reading<'a> {
 }
 
 /// Numbers 0, 1, 2, … for values in the order in which they are met first.
-fn numbered(values: &[f64]) -> Vec<u64> {
+pub(crate) fn numbered(values: &[f64]) -> Vec<u64> {
     let mut known = HashMap::new();
     values
         .iter()

@@ -1,7 +1,8 @@
 //! Weighted sums and Gram matrices of column-major blocks.
 //!
-//! `Σ_i w_i a_i a_iᵀ` is where a Newton step spends its time. Rows are taken in blocks that stay in the cache, and within a
-//! block tiles of columns meet in registers, so that each number loaded is used several times.
+//! `Σ_i w_i a_i a_iᵀ` is where a Newton step spends its time. Rows are taken in blocks, and within a block a panel of
+//! columns, times the weights, stays in the second-level cache while all columns after it pass by (Goto and van de Geijn
+//! 2008); tiles of columns meet in registers, so that each number loaded is used several times.
 
 use crate::kernels::{Simd, Task, dispatch};
 
@@ -9,6 +10,10 @@ use crate::kernels::{Simd, Task, dispatch};
 const ROWS: usize = 512;
 /// Columns of a tile; a pair of tiles needs its square of accumulators.
 const TILE: usize = 4;
+/// Numbers in a line of the cache.
+const LINE: usize = 8;
+/// Tiles of a panel: half a megabyte.
+const PANEL: usize = 32;
 
 /// A column-major matrix: column `j` is `data[j·stride .. j·stride + rows]`.
 #[derive(Clone, Copy, Debug)]
@@ -82,9 +87,51 @@ impl<'a> Columns<'a> {
 /// If there is not one weight per row, or `out` is not as wide and as high as the number of columns.
 pub fn weighted_gram(columns: Columns<'_>, weights: &[f64], out: &mut [f64]) {
     let k = columns.columns();
+    assert_eq!(out.len(), k * k, "the output must be {k} by {k}");
+    // The triangle on its own, so that what `out` held before need not be symmetric bit by bit.
+    let mut upper = vec![0.0; k * k];
+    add_triangle(columns, weights, &mut upper);
+    for i in 0..k {
+        out[i * k + i] += upper[i * k + i];
+        for j in i + 1..k {
+            out[i * k + j] += upper[i * k + j];
+            out[j * k + i] += upper[i * k + j];
+        }
+    }
+}
+
+/// Adds `Σ_i w_i a_i a_iᵀ` to one triangle of `out`, entries `out[i·k + j]` with `i ≤ j`: a sum over many blocks is made
+/// symmetric once, by [`mirror`], when it is complete.
+///
+/// ```
+/// use noisewright_numerics::gram::{Columns, add_triangle, mirror};
+/// let mut out = [0.0; 4];
+/// add_triangle(Columns::new(&[1.0, 2.0, 3.0, 4.0], 2, 2, 2), &[10.0, 1.0], &mut out);
+/// assert_eq!(out, [14.0, 38.0, 0.0, 106.0]);
+/// mirror(2, &mut out);
+/// assert_eq!(out, [14.0, 38.0, 38.0, 106.0]);
+/// ```
+///
+/// # Panics
+/// As for [`weighted_gram`].
+pub fn add_triangle(columns: Columns<'_>, weights: &[f64], out: &mut [f64]) {
+    let k = columns.columns();
     assert_eq!(weights.len(), columns.rows(), "there must be one weight per row");
     assert_eq!(out.len(), k * k, "the output must be {k} by {k}");
     dispatch(Gram { columns, weights, out });
+}
+
+/// Copies the triangle `out[i·k + j]`, `i ≤ j`, onto the other one.
+///
+/// # Panics
+/// If `out` is not `k` by `k`.
+pub fn mirror(k: usize, out: &mut [f64]) {
+    assert_eq!(out.len(), k * k, "the matrix must be {k} by {k}");
+    for i in 0..k {
+        for j in i + 1..k {
+            out[j * k + i] = out[i * k + j];
+        }
+    }
 }
 
 /// Adds `Σ_i w_i a_i` to `out`.
@@ -131,105 +178,105 @@ impl Task for Gram<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let k = self.columns.columns();
-        // The upper triangle on its own, so that what `out` held before need not be symmetric bit by bit.
-        let mut upper = vec![0.0; k * k];
-        for start in (0..self.columns.rows()).step_by(ROWS) {
-            let end = (start + ROWS).min(self.columns.rows());
-            for i in (0..k).step_by(TILE) {
-                for j in (i..k).step_by(TILE) {
-                    let block =
-                        GramBlock { columns: self.columns, weights: &self.weights[start..end], start };
-                    block.add_tiles(s, i, j, &mut upper);
+        let (rows, tiles) = (self.columns.rows(), self.columns.columns().div_ceil(TILE));
+        let depth = TILE * ROWS.min(rows).next_multiple_of(S::WIDTH);
+        let mut space = vec![0.0; (PANEL.min(tiles) + 1) * depth + LINE];
+        // A vector that lies across two lines of the cache is loaded twice.
+        let aligned = space.as_ptr().align_offset(8 * LINE).min(LINE);
+        let (passing, panel) = space[aligned..].split_at_mut(depth);
+        for start in (0..rows).step_by(ROWS) {
+            let end = rows.min(start + ROWS);
+            let length = TILE * (end - start).next_multiple_of(S::WIDTH);
+            for first in (0..tiles).step_by(PANEL) {
+                let last = tiles.min(first + PANEL);
+                for (i, packed) in (first..last).zip(panel.chunks_exact_mut(depth)) {
+                    pack(s, self.columns, i, (start, end), Some(self.weights), packed);
+                }
+                for j in first..tiles {
+                    pack(s, self.columns, j, (start, end), None, passing);
+                    for (i, packed) in (first..last.min(j + 1)).zip(panel.chunks_exact(depth)) {
+                        self.columns.add_tile(s, (i, &packed[..length]), (j, &passing[..length]), self.out);
+                    }
                 }
             }
-        }
-        add_symmetric(&upper, k, self.out);
-    }
-}
-
-/// Adds a symmetric matrix given by its upper triangle (row-major).
-fn add_symmetric(upper: &[f64], k: usize, out: &mut [f64]) {
-    for i in 0..k {
-        out[i * k + i] += upper[i * k + i];
-        for j in i + 1..k {
-            out[i * k + j] += upper[i * k + j];
-            out[j * k + i] += upper[i * k + j];
         }
     }
 }
 
-/// The rows of one block.
-#[derive(Clone, Copy)]
-struct GramBlock<'a> {
-    columns: Columns<'a>,
-    weights: &'a [f64],
-    start: usize,
+/// Copies a tile of columns, times the weights where there are any, so that what a step of a product loads lies together: a
+/// vector of rows of each column, then the next rows. Rows and columns that are missing are zero.
+#[inline(always)]
+fn pack<S: Simd>(
+    s: S,
+    columns: Columns<'_>,
+    tile: usize,
+    (start, end): (usize, usize),
+    weights: Option<&[f64]>,
+    out: &mut [f64],
+) {
+    let full = (end - start) / S::WIDTH * S::WIDTH;
+    for c in 0..TILE {
+        let steps = out[c * S::WIDTH..].chunks_mut(TILE * S::WIDTH);
+        if tile * TILE + c >= columns.columns() {
+            steps.for_each(|out| out[..S::WIDTH].fill(0.0));
+            continue;
+        }
+        let column = &columns.column(tile * TILE + c)[start..end];
+        let weights = weights.map(|w| &w[start..end]);
+        for (row, out) in (0..end - start).step_by(S::WIDTH).zip(steps) {
+            if row < full {
+                let x = s.load(&column[row..row + S::WIDTH]);
+                s.store(weights.map_or(x, |w| s.mul(s.load(&w[row..row + S::WIDTH]), x)), out);
+            } else {
+                out[..S::WIDTH].fill(0.0);
+                for (at, out) in (row..end - start).zip(out) {
+                    *out = weights.map_or(1.0, |w| w[at]) * column[at];
+                }
+            }
+        }
+    }
 }
 
-impl GramBlock<'_> {
-    /// Adds the products of the tile of columns at `i` with that at `j`, each cut at the last column.
+impl Columns<'_> {
+    /// `out[i, j] += Σ_rows w a_i a_j` for the columns of two packed tiles, above and on the diagonal.
     #[inline(always)]
-    fn add_tiles<S: Simd>(self, s: S, i: usize, j: usize, out: &mut [f64]) {
-        let left = |first: usize| (self.columns.columns() - first).min(TILE);
-        match left(i) {
-            1 => self.add_tile::<S, 1>(s, i, j, left(j), out),
-            2 => self.add_tile::<S, 2>(s, i, j, left(j), out),
-            3 => self.add_tile::<S, 3>(s, i, j, left(j), out),
-            _ => self.add_tile::<S, 4>(s, i, j, left(j), out),
-        }
-    }
-
-    #[inline(always)]
-    fn add_tile<S: Simd, const I: usize>(self, s: S, i: usize, j: usize, width: usize, out: &mut [f64]) {
-        match width {
-            1 => self.add_products::<S, I, 1>(s, i, j, out),
-            2 => self.add_products::<S, I, 2>(s, i, j, out),
-            3 => self.add_products::<S, I, 3>(s, i, j, out),
-            // Sixteen accumulators overflow the sixteen registers of AVX2, eight do not.
-            _ if S::WIDTH < 8 => {
-                self.add_products::<S, I, 2>(s, i, j, out);
-                self.add_products::<S, I, 2>(s, i, j + 2, out);
-            }
-            _ => self.add_products::<S, I, 4>(s, i, j, out),
-        }
-    }
-
-    /// `out[i+p, j+q] += Σ_rows w a_{i+p} a_{j+q}` for `p < I`, `q < J`.
-    #[inline(always)]
-    fn add_products<S: Simd, const I: usize, const J: usize>(
-        self,
-        s: S,
-        i: usize,
-        j: usize,
-        out: &mut [f64],
-    ) {
-        let (k, rows) = (self.columns.columns(), self.weights.len());
-        let end = self.start + rows;
-        let a: [&[f64]; I] = self.columns.tile(i, self.start, end);
-        let b: [&[f64]; J] = self.columns.tile(j, self.start, end);
-        let full = rows / S::WIDTH * S::WIDTH;
-        let mut sums = [[s.splat(0.0); J]; I];
-        for row in (0..full).step_by(S::WIDTH) {
-            let w = s.load(&self.weights[row..row + S::WIDTH]);
-            let b: [S::V; J] = std::array::from_fn(|q| s.load(&b[q][row..row + S::WIDTH]));
-            for p in 0..I {
-                let wa = s.mul(w, s.load(&a[p][row..row + S::WIDTH]));
-                for q in 0..J {
-                    sums[p][q] = s.mul_add(wa, b[q], sums[p][q]);
+    fn add_tile<S: Simd>(self, s: S, (i, a): (usize, &[f64]), (j, b): (usize, &[f64]), out: &mut [f64]) {
+        let k = self.columns();
+        let mut add = |q0: usize, sums: &[[S::V; TILE]]| {
+            for (q, sums) in sums.iter().enumerate() {
+                let column = j * TILE + q0 + q;
+                for p in 0..TILE {
+                    let row = i * TILE + p;
+                    if row <= column && column < k {
+                        out[row * k + column] += lane_sum(s, sums[p]);
+                    }
                 }
             }
+        };
+        // Sixteen accumulators overflow the sixteen registers of AVX2, eight do not.
+        if S::WIDTH < 8 {
+            add(0, &products::<S, 2>(s, a, b, 0));
+            add(2, &products::<S, 2>(s, a, b, 2));
+        } else {
+            add(0, &products::<S, TILE>(s, a, b, 0));
         }
-        for p in 0..I {
-            for q in 0..J {
-                let mut total = lane_sum(s, sums[p][q]);
-                for row in full..rows {
-                    total += self.weights[row] * a[p][row] * b[q][row];
-                }
-                out[(i + p) * k + j + q] += total;
+    }
+}
+
+/// The products of all columns of one packed tile with `J` of another, from column `first` on, lane by lane.
+#[inline(always)]
+fn products<S: Simd, const J: usize>(s: S, a: &[f64], b: &[f64], first: usize) -> [[S::V; TILE]; J] {
+    let mut sums = [[s.splat(0.0); TILE]; J];
+    for (a, b) in a.chunks_exact(TILE * S::WIDTH).zip(b.chunks_exact(TILE * S::WIDTH)) {
+        let a: [S::V; TILE] = std::array::from_fn(|p| s.load(&a[p * S::WIDTH..(p + 1) * S::WIDTH]));
+        for q in 0..J {
+            let b = s.load(&b[(first + q) * S::WIDTH..(first + q + 1) * S::WIDTH]);
+            for p in 0..TILE {
+                sums[q][p] = s.mul_add(a[p], b, sums[q][p]);
             }
         }
     }
+    sums
 }
 
 /// The sum over the lanes of a vector, pairwise.

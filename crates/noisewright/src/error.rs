@@ -512,6 +512,26 @@ pub enum Error {
         /// Sum of the lengths given.
         found: usize,
     },
+    /// A saved fit that cannot be read or used.
+    #[error("this is no saved fit that can be used: {reason}")]
+    SavedFit {
+        /// Why.
+        reason: Cow<'static, str>,
+    },
+    /// Choices that cannot be fitted.
+    #[error("row {row}: {reason}")]
+    Choices {
+        /// A row that it is about, from 1.
+        row: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Fits that cannot be compared.
+    #[error("the fits cannot be compared: {reason}")]
+    Incomparable {
+        /// Why.
+        reason: String,
+    },
     /// A field of a model, or an option of a family, that cannot be as it is.
     #[error("`{field}` {reason}")]
     ModelField {

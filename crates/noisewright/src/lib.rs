@@ -98,6 +98,7 @@
 //! | normalizing constants | [`mod@normalizer`], [`log_z`], [`evidence()`] | c = log Z from draws of both sides: IS, RevIS, IS-RevIS, NCE (MATH §4) |
 //! | the best design | [`Model::design`], [`mod@design`] | p_n = p_d/ν · \[√(ν a/μ) − 1\]₊ with a quadratic in the score, and its limits |
 //! | fits | [`Model::fit`], [`mod@fit`], [`Fit`], [`Estimate`] | ∇L = ν E_n\[w r ψ\] − E_d\[w ψ\] = 0, Var = H⁻¹ V H⁻¹ |
+//! | after a fit | [`mod@after`], [`Fit::derive`], [`Fit::wald`] | Var h(β̂) = ∇hᵀ V ∇h; −2 log L + 2 k |
 //! | many states, paths | [`states()`], [`path()`] | Z_k = Σ f_k / Σ N_l f_l/Z_l over pooled draws; bridges (1−t) log p_n + t log f |
 //! | Markov chains | [`chains`], [`mod@chain`] | draws of a model: Hamiltonian, random walk, Gibbs |
 //! | seeds, cancellation, progress | [`mod@run`] | one random stream per purpose and block |
@@ -109,6 +110,7 @@
 // What model files alone make public stays where it is without them.
 #![cfg_attr(not(feature = "model-file"), allow(unreachable_pub))]
 
+pub mod after;
 mod asymptotics;
 pub mod builders;
 pub mod chain;

@@ -1,5 +1,6 @@
 //! A model: an energy, the space of its points, its parameters, and whether its constant is known.
 
+mod constraint;
 mod evaluate;
 mod score_check;
 
@@ -8,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+pub(crate) use self::constraint::Constraint;
 use crate::energy::{BatchEnergy, FeatureEnergy, FormulaEnergy, FunctionEnergy, ScoredEnergy};
 use crate::energy::{FamilyParts, build_family};
 use crate::names::nearest;
@@ -96,6 +98,8 @@ pub struct Model {
     own_energy: bool,
     /// The built-in family, and which of its parameters' bounds are where it ends.
     family: Option<Arc<Family>>,
+    /// How its parameters make up those of a larger model, where some of that are held fixed or tied together.
+    constraint: Option<Arc<Constraint>>,
 }
 
 /// The family of a model: a bound that the user writes is a wish, its own is where its formula stops being a density.
@@ -172,6 +176,7 @@ impl Model {
             score_checked,
             own_energy: false,
             family: None,
+            constraint: None,
         })
     }
 
@@ -380,6 +385,12 @@ impl Model {
         self
     }
 
+    /// The same model where no constant is estimated because it cancels.
+    pub(crate) fn without_constant(mut self) -> Self {
+        self.normalized = true;
+        self
+    }
+
     /// The same model with other start values, by name.
     ///
     /// # Errors
@@ -447,6 +458,18 @@ impl Model {
     /// [`Error::Cancelled`].
     pub(crate) fn check_run(&self) -> Result<()> {
         self.cancel.as_ref().map_or(Ok(()), CancelToken::check)
+    }
+
+    /// `Σ w ∇u`, as [`Energy::add_weighted_score`] gives it.
+    pub(crate) fn add_weighted_score(
+        &self,
+        parameters: &[f64],
+        points: View<'_>,
+        weights: &[f64],
+        out: &mut [f64],
+    ) -> Result<bool> {
+        self.check_run()?;
+        self.energy.add_weighted_score(parameters, points, weights, out)
     }
 
     /// `Σ w ∇²u`, as [`Energy::add_curvature`] gives it.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::{AfterArguments, ChoiceArguments};
+
 const NOISE_HELP: &str = "The noise: auto (fitted to the data), exact (no noise: maximum likelihood by quadrature or \
     enumeration), optimal (a pilot fit, then the best noise at it), or in words: normal(0, 4), student(5, 0, 2), kde, \
     0.7*normal(0,1) + 0.3*laplace(0,1), model(a=2), file(\"design.json\"), …";
@@ -80,9 +82,14 @@ pub(crate) struct FitArguments {
     /// Read the data in blocks, again at each pass, for files larger than memory (CSV, Parquet, NPY)
     #[arg(long, help_heading = "Data")]
     pub(crate) stream: bool,
-    /// Write the rows with their fitted log-density (Parquet if the name ends in .parquet or .pq, otherwise CSV)
-    #[arg(long, value_name = "FILE", conflicts_with = "stream", help_heading = "Output")]
+    /// Save the fit, if the name ends in .json, for `compare`, `density` and `simulate`; otherwise write the rows with their
+    /// fitted log-density (Parquet if the name ends in .parquet or .pq, otherwise CSV)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) choices: ChoiceArguments,
+    #[command(flatten)]
+    pub(crate) after: AfterArguments,
 }
 
 /// Which standard errors.

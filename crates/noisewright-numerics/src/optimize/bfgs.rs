@@ -4,8 +4,12 @@ use nalgebra::{DMatrix, DVector};
 
 use super::{Descent, DescentOptions, Problem, Stop};
 
-/// Gradient passes after which the exact Hessian is cheaper: it costs some ten of them for ten unknowns.
+/// Gradient passes after which the exact Hessian is cheaper: it costs some ten of them for ten unknowns, and more for more.
 const MOST_PASSES: usize = 12;
+/// One more pass for so many unknowns.
+const UNKNOWNS_PER_PASS: usize = 32;
+/// Most halvings of a step.
+const HALVINGS: usize = 4;
 /// How near the minimum a step must be, in standard errors, for one Newton step after it to finish it: the error of that
 /// step is of the second order, 1e-5 of a standard error.
 const NEAR: f64 = 3e-3;
@@ -25,24 +29,32 @@ pub fn bfgs<P: Problem + ?Sized>(
     let Some(mut inverse) = hessian.clone().cholesky().map(|c| c.inverse()) else { return Ok(None) };
     let mut at = at.clone();
     let mut here = problem.evaluate(&at, false)?;
-    for iterations in 1..=MOST_PASSES {
+    let most = MOST_PASSES + at.len() / UNKNOWNS_PER_PASS;
+    let mut halvings = 0;
+    let mut step = -(&inverse * &here.gradient);
+    for iterations in 1..=most {
         (options.watch)(iterations, here.value)?;
-        let step = -(&inverse * &here.gradient);
         let length = (-here.gradient.dot(&step) * problem.rows()).max(0.0).sqrt();
         if length.is_nan() {
             return Ok(None);
         }
-        if length <= options.tolerance.max(NEAR) {
+        if halvings == 0 && length <= options.tolerance.max(NEAR) {
             let (at, value) = (at + step, here.value);
             return Ok(Some(Descent { at, value, iterations, stop: Stop::Converged, last: here }));
         }
         let place = &at + &step;
         let next = problem.evaluate(&place, false)?;
         if next.value > here.value + problem.rounding() * here.value.abs() || !next.value.is_finite() {
-            return Ok(None);
+            if halvings == HALVINGS {
+                return Ok(None);
+            }
+            halvings += 1;
+            step *= 0.5;
+            continue;
         }
         update_inverse(&mut inverse, &step, &(&next.gradient - &here.gradient));
-        (at, here) = (place, next);
+        (at, here, halvings) = (place, next, 0);
+        step = -(&inverse * &here.gradient);
     }
     Ok(None)
 }

@@ -2,6 +2,7 @@
 
 mod beta;
 mod com_poisson;
+mod constrained;
 mod exp_quadratic;
 mod family;
 mod formula;
@@ -21,6 +22,7 @@ mod von_mises_fisher;
 
 pub use beta::Beta;
 pub use com_poisson::ComPoisson;
+pub(crate) use constrained::ConstrainedEnergy;
 pub use family::{Dof, FamilyInfo, FamilyOptions, families};
 pub(crate) use family::{Parts as FamilyParts, build as build_family};
 pub use formula::{FeatureEnergy, FormulaEnergy};
@@ -140,6 +142,23 @@ pub trait Energy: Send + Sync {
         None
     }
 
+    /// Adds `Σ_i weights[i] · ∂u(x_i; θ)/∂θ_j` to `out[j]`, for an energy that can do so for less than the scores of all
+    /// points cost (a vector-Jacobian product); returns `false`, leaving `out` alone, when it cannot. A point of weight zero
+    /// counts for nothing, whatever its slope; whether it can must not depend on the arguments.
+    ///
+    /// # Errors
+    /// As for [`evaluate`](Self::evaluate).
+    fn add_weighted_score(
+        &self,
+        parameters: &[f64],
+        points: View<'_>,
+        weights: &[f64],
+        out: &mut [f64],
+    ) -> Result<bool> {
+        let _ = (parameters, points, weights, out);
+        Ok(false)
+    }
+
     /// Adds `Σ_i weights[i] · ∇²u(x_i; θ)` to the k×k matrix `out` (column-major, both triangles);
     /// returns `false`, leaving `out` alone, when second derivatives are not available.
     ///
@@ -162,7 +181,7 @@ macro_rules! forward {
     ($self:ident => $to:expr; all) => {
         $crate::energy::forward! { $self => $to;
             parameters dimension evaluate point_gradient canonical constants is_linear prefers_batches log_normalizer
-            add_curvature
+            add_weighted_score add_curvature
         }
     };
     ($self:ident => $to:expr; $($method:ident)*) => {
@@ -217,6 +236,17 @@ macro_rules! forward {
     (@log_normalizer $self:ident $to:expr) => {
         fn log_normalizer(&$self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
             $to.log_normalizer(parameters, gradient)
+        }
+    };
+    (@add_weighted_score $self:ident $to:expr) => {
+        fn add_weighted_score(
+            &$self,
+            parameters: &[f64],
+            points: View<'_>,
+            weights: &[f64],
+            out: &mut [f64],
+        ) -> Result<bool> {
+            $to.add_weighted_score(parameters, points, weights, out)
         }
     };
     (@add_curvature $self:ident $to:expr) => {

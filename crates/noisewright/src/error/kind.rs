@@ -124,6 +124,9 @@ table! {
     NoDraws: "no-draws", input(Data);
     LogDensity: "log-density", input(Data);
     ChainLengths: "chain-lengths", input(Data);
+    Choices: "choice-sets", NO_ANSWER;
+    SavedFit: "saved-fit", input(Data);
+    Incomparable: "incomparable-fits", input(Data);
     ModelField: "model-field", input(Model);
 }
 

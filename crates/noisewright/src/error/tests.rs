@@ -72,6 +72,9 @@ fn variants() -> Vec<Error> {
         Error::ChainLengths { side: "data", expected: 2, found: 1 },
         Error::NotUnit { row: 1, length: 2.0 },
         Error::ConstantColumn { column: "x".into(), value: 1.0 },
+        Error::Choices { row: 1, reason: "no alternative of its stratum was chosen".into() },
+        Error::SavedFit { reason: "it is a design".into() },
+        Error::Incomparable { reason: "the rows are others".into() },
         Error::field("normalized", "cannot be true"),
     ]);
     all

@@ -156,9 +156,11 @@ fn sample_variance(
     } else {
         leverage::MOST_ROWS
     };
-    if side.rows > most {
-        let freedom = vec![f64::INFINITY; objective.size()];
-        return Ok(SampleVariance { meat: centred(&sums.meat, &sums.gradient, sums.weight), freedom });
+    let size = objective.size();
+    if side.rows > most || !leverage::is_worth(side.rows, size) {
+        let mean = if side.rows > most { 1.0 } else { sums.weight / (sums.weight - size as f64).max(1.0) };
+        let meat = centred(&sums.meat, &sums.gradient, sums.weight) * mean;
+        return Ok(SampleVariance { meat, freedom: vec![f64::INFINITY; size] });
     }
     let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
     let leverages = Leverages::new(&sums.meat, &sums.gradient, sums.weight, outer_bread.clone());

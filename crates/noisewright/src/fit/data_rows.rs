@@ -115,8 +115,8 @@ impl<'a> DataRows<'a> {
                 noise.log_density(data.points, &mut log_noise);
                 Self::side(*data, log_noise)
             }
-            Self::Stream { source, rows, total, .. } => {
-                SampleBlocks::stream(*source, noise.clone(), *rows, *total)
+            Self::Stream { source, rows, total, some } => {
+                SampleBlocks::stream(*source, noise.clone(), (*rows, *total), *some)
             }
         }
     }

@@ -168,6 +168,7 @@ impl Found {
             confidence,
             curvature: self.curvature,
             diagnostics: Diagnostics::default(),
+            at_rows: None,
         }
     }
 }

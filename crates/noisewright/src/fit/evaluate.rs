@@ -1,14 +1,13 @@
 //! A few hundred rows at one parameter value: log ratios, scores, and what they add to the sums.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::gram::{Columns, add_combination, weighted_gram, weighted_sum};
+use noisewright_numerics::gram::{Columns, add_combination, add_triangle, mirror, weighted_sum};
 use noisewright_numerics::summation::sum;
 
 use super::loss_terms::{Class, Terms};
 use super::objective::{Objective, Order, Sums, five_point};
 use super::prepare;
 use super::sample_blocks::{BLOCK, CHUNK, KeptBlock, RawBlock};
-use super::whole_sample_calls::Whole;
 use crate::{Error, Quantity, Result, View};
 
 /// A parameter value, in the coordinates of the solver and in those of the model.
@@ -84,7 +83,7 @@ impl ParameterPoint {
 pub(crate) struct ChunkView<'s> {
     /// `g = log p − log p_n − log ν`.
     pub(crate) log_ratio: &'s [f64],
-    /// `∇_β log p` in the solver's coordinates.
+    /// `∇_β log p` in the solver's coordinates; no columns where it was not asked for.
     pub(crate) score: Columns<'s>,
     /// How many times each row counts.
     pub(crate) weights: Option<&'s [f64]>,
@@ -98,43 +97,29 @@ pub(crate) struct ChunkEvaluator<'w, 'a> {
     place: &'w ParameterPoint,
     log_ratio: Vec<f64>,
     score: Vec<f64>,
-    /// Energies and scores that are there already.
-    whole: Option<&'w Whole>,
+    /// Whether scores are wanted.
+    pub(crate) scored: bool,
 }
 
 impl<'w, 'a> ChunkEvaluator<'w, 'a> {
     pub(crate) fn new(objective: &'w Objective<'a>, place: &'w ParameterPoint) -> Self {
-        Self { objective, place, log_ratio: Vec::with_capacity(CHUNK), score: Vec::new(), whole: None }
-    }
-
-    /// With the energies and scores of the whole sample, where they were asked for in one call.
-    pub(crate) fn with(self, whole: Option<&'w Whole>) -> Self {
-        Self { whole, ..self }
-    }
-
-    /// Whether a chunk is among those used.
-    fn uses(&self, first_row: usize) -> bool {
-        (first_row / CHUNK).is_multiple_of(self.objective.thin)
+        Self { objective, place, log_ratio: Vec::with_capacity(CHUNK), score: Vec::new(), scored: true }
     }
 
     /// Looks at a block of kept features.
     pub(crate) fn evaluate_kept(
         &mut self,
-        index: usize,
         block: &KeptBlock<'_>,
         mut visit: impl FnMut(ChunkView<'_>) -> Result<()>,
     ) -> Result<()> {
         let width = self.objective.size();
         for (chunk, offset) in block.offset.chunks(CHUNK).enumerate() {
             let (start, rows) = (chunk * CHUNK, offset.len());
-            let first_row = index * BLOCK + start;
-            if self.uses(first_row) {
-                let columns = &block.columns[start * width..(start + rows) * width];
-                let weights = block.weights.map(|w| &w[start..start + rows]);
-                self.see_linear(columns, offset, |log_ratio, score| {
-                    visit(ChunkView { log_ratio, score, weights, points: None })
-                })?;
-            }
+            let columns = &block.columns[start * width..(start + rows) * width];
+            let weights = block.weights.map(|w| &w[start..start + rows]);
+            self.see_linear(columns, offset, |log_ratio, score| {
+                visit(ChunkView { log_ratio, score, weights, points: None })
+            })?;
         }
         Ok(())
     }
@@ -146,12 +131,12 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
         raw: &RawBlock<'_>,
         mut visit: impl FnMut(ChunkView<'_>) -> Result<()>,
     ) -> Result<()> {
-        for start in (0..raw.points.rows()).step_by(CHUNK) {
+        // A call of a function that is asked for batches costs something by itself.
+        let batches = !self.objective.linear && self.objective.model.energy().prefers_batches();
+        let step = if batches { BLOCK } else { CHUNK };
+        for start in (0..raw.points.rows()).step_by(step) {
             let first_row = raw.index * BLOCK + start;
-            if !self.uses(first_row) {
-                continue;
-            }
-            let end = raw.points.rows().min(start + CHUNK);
+            let end = raw.points.rows().min(start + step);
             let points = raw.points.slice(start..end);
             let weights = raw.weights.map(|w| &w[start..end]);
             let log_noise = &raw.log_noise[start..end];
@@ -164,11 +149,9 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
                 prepare::check_offsets(class, first_row, weights, &features.offset)?;
                 self.see_linear(&features.columns, &features.offset, seen)?;
             } else {
-                self.general(first_row, points, log_noise)?;
-                seen(
-                    &self.log_ratio,
-                    Columns::new(&self.score, end - start, self.objective.size(), end - start),
-                )?;
+                self.general(points, log_noise)?;
+                let (rows, size) = (end - start, if self.scored { self.objective.size() } else { 0 });
+                seen(&self.log_ratio, Columns::new(&self.score, rows, size, rows))?;
             }
         }
         Ok(())
@@ -198,20 +181,19 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
     }
 
     /// Energy and score at these points, made into log ratio and `∇ log p`.
-    fn general(&mut self, first_row: usize, points: View<'_>, log_noise: &[f64]) -> Result<()> {
+    fn general(&mut self, points: View<'_>, log_noise: &[f64]) -> Result<()> {
         let (model, rows) = (self.objective.model, points.rows());
         let count = model.parameters().len();
         self.log_ratio.resize(rows, 0.0);
-        self.score.resize(rows * count, 0.0);
-        match self.whole {
-            Some(whole) => whole.cut(first_row, &mut self.log_ratio, &mut self.score),
-            None => {
-                model.evaluate(&self.place.theta, points, &mut self.log_ratio, Some(&mut self.score))?;
-            }
-        }
+        self.score.resize(if self.scored { rows * count } else { 0 }, 0.0);
+        let score = self.scored.then_some(self.score.as_mut_slice());
+        model.evaluate(&self.place.theta, points, &mut self.log_ratio, score)?;
         let constant = self.place.constant + self.objective.nu.ln();
         for (g, l) in self.log_ratio.iter_mut().zip(log_noise) {
             *g -= constant + l;
+        }
+        if !self.scored {
+            return Ok(());
         }
         match &self.place.shift {
             None => self.score.resize(rows * (count + 1), -1.0),
@@ -236,11 +218,7 @@ pub(crate) struct Accumulator<'w, 'a> {
     order: Order,
     terms: Terms,
     meat_weights: Vec<f64>,
-    /// The first derivatives of all rows, for an energy that is asked for whole samples.
-    first: Vec<f64>,
-    /// Whether second derivatives wait until all rows have been seen.
-    waits: bool,
-    pub(crate) sums: Sums,
+    sums: Sums,
 }
 
 impl<'w, 'a> Accumulator<'w, 'a> {
@@ -250,18 +228,22 @@ impl<'w, 'a> Accumulator<'w, 'a> {
         class: Class,
         order: Order,
     ) -> Self {
-        let sums = Sums::new(objective.size(), order);
-        let (terms, meat_weights, first) = (Terms::default(), Vec::new(), Vec::new());
-        Self { objective, place, class, order, terms, meat_weights, first, waits: false, sums }
+        let sums = Sums::new(objective.size(), order, objective.linear);
+        Self { objective, place, class, order, terms: Terms::default(), meat_weights: Vec::new(), sums }
     }
 
-    /// Leaves the second derivatives of the energy to [`add_whole_curvature`](Self::add_whole_curvature).
-    pub(crate) fn waiting(self, waits: bool) -> Self {
-        Self { waits, ..self }
+    /// The sums over all rows.
+    pub(crate) fn finish(mut self) -> Sums {
+        let size = self.objective.size();
+        for matrix in [&mut self.sums.information, &mut self.sums.meat] {
+            if !matrix.is_empty() {
+                mirror(size, matrix.as_mut_slice());
+            }
+        }
+        self.sums
     }
 
     pub(crate) fn join(mut self, other: Self) -> Self {
-        self.first.extend_from_slice(&other.first);
         self.sums = self.sums.join(other.sums);
         self
     }
@@ -272,44 +254,43 @@ impl<'w, 'a> Accumulator<'w, 'a> {
         let sums = &mut self.sums;
         sums.value += sum(&self.terms.value);
         sums.first += sum(&self.terms.first);
-        weighted_sum(seen.score, &self.terms.first, sums.gradient.as_mut_slice());
+        match seen.points {
+            Some(points) if seen.score.columns() < self.objective.size() => self.add_slope(points)?,
+            _ => weighted_sum(seen.score, &self.terms.first, sums.gradient.as_mut_slice()),
+        }
         if self.order >= Order::Hessian {
-            weighted_gram(seen.score, &self.terms.second, sums.information.as_mut_slice());
+            add_triangle(seen.score, &self.terms.second, self.sums.information.as_mut_slice());
             if let Some(points) = seen.points.filter(|_| !self.objective.linear) {
                 self.add_curvature(points)?;
             }
         }
         if self.order >= Order::Meat {
-            weighted_gram(seen.score, &self.meat_weights, self.sums.meat.as_mut_slice());
+            add_triangle(seen.score, &self.meat_weights, self.sums.meat.as_mut_slice());
         }
         Ok(())
     }
 
-    /// `Σ first · ∇²u`, at once or when all rows have been seen.
-    fn add_curvature(&mut self, points: View<'_>) -> Result<()> {
-        if self.waits {
-            self.first.extend_from_slice(&self.terms.first);
-            return Ok(());
+    /// `Σ first · ∇ log p`, summed by the model itself.
+    fn add_slope(&mut self, points: View<'_>) -> Result<()> {
+        let model = self.objective.model;
+        let mut slope = vec![0.0; model.parameters().len()];
+        model.add_weighted_score(&self.place.theta, points, &self.terms.first, &mut slope)?;
+        let first = sum(&self.terms.first);
+        match &self.place.shift {
+            Some(shift) => slope.iter_mut().zip(shift).for_each(|(s, shift)| *s -= shift * first),
+            None => slope.push(-first),
         }
-        let first = std::mem::take(&mut self.terms.first);
-        self.curve(points, &first)?;
-        self.terms.first = first;
+        self.sums.gradient.iter_mut().zip(slope).for_each(|(total, s)| *total += s);
         Ok(())
-    }
-
-    /// The same for all rows in one call.
-    pub(crate) fn add_whole_curvature(&mut self, points: View<'_>) -> Result<()> {
-        let first = std::mem::take(&mut self.first);
-        self.curve(points, &first)
     }
 
     /// Adds `Σ first · ∇²u` to the corner that belongs to θ.
-    fn curve(&mut self, points: View<'_>, first: &[f64]) -> Result<()> {
+    fn add_curvature(&mut self, points: View<'_>) -> Result<()> {
         let model = self.objective.model;
         let count = model.parameters().len();
         let mut curvature = DMatrix::zeros(count, count);
         let out = curvature.as_mut_slice();
-        let known = model.add_curvature(&self.place.theta, points, first, out)?;
+        let known = model.add_curvature(&self.place.theta, points, &self.terms.first, out)?;
         self.sums.curved &= known;
         let mut corner = self.sums.curvature.view_mut((0, 0), (count, count));
         corner += curvature;

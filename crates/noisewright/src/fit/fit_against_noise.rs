@@ -17,27 +17,17 @@ use super::objective::{Full, Objective, Order};
 use super::options::{Draws, FitOptions};
 use super::prepare;
 use super::result::Fit;
-use super::sample_blocks::{BLOCK, HeldPoints, SampleBlocks};
-use super::solve::{Solution, refine, solve};
+use super::sample_blocks::{HeldPoints, SampleBlocks};
+use super::solve::{Solution, solve};
 use super::two_step::Refitted;
-use crate::memory::room_for;
 use crate::noise::sample_for;
 use crate::run::{Context, Purpose, Stage, if_possible};
 use crate::{Error, Loss, Model, Noise, Result};
 
 /// Rows from which the scales of the features are taken, at most.
 pub(crate) const SCALE_ROWS: usize = 1 << 14;
-/// Values of features that are kept in memory rather than computed anew in every pass, at most.
-const MOST_KEPT: usize = 1 << 26;
-/// Noise points of the fit of a part of the rows that finds the start of a stream, at most.
-const PILOT_POINTS: usize = 1 << 16;
 /// Longest last Newton step that is taken without another look, in standard errors.
 const LAST_STEP: f64 = 1e-2;
-
-/// So many values, or half of what is free where that is less.
-fn most_kept() -> usize {
-    room_for(MOST_KEPT, 2)
-}
 
 /// What the data are contrasted with.
 #[derive(Clone)]
@@ -81,7 +71,7 @@ impl Against {
             Self::Draws(draws) => held(HeldPoints::Given(draws.clone()), draws.log_density.clone()),
             Self::Refitted(own) => held(HeldPoints::Shared(own.points.clone()), own.log_density.clone()),
             Self::Noise(noise, rows)
-                if model.energy().is_linear() || rows * noise.dimension() > most_kept() =>
+                if model.energy().is_linear() || rows * noise.dimension() > prepare::most_kept() =>
             {
                 SampleBlocks::drawn(noise.clone(), context, *rows)
             }
@@ -130,31 +120,17 @@ pub(crate) fn estimate_against<'a>(
     let start = start.or(found.as_deref());
     let nu = against.rows() as f64 / task.rows.total_weight();
     let (data, noise) = (against.data_side(task.rows)?, against.side(task.model, &options.context())?);
-    let values = (data.rows + noise.rows) * prepare::width(task.model);
-    let keep = task.rows.whole().is_some() && values <= most_kept();
+    let keep = task.rows.whole().is_some();
     let some = task.rows.spread(SCALE_ROWS);
     let mut objective = Objective::new(task.model, task.loss, nu, data, noise, some.view(), keep)?;
-    // Rows that are read again at every pass are passed over as rarely as can be.
-    let solution = match (task.rows, start) {
-        (DataRows::Stream { .. }, Some(start)) => refine(&mut objective, start, options)?,
-        (_, start) => solve(&mut objective, start, options)?,
-    };
+    let solution = solve(&mut objective, start, options)?;
     estimated(objective, solution, task.rows, against.compared(nu, task.loss), options)
 }
 
-/// Where to start, if a fit of something easier tells: of the rows in memory for a stream, of the same model with a free
-/// constant (whose loss is convex) for a linear normalized one.
+/// Where to start, if a fit of something easier tells: of some rows by the same model with a free constant (whose loss is
+/// convex) for a linear normalized one.
 fn first_start(task: FitTask<'_>, against: &Against, options: &FitOptions) -> Result<Option<Vec<f64>>> {
     let Some(noise) = against.noise() else { return Ok(None) };
-    if let DataRows::Stream { some, total, .. } = task.rows {
-        let nu = against.rows() as f64 / total;
-        let wanted = (nu * some.total_weight()).round() as usize;
-        let points = wanted.clamp(BLOCK.min(against.rows()), PILOT_POINTS.max(BLOCK));
-        let rough = FitOptions { tolerance: 1e-3, ..options.clone() };
-        let part = FitTask { rows: DataRows::Memory(some), ..task };
-        let pilot = estimate_against(part, &Against::Noise(noise.clone(), points), &rough, None)?;
-        return Ok(Some(pilot.fit.unknowns()));
-    }
     if !(task.model.is_normalized() && task.model.energy().is_linear()) {
         return Ok(None);
     }

@@ -16,6 +16,16 @@ use noisewright_numerics::gram::{Columns, weighted_gram};
 /// Rows beyond which leverages are too small to be worth a pass over the rows: the correction is of the order p/n.
 pub(crate) const MOST_ROWS: usize = 1 << 17;
 
+/// Products that leverages may cost, rows by squared unknowns, where they are small; and the rows per unknown from which on
+/// they are: on the average a row's is one over that number.
+const MOST_PRODUCTS: (usize, usize) = (1 << 31, 16);
+
+/// Whether every row's leverage is worth its cost; without it the mean leverage corrects the variance, n/(n − k).
+pub(crate) fn is_worth(rows: usize, size: usize) -> bool {
+    rows <= MOST_ROWS
+        && (rows.saturating_mul(size * size) <= MOST_PRODUCTS.0 || rows < MOST_PRODUCTS.1 * size)
+}
+
 /// Eigenvalue of the correlation of the terms below which a combination of them does not vary.
 const RANK: f64 = 1e-10;
 

@@ -4,6 +4,7 @@
 //! error, split into what the data leave open and what the noise adds. The noise is chosen and dosed unless
 //! [`FitOptions`] say how.
 
+mod choices;
 mod covariance;
 mod curvature;
 mod data;
@@ -27,6 +28,8 @@ mod noise_influence;
 mod objective;
 pub(crate) mod optimal;
 mod options;
+mod part;
+mod parts;
 mod prepare;
 mod ratio;
 mod result;
@@ -37,8 +40,8 @@ mod solve;
 mod start_values;
 mod stream;
 mod two_step;
-mod whole_sample_calls;
 
+pub use choices::{ChoiceSets, fit_choices};
 pub use curvature::Curvature;
 pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
@@ -48,12 +51,16 @@ pub use noisewright_numerics::optimize::Stop;
 pub use optimal::OptimalReport;
 pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords};
 pub use ratio::{LogRatio, RatioFit, ratio};
+pub(crate) use result::Variances;
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;
 pub use two_step::TwoStepReport;
 
+use std::sync::Arc;
+
+use crate::after::RowMeans;
 use crate::{Model, Result};
-use data_rows::DataRows;
+pub(crate) use data_rows::DataRows;
 use estimate::FitTask;
 use judge::judge;
 
@@ -99,7 +106,16 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
         options.target.check(&model.coordinates())?;
     }
     let task = FitTask { model, rows, loss: &options.loss };
-    noise_choice::estimate(task, options)
+    let mut fit = noise_choice::estimate(task, options)
         .and_then(|estimated| judge(task, estimated, options))
-        .map_err(|error| density_checks::with_values(model, rows, error))
+        .map_err(|error| density_checks::with_values(model, rows, error))?;
+    let constraint = model.constraint();
+    if fit.diagnostics.no_answer().is_none() {
+        let theta = constraint.map_or_else(|| fit.theta(), |constraint| constraint.all(&fit.theta()));
+        fit.at_rows = RowMeans::new(model.whole(), &theta, &fit, rows)?.map(Arc::new);
+    }
+    Ok(match constraint {
+        Some(constraint) => constraint.expand(fit),
+        None => fit,
+    })
 }

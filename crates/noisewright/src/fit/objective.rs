@@ -7,7 +7,6 @@ use super::evaluate::{Accumulator, ChunkEvaluator, ChunkView, ParameterPoint};
 use super::prepare;
 use super::sample_blocks::{KeptBlock, RawBlock, SampleBlocks};
 use super::scaling::Scaling;
-use super::whole_sample_calls::{self, Whole};
 use crate::{Error, Loss, Model, Result, View};
 
 /// Up to which derivative the loss is asked for.
@@ -31,14 +30,14 @@ pub(crate) struct Objective<'a> {
     pub(crate) scaling: Scaling,
     /// Natural size of a step in each inner parameter, for differences.
     pub(crate) unit: Vec<f64>,
-    /// Only every so many chunks are used, 1 for all of them.
-    pub(crate) thin: usize,
     /// Whether the model is linear in its parameters.
     pub(crate) linear: bool,
     /// Whether a density is fitted against noise, rather than the ratio of two samples.
     pub(crate) of_density: bool,
     /// Whether the model gives the second derivatives of its energy.
-    curved: bool,
+    pub(crate) curved: bool,
+    /// Whether the model sums its scores by itself, for less than the scores of all points cost.
+    sums_scores: bool,
 }
 
 /// The sums over one sample.
@@ -54,7 +53,7 @@ pub(crate) struct Sums {
     pub(crate) gradient: DVector<f64>,
     /// Of the second derivatives in g times `ψψᵀ`: the information form of the curvature.
     pub(crate) information: DMatrix<f64>,
-    /// Of the first derivatives in g times the second derivatives of the energy.
+    /// Of the first derivatives in g times the second derivatives of the energy; empty for a linear model.
     pub(crate) curvature: DMatrix<f64>,
     /// Of the squared first derivatives times `ψψᵀ`.
     pub(crate) meat: DMatrix<f64>,
@@ -63,7 +62,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    pub(crate) fn new(size: usize, order: Order) -> Self {
+    pub(crate) fn new(size: usize, order: Order, linear: bool) -> Self {
         let matrix = |wanted: bool| if wanted { DMatrix::zeros(size, size) } else { DMatrix::zeros(0, 0) };
         Self {
             weight: 0.0,
@@ -71,7 +70,7 @@ impl Sums {
             first: 0.0,
             gradient: DVector::zeros(size),
             information: matrix(order >= Order::Hessian),
-            curvature: matrix(order >= Order::Hessian),
+            curvature: matrix(order >= Order::Hessian && !linear),
             meat: matrix(order >= Order::Meat),
             curved: true,
         }
@@ -102,8 +101,8 @@ pub(crate) struct Full {
 impl<'a> Objective<'a> {
     /// Prepares the loss: checks the samples, and for a linear model computes features, centred and scaled, once.
     ///
-    /// `sample` are some of the data, from which the scales are taken; `keep` says whether there is room for the features
-    /// of both samples.
+    /// `sample` are some of the data, from which the scales are taken; `keep` says whether features may be kept, where there
+    /// is room for those of both samples.
     ///
     /// # Errors
     /// When a data point has no density under the model or the noise, or a feature is not a number.
@@ -111,20 +110,40 @@ impl<'a> Objective<'a> {
         model: &'a Model,
         loss: &'a Loss,
         nu: f64,
-        mut data: SampleBlocks<'a>,
-        mut noise: SampleBlocks<'a>,
+        data: SampleBlocks<'a>,
+        noise: SampleBlocks<'a>,
         sample: View<'_>,
         keep: bool,
     ) -> Result<Self> {
         let linear = model.energy().is_linear();
         let (scaling, unit) = prepare::scaling(model, sample, linear)?;
         prepare::check_noise_at_data(&data)?;
-        if linear && keep {
-            prepare::keep(model, &scaling, &mut data)?;
-            prepare::keep(model, &scaling, &mut noise)?;
+        let (curved, sums_scores) = (prepare::is_curved(model, sample), prepare::sums_scores(model, sample));
+        let of_density = true;
+        let whole =
+            Self { model, loss, nu, data, noise, scaling, unit, linear, of_density, curved, sums_scores };
+        if keep { whole.keeping_features() } else { Ok(whole) }
+    }
+
+    /// The same loss over other rows, in the same coordinates.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub(crate) fn over<'b>(&self, data: SampleBlocks<'b>, noise: SampleBlocks<'b>) -> Result<Objective<'b>>
+    where
+        'a: 'b,
+    {
+        let (scaling, unit) = (self.scaling.clone(), self.unit.clone());
+        Objective { data, noise, scaling, unit, ..*self }.keeping_features()
+    }
+
+    /// Computes the features of a linear model once, where there is room for them.
+    fn keeping_features(mut self) -> Result<Self> {
+        if self.linear && (self.data.rows + self.noise.rows) * self.size() <= prepare::most_kept() {
+            prepare::keep(self.model, &self.scaling, &mut self.data)?;
+            prepare::keep(self.model, &self.scaling, &mut self.noise)?;
         }
-        let curved = prepare::is_curved(model, sample);
-        Ok(Self { model, loss, nu, data, noise, scaling, unit, thin: 1, linear, of_density: true, curved })
+        Ok(self)
     }
 
     /// Number of unknowns.
@@ -141,22 +160,33 @@ impl<'a> Objective<'a> {
         visit: impl Fn(&mut T, &ChunkView<'_>) -> Result<()> + Sync,
         combine: impl Fn(T, T) -> T + Sync,
     ) -> Result<T> {
+        self.fold_rows(side, place, true, start, visit, combine)
+    }
+
+    /// The same; without `scored` the scores need not be there.
+    pub(crate) fn fold_rows<T: Send>(
+        &self,
+        side: &SampleBlocks<'a>,
+        place: &ParameterPoint,
+        scored: bool,
+        start: impl Fn() -> T + Sync,
+        visit: impl Fn(&mut T, &ChunkView<'_>) -> Result<()> + Sync,
+        combine: impl Fn(T, T) -> T + Sync,
+    ) -> Result<T> {
         if let Some(kept) = &side.kept {
-            let leaf = |index: usize, block: &KeptBlock<'_>| {
+            let leaf = |block: &KeptBlock<'_>| {
                 self.model.check_run()?;
                 let mut total = start();
-                ChunkEvaluator::new(self, place)
-                    .evaluate_kept(index, block, |seen| visit(&mut total, &seen))?;
+                ChunkEvaluator::new(self, place).evaluate_kept(block, |seen| visit(&mut total, &seen))?;
                 Ok(total)
             };
             return Ok(SampleBlocks::reduce_kept(kept, leaf, combine)?.unwrap_or_else(start));
         }
-        let whole = Whole::new(self, side, place)?;
         let leaf = |raw: RawBlock<'_>| {
             let mut total = start();
-            ChunkEvaluator::new(self, place)
-                .with(whole.as_ref())
-                .see_raw(side.class, &raw, |seen| visit(&mut total, &seen))?;
+            let mut evaluator = ChunkEvaluator::new(self, place);
+            evaluator.scored = scored;
+            evaluator.see_raw(side.class, &raw, |seen| visit(&mut total, &seen))?;
             Ok(total)
         };
         Ok(side.reduce(leaf, combine)?.unwrap_or_else(start))
@@ -164,20 +194,18 @@ impl<'a> Objective<'a> {
 
     /// The sums over one sample.
     fn sums(&self, side: &SampleBlocks<'a>, place: &ParameterPoint, order: Order) -> Result<Sums> {
-        let rows = whole_sample_calls::rows(self, side).filter(|_| order >= Order::Hessian);
-        let start = || Accumulator::new(self, place, side.class, order).waiting(rows.is_some());
-        let mut adder = self.fold(side, place, start, Accumulator::add, Accumulator::join)?;
-        if let Some(rows) = rows {
-            adder.add_whole_curvature(rows.view())?;
-        }
-        Ok(adder.sums)
+        let start = || Accumulator::new(self, place, side.class, order);
+        let scored = order > Order::Gradient || !self.sums_scores;
+        let adder = self.fold_rows(side, place, scored, start, Accumulator::add, Accumulator::join)?;
+        Ok(adder.finish())
     }
 
     /// The loss and the sums behind it; an infinite value where the model allows no such parameters.
     pub(crate) fn full(&self, at: &[f64], order: Order) -> Result<Full> {
         let size = self.size();
         let nothing = |evaluation| {
-            let (data, noise) = (Sums::new(size, order), Sums::new(size, order));
+            let sums = || Sums::new(size, order, self.linear);
+            let (data, noise) = (sums(), sums());
             Full { evaluation, information: None, data, noise }
         };
         let Some(place) = ParameterPoint::new(self, at) else { return Ok(nothing(Evaluation::wall(size))) };
@@ -201,7 +229,10 @@ impl<'a> Objective<'a> {
         let information =
             (order >= Order::Hessian).then(|| &data.information * per_data + &noise.information * per_noise);
         let hessian = information.as_ref().map(|information| {
-            let mut hessian = information + &data.curvature * per_data + &noise.curvature * per_noise;
+            let mut hessian = information.clone();
+            if !self.linear {
+                hessian += &data.curvature * per_data + &noise.curvature * per_noise;
+            }
             place.subtract_normalizer(self, data.first * per_data + noise.first * per_noise, &mut hessian);
             hessian
         });
@@ -253,7 +284,8 @@ impl Problem for Objective<'_> {
     }
 
     fn has_curvature(&self) -> bool {
-        self.curved
+        // Second derivatives of a function that is asked for batches cost as many gradients as it has parameters.
+        self.curved && !self.model.energy().prefers_batches()
     }
 
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {

@@ -5,6 +5,7 @@ use noisewright_numerics::summation::mean_and_variance;
 use super::loss_terms::Class;
 use super::sample_blocks::{BLOCK, CHUNK, KeptBlock, RawBlock, RowSource, SampleBlocks};
 use super::scaling::Scaling;
+use crate::memory::room_for;
 use crate::{Error, Model, Points, Quantity, Result, View};
 
 /// Features of some rows, column-major, with a last column of −1 where the constant is free, and
@@ -12,6 +13,14 @@ use crate::{Error, Model, Points, Quantity, Result, View};
 pub(crate) struct Features {
     pub(crate) columns: Vec<f64>,
     pub(crate) offset: Vec<f64>,
+}
+
+/// Values of features that are kept in memory rather than computed anew in every pass, at most.
+const MOST_KEPT: usize = 1 << 25;
+
+/// So many values, or half of what is free where that is less.
+pub(crate) fn most_kept() -> usize {
+    room_for(MOST_KEPT, 2)
 }
 
 /// Number of unknowns: columns of [`Features`].
@@ -212,4 +221,12 @@ pub(crate) fn is_curved(model: &Model, sample: View<'_>) -> bool {
     let known = model.add_curvature(&model.start(), one, &vec![0.0; one.rows()], &mut out);
     // Where the start is not allowed, a descent from there says so.
     known.unwrap_or(true)
+}
+
+/// Whether a model sums its scores by itself.
+pub(crate) fn sums_scores(model: &Model, sample: View<'_>) -> bool {
+    let one = sample.slice(0..sample.rows().min(1));
+    let mut out = vec![0.0; model.parameters().len()];
+    let known = model.add_weighted_score(&model.start(), one, &vec![0.0; one.rows()], &mut out);
+    known.unwrap_or(false)
 }

@@ -7,6 +7,7 @@ use noisewright_numerics::optimize::Stop;
 
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
+use crate::after::RowMeans;
 use crate::names::nearest;
 use crate::normalizer::two_sided;
 use crate::{Error, Model, Noise, Parameter, Result};
@@ -34,6 +35,8 @@ pub struct Estimate {
     pub degrees_of_freedom: f64,
     /// Whether the estimate lies on one of its bounds.
     pub at_bound: bool,
+    /// Whether it was held at this value, and not estimated.
+    pub fixed: bool,
 }
 
 /// Variances of one unknown: what the data leave open and what the noise adds, with the degrees of freedom of their sum.
@@ -67,6 +70,7 @@ impl Estimate {
                 upper: nan,
                 degrees_of_freedom: nan,
                 at_bound,
+                fixed: false,
             };
         }
         let se = (variances.data + variances.noise).sqrt();
@@ -82,6 +86,7 @@ impl Estimate {
             upper,
             degrees_of_freedom: variances.freedom,
             at_bound,
+            fixed: false,
         }
     }
 }
@@ -176,6 +181,8 @@ pub struct Fit {
     pub curvature: Curvature,
     /// What else is known: whether there is an answer, whether the noise served, whether the model fits.
     pub diagnostics: Diagnostics,
+    /// What is kept of the rows for what comes after the fit; absent where there is no answer.
+    pub at_rows: Option<Arc<RowMeans>>,
 }
 
 impl Fit {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::summation::{sum, try_blocked};
 
-use super::data::{Source, check_weights};
+use super::data::{Data, Source, check_weights};
 use super::loss_terms::Class;
 use super::options::Draws;
 use crate::noise::draw_block;
@@ -38,7 +38,12 @@ pub(crate) enum RowSource<'a> {
     /// Drawn whenever they are needed.
     Drawn { noise: Arc<dyn Noise>, context: Context },
     /// Read whenever they are needed.
-    Stream { source: &'a dyn Source, noise: Arc<dyn Noise> },
+    Stream {
+        source: &'a dyn Source,
+        noise: Arc<dyn Noise>,
+        /// Rows that are held, spread over all.
+        some: Data<'a>,
+    },
 }
 
 /// Points of one's own or of somebody else's.
@@ -97,8 +102,14 @@ impl<'a> SampleBlocks<'a> {
     }
 
     /// Data that are read block by block; the rows and the sum of their weights are known from a first pass.
-    pub(crate) fn stream(source: &'a dyn Source, noise: Arc<dyn Noise>, rows: usize, total: f64) -> Self {
-        Self { class: Class::Data, rows, total, feed: RowSource::Stream { source, noise }, kept: None }
+    pub(crate) fn stream(
+        source: &'a dyn Source,
+        noise: Arc<dyn Noise>,
+        (rows, total): (usize, f64),
+        some: Data<'a>,
+    ) -> Self {
+        let feed = RowSource::Stream { source, noise, some };
+        Self { class: Class::Data, rows, total, feed, kept: None }
     }
 
     /// The weights, where the rows are in memory and have any.
@@ -142,7 +153,7 @@ impl<'a> SampleBlocks<'a> {
                 };
                 try_blocked(self.rows, BLOCK, block, combine)
             }
-            RowSource::Stream { source, noise } => {
+            RowSource::Stream { source, noise, .. } => {
                 reduce_stream(*source, self.rows, &combine, |index, points, weights| {
                     let mut log_noise = vec![0.0; points.rows()];
                     noise.log_density(points, &mut log_noise);
@@ -161,10 +172,10 @@ impl<'a> SampleBlocks<'a> {
     /// The same over the blocks that a linear model keeps.
     pub(crate) fn reduce_kept<T: Send>(
         kept: &[KeptBlock<'a>],
-        map: impl Fn(usize, &KeptBlock<'a>) -> Result<T> + Sync,
+        map: impl Fn(&KeptBlock<'a>) -> Result<T> + Sync,
         combine: impl Fn(T, T) -> T + Sync,
     ) -> Result<Option<T>> {
-        try_blocked(kept.len(), 1, |range| map(range.start, &kept[range.start]), combine)
+        try_blocked(kept.len(), 1, |range| map(&kept[range.start]), combine)
     }
 }
 

@@ -1,9 +1,7 @@
 //! From a prepared loss to its minimum: which starts, which method, and whether there is more than one minimum.
 
-use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::optimize::{
-    BoxMinimum, DescentOptions, Problem, Stop, bfgs, minimize_in_box, newton,
-};
+use nalgebra::DVector;
+use noisewright_numerics::optimize::{BoxMinimum, DescentOptions, Problem, Stop, minimize_in_box};
 
 use super::evaluate::{ChunkView, ParameterPoint};
 use super::kinks;
@@ -11,9 +9,11 @@ use super::multistart;
 use super::no_start;
 use super::objective::{Objective, Order};
 use super::options::FitOptions;
+use super::part::Part;
+use super::parts::{Begun, begin_with_parts};
 use super::result::Optimum;
 use super::sample_blocks::SampleBlocks;
-use super::start_values::{self, Few};
+use super::start_values::{self, FEW};
 use crate::run::Stage;
 use crate::{Error, Loss, Model, Result};
 
@@ -28,14 +28,10 @@ pub(crate) struct Solution {
     pub(crate) optima: Vec<Optimum>,
 }
 
-/// Rows from which on a linear model is first fitted to a part of them.
-const LARGE: usize = 1 << 15;
-/// Rows of that part, per sample: this many at least, and so many per unknown.
-const PART: (usize, usize) = (1 << 12, 60);
-/// The larger part is one row in so many.
-const LARGER_PART: usize = 6;
-
 /// Minimises the loss; `start` are unknowns to begin with instead of the model's own start.
+///
+/// Of many rows a part is searched first, and all of them are then passed over a few times only, whether they are kept,
+/// computed anew or read again ([`begin_with_parts`]).
 ///
 /// # Errors
 /// When no start has a finite loss, or the fit is cancelled.
@@ -49,28 +45,36 @@ pub(crate) fn solve(
         let near = by_js(objective, options)?;
         return solve(objective, Some(&near), options);
     }
+    match begin_with_parts(objective, start, options)? {
+        Begun::Done(solution) => Ok(*solution),
+        Begun::Near(places) => search(objective, start, Some(&places), options),
+        Begun::Nowhere => search(objective, start, None, options),
+    }
+}
+
+/// Minimises the loss over all its rows; `near` are unknowns near minima, which the search then begins with.
+pub(super) fn search(
+    objective: &Objective<'_>,
+    start: Option<&[f64]>,
+    near: Option<&[Vec<f64>]>,
+    options: &FitOptions,
+) -> Result<Solution> {
     if !objective.linear {
         let begin = |theta: &[f64]| with_constant(objective, theta);
-        let places = places(objective, start, options)?;
+        let places = match near {
+            Some(near) => near.to_vec(),
+            None => places(objective, start, options)?,
+        };
         let found = multistart::solve(objective, objective.model, &begin, &places, options)?;
         let found = found.ok_or_else(|| no_start::explain(objective))?;
         return settled(objective, found);
     }
+    let start = near.and_then(<[_]>::first).map(Vec::as_slice).or(start);
     if objective.model.is_normalized() {
         return linear_normalized(objective, start, options);
     }
-    let rows = objective.data.rows.min(objective.noise.rows);
-    let wanted = PART.0.max(PART.1 * objective.size());
-    let begin = if objective.data.kept.is_some() && rows >= LARGE.max(8 * wanted) {
-        match large(objective, start, rows / wanted, options)? {
-            Begun::Done(solution) => return Ok(*solution),
-            Begun::Near(at) => at,
-        }
-    } else {
-        linear_start(objective, start)?
-    };
     let limits = limits(objective.model, &objective.scaling.scale);
-    let solution = in_box(objective, &limits, &begin, options)?;
+    let solution = in_box(objective, &limits, &linear_start(objective, start)?, options)?;
     Ok(with_optimum(objective, solution))
 }
 
@@ -121,8 +125,8 @@ fn places(objective: &Objective<'_>, start: Option<&[f64]>, options: &FitOptions
     let first = multistart::first(objective.model, start);
     if start.is_none()
         && options.starts > 1
-        && let Some(few) = Few::of(objective)
-        && let Ok(part) = few.objective(objective)
+        && let Some(few) = Part::of(objective, FEW)
+        && let Ok(part) = few.alone(objective)
     {
         return start_values::places(&part, &first, options);
     }
@@ -152,56 +156,10 @@ fn by_js(objective: &mut Objective<'_>, options: &FitOptions) -> Result<Vec<f64>
 }
 
 /// Notes the only minimum of a convex loss; [`estimated`](super::fit_against_noise::estimated) knows its value.
-fn with_optimum(objective: &Objective<'_>, mut solution: Solution) -> Solution {
+pub(super) fn with_optimum(objective: &Objective<'_>, mut solution: Solution) -> Solution {
     let at = objective.scaling.outer(solution.at.as_slice());
     solution.optima = vec![Optimum { at, loss: f64::NAN, starts: 1 }];
     solution
-}
-
-/// How far the fit of many rows has come.
-enum Begun {
-    /// To the minimum.
-    Done(Box<Solution>),
-    /// Near it.
-    Near(DVector<f64>),
-}
-
-/// Many rows: a small part, then a larger one from its minimum, then all from that with the larger part's curvature,
-/// corrected as it goes. One Newton step on a part costs a gradient's pass over all.
-fn large(
-    objective: &mut Objective<'_>,
-    start: Option<&[f64]>,
-    thin: usize,
-    options: &FitOptions,
-) -> Result<Begun> {
-    objective.thin = thin;
-    let begin = linear_start(objective, start);
-    objective.thin = 1;
-    let first = pilot(objective, thin, &begin?, options)?;
-    let Some((near, _)) = first else { return Ok(Begun::Near(linear_start(objective, start)?)) };
-    let Some((at, hessian)) = pilot(objective, LARGER_PART.min(thin), &near, options)? else {
-        return Ok(Begun::Near(near));
-    };
-    all(objective, &at, &hessian, options)
-}
-
-/// All rows, from a place near the minimum with about the curvature there.
-fn all(
-    objective: &Objective<'_>,
-    at: &DVector<f64>,
-    hessian: &DMatrix<f64>,
-    options: &FitOptions,
-) -> Result<Begun> {
-    let found = options.descent(Stage::Descent, |o| bfgs(objective, at, hessian, o))?;
-    let Some(found) = found else { return Ok(Begun::Near(at.clone())) };
-    let limits = limits(objective.model, &objective.scaling.scale);
-    if limits.iter().zip(found.at.iter()).any(|((lower, upper), x)| x < lower || x > upper) {
-        return Ok(Begun::Near(found.at));
-    }
-    let bound = vec![false; at.len()];
-    let solution =
-        Solution { at: found.at, iterations: found.iterations, stop: found.stop, bound, optima: Vec::new() };
-    Ok(Begun::Done(Box::new(with_optimum(objective, solution))))
 }
 
 /// A linear model whose constant is tied to its parameters: the loss need not be convex, so the given start and the
@@ -237,42 +195,9 @@ fn linear_normalized(
     best.ok_or_else(|| no_start::explain(objective))
 }
 
-/// Minimises the loss from unknowns near its minimum in as few passes over the rows as possible.
-///
-/// # Errors
-/// As for [`solve`].
-pub(crate) fn refine(objective: &mut Objective<'_>, start: &[f64], options: &FitOptions) -> Result<Solution> {
-    if objective.linear && !objective.model.is_normalized() {
-        let begin = with_constant(objective, start)?;
-        if let Some(hessian) = objective.evaluate(&begin, true)?.hessian
-            && let Begun::Done(solution) = all(objective, &begin, &hessian, options)?
-        {
-            return Ok(*solution);
-        }
-    }
-    solve(objective, Some(start), &FitOptions { starts: 1, ..options.clone() })
-}
-
-/// The minimum over a part of the rows, with the curvature there; `None` where it has none.
-fn pilot(
-    objective: &mut Objective<'_>,
-    thin: usize,
-    begin: &DVector<f64>,
-    options: &FitOptions,
-) -> Result<Option<(DVector<f64>, DMatrix<f64>)>> {
-    objective.thin = thin.max(1);
-    // The part's own minimum is wanted no nearer than it is to that of all rows.
-    let rough = FitOptions { tolerance: options.tolerance.max(0.3), ..options.clone() };
-    let found = rough.descent(Stage::Pilot, |o| newton(&*objective, begin, o));
-    let curvature = found.and_then(|found| Ok((objective.evaluate(&found.at, true)?, found)));
-    objective.thin = 1;
-    let (there, found) = curvature?;
-    Ok(there.hessian.filter(|_| found.stop.converged()).map(|hessian| (found.at, hessian)))
-}
-
 /// Where a linear model starts: the given unknowns, or none of its features (for a normalized one its start values),
 /// with a constant that puts data and noise on both sides of zero.
-fn linear_start(objective: &Objective<'_>, start: Option<&[f64]>) -> Result<DVector<f64>> {
+pub(super) fn linear_start(objective: &Objective<'_>, start: Option<&[f64]>) -> Result<DVector<f64>> {
     let model = objective.model;
     match start {
         Some(start) => with_constant(objective, start),
@@ -314,6 +239,7 @@ fn mean_log_ratio<'a>(
         }
         Ok(())
     };
-    let (sum, count) = objective.fold(side, place, || (0.0, 0.0), add, |a, b| (a.0 + b.0, a.1 + b.1))?;
+    let join = |a: (f64, f64), b: (f64, f64)| (a.0 + b.0, a.1 + b.1);
+    let (sum, count) = objective.fold_rows(side, place, false, || (0.0, 0.0), add, join)?;
     Ok((count > 0.0).then_some(sum / count))
 }

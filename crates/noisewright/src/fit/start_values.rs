@@ -17,13 +17,12 @@ use super::loss_terms::Class;
 use super::multistart::{self, inside};
 use super::objective::Objective;
 use super::options::FitOptions;
-use super::sample_blocks::{HeldPoints, RowSource, SampleBlocks};
-use crate::noise::sample_for;
+use super::sample_blocks::{RowSource, SampleBlocks};
 use crate::run::{Purpose, Stage};
-use crate::{Model, Parameter, Points, Result, View};
+use crate::{Model, Parameter, Result};
 
 /// Rows of data and of noise that places are looked at on.
-const FEW: (usize, usize) = (256, 512);
+pub(crate) const FEW: (usize, usize) = (256, 512);
 /// Places looked at when one parameter after the other is moved, in all.
 const SCANNED: usize = 192;
 /// Places at random, for every ten starts asked for.
@@ -39,62 +38,6 @@ const EXCHANGED: usize = 4;
 const QUANTILES: [f64; 7] = [0.5, 0.25, 0.75, 0.1, 0.9, 0.02, 0.98];
 /// Most variables whose quantiles and deviations are tried.
 const MOST_VARIABLES: usize = 4;
-
-/// A few rows of both samples.
-pub(crate) struct Few {
-    data: Points,
-    weights: Option<Vec<f64>>,
-    data_log_noise: Vec<f64>,
-    noise: Points,
-    noise_log_noise: Vec<f64>,
-}
-
-impl Few {
-    /// Rows spread over both samples; `None` where the data are not in memory.
-    pub(crate) fn of(objective: &Objective<'_>) -> Option<Self> {
-        let RowSource::Memory { points, weights, log_noise } = &objective.data.feed else { return None };
-        let (data, rows) = thinned(points.view(), FEW.0);
-        let weights = weights.map(|w| rows.iter().map(|i| w[*i]).collect::<Vec<f64>>());
-        if weights.as_ref().is_some_and(|w| w.iter().all(|x| *x == 0.0)) {
-            return None;
-        }
-        let data_log_noise = rows.iter().map(|i| log_noise[*i]).collect();
-        let (noise, noise_log_noise) = match &objective.noise.feed {
-            RowSource::Memory { points, log_noise, .. } => {
-                let (noise, rows) = thinned(points.view(), FEW.1);
-                (noise, rows.iter().map(|i| log_noise[*i]).collect())
-            }
-            RowSource::Drawn { noise, context } => {
-                let rows = FEW.1.min(objective.noise.rows);
-                let points = sample_for(noise.as_ref(), rows, context, Purpose::FitNoise).ok()?;
-                let mut log_noise = vec![0.0; points.rows()];
-                noise.log_density(points.view(), &mut log_noise);
-                (points, log_noise)
-            }
-            RowSource::Stream { .. } => return None,
-        };
-        Some(Self { data, weights, data_log_noise, noise, noise_log_noise })
-    }
-
-    /// The loss over them.
-    pub(crate) fn objective<'f>(&'f self, whole: &Objective<'f>) -> Result<Objective<'f>> {
-        let (points, log) = (self.data.view(), self.data_log_noise.clone());
-        let data =
-            SampleBlocks::memory(Class::Data, HeldPoints::Borrowed(points), self.weights.as_deref(), log);
-        let (points, log) = (self.noise.view(), self.noise_log_noise.clone());
-        let noise = SampleBlocks::memory(Class::Noise, HeldPoints::Borrowed(points), None, log);
-        let nu = noise.rows as f64 / data.total;
-        Objective::new(whole.model, whole.loss, nu, data, noise, self.data.view(), false)
-    }
-}
-
-/// Rows spread evenly over all, and which they are.
-fn thinned(points: View<'_>, most: usize) -> (Points, Vec<usize>) {
-    let count = points.rows().min(most);
-    let rows: Vec<usize> = (0..count).map(|i| i * points.rows() / count).collect();
-    let values = (0..points.columns()).flat_map(|j| rows.iter().map(move |i| points.column(j)[*i])).collect();
-    (Points::unnamed(points.columns(), count, values), rows)
-}
 
 /// The first start and others, the most promising first, at most `options.starts` together, each with the constant that is best for
 /// it on the few rows.
@@ -113,7 +56,7 @@ pub(crate) fn places(few: &Objective<'_>, first: &[f64], options: &FitOptions) -
     screen.exchange(first, &mut seen);
     seen.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut kept = apart(seen, screen.worth(FOLLOWED.0.max(options.starts)));
-    if few.has_curvature() {
+    if few.curved {
         kept = screen.follow(kept, options)?;
         let mut again = Vec::new();
         if let Some((_, best)) = kept.first() {
@@ -270,7 +213,7 @@ impl Screen<'_, '_> {
             Ok(())
         };
         let join = |a: Vec<(f64, f64)>, b: Vec<(f64, f64)>| [a, b].concat();
-        let found = self.few.fold(side, place, Vec::new, add, join).ok()?;
+        let found = self.few.fold_rows(side, place, false, Vec::new, add, join).ok()?;
         found.iter().all(|(g, _)| !g.is_nan()).then_some(found)
     }
 

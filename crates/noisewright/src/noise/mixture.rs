@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use noisewright_numerics::kernels;
 use noisewright_numerics::random::Stream;
+use noisewright_numerics::special::ln_add_exp;
 
 use super::check::{positive, probabilities};
 use super::weighted_index::Picker;
@@ -141,15 +142,18 @@ impl Noise for Mixture<dyn Noise> {
 
     fn slope(&self, point: &[f64], gradient: &mut [f64]) -> bool {
         let at = View::new(point.len(), 1, point);
-        let (mut all, mut own) = ([0.0], [0.0]);
-        self.log_density(at, &mut all);
+        let mut own = vec![0.0; self.weights.len()];
+        for ((own, weight), component) in own.chunks_mut(1).zip(&self.weights).zip(&self.components) {
+            component.log_density(at, own);
+            own[0] += weight.ln();
+        }
+        let all = own.iter().fold(f64::NEG_INFINITY, |all, own| ln_add_exp(all, *own));
         let mut sum = vec![0.0; point.len()];
-        for (weight, component) in self.weights.iter().zip(&self.components) {
+        for (own, component) in own.iter().zip(&self.components) {
             if !component.slope(point, gradient) {
                 return false;
             }
-            component.log_density(at, &mut own);
-            let share = weight * (own[0] - all[0]).exp();
+            let share = (own - all).exp();
             sum.iter_mut().zip(gradient.iter()).for_each(|(s, g)| *s += share * g);
         }
         gradient.copy_from_slice(&sum);

@@ -51,7 +51,7 @@ pub use categorical::Categorical;
 pub use counts::{NegativeBinomial, Poisson};
 pub(crate) use elliptical::Elliptical;
 pub use gamma::Gamma;
-pub(crate) use gaussian_mixture::fit_normal_mixture;
+pub(crate) use gaussian_mixture::{fit_normal_mixture, fit_widened_mixture};
 pub use histogram::{Histogram1d, Histogram2d, equal_edges};
 pub use kernel_density::{Bandwidth, KernelDensity};
 pub use laplace::Laplace;

@@ -102,6 +102,8 @@ pub enum Purpose {
     LogZNoise,
     /// A second pilot of a path, led by itself.
     SecondPilot,
+    /// Draws of a fitted model.
+    Simulate,
 }
 
 impl Purpose {
@@ -155,6 +157,7 @@ impl Purpose {
             Self::LogZNoise => (25, 0, 0),
             Self::CrossFit { half } => (26, half, 0),
             Self::SecondPilot => (27, 0, 0),
+            Self::Simulate => (36, 0, 0),
         }
     }
 }

@@ -29,7 +29,7 @@ pub fn fit_table(fit: &Fit, title: &str, rows: String) -> Table {
 }
 
 /// The columns of estimates.
-fn estimates_table(title: &str, confidence: f64) -> Table {
+pub(super) fn estimates_table(title: &str, confidence: f64) -> Table {
     let interval = format_percent(confidence, 6);
     Table::new(title)
         .column(Column::text(""))
@@ -51,7 +51,7 @@ pub fn ratio_table(ratio: &RatioFit, title: &str) -> Table {
 }
 
 /// The name, and the numbers to the same decimals, with three digits of the standard error.
-fn numbers(name: &str, estimate: &Estimate) -> Vec<Cell> {
+pub(super) fn numbers(name: &str, estimate: &Estimate) -> Vec<Cell> {
     let values = [estimate.estimate, estimate.se, estimate.lower, estimate.upper];
     let name = if estimate.at_bound { format!("{name}, at its bound") } else { name.to_owned() };
     std::iter::once(Cell::from(name)).chain(cells(&values, estimate.se)).collect()

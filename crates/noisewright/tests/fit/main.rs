@@ -6,6 +6,7 @@ mod diagnostics;
 mod extremes;
 mod fitted_noise;
 mod kinks;
+mod many_rows;
 mod optimal;
 mod properties;
 mod runaway;

@@ -29,8 +29,10 @@ pub use overlap::{Overlap, Tails};
 pub use ratio_check::RatioCheck;
 pub(crate) use ratio_check::add_ratio_check;
 pub use remedy::{Remedy, Setting};
+pub(crate) use rows::{Block, Rows};
 pub(crate) use runaway::NearMinimum;
 pub use runaway::Runaway;
+pub(crate) use separation::separation;
 pub use separation::{DivergingParameter, Separation};
 pub use warning::{Warning, WarningKind};
 

@@ -52,10 +52,11 @@ pub(crate) fn separated(
         return Ok(None);
     }
     let part = DMatrix::from_fn(free.len(), free.len(), |i, j| hessian[(free[i], free[j])]);
-    let information = part * objective.data.total;
-    let suspicious = !stop.converged()
-        || !information.iter().all(|v| v.is_finite())
-        || information.symmetric_eigenvalues().min() < FEW_POINTS;
+    let mut excess = part * objective.data.total;
+    (0..free.len()).for_each(|j| excess[(j, j)] -= FEW_POINTS);
+    // Every eigenvalue is above that where what is left is positive definite.
+    let suspicious =
+        !stop.converged() || !excess.iter().all(|v| v.is_finite()) || excess.cholesky().is_none();
     let Some(place) = ParameterPoint::new(objective, at).filter(|_| suspicious) else { return Ok(None) };
     let (names, rows) = (objective.names(), PlacedRows { objective, place: &place });
     let free_names: Vec<String> = free.iter().map(|j| names[*j].clone()).collect();

@@ -126,6 +126,7 @@ fn advance(problem: &Problem<'_>, from: &Stop, t: f64, moves: Moves, stage: u64)
 fn sweeps(kernel: &Kernel, dimension: usize) -> usize {
     match kernel.moves() {
         Moves::RandomWalk => (30 + 10 * dimension).min(200),
+        Moves::Hamiltonian => 5,
         _ => 10,
     }
 }

@@ -7,17 +7,17 @@
 
 use std::ops::Range;
 
-use noisewright_numerics::gram::{Columns, weighted_gram};
+use noisewright_numerics::gram::{Columns, add_triangle, mirror};
 use noisewright_numerics::kernels;
 use noisewright_numerics::summation::{sum, try_blocked};
 
 use crate::Result;
 use crate::run::CancelToken;
 
-/// Draws whose responsibilities are held at a time: for fifty states they stay in the second-level cache.
-const ROWS: usize = 256;
+/// Draws whose responsibilities are held at a time: for a hundred states they stay in the second-level cache.
+const ROWS: usize = 512;
 /// Draws per leaf of the fixed tree of sums.
-const LEAF: usize = 16 * ROWS;
+const LEAF: usize = 8 * ROWS;
 
 /// States with draws: one column of log-densities per state, and where every draw comes from.
 pub(super) struct Problem<'a> {
@@ -84,9 +84,9 @@ impl Scratch {
         (&mut self.p[k * ROWS..k * ROWS + rows], &self.log_mixture[..rows])
     }
 
-    /// Adds the Gram matrix of the first `columns` columns.
+    /// Adds one triangle of the Gram matrix of the first `columns` columns.
     pub(super) fn add_gram(&self, columns: usize, rows: usize, out: &mut [f64]) {
-        weighted_gram(Columns::new(&self.p, rows, columns, ROWS), &self.ones[..rows], out);
+        add_triangle(Columns::new(&self.p, rows, columns, ROWS), &self.ones[..rows], out);
     }
 }
 
@@ -174,7 +174,10 @@ impl Problem<'_> {
             sums
         };
         let total = self.over_leaves(leaf, |a, b| a.join(&b))?;
-        Ok(total.unwrap_or(Sums { loss: 0.0, excess: vec![0.0; states], gram: vec![0.0; states * states] }))
+        let nothing = || Sums { loss: 0.0, excess: vec![0.0; states], gram: vec![0.0; states * states] };
+        let mut total = total.unwrap_or_else(nothing);
+        mirror(states, &mut total.gram);
+        Ok(total)
     }
 
     /// Runs over all draws in the fixed order of blocks: `map` makes a leaf's value, `join` adds two neighbours'.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use noisewright_numerics::gram::mirror;
 use noisewright_numerics::kernels;
 use noisewright_numerics::parallel::prelude::*;
 
@@ -160,7 +161,8 @@ impl Weights<'_> {
             a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
             a
         };
-        let gram = self.problem.over_leaves(leaf, add)?.unwrap_or(vec![0.0; states * states]);
+        let mut gram = self.problem.over_leaves(leaf, add)?.unwrap_or(vec![0.0; states * states]);
+        mirror(states, &mut gram);
         Ok(self.in_units_of_weights(&gram))
     }
 

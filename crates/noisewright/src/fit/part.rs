@@ -1,0 +1,88 @@
+//! A part of both samples, held in memory: what a search begins with, wherever all the rows are.
+
+use super::loss_terms::Class;
+use super::objective::Objective;
+use super::sample_blocks::{HeldPoints, RowSource, SampleBlocks};
+use crate::noise::sample_for;
+use crate::run::Purpose;
+use crate::{Points, Result, View};
+
+/// Rows of both samples.
+pub(crate) struct Part {
+    data: Points,
+    weights: Option<Vec<f64>>,
+    data_log_noise: Vec<f64>,
+    noise: Points,
+    noise_log_noise: Vec<f64>,
+}
+
+impl Part {
+    /// So many rows of data and of noise, spread over each sample; `None` where none of those rows counts. Of rows that are
+    /// drawn the first are taken, of rows that are read anew some of those that are held.
+    pub(crate) fn of(objective: &Objective<'_>, (data_rows, noise_rows): (usize, usize)) -> Option<Self> {
+        let density = |noise: &dyn crate::Noise, points: &Points| {
+            let mut log_noise = vec![0.0; points.rows()];
+            noise.log_density(points.view(), &mut log_noise);
+            log_noise
+        };
+        let (data, weights, data_log_noise) = match &objective.data.feed {
+            RowSource::Memory { points, weights, log_noise } => {
+                let (data, rows) = thinned(points.view(), data_rows);
+                let log_noise = rows.iter().map(|i| log_noise[*i]).collect();
+                (data, weights.map(|w| rows.iter().map(|i| w[*i]).collect::<Vec<f64>>()), log_noise)
+            }
+            RowSource::Stream { noise, some, .. } => {
+                let (data, rows) = thinned(some.points, data_rows);
+                let log_noise = density(noise.as_ref(), &data);
+                (data, some.weights.map(|w| rows.iter().map(|i| w[*i]).collect()), log_noise)
+            }
+            RowSource::Drawn { .. } => return None,
+        };
+        if weights.as_ref().is_some_and(|w| w.iter().all(|x| *x == 0.0)) {
+            return None;
+        }
+        let (noise, noise_log_noise) = match &objective.noise.feed {
+            RowSource::Memory { points, log_noise, .. } => {
+                let (noise, rows) = thinned(points.view(), noise_rows);
+                (noise, rows.iter().map(|i| log_noise[*i]).collect())
+            }
+            RowSource::Drawn { noise, context } => {
+                let rows = noise_rows.min(objective.noise.rows);
+                let points = sample_for(noise.as_ref(), rows, context, Purpose::FitNoise).ok()?;
+                let log_noise = density(noise.as_ref(), &points);
+                (points, log_noise)
+            }
+            RowSource::Stream { .. } => return None,
+        };
+        Some(Self { data, weights, data_log_noise, noise, noise_log_noise })
+    }
+
+    /// The two samples.
+    fn sides(&self) -> (SampleBlocks<'_>, SampleBlocks<'_>) {
+        let (points, log) = (HeldPoints::Borrowed(self.data.view()), self.data_log_noise.clone());
+        let data = SampleBlocks::memory(Class::Data, points, self.weights.as_deref(), log);
+        let (points, log) = (HeldPoints::Borrowed(self.noise.view()), self.noise_log_noise.clone());
+        (data, SampleBlocks::memory(Class::Noise, points, None, log))
+    }
+
+    /// The loss over these rows, in the coordinates and with the ratio of the whole.
+    pub(crate) fn objective<'p>(&'p self, whole: &Objective<'p>) -> Result<Objective<'p>> {
+        let (data, noise) = self.sides();
+        whole.over(data, noise)
+    }
+
+    /// The loss over these rows as if there were no others.
+    pub(crate) fn alone<'p>(&'p self, whole: &Objective<'p>) -> Result<Objective<'p>> {
+        let (data, noise) = self.sides();
+        let nu = noise.rows as f64 / data.total;
+        Objective::new(whole.model, whole.loss, nu, data, noise, self.data.view(), false)
+    }
+}
+
+/// Rows spread evenly over all, and which they are.
+fn thinned(points: View<'_>, most: usize) -> (Points, Vec<usize>) {
+    let count = points.rows().min(most);
+    let rows: Vec<usize> = (0..count).map(|i| i * points.rows() / count).collect();
+    let values = (0..points.columns()).flat_map(|j| rows.iter().map(move |i| points.column(j)[*i])).collect();
+    (Points::unnamed(points.columns(), count, values), rows)
+}
