@@ -116,7 +116,7 @@ class FitResult(AfterFit, Result):
         rows: list[list[Any]] = [
             [name, e.estimate, e.se, e.se_data, e.se_noise, e.lower, e.upper] for name, e in self.estimates.items()
         ]
-        title = f"{self.rows} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
+        title = f"{self._row_count()} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
         steps = f"{self.iterations} step{'' if self.iterations == 1 else 's'}"
         state = f"converged after {steps}" if self.converged else f"not converged after {steps}: {self.stop}"
         notes = [
@@ -126,6 +126,9 @@ class FitResult(AfterFit, Result):
             *self.warnings,
         ]
         return title, columns, rows, notes
+
+    def _row_count(self) -> str:
+        return str(self.rows)
 
     def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
         names = ("estimate", "se", "se_data", "se_noise", "lower", "upper")
@@ -447,6 +450,12 @@ def _fit_file(
 @dataclass(frozen=True, repr=False, eq=False)
 class RatioResult(FitResult):
     """The fitted logarithm of a ratio of two densities, `log p₁/p₂ = θ·t(x) − c`; what it calls noise is the second sample."""
+
+    #: Rows of the first and of the second sample.
+    rows: list[int]  # type: ignore[assignment]
+
+    def _row_count(self) -> str:
+        return " and ".join(map(str, self.rows))
 
     @property
     def constant(self) -> Estimate:

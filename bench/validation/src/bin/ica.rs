@@ -21,7 +21,7 @@ fn model(size: usize) -> Result<(Model, Vec<f64>, DMatrix<f64>)> {
     let model = Model::from_formula(&format!("-sqrt(2)*({terms})"), Space::real(&names)?, parameters, false)?;
     let mut truth: Vec<f64> = places().map(|place| unmixing[place]).collect();
     truth.push(0.5 * size as f64 * 2f64.ln() - unmixing.determinant().abs().ln());
-    let singular = || noisewright::Error::field("DIMENSION", "has a matrix without an inverse");
+    let singular = || noisewright::Error::external(std::io::Error::other("the mixing matrix has no inverse"));
     Ok((model, truth, unmixing.try_inverse().ok_or_else(singular)?))
 }
 

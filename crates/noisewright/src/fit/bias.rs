@@ -35,7 +35,7 @@ pub(crate) fn first_order(
         let start = || [DVector::zeros(at.len()), DVector::zeros(at.len())];
         let add = |total: &mut [DVector<f64>; 2], seen: &ChunkView<'_>| {
             let mut terms = Terms::default();
-            terms.fill(objective.loss, side.class, seen.log_ratio);
+            terms.fill(&objective.loss, side.class, seen.log_ratio);
             let rows = seen.log_ratio.len();
             let psi = DMatrix::from_fn(rows, at.len(), |row, j| seen.score.column(j)[row]);
             let [pulls, spreads] = [bread, covariance].map(|matrix| {

@@ -53,6 +53,8 @@ pub struct FitOptions {
     pub tolerance: f64,
     /// Told about every step; it may stop the fit, which then is [`Error::Cancelled`].
     pub progress: Option<ProgressHook>,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for FitOptions {
@@ -74,6 +76,7 @@ impl Default for FitOptions {
             max_iterations: 200,
             tolerance: 1e-6,
             progress: None,
+            more: crate::More,
         }
     }
 }
@@ -161,8 +164,9 @@ const BETWEEN: &str = "a number between 0 and 1";
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NoiseChoice {
-    /// Fitted to the data by the kind of their domain ([`fit_auto`](crate::fit_auto)); on at most 2²⁰ states, all of
-    /// them instead ([`NoiseChoice::Exact`]).
+    /// Fitted to the data by the kind of their domain ([`fit_auto`](crate::fit_auto)); where nothing is said of amount and
+    /// loss, none on at most 2²⁰ states, nor in one to three variables where rows count more than ten times each
+    /// ([`NoiseChoice::Exact`]).
     Auto,
     /// This one.
     Given(Arc<dyn Noise>),

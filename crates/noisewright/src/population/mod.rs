@@ -86,12 +86,14 @@ pub struct Precision {
     pub seed: u64,
     /// Cancels the work from another thread.
     pub cancel: CancelToken,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for Precision {
     fn default() -> Self {
         let cancel = CancelToken::new();
-        Self { relative: 1e-10, max_nodes: 1 << 22, draws: 1 << 17, seed: 0, cancel }
+        Self { relative: 1e-10, max_nodes: 1 << 22, draws: 1 << 17, seed: 0, cancel, more: crate::More }
     }
 }
 
@@ -141,6 +143,7 @@ pub(crate) fn check_variables(noise: &dyn Noise, expected: usize) -> Result<()> 
 
 /// An integral that does not exist.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Divergent {
     /// Variable along which it diverges, where that can be told.
     pub variable: Option<String>,

@@ -15,3 +15,4 @@ mod runaway;
 mod small_samples;
 mod statistics;
 mod values;
+mod weights;

@@ -35,6 +35,7 @@ const RANK: (f64, f64) = (1e-9, 1e-6);
 
 /// A χ² test.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct ChiSquareTest {
     /// The statistic.
     pub statistic: f64,

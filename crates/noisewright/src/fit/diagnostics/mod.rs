@@ -66,6 +66,7 @@ const MOST_NOISE: f64 = 0.5;
 /// # Ok::<(), noisewright::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Diagnostics {
     /// The direction in which parameters run to infinity, where they do.
     pub separation: Option<Separation>,
