@@ -150,7 +150,8 @@ def load(path: str | os.PathLike[str], *, model: Model | None = None) -> FitResu
 
 def _estimate(numbers: Mapping[str, Any]) -> Estimate:
     """An estimate from JSON, in which what is no number is null."""
-    return Estimate(**{name: float("nan") if value is None else value for name, value in numbers.items()})
+    known: dict[str, Any] = {name: float("nan") if value is None else value for name, value in numbers.items()}
+    return Estimate(**known)
 
 
 def _as_json(value: Any) -> str:
