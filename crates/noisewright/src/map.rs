@@ -78,7 +78,7 @@ impl RealMap {
     }
 
     /// Writes x (column-major) of points y, and `Σ_j ln dx_j/dy_j` of each row.
-    pub(crate) fn from_real(&self, y: View<'_>, x: &mut [f64], log_jacobian: &mut [f64]) {
+    pub(crate) fn real_to_space(&self, y: View<'_>, x: &mut [f64], log_jacobian: &mut [f64]) {
         let rows = y.rows();
         let mut scratch = [0.0; BLOCK];
         log_jacobian.fill(0.0);
@@ -121,7 +121,7 @@ mod tests {
             RealMap::new(&space(), Some(View::new(4, 2, &[0.0, 1.0, 1.0, 2.0, 0.0, 1.0, 3.0, 3.2]))).unwrap();
         let at = |y: f64| {
             let (mut x, mut jacobian) = (vec![0.0; 4], [0.0]);
-            map.from_real(View::new(4, 1, &[y; 4]), &mut x, &mut jacobian);
+            map.real_to_space(View::new(4, 1, &[y; 4]), &mut x, &mut jacobian);
             (x, jacobian[0])
         };
         for y in [-4.0, -0.3, 0.0, 0.9, 5.0] {
@@ -146,7 +146,7 @@ mod tests {
         let map = RealMap::new(&space(), None).unwrap();
         for y in [-800.0, 800.0] {
             let (mut x, mut jacobian) = ([0.0; 4], [0.0]);
-            map.from_real(View::new(4, 1, &[y; 4]), &mut x, &mut jacobian);
+            map.real_to_space(View::new(4, 1, &[y; 4]), &mut x, &mut jacobian);
             assert!(space().domains().iter().zip(x).all(|(domain, x)| domain.contains(x)));
             assert!(x[1] > 0.0 && x[1].is_finite() && x[2] > -2.0 && x[2] < 5.0);
             // y of the logarithm, ln width − |y| of the other two

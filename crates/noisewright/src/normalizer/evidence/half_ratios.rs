@@ -169,7 +169,7 @@ impl<'a> Problem<'a> {
         };
         let (d, rows) = (points.columns(), points.rows());
         let (mut x, mut log_jacobian) = (vec![0.0; d * rows], vec![0.0; rows]);
-        map.from_real(points, &mut x, &mut log_jacobian);
+        map.real_to_space(points, &mut x, &mut log_jacobian);
         log_densities(self.density, View::new(d, rows, &x), out)?;
         out.iter_mut().zip(log_jacobian).for_each(|(o, j)| *o += j);
         Ok(())
