@@ -21,6 +21,8 @@ const FINE_CURVE: usize = 99;
 const CURVE: usize = 41;
 /// As many where every one takes a search in several dimensions.
 const COARSE_CURVE: usize = 15;
+/// Sums over the population that a search for the exact optimum takes, about.
+const SUMS_OF_A_SEARCH: usize = 20;
 
 /// What is optimised.
 #[derive(Clone, Debug, PartialEq)]
@@ -256,6 +258,7 @@ impl Question<'_> {
         let best = options.conclude(search.run())?;
         let value = |nu: f64| search.value(nu);
         let places = if self.problem.model.space().dimension() == 1 { CURVE } else { COARSE_CURVE };
+        let places = Curve::places(&best.population, places, SUMS_OF_A_SEARCH);
         Ok(Answer {
             nu: best.nu,
             nu_at_end: false,
@@ -390,7 +393,7 @@ impl Question<'_> {
             conventional: equal(1.0),
             gap: None,
             stationary_points: None,
-            curve: Curve::new(FINE_CURVE, error)?,
+            curve: Curve::new(Curve::places(&population, FINE_CURVE, 1), error)?,
             enough: None,
             kind: Kind::Fixed { words: noise.describe() },
             noise,

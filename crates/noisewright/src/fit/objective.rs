@@ -9,6 +9,9 @@ use super::sample_blocks::{KeptBlock, RawBlock, SampleBlocks};
 use super::scaling::Scaling;
 use crate::{Error, Loss, Model, Quantity, Result, View};
 
+/// Unknowns beyond which a function that is asked for batches is searched by gradients first.
+const MANY_DIRECTIONS: usize = 32;
+
 /// Up to which derivative the loss is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Order {
@@ -294,7 +297,7 @@ impl Problem for Objective<'_> {
 
     fn has_curvature(&self) -> bool {
         // Second derivatives of a function that is asked for batches cost as many gradients as it has parameters.
-        self.curved && !self.model.energy().prefers_batches()
+        self.curved && !(self.model.energy().prefers_batches() && self.size() > MANY_DIRECTIONS)
     }
 
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
