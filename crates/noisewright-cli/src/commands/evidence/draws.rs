@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use noisewright::{Error, Points, Space};
-use noisewright_data::{Format, Options, Table, read_chains};
+use noisewright_data::{Format, Table, read_chains};
 
 use crate::arguments::EvidenceArguments;
 use crate::failure::{Failure, Outcome};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use noisewright::normalizer::Draws;
 use noisewright::run::Context;
 use noisewright::{Error, Noise, Points, Precision, Target, try_sample};
-use noisewright_data::{Format, Options, Table};
+use noisewright_data::{Format, Table};
 
 use crate::arguments::{DataArguments, Global, LogzArguments};
 use crate::failure::{Failure, Outcome};
