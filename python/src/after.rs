@@ -59,9 +59,7 @@ impl Fitted {
     }
 
     /// For pickling.
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, Texts)> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Texts)> {
         Ok((slf.get_type().into_any(), slf.get().texts(slf.py())?))
     }
 
