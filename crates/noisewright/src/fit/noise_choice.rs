@@ -94,6 +94,7 @@ fn is_silent(options: &FitOptions) -> bool {
 /// does not grow with the counts, as that of noise does.
 fn counts_need_no_noise(task: FitTask<'_>, options: &FitOptions) -> bool {
     is_silent(options)
+        && !options.refit_noise
         && task.rows.total_weight() > MANY_EACH * task.rows.rows() as f64
         && task.rows.whole().is_some()
         && NormalizerMethod::of(task.model) == Ok(NormalizerMethod::Quadrature)
