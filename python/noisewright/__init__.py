@@ -11,6 +11,7 @@ from importlib.metadata import version as _version
 
 from . import _core
 
+from .after import ComparisonResult, FittedLogDensity, WaldTest, compare, load
 from .errors import (
     FiniteDifferenceWarning,
     FunctionError,
@@ -71,6 +72,7 @@ __all__ = [
     "Bernoulli",
     "Beta",
     "Categorical",
+    "ComparisonResult",
     "DesignResult",
     "DesignedNoise",
     "ErrorResult",
@@ -80,6 +82,7 @@ __all__ = [
     "FREE",
     "FiniteDifferenceWarning",
     "FitResult",
+    "FittedLogDensity",
     "FittedNoise",
     "FunctionError",
     "Gamma",
@@ -113,13 +116,16 @@ __all__ = [
     "Uniform",
     "VonMises",
     "VonMisesFisher",
+    "WaldTest",
     "bayes_factor",
+    "compare",
     "design",
     "error",
     "evidence",
     "example_names",
     "families",
     "fit",
+    "load",
     "load_example",
     "log_z",
     "log_z_path",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from . import _core
+from .after import AfterFit, fitted_from
 from .arrays import Array, labels, of_rows, points, vector
-from .checks import chain_lengths, counted, number, whole
+from .checks import chain_lengths, counted, loss_ratio_of, number, whole
 from .errors import InputError, NoisewrightWarning
 from .models import Model
 from .fitted_noises import FittedNoise
@@ -36,7 +37,7 @@ class NoiseDraws:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class FitResult(Result):
+class FitResult(AfterFit, Result):
     """A fitted model: every parameter and the constant with its standard error, in two parts.
 
     `se_data` is the part that no amount of noise removes, `se_noise` the part that more noise does.
@@ -56,6 +57,14 @@ class FitResult(Result):
     nu: float
     noise: FittedNoise | str
     noise_points: int
+    #: How the noise was drawn, `quiet` or `random`; `None` without noise or with draws of your own.
+    draws: str | None
+    #: Independent scrambles of quiet noise.
+    replicates: int | None
+    #: M, the ratio inside the loss js.
+    loss_ratio: float | None
+    #: How many times smaller the noise part of the variances is than that of as many independent points.
+    noise_gain: float | None
     noise_share: float
     budget_spent: bool
     rows: int
@@ -78,8 +87,11 @@ class FitResult(Result):
     no_answer: str | None
     variables: list[str]
     grid: dict[str, Any] | None
+    #: The numbers that `derive`, `wald`, `log_density`, `simulate` and `save` go on with.
+    fitted: _core.Fitted | None
+    model: Model | None
 
-    _hidden: ClassVar[frozenset[str]] = frozenset({"grid"})
+    _hidden: ClassVar[frozenset[str]] = frozenset({"grid", "fitted", "model"})
 
     def __getitem__(self, name: str) -> Estimate:
         """The estimate of a parameter, or of the constant as `log_normalizer`."""
@@ -104,16 +116,19 @@ class FitResult(Result):
         rows: list[list[Any]] = [
             [name, e.estimate, e.se, e.se_data, e.se_noise, e.lower, e.upper] for name, e in self.estimates.items()
         ]
-        title = f"{self.rows} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
+        title = f"{self._row_count()} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
         steps = f"{self.iterations} step{'' if self.iterations == 1 else 's'}"
         state = f"converged after {steps}" if self.converged else f"not converged after {steps}: {self.stop}"
         notes = [
             f"lower and upper: {100 * self.confidence:g} % intervals",
-            f"noise {short(str(self.noise))}, {self.noise_points} points (ν = {self.nu:.4g})",
+            f"noise {short(str(self.noise))}, {self.noise_points} {'quiet ' if self.draws == 'quiet' else ''}points (ν = {self.nu:.4g})",
             state,
             *self.warnings,
         ]
         return title, columns, rows, notes
+
+    def _row_count(self) -> str:
+        return str(self.rows)
 
     def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
         names = ("estimate", "se", "se_data", "se_noise", "lower", "upper")
@@ -151,6 +166,8 @@ def fit(
     nu: float | Literal["auto"] = "auto",
     loss: str = "js",
     seed: int = 0,
+    draws: Literal["auto", "quiet", "random"] = "random",
+    loss_ratio: float | Literal["auto"] = "auto",
     weights: Any = None,
     clusters: Any = None,
     chains: Sequence[int] | int | None = None,
@@ -170,6 +187,11 @@ def fit(
     progress: bool | None = None,
     covariance: Literal["robust", "model"] | None = None,
     check_nu: bool = False,
+    fixed: Mapping[str, float] | None = None,
+    constraints: Sequence[str] = (),
+    strata: Any = None,
+    chosen: Any = None,
+    log_probability: Any = None,
 ) -> FitResult:
     """Fits a model to data by telling them from noise.
 
@@ -183,6 +205,10 @@ def fit(
         nu: noise points per data point; `auto` adds noise until it hardly matters.
         loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson` or `power:A`.
         seed: seed of the noise; the same seed gives the same result to the bit.
+        draws: `random` (independent noise points), `quiet` (scrambled Sobol points in 16 replicates, whose spread gives the
+            noise part of the errors), or `auto` (quiet where that needs at most half the points, with `nu="auto"`).
+        loss_ratio: the ratio M inside the loss `js` (`math.inf`: `kl`); `auto` is ν for random noise and the best of a
+            few for quiet noise.
         weights: how many times each row counts; the name of a column where the data are a file.
         clusters: a label for each row; rows of the same label belong together in the standard errors.
         chains: the rows are Markov chains: their lengths one after the other, or the number of equal ones.
@@ -200,6 +226,12 @@ def fit(
         drop_missing: leave out rows of a file with a missing value instead of refusing them.
         progress: whether to show a progress bar; by default when somebody is looking.
         covariance, check_nu: `errors` and `check_ratio` under the names that the command gives them.
+        fixed: parameters that are held at values, by name.
+        constraints: linear equations between parameters, such as `"a + b = 1"` or `"a = b"`.
+        strata: a label for each row: rows of the same label are the alternatives of one choice, and the fit is the
+            conditional logit, without noise; a column of the data by its name, or an array.
+        chosen: which row of each stratum was chosen, likewise.
+        log_probability: the logarithm of the probability with which a row was sampled into its stratum, likewise.
 
     >>> import noisewright as nw
     >>> model, data = nw.load_example("old-faithful")
@@ -220,6 +252,8 @@ def fit(
         noise_share,
         max_noise,
         loss=loss,
+        draws=draws,
+        loss_ratio=loss_ratio,
         errors=errors,
         confidence=confidence,
         seed=seed,
@@ -230,19 +264,22 @@ def fit(
         check_ratio=check_ratio or check_nu,
         target=target,
     )
+    if (strata is None) != (chosen is None) or (strata is None and log_probability is not None):
+        raise InputError("`strata` and `chosen` belong together: give both")
     if isinstance(data, (str, os.PathLike)):
         in_memory = {
             "clusters": clusters is not None,
             "chains": chains is not None,
             "noise": isinstance(noise, NoiseDraws),
+            "strata": strata is not None,
         }
         for argument, given in in_memory.items():
             if given:
                 raise InputError(f"`{argument}` needs the rows in memory: read the file, and pass its columns as `data`")
-        return _fit_file(model, data, weights, settings, format, drop_missing, progress)
+        return _fit_file(model, data, weights, settings, format, drop_missing, progress, fixed, constraints)
     if format is not None or drop_missing:
         raise InputError("`format` and `drop_missing` are for files: give the path of one as `data`")
-    built = model._for(data)
+    built = _constrained(model._for(data), fixed, constraints)
     rows = points(data, built.variables)
     count = rows.shape[1]
     shares = _weights(weights, data, count)
@@ -260,8 +297,13 @@ def fit(
             vector(noise.log_density_at_data, "noise.log_density_at_data"),
         )
     with Bar("fit", progress) as bar:
-        answer = _core.fit(built, handed, settings, draws, bar)
-    return FitResult(**_shaped(answer, built, model.text, rows[0], shares))
+        if strata is None:
+            answer = _core.fit(built, handed, settings, draws, bar)
+        else:
+            sets = _choices(strata, chosen, log_probability, data, count)
+            _refuse_noise(noise, nu, noise_points, max_noise, loss, refit_noise, check_ratio or check_nu)
+            answer = _core.fit_choices(built, handed, sets, settings, bar)
+    return FitResult(**_shaped(answer, built, model.text, rows[0], shares), model=model)
 
 
 def _settings(
@@ -272,6 +314,8 @@ def _settings(
     max_noise: int | None = None,
     *,
     loss: str,
+    draws: str = "random",
+    loss_ratio: float | str = "auto",
     errors: str,
     confidence: float,
     seed: int,
@@ -292,6 +336,8 @@ def _settings(
         "noise_share": noise_share != 0.1,
         "max_noise": max_noise is not None,
         "loss": loss != "js",
+        "draws": draws != "random",
+        "loss_ratio": not (isinstance(loss_ratio, str) and loss_ratio == "auto"),
         "refit_noise": bool(refit_noise),
         "target": not (isinstance(target, str) and target == "mse"),
         "check_ratio": bool(check_ratio),
@@ -304,6 +350,8 @@ def _settings(
         "noise_share": number(noise_share, "noise_share"),
         "max_noise": None if max_noise is None else counted(max_noise, "max_noise"),
         "loss": str(loss),
+        "draws": str(draws),
+        "loss_ratio": loss_ratio_of(loss_ratio),
         "model_based": errors == "model",
         "confidence": number(confidence, "confidence"),
         "seed": whole(seed, "seed"),
@@ -316,6 +364,60 @@ def _settings(
     }
 
 
+def _constrained(built: _core.Model, fixed: Mapping[str, float] | None, constraints: Sequence[str]) -> _core.Model:
+    """The model with what is held fixed or tied together."""
+    if isinstance(constraints, str):
+        raise InputError('`constraints` must be a list of equations, such as ["a + b = 1"]')
+    if not fixed and not constraints:
+        return built
+    values = [(str(name), number(value, f"fixed[{name!r}]")) for name, value in (fixed or {}).items()]
+    return built.constrained(values, [str(text) for text in constraints])
+
+
+def _choices(
+    strata: Any, chosen: Any, log_probability: Any, data: Any, rows: int
+) -> dict[str, Any]:
+    """The stratum of each row, whether it was chosen, and the log probability of its coming in."""
+
+    def column(values: Any, argument: str) -> Any:
+        if not isinstance(values, str):
+            return of_rows(values, data, argument)
+        try:
+            return data[values]
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise InputError(f"`{argument}`: the data have no column {values!r}") from None
+
+    marks = vector(column(chosen, "chosen"), "chosen")
+    if len(marks) != rows:
+        raise InputError(f"`chosen` has {len(marks)} values, and must have one for each of the {rows} rows")
+    if not np.isin(marks, (0.0, 1.0)).all():
+        raise InputError("`chosen` must be true or 1 for the chosen row of each stratum, false or 0 for the others")
+    offsets = None if log_probability is None else vector(column(log_probability, "log_probability"), "log_probability")
+    return {
+        "strata": labels(column(strata, "strata"), rows, "strata"),
+        "chosen": [mark == 1.0 for mark in marks],
+        "log_probability": None if offsets is None else offsets.tolist(),
+    }
+
+
+def _refuse_noise(noise: Any, nu: Any, noise_points: Any, max_noise: Any, loss: str, refit: bool, check: bool) -> None:
+    """Choices have alternatives in the place of noise."""
+    given = {
+        "noise": not (isinstance(noise, str) and noise == "auto"),
+        "nu": not (isinstance(nu, str) and nu == "auto"),
+        "noise_points": noise_points is not None,
+        "max_noise": max_noise is not None,
+        "loss": loss != "js",
+        "refit_noise": refit,
+        "check_ratio": check,
+    }
+    for argument, is_given in given.items():
+        if is_given:
+            raise InputError(
+                f"`{argument}` has no meaning beside `strata`, where the alternatives take the place of the noise: leave it out"
+            )
+
+
 def _fit_file(
     model: Model,
     path: str | os.PathLike[str],
@@ -324,6 +426,8 @@ def _fit_file(
     format: str | None,
     drop_missing: bool,
     progress: bool | None,
+    fixed: Mapping[str, float] | None,
+    constraints: Sequence[str],
 ) -> FitResult:
     """A fit of a file that is never in memory as a whole."""
     if weights is not None and not isinstance(weights, str):
@@ -335,21 +439,23 @@ def _fit_file(
         "weights": weights,
     }
     names = [] if model.variables is not None else [name for name in _core.file_columns(file) if name != weights]
-    built = model._for({name: () for name in names})
+    built = _constrained(model._for({name: () for name in names}), fixed, constraints)
     with Bar("fit", progress) as bar:
         answer = _core.fit_file(built, file, settings, bar)
     some = answer.pop("some")
     x, shares = (None, None) if some is None else (some["x"], some["weights"])
-    return FitResult(**_shaped(answer, built, model.text, x, shares))
+    return FitResult(**_shaped(answer, built, model.text, x, shares), model=model)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RatioResult(FitResult):
     """The fitted logarithm of a ratio of two densities, `log p₁/p₂ = θ·t(x) − c`; what it calls noise is the second sample."""
 
-    model: Model
+    #: Rows of the first and of the second sample.
+    rows: list[int]  # type: ignore[assignment]
 
-    _hidden: ClassVar[frozenset[str]] = frozenset({"grid", "model"})
+    def _row_count(self) -> str:
+        return " and ".join(map(str, self.rows))
 
     @property
     def constant(self) -> Estimate:
@@ -363,12 +469,8 @@ class RatioResult(FitResult):
 
     def log_ratio(self, x: Any) -> tuple[Array, Array]:
         """The log ratio at points, and its standard error."""
-        built = self.model._for(x)
-        theta = [estimate.estimate for estimate in self.parameters.values()]
-        value, score = built.evaluate(theta, points(x, built.variables, "x"))
-        gradient = np.vstack([score, -np.ones(len(value))])
-        variance = np.einsum("jn,jk,kn->n", gradient, self.covariance, gradient)
-        return value - self.constant.estimate, np.sqrt(np.maximum(variance, 0.0))
+        value, se = self.log_density(x)
+        return value, se
 
     def __repr__(self) -> str:
         return super().__repr__().replace("<fit", "<ratio")
@@ -443,7 +545,8 @@ def _shaped(
         bins = int(np.clip(np.ceil(2 * len(x) ** (1 / 3)), 5, 80))
         heights, edges = np.histogram(x, bins=bins, density=True, weights=weights)
         answer["grid"] |= {"edges": edges, "heights": heights}
-    return {**answer, "variables": built.variables}
+    fitted = fitted_from(answer.pop("kept"))
+    return {**answer, "variables": built.variables, "fitted": fitted}
 
 
 def _weights(weights: Any, data: Any, rows: int) -> Array | None:

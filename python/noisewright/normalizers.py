@@ -195,6 +195,12 @@ class PathResult(Result):
     noise: str
     moves: str
     draws: int
+    #: Steps of the chains for every draw: up to four times as many as asked for where the warm-up was slow.
+    thin: int
+    #: Trips of points from the noise to the model and back, in all chains together.
+    round_trips: int
+    #: `log_z` by the first `draws` of every `chain`.
+    trace: Rows
     overlap: Array
     ess: Array
     converged: bool
@@ -217,6 +223,7 @@ class PathResult(Result):
         notes = [
             f"log Z = {self.log_z:.7g} ± {self.se:.2g}, {100 * self.confidence:g} % from {self.lower:.7g} to {self.upper:.7g}",
             f"noise {short(self.noise)} at t = 0, the model at t = 1, moves {self.moves}, {self.draws} draws of each state",
+            f"{self.thin} moves for every draw; {self.round_trips} round trips from the noise to the model and back",
             *self.warnings,
         ]
         return f"log Z by a path of {len(rows)} states", columns, rows, notes
@@ -320,7 +327,7 @@ def log_z_path(
         draws: draws of every state.
         chains: chains that the draws of every state come from.
         warm_up: steps of each chain before its draws are kept.
-        thin: steps per draw.
+        thin: steps per draw, at least: where the warm-up is slow they are up to four times as many.
         moves: `auto`, `random-walk`, `hamiltonian` or `single-site`.
         confidence: of the interval.
         seed: seed of all draws; the same seed gives the same result to the bit.
@@ -352,6 +359,7 @@ def log_z_path(
         reason = answer["refused"] or "; ".join(answer["warnings"]) or "the states could not be joined"
         warnings.warn(f"log_z_path gives no answer: {reason}", NoisewrightWarning, stacklevel=2)
     answer["path"] = Rows(answer["path"])
+    answer["trace"] = Rows(answer["trace"])
     return PathResult(**answer)
 
 

@@ -43,6 +43,8 @@ class Estimate:
     #: Degrees of freedom of the standard error, whose Student quantile makes the interval.
     degrees_of_freedom: float = float("inf")
     at_bound: bool = False
+    #: Whether it was held at this value, and not estimated.
+    fixed: bool = False
 
     def __float__(self) -> float:
         return self.estimate

@@ -2,6 +2,7 @@
 // What comes from Python is handed over by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod after;
 mod design;
 mod energy;
 mod examples;
@@ -25,13 +26,15 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::after::{Fitted, compare};
+    #[pymodule_export]
     use super::design::design;
     #[pymodule_export]
     use super::examples::examples;
     #[pymodule_export]
     use super::file::file_columns;
     #[pymodule_export]
-    use super::fit::{fit, fit_file, ratio};
+    use super::fit::{fit, fit_choices, fit_file, ratio};
     #[pymodule_export]
     use super::model::{PyModel, families};
     #[pymodule_export]

@@ -57,6 +57,8 @@ pub(crate) fn points(array: &PyReadonlyArray2<'_, f64>, names: &[String]) -> PyR
 #[pyclass(frozen, module = "noisewright._core", name = "Model")]
 pub(crate) struct PyModel {
     pub(crate) model: Model,
+    /// The text of the model file, where there is one.
+    pub(crate) text: Option<String>,
     callback: Option<Arc<Callback>>,
 }
 
@@ -83,7 +85,7 @@ impl PyModel {
     #[staticmethod]
     fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {
         let model = Model::from_toml(text).map_err(|error| Failure::from(error).exception(py))?;
-        Ok(Self { model, callback: None })
+        Ok(Self { model, text: Some(text.into()), callback: None })
     }
 
     /// A model from an evaluator of Python functions.
@@ -113,7 +115,20 @@ impl PyModel {
         let model = model.with_checked_score();
         let model = if normalized { model.normalized() } else { Ok(model) };
         let model = model.map_err(|error| Failure::from(error).exception(py))?;
-        Ok(Self { model, callback: Some(callback) })
+        Ok(Self { model, text: None, callback: Some(callback) })
+    }
+
+    /// The same model with parameters held at values, and linear equations between them.
+    fn constrained(
+        &self,
+        py: Python<'_>,
+        fixed: Vec<(String, f64)>,
+        constraints: Vec<String>,
+    ) -> PyResult<Self> {
+        let made =
+            self.model.clone().with_fixed(&fixed).and_then(|model| model.with_constraints(&constraints));
+        let model = made.map_err(|error| Failure::from(error).exception(py))?;
+        Ok(Self { model, text: self.text.clone(), callback: self.callback.clone() })
     }
 
     #[getter]

@@ -75,7 +75,8 @@ pub(crate) fn log_z_path<'py>(
             Problem { model, parameters, data: None, log_normalizer: None, on_data: false, precision };
         let density = ModelDensity::new(&problem.model, &problem.parameters)?;
         let noise = if request.words.trim() == "auto" {
-            fit_noise(&density, options.moves, &Context::new(options.seed, &options.cancel, None))?
+            let context = Context::new(options.seed, &options.cancel, options.progress.as_ref());
+            fit_noise(&density, options.moves, &context)?
         } else {
             request.build(&problem, Purpose { nu: 1.0, target: &Target::Mse })?
         };

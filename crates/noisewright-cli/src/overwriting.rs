@@ -7,6 +7,7 @@ use noisewright::NoiseWords;
 use noisewright_data::check_ending;
 
 use crate::arguments::{Arguments, Command};
+use crate::commands::is_fit_file;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::is_same_file;
 
@@ -56,7 +57,9 @@ fn place(path: &Path) -> Option<PathBuf> {
 /// The file that a table is to be written to.
 fn table_of(command: &Command) -> Option<&PathBuf> {
     match command {
-        Command::Fit(own) => own.out.as_ref(),
+        Command::Fit(own) => own.out.as_ref().filter(|path| !is_fit_file(path)),
+        Command::Density(own) => own.out.as_ref(),
+        Command::Simulate(own) => own.out.as_ref(),
         Command::Ratio(own) => own.out.as_ref(),
         Command::Sample(own) => own.out.as_ref(),
         _ => None,
@@ -66,6 +69,7 @@ fn table_of(command: &Command) -> Option<&PathBuf> {
 fn outputs(asked: &Arguments) -> Vec<Named> {
     let out = match &asked.command {
         Command::Design(own) => own.out.clone(),
+        Command::Fit(own) => own.out.clone(),
         Command::Reproduce(own) => Some(own.out.join("index.html")),
         command => table_of(command).cloned(),
     };
@@ -76,6 +80,7 @@ fn outputs(asked: &Arguments) -> Vec<Named> {
 fn inputs(command: &Command) -> Vec<Named> {
     const MODEL: &str = "the model file";
     const DATA: &str = "the data";
+    const SAVED: &str = "the saved fit";
     let several = |what, paths: &[PathBuf]| paths.iter().map(|path| (what, path.clone())).collect::<Vec<_>>();
     let optional = |what, path: &Option<PathBuf>| path.iter().map(|path| (what, path.clone())).collect();
     match command {
@@ -113,6 +118,9 @@ fn inputs(command: &Command) -> Vec<Named> {
             own.noise.as_deref().map_or_else(Vec::new, noise_files),
         ]
         .concat(),
+        Command::Compare(own) => several(SAVED, &own.fits),
+        Command::Density(own) => vec![(SAVED, own.fit.clone()), ("the points", own.points.clone())],
+        Command::Simulate(own) => vec![(SAVED, own.fit.clone())],
         Command::Evidence(own) => {
             [vec![(MODEL, own.model.clone())], several("the draws", &own.draws)].concat()
         }

@@ -98,17 +98,34 @@ impl LowerTimes<'_> {
         if rows == 0 {
             return;
         }
-        for i in 0..k {
-            let mut sum = s.splat(0.0);
-            for j in 0..=i {
-                let mut padded = [0.0; WIDEST];
-                padded[..rows].copy_from_slice(&self.columns.column(j)[from..]);
-                sum = s.mul_add(s.splat(self.factor[i * k + j]), s.load(&padded), sum);
+        for first in (0..k).step_by(WIDEST) {
+            let outputs = WIDEST.min(k - first);
+            let mut sums = [s.splat(0.0); WIDEST];
+            // Every column is padded once for all outputs that take it: a vector that was just written is slow to load.
+            for j in 0..first + outputs {
+                let x = self.padded(s, j, from, rows);
+                for p in j.saturating_sub(first)..outputs {
+                    sums[p] = s.mul_add(s.splat(self.factor[(first + p) * k + j]), x, sums[p]);
+                }
             }
-            let mut padded = [0.0; WIDEST];
-            s.store(sum, &mut padded);
-            self.out[i * self.stride + from..][..rows].copy_from_slice(&padded[..rows]);
+            for (p, sum) in sums.iter().enumerate().take(outputs) {
+                let mut padded = [0.0; WIDEST];
+                s.store(*sum, &mut padded);
+                self.out[(first + p) * self.stride + from..][..rows].copy_from_slice(&padded[..rows]);
+            }
         }
+    }
+
+    /// The last rows of a column in a vector; a single one, as chains ask for, in all of its lanes.
+    #[inline(always)]
+    fn padded<S: Simd>(&self, s: S, column: usize, from: usize, rows: usize) -> S::V {
+        let column = &self.columns.column(column)[from..];
+        if rows == 1 {
+            return s.splat(column[0]);
+        }
+        let mut padded = [0.0; WIDEST];
+        padded[..rows].copy_from_slice(column);
+        s.load(&padded)
     }
 }
 

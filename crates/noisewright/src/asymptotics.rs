@@ -5,6 +5,7 @@ use noisewright_numerics::linalg::{Inverse, invert};
 use noisewright_numerics::summation::{blocked, log_sum_exp};
 
 use crate::population::{log_scaled_noise, weighted_outer};
+use crate::run::CancelToken;
 use crate::{
     Accuracy, Contrast, Divergences, Divergent, Error, Loss, Method, Model, Noise, Population, Precision,
     Result, Target,
@@ -38,7 +39,7 @@ impl Asymptotics {
         if weights.log_scale == f64::NEG_INFINITY {
             return Err(Error::NoOverlap);
         }
-        let bread = match invert(&population.weighted_outer(&weights.scaled)) {
+        let bread = match invert(&population.weighted_outer(&weights.scaled, &CancelToken::new())) {
             Inverse::Regular(inverse) => inverse,
             // Scores that the data tell apart, and the few data where the noise is do not.
             Inverse::Singular(_) if weights.mean() < SLIGHT && cramer_rao_covariance(population).is_ok() => {

@@ -187,6 +187,18 @@ pub enum Error {
         /// Number of unknowns.
         coordinates: usize,
     },
+    /// Weights that cannot be counts of observations.
+    #[error(
+        "the weights sum to {}, but a row counts as often as its weight says: they must sum to at least {least}, the number \
+         of unknowns, and at most 2⁵³; multiply them by a factor, so that they sum to the number of observations",
+        number(*total)
+    )]
+    TotalWeight {
+        /// Their sum.
+        total: f64,
+        /// Number of unknowns.
+        least: usize,
+    },
     /// A target matrix that is not one.
     #[error("the target matrix must be symmetric and positive semi-definite")]
     Target,
@@ -499,6 +511,26 @@ pub enum Error {
         expected: usize,
         /// Sum of the lengths given.
         found: usize,
+    },
+    /// A saved fit that cannot be read or used.
+    #[error("this is no saved fit that can be used: {reason}")]
+    SavedFit {
+        /// Why.
+        reason: Cow<'static, str>,
+    },
+    /// Choices that cannot be fitted.
+    #[error("row {row}: {reason}")]
+    Choices {
+        /// A row that it is about, from 1.
+        row: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Fits that cannot be compared.
+    #[error("the fits cannot be compared: {reason}")]
+    Incomparable {
+        /// Why.
+        reason: String,
     },
     /// A field of a model, or an option of a family, that cannot be as it is.
     #[error("`{field}` {reason}")]

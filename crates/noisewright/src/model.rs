@@ -1,5 +1,6 @@
 //! A model: an energy, the space of its points, its parameters, and whether its constant is known.
 
+mod constraint;
 mod evaluate;
 mod score_check;
 
@@ -8,11 +9,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+pub(crate) use self::constraint::Constraint;
 use crate::energy::{BatchEnergy, FeatureEnergy, FormulaEnergy, FunctionEnergy, ScoredEnergy};
 use crate::energy::{FamilyParts, build_family};
 use crate::names::nearest;
 use crate::run::CancelToken;
-use crate::{Energy, Error, FamilyOptions, ModelDensity, Result, Space, View, model_file};
+use crate::{Energy, Error, FamilyOptions, ModelDensity, Result, Space, View};
 
 /// The name of the constant c among the coordinates of β = (θ, c).
 pub const LOG_NORMALIZER: &str = "log_normalizer";
@@ -96,6 +98,8 @@ pub struct Model {
     own_energy: bool,
     /// The built-in family, and which of its parameters' bounds are where it ends.
     family: Option<Arc<Family>>,
+    /// How its parameters make up those of a larger model, where some of that are held fixed or tied together.
+    constraint: Option<Arc<Constraint>>,
 }
 
 /// The family of a model: a bound that the user writes is a wish, its own is where its formula stops being a density.
@@ -106,6 +110,7 @@ struct Family {
     own: Vec<[bool; 2]>,
 }
 
+#[cfg(feature = "model-file")]
 impl std::str::FromStr for Model {
     type Err = Error;
 
@@ -171,6 +176,7 @@ impl Model {
             score_checked,
             own_energy: false,
             family: None,
+            constraint: None,
         })
     }
 
@@ -320,8 +326,9 @@ impl Model {
     ///
     /// # Errors
     /// One sentence that names the field and says what would be right.
+    #[cfg(feature = "model-file")]
     pub fn from_toml(text: &str) -> Result<Self> {
-        model_file::parse(text)
+        crate::model_file::parse(text)
     }
 
     /// A built-in family ([`families`](crate::families) lists them), on its own domain unless the options
@@ -375,6 +382,12 @@ impl Model {
     /// The same model with its constant taken as unknown.
     pub(crate) fn with_free_constant(mut self) -> Self {
         self.normalized = false;
+        self
+    }
+
+    /// The same model where no constant is estimated because it cancels.
+    pub(crate) fn without_constant(mut self) -> Self {
+        self.normalized = true;
         self
     }
 
@@ -434,6 +447,11 @@ impl Model {
         Self { cancel: Some(joined), ..self.clone() }
     }
 
+    /// The same with another energy of the same parameters and variables.
+    pub(crate) fn with_energy(&self, energy: Arc<dyn Energy>) -> Self {
+        Self { energy, ..self.clone() }
+    }
+
     /// The same model for results that outlive the computation.
     pub(crate) fn detached(&self) -> Self {
         Self { cancel: None, ..self.clone() }
@@ -486,6 +504,7 @@ impl Model {
     }
 
     /// The same model, some bounds of which the user has written although they may be the family's own.
+    #[cfg(feature = "model-file")]
     pub(crate) fn with_written_bounds(mut self, index: usize, written: [bool; 2]) -> Self {
         if let Some(own) = self.family.as_mut().and_then(|family| Arc::make_mut(family).own.get_mut(index)) {
             *own = [own[0] && !written[0], own[1] && !written[1]];

@@ -88,7 +88,10 @@ fn fitted(problem: &Problem, data: &Points) -> Outcome<(Vec<f64>, Option<f64>)> 
     let fit = fit::fit(&problem.model, Data::from(data), &options).map_err(|error| refused(&error))?;
     match fit.diagnostics.no_answer() {
         Some(warning) => Err(refused(warning)),
-        None => Ok((fit.theta(), fit.log_normalizer.as_ref().map(|constant| constant.estimate))),
+        None => Ok((
+            problem.model.own_values(&fit.theta()),
+            fit.log_normalizer.as_ref().map(|constant| constant.estimate),
+        )),
     }
 }
 

@@ -1,11 +1,15 @@
 //! `noisewright fit`: estimates with standard errors, from data and noise.
 
+mod after;
+mod choices;
 pub(super) mod json;
 mod page;
 mod pictures;
 mod plan;
 mod scene;
 pub(super) mod show;
+
+use std::path::Path;
 
 use noisewright::fit::{self, Fit};
 use noisewright::{Model, Points, View};
@@ -19,7 +23,9 @@ use crate::progress::Progress;
 use crate::rows::Rows;
 use crate::streamed::{Streamed, Thinned};
 
+use self::after::After;
 use self::plan::Plan;
+use super::saved::{self, is_fit_file};
 
 /// A fit, and what it was made of.
 struct Answer {
@@ -35,30 +41,52 @@ struct Answer {
     dropped: usize,
     /// Passes over the file, for data that were streamed.
     passes: Option<usize>,
-    loss: noisewright::Loss,
     seed: u64,
 }
 
 pub(crate) fn run(arguments: &FitArguments, global: &Global) -> Outcome<()> {
     let plan = Plan::new(arguments, global)?;
     let problem = inputs::model_problem(&arguments.model, arguments.start.as_deref(), global)?;
-    if arguments.out.is_some() {
+    if table_file(arguments)?.is_some() {
         output::refuse_column(problem.model.space().names(), "log_density")?;
     }
     let progress = Progress::new(problem.quiet, "reading the data");
-    let answer = if arguments.stream {
+    let answer = if arguments.choices.strata.is_some() {
+        choices::fit(arguments, &plan, problem, &progress)?
+    } else if arguments.stream {
         streamed(arguments, &plan, problem, &progress)?
     } else {
         whole(arguments, &plan, problem, &progress)?
     };
     drop(progress);
     answer.refuse_no_answer()?;
-    if let Some(path) = &arguments.out {
+    let after = After::new(&answer.fit, &arguments.after)?;
+    if let Some(path) = table_file(arguments)? {
         answer.write_fitted(path)?;
     }
-    let json = json::object(&answer, arguments.matrices)?;
+    let mut json = json::object(&answer, arguments.matrices)?;
+    after.write(&mut json)?;
+    if let Some(path) = arguments.out.as_deref().filter(|path| is_fit_file(path)) {
+        saved::write(path, &answer.fit.record(Some(&answer.problem.text))?, &json)?;
+    }
     output::write_report(global, || page::page(&answer), &json)?;
-    if global.json { output::print_json(&json) } else { output::print(&show::text(&answer)) }
+    if global.json {
+        output::print_json(&json)
+    } else {
+        output::print(&(show::text(&answer) + &after.text(answer.fit.confidence)))
+    }
+}
+
+/// The file that the rows are to be written to, if it is not one for the fit.
+fn table_file(arguments: &FitArguments) -> Outcome<Option<&Path>> {
+    let table = arguments.out.as_deref().filter(|path| !is_fit_file(path));
+    if table.is_some() && arguments.stream {
+        return Err(Failure::Usage(
+            "--out writes rows, and with --stream they are not in memory: give it a name that ends in .json to save the fit"
+                .into(),
+        ));
+    }
+    Ok(table)
 }
 
 /// All rows in memory.
@@ -81,7 +109,6 @@ fn whole(
         dropped: rows.dropped,
         weights: rows.weights,
         passes: None,
-        loss: options.loss,
         seed: options.seed,
     })
 }
@@ -110,14 +137,14 @@ fn streamed(
         dependence: None,
         dropped,
         passes: Some(source.passes()),
-        loss: options.loss,
         seed: options.seed,
     })
 }
 
 impl Answer {
+    /// The model with all its parameters, as the fit has them.
     fn model(&self) -> &Model {
-        &self.problem.model
+        self.problem.model.whole()
     }
 
     /// The data, or a part of them spread evenly where they were streamed.
@@ -143,7 +170,7 @@ impl Answer {
     }
 
     /// Writes the rows with their log-density.
-    fn write_fitted(&self, path: &std::path::Path) -> Outcome<()> {
+    fn write_fitted(&self, path: &Path) -> Outcome<()> {
         let (Some(points), Some(log_z)) = (self.points(), self.log_z()) else { return Ok(()) };
         let mut names = points.names().to_vec();
         let mut columns: Vec<Vec<f64>> =

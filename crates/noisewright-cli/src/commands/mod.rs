@@ -2,6 +2,8 @@
 
 mod bins;
 mod classifier;
+mod compare;
+mod density;
 mod design;
 mod error;
 mod evidence;
@@ -13,7 +15,10 @@ mod ratio;
 #[cfg(feature = "reproduce")]
 mod reproduce;
 mod sample;
+mod saved;
+mod simulate;
 
+pub(crate) use self::saved::is_fit_file;
 use crate::arguments::{self, Arguments, Command, Global};
 use crate::failure::{Failure, Outcome};
 use crate::{output, overwriting};
@@ -38,6 +43,9 @@ fn dispatch(asked: &Arguments) -> Outcome<()> {
         Command::Design(own) => design::run(own, global),
         Command::Logz(own) => logz::run(own, global),
         Command::Sample(own) => sample::run(own, global),
+        Command::Compare(own) => compare::run(own, global),
+        Command::Density(own) => density::run(own, global),
+        Command::Simulate(own) => simulate::run(own, global),
         Command::Evidence(own) => evidence::run(own, global),
         #[cfg(feature = "reproduce")]
         Command::Reproduce(own) => reproduce::run(own, global),

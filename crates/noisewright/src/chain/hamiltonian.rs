@@ -51,6 +51,8 @@ impl Hamiltonian {
         let length = PI * stream.random::<f64>();
         let halvings = HALVINGS[stream.random_range(0..HALVINGS.len())];
         let step = self.log_step.exp() * 0.5_f64.powi(halvings);
+        // Small steps go less far, so that they do not cost most of the time.
+        let length = length * 0.5_f64.powi(halvings).sqrt();
         let end = self.trajectory(landscape, &walker.y, &mut momentum, [length, step], before)?;
         let uniform = stream.random::<f64>();
         let acceptance = end.as_ref().map_or(0.0, |end| acceptance(end.height - kinetic(&momentum) - before));

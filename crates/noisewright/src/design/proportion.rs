@@ -129,6 +129,7 @@ pub(crate) fn best_ratio_from(
 
 /// The error as a function of the noise proportion.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Curve {
     /// π = ν/(1+ν), increasing.
     #[serde(rename = "noise_proportion")]

@@ -7,8 +7,7 @@ use super::problem::{Files, Problem, Purpose};
 use super::proportion::at_end;
 use super::{
     Curve, DesignOptions, DictionaryOptions, FamilyOptimum, Member, MixtureDesign, ModelNoise, Prices, Ratio,
-    Record, best_member, best_member_on, best_ratio, design_mixture, design_mixture_on_sample,
-    ratio_for_efficiency,
+    best_member, best_member_on, best_ratio, design_mixture, design_mixture_on_sample, ratio_for_efficiency,
 };
 use crate::asymptotics::trace_product;
 use crate::{
@@ -69,6 +68,7 @@ pub struct Question<'a> {
 
 /// A design, whatever it was optimised over.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Answer {
     /// The noise.
     pub noise: Arc<dyn Noise>,
@@ -98,6 +98,7 @@ pub struct Answer {
 
 /// How much noise is enough.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct EfficiencyAnswer {
     /// The efficiency asked for.
     pub asked: f64,
@@ -198,7 +199,9 @@ impl Question<'_> {
     ///
     /// # Errors
     /// When the model file cannot be read.
-    pub fn record(&self, answer: &Answer, model_file: &str) -> Result<Record> {
+    #[cfg(feature = "model-file")]
+    pub fn record(&self, answer: &Answer, model_file: &str) -> Result<super::Record> {
+        use super::Record;
         let Problem { model, parameters, .. } = &self.problem;
         let of_words = |words: &str| Record::of_words(model_file, parameters, words);
         match &answer.kind {
@@ -226,6 +229,7 @@ impl Question<'_> {
             ratio,
             prices: self.prices,
             precision: self.problem.precision.clone(),
+            ..DesignOptions::default()
         }
     }
 

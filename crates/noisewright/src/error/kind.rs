@@ -88,6 +88,7 @@ table! {
     Collinear: "collinear", NO_ANSWER;
     Design: "design", NO_ANSWER;
     TooFewPoints: "too-few-points", NO_ANSWER;
+    TotalWeight: "total-weight", input(Data);
     Target: "target", input(Argument);
     TooManyNodes: "too-many-nodes", NO_ANSWER;
     RowLength: "row-length", input(Data);
@@ -123,6 +124,9 @@ table! {
     NoDraws: "no-draws", input(Data);
     LogDensity: "log-density", input(Data);
     ChainLengths: "chain-lengths", input(Data);
+    Choices: "choice-sets", NO_ANSWER;
+    SavedFit: "saved-fit", input(Data);
+    Incomparable: "incomparable-fits", input(Data);
     ModelField: "model-field", input(Model);
 }
 

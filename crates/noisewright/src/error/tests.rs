@@ -30,6 +30,7 @@ fn variants() -> Vec<Error> {
         Error::HardlyAnyOverlap,
         Error::Collinear { parameters: names() },
         Error::TooFewPoints { rows: 1, coordinates: 2 },
+        Error::TotalWeight { total: 1.0, least: 2 },
         Error::Target,
         Error::TooManyNodes { nodes: 2, most: 1 },
         Error::RowLength { row: 1, expected: 1, found: 2 },
@@ -71,6 +72,9 @@ fn variants() -> Vec<Error> {
         Error::ChainLengths { side: "data", expected: 2, found: 1 },
         Error::NotUnit { row: 1, length: 2.0 },
         Error::ConstantColumn { column: "x".into(), value: 1.0 },
+        Error::Choices { row: 1, reason: "no alternative of its stratum was chosen".into() },
+        Error::SavedFit { reason: "it is a design".into() },
+        Error::Incomparable { reason: "the rows are others".into() },
         Error::field("normalized", "cannot be true"),
     ]);
     all

@@ -4,6 +4,8 @@
 //! error, split into what the data leave open and what the noise adds. The noise is chosen and dosed unless
 //! [`FitOptions`] say how.
 
+mod bias;
+mod choices;
 mod covariance;
 mod curvature;
 mod data;
@@ -25,12 +27,14 @@ mod no_start;
 mod noise_choice;
 mod noise_influence;
 mod objective;
-pub mod optimal;
+pub(crate) mod optimal;
 mod options;
 mod part;
 mod parts;
 mod prepare;
+mod quiet;
 mod ratio;
+mod recentred;
 mod result;
 mod sample_blocks;
 mod scaling;
@@ -38,23 +42,33 @@ mod serial;
 mod solve;
 mod start_values;
 mod stream;
-pub mod two_step;
+mod two_step;
 
+pub use choices::{ChoiceSets, fit_choices};
 pub use curvature::Curvature;
 pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind};
 pub use effects::{FitSetting, NoiseKind, check_effects};
 pub use noisewright_numerics::optimize::Stop;
-pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords};
+pub use optimal::OptimalReport;
+pub use options::{
+    Amount, CovarianceKind, DrawKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords,
+};
 pub use ratio::{LogRatio, RatioFit, ratio};
+pub(crate) use result::Variances;
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;
+pub use two_step::TwoStepReport;
 
+use std::sync::Arc;
+
+use crate::after::RowMeans;
 use crate::{Model, Result};
-use data_rows::DataRows;
+pub(crate) use data_rows::DataRows;
 use estimate::FitTask;
 use judge::judge;
+use recentred::Recentred;
 
 /// Fits a model to data.
 ///
@@ -97,6 +111,23 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
     if matches!(options.noise, NoiseChoice::Optimal) {
         options.target.check(&model.coordinates())?;
     }
+    let mut fit = match Recentred::of(model, rows) {
+        Some(recentred) => recentred.back(fit_task(&recentred.model, rows, options)?, model)?,
+        None => fit_task(model, rows, options)?,
+    };
+    let constraint = model.constraint();
+    if fit.diagnostics.no_answer().is_none() {
+        let theta = constraint.map_or_else(|| fit.theta(), |constraint| constraint.all(&fit.theta()));
+        fit.at_rows = RowMeans::new(model.whole(), &theta, &fit, rows)?.map(Arc::new);
+    }
+    Ok(match constraint {
+        Some(constraint) => constraint.expand(fit),
+        None => fit,
+    })
+}
+
+/// An estimate, and then the judgement of it.
+fn fit_task(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Fit> {
     let task = FitTask { model, rows, loss: &options.loss };
     noise_choice::estimate(task, options)
         .and_then(|estimated| judge(task, estimated, options))

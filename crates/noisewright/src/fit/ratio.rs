@@ -1,9 +1,10 @@
 //! The ratio of the densities of two samples: the same loss, with the second sample where the noise would be.
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DMatrix;
 
-use super::data::{Data, Dependence};
+use super::data::{Data, Dependence, check_total_weight};
 use super::data_rows::DataRows;
+use super::effects::NoiseKind;
 use super::estimate::{Compared, Estimated};
 use super::fit_against_noise::{SCALE_ROWS, estimated};
 use super::judge::judge_ratio;
@@ -14,7 +15,7 @@ use super::prepare::width;
 use super::result::{Estimate, Fit};
 use super::sample_blocks::{HeldPoints, SampleBlocks};
 use super::solve::solve;
-use crate::normalizer::two_sided;
+use crate::after::LogDensity;
 use crate::{Error, Model, Result, View};
 
 /// The fitted logarithm of a ratio of densities, `log p₁/p₂ = θ·t(x) − c`.
@@ -34,18 +35,7 @@ pub struct RatioFit {
 }
 
 /// The log ratio at one point.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct LogRatio {
-    /// The estimate.
-    pub value: f64,
-    /// Its standard error.
-    pub se: f64,
-    /// Lower end of its interval.
-    pub lower: f64,
-    /// Upper end of its interval.
-    pub upper: f64,
-}
+pub type LogRatio = LogDensity;
 
 /// Fits the logarithm of the ratio of two samples' densities as a combination of the features of `model`.
 ///
@@ -85,6 +75,8 @@ fn ratio_in_order(
     options: &FitOptions,
 ) -> Result<RatioFit> {
     options.check()?;
+    // The second sample is what the noise would be.
+    options.check_effects_beside(NoiseKind::Drawn)?;
     let options = &options.for_run();
     let fitted = fit_ratio(&model.with_cancel(&options.cancel), first, second, options);
     let fitted = options.context().conclude(fitted)?;
@@ -107,6 +99,7 @@ fn fit_ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOpti
     if rows < coordinates {
         return Err(Error::TooFewPoints { rows, coordinates });
     }
+    check_total_weight(first.total_weight(), coordinates)?;
     let fit = judge_ratio(model, estimate(model, first, second, options)?, first.dependence)?;
     let constant = fit.log_normalizer.clone().ok_or(Error::NoMass)?;
     Ok(RatioFit {
@@ -134,7 +127,8 @@ fn estimate<'a>(
     let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), true)?;
     objective.of_density = false;
     let solution = solve(&mut objective, None, options)?;
-    let with = Compared { nu, points, noise: None, words: "the second sample".into() };
+    let words = "the second sample".into();
+    let with = Compared::undrawn(nu, points, words, options.loss.to_string());
     estimated(objective, solution, rows, with, options)
 }
 
@@ -144,25 +138,6 @@ impl RatioFit {
     /// # Errors
     /// When the points do not have the model's variables, or a feature is not a number there.
     pub fn log_ratio_at(&self, points: View<'_>) -> Result<Vec<LogRatio>> {
-        let (expected, found) = (self.model.space().dimension(), points.columns());
-        if expected != found {
-            return Err(Error::Shape { what: "columns of points", expected, found });
-        }
-        let theta: Vec<f64> = self.parameters.iter().map(|e| e.estimate).collect();
-        let (rows, count) = (points.rows(), theta.len());
-        let mut value = vec![0.0; rows];
-        let mut score = vec![0.0; rows * count];
-        self.model.evaluate(&theta, points, &mut value, Some(&mut score))?;
-        // A combination of unknowns is known no worse than the one of them with the fewest degrees of freedom.
-        let freedom = self.fit.estimates().iter().map(|e| e.degrees_of_freedom).fold(f64::INFINITY, f64::min);
-        let reach = two_sided(self.fit.confidence, freedom);
-        let at = |row: usize| {
-            let gradient =
-                DVector::from_fn(count + 1, |j, _| if j == count { -1.0 } else { score[j * rows + row] });
-            let se = gradient.dot(&(&self.covariance * &gradient)).max(0.0).sqrt();
-            let value = value[row] - self.constant.estimate;
-            LogRatio { value, se, lower: value - reach * se, upper: value + reach * se }
-        };
-        Ok((0..rows).map(at).collect())
+        self.fit.joint().log_density(&self.model, points)
     }
 }

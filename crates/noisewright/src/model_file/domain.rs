@@ -35,20 +35,20 @@ impl Domains {
     }
 
     /// The space, in which a variable without a domain is real.
-    pub(super) fn space(self, variables: &[String]) -> Result<Space> {
+    pub(super) fn space(&self, variables: &[String]) -> Result<Space> {
         match self {
             Self::Sphere => Space::sphere(variables),
             Self::Product(domains) => {
-                let domains = domains.into_iter().map(|domain| domain.unwrap_or(Domain::Real));
+                let domains = domains.iter().map(|domain| domain.clone().unwrap_or(Domain::Real));
                 Space::product(&variables.iter().zip(domains).collect::<Vec<_>>())
             }
         }
     }
 
     /// The domains for a family, which knows by itself whether it lives on a sphere.
-    pub(super) fn per_variable(self, family: &str, variables: usize) -> Result<Vec<Option<Domain>>> {
+    pub(super) fn per_variable(&self, family: &str, variables: usize) -> Result<Vec<Option<Domain>>> {
         match self {
-            Self::Product(domains) => Ok(domains),
+            Self::Product(domains) => Ok(domains.clone()),
             Self::Sphere if family == "von-mises-fisher" => Ok(vec![None; variables]),
             Self::Sphere => Err(Error::field(
                 "sphere",

@@ -18,7 +18,7 @@ use crate::{Error, FamilyOptions, Model, Parameter, Result};
 const KINDS: [&str; 3] = ["log_density", "features", "family"];
 
 /// The fields that every model can have.
-const COMMON: [&str; 5] = ["variables", "normalized", "domain", "sphere", "parameters"];
+const COMMON: [&str; 6] = ["variables", "normalized", "domain", "sphere", "parameters", "constraints"];
 
 /// The fields that are options of families.
 const OPTIONS: [&str; 5] = ["parametrization", "states", "edges", "dof", "degree"];
@@ -34,11 +34,13 @@ pub(crate) fn parse(text: &str) -> Result<Model> {
         return Err(Error::field(*option, format!("is an option of families; it does not fit `{kind}`")));
     }
     let file = File::read(&table)?;
-    match kind {
+    let model = match kind {
         "log_density" => file.formula(&table[kind]),
         "features" => file.features(&table[kind]),
         _ => file.family(&table),
-    }
+    }?;
+    let equations = table.get("constraints").map_or(Ok(vec![]), |v| read::strings("constraints", v))?;
+    parameters::constrain(model, &file.parameters, &equations)
 }
 
 /// What files of all kinds have in common.
@@ -58,14 +60,14 @@ impl File {
         Ok(Self { variables, domains, normalized, parameters })
     }
 
-    fn formula(self, value: &Value) -> Result<Model> {
+    fn formula(&self, value: &Value) -> Result<Model> {
         let text = read::string("log_density", value, "a formula in quotes")?;
         let parameters = self.required_parameters()?;
         let space = self.domains.space(&self.variables)?;
         Model::from_formula(text, space, parameters, self.normalized).map_err(missing_value)
     }
 
-    fn features(self, value: &Value) -> Result<Model> {
+    fn features(&self, value: &Value) -> Result<Model> {
         let texts = read::strings("features", value)?;
         if self.normalized {
             let reason = "cannot be true with `features`, whose constant is estimated; leave it out";
@@ -77,10 +79,10 @@ impl File {
 
     /// Parameters that only the file can give a start value to.
     fn required_parameters(&self) -> Result<Vec<Parameter>> {
-        self.parameters.iter().map(Declared::complete).collect()
+        self.parameters.iter().map(|p| p.complete(&self.parameters)).collect()
     }
 
-    fn family(self, table: &Table) -> Result<Model> {
+    fn family(&self, table: &Table) -> Result<Model> {
         let family = read::string("family", &table["family"], "the name of a family in quotes")?;
         let options = options(table, &self.variables)?;
         let domains = self.domains.per_variable(family, self.variables.len())?;
@@ -165,12 +167,12 @@ fn options(table: &Table, variables: &[String]) -> Result<FamilyOptions> {
         None => None,
     };
     Ok(FamilyOptions {
-        domain: None,
         parametrization,
         states: table.get("states").map(|v| read::numbers("states", v)).transpose()?,
         edges: table.get("edges").map(|v| edges(v, variables)).transpose()?,
         dof: table.get("dof").map(dof).transpose()?,
         degree: table.get("degree").map(|v| read::whole("degree", v)).transpose()?,
+        ..FamilyOptions::default()
     })
 }
 

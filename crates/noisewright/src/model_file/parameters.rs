@@ -6,7 +6,7 @@ use super::read;
 use crate::names::nearest;
 use crate::{Error, Model, Parameter, Result};
 
-const FIELDS: [&str; 3] = ["start", "lower", "upper"];
+const FIELDS: [&str; 5] = ["start", "lower", "upper", "fixed", "same_as"];
 
 /// A parameter as far as the file says.
 pub(super) struct Declared {
@@ -14,12 +14,17 @@ pub(super) struct Declared {
     start: Option<f64>,
     lower: Option<f64>,
     upper: Option<f64>,
+    /// The value that it is held at.
+    fixed: Option<f64>,
+    /// The parameter that it equals.
+    same_as: Option<String>,
 }
 
 impl Declared {
     fn read(name: &str, value: &Value) -> Result<Self> {
         let field = format!("parameters.{name}");
-        let mut declared = Self { name: name.to_owned(), start: None, lower: None, upper: None };
+        let mut declared =
+            Self { name: name.to_owned(), start: None, lower: None, upper: None, fixed: None, same_as: None };
         let Value::Table(table) = value else {
             declared.start = Some(read::number(&field, value)?);
             return Ok(declared);
@@ -30,26 +35,58 @@ impl Declared {
                 "start" => declared.start = Some(read::number(&field, value)?),
                 "lower" => declared.lower = Some(read::bound(&field, value)?),
                 "upper" => declared.upper = Some(read::bound(&field, value)?),
+                "fixed" => declared.fixed = Some(read::number(&field, value)?),
+                "same_as" => {
+                    declared.same_as =
+                        Some(read::string(&field, value, "the name of a parameter in quotes")?.into());
+                }
                 _ => return Err(Error::field(field, unknown_key(key))),
             }
+        }
+        if declared.fixed.is_some() && (declared.start.is_some() || declared.same_as.is_some()) {
+            let reason = "is fixed: it takes neither a start value nor another parameter's";
+            return Err(Error::field(field, reason));
         }
         Ok(declared)
     }
 
     /// The parameter, if the file gives it a start value.
-    pub(super) fn complete(&self) -> Result<Parameter> {
-        let Some(start) = self.start else {
+    pub(super) fn complete(&self, all: &[Self]) -> Result<Parameter> {
+        let Some(start) = self.first_start(all)? else {
             let field = format!("parameters.{}", self.name);
             return Err(Error::field(field, "has no start value; write { start = … } with its bounds"));
         };
         Ok(self.over(&Parameter::new(&self.name, start)))
     }
 
+    /// Its start value, or that of the parameter that it equals.
+    fn first_start(&self, all: &[Self]) -> Result<Option<f64>> {
+        let mut at = self;
+        // No chain of equal parameters is longer than all of them, unless it is a circle.
+        for _ in 0..=all.len() {
+            match (at.start.or(at.fixed), &at.same_as) {
+                (Some(start), _) => return Ok(Some(start)),
+                (None, None) => return Ok(None),
+                (None, Some(name)) => {
+                    let known = || all.iter().map(|other| other.name.as_str());
+                    at = all.iter().find(|other| other.name == *name).ok_or_else(|| {
+                        Error::UnknownParameter {
+                            name: name.clone(),
+                            nearest: nearest(name, known()).map(Into::into),
+                            known: known().map(Into::into).collect(),
+                        }
+                    })?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// The parameter with what the file says in place of what it had.
     fn over(&self, parameter: &Parameter) -> Parameter {
         Parameter {
             name: parameter.name.clone(),
-            start: self.start.unwrap_or(parameter.start),
+            start: self.start.or(self.fixed).unwrap_or(parameter.start),
             lower: self.lower.unwrap_or(parameter.lower),
             upper: self.upper.unwrap_or(parameter.upper),
         }
@@ -88,4 +125,19 @@ pub(super) fn override_defaults(model: Model, declared: &[Declared]) -> Result<M
         model = model.with_written_bounds(index, [given.lower.is_some(), given.upper.is_some()]);
     }
     Ok(model)
+}
+
+/// The model with the parameters that the file holds fixed or ties together, and its equations between them.
+pub(super) fn constrain(model: Model, declared: &[Declared], equations: &[String]) -> Result<Model> {
+    let fixed: Vec<(&str, f64)> = declared.iter().filter_map(|p| Some((p.name.as_str(), p.fixed?))).collect();
+    let mut pairs = Vec::new();
+    for parameter in declared {
+        let Some(other) = &parameter.same_as else { continue };
+        if *other == parameter.name {
+            let field = format!("parameters.{other}.same_as");
+            return Err(Error::field(field, "names the parameter itself; name another one"));
+        }
+        pairs.push((parameter.name.as_str(), other.as_str()));
+    }
+    model.with_fixed(&fixed)?.with_equal(&pairs)?.with_constraints(equations)
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::fitting::{Sample, total_weight, unfitted};
 use super::heavy_tails::{self, StudentFit};
 use super::whitening::mean_and_covariance;
+use crate::noise::tree::StateTree;
 use crate::{
     Categorical, Domain, Error, Gamma, Histogram1d, LogNormal, Mixture, MultivariateNormal,
-    MultivariateStudent, NegativeBinomial, Noise, Normal, Product, Result, Scalar, Space, StateTree, Student,
+    MultivariateStudent, NegativeBinomial, Noise, Normal, Product, Result, Scalar, Space, Student,
     UniformSphere, View, VonMises, VonMisesFisher, equal_edges,
 };
 
@@ -174,10 +175,15 @@ fn real(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
     ])
 }
 
-/// Normal and Student with one matrix; `(1+ε)²/(1+2ε)` to the power d/2, which is 1 + χ² of normal data against
-/// the inflated normal, stays below e^(1/8) for ε = 1/(2√d).
+/// How much wider than data in d real variables their noise is, as a factor of the covariance: `(1+ε)²/(1+2ε)` to the power
+/// d/2, which is 1 + χ² of normal data against the inflated normal, stays below e^(1/8) for ε = 1/(2√d).
+pub(super) fn inflation(dimension: usize) -> f64 {
+    1.0 + (INFLATION - 1.0) / (dimension as f64).sqrt()
+}
+
+/// Normal and Student with one matrix.
 fn several_real(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
-    let inflation = 1.0 + (INFLATION - 1.0) / (space.dimension() as f64).sqrt();
+    let inflation = inflation(space.dimension());
     let column = |axis: usize| Sample::column("auto", data, weights, axis);
     if (0..space.dimension()).map(column).collect::<Result<Vec<_>>>()?.iter().any(heavy_tails::shows) {
         let StudentFit { dof, location, mut matrix } = heavy_tails::fit_student("auto", data, weights)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nalgebra::DMatrix;
 use noisewright_numerics::summation::sum;
 
+use super::auto::inflation;
 use super::whitening::{Whitening, mean_and_covariance};
 use crate::{Mixture, MultivariateNormal, Noise, Result, View};
 
@@ -22,17 +23,18 @@ const SETTLED: f64 = 1e-6;
 /// Starts are fixed cuts of the points along their widest and their flattest directions and by their distance from the
 /// mean, so the same points always give the same mixture.
 ///
-/// ```
-/// use noisewright::{View, fit_normal_mixture};
-/// let values: Vec<f64> = (0..400).map(|i| f64::from(i % 20) * 0.1 + if i < 200 { 0.0 } else { 50.0 }).collect();
-/// let mixture = fit_normal_mixture(View::new(1, 400, &values), 4)?;
-/// assert!(mixture.weights().len() >= 2);
-/// # Ok::<(), noisewright::Error>(())
-/// ```
-///
 /// # Errors
 /// When there are too few points or the variables are linearly dependent in them.
-pub fn fit_normal_mixture(points: View<'_>, most: usize) -> Result<Mixture<dyn Noise>> {
+pub(crate) fn fit_normal_mixture(points: View<'_>, most: usize) -> Result<Mixture<dyn Noise>> {
+    fit(points, most, 1.0)
+}
+
+/// The same with every covariance widened as that of the noise `auto` is, so that the tails of the points are covered.
+pub(crate) fn fit_widened_mixture(points: View<'_>, most: usize) -> Result<Mixture<dyn Noise>> {
+    fit(points, most, inflation(points.columns()))
+}
+
+fn fit(points: View<'_>, most: usize, widened: f64) -> Result<Mixture<dyn Noise>> {
     let d = points.columns();
     let step = points.rows().div_ceil(FITTED).max(1);
     let chosen: Vec<f64> =
@@ -46,7 +48,7 @@ pub fn fit_normal_mixture(points: View<'_>, most: usize) -> Result<Mixture<dyn N
         }
         best = next;
     }
-    best.in_original_units(&sample.map)
+    best.in_original_units(&sample.map, widened)
 }
 
 /// Points in units in which they have mean 0 and covariance 1, and the orders in which starts cut them.
@@ -171,7 +173,7 @@ impl Candidate {
         numbers as f64 * (sample.rows as f64).ln() - 2.0 * self.log_likelihood
     }
 
-    fn in_original_units(&self, map: &Whitening) -> Result<Mixture<dyn Noise>> {
+    fn in_original_units(&self, map: &Whitening, widened: f64) -> Result<Mixture<dyn Noise>> {
         let d = map.dimension();
         let mut unit = vec![0.0; d];
         let mut factor = DMatrix::zeros(d, d);
@@ -185,7 +187,7 @@ impl Candidate {
             let mean: Vec<f64> = (0..d).map(|i| map.location()[i] + map.color(i, normal.mean())).collect();
             let covariance =
                 &factor * DMatrix::from_row_slice(d, d, normal.covariance()) * factor.transpose();
-            let covariance = 0.5 * (&covariance + covariance.transpose());
+            let covariance = 0.5 * widened * (&covariance + covariance.transpose());
             Ok((weight / total, Arc::new(MultivariateNormal::new(&mean, covariance.as_slice())?)))
         });
         Mixture::<dyn Noise>::new(parts.collect::<Result<_>>()?)
@@ -250,5 +252,13 @@ mod tests {
         let truth = MultivariateNormal::new(&[3.0, 1.0], &[4.0, 1.0, 1.0, 2.0]).unwrap();
         let fitted = fit_normal_mixture(sample(&truth, 5000, 9).view(), 4).unwrap();
         assert_eq!(fitted.weights(), [1.0]);
+    }
+
+    #[test]
+    fn two_groups_are_two_components() {
+        let values: Vec<f64> =
+            (0..400).map(|i| f64::from(i % 20) * 0.1 + if i < 200 { 0.0 } else { 50.0 }).collect();
+        let mixture = fit_normal_mixture(View::new(1, 400, &values), 4).unwrap();
+        assert!(mixture.weights().len() >= 2);
     }
 }

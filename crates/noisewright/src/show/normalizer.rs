@@ -131,9 +131,11 @@ pub fn path_table(result: &PathEstimate) -> Table {
         ]);
     }
     table.note(format!(
-        "noise {} at t = 0, the model at t = 1, moves {}",
+        "noise {} at t = 0, the model at t = 1, moves {}, {} for every draw; {} round trips from the noise to the model and back",
         shortened(&result.noise),
-        result.moves.unwrap_or_default()
+        result.moves.unwrap_or_default(),
+        result.thin,
+        result.round_trips
     ))
 }
 

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::f64::consts::{PI, TAU};
+use std::time::Instant;
 
 use noisewright::chain::Moves;
 use noisewright::normalizer::path::{PathOptions, fit_noise};
@@ -38,6 +39,11 @@ fn zoo() -> Vec<Case> {
         cases.push(Case::new(&format!("banana {bend}"), &plane, &formula, (TAU * 0.1).ln()));
     }
     cases.push(Case::new("funnel 2 D", &plane, "-y^2/18 - x^2*exp(-y)/2 - y/2", (TAU * 3.0).ln()));
+    let nine: Vec<String> = (1..10).map(|i| format!("x{i}")).collect();
+    let squares = nine.iter().map(|v| format!("{v}^2")).collect::<Vec<_>>().join(" + ");
+    let ten = [names(&["y"]), nine].concat();
+    let formula = format!("-y^2/18 - ({squares})*exp(-y)/2 - 9*y/2");
+    cases.push(Case::new("funnel 10 D", &ten, &formula, 5.0 * TAU.ln() + 3.0_f64.ln()));
     cases.push(Case::new(
         "ring",
         &plane,
@@ -49,6 +55,10 @@ fn zoo() -> Vec<Case> {
     cases.push(Case::new("ridge", &plane, &formula, TAU.ln() + 0.5 * ridge.ln()));
     let modes = "log(exp(-((x+8)^2+(y+8)^2)/2) + 25*exp(-((x-8)^2+(y-8)^2)*12.5))";
     cases.push(Case::new("two modes 2 D", &plane, modes, (2.0 * TAU).ln()));
+    let five: Vec<String> = (1..6).map(|i| format!("x{i}")).collect();
+    let square = |sign: char| five.iter().map(|v| format!("({v}{sign}8)^2")).collect::<Vec<_>>().join("+");
+    let modes = format!("log(exp(-({})/2) + 3125*exp(-({})*12.5))", square('+'), square('-'));
+    cases.push(Case::new("two modes 5 D", &five, &modes, 2.5 * TAU.ln() + 2.0_f64.ln()));
     let student = names(&["x"]);
     // Γ(1)/Γ(3/2) √(2π) for two degrees of freedom: Γ(3/2) = √π/2.
     cases.push(Case::new(
@@ -93,34 +103,42 @@ fn ising() -> Case {
     Case { name: "Ising 20 spins".into(), toml, truth }
 }
 
-fn run(case: &Case, seed: u64) -> Result<Run, noisewright::Error> {
+fn run(case: &Case, seed: u64) -> Result<(Run, f64), noisewright::Error> {
+    let started = Instant::now();
     let model = Model::from_toml(&case.toml)?;
     let density = ModelDensity::new(&model, &[])?;
     let noise = fit_noise(&density, Moves::Auto, &Context::seeded(seed))?;
     let result =
         path(noise.as_ref(), &density).options(PathOptions { seed, ..PathOptions::default() }).run()?;
+    let seconds = started.elapsed().as_secs_f64();
     let answer = [result.log_z, result.se, result.lower, result.upper];
     let run = Run::new(case.truth, answer, !result.warnings.is_empty());
     if std::env::var("NOISEWRIGHT_SHOW").is_ok() {
-        let warnings: Vec<String> = result.warnings.iter().map(|w| w.sentence(&result.nodes)).collect();
+        let codes: Vec<&str> = result.warnings.iter().map(|w| w.code()).collect();
+        let (error, states) = (result.log_z - case.truth, result.nodes.len());
+        let (se, z) = (result.se, run.z);
         println!(
-            "{} {seed}: {:.4} ± {:.4} (z {:.2}, {} states) {warnings:?}",
-            case.name,
-            result.log_z - case.truth,
-            result.se,
-            run.z,
-            result.nodes.len()
+            "{} {seed}: {error:.4} ± {se:.4} (z {z:.2}, {states} states, {seconds:.1} s) {codes:?}",
+            case.name
         );
     }
-    Ok(run)
+    Ok((run, seconds))
 }
 
+/// One row per density whose name contains one of the names, separated by commas.
 pub(crate) fn table(runs: usize, only: &str) -> Result<(), Box<dyn Error>> {
-    heading();
-    for case in zoo().iter().filter(|case| case.name.contains(only)) {
-        let results =
-            (0..runs as u64).into_par_iter().map(|seed| run(case, seed)).collect::<Result<Vec<Run>, _>>()?;
-        row(&case.name, &results);
+    heading(
+        "Paths",
+        "`log_z_path` with its default settings and the noise that it fits itself, on densities with known constants; in \
+         brackets the median seconds of one run on one thread, by the wall clock of a machine that was busy with other things.",
+    );
+    let asked = |case: &&Case| only.split(',').any(|name| case.name.contains(name));
+    for case in zoo().iter().filter(asked) {
+        let all: Vec<(Run, f64)> =
+            (0..runs as u64).into_par_iter().map(|seed| run(case, seed)).collect::<Result<_, _>>()?;
+        let (results, mut seconds): (Vec<Run>, Vec<f64>) = all.into_iter().unzip();
+        seconds.sort_by(f64::total_cmp);
+        row(&format!("{} ({:.1} s)", case.name, seconds[seconds.len() / 2]), &results);
     }
     Ok(())
 }

@@ -7,7 +7,9 @@ use noisewright::normalizer::path::{PathEstimate, PathOptions, fit_noise};
 use noisewright::run::Context;
 use noisewright::show::{path_sentences, path_table};
 use noisewright::{Noise, Precision, Target};
-use noisewright_report::{Axis, Card, Figure, Page, Panel, Points, Section, Table, format_number};
+use noisewright_report::{
+    Axis, Card, Figure, Line, Page, Panel, Points, Reference, Section, Table, format_number,
+};
 
 use super::states::overlap_figure;
 use crate::arguments::{DataArguments, Global, LogzArguments};
@@ -107,6 +109,8 @@ impl Answer<'_> {
             Card::new("log Z", format_number(result.log_z, 7)),
             Card::new("standard error", format_number(result.se, 3)),
             Card::new("states", result.nodes.len().to_string()).note(format!("{} draws each", result.draws)),
+            Card::new("round trips", result.round_trips.to_string())
+                .note("from the noise to the model and back"),
         ]);
         for warning in self.warnings() {
             section = section.warning(warning);
@@ -119,6 +123,11 @@ impl Answer<'_> {
                  errors; below, the error of each step, which the places of the bridges are chosen to equalise.",
             )
             .figure(
+                self.trace_figure(),
+                "log Z by the first draws of each chain of all bridges: lines that come together and stay there are chains that \
+                 agree; one that drifts, or stays apart from the others, asks for more draws.",
+            )
+            .figure(
                 overlap_figure(&result.states, &names),
                 "The overlap of the bridges: a band along the diagonal without gaps is what a path needs.",
             );
@@ -126,6 +135,17 @@ impl Answer<'_> {
             .subtitle(self.problem.title())
             .section(section.table(self.table()))
             .section(pictures)
+    }
+
+    /// What every chain says as it goes on.
+    fn trace_figure(&self) -> Figure {
+        let trace = &self.result.trace;
+        let mut panel = Panel::new(Axis::linear("draws of the chain").include(0.0), Axis::linear("log Z"));
+        for points in trace.chunk_by(|a, b| a.chain == b.chain) {
+            let line = points.iter().map(|point| (point.draws as f64, point.log_z));
+            panel = panel.with(Line::new(format!("chain {}", points[0].chain), line));
+        }
+        Figure::from(panel.with(Reference::horizontal(self.result.log_z, "all chains")))
     }
 
     fn path_figure(&self) -> Figure {

@@ -5,6 +5,7 @@ use noisewright_numerics::linalg::{Inverse, invert};
 
 /// The variance of one estimate, by its sources.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct ErrorBudget {
     /// The coordinate of β.
     pub name: String,
@@ -24,6 +25,11 @@ pub struct ErrorBudget {
 }
 
 impl ErrorBudget {
+    /// The budget of a coordinate of which the parts alone are known.
+    pub(crate) fn of_parts(name: &str, data: f64, noise: f64) -> Self {
+        Self::new(name, data, noise, None, None)
+    }
+
     /// The budget of one coordinate; `model_based` is the variance that the fit has if the model is true.
     fn new(name: &str, data: f64, noise: f64, cramer_rao: Option<f64>, model_based: Option<f64>) -> Self {
         // A variance that is not known stays so.

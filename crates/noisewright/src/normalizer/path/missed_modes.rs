@@ -7,13 +7,16 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::{PathOptions, PathWarning, Problem, Sample};
 use crate::chain::{ChainOptions, Chains, Coordinates, Landscape, Moves, run_checked};
+use crate::density::log_densities;
+use crate::noise::fit_widened_mixture;
 use crate::run::{Context, Purpose};
-use crate::{Density, Domain, Error, Mixture, Noise, Points, Result, fit_auto, fit_normal_mixture};
+use crate::{Density, Domain, Error, Mixture, Noise, Points, Result, View, fit_auto};
 
 /// Chains that start apart.
 const CHAINS: usize = 16;
-/// Steps before, and draws after, of each.
-const STEPS: (usize, usize) = (500, 250);
+/// Steps of each before it has come to where it stays, and draws of each after that a noise is fitted to.
+const STEPS: usize = 500;
+const DRAWS: usize = 250;
 /// How far from the middle they start, in scales, taken in turns.
 const REACHES: [f64; 4] = [1.0, 3.0, 10.0, 30.0];
 /// The farthest start on the line of a logarithm or a logit.
@@ -24,11 +27,15 @@ const ATTEMPTS: usize = 50;
 const ON_ITS_WAY: f64 = 30.0;
 
 /// Components of the noise, at most: as many as modes that are usually told apart.
-const COMPONENTS: usize = 5;
+const COMPONENTS: usize = 8;
 /// Variables up to which components are told apart by some thousand draws.
 const MOST_MIXED: usize = 10;
+/// Draws that the noise is fitted to, at most.
+const MOST_FITTED: usize = 2500;
 /// Share of the part of the noise that covers all modes together, with what lies between and around them.
 const WIDE: f64 = 0.3;
+/// Rounds in which the components learn what they weigh, and draws of each.
+const ROUNDS: (usize, usize) = (3, 1000);
 
 /// A noise for a density of which nothing is known: fitted to chains of it that start far apart and at its modes, so that it
 /// covers all that these come to. It has a component where each of them is, and a wide one around all.
@@ -41,8 +48,11 @@ pub fn fit_noise(density: &dyn Density, moves: Moves, context: &Context) -> Resu
     let coordinates = Coordinates::new(density.space());
     let dimension = coordinates.dimension();
     let around = Around { center: vec![0.0; dimension], scale: vec![1.0; dimension] };
-    let chains = apart(density, &coordinates, &around, moves, &context.fold_in(Purpose::PathNoiseFit))?;
+    let context = context.fold_in(Purpose::PathNoiseFit);
+    let chains = apart(density, &coordinates, &around, moves, DRAWS, &context)?;
     let rows = arrived(&chains, dimension);
+    // Neighbouring draws say nearly the same.
+    let rows: Vec<usize> = rows.iter().copied().step_by(rows.len().div_ceil(MOST_FITTED).max(1)).collect();
     let values = (0..dimension)
         .flat_map(|axis| {
             let column = chains.points.view().column(axis);
@@ -56,9 +66,55 @@ pub fn fit_noise(density: &dyn Density, moves: Moves, context: &Context) -> Resu
         return Ok(wide);
     }
     // Where components cannot be told apart, one wide noise is what there is.
-    let Ok(narrow) = fit_normal_mixture(points.view(), COMPONENTS) else { return Ok(wide) };
+    let Ok(mut narrow) = fit_widened_mixture(points.view(), COMPONENTS) else { return Ok(wide) };
+    for round in 0..ROUNDS.0 {
+        let mut stream = context.stream(Purpose::PathNoiseFit, round as u64);
+        narrow = weighed(density, &narrow, &mut stream)?;
+    }
     let parts: Vec<(f64, Arc<dyn Noise>)> = vec![(1.0 - WIDE, Arc::new(narrow)), (WIDE, wide)];
     Ok(Arc::new(Mixture::<dyn Noise>::new(parts)?))
+}
+
+/// The mixture with weights half way to the shares of the density that its components cover: chains that started apart are
+/// shared among the modes by chance. The shares are those of importance sampling (Cappé et al. 2008), by weights cut at √n
+/// times their mean.
+fn weighed(
+    density: &dyn Density,
+    mixture: &Mixture<dyn Noise>,
+    stream: &mut Stream,
+) -> Result<Mixture<dyn Noise>> {
+    let (rows, dimension) = (ROUNDS.1, mixture.dimension());
+    let mut values = vec![0.0; dimension * rows];
+    mixture.draw(stream, rows, &mut values);
+    let points = View::new(dimension, rows, &values);
+    let (mut log_density, mut log_noise) = (vec![0.0; rows], vec![0.0; rows]);
+    log_densities(density, points, &mut log_density)?;
+    mixture.log_density(points, &mut log_noise);
+    let log_weight = |row: usize| log_density[row] - log_noise[row];
+    let largest = (0..rows).map(log_weight).fold(f64::NEG_INFINITY, f64::max);
+    if !largest.is_finite() {
+        return Mixture::<dyn Noise>::new(parts_of(mixture, mixture.weights()));
+    }
+    let mut weights: Vec<f64> = (0..rows).map(|row| (log_weight(row) - largest).exp()).collect();
+    let most = weights.iter().sum::<f64>() / (rows as f64).sqrt();
+    weights.iter_mut().for_each(|weight| *weight = weight.min(most));
+    let total: f64 = weights.iter().sum();
+    let mut own = vec![0.0; rows];
+    let shares: Vec<f64> = mixture
+        .weights()
+        .iter()
+        .zip(mixture.components())
+        .map(|(share, component)| {
+            component.log_density(points, &mut own);
+            let of = |row: usize| weights[row] * share * (own[row] - log_noise[row]).exp();
+            0.5 * share + 0.5 * (0..rows).map(of).sum::<f64>() / total
+        })
+        .collect();
+    Mixture::<dyn Noise>::new(parts_of(mixture, &shares))
+}
+
+fn parts_of(mixture: &Mixture<dyn Noise>, weights: &[f64]) -> Vec<(f64, Arc<dyn Noise>)> {
+    weights.iter().copied().zip(mixture.components().iter().cloned()).collect()
 }
 
 /// The draws of the chains that came to where the density is.
@@ -83,6 +139,7 @@ fn apart(
     coordinates: &Coordinates,
     around: &Around,
     moves: Moves,
+    draws: usize,
     context: &Context,
 ) -> Result<Chains> {
     let mut stream = context.stream(Purpose::ChainStarts, 0);
@@ -104,8 +161,7 @@ fn apart(
         x.iter().enumerate().for_each(|(axis, x)| values[axis * chains + row] = *x);
     }
     let start = Some(Points::from_values(density.space().names(), chains, values)?);
-    let (warm_up, draws) = STEPS;
-    let options = ChainOptions { chains, warm_up, draws, moves, start, ..ChainOptions::default() };
+    let options = ChainOptions { chains, warm_up: STEPS, draws, moves, start, ..ChainOptions::default() };
     run_checked(density, &options, context)
 }
 
@@ -142,15 +198,14 @@ pub(super) fn elsewhere(
     let known = Known::new(coordinates, &last.points, &last.log_density);
     let around = known.around();
     let context = problem.context.fold_in(Purpose::MissedModes);
-    let chains = match apart(problem.density, coordinates, &around, options.moves, &context) {
+    let chains = match apart(problem.density, coordinates, &around, options.moves, 1, &context) {
         Ok(chains) => chains,
         // Where nothing else can be found there is nothing else to be told.
         Err(Error::NoMass) => return Ok(None),
         Err(error) => return Err(error),
     };
     let found = Known::new(coordinates, &chains.points, &chains.log_density);
-    let length = chains.lengths[0];
-    let missed = (length - 1..chains.log_density.len()).step_by(length).find(|row| {
+    let missed = (0..chains.log_density.len()).find(|row| {
         found.heights[*row] >= known.typical
             && lines.iter().any(|axis| known.is_outside(*axis, found.y[*axis][*row]))
     });

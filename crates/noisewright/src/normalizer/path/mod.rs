@@ -7,7 +7,7 @@ mod serial;
 mod smc_pilot;
 
 pub use missed_modes::fit_noise;
-pub use result::{Node, PathEstimate, PathWarning};
+pub use result::{Node, PathEstimate, PathTracePoint, PathWarning};
 
 use super::Dependence;
 use super::states::{self, Origin, Pooled};
@@ -38,7 +38,7 @@ pub struct PathOptions {
     pub chains: usize,
     /// Steps of each chain before its draws are kept; 200 by default.
     pub warm_up: usize,
-    /// Steps per draw; 1 by default.
+    /// Steps per draw, at least; 1 by default. Where the warm-up shows a slow density they are up to four times as many.
     pub thin: usize,
     /// Points of the pilot's swarm; 400 by default.
     pub swarm: usize,
@@ -52,6 +52,8 @@ pub struct PathOptions {
     pub cancel: CancelToken,
     /// Told of the pilot's bridges and of the draws of the chains.
     pub progress: Option<ProgressHook>,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for PathOptions {
@@ -69,6 +71,7 @@ impl Default for PathOptions {
             seed: 0,
             cancel: CancelToken::new(),
             progress: None,
+            more: crate::More,
         }
     }
 }
@@ -161,9 +164,9 @@ fn along(problem: &Problem<'_>, options: &PathOptions) -> Result<PathEstimate> {
     let context = problem.context.fold_in(Purpose::SecondPilot);
     let second = Problem { context: &context, ..*problem };
     let again = pilot(&second, (options.swarm / 2).max(SMALLEST_SWARM), options.moves)?;
-    let samples = parallel_tempering::samples(problem, [&stops, &again], &places, options)?;
-    let missed = elsewhere(problem, &samples, options)?;
-    result::assemble(problem, &places, &samples, missed, options)
+    let tempered = parallel_tempering::samples(problem, [&stops, &again], &places, options)?;
+    let missed = elsewhere(problem, &tempered.samples, options)?;
+    result::assemble(problem, &places, &tempered, missed, options)
 }
 
 /// Where the states are: even steps of the distance gone so far.

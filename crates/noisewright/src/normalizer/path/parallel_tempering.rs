@@ -4,16 +4,32 @@
 //! points (Geyer 1991; Hukushima and Nemoto 1996). So a point that is caught in one mode at the density travels back to the
 //! noise, is forgotten there, and others come from it to all modes that the noise covers.
 
+use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::random::Stream;
 use rand::RngExt;
-use rayon::prelude::*;
 
 use super::smc_pilot::{Stop, resample};
 use super::{PathOptions, Problem, Sample};
-use crate::chain::{Bridge, Kernel, Moves, Walker};
+use crate::chain::{Bridge, Kernel, Moves, Walker, convergence};
 use crate::density::log_densities;
 use crate::run::{Purpose, Stage};
 use crate::{Points, Result, View};
+
+/// Draws that are to be worth an independent one, in the slowest direction of the density.
+const DRAWS_PER_INDEPENDENT: f64 = 5.0;
+/// How many times the steps between draws may be multiplied for that.
+const MOST_STEPS_PER_DRAW: usize = 4;
+/// Steps of a warm-up below which it says nothing about how slow the chains are.
+const SHORTEST_WARM_UP: usize = 40;
+
+/// The draws of all states.
+pub(super) struct Tempered {
+    pub(super) samples: Vec<Sample>,
+    /// Trips of points from the noise to the density and back, in all chains together.
+    pub(super) round_trips: usize,
+    /// Steps that were made for every draw.
+    pub(super) thin: usize,
+}
 
 /// The draws of all states by chains that change places.
 pub(super) fn samples(
@@ -21,17 +37,25 @@ pub(super) fn samples(
     pilots: [&[Stop]; 2],
     places: &[f64],
     options: &PathOptions,
-) -> Result<Vec<Sample>> {
+) -> Result<Tempered> {
     let starts = places[1..]
         .iter()
         .enumerate()
         .map(|(index, &t)| Start::new(problem, pilots, t, options, index as u64 + 1))
         .collect::<Result<Vec<_>>>()?;
-    let tracks: Vec<Vec<Track>> = (0..options.chains)
+    let ladders: Vec<Ladder<'_>> = (0..options.chains)
         .into_par_iter()
-        .map(|chain| Ladder::new(problem, places, &starts, chain)?.run(options, chain))
+        .map(|chain| Ladder::new(problem, places, &starts, chain)?.warmed_up(options.warm_up))
         .collect::<Result<_>>()?;
-    (0..places.len()).map(|state| joined(problem, &tracks, state, options)).collect()
+    let thin = options.thin * steps_per_draw(problem, &ladders);
+    let ladders: Vec<(Vec<Track>, usize)> = ladders
+        .into_par_iter()
+        .enumerate()
+        .map(|(chain, ladder)| ladder.run(length(options, chain), thin))
+        .collect::<Result<_>>()?;
+    let (tracks, trips): (Vec<Vec<Track>>, Vec<usize>) = ladders.into_iter().unzip();
+    let samples = (0..places.len()).map(|state| joined(problem, &tracks, state, options));
+    Ok(Tempered { samples: samples.collect::<Result<_>>()?, round_trips: trips.iter().sum(), thin })
 }
 
 /// Where the chains of one state begin, and with which moves.
@@ -83,9 +107,24 @@ struct Place {
     log_jacobian: f64,
     log_noise: f64,
     log_density: f64,
+    /// Where it was last.
+    last_end: End,
+}
+
+/// The ends of a path, where a point was last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Neither,
+    Noise,
+    Density,
 }
 
 impl Place {
+    /// A point of which nothing is known yet.
+    fn new(y: Vec<f64>, x: Vec<f64>) -> Self {
+        Self { y, x, log_jacobian: 0.0, log_noise: 0.0, log_density: 0.0, last_end: End::Neither }
+    }
+
     fn height(&self, t: f64) -> f64 {
         Bridge::value(t, self.log_noise, self.log_density) + self.log_jacobian
     }
@@ -102,6 +141,9 @@ struct Ladder<'a> {
     stream: Stream,
     /// Whether the next exchange is between states 1 and 2 rather than 0 and 1.
     odd: bool,
+    round_trips: usize,
+    /// Where the chain of the density was in the second half of the warm-up.
+    last: Vec<Vec<f64>>,
     tracks: Vec<Track>,
 }
 
@@ -120,9 +162,8 @@ struct Track {
 impl<'a> Ladder<'a> {
     fn new(problem: &'a Problem<'a>, places: &'a [f64], starts: &[Start], chain: usize) -> Result<Self> {
         let mut stream = problem.context.stream(Purpose::Tempering, chain as u64);
-        let place = |y: Vec<f64>, x| Place { y, x, log_jacobian: 0.0, log_noise: 0.0, log_density: 0.0 };
-        let mut points = vec![place(Vec::new(), problem.noise_point(&mut stream))];
-        points.extend(starts.iter().map(|start| place(start.points[chain].clone(), Vec::new())));
+        let mut points = vec![Place::new(Vec::new(), problem.noise_point(&mut stream))];
+        points.extend(starts.iter().map(|start| Place::new(start.points[chain].clone(), Vec::new())));
         let track = |moves| Track {
             points: Vec::new(),
             log_noise: Vec::new(),
@@ -134,30 +175,49 @@ impl<'a> Ladder<'a> {
         let mut tracks = vec![track(None)];
         tracks.extend(starts.iter().map(|start| track(Some(start.kernel.moves()))));
         let kernels = starts.iter().map(|start| start.kernel.clone()).collect();
-        let mut ladder = Self { problem, places, points, kernels, stream, odd: false, tracks };
+        let mut ladder = Self {
+            problem,
+            places,
+            points,
+            kernels,
+            stream,
+            odd: false,
+            round_trips: 0,
+            last: vec![],
+            tracks,
+        };
         ladder.evaluate()?;
         Ok(ladder)
     }
 
-    fn run(mut self, options: &PathOptions, chain: usize) -> Result<Vec<Track>> {
-        for step in 0..options.warm_up {
+    fn warmed_up(mut self, steps: usize) -> Result<Self> {
+        for step in 0..steps {
             // The pilot has found the size of the steps: only small corrections are left.
             self.step((step as f64 + 5.0).powf(-0.8))?;
             self.exchange(false);
+            if step >= steps / 2 {
+                self.last.extend(self.points.last().map(|place| place.y.clone()));
+            }
         }
-        let draws = length(options, chain);
+        Ok(self)
+    }
+
+    fn run(mut self, draws: usize, thin: usize) -> Result<(Vec<Track>, usize)> {
         for draw in 0..draws {
             self.problem.context.report(Stage::Chains, draw, Some(draws))?;
-            for _ in 0..options.thin {
+            for step in 0..thin {
+                if step > 0 {
+                    self.exchange(true);
+                }
                 self.step(0.0)?;
             }
             self.keep();
             self.exchange(true);
         }
-        let steps = (draws * options.thin).max(1) as f64;
+        let steps = (draws * thin).max(1) as f64;
         self.tracks.iter_mut().skip(1).for_each(|track| track.acceptance /= steps);
         self.tracks[0].acceptance = 1.0;
-        Ok(self.tracks)
+        Ok((self.tracks, self.round_trips))
     }
 
     /// One move of every state, from the same stream one after the other; the noise is drawn afresh.
@@ -228,7 +288,36 @@ impl<'a> Ladder<'a> {
                 *taken += probability;
             }
         }
+        self.note_ends(counted);
     }
+
+    /// Which points are at the ends of the path now, and which of them have been at the other one.
+    fn note_ends(&mut self, counted: bool) {
+        let last = self.points.len() - 1;
+        if counted && self.points[0].last_end == End::Density {
+            self.round_trips += 1;
+        }
+        self.points[0].last_end = End::Noise;
+        if self.points[last].last_end == End::Noise {
+            self.points[last].last_end = End::Density;
+        }
+    }
+}
+
+/// How many times as many steps between draws the slowest direction of the density needs, by the warm-up.
+fn steps_per_draw(problem: &Problem<'_>, ladders: &[Ladder<'_>]) -> usize {
+    let lengths: Vec<usize> = ladders.iter().map(|ladder| ladder.last.len()).collect();
+    if lengths.iter().any(|length| 2 * length < SHORTEST_WARM_UP) {
+        return 1;
+    }
+    let time = |axis: usize| {
+        let values: Vec<f64> = ladders.iter().flat_map(|l| l.last.iter().map(|y| y[axis])).collect();
+        values.len() as f64 / convergence(&values, &lengths).ess
+    };
+    let lines = (0..problem.coordinates.dimension()).filter(|axis| problem.coordinates.is_line(*axis));
+    // A coordinate that does not vary has no time; `max` leaves it out.
+    let slowest = lines.map(time).fold(1.0, f64::max);
+    ((slowest / DRAWS_PER_INDEPENDENT).ceil() as usize).clamp(1, MOST_STEPS_PER_DRAW)
 }
 
 /// Draws of one chain: an even share of all.

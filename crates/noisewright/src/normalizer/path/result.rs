@@ -2,6 +2,7 @@
 
 use super::super::autocorrelation::{FEWEST_EFFECTIVE, LongRun, long_run};
 use super::super::interval::{student_deviation, two_sided};
+use super::parallel_tempering::Tempered;
 use super::{Dependence, Origin, PathOptions, Pooled, Problem, Sample, states};
 use crate::chain::{Bridge, Moves, convergence};
 use crate::{Domain, Result};
@@ -9,11 +10,13 @@ use crate::{Domain, Result};
 /// R̂ beyond which chains disagree.
 const AGREE: f64 = 1.1;
 /// Independent draws below which a chain's autocorrelation is hardly known, nor what it has not come to.
-const FEWEST_DRAWS: f64 = 50.0;
+const FEWEST_DRAWS: f64 = 100.0;
 /// Acceptance below which chains hardly move.
 const STUCK: f64 = 0.05;
-/// Standard deviations of a normal beyond which the spread of the chains' own estimates is no accident: one in ten thousand.
-const NO_ACCIDENT: f64 = 3.72;
+/// Standard deviations of a normal beyond which the spread of the chains' own estimates is no accident: one in a hundred.
+const NO_ACCIDENT: f64 = 2.33;
+/// Steps of every chain's trace.
+const TRACED: usize = 25;
 
 /// What the reader should know before trusting the number.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,6 +159,18 @@ pub struct Node {
     pub inefficiency: f64,
 }
 
+/// log Z by the first draws of one chain of all states, to first order in what these add to the answer of all chains.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
+pub struct PathTracePoint {
+    /// The chain, from 1.
+    pub chain: usize,
+    /// Its draws so far.
+    pub draws: usize,
+    /// The estimate.
+    pub log_z: f64,
+}
+
 /// log Z by a path.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -178,6 +193,12 @@ pub struct PathEstimate {
     pub noise: String,
     /// Draws of every state.
     pub draws: usize,
+    /// Steps that the chains made for every draw: as many as asked for, and up to four times that where the warm-up was slow.
+    pub thin: usize,
+    /// Trips that points made from the noise to the density and back, in all chains together.
+    pub round_trips: usize,
+    /// log Z as every chain goes on.
+    pub trace: Vec<PathTracePoint>,
     /// Probability that the interval is to cover.
     pub confidence: f64,
     /// What the reader should know.
@@ -188,10 +209,11 @@ pub struct PathEstimate {
 pub(super) fn assemble(
     problem: &Problem<'_>,
     places: &[f64],
-    samples: &[Sample],
+    tempered: &Tempered,
     missed: Option<PathWarning>,
     options: &PathOptions,
 ) -> Result<PathEstimate> {
+    let samples = &tempered.samples;
     let all_of = |of: fn(&Sample) -> &[f64]| -> Vec<f64> {
         samples.iter().flat_map(|sample| of(sample).iter().copied()).collect()
     };
@@ -212,7 +234,7 @@ pub(super) fn assemble(
     let chains = states::StatesOptions { dependence: Dependence::Chains, ..Default::default() };
     let (all, influence) = states::side_by_side(&pooled, &chains)?;
     let errors = Errors { influence: influence.as_ref() };
-    Ok(PathEstimate::new(problem, places, samples, missed, all, &errors, options))
+    Ok(PathEstimate::new(problem, places, tempered, missed, all, &errors, options))
 }
 
 /// The largest split R̂ of the log-ratio and of every variable that is a number.
@@ -273,6 +295,26 @@ impl Error {
 }
 
 impl Errors<'_> {
+    /// What the first draws of every chain say of the log-normalizer of a state, the answer of all of them being given.
+    fn trace(&self, state: usize, log_z: f64) -> Vec<PathTracePoint> {
+        let influence = self.influence.map_or(&[][..], |influence| influence.as_slice());
+        let all: usize = influence.iter().map(|chain| chain[state].len()).sum();
+        let mut trace = Vec::new();
+        for (chain, series) in influence.iter().enumerate() {
+            let (series, mut seen, mut sum) = (series[state].iter().zip(&series[0]), 0, 0.0);
+            let length = series.len();
+            let added: Vec<f64> = series.map(|(a, b)| a - b).collect();
+            for step in 1..=TRACED.min(length) {
+                let draws = step * length / TRACED.min(length);
+                sum += added[seen..draws].iter().sum::<f64>();
+                seen = draws;
+                let log_z = log_z + sum * all as f64 / draws as f64;
+                trace.push(PathTracePoint { chain: chain + 1, draws, log_z });
+            }
+        }
+        trace
+    }
+
     /// The error of `log Z` of one state less that of another.
     fn of(&self, from: usize, to: usize) -> Error {
         let Some(influence) = self.influence else { return Error::NONE };
@@ -343,12 +385,13 @@ impl PathEstimate {
     fn new(
         problem: &Problem<'_>,
         places: &[f64],
-        samples: &[Sample],
+        tempered: &Tempered,
         missed: Option<PathWarning>,
         all: states::StatesEstimate,
         errors: &Errors<'_>,
         options: &PathOptions,
     ) -> Self {
+        let samples = &tempered.samples;
         let nodes: Vec<Node> = (0..places.len())
             .map(|k| Node {
                 t: places[k],
@@ -386,6 +429,9 @@ impl PathEstimate {
             moves: samples.last().and_then(|sample| sample.moves),
             noise: problem.noise.describe(),
             draws: options.draws,
+            thin: tempered.thin,
+            round_trips: tempered.round_trips,
+            trace: errors.trace(last, log_z),
             confidence: options.confidence,
         }
     }

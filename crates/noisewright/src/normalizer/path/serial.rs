@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{Node, PathEstimate};
+use super::{Node, PathEstimate, PathTracePoint};
 use crate::serial::Rows;
 
 /// The fields of a path.
@@ -19,6 +19,9 @@ struct PathFields<'a> {
     noise: &'a str,
     moves: String,
     draws: usize,
+    thin: usize,
+    round_trips: usize,
+    trace: &'a [PathTracePoint],
     overlap: Rows<'a>,
     ess: &'a [f64],
     converged: bool,
@@ -41,6 +44,9 @@ impl Serialize for PathEstimate {
             noise: &self.noise,
             moves: self.moves.unwrap_or_default().to_string(),
             draws: self.draws,
+            thin: self.thin,
+            round_trips: self.round_trips,
+            trace: &self.trace,
             overlap: Rows(self.states.overlap()),
             ess: self.states.ess(),
             converged: self.states.converged() && self.se.is_finite(),

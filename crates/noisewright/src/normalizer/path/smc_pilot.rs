@@ -4,9 +4,9 @@
 //! the swarm's worth; the swarm is resampled by these weights and moved by chains of the new bridge. So the pilot also
 //! leaves, at every bridge, points to start from and moves that suit.
 
+use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::random::Stream;
 use rand::RngExt;
-use rayon::prelude::*;
 
 use super::super::Dependence;
 use super::super::states::{self, Origin, Pooled};
@@ -126,6 +126,7 @@ fn advance(problem: &Problem<'_>, from: &Stop, t: f64, moves: Moves, stage: u64)
 fn sweeps(kernel: &Kernel, dimension: usize) -> usize {
     match kernel.moves() {
         Moves::RandomWalk => (30 + 10 * dimension).min(200),
+        Moves::Hamiltonian => 5,
         _ => 10,
     }
 }

@@ -1,0 +1,51 @@
+//! `noisewright simulate`: draws of a fitted model, with their log-density.
+
+use noisewright::run::Context;
+use noisewright::{check_count, run::CancelToken};
+use noisewright_data::write;
+use noisewright_report::Value;
+
+use super::saved;
+use crate::arguments::{Global, SimulateArguments};
+use crate::failure::{Failure, Outcome};
+use crate::output;
+use crate::progress::Progress;
+
+pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()> {
+    global.refuse_page("simulate")?;
+    if arguments.count == 0 {
+        return Err(Failure::Usage("N must be at least 1".into()));
+    }
+    let record = saved::read(&arguments.fit)?;
+    let model = record.model()?;
+    output::refuse_column(&record.variables, "log_density")?;
+    check_count("draws", arguments.count, 2 * (record.variables.len() + 1))?;
+    let progress = Progress::new(global.quiet || global.json, "drawing");
+    let context = Context::new(global.seed, &CancelToken::new(), None);
+    let drawn = record.simulate(&model, arguments.count, &context)?;
+    drop(progress);
+    let (points, mut names) = (drawn.points.view(), record.variables.clone());
+    let mut columns: Vec<Vec<f64>> = (0..points.columns()).map(|j| points.column(j).to_vec()).collect();
+    names.push("log_density".into());
+    columns.push(record.log_density(&model, points)?.iter().map(|there| there.value).collect());
+    if let Some(path) = &arguments.out {
+        write(path, &names, &columns)?;
+    } else if !global.json {
+        write("-", &names, &columns)?;
+    }
+    if !global.json {
+        return Ok(());
+    }
+    let mut value = Value::Map(Vec::new());
+    value.set("rows", arguments.count);
+    value.set("how", output::value(&drawn.how)?);
+    value.set("effective", drawn.effective);
+    match &arguments.out {
+        Some(path) => value.set("out", path.display().to_string()),
+        None => {
+            let numbers = names.into_iter().zip(columns.into_iter().map(Value::Numbers));
+            value.set("draws", Value::Map(numbers.collect()));
+        }
+    }
+    output::print_json(&value)
+}

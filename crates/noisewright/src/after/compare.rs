@@ -1,0 +1,211 @@
+//! Fits of several models to the same rows, compared by their likelihoods.
+
+use nalgebra::DVector;
+use noisewright_numerics::special::{gamma_q, ln_gamma};
+use serde::Serialize;
+
+use super::nested::is_nested;
+use super::record::FitRecord;
+use crate::fit::Variances;
+use crate::{Error, Estimate, Model, Parameter, Result};
+
+/// Largest Monte-Carlo standard error of a likelihood ratio, as a share of the standard deviation that the statistic has
+/// under the null hypothesis, with which its p-value is still given: it widens the statistic by at most six per cent,
+/// since √(1 + 0.35²) = 1.06.
+const LARGEST_ERROR: f64 = 0.35;
+
+/// By how many Monte-Carlo errors, and nothing below 1e-6, a smaller model may be the likelier one.
+const REVERSED: (f64, f64) = (4.0, 1e-6);
+
+/// One of the models.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ModelScore {
+    /// The name of the fit.
+    pub name: String,
+    /// Log-likelihood of all rows, with the Monte-Carlo error of log Z.
+    pub log_likelihood: Estimate,
+    /// Number of free parameters.
+    pub parameters: usize,
+    /// Akaike's criterion, −2 log L + 2 k.
+    pub aic: f64,
+    /// Schwarz's criterion, −2 log L + k log T_d.
+    pub bic: f64,
+    /// Takeuchi's criterion, −2 log L + 2 tr(J⁻¹K), which holds for wrong models too; for exact fits.
+    pub tic: Option<f64>,
+}
+
+/// A likelihood-ratio test of one model within another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct LikelihoodRatio {
+    /// The smaller model, which is the hypothesis.
+    pub smaller: String,
+    /// The larger model.
+    pub larger: String,
+    /// Twice the difference of the log-likelihoods.
+    pub statistic: f64,
+    /// Its Monte-Carlo standard error.
+    pub statistic_se: f64,
+    /// Number of parameters that the larger model has more.
+    pub degrees: usize,
+    /// Probability of a statistic as large where the smaller model is right; `None` where `reason` says why.
+    pub p_value: Option<f64>,
+    /// The Monte-Carlo standard error of the p-value.
+    pub p_value_se: Option<f64>,
+    /// Why there is no p-value.
+    pub reason: Option<&'static str>,
+}
+
+/// Fits side by side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// The models, in the order in which they were given.
+    pub models: Vec<ModelScore>,
+    /// Tests of every model within each larger one that contains it.
+    pub tests: Vec<LikelihoodRatio>,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+impl FitRecord {
+    /// The log-likelihood of all rows at the estimate, `T_d (mean u − ĉ)`, with the Monte-Carlo error of the constant.
+    ///
+    /// What the noise leaves open is `ĉ − log Z(θ̂)`. With ∇log Z the model's mean score, which at the estimate is the rows',
+    /// it is `v·β̂` with `v = (−mean ∇u, 1)`.
+    ///
+    /// # Errors
+    /// [`Error::SavedFit`] for a record without a constant.
+    pub fn log_likelihood(&self) -> Result<Estimate> {
+        let value = self.total_weight * (self.mean_energy - self.log_normalizer()?);
+        let noise = if self.has_constant {
+            let slope = self.mean_score.iter().map(|s| -s).chain([1.0]);
+            let slope = DVector::from_iterator(self.joint.values.len(), slope);
+            self.joint.variances(&slope)[1] * self.total_weight.powi(2)
+        } else {
+            0.0
+        };
+        let variances = Variances { data: 0.0, noise, freedom: f64::INFINITY };
+        let name = Parameter::new("log_likelihood", value);
+        Ok(Estimate::new(&name, value, variances, self.joint.confidence, false))
+    }
+
+    fn score(&self, name: &str) -> Result<ModelScore> {
+        let log_likelihood = self.log_likelihood()?;
+        let deviance = -2.0 * log_likelihood.estimate;
+        let parameters = self.free_parameters;
+        Ok(ModelScore {
+            name: name.into(),
+            parameters,
+            aic: deviance + 2.0 * parameters as f64,
+            bic: deviance + parameters as f64 * self.total_weight.ln(),
+            tic: self.takeuchi_penalty.map(|penalty| deviance + 2.0 * penalty),
+            log_likelihood,
+        })
+    }
+
+    fn is_at_bound(&self) -> bool {
+        self.joint.at_bound.iter().any(|at| *at)
+    }
+}
+
+/// Compares fits of models to the same rows; `models` are those of the fits, every parameter free, where they are known.
+///
+/// With `nested` a model is taken as contained in every one with more parameters; otherwise that is found out, from the
+/// models, on rows of the data.
+///
+/// # Errors
+/// [`Error::Incomparable`] for fewer than two fits, or fits to other rows.
+pub fn compare(fits: &[(String, &FitRecord)], models: &[Option<&Model>], nested: bool) -> Result<Comparison> {
+    let [(first, reference), others @ ..] = fits else { return Err(too_few()) };
+    if others.is_empty() {
+        return Err(too_few());
+    }
+    for (name, record) in others {
+        refuse_other_rows((first, reference), (name, record))?;
+    }
+    let scores = fits.iter().map(|(name, record)| record.score(name)).collect::<Result<Vec<_>>>()?;
+    let mut tests = Vec::new();
+    for (i, (_, small)) in fits.iter().enumerate() {
+        for (j, (_, large)) in fits.iter().enumerate() {
+            if small.free_parameters >= large.free_parameters {
+                continue;
+            }
+            let known = models.get(i).copied().flatten().zip(models.get(j).copied().flatten());
+            let contained = match known {
+                _ if nested => true,
+                Some((inner, outer)) => is_nested((small, inner), (large, outer))?,
+                None => false,
+            };
+            if contained {
+                tests.push(likelihood_ratio((small, &scores[i]), (large, &scores[j])));
+            }
+        }
+    }
+    Ok(Comparison { models: scores, tests, rows: reference.rows })
+}
+
+fn too_few() -> Error {
+    Error::Incomparable { reason: "give at least two fits".into() }
+}
+
+fn refuse_other_rows(first: (&str, &FitRecord), other: (&str, &FitRecord)) -> Result<()> {
+    let sorted = |record: &FitRecord| {
+        let mut names = record.variables.clone();
+        names.sort();
+        names
+    };
+    let (names, others) = (sorted(first.1), sorted(other.1));
+    let what = if names != others {
+        format!("are of {} and of {}", names.join(", "), others.join(", "))
+    } else if first.1.rows != other.1.rows {
+        format!("are of {} and of {} rows", first.1.rows, other.1.rows)
+    } else if first.1.fingerprint != other.1.fingerprint {
+        "are of rows with other values or weights".to_owned()
+    } else {
+        return Ok(());
+    };
+    let reason = format!(
+        "`{}` and `{}` {what}, and likelihoods of different data cannot be compared",
+        first.0, other.0
+    );
+    Err(Error::Incomparable { reason })
+}
+
+fn likelihood_ratio(
+    (small, inner): (&FitRecord, &ModelScore),
+    (large, outer): (&FitRecord, &ModelScore),
+) -> LikelihoodRatio {
+    let statistic = 2.0 * (outer.log_likelihood.estimate - inner.log_likelihood.estimate);
+    let error = 2.0 * outer.log_likelihood.se.hypot(inner.log_likelihood.se);
+    let degrees = outer.parameters - inner.parameters;
+    let half = 0.5 * degrees as f64;
+    let reason = if small.is_at_bound() || large.is_at_bound() {
+        Some("an estimate lies on its bound, where the statistic has no χ² distribution")
+    } else if small.dependent_rows || large.dependent_rows {
+        Some("the rows depend on one another, and the statistic has no χ² distribution then: use a Wald test")
+    } else if error > LARGEST_ERROR * (4.0 * half).sqrt() {
+        Some("the Monte-Carlo error of the statistic is too large: fit with more noise, or exactly")
+    } else if statistic < -(REVERSED.0 * error).max(REVERSED.1) {
+        Some(
+            "the larger model is the less likely one: its fit is not the maximum, or the models are not nested",
+        )
+    } else {
+        None
+    };
+    let x = 0.5 * statistic.max(0.0);
+    // The χ² density times the error: p = Q(d/2, x), x = statistic/2.
+    let slope = if x > 0.0 { 0.5 * ((half - 1.0) * x.ln() - x - ln_gamma(half)).exp() } else { 0.0 };
+    let given = reason.is_none();
+    LikelihoodRatio {
+        smaller: inner.name.clone(),
+        larger: outer.name.clone(),
+        statistic,
+        statistic_se: error,
+        degrees,
+        p_value: given.then(|| gamma_q(half, x)),
+        p_value_se: given.then_some(slope * error),
+        reason,
+    }
+}

@@ -1,0 +1,86 @@
+//! Functions of the unknowns, read from text, with errors by the delta method.
+
+use nalgebra::DVector;
+use noisewright_formula::{Formula, Order, Symbols};
+
+use super::joint::JointEstimate;
+use crate::fit::Variances;
+use crate::names::nearest;
+use crate::{Error, Estimate, Parameter, Result};
+
+/// The value of a function of the unknowns at the estimate, and its slope there.
+pub(super) struct Linearized {
+    pub(super) value: f64,
+    pub(super) slope: DVector<f64>,
+}
+
+impl JointEstimate {
+    /// A function of the unknowns, `formula` or `name = formula`, with its standard error by the delta method.
+    ///
+    /// Names that are no identifiers, such as those of features, stand between backquotes.
+    ///
+    /// # Errors
+    /// As for [`Fit::derive`](crate::Fit::derive).
+    pub fn derive(&self, formula: &str) -> Result<Estimate> {
+        let (name, text) = match formula.split_once('=') {
+            Some((name, text)) if !name.trim().is_empty() => (name.trim(), text),
+            Some(_) => return Err(Error::option("derive", "must have a name before `=`, such as r = b/a")),
+            None => (formula.trim(), formula),
+        };
+        let Linearized { value, slope } = self.linearized("derive", text)?;
+        self.refuse_bound("derive", |j| slope[j] != 0.0)?;
+        let [data, noise] = self.variances(&slope);
+        let variances = Variances { data, noise, freedom: self.freedom(|j| slope[j] != 0.0) };
+        Ok(Estimate::new(&Parameter::new(name, value), value, variances, self.confidence, false))
+    }
+
+    /// The value and slope of a formula in the unknowns.
+    pub(super) fn linearized(&self, field: &'static str, text: &str) -> Result<Linearized> {
+        let (text, names) = self.named(field, text)?;
+        let wrong =
+            |source| Error::Formula { field: field.into(), text: text.clone(), source: Box::new(source) };
+        let none: [&str; 0] = [];
+        let symbols = Symbols::new(&none, &names).map_err(wrong)?;
+        let tape = Formula::parse(text.trim(), &symbols).map_err(wrong)?.compile(Order::First);
+        let mut out = vec![0.0; tape.outputs()];
+        tape.evaluate(&self.values, &[], &mut out.chunks_exact_mut(1).collect::<Vec<_>>());
+        if out.iter().any(|x| !x.is_finite()) {
+            let reason = format!("has no finite value and slope at the estimates: `{}`", text.trim());
+            return Err(Error::option(field, reason));
+        }
+        Ok(Linearized { value: out[0], slope: DVector::from_column_slice(&out[1..]) })
+    }
+
+    /// The text with its quoted names replaced by identifiers, and the identifiers of the unknowns.
+    fn named(&self, field: &'static str, text: &str) -> Result<(String, Vec<String>)> {
+        let none: [&str; 0] = [];
+        let plain = Symbols::new(&none, &self.coordinates).is_ok();
+        let names: Vec<String> = if plain {
+            self.coordinates.clone()
+        } else {
+            (0..self.coordinates.len()).map(|j| format!("unknown_{j}")).collect()
+        };
+        if !plain && !text.contains('`') {
+            let reason = "must have the parameters between backquotes, because some of their names are no plain names: \
+                          `x^2`/`x`";
+            return Err(Error::option(field, reason));
+        }
+        let mut out = String::new();
+        for (k, part) in text.split('`').enumerate() {
+            if k % 2 == 0 {
+                out.push_str(part);
+                continue;
+            }
+            let known = || self.coordinates.iter().map(String::as_str);
+            let Some(j) = known().position(|name| name == part) else {
+                return Err(Error::UnknownParameter {
+                    name: part.into(),
+                    nearest: nearest(part, known()).map(Into::into),
+                    known: self.coordinates.clone(),
+                });
+            };
+            out.push_str(&names[j]);
+        }
+        Ok((out, names))
+    }
+}

@@ -1,0 +1,104 @@
+//! All unknowns of a fit at once: estimates with their joint covariance, as plain data.
+
+use nalgebra::{DMatrix, DVector};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::fit::Fit;
+use crate::{Error, Result};
+
+/// Estimates of several unknowns with the two parts of their covariance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct JointEstimate {
+    /// Names of the unknowns, the constant last where it is free.
+    pub coordinates: Vec<String>,
+    /// Their estimates.
+    pub values: Vec<f64>,
+    /// Which of them lie on a bound, where they have no standard error.
+    pub at_bound: Vec<bool>,
+    /// Degrees of freedom of their standard errors; `None` for endless ones.
+    pub degrees_of_freedom: Vec<Option<f64>>,
+    /// The part of the covariance that no amount of noise removes.
+    #[serde(serialize_with = "crate::serial::rows", deserialize_with = "matrix")]
+    pub covariance_data: DMatrix<f64>,
+    /// The part that more noise removes.
+    #[serde(serialize_with = "crate::serial::rows", deserialize_with = "matrix")]
+    pub covariance_noise: DMatrix<f64>,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+}
+
+/// A matrix from a list of its rows.
+fn matrix<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<DMatrix<f64>, D::Error> {
+    let rows = Vec::<Vec<f64>>::deserialize(deserializer)?;
+    let columns = rows.first().map_or(0, Vec::len);
+    if rows.iter().any(|row| row.len() != columns) {
+        return Err(serde::de::Error::custom("the rows of a matrix differ in length"));
+    }
+    Ok(DMatrix::from_row_iterator(rows.len(), columns, rows.into_iter().flatten()))
+}
+
+impl JointEstimate {
+    pub(super) fn of(fit: &Fit) -> Self {
+        let estimates = fit.estimates();
+        Self {
+            coordinates: estimates.iter().map(|e| e.name.clone()).collect(),
+            values: estimates.iter().map(|e| e.estimate).collect(),
+            at_bound: estimates.iter().map(|e| e.at_bound).collect(),
+            degrees_of_freedom: estimates
+                .iter()
+                .map(|e| e.degrees_of_freedom)
+                .map(|freedom| freedom.is_finite().then_some(freedom))
+                .collect(),
+            covariance_data: fit.covariance_data.clone(),
+            covariance_noise: fit.covariance_noise.clone(),
+            confidence: fit.confidence,
+        }
+    }
+
+    /// Refuses parts that do not belong together.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], or [`Error::SavedFit`] for a number that is not finite.
+    pub fn check(&self) -> Result<()> {
+        let size = self.coordinates.len();
+        let lengths = [self.values.len(), self.at_bound.len(), self.degrees_of_freedom.len()];
+        let matrices = [&self.covariance_data, &self.covariance_noise];
+        let sizes = matrices.iter().flat_map(|m| [m.nrows(), m.ncols()]);
+        if let Some(found) = lengths.into_iter().chain(sizes).find(|found| *found != size) {
+            return Err(Error::Shape { what: "numbers of unknowns in the saved fit", expected: size, found });
+        }
+        let numbers = self.values.iter().chain(matrices.iter().flat_map(|m| m.iter()));
+        if numbers.into_iter().any(|x| !x.is_finite()) {
+            return Err(Error::SavedFit {
+                reason: "an estimate or a covariance is not a finite number".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// The two parts of the variance of `slope · β`.
+    pub(super) fn variances(&self, slope: &DVector<f64>) -> [f64; 2] {
+        let quadratic = |matrix: &DMatrix<f64>| slope.dot(&(matrix * slope)).max(0.0);
+        [quadratic(&self.covariance_data), quadratic(&self.covariance_noise)]
+    }
+
+    /// Degrees of freedom of a combination: it is known no worse than the unknown in it with the fewest.
+    pub(super) fn freedom(&self, involved: impl Fn(usize) -> bool) -> f64 {
+        let known = self.degrees_of_freedom.iter().enumerate().filter(|(j, _)| involved(*j));
+        known.filter_map(|(_, freedom)| *freedom).fold(f64::INFINITY, f64::min)
+    }
+
+    /// A parameter on its bound, for which there is no standard error, that a combination depends on.
+    pub(super) fn refuse_bound(&self, option: &'static str, involved: impl Fn(usize) -> bool) -> Result<()> {
+        match (0..self.values.len()).find(|j| self.at_bound[*j] && involved(*j)) {
+            None => Ok(()),
+            Some(j) => {
+                let name = &self.coordinates[j];
+                let reason =
+                    format!("depends on `{name}`, which lies on its bound and has no standard error there");
+                Err(Error::option(option, reason))
+            }
+        }
+    }
+}

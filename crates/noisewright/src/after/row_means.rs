@@ -1,0 +1,206 @@
+//! What is kept of the rows of a fit: the means that its likelihood rests on, which rows they were, and a few of them.
+
+use noisewright_numerics::summation::{dot, try_blocked};
+
+use crate::fit::{DataRows, Dependence};
+use crate::{Fit, Model, Points, Result, View};
+
+/// Rows evaluated at a time.
+const BLOCK: usize = 4096;
+
+/// Values of scores at a time, where many points should be asked for at once.
+const BATCH_VALUES: usize = 1 << 22;
+
+/// Rows that are kept.
+const KEPT: usize = 256;
+
+/// Means over the rows of a fit at its estimate, and what tells the rows from others.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RowMeans {
+    /// Mean of `u(x; θ̂)`.
+    pub energy: f64,
+    /// Mean of `∇u(x; θ̂)`.
+    pub score: Vec<f64>,
+    /// Number of parameters that were free.
+    pub free_parameters: usize,
+    /// Whether the rows were taken as clusters or chains.
+    pub dependent_rows: bool,
+    /// `tr(J⁻¹K)` for an exact fit.
+    pub takeuchi_penalty: Option<f64>,
+    /// Whether the rows are alternatives of choices, whose likelihood is conditional on their strata.
+    pub choices: bool,
+    /// log Z(θ̂), where the model knows it in closed form.
+    pub known_log_normalizer: Option<f64>,
+    /// A number that rows with the same values and weights share, in whatever order they and the variables are.
+    pub fingerprint: u64,
+    /// Some of the rows, spread over all.
+    pub some: Points,
+}
+
+/// Sums over some rows.
+struct Sums {
+    energy: f64,
+    score: Vec<f64>,
+    fingerprint: u64,
+}
+
+impl Sums {
+    fn of(model: &Model, theta: &[f64], points: View<'_>, weights: Option<&[f64]>) -> Result<Self> {
+        let rows = points.rows();
+        let ones;
+        let weights = if let Some(weights) = weights {
+            weights
+        } else {
+            ones = vec![1.0; rows];
+            &ones
+        };
+        let (mut energy, score) = energy_and_slope(model, theta, points, weights)?;
+        // A row that does not count may have no density.
+        energy.iter_mut().zip(weights).filter(|(_, w)| **w == 0.0).for_each(|(u, _)| *u = 0.0);
+        Ok(Self { energy: dot(&energy, weights), score, fingerprint: fingerprint(model, points, weights) })
+    }
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            energy: self.energy + other.energy,
+            score: self.score.into_iter().zip(other.score).map(|(a, b)| a + b).collect(),
+            fingerprint: self.fingerprint.wrapping_add(other.fingerprint),
+        }
+    }
+}
+
+/// The energy at points, and `Σ w ∇u`, by whatever costs the model less.
+fn energy_and_slope(
+    model: &Model,
+    theta: &[f64],
+    points: View<'_>,
+    weights: &[f64],
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let (rows, count) = (points.rows(), theta.len());
+    let (mut energy, mut slope) = (vec![0.0; rows], vec![0.0; count]);
+    if model.add_weighted_score(theta, points, weights, &mut slope)? {
+        model.evaluate(theta, points, &mut energy, None)?;
+        return Ok((energy, slope));
+    }
+    let mut score = vec![0.0; rows * count];
+    model.evaluate(theta, points, &mut energy, Some(&mut score))?;
+    let slope = score.chunks_exact(rows.max(1)).map(|column| dot(column, weights)).collect();
+    Ok((energy, slope))
+}
+
+impl RowMeans {
+    /// The means at θ̂; `None` where the model has no finite log-density at some row.
+    ///
+    /// The model is the whole one and θ̂ its parameters; the fit is that of the free ones.
+    pub(crate) fn new(model: &Model, theta: &[f64], fit: &Fit, rows: DataRows<'_>) -> Result<Option<Self>> {
+        let mut sums: Option<Sums> = None;
+        rows.try_for_each(|_, points, weights| {
+            let batch = (BATCH_VALUES / theta.len().max(1)).max(1);
+            let block = if model.energy().prefers_batches() { batch } else { BLOCK };
+            let part = |range: std::ops::Range<usize>| {
+                Sums::of(model, theta, points.slice(range.clone()), weights.map(|w| &w[range]))
+            };
+            let here = try_blocked(points.rows(), block, part, Sums::add)?;
+            sums = match (sums.take(), here) {
+                (Some(before), Some(here)) => Some(before.add(here)),
+                (before, here) => before.or(here),
+            };
+            Ok(())
+        })?;
+        let total = rows.total_weight();
+        let Some(sums) = sums.filter(|sums| sums.energy.is_finite()) else { return Ok(None) };
+        let some = rows.spread(KEPT);
+        let kept = some.view().rows().min(KEPT);
+        let columns: Vec<&[f64]> =
+            (0..some.view().columns()).map(|j| &some.view().column(j)[..kept]).collect();
+        Ok(Some(Self {
+            energy: sums.energy / total,
+            score: sums.score.iter().map(|s| s / total).collect(),
+            free_parameters: fit.parameters.len(),
+            dependent_rows: rows.dependence() != Dependence::Independent,
+            takeuchi_penalty: takeuchi_penalty(fit),
+            choices: false,
+            known_log_normalizer: model.log_normalizer(theta, &mut vec![0.0; theta.len()]),
+            fingerprint: sums.fingerprint,
+            some: Points::from_columns(model.space().names(), &columns)?,
+        }))
+    }
+}
+
+impl RowMeans {
+    /// What is kept of choices, stratum by stratum with the chosen alternative first: the mean conditional log-likelihood in
+    /// the place of a mean log-density, and no constant. `parameters` is the number of all of them.
+    pub(crate) fn of_choices(
+        points: &Points,
+        starts: &[usize],
+        fit: &Fit,
+        parameters: usize,
+    ) -> Result<Self> {
+        let names = points.names();
+        let order = by_name(names);
+        // The order of strata and of the alternatives in each does not matter, but which was chosen does.
+        let stratum = |rows: &[usize]| {
+            let row = |row: usize| hashed(points.view(), row, &order);
+            let others = (rows[0] + 1..rows[1]).map(row).fold(0, u64::wrapping_add);
+            mixed(mixed(row(rows[0])) ^ others)
+        };
+        let kept = points.rows().min(KEPT);
+        let columns: Vec<&[f64]> = (0..points.columns()).map(|j| &points.view().column(j)[..kept]).collect();
+        Ok(Self {
+            energy: -fit.loss,
+            score: vec![0.0; parameters],
+            free_parameters: fit.parameters.len(),
+            dependent_rows: false,
+            takeuchi_penalty: takeuchi_penalty(fit),
+            choices: true,
+            known_log_normalizer: Some(0.0),
+            fingerprint: starts.windows(2).map(stratum).fold(0, u64::wrapping_add),
+            some: Points::from_columns(names, &columns)?,
+        })
+    }
+}
+
+/// `tr(J⁻¹K)`, with K the spread of the scores: `T_d tr(J Var θ̂)`, since `Var θ̂ = J⁻¹KJ⁻¹/T_d` for maximum likelihood.
+fn takeuchi_penalty(fit: &Fit) -> Option<f64> {
+    let count = fit.parameters.len();
+    let exact = !fit.nu.is_finite() && fit.hessian.nrows() == count && fit.covariance_data.nrows() >= count;
+    exact.then(|| {
+        let covariance = fit.covariance_data.view((0, 0), (count, count));
+        fit.total_weight * (&fit.hessian * covariance).trace()
+    })
+}
+
+/// The sum of a hash of every row that counts, so that their order does not matter.
+fn fingerprint(model: &Model, points: View<'_>, weights: &[f64]) -> u64 {
+    let order = by_name(model.space().names());
+    let counting = (0..points.rows()).filter(|row| weights[*row] > 0.0);
+    let hash = |row: usize| {
+        let (hash, weight) = (hashed(points, row, &order), weights[row]);
+        // A row that counts twice is the row twice.
+        let whole = weight.fract() == 0.0 && weight < 9e15;
+        if whole { hash.wrapping_mul(weight as u64) } else { mixed(hash ^ weight.to_bits()) }
+    };
+    counting.map(hash).fold(0, u64::wrapping_add)
+}
+
+/// The places of the variables in the order of their names.
+fn by_name(names: &[String]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by_key(|j| &names[*j]);
+    order
+}
+
+/// A hash of one row; zero is one value, whatever its sign.
+fn hashed(points: View<'_>, row: usize, order: &[usize]) -> u64 {
+    let values = order.iter().map(|j| points.get(row, *j) + 0.0);
+    values.fold(0, |hash, value| mixed(hash ^ value.to_bits()))
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea and Flood 2014).
+fn mixed(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
