@@ -59,6 +59,7 @@ impl Settings {
             prices: self.prices.map(|(data, noise, budget)| Prices { data, noise, budget }),
             cancel: monitor.cancel.clone(),
             progress: Some(monitor.hook()),
+            more: noisewright::More,
         }
     }
 }
@@ -141,7 +142,8 @@ pub(crate) fn log_z_states<'py>(
     let answer = task::run_borrowing(py, tick, |monitor| {
         dependence.check_chains(chains.is_some())?;
         let cancel = monitor.cancel.clone();
-        let options = states::StatesOptions { reference, reference_log_z, dependence, cancel };
+        let options =
+            states::StatesOptions { reference, reference_log_z, dependence, cancel, more: noisewright::More };
         let columns: Vec<&[f64]> = (0..states).map(|k| &values[k * draws..(k + 1) * draws]).collect();
         let origin = match (&counts, &origin) {
             (Some(counts), _) => Origin::Counts(counts),

@@ -149,6 +149,9 @@ pub(crate) struct ErrorArguments {
     /// The loss: js, kl, reverse-kl, hellinger, pearson or power:A
     #[arg(long, default_value = "js", value_name = "LOSS")]
     pub(crate) loss: String,
+    /// The ratio M inside the loss js, where it is not to be ν (inf: kl); auto is ν
+    #[arg(long, default_value = "auto", value_name = "M", allow_hyphen_values = true)]
+    pub(crate) loss_ratio: String,
     /// What error: mse (all coordinates), kl, or a comma-separated list of parameters
     #[arg(long, default_value = "mse", value_name = "TARGET")]
     pub(crate) target: String,
@@ -337,6 +340,10 @@ pub(crate) struct SampleArguments {
     pub(crate) nu: Option<f64>,
     #[command(flatten)]
     pub(crate) data: DataArguments,
+    /// How to draw: random (independently) or quiet (scrambled Sobol points, as even as can be; best in powers of two).
+    /// --quiet alone draws quietly too where the noise allows, and at random with a warning where it does not
+    #[arg(long, value_name = "HOW", value_parser = ["random", "quiet"])]
+    pub(crate) draws: Option<String>,
     /// Where to write the draws (Parquet if the name ends in .parquet or .pq, otherwise CSV; `-` or nothing: CSV to
     /// standard output)
     #[arg(long, value_name = "FILE", help_heading = "Output")]

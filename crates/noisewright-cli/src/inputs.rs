@@ -184,6 +184,15 @@ pub(crate) fn read_data(arguments: &DataArguments, space: &Space) -> Outcome<Opt
     Ok(Some(points))
 }
 
+/// `--loss-ratio`: a number, or nothing for auto.
+pub(crate) fn loss_ratio(text: &str) -> Outcome<Option<f64>> {
+    match (text, text.parse::<f64>()) {
+        ("auto", _) => Ok(None),
+        (_, Ok(ratio)) if ratio > 0.0 => Ok(Some(ratio)),
+        _ => Err(Failure::Usage(format!("--loss-ratio must be a positive number or auto, not {text}"))),
+    }
+}
+
 /// A loss by name.
 pub(crate) fn loss(name: &str) -> Outcome<Loss> {
     Ok(name.parse::<Loss>()?)

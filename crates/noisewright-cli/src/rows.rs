@@ -10,7 +10,7 @@ use noisewright_data::{Format, Options, Table};
 use crate::arguments::RowArguments;
 use crate::failure::{Failure, Outcome};
 use crate::inputs;
-use crate::output::spoken;
+use noisewright_report::format_given;
 
 /// Rows of one or several files, read whole.
 pub(crate) struct Rows {
@@ -101,10 +101,10 @@ pub(crate) fn in_rows(error: noisewright::Error, files: &str, place: impl Fn(usi
     let at = |row: usize| place(row.saturating_sub(1));
     Failure::NoAnswer(match error {
         E::OutsideDomain { row, column, value, domain } => {
-            format!("{}: `{column}` = {} is not {domain}", at(row), spoken(value))
+            format!("{}: `{column}` = {} is not {domain}", at(row), format_given(value))
         }
         E::NotUnit { row, length } => {
-            format!("{}: a direction must have length 1, not {}", at(row), spoken(length))
+            format!("{}: a direction must have length 1, not {}", at(row), format_given(length))
         }
         E::NoiseMissesData { row } => {
             format!("the noise has no density at {}; choose a noise whose support covers all data", at(row))

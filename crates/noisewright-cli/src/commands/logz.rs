@@ -86,10 +86,7 @@ pub(in crate::commands) fn answered(refused: Option<impl std::fmt::Display>) -> 
 
 /// Warnings on standard error, as the object alone is on standard output.
 fn warn(global: &Global, warnings: &[String]) {
-    use std::io::Write;
-    for warning in warnings.iter().filter(|_| !global.quiet) {
-        let _ = writeln!(std::io::stderr(), "warning: {warning}");
-    }
+    warnings.iter().filter(|_| !global.quiet).for_each(|warning| output::warn(warning));
 }
 
 fn options(arguments: &LogzArguments, global: &Global) -> LogZOptions {

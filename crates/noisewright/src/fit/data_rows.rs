@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::data::{Data, Dependence, Source};
+use super::data::{Data, Dependence, Source, check_total_weight};
 use super::density_checks;
 use super::loss_terms::Class;
 use super::prepare::{pick, spread};
@@ -224,6 +224,7 @@ impl<'m> RowCheck<'m> {
         if rows < coordinates {
             return Err(Error::TooFewPoints { rows, coordinates });
         }
+        check_total_weight(self.total, coordinates)?;
         for (column, only) in self.model.space().names().iter().zip(&self.constant) {
             if let Only::One(value) = only {
                 return Err(Error::ConstantColumn { column: column.clone(), value: *value });

@@ -1,6 +1,6 @@
 //! Which settings of a fit have an effect beside which others: one without effect is refused, in every door alike.
 
-use super::options::{Amount, FitOptions, NoiseChoice};
+use super::options::{Amount, DrawKind, FitOptions, NoiseChoice};
 use crate::{Error, NoiseWords, Result, Target};
 
 /// A setting of a fit that has an effect only beside some others.
@@ -17,6 +17,10 @@ pub enum FitSetting {
     MaxNoise,
     /// A loss other than JS.
     Loss,
+    /// How the noise is drawn.
+    Draws,
+    /// The ratio inside the loss.
+    LossRatio,
     /// Whether the noise is fitted again to its own draws.
     RefitNoise,
     /// The error that a designed noise minimises.
@@ -73,12 +77,14 @@ impl NoiseKind {
 
 impl FitSetting {
     /// Every setting with its name.
-    const NAMES: [(Self, &'static str); 8] = [
+    const NAMES: [(Self, &'static str); 10] = [
         (Self::Nu, "nu"),
         (Self::NoisePoints, "noise_points"),
         (Self::NoiseShare, "noise_share"),
         (Self::MaxNoise, "max_noise"),
         (Self::Loss, "loss"),
+        (Self::Draws, "draws"),
+        (Self::LossRatio, "loss_ratio"),
         (Self::RefitNoise, "refit_noise"),
         (Self::Target, "target"),
         (Self::CheckRatio, "check_ratio"),
@@ -107,6 +113,9 @@ impl FitSetting {
             (Self::CheckRatio | Self::RefitNoise, NoiseKind::Drawn) => Some(
                 "has no meaning with noise that was drawn elsewhere, since no more can be drawn: leave it out",
             ),
+            (Self::Draws, NoiseKind::Drawn) => {
+                Some("has no meaning with noise that was drawn elsewhere: leave it out")
+            }
             (_, NoiseKind::Drawn) if amount => Some(
                 "has no meaning with noise that was drawn elsewhere, which is all there is: leave it out",
             ),
@@ -157,6 +166,8 @@ impl FitOptions {
                 FitSetting::MaxNoise,
                 matches!(self.amount, Amount::Auto { most_values: m, .. } if m != most_values),
             ),
+            (FitSetting::Draws, self.draws != DrawKind::default()),
+            (FitSetting::LossRatio, self.loss_ratio.is_some()),
             (FitSetting::RefitNoise, self.refit_noise),
             (FitSetting::Target, self.target != Target::Mse),
             (FitSetting::CheckRatio, self.check_ratio),
@@ -193,7 +204,16 @@ mod tests {
         assert_eq!(alone(NoiseKind::Plain), ["target"]);
         assert_eq!(
             alone(NoiseKind::Drawn),
-            ["nu", "noise_points", "noise_share", "max_noise", "refit_noise", "target", "check_ratio"]
+            [
+                "nu",
+                "noise_points",
+                "noise_share",
+                "max_noise",
+                "draws",
+                "refit_noise",
+                "target",
+                "check_ratio"
+            ]
         );
         assert_eq!(alone(NoiseKind::Exact).len(), FitSetting::NAMES.len());
         for (first, second, idle) in [

@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::data::{Data, Dependence};
+use super::data::{Data, Dependence, check_total_weight};
 use super::data_rows::DataRows;
 use super::effects::NoiseKind;
 use super::estimate::{Compared, Estimated};
@@ -99,6 +99,7 @@ fn fit_ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOpti
     if rows < coordinates {
         return Err(Error::TooFewPoints { rows, coordinates });
     }
+    check_total_weight(first.total_weight(), coordinates)?;
     let fit = judge_ratio(model, estimate(model, first, second, options)?, first.dependence)?;
     let constant = fit.log_normalizer.clone().ok_or(Error::NoMass)?;
     Ok(RatioFit {
@@ -126,7 +127,8 @@ fn estimate<'a>(
     let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), true)?;
     objective.of_density = false;
     let solution = solve(&mut objective, None, options)?;
-    let with = Compared { nu, points, noise: None, words: "the second sample".into() };
+    let words = "the second sample".into();
+    let with = Compared::undrawn(nu, points, words, options.loss.to_string());
     estimated(objective, solution, rows, with, options)
 }
 

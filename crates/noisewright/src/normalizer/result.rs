@@ -105,6 +105,8 @@ pub struct LogZOptions {
     pub cancel: CancelToken,
     /// Told of the resamples of the bootstrap.
     pub progress: Option<ProgressHook>,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for LogZOptions {
@@ -119,6 +121,7 @@ impl Default for LogZOptions {
             seed: 0,
             cancel: CancelToken::new(),
             progress: None,
+            more: crate::More,
         }
     }
 }

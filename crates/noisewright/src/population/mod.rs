@@ -12,7 +12,7 @@ mod quadrature_chart;
 mod sampling;
 
 pub(crate) use divergence_integrals::integrate_pair;
-pub(crate) use locate::modes_of;
+pub(crate) use locate::{modes_of, numbers_in};
 pub(crate) use quadrature::{log_ratio, log_scaled_noise};
 
 use std::ops::Range;
@@ -86,12 +86,14 @@ pub struct Precision {
     pub seed: u64,
     /// Cancels the work from another thread.
     pub cancel: CancelToken,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for Precision {
     fn default() -> Self {
         let cancel = CancelToken::new();
-        Self { relative: 1e-10, max_nodes: 1 << 22, draws: 1 << 17, seed: 0, cancel }
+        Self { relative: 1e-10, max_nodes: 1 << 22, draws: 1 << 17, seed: 0, cancel, more: crate::More }
     }
 }
 
@@ -141,6 +143,7 @@ pub(crate) fn check_variables(noise: &dyn Noise, expected: usize) -> Result<()> 
 
 /// An integral that does not exist.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Divergent {
     /// Variable along which it diverges, where that can be told.
     pub variable: Option<String>,
@@ -327,6 +330,10 @@ impl Population {
         model.check_score_once(parameters, parts.points.view())?;
         let terms: Vec<f64> = energy.iter().zip(&parts.log_measure).map(|(u, w)| u + w).collect();
         let log_mass = noisewright_numerics::summation::log_sum_exp(&terms);
+        let undefined = |at: &usize| score[*at].is_nan() && energy[at % rows].is_finite();
+        if let Some(at) = (0..score.len()).find(undefined) {
+            return Err(model.not_a_score(parameters, parts.points.view(), at % rows));
+        }
         let mut population = Self {
             points: parts.points,
             log_measure: parts.log_measure,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, FitOptions, FitSetting, NoiseChoice, NoiseKind, check_effects,
+    Amount, CovarianceKind, DrawKind, FitOptions, FitSetting, NoiseChoice, NoiseKind, check_effects,
 };
 use noisewright::{Error, Loss, Model, Target};
 
@@ -19,6 +19,8 @@ pub(super) struct Plan {
     amount: Amount,
     max_noise: Option<usize>,
     loss: Loss,
+    draws: DrawKind,
+    loss_ratio: Option<f64>,
     errors: CovarianceKind,
     confidence: f64,
     starts: usize,
@@ -38,6 +40,8 @@ impl Plan {
             amount: amount(arguments)?,
             max_noise: arguments.max_noise,
             loss: inputs::loss(&arguments.loss)?,
+            draws: arguments.draws.parse()?,
+            loss_ratio: inputs::loss_ratio(&arguments.loss_ratio)?,
             errors: arguments.covariance.kind(),
             confidence: arguments.confidence,
             starts: arguments.starts,
@@ -62,6 +66,8 @@ impl Plan {
             noise: self.noise.clone(),
             amount: self.amount,
             loss: self.loss.clone(),
+            draws: self.draws,
+            loss_ratio: self.loss_ratio,
             errors: self.errors,
             confidence: self.confidence,
             seed: self.seed,
@@ -101,6 +107,8 @@ fn refuse_idle(arguments: &FitArguments) -> Outcome<()> {
         (FitSetting::MaxNoise, arguments.max_noise.is_some()),
         (FitSetting::NoiseShare, arguments.noise_share != DEFAULT_SHARE),
         (FitSetting::Loss, arguments.loss != "js"),
+        (FitSetting::Draws, arguments.draws != DrawKind::default().to_string()),
+        (FitSetting::LossRatio, arguments.loss_ratio != "auto"),
         (FitSetting::RefitNoise, arguments.refit_noise),
         (FitSetting::Target, arguments.target != "mse"),
         (FitSetting::CheckRatio, arguments.check_nu),
