@@ -311,7 +311,7 @@ def main() -> None:
     ]
     total, silent = sum(part[0] for part in parts), sum(part[2] for part in parts)
     outside = [cell for part in parts for cell in part[1]]
-    print(f"\n{total} cells, {silent} of them always refused, {len(outside)} outside 92 to 98 % by more than chance:\n")
+    print(f"\n{total} cells, {silent} of them always refused, {len(outside)} outside 92 to 98 % by more than chance.\n")
     for cell in outside:
         print(f"- {cell.system}, {cell.setting}, {cell.number}: {_words(cell)}, {cell.missed_unwarned} misses unwarned")
 

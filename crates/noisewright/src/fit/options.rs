@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
-use crate::{Error, Loss, Noise, NoiseWords, Points, Result, Target, WordsError};
+use crate::{Error, Loss, Noise, NoiseWords, OptionFault, Points, Result, Target, WordsError};
 
 /// Most places that a fit starts from: each is a descent of its own.
 const MOST_STARTS: usize = 10_000;
@@ -114,9 +114,8 @@ impl FitOptions {
             }
         }
         if self.starts > MOST_STARTS {
-            let reason =
-                format!("must be at most {MOST_STARTS}, not {}: each is a search of its own", self.starts);
-            return Err(Error::option("starts", reason));
+            let fault = OptionFault::TooMany { most: MOST_STARTS, count: self.starts };
+            return Err(Error::Option { option: "starts".into(), fault });
         }
         self.loss.check()?;
         if let Some(ratio) = self.loss_ratio {
