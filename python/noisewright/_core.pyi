@@ -111,9 +111,7 @@ def fit(
 def fit_choices(
     model: Model,
     rows: dict[str, Any],
-    strata: list[int],
-    chosen: list[bool],
-    log_probability: list[float] | None,
+    choices: dict[str, Any],
     settings: dict[str, Any],
     tick: Any = None,
 ) -> dict[str, Any]: ...

@@ -116,7 +116,7 @@ class FitResult(AfterFit, Result):
         rows: list[list[Any]] = [
             [name, e.estimate, e.se, e.se_data, e.se_noise, e.lower, e.upper] for name, e in self.estimates.items()
         ]
-        title = f"{self.rows} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
+        title = f"{self._row_count()} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
         steps = f"{self.iterations} step{'' if self.iterations == 1 else 's'}"
         state = f"converged after {steps}" if self.converged else f"not converged after {steps}: {self.stop}"
         notes = [
@@ -126,6 +126,9 @@ class FitResult(AfterFit, Result):
             *self.warnings,
         ]
         return title, columns, rows, notes
+
+    def _row_count(self) -> str:
+        return str(self.rows)
 
     def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
         names = ("estimate", "se", "se_data", "se_noise", "lower", "upper")
@@ -299,7 +302,7 @@ def fit(
         else:
             sets = _choices(strata, chosen, log_probability, data, count)
             _refuse_noise(noise, nu, noise_points, max_noise, loss, refit_noise, check_ratio or check_nu)
-            answer = _core.fit_choices(built, handed, *sets, settings, bar)
+            answer = _core.fit_choices(built, handed, sets, settings, bar)
     return FitResult(**_shaped(answer, built, model.text, rows[0], shares), model=model)
 
 
@@ -373,7 +376,7 @@ def _constrained(built: _core.Model, fixed: Mapping[str, float] | None, constrai
 
 def _choices(
     strata: Any, chosen: Any, log_probability: Any, data: Any, rows: int
-) -> tuple[list[int], list[bool], list[float] | None]:
+) -> dict[str, Any]:
     """The stratum of each row, whether it was chosen, and the log probability of its coming in."""
 
     def column(values: Any, argument: str) -> Any:
@@ -390,11 +393,11 @@ def _choices(
     if not np.isin(marks, (0.0, 1.0)).all():
         raise InputError("`chosen` must be true or 1 for the chosen row of each stratum, false or 0 for the others")
     offsets = None if log_probability is None else vector(column(log_probability, "log_probability"), "log_probability")
-    return (
-        labels(column(strata, "strata"), rows, "strata"),
-        [mark == 1.0 for mark in marks],
-        None if offsets is None else offsets.tolist(),
-    )
+    return {
+        "strata": labels(column(strata, "strata"), rows, "strata"),
+        "chosen": [mark == 1.0 for mark in marks],
+        "log_probability": None if offsets is None else offsets.tolist(),
+    }
 
 
 def _refuse_noise(noise: Any, nu: Any, noise_points: Any, max_noise: Any, loss: str, refit: bool, check: bool) -> None:
@@ -447,6 +450,12 @@ def _fit_file(
 @dataclass(frozen=True, repr=False, eq=False)
 class RatioResult(FitResult):
     """The fitted logarithm of a ratio of two densities, `log p₁/p₂ = θ·t(x) − c`; what it calls noise is the second sample."""
+
+    #: Rows of the first and of the second sample.
+    rows: list[int]  # type: ignore[assignment]
+
+    def _row_count(self) -> str:
+        return " and ".join(map(str, self.rows))
 
     @property
     def constant(self) -> Estimate:
@@ -536,7 +545,8 @@ def _shaped(
         bins = int(np.clip(np.ceil(2 * len(x) ** (1 / 3)), 5, 80))
         heights, edges = np.histogram(x, bins=bins, density=True, weights=weights)
         answer["grid"] |= {"edges": edges, "heights": heights}
-    return {**answer, "variables": built.variables, "fitted": fitted_from(answer.pop("kept"))}
+    fitted = fitted_from(answer.pop("kept"))
+    return {**answer, "variables": built.variables, "fitted": fitted}
 
 
 def _weights(weights: Any, data: Any, rows: int) -> Array | None:

@@ -99,6 +99,8 @@ class DesignResult(Result):
     price_data: float
     price_noise: float
     parameters: dict[str, float]
+    #: Why the parameters are these: `given` as `at`, `start` values of the model, or a `fit` to the data.
+    parameters_from: str
     remarks: list[str]
 
     def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
@@ -222,8 +224,9 @@ def design(
     >>> round(best.error, 5), round(best.error_conventional, 9)
     (3.50813, 4.0)
     """
+    place = "start" if at is None else "given"
     if at is None and data is not None and isinstance(model, Model):
-        at = _fitted(model, data, seed, progress)
+        at, place = _fitted(model, data, seed, progress), "fit"
     built, question = _question(model, at, data, expectations, "data", log_normalizer, accuracy, draws, seed)
     ratio = None if nu == "auto" else number(nu, "nu")
     with Bar("best noise", progress) as bar:
@@ -241,7 +244,7 @@ def design(
         )
     kind, details, grid, record = (answer.pop(name) for name in ("kind", "details", "grid", "record"))
     answer["noise"] = DesignedNoise(answer["noise"], kind, details, grid, record)
-    return DesignResult(**answer)
+    return DesignResult(**answer, parameters_from=place)
 
 
 def _question(
@@ -264,6 +267,8 @@ def _question(
         raise InputError("`data` are missing: expectations cannot be averages over them")
     if expectations == "auto":
         expectations = "data" if data is not None and (usual == "data" or model.text is None) else "model"
+    if log_normalizer is not None and expectations == "model":
+        raise InputError("`log_normalizer` has no meaning where expectations are the model's: leave it out")
     built = model._for(data)
     parameters = values_at(built, at)
     table = None if data is None else points(data, built.variables)

@@ -5,7 +5,7 @@ use noisewright::{Contrast, Loss, Noise, Population, Target};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::model::{PyModel, points};
 use crate::noise::{NoiseArgument, Request};
 use crate::problem::Problem;
@@ -90,6 +90,11 @@ pub(crate) fn error<'py>(
 }
 
 fn answer(problem: &Problem, request: &Request, nu: f64, loss: &Loss, target: &Target) -> Outcome<Tree> {
+    if problem.data.is_some() && !problem.on_data && !request.parse()?.is_fitted() {
+        let sentence =
+            "`data` has no meaning beside a noise that has all its numbers: leave out one of the two";
+        return Err(Failure::Input(sentence.into()));
+    }
     let noise = request.build(problem, Purpose { nu, target })?;
     let answer = problem.question().error(Contrast { noise: noise.as_ref(), nu, loss }, target)?;
     let curve = answer.curve(loss, target)?;

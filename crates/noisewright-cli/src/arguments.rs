@@ -14,7 +14,7 @@ use crate::usage;
 pub(crate) use self::after::{
     AfterArguments, ChoiceArguments, CompareArguments, DensityArguments, SimulateArguments,
 };
-pub(crate) use self::fit::{CovarianceArgument, DEFAULT_SHARE, FitArguments, RatioArguments, RowArguments};
+pub(crate) use self::fit::{DEFAULT_SHARE, FitArguments, RatioArguments, RowArguments};
 
 /// Noise-contrastive estimation: unnormalized models fitted to data, and the noise that does it best.
 #[derive(Debug, Parser)]
@@ -379,6 +379,9 @@ pub(crate) struct EvidenceArguments {
     /// Probability that the interval is to cover the truth
     #[arg(long, default_value_t = 0.95, value_name = "P", allow_hyphen_values = true)]
     pub(crate) confidence: f64,
+    /// Resamples of a block bootstrap, as a second opinion on the errors
+    #[arg(long, value_name = "N")]
+    pub(crate) bootstrap: Option<usize>,
     /// Format of the draws: csv, parquet, npy, npz or stan-csv (default: told from the file)
     #[arg(long, value_name = "FORMAT", help_heading = "Data")]
     pub(crate) format: Option<String>,

@@ -68,11 +68,6 @@ pub(crate) fn typed(setting: Setting) -> String {
     format!("--{name} {value}")
 }
 
-/// A number in a sentence, without hundreds of digits where it is huge.
-pub(crate) fn spoken(x: f64) -> String {
-    if x.abs() >= 1e16 && x.is_finite() { format!("{x:e}") } else { x.to_string() }
-}
-
 /// A table with the sentences that belong to it, each on a line.
 pub(crate) fn table_and_sentences(table: &Table, sentences: impl IntoIterator<Item = String>) -> String {
     let lines: String = sentences.into_iter().map(|sentence| sentence + "\n").collect();

@@ -11,6 +11,7 @@
 //! | [`halton`] | randomised quasi-Monte-Carlo points |
 //! | [`linalg`] | inverses of small symmetric matrices |
 //! | [`optimize`] | roots and minima, with stop reasons as data |
+//! | [`parallel`] | threads, or the same calls without them |
 //! | [`quadrature`] | adaptive tensor quadrature of log-integrands |
 //! | [`random`] | independent random streams, one per block |
 //! | [`triangular`] | triangular matrices times many vectors at once |
@@ -21,6 +22,7 @@ pub mod halton;
 pub mod kernels;
 pub mod linalg;
 pub mod optimize;
+pub mod parallel;
 pub mod quadrature;
 pub mod random;
 pub mod sobol;

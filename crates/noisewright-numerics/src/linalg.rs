@@ -1,6 +1,9 @@
-//! Small symmetric matrices: inverses that notice when there is none.
+//! Symmetric matrices: inverses that notice when there is none.
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{Cholesky, DMatrix, DMatrixView, DVector, Dyn};
+
+/// Size up to which a triangle is inverted column by column.
+const SMALL: usize = 48;
 
 /// Relative size of a pivot below which a scaled matrix counts as singular.
 const SINGULAR: f64 = 1e-13;
@@ -39,13 +42,57 @@ pub fn invert(matrix: &DMatrix<f64>) -> Inverse {
     if let Some(factor) = scaled.clone().cholesky() {
         let smallest = factor.l_dirty().diagonal().iter().map(|l| l * l).fold(f64::INFINITY, f64::min);
         if smallest > SINGULAR {
-            let inverse = factor.inverse();
+            let inverse = inverse(&factor);
             return Inverse::Regular(DMatrix::from_fn(size, size, |i, j| {
                 inverse[(i, j)] * scale[i] * scale[j]
             }));
         }
     }
     Inverse::Singular(null_direction(scaled, &scale))
+}
+
+/// The inverse of a matrix from its Cholesky factor, `L⁻ᵀL⁻¹`. That of L by halves, so that all but small blocks are products
+/// of matrices, which are fast however large they are.
+///
+/// ```
+/// use nalgebra::DMatrix;
+/// use noisewright_numerics::linalg::inverse;
+/// let matrix = DMatrix::from_fn(100, 100, |i, j| 0.5f64.powi((i as i32 - j as i32).abs()));
+/// let inverse = inverse(&matrix.clone().cholesky().unwrap());
+/// assert!((matrix * inverse - DMatrix::identity(100, 100)).amax() < 1e-14);
+/// ```
+#[must_use]
+pub fn inverse(factor: &Cholesky<f64, Dyn>) -> DMatrix<f64> {
+    let lower = factor.l_dirty();
+    if lower.nrows() <= SMALL {
+        return factor.inverse();
+    }
+    let root = inverse_of_lower(lower.as_view());
+    root.transpose() * root
+}
+
+/// The inverse of a lower triangle, what is above it being ignored: `[A 0; B C]⁻¹ = [A⁻¹ 0; −C⁻¹BA⁻¹ C⁻¹]`.
+fn inverse_of_lower(lower: DMatrixView<'_, f64>) -> DMatrix<f64> {
+    let size = lower.nrows();
+    let mut out = DMatrix::zeros(size, size);
+    if size <= SMALL {
+        for j in 0..size {
+            out[(j, j)] = 1.0 / lower[(j, j)];
+            for i in j + 1..size {
+                let known: f64 = (j..i).map(|l| lower[(i, l)] * out[(l, j)]).sum();
+                out[(i, j)] = -known / lower[(i, i)];
+            }
+        }
+        return out;
+    }
+    let (first, second) = (size / 2, size - size / 2);
+    let above = inverse_of_lower(lower.view((0, 0), (first, first)));
+    let below = inverse_of_lower(lower.view((first, first), (second, second)));
+    let corner = &below * (lower.view((first, 0), (second, first)) * &above);
+    out.view_mut((0, 0), (first, first)).copy_from(&above);
+    out.view_mut((first, first), (second, second)).copy_from(&below);
+    out.view_mut((first, 0), (second, first)).copy_from(&-corner);
+    out
 }
 
 fn null_direction(scaled: DMatrix<f64>, scale: &DVector<f64>) -> DVector<f64> {

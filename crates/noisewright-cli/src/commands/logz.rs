@@ -49,6 +49,7 @@ pub(crate) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
         Way::Columns | Way::Points => {}
     }
     let options = options(arguments, global);
+    options.check_effects(false)?;
     let log_alpha = arguments.alpha.as_deref().map(alpha_formula).transpose();
     let log_alpha = log_alpha.map_err(|error| Failure::Usage(wrong_alpha(&error)))?;
     let progress = Progress::new(global.quiet || global.json, "estimating log Z");

@@ -3,6 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::{Descent, DescentOptions, Problem, Stop};
+use crate::linalg::inverse;
 
 /// Gradient passes after which the exact Hessian is cheaper: it costs some ten of them for ten unknowns, and more for more.
 const MOST_PASSES: usize = 12;
@@ -26,7 +27,9 @@ pub fn bfgs<P: Problem + ?Sized>(
     hessian: &DMatrix<f64>,
     options: &DescentOptions<'_, P::Error>,
 ) -> Result<Option<Descent>, P::Error> {
-    let Some(mut inverse) = hessian.clone().cholesky().map(|c| c.inverse()) else { return Ok(None) };
+    let Some(mut inverse) = hessian.clone().cholesky().map(|factor| inverse(&factor)) else {
+        return Ok(None);
+    };
     let mut at = at.clone();
     let mut here = problem.evaluate(&at, false)?;
     let most = MOST_PASSES + at.len() / UNKNOWNS_PER_PASS;

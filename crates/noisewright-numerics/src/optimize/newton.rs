@@ -135,6 +135,10 @@ pub fn undamped_gain(here: &Evaluation) -> f64 {
     };
     let scale = metric(hessian).map(|m| 1.0 / m.sqrt());
     let scaled = DMatrix::from_fn(scale.len(), scale.len(), |i, j| hessian[(i, j)] * scale[i] * scale[j]);
+    if let Some(factor) = scaled.clone().cholesky().filter(|f| f.l_dirty().diagonal().min().powi(2) > FLAT) {
+        let slope = here.gradient.component_mul(&scale);
+        return slope.dot(&factor.solve(&slope));
+    }
     let eigen = scaled.symmetric_eigen();
     let along = eigen.eigenvectors.tr_mul(&here.gradient.component_mul(&scale));
     along.iter().zip(eigen.eigenvalues.iter()).map(|(g, bend)| g * g / bend.abs().max(FLAT)).sum()
@@ -169,11 +173,12 @@ fn leave_saddle<P: Problem + ?Sized>(
     let Some(hessian) = here.hessian.as_ref().filter(|_| damping > 0.0) else { return Ok(None) };
     let scale = metric(hessian).map(|m| 1.0 / m.sqrt());
     let scaled = DMatrix::from_fn(scale.len(), scale.len(), |i, j| hessian[(i, j)] * scale[i] * scale[j]);
-    let eigen = scaled.symmetric_eigen();
-    let lowest = eigen.eigenvalues.imin();
-    if eigen.eigenvalues[lowest] > -1e-8 {
+    // No eigenvalue is below −1e-8 where the matrix with that much more of the identity is definite.
+    if (&scaled + DMatrix::identity(scale.len(), scale.len()) * 1e-8).cholesky().is_some() {
         return Ok(None);
     }
+    let eigen = scaled.symmetric_eigen();
+    let lowest = eigen.eigenvalues.imin();
     let direction = eigen.eigenvectors.column(lowest).component_mul(&scale);
     for length in [1.0, -1.0, 0.1, -0.1, 0.01, -0.01] {
         let place = at + &direction * length;

@@ -7,10 +7,11 @@ use crate::{
     error_report,
 };
 
-/// Places of the curve over the noise proportion.
+/// Places of the curve over the noise proportion, at most.
 const PLACES: usize = 99;
 
 /// The asymptotic error of a contrast.
+#[non_exhaustive]
 pub struct ErrorAnswer {
     /// The error, its parts, and what it compares with.
     pub report: ErrorReport,
@@ -68,7 +69,7 @@ impl ErrorAnswer {
     /// When the target does not fit the model.
     pub fn curve(&self, loss: &Loss, target: &Target) -> Result<Curve> {
         let matrix = target.matrix(self.population.coordinates(), &self.population.information())?;
-        Curve::new(PLACES, |nu| {
+        Curve::new(Curve::places(&self.population, PLACES, 1), |nu| {
             let loss = loss.at_other_nu(self.nu, nu);
             Ok(Asymptotics::at(&self.population, &self.log_noise, nu, &loss)?.error(&matrix, nu, 1.0, 1.0))
         })

@@ -21,7 +21,7 @@ use crate::{
     Target, View,
 };
 
-pub use self::saved::SavedModelNoise;
+pub(crate) use self::saved::SavedModelNoise;
 
 /// The ratio `h = p_n / p_d` as a function of the score.
 #[derive(Clone, Debug, PartialEq)]

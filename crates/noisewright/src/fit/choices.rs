@@ -239,7 +239,7 @@ impl<'a> ConditionalLogit<'a> {
     /// The fit, with what is said of it.
     fn finished(&self, found: Found, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
         let words = format!("none (choices in {} strata)", self.strata());
-        let with = Compared::undrawn(f64::INFINITY, 0, words);
+        let with = Compared::undrawn(f64::INFINITY, 0, words, "likelihood".into());
         let model = self.model.clone().without_constant();
         let mut fit = found.fit(&model, DataRows::Memory(data), with, options.confidence);
         fit.total_weight = self.strata() as f64;

@@ -129,7 +129,9 @@ pub(crate) fn parts(
             (outer(&parts[0]), outer(&parts[1]), [data.freedom, noise.freedom])
         }
         CovarianceKind::ModelBased => {
-            let (data, noise) = model_based(objective, bread, at)?;
+            // Unknowns held at a bound have no variance in the bread, nor here.
+            let free: Vec<usize> = (0..objective.size()).filter(|j| bread[(*j, *j)] != 0.0).collect();
+            let (data, noise) = model_based(objective, &free, at, objective.nu)?;
             let freedom = (objective.data.total - objective.size() as f64).max(1.0);
             (outer(&data), outer(&noise), [(); 2].map(|()| vec![freedom; objective.size()]))
         }
@@ -183,7 +185,9 @@ fn sample_variance(
         return Ok(SampleVariance { meat, freedom: vec![f64::INFINITY; size] });
     }
     let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
-    let leverages = Leverages::new(&sums.meat, &sums.gradient, sums.weight, outer_bread.clone());
+    // The constant of a ratio is no function of its parameters: with little overlap a few rows may carry it alone.
+    let parameters = if objective.of_density { objective.model.parameters().len() } else { objective.size() };
+    let leverages = Leverages::new(&sums.meat, &sums.gradient, sums.weight, outer_bread.clone(), parameters);
     let add = |total: &mut leverage::LeverageSums, seen: &ChunkView<'_>| {
         let mut terms = Terms::default();
         terms.fill(&objective.loss, side.class, seen.log_ratio);
@@ -246,12 +250,16 @@ impl Pooled {
         Self { mean: DVector::zeros(size), bread: zero(), data: zero(), noise: zero() }
     }
 
-    fn add(&mut self, loss: &Loss, seen: &ChunkView<'_>) {
+    /// Adds rows; `shift` is what another ratio in the loss adds to g, whose points have the density that they have.
+    fn add(&mut self, loss: &Loss, seen: &ChunkView<'_>, shift: f64) {
         let count = |row: usize| seen.weights.map_or(1.0, |w| w[row]);
         let rows = || seen.log_ratio.iter().enumerate();
         // In the log domain: for g → −∞ the weight of a loss may grow as fast as σ(g) falls.
         let weights = |power: f64, ratio: f64| -> Vec<f64> {
-            let term = |g: f64| (ln_sigmoid(g) + power * loss.log_weight(g) + ratio * g).exp();
+            let term = |g: f64| {
+                let own = g + shift;
+                (ln_sigmoid(g) + power * loss.log_weight(own) + ratio * own).exp()
+            };
             rows().map(|(row, g)| if g.is_finite() { count(row) * term(*g) } else { 0.0 }).collect()
         };
         let first = weights(1.0, 0.0);
@@ -270,18 +278,20 @@ impl Pooled {
     }
 }
 
-/// The covariance of MATH §3 under the fitted model, its data and its noise part; unknowns held at a bound have none in
-/// `bread` nor here.
-fn model_based(
+/// The covariance of MATH §3 under the fitted model with so many noise points per data point, its data and its noise part, from the points
+/// that there are; only the `free` unknowns have one.
+pub(crate) fn model_based(
     objective: &Objective<'_>,
-    bread: &DMatrix<f64>,
+    free: &[usize],
     at: &[f64],
+    nu: f64,
 ) -> Result<(DMatrix<f64>, DMatrix<f64>)> {
     let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
     let size = objective.size();
+    let shift = (objective.nu / nu).ln();
     let sums = |side| {
         let add = |total: &mut Pooled, seen: &ChunkView<'_>| {
-            total.add(&objective.loss, seen);
+            total.add(&objective.loss, seen, shift);
             Ok(())
         };
         objective.fold(side, &place, || Pooled::new(size), add, Pooled::join)
@@ -290,10 +300,9 @@ fn model_based(
     let total = objective.data.total;
     let mean = &pooled.mean / total;
     let square = &mean * mean.transpose();
-    let free: Vec<usize> = (0..size).filter(|j| bread[(*j, *j)] != 0.0).collect();
-    let inverse = self::bread(objective, at, &(&pooled.bread / total), &free)?;
+    let inverse = bread(objective, at, &(&pooled.bread / total), free)?;
     let data = (&pooled.data / total - &square) / total;
-    let noise = (&pooled.noise / total - square / objective.nu) / total;
+    let noise = (&pooled.noise / total - square / nu) / total;
     Ok((sandwich(&inverse, &data), sandwich(&inverse, &noise)))
 }
 

@@ -56,13 +56,21 @@ impl NoiseKind {
         if words.trim() == "exact" {
             return Self::Exact;
         }
-        let designed = |words: &NoiseWords| {
-            ["optimal", "all-noise", "histogram"].iter().any(|name| words.mentions(name))
-        };
-        if NoiseWords::parse(words).is_ok_and(|words| designed(&words)) {
-            Self::Designed
-        } else {
-            Self::Plain
+        NoiseWords::parse(words).map_or(Self::Plain, |words| Self::of_noise(&words))
+    }
+
+    fn of_noise(words: &NoiseWords) -> Self {
+        let designed = ["optimal", "all-noise", "histogram"].iter().any(|name| words.mentions(name));
+        if designed { Self::Designed } else { Self::Plain }
+    }
+
+    fn of_choice(choice: &NoiseChoice) -> Self {
+        match choice {
+            NoiseChoice::Exact => Self::Exact,
+            NoiseChoice::Draws(_) => Self::Drawn,
+            NoiseChoice::Optimal => Self::Designed,
+            NoiseChoice::Words(noise) => Self::of_noise(&noise.words),
+            NoiseChoice::Auto | NoiseChoice::Given(_) => Self::Plain,
         }
     }
 }
@@ -142,14 +150,13 @@ pub fn check_effects(noise: NoiseKind, given: &[FitSetting]) -> Result<()> {
 }
 
 impl FitOptions {
-    /// Refuses options that have no effect without noise, or with noise that was drawn elsewhere.
+    /// Refuses options that have no effect beside the noise.
     pub(super) fn check_effects(&self) -> Result<()> {
-        let noise = match self.noise {
-            NoiseChoice::Exact => NoiseKind::Exact,
-            NoiseChoice::Draws(_) => NoiseKind::Drawn,
-            // A fit within a fit keeps its target.
-            _ => return Ok(()),
-        };
+        self.check_effects_beside(NoiseKind::of_choice(&self.noise))
+    }
+
+    /// Refuses options that have no effect beside a noise of this kind.
+    pub(super) fn check_effects_beside(&self, noise: NoiseKind) -> Result<()> {
         let Amount::Auto { share, most_values } = Amount::auto() else { return Ok(()) };
         let given = [
             (FitSetting::Nu, matches!(self.amount, Amount::Ratio(_))),
@@ -163,6 +170,7 @@ impl FitOptions {
             (FitSetting::LossRatio, self.loss_ratio.is_some()),
             (FitSetting::RefitNoise, self.refit_noise),
             (FitSetting::Target, self.target != Target::Mse),
+            (FitSetting::CheckRatio, self.check_ratio),
         ];
         let given: Vec<FitSetting> = given.iter().filter(|(_, given)| *given).map(|(s, _)| *s).collect();
         check_effects(noise, &given)

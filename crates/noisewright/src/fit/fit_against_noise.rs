@@ -23,7 +23,7 @@ use super::solve::{Solution, solve};
 use super::two_step::Refitted;
 use crate::noise::sample_for;
 use crate::run::{Context, Purpose, Stage, if_possible};
-use crate::{Error, Model, Noise, Result};
+use crate::{Error, Loss, Model, Noise, Result};
 
 /// Rows from which the scales of the features are taken, at most.
 pub(crate) const SCALE_ROWS: usize = 1 << 14;
@@ -62,7 +62,7 @@ impl Against {
         }
     }
 
-    fn compared(&self, nu: f64, loss_ratio: Option<f64>) -> Compared {
+    fn compared(&self, nu: f64, loss: &Loss, loss_ratio: Option<f64>) -> Compared {
         let noise = self.noise().cloned();
         let words = noise.as_ref().map_or_else(|| "given draws".into(), |noise| noise.describe());
         let (draws, replicates) = match self {
@@ -70,7 +70,16 @@ impl Against {
             Self::Noise(..) | Self::Refitted(_) => (Some(DrawKind::Random), None),
             Self::Draws(_) => (None, None),
         };
-        Compared { nu, points: self.rows(), noise, words, draws, replicates, loss_ratio }
+        Compared {
+            nu,
+            points: self.rows(),
+            noise,
+            words,
+            loss: loss.to_string(),
+            draws,
+            replicates,
+            loss_ratio,
+        }
     }
 
     /// M, the ratio inside the loss: the one asked for, ν with independent noise, a usual one with quiet noise; `None` for a
@@ -152,7 +161,7 @@ pub(crate) fn estimate_against<'a>(
     };
     let mut objective = Objective::new(task.model, &loss, nu, data, noise, some.view(), keep)?;
     let solution = solve(&mut objective, start, options)?;
-    estimated(objective, solution, task.rows, against.compared(nu, loss_ratio), options)
+    estimated(objective, solution, task.rows, against.compared(nu, task.loss, loss_ratio), options)
 }
 
 /// Where to start, if a fit of something easier tells: of some rows by the same model with a free constant (whose loss is

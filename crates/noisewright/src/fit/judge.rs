@@ -64,8 +64,9 @@ pub(crate) fn judge(task: FitTask<'_>, found: Estimated<'_>, options: &FitOption
     }
     said.error_budget =
         budget(task.model, &fit, fitted.as_ref().filter(|_| sound), model_based.as_ref(), &notes);
-    if fit.nu.is_finite() {
-        said.read_noise(fit.nu);
+    if let (Basis::Noise(contrasted), Some((unknown, share))) = (&basis, said.most_noise()) {
+        let nu = contrasted.ratio_for_share(unknown, share, diagnostics::SMALL_SHARE)?;
+        said.noisy(unknown, share, nu);
     }
     if let Some(fitted) = fitted.filter(|fitted| sound && fitted.integrated) {
         fitted.warn(&fit, &fit.loss_used(task.loss), &mut said);

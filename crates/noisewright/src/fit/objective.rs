@@ -7,7 +7,10 @@ use super::evaluate::{Accumulator, ChunkEvaluator, ChunkView, ParameterPoint};
 use super::prepare;
 use super::sample_blocks::{KeptBlock, RawBlock, SampleBlocks};
 use super::scaling::Scaling;
-use crate::{Error, Loss, Model, Result, View};
+use crate::{Error, Loss, Model, Quantity, Result, View};
+
+/// Unknowns beyond which a function that is asked for batches is searched by gradients first.
+const MANY_DIRECTIONS: usize = 32;
 
 /// Up to which derivative the loss is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -201,31 +204,32 @@ impl<'a> Objective<'a> {
         Ok(adder.finish())
     }
 
+    /// Where the model allows no such parameters.
+    fn wall(&self, order: Order) -> Full {
+        let size = self.size();
+        let sums = || Sums::new(size, order, self.linear);
+        Full { evaluation: Evaluation::wall(size), information: None, data: sums(), noise: sums() }
+    }
+
     /// The loss and the sums behind it; an infinite value where the model allows no such parameters.
     pub(crate) fn full(&self, at: &[f64], order: Order) -> Result<Full> {
-        let size = self.size();
-        let nothing = |evaluation| {
-            let sums = || Sums::new(size, order, self.linear);
-            let (data, noise) = (sums(), sums());
-            Full { evaluation, information: None, data, noise }
-        };
-        let Some(place) = ParameterPoint::new(self, at) else { return Ok(nothing(Evaluation::wall(size))) };
-        let sums = self
-            .sums(&self.data, &place, order)
-            .and_then(|d| Ok((d, self.sums(&self.noise, &place, order)?)));
-        let (data, noise) = match sums {
-            Ok(sums) => sums,
-            Err(Error::Parameter { .. } | Error::NotANumber { .. }) if !self.linear => {
-                return Ok(nothing(Evaluation::wall(size)));
-            }
-            Err(other) => return Err(other),
-        };
+        match self.full_or_why(at, order) {
+            Err(Error::Parameter { .. } | Error::NotANumber { .. }) if !self.linear => Ok(self.wall(order)),
+            other => other,
+        }
+    }
+
+    /// The same, with an error where the model says why it allows no such parameters.
+    fn full_or_why(&self, at: &[f64], order: Order) -> Result<Full> {
+        let Some(place) = ParameterPoint::new(self, at) else { return Ok(self.wall(order)) };
+        let data = self.sums(&self.data, &place, order)?;
+        let noise = self.sums(&self.noise, &place, order)?;
         let (per_data, per_noise) = (1.0 / data.weight, self.nu / noise.weight);
         let value = data.value * per_data + noise.value * per_noise;
         let gradient = &data.gradient * per_data + &noise.gradient * per_noise;
         let sound = value.is_finite() && gradient.iter().all(|g| g.is_finite());
         if !sound {
-            return Ok(nothing(Evaluation::wall(size)));
+            return Ok(self.wall(order));
         }
         let information =
             (order >= Order::Hessian).then(|| &data.information * per_data + &noise.information * per_noise);
@@ -253,15 +257,22 @@ impl<'a> Objective<'a> {
             let slope = |step: f64| {
                 let mut there = at.to_vec();
                 there[j] += step;
-                let evaluation = self.full(&there, Order::Gradient)?.evaluation;
-                if evaluation.value.is_finite() { Ok(evaluation.gradient) } else { Err(Error::NoMass) }
+                let evaluation = self.full_or_why(&there, Order::Gradient)?.evaluation;
+                if evaluation.value.is_finite() { Ok(evaluation.gradient) } else { Err(self.no_loss(&there)) }
             };
             // Near the edge of what the model allows, shorter steps stay inside.
-            let steps = [1e-3, 1e-4, 1e-6].map(|h| h * unit);
+            let steps = [1e-3, 1e-4].map(|h| h * unit);
             let column = steps.iter().find_map(|h| five_point(*h, slope).ok());
-            hessian.set_column(j, &column.ok_or(Error::NoMass)?);
+            hessian.set_column(j, &column.map_or_else(|| five_point(1e-6 * unit, slope), Ok)?);
         }
         Ok((&hessian + hessian.transpose()) * 0.5)
+    }
+
+    /// A loss that is not finite, though every term of the model is a number.
+    fn no_loss(&self, at: &[f64]) -> Error {
+        let values = self.names().into_iter().zip(self.scaling.outer(at));
+        let point = values.map(|(name, x)| format!("{name} = {x}")).collect::<Vec<_>>().join(", ");
+        Error::NotANumber { of: Quantity::Loss, point }
     }
 
     /// Which unknown is which.
@@ -286,7 +297,7 @@ impl Problem for Objective<'_> {
 
     fn has_curvature(&self) -> bool {
         // Second derivatives of a function that is asked for batches cost as many gradients as it has parameters.
-        self.curved && !self.model.energy().prefers_batches()
+        self.curved && !(self.model.energy().prefers_batches() && self.size() > MANY_DIRECTIONS)
     }
 
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {

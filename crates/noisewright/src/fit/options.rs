@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
-use crate::{Error, Loss, Noise, NoiseWords, OptionFault, Points, Result, Target, WordsError};
+use crate::{Error, Loss, Noise, NoiseWords, Points, Result, Target, WordsError};
 
 /// Most places that a fit starts from: each is a descent of its own.
 const MOST_STARTS: usize = 10_000;
@@ -53,6 +53,8 @@ pub struct FitOptions {
     pub tolerance: f64,
     /// Told about every step; it may stop the fit, which then is [`Error::Cancelled`].
     pub progress: Option<ProgressHook>,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for FitOptions {
@@ -74,6 +76,7 @@ impl Default for FitOptions {
             max_iterations: 200,
             tolerance: 1e-6,
             progress: None,
+            more: crate::More,
         }
     }
 }
@@ -111,8 +114,9 @@ impl FitOptions {
             }
         }
         if self.starts > MOST_STARTS {
-            let fault = OptionFault::TooMany { most: MOST_STARTS, count: self.starts };
-            return Err(Error::Option { option: "starts".into(), fault });
+            let reason =
+                format!("must be at most {MOST_STARTS}, not {}: each is a search of its own", self.starts);
+            return Err(Error::option("starts", reason));
         }
         self.loss.check()?;
         if let Some(ratio) = self.loss_ratio {
@@ -160,8 +164,9 @@ const BETWEEN: &str = "a number between 0 and 1";
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NoiseChoice {
-    /// Fitted to the data by the kind of their domain ([`fit_auto`](crate::fit_auto)); on at most 2²⁰ states, all of
-    /// them instead ([`NoiseChoice::Exact`]).
+    /// Fitted to the data by the kind of their domain ([`fit_auto`](crate::fit_auto)); where nothing is said of amount and
+    /// loss, none on at most 2²⁰ states, nor in one to three variables where rows count more than ten times each
+    /// ([`NoiseChoice::Exact`]).
     Auto,
     /// This one.
     Given(Arc<dyn Noise>),

@@ -150,6 +150,8 @@ pub struct Fit {
     pub hessian: DMatrix<f64>,
     /// The loss at the estimate (for an exact fit, the negative mean log-likelihood).
     pub loss: f64,
+    /// Which loss, in words; `likelihood` for an exact fit.
+    pub loss_name: String,
     /// Steps of the descent.
     pub iterations: usize,
     /// Whether the descent converged.

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::summation::{sum, try_blocked};
-use rayon::prelude::*;
 
 use super::data::{Data, Source, check_weights};
 use super::loss_terms::Class;

@@ -33,6 +33,7 @@ use crate::{Error, Model, Noise, Points, Result, View};
 
 /// What the refit of a noise did.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct TwoStepReport {
     /// The noise that was drawn from, in words.
     pub drawn: String,

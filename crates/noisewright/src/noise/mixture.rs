@@ -8,8 +8,8 @@ use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::ln_add_exp;
 
 use super::check::{positive, probabilities};
-use super::spelling::number;
 use super::weighted_index::Picker;
+use crate::text::literal;
 use crate::{Error, Landmarks, Noise, Result, SavedNoise, Scalar, View};
 
 /// Rows whose parts are held at once.
@@ -129,7 +129,7 @@ impl<N: Noise + ?Sized> Mixture<N> {
     }
 
     fn describe_parts(&self) -> String {
-        let parts = self.flat().into_iter().map(|(weight, words)| format!("{}*{words}", number(weight)));
+        let parts = self.flat().into_iter().map(|(weight, words)| format!("{}*{words}", literal(weight)));
         parts.collect::<Vec<_>>().join(" + ")
     }
 

@@ -8,9 +8,10 @@ use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use super::FitAgain;
 use super::check::{degrees_of_freedom, require};
-use super::spelling::{list, matrix, number};
+use super::spelling::{list, matrix};
 use super::student::ln_one_plus;
 use super::whitening::{BLOCK, Whitening, mean_and_covariance};
+use crate::text::literal;
 use crate::{Error, Gamma, Landmarks, Noise, Refit, Result, SavedNoise, Scalar, Student, View};
 
 /// `normal([m…], [[c…], …])`: `ln p = −½(x−m)ᵀC⁻¹(x−m) − ½ ln det(2πC)`.
@@ -240,7 +241,7 @@ impl Noise for MultivariateStudent {
 
     fn describe(&self) -> String {
         let scale = matrix(self.dimension(), self.scale());
-        format!("student({}, {}, {scale})", number(self.dof), list(self.location()))
+        format!("student({}, {}, {scale})", literal(self.dof), list(self.location()))
     }
 
     fn saved(&self) -> Option<SavedNoise> {

@@ -9,7 +9,8 @@ use rand_distr::{Beta, Distribution, StandardNormal};
 
 use super::check::{finite, non_negative, require};
 use super::fitting::{failed, total_weight, unfitted};
-use super::spelling::{list, number};
+use super::spelling::list;
+use crate::text::literal;
 use crate::{Error, Landmarks, Noise, Refit, Result, SavedNoise, Scalar, View, VonMises};
 
 /// Uniform on the unit sphere of d variables, with respect to its surface measure.
@@ -237,7 +238,7 @@ impl Noise for VonMisesFisher {
     }
 
     fn describe(&self) -> String {
-        format!("von-mises-fisher({}, {})", list(&self.direction), number(self.concentration))
+        format!("von-mises-fisher({}, {})", list(&self.direction), literal(self.concentration))
     }
 
     fn saved(&self) -> Option<SavedNoise> {

@@ -305,8 +305,11 @@ fn a_bound_where_the_model_is_undefined_is_never_evaluated() {
         let fitted = fit(&student, Data::from(&line(rows.to_vec())), &options);
         match fitted {
             Ok(fitted) => assert!(fitted.get("dof").unwrap().estimate > 0.0),
-            // As the degrees of freedom go to zero only their product with the squared scale counts.
-            Err(error) => assert!(matches!(error, Error::Collinear { .. }), "{error}"),
+            // As the degrees of freedom go to zero only their product with the squared scale counts, and the constant runs off
+            // with them: which of the two a search ends with hangs on rounding.
+            Err(error) => {
+                assert!(matches!(error, Error::Collinear { .. } | Error::NoMinimum { .. }), "{error}")
+            }
         }
     }
 }

@@ -34,9 +34,11 @@ fn logistic(data: &[f64], noise: &[f64], offset: impl Fn(f64) -> f64) -> (DVecto
         }
         (slope, bend, meat)
     };
-    for _ in 0..30 {
+    for _ in 0..60 {
         let (slope, bend, _) = sums(&at);
-        at -= bend.cholesky().unwrap().solve(&slope);
+        let step = bend.cholesky().unwrap().solve(&slope);
+        // Far from the minimum a whole step may lead anywhere.
+        at -= &step * (0.3 / step.amax()).min(1.0);
     }
     let (_, bend, meat) = sums(&at);
     let inverse = bend.try_inverse().unwrap();

@@ -123,7 +123,6 @@ fn in_several_variables_quiet_draws_have_the_same_distribution() {
     let bounds = [(0.0, f64::INFINITY), (0.2, 4.0)];
     let boxed = KernelDensity::fit_within(&bounds, view, None, Bandwidth::Scott).unwrap();
     check_against_independent("kde in a box", &boxed);
-    check_against_independent("warped", &Warped::fit(view).unwrap());
     for dimension in [2, 3] {
         check_against_independent("sphere", &UniformSphere::new(dimension).unwrap());
         for kappa in [0.0, 0.2, 10.0, 500.0] {

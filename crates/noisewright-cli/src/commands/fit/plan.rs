@@ -7,7 +7,7 @@ use noisewright::fit::{
 };
 use noisewright::{Error, Loss, Model, Target};
 
-use crate::arguments::{CovarianceArgument, DEFAULT_SHARE, FitArguments, Global};
+use crate::arguments::{DEFAULT_SHARE, FitArguments, Global};
 use crate::failure::{Failure, Outcome};
 use crate::inputs;
 use crate::noises;
@@ -25,6 +25,7 @@ pub(super) struct Plan {
     confidence: f64,
     starts: usize,
     max_iterations: usize,
+    tolerance: f64,
     refit_noise: bool,
     check_ratio: bool,
     target: Target,
@@ -41,13 +42,11 @@ impl Plan {
             loss: inputs::loss(&arguments.loss)?,
             draws: arguments.draws.parse()?,
             loss_ratio: inputs::loss_ratio(&arguments.loss_ratio)?,
-            errors: match arguments.covariance {
-                CovarianceArgument::Robust => CovarianceKind::Robust,
-                CovarianceArgument::Model => CovarianceKind::ModelBased,
-            },
+            errors: arguments.covariance.kind(),
             confidence: arguments.confidence,
             starts: arguments.starts,
             max_iterations: arguments.max_iterations,
+            tolerance: arguments.tolerance,
             refit_noise: arguments.refit_noise,
             check_ratio: arguments.check_nu,
             target: Target::parse(&arguments.target),
@@ -74,6 +73,7 @@ impl Plan {
             seed: self.seed,
             starts: self.starts,
             max_iterations: self.max_iterations,
+            tolerance: self.tolerance,
             refit_noise: self.refit_noise,
             check_ratio: self.check_ratio,
             target: self.target.clone(),

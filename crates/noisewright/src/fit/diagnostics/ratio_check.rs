@@ -26,6 +26,7 @@ const MORE: f64 = 4.0;
 
 /// What four times as much noise changes.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct RatioCheck {
     /// ν of the second fit.
     pub nu: f64,

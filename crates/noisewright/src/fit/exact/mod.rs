@@ -199,7 +199,7 @@ impl<'a> Likelihood<'a> {
             optima: solution.optima.clone(),
         };
         let words = self.way.describe(self.model);
-        let with = Compared::undrawn(f64::INFINITY, 0, words);
+        let with = Compared::undrawn(f64::INFINITY, 0, words, "likelihood".into());
         let fit = found.fit(self.model, DataRows::Memory(self.data), with, options.confidence);
         let runaway = self.runaway(solution, options)?;
         let basis = Basis::Likelihood(Box::new(Maximised {
