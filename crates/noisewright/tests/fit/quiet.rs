@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use noisewright::fit::{Amount, Data, DrawKind, FitOptions, NoiseChoice, Source, Visit, fit_stream};
-use noisewright::{
-    Categorical, Fit, Model, Noise, Normal, Points, Product, Result, Space, View, fit, sample,
-};
+use noisewright::{Fit, Model, Noise, Normal, Points, Result, Space, View, fit, sample};
 
 fn quartic() -> Model {
     Model::from_features(&["x^2/2", "-x^4"], Space::real(&["x"]).unwrap(), vec![]).unwrap()
@@ -121,27 +119,10 @@ fn standard_errors_from_replicates_are_those_of_the_estimates() {
 }
 
 #[test]
-fn auto_is_quiet_where_that_pays_and_random_where_it_does_not() {
+fn auto_is_quiet_where_that_pays_and_random_where_the_amount_is_given() {
     let found = fit(&quartic(), Data::from(&quartic_draws(2000, 7)), &options(DrawKind::Auto)).unwrap();
     assert_eq!(found.draws, Some(DrawKind::Quiet));
     assert!(found.noise_share() <= 0.1 && found.noise_points <= 2048, "{}", found.noise_points);
-    // Products of three of 22 skewed signs: more than 2²⁰ states and nothing smooth. Whatever is measured, it is quiet only
-    // with a gain.
-    let sign: Arc<dyn Noise> = Arc::new(Categorical::new(&[-1.0, 1.0], &[0.37, 0.63]).unwrap());
-    let signs = Product::new(vec![sign; 22]).unwrap();
-    let names: Vec<String> = (0..22).map(|j| format!("s{j}")).collect();
-    let states = || noisewright::Domain::States(vec![-1.0, 1.0]);
-    let space = Space::product(&names.iter().map(|name| (name, states())).collect::<Vec<_>>()).unwrap();
-    let features: Vec<String> = names.windows(3).map(|three| three.join("*")).collect();
-    let features: Vec<&str> = features.iter().map(String::as_str).collect();
-    let model = Model::from_features(&features, space, vec![]).unwrap();
-    let data = sample(&signs, 1000, 3);
-    let with = FitOptions { noise: NoiseChoice::Given(Arc::new(signs)), ..options(DrawKind::Auto) };
-    let found = fit(&model, Data::from(&data), &with).unwrap();
-    match found.draws {
-        Some(DrawKind::Quiet) => assert!(found.noise_gain.unwrap() >= 2.0, "{:?}", found.noise_gain),
-        other => assert_eq!((other, found.noise_gain), (Some(DrawKind::Random), None)),
-    }
     // A given amount is kept to the point.
     let fixed =
         fit(&quartic(), Data::from(&quartic_draws(500, 8)), &against_normal(DrawKind::Auto, 777)).unwrap();
