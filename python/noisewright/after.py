@@ -85,7 +85,7 @@ class AfterFit:
         >>> model = nw.Model.from_formula("m*x - p*x^2/2", variables="x", parameters={"m": 0.0, "p": 1.0})
         >>> x = np.arange(-20, 41) / 20
         >>> mean = nw.fit(model, x, noise="exact").derive("m/p")
-        >>> abs(mean.estimate - x.mean()) < 1e-6
+        >>> bool(abs(mean.estimate - x.mean()) < 1e-6)
         True
         """
         return Estimate(**self._numbers().derive(str(formula)))
