@@ -154,7 +154,8 @@ fn choices_are_fitted_by_the_conditional_logit() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("m.toml", "variables = [\"x\"]\nfeatures = [\"x\"]\n[parameters]\na = 0\n");
-    let row = |i: usize| format!("{},{},{}\n", i / 2, 1 - i % 2, u8::from((i % 2 == 0) == (i / 2 < 20)));
+    let row =
+        |i: usize| format!("{},{},{}\n", i / 2, 1 - i % 2, u8::from(i.is_multiple_of(2) == (i / 2 < 20)));
     let rows: String = (0..60).map(row).collect();
     write("d.csv", &format!("s,x,c\n{rows}"));
     let choice = ["fit", "m.toml", "d.csv", "--strata", "s", "--chosen", "c"];

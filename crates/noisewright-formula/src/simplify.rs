@@ -93,6 +93,8 @@ impl Graph {
         if let Some(rest) = rest
             && other == Some(rest)
             && left * right > 0.0
+            // The sum of the factors may overflow where that of the terms does not.
+            && (left + right).is_finite()
         {
             return self.times_number(left + right, rest);
         }
@@ -264,7 +266,9 @@ impl Graph {
         let ((left, rest), (right, other)) = (self.scaled(a), self.scaled(b));
         match rest {
             Some(_) if rest == other && left + right == 0.0 => self.number(0.0),
-            Some(rest) if other == Some(rest) => self.times_number(left + right, rest),
+            Some(rest) if other == Some(rest) && (left + right).is_finite() => {
+                self.times_number(left + right, rest)
+            }
             _ => self.add(a, b),
         }
     }

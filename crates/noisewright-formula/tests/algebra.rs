@@ -147,6 +147,12 @@ fn infinite_and_undefined_values_stay_what_they_are() {
 }
 
 #[test]
+fn factors_whose_sum_overflows_stay_apart() {
+    assert_eq!(all("1e308*x + 1e308*x", [0.0; 2], 0.1)[0], 1e307 + 1e307);
+    assert_eq!(all("a*(1e308*x) + 1e308*(a*x)", [0.1, 0.0], 1.0)[0], 1e307 + 1e307);
+}
+
+#[test]
 fn nested_products_stay_small() {
     let mut text = String::from("a*x + b");
     for _ in 0..60 {

@@ -3,14 +3,16 @@
 //! By Fubini's theorem an integrable function is integrable along almost every line of any direction, and along
 //! almost every ray with the volume element of the ray. So a function that does not fall along many parallel lines, or
 //! along many rays, has no integral. The directions are the axes, the diagonals, random ones, those without curvature, and
-//! the best that a climb from those finds; a cone that all of them miss is not seen.
+//! the best that a climb from those finds; a cone that all of them miss is not seen. The same holds along lines towards a
+//! place inside the domain where the function rises like `1/|x − place|` or faster: the numbers that occur in a model and
+//! the peaks that were found are looked at.
 
 use nalgebra::DMatrix;
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::summation::mean_and_variance;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::population::Divergent;
+use crate::population::{Divergent, numbers_in};
 use crate::run::Purpose;
 use crate::{Domain, Error, Model, Population, Precision, Space, View};
 
@@ -42,11 +44,17 @@ const RANDOM: (usize, usize) = (48, 16);
 /// is found.
 const CLIMBS: (usize, usize, usize) = (4, 40, 12);
 
+/// Distances from a place inside the domain at which a pole shows, in scales.
+const TO_POLE: Reach = [1e-4, 1e-6, 1e-8, 1e-10];
+/// Places, of all variables together, that may be poles.
+const MOST_POLES: usize = 512;
+
 /// Growing distances.
 pub(crate) type Reach = [f64; 4];
 
 /// A fitted density without an integral.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct NotNormalizable {
     /// The variable along which it does not fall fast enough, where it is one.
     pub variable: Option<String>,
@@ -70,6 +78,8 @@ pub(crate) struct Endless {
     axis: Option<(usize, bool)>,
     /// The direction, in the variables' own units; zero where it is all of them.
     direction: Vec<f64>,
+    /// A place inside the variable's domain, where it is not an end.
+    pole: Option<f64>,
 }
 
 impl Endless {
@@ -81,14 +91,21 @@ impl Endless {
         let known = self.axis.is_none() && self.direction.iter().any(|v| *v != 0.0);
         NotNormalizable {
             variable: self.axis.map(|(axis, _)| space.names()[axis].clone()),
-            towards: crate::text::number(self.axis.map_or(f64::INFINITY, end)),
+            towards: match self.pole {
+                Some(pole) => format!("the pole at {}", crate::text::number(pole)),
+                None => crate::text::number(self.axis.map_or(f64::INFINITY, end)),
+            },
             direction: known.then_some(self.direction),
         }
     }
 
     pub(crate) fn divergent(&self, space: &Space) -> Divergent {
         let variable = self.axis.map(|(axis, _)| space.names()[axis].clone());
-        Divergent { variable, at_lower_end: self.axis.is_some_and(|(_, lower)| lower), inside: false }
+        Divergent {
+            variable,
+            at_lower_end: self.axis.is_some_and(|(_, lower)| lower),
+            inside: self.pole.is_some(),
+        }
     }
 }
 
@@ -120,8 +137,26 @@ pub(crate) fn of_model(
     let scales = model.space().domains().iter().enumerate().map(scale).collect();
     let places = (0..PLACES.min(rows)).map(row).collect();
     let probe = Probe::new(&function, model.space(), places, scales, reach);
+    let numbers = numbers_in(model, parameters);
     let found = probe.along_axes().or_else(|| probe.along_directions()).or_else(|| probe.outwards());
+    let found = found.or_else(|| probe.towards_poles(|_| numbers.clone()));
     found.map(|endless| endless.named(model.space()))
+}
+
+/// Where a model has a pole without an integral inside its domain, on the lines through a place; `suspects` are places along each variable
+/// beside the numbers that occur in the model, with their scales.
+pub(crate) fn at_pole(
+    model: &Model,
+    parameters: &[f64],
+    place: &[f64],
+    suspects: impl Fn(usize) -> Vec<(f64, f64)>,
+) -> Option<NotNormalizable> {
+    let function = |points: &[Vec<f64>]| values(model, parameters, points);
+    let numbers = numbers_in(model, parameters);
+    let scales = (0..place.len()).map(|axis| suspects(axis).first().map_or(1.0, |(_, scale)| *scale));
+    let probe = Probe::new(&function, model.space(), vec![place.to_vec()], scales.collect(), BEYOND);
+    let places = |axis: usize| suspects(axis).iter().map(|(at, _)| *at).chain(numbers.clone()).collect();
+    probe.towards_poles(places).map(|endless| endless.named(model.space()))
 }
 
 /// The log-densities of points; −∞ where there is none to be had, which says nothing about the function.
@@ -137,7 +172,7 @@ fn values(model: &Model, parameters: &[f64], points: &[Vec<f64>]) -> Vec<f64> {
             *out = if done.is_ok() { one[0] } else { f64::NEG_INFINITY };
         }
     }
-    out.iter().map(|v| if v.is_finite() { *v } else { f64::NEG_INFINITY }).collect()
+    out.iter().map(|v| if v.is_nan() { f64::NEG_INFINITY } else { *v }).collect()
 }
 
 /// Points one after another as columns.
@@ -246,6 +281,42 @@ impl<'a> Probe<'a> {
             values.iter().map(|v| v + chart.log_jacobian(sign * t)).collect::<Vec<_>>()
         });
         self.most_fail(&values, reach, 0.0, LEAST_ON_LOG)
+    }
+
+    /// Each variable towards places inside its domain.
+    fn towards_poles(&self, suspects: impl Fn(usize) -> Vec<f64>) -> Option<Endless> {
+        let mut tried: Vec<(usize, f64, f64)> = Vec::new();
+        for (axis, domain) in self.space.domains().iter().enumerate().filter(|(_, d)| !d.is_discrete()) {
+            let (lower, upper) = domain.bounds();
+            let inside = suspects(axis).into_iter().filter(|x| *x > lower && *x < upper);
+            tried.extend(inside.flat_map(|pole| [(axis, pole, -1.0), (axis, pole, 1.0)]));
+        }
+        tried.truncate(2 * MOST_POLES);
+        // One place is enough to tell which are worth the others.
+        let one = &self.places[..1];
+        let values = TO_POLE.map(|t| {
+            let points: Vec<_> = tried.iter().flat_map(|suspect| self.beside(one, *suspect, t)).collect();
+            (self.function)(&points)
+        });
+        let steps = TO_POLE.map(|t| -t.ln());
+        let rising = (0..tried.len()).filter(|&k| fails(&values, k, steps, -1.0, LEAST));
+        let found = rising.map(|k| tried[k]).find(|&suspect| {
+            let values = TO_POLE.map(|t| (self.function)(&self.beside(&self.places, suspect, t)));
+            self.most_fail(&values, steps, -1.0, LEAST)
+        });
+        found.map(|(axis, pole, sign)| Endless { pole: Some(pole), ..self.told(&[(axis, sign)]) })
+    }
+
+    /// Points at a distance from a suspected pole, on lines through some places.
+    fn beside(&self, places: &[Vec<f64>], (axis, pole, sign): (usize, f64, f64), t: f64) -> Vec<Vec<f64>> {
+        // Where neighbouring numbers are farther apart than that, nothing is seen.
+        let unit = self.scales[axis].max(1e-3 * pole.abs());
+        let moved = |place: &Vec<f64>| {
+            let mut place = place.clone();
+            place[axis] = pole + sign * t * unit;
+            place
+        };
+        places.iter().map(moved).collect()
     }
 
     /// Diagonals, random directions, those without curvature, and the best that can be climbed to from them.
@@ -388,7 +459,7 @@ impl<'a> Probe<'a> {
             (self.function)(&points)
         });
         let endless = self.most_fail(&values, self.reach.map(f64::ln), self.open.len() as f64, LEAST);
-        endless.then(|| Endless { axis: None, direction: vec![0.0; self.scales.len()] })
+        endless.then(|| Endless { axis: None, direction: vec![0.0; self.scales.len()], pole: None })
     }
 
     fn told(&self, direction: &[(usize, f64)]) -> Endless {
@@ -396,7 +467,7 @@ impl<'a> Probe<'a> {
         direction.iter().for_each(|&(axis, share)| own[axis] = share * self.scales[axis]);
         let length = direction.iter().map(|(_, share)| share * share).sum::<f64>().sqrt();
         let alone = direction.iter().find(|(_, share)| share.abs() > 0.999 * length);
-        Endless { axis: alone.map(|(axis, share)| (*axis, *share < 0.0)), direction: own }
+        Endless { axis: alone.map(|(axis, share)| (*axis, *share < 0.0)), direction: own, pole: None }
     }
 }
 
@@ -415,169 +486,4 @@ fn fails(values: &[Vec<f64>; 4], k: usize, steps: Reach, volume: f64, least: f64
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use crate::{FamilyOptions, Parameter};
-
-    fn found(formula: &str, domain: &str) -> Option<NotNormalizable> {
-        let text = format!("variables = ['x', 'y', 'z', 'w']\nlog_density = '{formula}'\n{domain}");
-        let model = Model::from_toml(&text).unwrap();
-        let mut random = noisewright_numerics::random::stream(5, 0);
-        let values: Vec<f64> = (0..4 * 100)
-            .map(|_| -> f64 { StandardNormal.sample(&mut random) })
-            .map(|z| if domain.is_empty() { z } else { z.exp() })
-            .collect();
-        let near = of_model(&model, &[], View::new(4, 100, &values), NEAR);
-        assert_eq!(
-            near.is_some(),
-            of_model(&model, &[], View::new(4, 100, &values), BEYOND).is_some(),
-            "{formula}"
-        );
-        near
-    }
-
-    #[test]
-    fn densities_without_an_integral_are_seen() {
-        assert_eq!(found("-(x^2 + y^2 + z^2)/2 + w^2/1000", "").unwrap().variable.as_deref(), Some("w"));
-        assert_eq!(found("-(x^2 + y^2 + z^2)/2 + tanh(w)", "").unwrap().variable.as_deref(), Some("w"));
-        // A flat direction that no axis shows, and one bad direction in a Gaussian.
-        let flat = found("-((x - y)^2 + (y - z)^2 + (z - w)^2)/2", "").unwrap();
-        let direction = flat.direction.unwrap();
-        assert!(flat.variable.is_none() && direction.iter().all(|v| (v / direction[0] - 1.0).abs() < 0.5));
-        assert!(found("-(x^2 + y^2 + z^2 + w^2)/2 - 1.01*x*y", "").is_some());
-        assert!(found("-(x^2 + y^2 + z^2 + w^2)/2 - 0.7*x*y - 0.7*z*w - 0.7*x*w + 0.5*y*z", "").is_some());
-        // Integrable along every line, but not in four dimensions.
-        assert!(found("-1.5*log(1 + x^2 + y^2 + z^2 + w^2)", "").is_some());
-        assert!(
-            found(
-                "-x - y - z - log(w)",
-                "domain = { x = 'positive', y = 'positive', z = 'positive', w = 'positive' }"
-            )
-            .is_some()
-        );
-    }
-
-    #[test]
-    fn densities_with_an_integral_are_left_alone() {
-        for formula in [
-            "-(x^2 + y^2 + z^2 + w^2)/2",
-            "-((x - y)^2 + (y - z)^2 + (z - w)^2 + 1e-4*w^2)/2",
-            "-(x^2 + y^2 + z^2 + w^2)/2 - 0.99*x*y",
-            "-x^4 + 3*x^2*y - y^4 - abs(z) - 2.5*log(1 + w^2)",
-            "-2.5*log(1 + x^2 + y^2 + z^2 + w^2)",
-            "log(exp(-(x - 10)^2/2) + exp(-(x + 10)^2/2)) - (y^2 + z^2 + w^2)/2",
-            // Funnels, which some directions enter only far out.
-            "-x^2 - y^2*exp(-x) - z^2 - w^2 - x/2",
-            "-x^2/18 - (y^2 + z^2 + w^2)*exp(-x)/2 - 1.5*x",
-        ] {
-            assert_eq!(found(formula, ""), None, "{formula}");
-        }
-        let positive = "domain = { x = 'positive', y = 'positive', z = 'positive', w = 'positive' }";
-        assert_eq!(found("-x - y - z - w - 0.9*log(w)", positive), None);
-    }
-
-    /// The verdict of a fit whose data are spread like normal ones around a center.
-    fn fitted(
-        model: &Model,
-        theta: &[f64],
-        (center, scale): &(Vec<f64>, Vec<f64>),
-    ) -> Option<NotNormalizable> {
-        let mut random = noisewright_numerics::random::stream(6, 0);
-        let place = |(axis, domain): (usize, &Domain), z: f64| {
-            let x = center[axis] + scale[axis] * z;
-            match domain {
-                Domain::Counts => x.max(0.0).round(),
-                Domain::Positive => x.abs(),
-                Domain::Interval(lo, hi) => x.clamp(*lo, *hi),
-                _ => x,
-            }
-        };
-        let columns = model.space().domains().iter().enumerate();
-        let x: Vec<f64> = columns
-            .flat_map(|axis| {
-                (0..100).map(|_| place(axis, StandardNormal.sample(&mut random))).collect::<Vec<_>>()
-            })
-            .collect();
-        of_fitted(model, theta, View::new(center.len(), 100, &x))
-    }
-
-    fn around(center: &[f64], scale: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        (center.to_vec(), scale.to_vec())
-    }
-
-    #[test]
-    fn a_gaussian_of_ten_variables_with_one_bad_direction_is_refused_along_it() {
-        let variables: Vec<String> = (0..10).map(|j| format!("x{j}")).collect();
-        let model = Model::from_family("gaussian", &variables, &FamilyOptions::default(), false).unwrap();
-        let mut theta = model.start();
-        // P01 = 1.01 between two unit precisions: the direction (1, −1)/√2 has the precision −0.01.
-        theta[model.index_of("P01").unwrap()] = 1.01;
-        let found = fitted(&model, &theta, &around(&[0.3; 10], &[1.0; 10])).unwrap();
-        let d = found.direction.unwrap();
-        assert!(d.iter().map(|v| v * v).sum::<f64>() + 2.0 * 1.01 * d[0] * d[1] < 0.0, "{d:?}");
-        theta[model.index_of("P01").unwrap()] = 0.99;
-        assert_eq!(fitted(&model, &theta, &around(&[0.3; 10], &[1.0; 10])), None);
-    }
-
-    #[test]
-    fn the_leading_power_decides_on_the_line() {
-        let model = Model::from_features(&["x^2", "x^4"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
-        let at = |theta: [f64; 2]| fitted(&model, &theta, &around(&[0.0], &[1.0]));
-        assert_eq!(at([1.0, -0.1]), None);
-        assert_eq!(at([-1.0, 1e-3]).unwrap().variable.as_deref(), Some("x"));
-        assert_eq!(at([-1.0, 0.0]), None);
-        assert!(at([1.0, 0.0]).is_some());
-    }
-
-    #[test]
-    fn counts_with_negative_dispersion_do_not_sum() {
-        let space = Space::product(&[("x", Domain::Counts)]).unwrap();
-        let names = vec![Parameter::new("rate", 0.0), Parameter::new("dispersion", 0.0)];
-        let model = Model::from_features(&["x", "-lgamma(x + 1)"], space, names).unwrap();
-        let at = |theta: [f64; 2]| fitted(&model, &theta, &around(&[3.0], &[2.0]));
-        let found = at([0.5, -0.05]).unwrap();
-        assert_eq!((found.variable.as_deref(), found.towards.as_str()), (Some("x"), "∞"));
-        assert_eq!(at([0.5, 0.3]), None);
-        assert!(at([0.1, 0.0]).is_some());
-        assert_eq!(at([-0.1, 0.0]), None);
-    }
-
-    #[test]
-    fn a_quartic_of_the_plane_that_rises_along_a_diagonal_or_a_narrow_cone_is_refused() {
-        let features = ["x^2", "y^2", "x^4", "y^4", "x^2*y^2", "x^3*y"];
-        let model = Model::from_features(&features, Space::real(&["x", "y"]).unwrap(), vec![]).unwrap();
-        let at = |theta: [f64; 6]| fitted(&model, &theta, &around(&[0.2, -0.1], &[1.0, 2.0]));
-        // −x⁴ − y⁴ + k x²y² falls everywhere for k < 2 and rises along both diagonals above.
-        assert_eq!(at([1.0, 1.0, -1.0, -1.0, 1.9, 0.0]), None);
-        let found = at([-1.0, -1.0, -1.0, -1.0, 2.1, 0.0]).unwrap();
-        let direction = found.direction.unwrap();
-        assert!((direction[0].abs() / direction[1].abs() - 1.0).abs() < 0.3, "{direction:?}");
-        // A cone of two degrees: −(y − 3x)²(x² + y²) + ε x⁴ along y = 3x.
-        let narrow = |e: f64| fitted(&cone(), &[1.0, e], &around(&[0.0; 2], &[1.0; 2]));
-        assert!(narrow(1e-2).is_some() && narrow(-1e-2).is_none());
-    }
-
-    fn cone() -> Model {
-        let parameters = vec![Parameter::new("a", 1.0), Parameter::new("e", 0.0)];
-        let formula = "-a*(y - 3*x)^2*(x^2 + y^2) + e*x^4";
-        Model::from_formula(formula, Space::real(&["x", "y"]).unwrap(), parameters, false).unwrap()
-    }
-
-    #[test]
-    fn four_variables_of_which_two_are_unbounded_are_followed_along_those_alone() {
-        let domains = [
-            ("a", Domain::Interval(0.0, 1.0)),
-            ("x", Domain::Real),
-            ("y", Domain::Positive),
-            ("k", Domain::Circle),
-        ];
-        let space = Space::product(&domains).unwrap();
-        let model = Model::from_features(&["-x^4 - y^4", "x^2*y^2", "a", "cos(k)"], space, vec![]).unwrap();
-        let at =
-            |theta: [f64; 4]| fitted(&model, &theta, &around(&[0.5, 0.0, 1.0, 0.0], &[0.3, 1.0, 1.0, 1.0]));
-        let found = at([1.0, 2.5, 1.0, 0.5]).unwrap().direction.unwrap();
-        assert!(found[0] == 0.0 && found[3] == 0.0 && found[2] > 0.0, "{found:?}");
-        assert_eq!(at([1.0, 1.5, 1.0, 0.5]), None);
-    }
-}
+mod tests;

@@ -41,12 +41,34 @@ pub fn ln_bessel_i(order: f64, x: f64) -> f64 {
     if 0.25 * x * x <= order + 1.0 || (x < SMALL_ARGUMENT && order < DEBYE_FROM) {
         ln_power_series(order, x)
     } else if hankel_holds(order, x) {
-        x - 0.5 * (2.0 * PI * x).ln() + hankel_sum_m1(order, x).ln_1p()
+        x + ln_hankel(order, x)
     } else if order >= DEBYE_FROM {
         ln_debye(order, x)
     } else {
         ln_from_above(order, x)
     }
+}
+
+/// `ln I_order(x) − x` for real `order ≥ 0` and `x ≥ 0`, which does not cancel for large `x`.
+///
+/// ```
+/// use noisewright_numerics::special::ln_bessel_i_scaled;
+/// // I_½(x) = √(2/(πx)) sinh x
+/// let x = 1e12;
+/// assert!((ln_bessel_i_scaled(0.5, x) + 0.5 * (2.0 * std::f64::consts::PI * x).ln()).abs() < 1e-14);
+/// ```
+#[must_use]
+pub fn ln_bessel_i_scaled(order: f64, x: f64) -> f64 {
+    if !outside(order, x) && x.is_finite() && hankel_holds(order, x) {
+        ln_hankel(order, x)
+    } else {
+        ln_bessel_i(order, x) - x
+    }
+}
+
+/// `ln I_order(x) − x` by Hankel's expansion.
+fn ln_hankel(order: f64, x: f64) -> f64 {
+    hankel_sum_m1(order, x).ln_1p() - 0.5 * (2.0 * PI * x).ln()
 }
 
 /// `I_{order+1}(x) / I_order(x)` for real `order ≥ 0` and `x ≥ 0`: 0 at 0, increasing to 1.

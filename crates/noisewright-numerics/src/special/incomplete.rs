@@ -129,12 +129,25 @@ fn away_from_zero(x: f64) -> f64 {
     if x.abs() < TINY { TINY } else { x }
 }
 
-/// `x^a e^−x / Γ(a+1)`, by Loader's saddle-point form, which does not cancel for large `a ≈ x`.
+/// `x^a e^−x / Γ(a+1)`.
 fn poisson_density(a: f64, x: f64) -> f64 {
+    ln_poisson(a, x).exp()
+}
+
+/// `ln(x^a e^−x / Γ(a+1))` for `a, x > 0`, by Loader's saddle-point form, which does not cancel for large `a ≈ x`.
+///
+/// ```
+/// use noisewright_numerics::special::ln_poisson;
+/// // At its mean a Poisson density of mean m is 1/√(2πm) but for 1/(12m).
+/// let m = 1e12;
+/// assert!((ln_poisson(m, m) + 0.5 * (2.0 * std::f64::consts::PI * m).ln()).abs() < 1e-12);
+/// ```
+#[must_use]
+pub fn ln_poisson(a: f64, x: f64) -> f64 {
     if a < 10.0 {
-        (a * x.ln() - x - ln_gamma_1p(a)).exp()
+        a * x.ln() - x - ln_gamma_1p(a)
     } else {
-        (-stirling_error(a) - deviance(a, x)).exp() / (2.0 * PI * a).sqrt()
+        -stirling_error(a) - deviance(a, x) - 0.5 * (2.0 * PI * a).ln()
     }
 }
 

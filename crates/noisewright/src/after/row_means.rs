@@ -64,7 +64,7 @@ impl Sums {
     fn add(self, other: Self) -> Self {
         Self {
             energy: self.energy + other.energy,
-            score: self.score.iter().zip(&other.score).map(|(a, b)| a + b).collect(),
+            score: self.score.into_iter().zip(other.score).map(|(a, b)| a + b).collect(),
             fingerprint: self.fingerprint.wrapping_add(other.fingerprint),
         }
     }

@@ -1,5 +1,9 @@
 //! The exponential of a polynomial, `Σ_j t_j x^j`, on any one-dimensional domain.
 
+use std::sync::Arc;
+
+use nalgebra::DMatrix;
+
 use super::family::{Entry, FamilyInfo, Parts, Request};
 use crate::{Domain, Energy, Error, Parameter, Result, View};
 
@@ -17,9 +21,12 @@ const MAX_DEGREE: usize = 32;
 /// quartic.evaluate(&[1.0, 0.0, 0.0, -0.5], points.view(), &mut value, Some(&mut score)).unwrap();
 /// assert_eq!((value, score), ([-6.0], [2.0, 4.0, 8.0, 16.0]));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExponentialPolynomial {
     degree: i32,
+    /// Of `(x − center)/scale`; 0 and 1 but inside a fit.
+    center: f64,
+    scale: f64,
 }
 
 impl ExponentialPolynomial {
@@ -29,7 +36,9 @@ impl ExponentialPolynomial {
     /// When the degree is not from 1 to 32.
     pub fn new(degree: usize) -> Result<Self> {
         match i32::try_from(degree) {
-            Ok(small) if (1..=MAX_DEGREE).contains(&degree) => Ok(Self { degree: small }),
+            Ok(small) if (1..=MAX_DEGREE).contains(&degree) => {
+                Ok(Self { degree: small, center: 0.0, scale: 1.0 })
+            }
             _ => Err(Error::field(
                 "degree",
                 format!("= {degree} must be a whole number from 1 to {MAX_DEGREE}"),
@@ -66,7 +75,13 @@ impl Energy for ExponentialPolynomial {
         value: &mut [f64],
         score: Option<&mut [f64]>,
     ) -> Result<()> {
-        let x = points.column(0);
+        let moved: Vec<f64>;
+        let x = if (self.center, self.scale) == (0.0, 1.0) {
+            points.column(0)
+        } else {
+            moved = points.column(0).iter().map(|x| (x - self.center) / self.scale).collect();
+            &moved
+        };
         value.fill(0.0);
         // Horner's rule, one coefficient at a time over all points.
         for coefficient in parameters.iter().rev() {
@@ -82,6 +97,23 @@ impl Energy for ExponentialPolynomial {
 
     fn is_linear(&self) -> bool {
         true
+    }
+
+    /// By the binomial theorem: `τ_m ((x − c)/s)^m` adds `τ_m C(m, j) (−c)^(m−j)/s^m` to `t_j`, and its term in x⁰ to the constant.
+    fn recentred(&self, center: f64, scale: f64) -> Option<(Arc<dyn Energy>, DMatrix<f64>)> {
+        let size = self.degree as usize;
+        let mut map = DMatrix::identity(size + 1, size + 1);
+        for m in 1..=size {
+            for j in 0..=m {
+                let choose = (0..j).fold(1.0, |choose, i| choose * (m - i) as f64 / (i + 1) as f64);
+                let term = choose * (-center).powi((m - j) as i32) / scale.powi(m as i32);
+                match j {
+                    0 => map[(size, m - 1)] = -term,
+                    _ => map[(j - 1, m - 1)] = term,
+                }
+            }
+        }
+        Some((Arc::new(Self { center, scale, ..*self }), map))
     }
 }
 

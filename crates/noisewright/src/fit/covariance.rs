@@ -12,6 +12,7 @@ use super::leverage::{self, Leverages, SampleVariance};
 use super::loss_terms::{Class, Terms};
 use super::objective::{Full, Objective, Sums};
 use super::options::{CovarianceKind, FitOptions};
+use super::quiet::replicates::replicate_variance;
 use super::sample_blocks::{RowSource, SampleBlocks};
 use crate::normalizer::joint_freedom;
 use crate::{Error, Loss, Model, Result, View};
@@ -37,6 +38,8 @@ pub(crate) struct Covariance {
     pub(crate) freedom: Vec<f64>,
     /// How many independent rows rows along chains are worth.
     pub(crate) effective_rows: Option<f64>,
+    /// How many times larger the noise part would be for independent draws, where they are quiet.
+    pub(crate) noise_gain: Option<f64>,
 }
 
 impl Covariance {
@@ -52,6 +55,7 @@ impl Covariance {
             noise: DMatrix::zeros(size, size),
             freedom: vec![f64::INFINITY; size],
             effective_rows: None,
+            noise_gain: None,
         }
     }
 }
@@ -115,7 +119,8 @@ pub(crate) fn parts(
     let scaling = &objective.scaling;
     let outer_bread = scaling.jacobian() * bread;
     let outer = |inner: &DMatrix<f64>| scaling.outer_covariance(inner);
-    let (mut data_part, noise_part, [mut data_freedom, noise_freedom]) = match options.errors {
+    let quiet = replicate_variance(objective, at)?;
+    let (mut data_part, mut noise_part, [mut data_freedom, mut noise_freedom]) = match options.errors {
         CovarianceKind::Robust => {
             let of = |side, sums| sample_variance(objective, side, sums, at, &outer_bread);
             let (data, noise) = (of(&objective.data, &full.data)?, of(&objective.noise, &full.noise)?);
@@ -124,11 +129,19 @@ pub(crate) fn parts(
             (outer(&parts[0]), outer(&parts[1]), [data.freedom, noise.freedom])
         }
         CovarianceKind::ModelBased => {
-            let (data, noise) = model_based(objective, bread, at)?;
+            // Unknowns held at a bound have no variance in the bread, nor here.
+            let free: Vec<usize> = (0..objective.size()).filter(|j| bread[(*j, *j)] != 0.0).collect();
+            let (data, noise) = model_based(objective, &free, at, objective.nu)?;
             let freedom = (objective.data.total - objective.size() as f64).max(1.0);
             (outer(&data), outer(&noise), [(); 2].map(|()| vec![freedom; objective.size()]))
         }
     };
+    let mut noise_gain = None;
+    if let Some(SampleVariance { meat, freedom }) = quiet {
+        let replicated = outer(&sandwich(bread, &(meat * objective.nu.powi(2))));
+        noise_gain = Some(mean_ratio(&noise_part, &replicated, &data_part));
+        (noise_part, noise_freedom) = (replicated, freedom);
+    }
     let mut effective_rows = None;
     if let Some(data) = data.filter(|d| d.dependence != Dependence::Independent) {
         let found = correlated(objective, &outer_bread, at, data)?;
@@ -139,7 +152,16 @@ pub(crate) fn parts(
         joint_freedom(variances, [data_freedom[j], noise_freedom[j]])
     };
     let freedom = (0..objective.size()).map(joint).collect();
-    Ok(Covariance { data: data_part, noise: noise_part, freedom, effective_rows })
+    Ok(Covariance { data: data_part, noise: noise_part, freedom, effective_rows, noise_gain })
+}
+
+/// By which factor the variances of one covariance are larger than those of another, their means taken in units of a third.
+fn mean_ratio(of: &DMatrix<f64>, over: &DMatrix<f64>, unit: &DMatrix<f64>) -> f64 {
+    let mean = |part: &DMatrix<f64>| -> f64 {
+        let shares = part.diagonal().component_div(&unit.diagonal());
+        shares.iter().filter(|x| x.is_finite()).sum()
+    };
+    mean(of) / mean(over)
 }
 
 /// The covariance of the mean of one sample's terms, `Cov(wψ)/T_d` or `Cov(w r ψ)/T_n`, centred within the sample and
@@ -163,10 +185,12 @@ fn sample_variance(
         return Ok(SampleVariance { meat, freedom: vec![f64::INFINITY; size] });
     }
     let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
-    let leverages = Leverages::new(&sums.meat, &sums.gradient, sums.weight, outer_bread.clone());
+    // The constant of a ratio is no function of its parameters: with little overlap a few rows may carry it alone.
+    let parameters = if objective.of_density { objective.model.parameters().len() } else { objective.size() };
+    let leverages = Leverages::new(&sums.meat, &sums.gradient, sums.weight, outer_bread.clone(), parameters);
     let add = |total: &mut leverage::LeverageSums, seen: &ChunkView<'_>| {
         let mut terms = Terms::default();
-        terms.fill(objective.loss, side.class, seen.log_ratio);
+        terms.fill(&objective.loss, side.class, seen.log_ratio);
         let rows = seen.log_ratio.len();
         let counts = |row: usize| seen.weights.is_none_or(|w| w[row] > 0.0);
         // A row that counts zero times may have an infinite term.
@@ -190,7 +214,7 @@ fn correlated(
     let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
     let size = objective.size();
     let add = |(values, terms): &mut (Vec<f64>, Terms), seen: &ChunkView<'_>| {
-        terms.fill(objective.loss, Class::Data, seen.log_ratio);
+        terms.fill(&objective.loss, Class::Data, seen.log_ratio);
         terms.weigh(seen.weights);
         for row in 0..seen.log_ratio.len() {
             let score = DVector::from_fn(size, |j, _| terms.first[row] * seen.score.column(j)[row]);
@@ -226,12 +250,16 @@ impl Pooled {
         Self { mean: DVector::zeros(size), bread: zero(), data: zero(), noise: zero() }
     }
 
-    fn add(&mut self, loss: &Loss, seen: &ChunkView<'_>) {
+    /// Adds rows; `shift` is what another ratio in the loss adds to g, whose points have the density that they have.
+    fn add(&mut self, loss: &Loss, seen: &ChunkView<'_>, shift: f64) {
         let count = |row: usize| seen.weights.map_or(1.0, |w| w[row]);
         let rows = || seen.log_ratio.iter().enumerate();
         // In the log domain: for g → −∞ the weight of a loss may grow as fast as σ(g) falls.
         let weights = |power: f64, ratio: f64| -> Vec<f64> {
-            let term = |g: f64| (ln_sigmoid(g) + power * loss.log_weight(g) + ratio * g).exp();
+            let term = |g: f64| {
+                let own = g + shift;
+                (ln_sigmoid(g) + power * loss.log_weight(own) + ratio * own).exp()
+            };
             rows().map(|(row, g)| if g.is_finite() { count(row) * term(*g) } else { 0.0 }).collect()
         };
         let first = weights(1.0, 0.0);
@@ -250,18 +278,20 @@ impl Pooled {
     }
 }
 
-/// The covariance of MATH §3 under the fitted model, its data and its noise part; unknowns held at a bound have none in
-/// `bread` nor here.
-fn model_based(
+/// The covariance of MATH §3 under the fitted model with so many noise points per data point, its data and its noise part, from the points
+/// that there are; only the `free` unknowns have one.
+pub(crate) fn model_based(
     objective: &Objective<'_>,
-    bread: &DMatrix<f64>,
+    free: &[usize],
     at: &[f64],
+    nu: f64,
 ) -> Result<(DMatrix<f64>, DMatrix<f64>)> {
     let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
     let size = objective.size();
+    let shift = (objective.nu / nu).ln();
     let sums = |side| {
         let add = |total: &mut Pooled, seen: &ChunkView<'_>| {
-            total.add(objective.loss, seen);
+            total.add(&objective.loss, seen, shift);
             Ok(())
         };
         objective.fold(side, &place, || Pooled::new(size), add, Pooled::join)
@@ -270,10 +300,9 @@ fn model_based(
     let total = objective.data.total;
     let mean = &pooled.mean / total;
     let square = &mean * mean.transpose();
-    let free: Vec<usize> = (0..size).filter(|j| bread[(*j, *j)] != 0.0).collect();
-    let inverse = self::bread(objective, at, &(&pooled.bread / total), &free)?;
+    let inverse = bread(objective, at, &(&pooled.bread / total), free)?;
     let data = (&pooled.data / total - &square) / total;
-    let noise = (&pooled.noise / total - square / objective.nu) / total;
+    let noise = (&pooled.noise / total - square / nu) / total;
     Ok((sandwich(&inverse, &data), sandwich(&inverse, &noise)))
 }
 

@@ -2,9 +2,11 @@
 
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::optimize::{Problem, SampledMinimum, Stop, gradient_sampling};
+use rand_distr::{Distribution, StandardNormal};
 
 use super::result::Optimum;
 use super::solve::Solution;
+use crate::run::Purpose;
 use crate::{Error, Result};
 
 /// Most unknowns for which gradients are sampled, two for each in every step.
@@ -13,13 +15,17 @@ const MOST_UNKNOWNS: usize = 24;
 const NEAR: f64 = 1e-2;
 /// Standard errors that a minimum may be from where a search ended.
 const MOVED: f64 = 0.1;
+/// Steps of a descent of the averaged loss, and pairs of places that it is averaged over.
+const SMOOTHED: (usize, usize) = (12, 12);
+/// How far these are in every unknown, in standard errors.
+const AROUND: f64 = 0.2;
 /// Minima of a loss with kinks are one when they are within this many standard errors of one another.
 const SAME: f64 = 0.5;
 /// And their losses within this much of a log-likelihood.
 const SAME_LOSS: f64 = 1e-2;
 
 /// Ends a search that found no way down, where that is because it is at a kink: goes down by gradient sampling, and says
-/// that it has converged where zero is among the subgradients. `information` is `E[wψψᵀ]` where the search ended.
+/// that it has converged where zero is among the subgradients, or next to it where kinks are many. `information` is `E[wψψᵀ]` where the search ended.
 ///
 /// # Errors
 /// When the loss cannot be evaluated.
@@ -33,10 +39,16 @@ pub(crate) fn settle(
         return Ok(solution);
     }
     if matches!(solution.stop, Stop::NoDescent | Stop::StepLimit) {
-        let found = descend(problem, &solution.at, &unit)?;
-        if found.stop.converged() {
-            solution.at += found.at.component_mul(&unit);
-            solution.stop = Stop::Converged;
+        let sampled = match unit.len() {
+            0..=MOST_UNKNOWNS => Some(descend(problem, &solution.at, &unit)?),
+            _ => None,
+        };
+        let end = match sampled.filter(|found| found.stop.converged()) {
+            Some(found) => Some(&solution.at + found.at.component_mul(&unit)),
+            None => smoothed(problem, &solution.at, information)?,
+        };
+        if let Some(end) = end {
+            (solution.at, solution.stop) = (end, Stop::Converged);
         }
     }
     if solution.stop.converged() && solution.optima.len() > 1 {
@@ -55,17 +67,59 @@ pub(crate) fn is_minimum(
     at: &DVector<f64>,
     information: Option<&DMatrix<f64>>,
 ) -> Result<bool> {
-    let Some(unit) = information.and_then(|i| standard_errors(problem, i)) else { return Ok(false) };
-    let found = descend(problem, at, &unit)?;
-    Ok(found.stop.converged() && found.at.amax() < MOVED)
+    let Some(information) = information else { return Ok(false) };
+    let Some(unit) = standard_errors(problem, information) else { return Ok(false) };
+    if unit.len() <= MOST_UNKNOWNS {
+        let found = descend(problem, at, &unit)?;
+        if found.stop.converged() && found.at.amax() < MOVED {
+            return Ok(true);
+        }
+    }
+    let end = smoothed(problem, at, information)?;
+    Ok(end.is_some_and(|end| (end - at).component_div(&unit).amax() < MOVED))
 }
 
-/// A step of one standard error in every unknown, the others held; `None` where there is none, or for too many unknowns.
+/// Descends a loss with kinks, one at every row and each as small as a row's share: averaged over places a fifth of a standard error
+/// around, it is smooth, with the information as its curvature. The minimum, where Newton's steps of the average end within a
+/// tenth of a standard error of it.
+fn smoothed(
+    problem: &dyn Problem<Error = Error>,
+    start: &DVector<f64>,
+    information: &DMatrix<f64>,
+) -> Result<Option<DVector<f64>>> {
+    let Some(factor) = information.clone().cholesky() else { return Ok(None) };
+    let reach = AROUND / problem.rows().sqrt();
+    let mut random = Purpose::FitStarts.stream(0, 1);
+    let mut at = start.clone();
+    for _ in 0..SMOOTHED.0 {
+        let mut gradient = DVector::zeros(start.len());
+        for _ in 0..SMOOTHED.1 {
+            let z = DVector::from_fn(start.len(), |_, _| StandardNormal.sample(&mut random));
+            let Some(off) = factor.l().tr_solve_lower_triangular(&z) else { return Ok(None) };
+            for sign in [-1.0, 1.0] {
+                gradient += problem.evaluate(&(&at + &off * (sign * reach)), false)?.gradient;
+            }
+        }
+        gradient /= 2.0 * SMOOTHED.1 as f64;
+        let step = factor.solve(&gradient);
+        let far = (problem.rows() * gradient.dot(&step)).sqrt();
+        if far < MOVED {
+            return Ok(Some(at));
+        }
+        if !far.is_finite() {
+            return Ok(None);
+        }
+        at -= step;
+    }
+    Ok(None)
+}
+
+/// A step of one standard error in every unknown, the others held; `None` where there is none.
 fn standard_errors(problem: &dyn Problem<Error = Error>, information: &DMatrix<f64>) -> Option<DVector<f64>> {
     let size = information.nrows();
     let sound = (0..size).all(|j| information[(j, j)] > 0.0 && information[(j, j)].is_finite());
     let unit = |j: usize| 1.0 / (problem.rows() * information[(j, j)]).sqrt();
-    (sound && size <= MOST_UNKNOWNS).then(|| DVector::from_fn(size, |j, _| unit(j)))
+    sound.then(|| DVector::from_fn(size, |j, _| unit(j)))
 }
 
 /// Gradient sampling in units of standard errors: there the loss, summed over the rows, bends by about one.

@@ -1,10 +1,13 @@
 //! Covariances from few rows: every row's term weighed up by its leverage, and the degrees of freedom of the result.
 //!
 //! The sum of squares `M = Σ (g − ḡ)(g − ḡ)ᵀ` of the terms `g = wψ` of a sample is too small, because ḡ and the estimate
-//! have been fitted to the very rows: a row with the leverage `t = 1/n + (g − ḡ)ᵀM⁻¹(g − ḡ)` pulls the estimate towards
-//! itself. Dividing its square by `1 − t` is the correction HC2 (MacKinnon and White 1985; MATH §15), with the leverage
-//! taken in the metric of the terms themselves, so that it lies between 0 and 1 whatever the model. Where a few rows carry
-//! everything, as in the overlap of two samples, theirs is near one.
+//! have been fitted to the very rows: a row with the leverage t pulls the estimate towards itself. Dividing its square by
+//! `1 − t` is the correction HC2 (MacKinnon and White 1985; MATH §15). The leverage is `t = 1/n + aᵀ(Σ aaᵀ)⁻¹a`, with a what
+//! the row adds to the *parameters* through the bread, `H⁻¹(g − ḡ)`: it lies between 0 and 1 whatever the model. The constant
+//! is not among them: with much noise it is a function of the parameters, its own term w varies by next to nothing, and
+//! a metric that counts all directions alike would take that nothing for a direction in which a few rows in the tails carry
+//! everything (Old Faithful's `t1`: 0.221, where the fit without noise says 0.197). Where a few rows do carry everything, as
+//! in the overlap of two samples, their leverage is near one.
 //!
 //! A variance that is itself estimated from n squares `a²` has about `2 (Σa²)² / (Σa⁴ − (Σa²)²/n)` degrees of freedom
 //! (Satterthwaite 1946): n for normal terms, far fewer where some are much larger than the others. Over 1,000 samples of
@@ -41,7 +44,7 @@ pub(crate) struct SampleVariance {
 /// What is known of a sample before its rows are looked at one by one.
 pub(crate) struct Leverages {
     center: DVector<f64>,
-    /// A root of the inverse of M: the leverage is `1/n` and the squared length of `rootᵀ (g − ḡ)`.
+    /// With a the influence on the parameters, the leverage is `1/n` and the squared length of `rootᵀ a`.
     root: DMatrix<f64>,
     /// Carries a term to the unknowns.
     influence: DMatrix<f64>,
@@ -67,16 +70,20 @@ impl LeverageSums {
 
 impl Leverages {
     /// `squares` are `Σ g gᵀ` and `sums` `Σ g` over rows that weigh `total` together; `influence` (unknowns × terms)
-    /// carries a term to the unknowns.
+    /// carries a term to the unknowns, of which the first `parameters` make the metric.
     pub(crate) fn new(
         squares: &DMatrix<f64>,
         sums: &DVector<f64>,
         total: f64,
         influence: DMatrix<f64>,
+        parameters: usize,
     ) -> Self {
         let center = sums / total;
         let centred = squares - &center * sums.transpose();
-        Self { root: inverse_root(&centred), center, influence, total }
+        // A model without parameters has its constant alone.
+        let leading = influence.rows(0, if parameters > 0 { parameters } else { influence.nrows() });
+        let root = inverse_root(&(leading * centred * leading.transpose()));
+        Self { root, center, influence, total }
     }
 
     /// No rows yet.
@@ -95,8 +102,8 @@ impl Leverages {
             column.add_scalar_mut(-center);
         }
         let rows = terms.nrows();
-        let whitened = &terms * &self.root;
         let influences = &terms * self.influence.transpose();
+        let whitened = influences.columns(0, self.root.nrows()) * &self.root;
         // No row can count for more than all rows together.
         let least = 1.0 / self.total.max(1.0);
         let mut factors = vec![0.0; rows];
@@ -156,7 +163,7 @@ mod tests {
     fn leverages(terms: &DMatrix<f64>) -> Leverages {
         let sums = terms.row_sum().transpose();
         let identity = DMatrix::identity(terms.ncols(), terms.ncols());
-        Leverages::new(&(terms.transpose() * terms), &sums, terms.nrows() as f64, identity)
+        Leverages::new(&(terms.transpose() * terms), &sums, terms.nrows() as f64, identity, terms.ncols())
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! error, split into what the data leave open and what the noise adds. The noise is chosen and dosed unless
 //! [`FitOptions`] say how.
 
+mod bias;
 mod choices;
 mod covariance;
 mod curvature;
@@ -26,12 +27,14 @@ mod no_start;
 mod noise_choice;
 mod noise_influence;
 mod objective;
-pub mod optimal;
+pub(crate) mod optimal;
 mod options;
 mod part;
 mod parts;
 mod prepare;
+mod quiet;
 mod ratio;
+mod recentred;
 mod result;
 mod sample_blocks;
 mod scaling;
@@ -39,7 +42,7 @@ mod serial;
 mod solve;
 mod start_values;
 mod stream;
-pub mod two_step;
+mod two_step;
 
 pub use choices::{ChoiceSets, fit_choices};
 pub use curvature::Curvature;
@@ -48,11 +51,15 @@ pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind};
 pub use effects::{FitSetting, NoiseKind, check_effects};
 pub use noisewright_numerics::optimize::Stop;
-pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords};
+pub use optimal::OptimalReport;
+pub use options::{
+    Amount, CovarianceKind, DrawKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords,
+};
 pub use ratio::{LogRatio, RatioFit, ratio};
 pub(crate) use result::Variances;
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;
+pub use two_step::TwoStepReport;
 
 use std::sync::Arc;
 
@@ -61,6 +68,7 @@ use crate::{Model, Result};
 pub(crate) use data_rows::DataRows;
 use estimate::FitTask;
 use judge::judge;
+use recentred::Recentred;
 
 /// Fits a model to data.
 ///
@@ -103,10 +111,10 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
     if matches!(options.noise, NoiseChoice::Optimal) {
         options.target.check(&model.coordinates())?;
     }
-    let task = FitTask { model, rows, loss: &options.loss };
-    let mut fit = noise_choice::estimate(task, options)
-        .and_then(|estimated| judge(task, estimated, options))
-        .map_err(|error| density_checks::with_values(model, rows, error))?;
+    let mut fit = match Recentred::of(model, rows) {
+        Some(recentred) => recentred.back(fit_task(&recentred.model, rows, options)?, model)?,
+        None => fit_task(model, rows, options)?,
+    };
     let constraint = model.constraint();
     if fit.diagnostics.no_answer().is_none() {
         let theta = constraint.map_or_else(|| fit.theta(), |constraint| constraint.all(&fit.theta()));
@@ -116,4 +124,12 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
         Some(constraint) => constraint.expand(fit),
         None => fit,
     })
+}
+
+/// An estimate, and then the judgement of it.
+fn fit_task(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Fit> {
+    let task = FitTask { model, rows, loss: &options.loss };
+    noise_choice::estimate(task, options)
+        .and_then(|estimated| judge(task, estimated, options))
+        .map_err(|error| density_checks::with_values(model, rows, error))
 }

@@ -197,12 +197,16 @@ pub(crate) fn nearby(model: &Model, unit: &[f64], first: &[f64], options: &FitOp
     all
 }
 
-/// A start that is not on a bound.
+/// A start that is not on a bound; one that is between them is left alone, however near, because only the data's units can tell
+/// near from far.
 pub(crate) fn inside(parameter: &Parameter, x: f64) -> f64 {
     let (lower, upper) = (parameter.lower, parameter.upper);
+    if lower == upper || (x > lower && x < upper) {
+        return x;
+    }
     let width = if lower.is_finite() && upper.is_finite() { upper - lower } else { x.abs().max(1.0) };
     let margin = 1e-3 * width;
-    if lower == upper { x } else { x.max(lower + margin).min(upper - margin) }
+    x.max(lower + margin).min(upper - margin)
 }
 
 /// The minima that are not the same, the best first: two are the same when a step between them is no longer than a

@@ -7,7 +7,10 @@ use super::evaluate::{Accumulator, ChunkEvaluator, ChunkView, ParameterPoint};
 use super::prepare;
 use super::sample_blocks::{KeptBlock, RawBlock, SampleBlocks};
 use super::scaling::Scaling;
-use crate::{Error, Loss, Model, Result, View};
+use crate::{Error, Loss, Model, Quantity, Result, View};
+
+/// Unknowns beyond which a function that is asked for batches is searched by gradients first.
+const MANY_DIRECTIONS: usize = 32;
 
 /// Up to which derivative the loss is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +26,7 @@ pub(crate) enum Order {
 /// The loss `E_d data_term(g) + ν E_n noise_term(g)` of a model over two samples (MATH §2).
 pub(crate) struct Objective<'a> {
     pub(crate) model: &'a Model,
-    pub(crate) loss: &'a Loss,
+    pub(crate) loss: Loss,
     pub(crate) nu: f64,
     pub(crate) data: SampleBlocks<'a>,
     pub(crate) noise: SampleBlocks<'a>,
@@ -108,7 +111,7 @@ impl<'a> Objective<'a> {
     /// When a data point has no density under the model or the noise, or a feature is not a number.
     pub(crate) fn new(
         model: &'a Model,
-        loss: &'a Loss,
+        loss: &Loss,
         nu: f64,
         data: SampleBlocks<'a>,
         noise: SampleBlocks<'a>,
@@ -119,7 +122,7 @@ impl<'a> Objective<'a> {
         let (scaling, unit) = prepare::scaling(model, sample, linear)?;
         prepare::check_noise_at_data(&data)?;
         let (curved, sums_scores) = (prepare::is_curved(model, sample), prepare::sums_scores(model, sample));
-        let of_density = true;
+        let (of_density, loss) = (true, loss.clone());
         let whole =
             Self { model, loss, nu, data, noise, scaling, unit, linear, of_density, curved, sums_scores };
         if keep { whole.keeping_features() } else { Ok(whole) }
@@ -133,8 +136,8 @@ impl<'a> Objective<'a> {
     where
         'a: 'b,
     {
-        let (scaling, unit) = (self.scaling.clone(), self.unit.clone());
-        Objective { data, noise, scaling, unit, ..*self }.keeping_features()
+        let (scaling, unit, loss) = (self.scaling.clone(), self.unit.clone(), self.loss.clone());
+        Objective { data, noise, scaling, unit, loss, ..*self }.keeping_features()
     }
 
     /// Computes the features of a linear model once, where there is room for them.
@@ -174,10 +177,11 @@ impl<'a> Objective<'a> {
         combine: impl Fn(T, T) -> T + Sync,
     ) -> Result<T> {
         if let Some(kept) = &side.kept {
-            let leaf = |block: &KeptBlock<'_>| {
+            let leaf = |index: usize, block: &KeptBlock<'_>| {
                 self.model.check_run()?;
                 let mut total = start();
-                ChunkEvaluator::new(self, place).evaluate_kept(block, |seen| visit(&mut total, &seen))?;
+                let see = |seen: ChunkView<'_>| visit(&mut total, &seen);
+                ChunkEvaluator::new(self, place).evaluate_kept(index, block, see)?;
                 Ok(total)
             };
             return Ok(SampleBlocks::reduce_kept(kept, leaf, combine)?.unwrap_or_else(start));
@@ -200,31 +204,32 @@ impl<'a> Objective<'a> {
         Ok(adder.finish())
     }
 
+    /// Where the model allows no such parameters.
+    fn wall(&self, order: Order) -> Full {
+        let size = self.size();
+        let sums = || Sums::new(size, order, self.linear);
+        Full { evaluation: Evaluation::wall(size), information: None, data: sums(), noise: sums() }
+    }
+
     /// The loss and the sums behind it; an infinite value where the model allows no such parameters.
     pub(crate) fn full(&self, at: &[f64], order: Order) -> Result<Full> {
-        let size = self.size();
-        let nothing = |evaluation| {
-            let sums = || Sums::new(size, order, self.linear);
-            let (data, noise) = (sums(), sums());
-            Full { evaluation, information: None, data, noise }
-        };
-        let Some(place) = ParameterPoint::new(self, at) else { return Ok(nothing(Evaluation::wall(size))) };
-        let sums = self
-            .sums(&self.data, &place, order)
-            .and_then(|d| Ok((d, self.sums(&self.noise, &place, order)?)));
-        let (data, noise) = match sums {
-            Ok(sums) => sums,
-            Err(Error::Parameter { .. } | Error::NotANumber { .. }) if !self.linear => {
-                return Ok(nothing(Evaluation::wall(size)));
-            }
-            Err(other) => return Err(other),
-        };
+        match self.full_or_why(at, order) {
+            Err(Error::Parameter { .. } | Error::NotANumber { .. }) if !self.linear => Ok(self.wall(order)),
+            other => other,
+        }
+    }
+
+    /// The same, with an error where the model says why it allows no such parameters.
+    fn full_or_why(&self, at: &[f64], order: Order) -> Result<Full> {
+        let Some(place) = ParameterPoint::new(self, at) else { return Ok(self.wall(order)) };
+        let data = self.sums(&self.data, &place, order)?;
+        let noise = self.sums(&self.noise, &place, order)?;
         let (per_data, per_noise) = (1.0 / data.weight, self.nu / noise.weight);
         let value = data.value * per_data + noise.value * per_noise;
         let gradient = &data.gradient * per_data + &noise.gradient * per_noise;
         let sound = value.is_finite() && gradient.iter().all(|g| g.is_finite());
         if !sound {
-            return Ok(nothing(Evaluation::wall(size)));
+            return Ok(self.wall(order));
         }
         let information =
             (order >= Order::Hessian).then(|| &data.information * per_data + &noise.information * per_noise);
@@ -252,15 +257,22 @@ impl<'a> Objective<'a> {
             let slope = |step: f64| {
                 let mut there = at.to_vec();
                 there[j] += step;
-                let evaluation = self.full(&there, Order::Gradient)?.evaluation;
-                if evaluation.value.is_finite() { Ok(evaluation.gradient) } else { Err(Error::NoMass) }
+                let evaluation = self.full_or_why(&there, Order::Gradient)?.evaluation;
+                if evaluation.value.is_finite() { Ok(evaluation.gradient) } else { Err(self.no_loss(&there)) }
             };
             // Near the edge of what the model allows, shorter steps stay inside.
-            let steps = [1e-3, 1e-4, 1e-6].map(|h| h * unit);
+            let steps = [1e-3, 1e-4].map(|h| h * unit);
             let column = steps.iter().find_map(|h| five_point(*h, slope).ok());
-            hessian.set_column(j, &column.ok_or(Error::NoMass)?);
+            hessian.set_column(j, &column.map_or_else(|| five_point(1e-6 * unit, slope), Ok)?);
         }
         Ok((&hessian + hessian.transpose()) * 0.5)
+    }
+
+    /// A loss that is not finite, though every term of the model is a number.
+    fn no_loss(&self, at: &[f64]) -> Error {
+        let values = self.names().into_iter().zip(self.scaling.outer(at));
+        let point = values.map(|(name, x)| format!("{name} = {x}")).collect::<Vec<_>>().join(", ");
+        Error::NotANumber { of: Quantity::Loss, point }
     }
 
     /// Which unknown is which.
@@ -285,7 +297,7 @@ impl Problem for Objective<'_> {
 
     fn has_curvature(&self) -> bool {
         // Second derivatives of a function that is asked for batches cost as many gradients as it has parameters.
-        self.curved && !self.model.energy().prefers_batches()
+        self.curved && !(self.model.energy().prefers_batches() && self.size() > MANY_DIRECTIONS)
     }
 
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {

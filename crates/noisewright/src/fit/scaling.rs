@@ -71,8 +71,20 @@ impl Scaling {
         jacobian
     }
 
-    /// Second derivatives by the inner coordinates as those by the outer ones: `γ_j = s_j θ_j` and `γ_c = c − Σ θ_j m_j`.
+    /// Second derivatives by the inner coordinates as those by the outer ones.
     pub(crate) fn outer_hessian(&self, inner: &DMatrix<f64>) -> DMatrix<f64> {
+        let inverse = self.inverse_jacobian();
+        inverse.transpose() * inner * inverse
+    }
+
+    /// A covariance of the outer coordinates as one of the inner.
+    pub(crate) fn inner_covariance(&self, outer: &DMatrix<f64>) -> DMatrix<f64> {
+        let inverse = self.inverse_jacobian();
+        &inverse * outer * inverse.transpose()
+    }
+
+    /// The derivative of the inner coordinates by the outer ones: `γ_j = s_j θ_j` and `γ_c = c − Σ θ_j m_j`.
+    fn inverse_jacobian(&self) -> DMatrix<f64> {
         let k = self.scale.len();
         let size = k + usize::from(self.has_constant);
         let mut inverse = DMatrix::identity(size, size);
@@ -82,7 +94,7 @@ impl Scaling {
                 inverse[(k, j)] = -self.center[j];
             }
         }
-        inverse.transpose() * inner * inverse
+        inverse
     }
 
     /// A covariance of the inner coordinates as one of the outer.

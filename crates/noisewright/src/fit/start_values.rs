@@ -36,6 +36,8 @@ const MOST_EXCHANGED: usize = 12;
 const EXCHANGED: usize = 4;
 /// Quantiles of every variable that a parameter may be, in the order in which they are tried.
 const QUANTILES: [f64; 7] = [0.5, 0.25, 0.75, 0.1, 0.9, 0.02, 0.98];
+/// Share of a loss that is rounding.
+const ROUNDING: f64 = 1e-10;
 /// Most variables whose quantiles and deviations are tried.
 const MOST_VARIABLES: usize = 4;
 
@@ -47,6 +49,7 @@ const MOST_VARIABLES: usize = 4;
 pub(crate) fn places(few: &Objective<'_>, first: &[f64], options: &FitOptions) -> Result<Vec<Vec<f64>>> {
     let screen = Screen { few, hints: Hints::of(few) };
     let mut seen: Vec<(f64, Vec<f64>)> = Vec::new();
+    screen.pairs(first, &mut seen);
     screen.scan(first, &mut seen);
     let mut random = Purpose::FitPlaces.stream(options.seed, 0);
     for _ in 0..screen.worth(RANDOM) * options.starts.div_ceil(10) {
@@ -66,7 +69,7 @@ pub(crate) fn places(few: &Objective<'_>, first: &[f64], options: &FitOptions) -
         again.truncate(EXCHANGED);
         kept.extend(screen.follow(again, options)?);
         kept.sort_by(|a, b| a.0.total_cmp(&b.0));
-        kept = unlike(kept);
+        kept = unlike(kept, screen.hints.least_deviation);
     }
     kept.truncate(options.starts.saturating_sub(1));
     let all = std::iter::once(first.to_vec()).chain(kept.into_iter().map(|(_, place)| place));
@@ -93,9 +96,10 @@ fn apart(sorted: Vec<(f64, Vec<f64>)>, most: usize) -> Vec<(f64, Vec<f64>)> {
     kept
 }
 
-/// The first of those that are at about the same place with about the same score, in order.
-fn unlike(sorted: Vec<(f64, Vec<f64>)>) -> Vec<(f64, Vec<f64>)> {
-    let near = |a: &f64, b: &f64| (a - b).abs() <= 0.02 * (a.abs() + b.abs()) + 1e-6;
+/// The first of those that are at about the same place with about the same score, in order; `deviation` is a variable's, in whose
+/// unit a place may be near zero.
+fn unlike(sorted: Vec<(f64, Vec<f64>)>, deviation: f64) -> Vec<(f64, Vec<f64>)> {
+    let near = |a: &f64, b: &f64| (a - b).abs() <= 0.02 * (a.abs() + b.abs()) + 1e-6 * deviation;
     let same = |a: &(f64, Vec<f64>), b: &(f64, Vec<f64>)| {
         (a.0 - b.0).abs() <= 1e-4 * a.0.abs() && a.1.iter().zip(&b.1).all(|(a, b)| near(a, b))
     };
@@ -112,11 +116,20 @@ fn unlike(sorted: Vec<(f64, Vec<f64>)>) -> Vec<(f64, Vec<f64>)> {
 struct Hints {
     locations: Vec<f64>,
     scales: Vec<f64>,
+    /// The median of each variable that varies, with its scales.
+    of_variables: Vec<(f64, [f64; 8])>,
+    /// The least deviation of a variable that varies.
+    least_deviation: f64,
 }
 
 impl Hints {
     fn of(few: &Objective<'_>) -> Self {
-        let mut hints = Self { locations: Vec::new(), scales: Vec::new() };
+        let mut hints = Self {
+            locations: Vec::new(),
+            scales: Vec::new(),
+            of_variables: Vec::new(),
+            least_deviation: 1.0,
+        };
         let RowSource::Memory { points, .. } = &few.data.feed else { return hints };
         let points = points.view();
         let sorted = |j: usize| {
@@ -129,13 +142,21 @@ impl Hints {
             let quantile = |column: &Vec<f64>| column[((column.len() - 1) as f64 * q).round() as usize];
             hints.locations.extend(columns.iter().map(quantile));
         }
+        let mut least = f64::INFINITY;
         for column in &columns {
             let variance = mean_and_variance(column).1;
             if variance > 0.0 && variance.is_finite() {
                 let deviation = variance.sqrt();
-                hints.scales.extend([deviation, variance, 1.0 / deviation, 1.0 / variance]);
-                hints.scales.extend([deviation.ln(), -deviation.ln(), variance.ln(), -variance.ln()]);
+                least = least.min(deviation);
+                let (ln, inverse) = (deviation.ln(), 1.0 / deviation);
+                let scales =
+                    [deviation, variance, inverse, 1.0 / variance, ln, -ln, variance.ln(), -variance.ln()];
+                hints.scales.extend(scales);
+                hints.of_variables.push((column[column.len() / 2], scales));
             }
+        }
+        if least.is_finite() {
+            hints.least_deviation = least;
         }
         hints
     }
@@ -217,11 +238,31 @@ impl Screen<'_, '_> {
         found.iter().all(|(g, _)| !g.is_nan()).then_some(found)
     }
 
+    /// Moves two parameters at once, one to a variable's median and the other to its scale: in other units than the start values', neither alone
+    /// is nearer to the data.
+    fn pairs(&self, first: &[f64], seen: &mut Vec<(f64, Vec<f64>)>) {
+        let parameters = self.model().parameters();
+        let every = (0..first.len()).flat_map(|i| (0..first.len()).map(move |j| (i, j)));
+        let all = every.filter(|(i, j)| i != j).flat_map(|(i, j)| {
+            let of = self.hints.of_variables.iter();
+            of.flat_map(move |(at, scales)| scales.iter().map(move |scale| [(i, *at), (j, *scale)]))
+        });
+        let allowed = |moves: &[(usize, f64); 2]| moves.iter().all(|(j, x)| parameters[*j].check(*x).is_ok());
+        for moves in all.filter(allowed).take(self.worth(SCANNED)) {
+            let mut place = first.to_vec();
+            moves.iter().for_each(|(j, x)| place[*j] = inside(&parameters[*j], *x));
+            seen.extend(self.score(&place).map(|score| (score, place)));
+        }
+    }
+
     /// Moves one parameter after the other, twice, each to the best of the values that the data suggest.
     fn scan(&self, first: &[f64], seen: &mut Vec<(f64, Vec<f64>)>) {
         let parameters = self.model().parameters();
         let most = (self.worth(SCANNED) / (2 * parameters.len().max(1))).max(1);
         let mut best = (self.score(first).unwrap_or(f64::INFINITY), first.to_vec());
+        if let Some(better) = seen.iter().min_by(|a, b| a.0.total_cmp(&b.0)).filter(|s| s.0 < best.0) {
+            best = better.clone();
+        }
         for _ in 0..2 {
             for (j, parameter) in parameters.iter().enumerate() {
                 let values = self.hints.values(parameter, self.few.unit[j]);
@@ -230,7 +271,8 @@ impl Screen<'_, '_> {
                     place[j] = value;
                     let Some(score) = self.score(&place) else { continue };
                     seen.push((score, place.clone()));
-                    if score < best.0 {
+                    // Where the loss does not feel a parameter, rounding does not choose one.
+                    if score < best.0 - ROUNDING * best.0.abs() {
                         best = (score, place);
                     }
                 }
@@ -283,7 +325,7 @@ impl Screen<'_, '_> {
             ends.push(found.filter(|(loss, _)| *loss <= score).unwrap_or((score, place)));
         }
         ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Ok(unlike(ends))
+        Ok(unlike(ends, self.hints.least_deviation))
     }
 }
 

@@ -28,6 +28,9 @@ impl Model {
         self.energy.evaluate(parameters, points, value, score.as_deref_mut())?;
         if !self.space.is_sphere() {
             self.clear_outside(points, value, score.as_deref_mut());
+            if value.iter().any(|v| v.is_nan()) {
+                self.leave_out_ends(points, value, score.as_deref_mut());
+            }
         }
         if let Some(row) = value.iter().position(|v| v.is_nan()) {
             let point = self.describe(parameters, points, row);
@@ -81,12 +84,26 @@ impl Model {
     fn clear_outside(&self, points: View<'_>, value: &mut [f64], mut score: Option<&mut [f64]>) {
         for (j, domain) in self.space.domains().iter().enumerate() {
             for (i, _) in points.column(j).iter().enumerate().filter(|(_, x)| !domain.contains(**x)) {
-                value[i] = f64::NEG_INFINITY;
-                if let Some(score) = score.as_deref_mut() {
-                    score.iter_mut().skip(i).step_by(points.rows()).for_each(|s| *s = 0.0);
+                clear(i, value, score.as_deref_mut());
+            }
+        }
+    }
+
+    /// An end of an interval has no measure: where the log-density is not a number there, as −∞ + ∞ is none, it is left out.
+    fn leave_out_ends(&self, points: View<'_>, value: &mut [f64], mut score: Option<&mut [f64]>) {
+        for (j, domain) in self.space.domains().iter().enumerate().filter(|(_, d)| !d.is_discrete()) {
+            let (lower, upper) = domain.bounds();
+            for (i, x) in points.column(j).iter().enumerate() {
+                if value[i].is_nan() && (*x == lower || *x == upper) {
+                    clear(i, value, score.as_deref_mut());
                 }
             }
         }
+    }
+
+    /// A score that is not a number at a point that has a density.
+    pub(crate) fn not_a_score(&self, parameters: &[f64], points: View<'_>, row: usize) -> Error {
+        Error::NotANumber { of: Quantity::Score, point: self.describe(parameters, points, row) }
     }
 
     /// `x = 1, a = 2`: a point and the parameters, by name.
@@ -105,5 +122,13 @@ impl Model {
             return None;
         }
         self.energy.log_normalizer(parameters, gradient)
+    }
+}
+
+/// No density at a row: the value −∞ and the score zero.
+fn clear(row: usize, value: &mut [f64], score: Option<&mut [f64]>) {
+    value[row] = f64::NEG_INFINITY;
+    if let Some(score) = score {
+        score.iter_mut().skip(row).step_by(value.len()).for_each(|s| *s = 0.0);
     }
 }

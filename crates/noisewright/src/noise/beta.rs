@@ -6,7 +6,7 @@ use noisewright_numerics::special::{beta_inc, ln_beta};
 use rand_distr::Distribution;
 
 use super::Uniform;
-use super::check::{positive, require};
+use super::check::{exponent_at_zero, require};
 use super::fitting::Sample;
 use super::scalar::in_blocks;
 use super::spelling::call;
@@ -36,8 +36,8 @@ impl Beta {
     /// # Errors
     /// When `a` or `b` is not positive.
     pub fn new(a: f64, b: f64) -> Result<Self> {
-        positive("the parameter a of beta", a)?;
-        positive("the parameter b of beta", b)?;
+        exponent_at_zero("the parameter a of beta", a)?;
+        exponent_at_zero("the parameter b of beta", b)?;
         let sampler = rand_distr::Beta::new(a, b).map_err(|e| Error::Parameter {
             parameter: "the parameter a of beta".into(),
             value: a,

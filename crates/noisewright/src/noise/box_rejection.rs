@@ -55,7 +55,8 @@ impl BoxSampler {
             let total: f64 = masses.iter().sum();
             let wasted: Vec<f64> = boxes.iter().zip(&masses).map(|(c, m)| m * c.waste()).collect();
             let waste: f64 = wasted.iter().sum();
-            if waste <= (1.0 - ACCEPTANCE) * total || boxes.len() >= MOST_BOXES {
+            let tight = waste <= (1.0 - ACCEPTANCE) * total || boxes.len() >= MOST_BOXES;
+            if tight || !boxes.iter().any(Cell::is_divisible) {
                 let mut sum = 0.0;
                 let cumulative = masses.iter().map(|m| {
                     sum += m / total;
@@ -78,7 +79,9 @@ impl BoxSampler {
             let cell = &self.boxes[index];
             for j in 0..self.dimension {
                 let t: f64 = stream.random();
-                out[j] = cell.lower[j] + t * (cell.upper[j] - cell.lower[j]);
+                // Never the very ends, which may be poles.
+                let (a, b) = (cell.lower[j], cell.upper[j]);
+                out[j] = inside(a, b, a + t * (b - a));
             }
             density(&out[..self.dimension], 1, &mut value);
             let accept: f64 = stream.random();
@@ -109,8 +112,8 @@ impl Cell {
             if self.lower.len() == 1 { &[0.0, 0.25, 0.5, 0.75, 1.0] } else { &[0.0, 0.5, 1.0] };
         let mut places: Vec<Vec<f64>> = vec![Vec::new()];
         for (a, b) in self.lower.iter().zip(&self.upper) {
-            // The very ends may carry an integrable singularity; a hair inside does not.
-            let at = |t: f64| a + (1e-9 + t * (1.0 - 2e-9)) * (b - a);
+            // The very ends may carry an integrable singularity; a hair inside, by one number at least, does not.
+            let at = |t: f64| inside(*a, *b, a + (1e-9 + t * (1.0 - 2e-9)) * (b - a));
             places = places
                 .iter()
                 .flat_map(|p| per_axis.iter().map(move |t| [p.as_slice(), &[at(*t)]].concat()))
@@ -119,16 +122,33 @@ impl Cell {
         places
     }
 
-    fn halves(self) -> [Self; 2] {
+    /// The widest axis and its middle.
+    fn middle(&self) -> (usize, f64) {
         let widest = (0..self.lower.len())
             .max_by(|a, b| (self.upper[*a] - self.lower[*a]).total_cmp(&(self.upper[*b] - self.lower[*b])))
             .unwrap_or(0);
-        let middle = 0.5 * (self.lower[widest] + self.upper[widest]);
+        (widest, 0.5 * (self.lower[widest] + self.upper[widest]))
+    }
+
+    /// Whether there are numbers enough between its ends: next to a pole at 1 they come to an end before the mass does.
+    fn is_divisible(&self) -> bool {
+        let (axis, middle) = self.middle();
+        let (lower, upper) = (self.lower[axis], self.upper[axis]);
+        middle > lower.next_up() && middle < upper.next_down()
+    }
+
+    fn halves(self) -> [Self; 2] {
+        let (widest, middle) = self.middle();
         let (mut left, mut right) = (self.clone(), self);
         left.upper[widest] = middle;
         right.lower[widest] = middle;
         [left, right]
     }
+}
+
+/// A number between two others that is neither, where there is one.
+fn inside(a: f64, b: f64, x: f64) -> f64 {
+    x.max(a.next_up()).min(b.next_down()).clamp(a, b)
 }
 
 /// The region cut into even pieces and at the breaks of each axis.
@@ -165,7 +185,7 @@ fn divide(boxes: Vec<Cell>, wasted: &[f64], waste: f64, density: LogDensity<'_>)
     let mut kept = Vec::with_capacity(boxes.len());
     let mut fresh = Vec::new();
     for (cell, loss) in boxes.into_iter().zip(wasted) {
-        if *loss > threshold { fresh.extend(cell.halves()) } else { kept.push(cell) }
+        if *loss > threshold && cell.is_divisible() { fresh.extend(cell.halves()) } else { kept.push(cell) }
     }
     kept.extend(measure(fresh, density));
     kept.retain(|cell| cell.log_height > f64::NEG_INFINITY);

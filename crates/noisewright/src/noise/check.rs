@@ -19,6 +19,12 @@ pub(super) fn degrees_of_freedom(value: f64) -> Result<f64> {
     require(value >= 0.05, name, value, "it must be at least 0.05, or draws are too large for numbers")
 }
 
+/// The exponent `a` of a density like `x^(a−1)` at zero whose draws are numbers: at the least, one in a thousand is below 10⁻³⁰⁸.
+pub(super) fn exponent_at_zero(parameter: &str, value: f64) -> Result<f64> {
+    positive(parameter, value)?;
+    require(value >= 0.01, parameter, value, "it must be at least 0.01, or draws are too small for numbers")
+}
+
 /// `value` when it is finite and not below zero.
 pub(super) fn non_negative(parameter: &str, value: f64) -> Result<f64> {
     require(value >= 0.0 && value.is_finite(), parameter, value, "it must be zero or a positive number")

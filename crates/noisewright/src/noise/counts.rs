@@ -1,7 +1,7 @@
 //! Distributions over the counts 0, 1, 2, …: Poisson and negative binomial.
 
 use noisewright_numerics::random::Stream;
-use noisewright_numerics::special::{beta_inc, gamma_p, gamma_q, ln_beta, ln_factorial};
+use noisewright_numerics::special::{beta_inc, gamma_p, gamma_q, ln_beta, ln_poisson};
 use rand_distr::Distribution;
 
 use super::check::{positive, require};
@@ -72,9 +72,8 @@ fn outside_counts(x: f64) -> Option<f64> {
 
 impl Scalar for Poisson {
     fn log_density_of(&self, x: &[f64], out: &mut [f64]) {
-        let ln_mean = self.mean.ln();
         for (o, &k) in out.iter_mut().zip(x) {
-            *o = if is_count(k) { k * ln_mean - self.mean - ln_factorial(k) } else { f64::NEG_INFINITY };
+            *o = if is_count(k) { ln_poisson(k, self.mean) } else { f64::NEG_INFINITY };
         }
     }
 

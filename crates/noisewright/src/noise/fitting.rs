@@ -52,12 +52,9 @@ impl<'a> Sample<'a> {
     /// Mean and variance (divided by the total weight); the variance must be positive.
     pub(super) fn moments(&self) -> Result<(f64, f64)> {
         let mean = self.mean_of(|x| x);
-        let mut variance = self.mean_of(|x| (x - mean) * (x - mean));
         // The mean of equal values is off by rounding, and so are they from it.
-        let rounding = 4.0 * f64::EPSILON * mean.abs();
-        if variance <= rounding * rounding && self.range().0 == self.range().1 {
-            variance = 0.0;
-        }
+        let (least, most) = self.range();
+        let variance = if least == most { 0.0 } else { self.mean_of(|x| (x - mean) * (x - mean)) };
         if variance > 0.0 && variance.is_finite() {
             Ok((mean, variance))
         } else {

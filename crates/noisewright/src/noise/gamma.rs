@@ -2,10 +2,10 @@
 
 use noisewright_numerics::kernels;
 use noisewright_numerics::random::Stream;
-use noisewright_numerics::special::{digamma, gamma_p, gamma_q, ln_gamma, trigamma};
+use noisewright_numerics::special::{digamma, gamma_p, gamma_q, ln_gamma, ln_poisson, trigamma};
 use rand_distr::Distribution;
 
-use super::check::{positive, require};
+use super::check::{exponent_at_zero, positive, require};
 use super::fitting::Sample;
 use super::scalar::in_blocks;
 use super::spelling::call;
@@ -30,9 +30,9 @@ impl Gamma {
     /// A gamma distribution with mean `shape/rate`.
     ///
     /// # Errors
-    /// When the shape or the rate is not positive.
+    /// When the rate is not positive, or the shape is below 0.01.
     pub fn new(shape: f64, rate: f64) -> Result<Self> {
-        positive("the shape of gamma", shape)?;
+        exponent_at_zero("the shape of gamma", shape)?;
         positive("the rate of gamma", rate)?;
         require(shape <= 1e100, "the shape of gamma", shape, "it must be at most 1e100")?;
         let mean = shape / rate;
@@ -71,6 +71,9 @@ impl Gamma {
     }
 }
 
+/// Shape above which the parts of the log-density, of its size each, cancel by four digits or more.
+const LARGE_SHAPE: f64 = 1e4;
+
 /// The root of `ln a − ψ(a) = gap`; the update in 1/a (Minka) converges from anywhere.
 fn shape_of_gap(gap: f64) -> f64 {
     let mut shape = (3.0 - gap + ((gap - 3.0) * (gap - 3.0) + 24.0 * gap).sqrt()) / (12.0 * gap);
@@ -88,6 +91,15 @@ fn shape_of_gap(gap: f64) -> f64 {
 
 impl Scalar for Gamma {
     fn log_density_of(&self, x: &[f64], out: &mut [f64]) {
+        if self.shape > LARGE_SHAPE {
+            // `(a/x) · (bx)^a e^(−bx) / Γ(a+1)`, whose last factor does not cancel.
+            for (o, &x) in out.iter_mut().zip(x) {
+                let inside = x > 0.0 && x < f64::INFINITY;
+                let log = || (self.shape / x).ln() + ln_poisson(self.shape, self.rate * x);
+                *o = if inside { log() } else { f64::NEG_INFINITY };
+            }
+            return;
+        }
         let constant = self.shape * self.rate.ln() - ln_gamma(self.shape);
         let power = self.shape - 1.0;
         in_blocks(x, out, |x, scratch, out| {

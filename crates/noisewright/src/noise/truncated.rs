@@ -8,7 +8,7 @@ use rand_distr::Distribution;
 
 use super::check::require;
 use super::scalar::inverse;
-use super::spelling::number;
+use crate::text::literal;
 use crate::{Error, Result, Scalar};
 
 /// A scalar noise given that it falls in `[lo, hi]` (either end may be infinite).
@@ -30,6 +30,14 @@ pub struct Truncated {
     ln_mass: f64,
 }
 
+/// How the reason begins why a noise cannot be restricted to where it is not.
+const NO_MASS: &str = "it has no mass between";
+
+/// Whether a noise could not be restricted because it has no mass there.
+pub(crate) fn has_no_mass(error: &Error) -> bool {
+    matches!(error, Error::Noise { reason, .. } if reason.starts_with(NO_MASS))
+}
+
 impl Truncated {
     /// Below this share of the mass inside, draws are made by inversion rather than by rejection.
     const REJECTION_FLOOR: f64 = 0.1;
@@ -43,7 +51,7 @@ impl Truncated {
         require(ordered, "the upper end of a truncation", hi, "it must be above the lower end")?;
         let ln_mass = inner.ln_mass(lo, hi);
         if !ln_mass.is_finite() {
-            let reason = format!("it has no mass between {lo} and {hi}");
+            let reason = format!("{NO_MASS} {lo} and {hi}");
             return Err(Error::Noise { noise: inner.words(), reason });
         }
         Ok(Self { inner, lo, hi, ln_mass: ln_mass.min(0.0) })
@@ -79,6 +87,10 @@ impl Scalar for Truncated {
                 return x;
             }
         }
+    }
+
+    fn quantile(&self, u: f64) -> f64 {
+        inverse(self.inner.as_ref(), self.lo, self.hi, self.ln_mass, 1.0 - u).clamp(self.lo, self.hi)
     }
 
     fn cdf(&self, x: f64) -> f64 {
@@ -142,7 +154,7 @@ impl Scalar for Truncated {
     }
 
     fn words(&self) -> String {
-        format!("truncate({}, {}, {})", self.inner.words(), number(self.lo), number(self.hi))
+        format!("truncate({}, {}, {})", self.inner.words(), literal(self.lo), literal(self.hi))
     }
 }
 

@@ -4,7 +4,7 @@ use std::f64::consts::{PI, SQRT_2, TAU};
 
 use noisewright_numerics::chart::wrapped;
 use noisewright_numerics::random::Stream;
-use noisewright_numerics::special::{ln_bessel_i, normal_cdf};
+use noisewright_numerics::special::{ln_bessel_i_scaled, normal_cdf};
 use rand::RngExt;
 use rand::distr::Open01;
 use rand_distr::Distribution;
@@ -114,7 +114,7 @@ impl VonMises {
 impl Scalar for VonMises {
     fn log_density_of(&self, x: &[f64], out: &mut [f64]) {
         let kappa = self.concentration;
-        let constant = -TAU.ln() - (ln_bessel_i(0.0, kappa) - kappa);
+        let constant = -TAU.ln() - ln_bessel_i_scaled(0.0, kappa);
         for (o, &x) in out.iter_mut().zip(x) {
             // κ(cos − 1) without cancellation near the mean.
             let half = (0.5 * (x - self.mean)).sin();

@@ -86,7 +86,7 @@ pub(crate) fn modes_of(model: &Model, parameters: &[f64]) -> Result<Vec<Vec<f64>
 const MOST_PLACES: usize = 64;
 
 /// The numbers that occur in a model, with both signs, and zero.
-fn numbers_in(model: &Model, parameters: &[f64]) -> Vec<f64> {
+pub(crate) fn numbers_in(model: &Model, parameters: &[f64]) -> Vec<f64> {
     let constants = model.energy().constants();
     let numbers = parameters.iter().chain(&constants).filter(|x| x.is_finite());
     let mut places: Vec<f64> = numbers.take(MOST_PLACES).flat_map(|x| [*x, -x]).chain([0.0]).collect();

@@ -12,6 +12,7 @@ use noisewright_numerics::special::softplus;
 use super::locate::{Location, locate, locate_on_sphere};
 use super::quadrature_chart::{Chart, frame_with_pole};
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
+use crate::integrability;
 use crate::memory::room_for;
 use crate::{Domain, Error, Landmarks, Loss, Model, Points, Quantity, Result, View};
 
@@ -159,6 +160,10 @@ impl<'a> Task<'a> {
         }
         let landmarks: Vec<Landmarks> = (0..space.dimension()).map(|axis| self.landmarks(axis)).collect();
         let location = locate(self.model, self.parameters, &landmarks)?;
+        let centers = |axis| location.centers(axis);
+        if let Some(found) = integrability::at_pole(self.model, self.parameters, &location.peak, centers) {
+            return Err(found.error());
+        }
         let smooth = landmarks.iter().all(|l| l.breaks.is_empty());
         let real = space.domains().iter().all(|d| *d == Domain::Real);
         if let (true, true, Some(covariance)) = (smooth, real, &location.covariance)

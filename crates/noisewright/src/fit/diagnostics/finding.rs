@@ -113,6 +113,24 @@ pub enum Finding {
         /// The tail's shape.
         shape: f64,
     },
+    /// The weights of the loss leave too few rows for so many unknowns.
+    FewWeightedRows {
+        /// The loss.
+        loss: String,
+        /// As many rows with equal weights would have the same error.
+        rows: f64,
+        /// The number of unknowns.
+        unknowns: usize,
+    },
+    /// So many unknowns from so few rows are biased.
+    Bias {
+        /// The unknown of which that is worst.
+        parameter: String,
+        /// Its first-order bias.
+        bias: f64,
+        /// Its standard error.
+        se: f64,
+    },
     /// The weights of the loss have no finite variance at the fitted model.
     InfiniteVariance {
         /// The loss.
@@ -238,6 +256,8 @@ impl Finding {
             Self::TailShape { .. } => (Kind::LightTails, "tail-shape"),
             Self::OutOfReach { .. } => (Kind::LightTails, "out-of-reach"),
             Self::WeightShape { .. } => (Kind::HeavyWeights, "weight-shape"),
+            Self::FewWeightedRows { .. } => (Kind::HeavyWeights, "few-weighted-rows"),
+            Self::Bias { .. } => (Kind::Bias, "bias"),
             Self::InfiniteVariance { .. } => (Kind::HeavyWeights, "infinite-variance"),
             Self::UnseenMass { .. } => (Kind::UnseenMass, "unseen-mass"),
             Self::NoMaximum { .. } => (Kind::NoMaximum, "no-maximum"),
@@ -269,6 +289,7 @@ impl fmt::Display for Finding {
             | Self::TailShape { .. }
             | Self::OutOfReach { .. }
             | Self::WeightShape { .. }
+            | Self::FewWeightedRows { .. }
             | Self::InfiniteVariance { .. }
             | Self::UnseenMass { .. }
             | Self::NoiseError { .. } => self.about_noise(f),
@@ -355,6 +376,12 @@ impl Finding {
                  variance), so that a few rows decide and the standard errors are too small",
                 digits(*shape)
             ),
+            Self::FewWeightedRows { loss, rows, unknowns } => write!(
+                f,
+                "the weights of the loss {loss} leave no more than {} rows, too few for {unknowns} unknowns: the estimates \
+                 are biased, and their standard errors too small",
+                digits(rows.round())
+            ),
             Self::InfiniteVariance { loss } => write!(
                 f,
                 "against this noise the loss {loss} has no finite variance at the fitted model: rare rows decide, and \
@@ -425,6 +452,14 @@ impl Finding {
                 digits(*nu),
                 digits(test.statistic),
                 digits(test.p_value)
+            ),
+            Self::Bias { parameter, bias, se } => write!(
+                f,
+                "so many unknowns from so few rows are biased: `{parameter}` is too {} by about {}, {} of its standard \
+                 errors, and its interval covers less than it says",
+                if *bias > 0.0 { "large" } else { "small" },
+                digits(bias.abs()),
+                digits(bias.abs() / se)
             ),
             Self::FewEffectiveRows { rows } => write!(
                 f,

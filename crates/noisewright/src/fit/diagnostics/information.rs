@@ -4,7 +4,9 @@
 //! `s = r/(1+r)`. If the model is right, `E[(y − s) h(x)] = 0` for every function h; White's equality of the two
 //! forms of the information matrix is the choice `h = (1 − 2s) ψ_j ψ_l`, because `(y − s)² − s(1 − s)` is
 //! `(y − s)(1 − 2s)`. The diagonal, `j = l`, is what is tested, pooled into a few groups when there are many
-//! parameters: with as many indicators as k(k+1)/2 the test would reject right models.
+//! parameters: with as many indicators as k(k+1)/2 the test would reject right models. Maximum likelihood, for which
+//! `h = ψ_j ψ_l` alone, reproduces the means of the statistics, so that the diagonal says nothing about how they go
+//! together (of two-valued ones, nothing at all): there products of different ones are tested too, pooled likewise.
 //!
 //! With β̂ in place of β the sum `m = Σ (y − s) h` loses what the estimating equation explains, the regression of h on ψ
 //! with weights s(1 − s): `h⊥ = h − C H⁻¹ ψ`, `C = Σ s(1−s) h ψᵀ`, `H = Σ s(1−s) ψψᵀ`. The numbers of data and of noise
@@ -21,8 +23,11 @@ use noisewright_numerics::special::gamma_q;
 use super::rows::Block;
 use crate::Population;
 
-/// Most indicators.
+/// Most indicators, of squares and of products each.
 const MOST_INDICATORS: usize = 4;
+
+/// Most parameters of which all pairs are looked at; of more, neighbours alone.
+const MOST_PAIRED: usize = 24;
 
 /// Share of an indicator's variance that must be left beside the score's, and eigenvalue of the correlation of what is
 /// left, below which there is nothing but rounding.
@@ -30,6 +35,7 @@ const RANK: (f64, f64) = (1e-9, 1e-6);
 
 /// A χ² test.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct ChiSquareTest {
     /// The statistic.
     pub statistic: f64,
@@ -71,15 +77,15 @@ impl ChiSquareTest {
 }
 
 /// Which squared scores go into which indicator, with what weight: every coordinate's relative to its own size.
-struct Groups {
+pub(super) struct Groups {
     of: Vec<usize>,
     weight: Vec<f64>,
-    count: usize,
+    pub(super) count: usize,
 }
 
 impl Groups {
     /// `sizes` are mean squares of the scores; the constant, whose score is −1, is one coordinate among them.
-    fn new(sizes: &[f64]) -> Self {
+    pub(super) fn new(sizes: &[f64]) -> Self {
         let count = sizes.len().min(MOST_INDICATORS);
         Self {
             of: (0..sizes.len()).map(|j| j * count / sizes.len()).collect(),
@@ -89,12 +95,45 @@ impl Groups {
     }
 
     /// Pooled squares of the scores, one column per indicator.
-    fn squares<'a>(&self, columns: impl Iterator<Item = &'a [f64]>, rows: usize) -> Vec<f64> {
+    pub(super) fn squares<'a>(&self, columns: impl Iterator<Item = &'a [f64]>, rows: usize) -> Vec<f64> {
         let mut out = vec![0.0; self.count * rows];
         for (j, column) in columns.enumerate() {
             let target = &mut out[self.of[j] * rows..(self.of[j] + 1) * rows];
             for (o, s) in target.iter_mut().zip(column) {
                 *o += self.weight[j] * s * s;
+            }
+        }
+        out
+    }
+}
+
+/// Which products of different scores go into which indicator, in units of their sizes.
+struct Pairs {
+    list: Vec<(usize, usize)>,
+    weight: Vec<f64>,
+    count: usize,
+}
+
+impl Pairs {
+    fn new(sizes: &[f64]) -> Self {
+        let size = sizes.len();
+        let reach = if size <= MOST_PAIRED { size } else { 2 };
+        let list: Vec<_> =
+            (0..size).flat_map(|j| (j + 1..size.min(j + reach)).map(move |l| (j, l))).collect();
+        let weight = sizes.iter().map(|size| if *size > 0.0 { size.sqrt().recip() } else { 0.0 });
+        Self { count: list.len().min(MOST_INDICATORS), weight: weight.collect(), list }
+    }
+
+    /// Pooled products of the scores, one column per indicator.
+    fn products(&self, columns: &[&[f64]], rows: usize) -> Vec<f64> {
+        let mut out = vec![0.0; self.count * rows];
+        for (k, (j, l)) in self.list.iter().enumerate() {
+            // Neighbours in the list, which share a score, go into different indicators.
+            let group = k % self.count;
+            let factor = self.weight[*j] * self.weight[*l];
+            let target = &mut out[group * rows..(group + 1) * rows];
+            for ((o, a), b) in target.iter_mut().zip(columns[*j]).zip(columns[*l]) {
+                *o += factor * a * b;
             }
         }
         out
@@ -199,7 +238,7 @@ impl InformationTest {
     }
 }
 
-/// The test for maximum likelihood: the data's mean of the pooled `ψ_j²` against the model's.
+/// The test for maximum likelihood: the data's mean of the pooled `ψ_j²` and `ψ_jψ_l` against the model's.
 ///
 /// `score` are the data's scores `t − E t` in columns, `population` the model at the estimate; h is regressed on ψ under
 /// the model, and `n · m̄ᵀ E[h⊥h⊥ᵀ]⁻¹ m̄` is χ².
@@ -220,18 +259,22 @@ pub(crate) fn information_test_exact(
         })
         .collect();
     let sizes: Vec<f64> = model.iter().map(|c| c.iter().zip(&mass).map(|(s, q)| s * s * q).sum()).collect();
-    let groups = Groups::new(&sizes);
-    let data = groups.squares(columns.iter().copied(), rows);
-    let expected = groups.squares(model.iter().map(Vec::as_slice), nodes);
+    let (groups, pairs) = (Groups::new(&sizes), Pairs::new(&sizes));
+    let indicators = |columns: &[&[f64]], rows: usize| {
+        let squares = groups.squares(columns.iter().copied(), rows);
+        [squares, pairs.products(columns, rows)].concat()
+    };
+    let data = indicators(columns, rows);
+    let expected = indicators(&model.iter().map(Vec::as_slice).collect::<Vec<_>>(), nodes);
+    let indicators = groups.count + pairs.count;
     let count = weights.map_or(rows as f64, |w| w.iter().sum());
     let average = |column: &[f64]| match weights {
         Some(weights) => dot(column, weights) / count,
         None => column.iter().sum::<f64>() / count,
     };
     let means: Vec<f64> = expected.chunks(nodes.max(1)).map(|h| dot(h, &mass)).collect();
-    let difference =
-        DVector::from_fn(groups.count, |g, _| average(&data[g * rows..(g + 1) * rows]) - means[g]);
-    let h = DMatrix::from_fn(nodes, groups.count, |i, g| expected[g * nodes + i] - means[g]);
+    let difference = DVector::from_fn(indicators, |g, _| average(&data[g * rows..(g + 1) * rows]) - means[g]);
+    let h = DMatrix::from_fn(nodes, indicators, |i, g| expected[g * nodes + i] - means[g]);
     let psi = DMatrix::from_fn(nodes, size, |i, j| model[j][i]);
     let weighted = |m: &DMatrix<f64>| DMatrix::from_fn(m.nrows(), m.ncols(), |i, j| mass[i] * m[(i, j)]);
     let Inverse::Regular(inverse) = invert(&(psi.transpose() * weighted(&psi))) else { return None };

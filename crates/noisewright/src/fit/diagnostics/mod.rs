@@ -16,6 +16,7 @@ mod separation;
 #[cfg(test)]
 mod tests;
 mod warning;
+mod weighted_information;
 
 pub use crate::integrability::NotNormalizable;
 pub(crate) use cross_fit::{NoiseFit, cross_fitted_test};
@@ -24,6 +25,7 @@ pub(crate) use efficiency::error_budget;
 pub(crate) use exact::on_border;
 pub use finding::{Against, Finding};
 pub use information::ChiSquareTest;
+pub(crate) use messages::SMALL_SHARE;
 pub(crate) use noise_diagnostics::{out_of_touch, separated};
 pub use overlap::{Overlap, Tails};
 pub use ratio_check::RatioCheck;
@@ -64,6 +66,7 @@ const MOST_NOISE: f64 = 0.5;
 /// # Ok::<(), noisewright::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Diagnostics {
     /// The direction in which parameters run to infinity, where they do.
     pub separation: Option<Separation>,
@@ -193,16 +196,25 @@ impl Diagnostics {
         }
     }
 
-    /// Whether most of some error comes from the noise.
-    pub(crate) fn read_noise(&mut self, nu: f64) {
+    /// Says that an unknown is biased by so much, beside so large an error, if that is much.
+    fn biased(&mut self, worst: Option<(String, f64, f64)>) {
+        let warning = worst.and_then(|(name, bias, se)| messages::bias(&name, bias, se));
+        warning.into_iter().for_each(|warning| self.warn(warning));
+    }
+
+    /// The unknown of whose variance the noise has the largest share, and that, where it is much.
+    pub(crate) fn most_noise(&self) -> Option<(usize, f64)> {
         // Beside parameters the constant's share says little: its data part may be next to nothing.
-        let counts = |b: &&ErrorBudget| b.name != LOG_NORMALIZER || self.error_budget.len() == 1;
-        let shares =
-            self.error_budget.iter().filter(counts).filter(|b| b.variance > 0.0 && b.variance.is_finite());
-        let worst = shares.max_by(|a, b| b.data_share.total_cmp(&a.data_share));
-        if let Some(worst) = worst.filter(|b| 1.0 - b.data_share > MOST_NOISE && self.no_answer().is_none()) {
-            let warning = messages::noise_error(&worst.name, 1.0 - worst.data_share, nu);
-            self.warn(warning);
-        }
+        let counts = |b: &ErrorBudget| b.name != LOG_NORMALIZER || self.error_budget.len() == 1;
+        let known = |b: &ErrorBudget| b.variance > 0.0 && b.variance.is_finite();
+        let shares = self.error_budget.iter().enumerate().filter(|(_, b)| counts(b) && known(b));
+        let worst = shares.map(|(j, b)| (j, 1.0 - b.data_share)).max_by(|a, b| a.1.total_cmp(&b.1));
+        worst.filter(|(_, share)| *share > MOST_NOISE && self.no_answer().is_none())
+    }
+
+    /// Says that much of an error comes from the noise; with ν noise points per data point its share would be small.
+    pub(crate) fn noisy(&mut self, unknown: usize, share: f64, nu: f64) {
+        let warning = messages::noise_error(&self.error_budget[unknown].name, share, nu);
+        self.warn(warning);
     }
 }

@@ -2,6 +2,8 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::super::bias;
+use super::super::covariance;
 use super::super::estimate::Contrasted;
 use super::super::evaluate::{ChunkView, ParameterPoint};
 use super::super::loss_terms::Class;
@@ -11,18 +13,31 @@ use super::super::result::Fit;
 use super::super::sample_blocks::RowSource;
 use super::super::scaling::Scaling;
 use super::Against;
-use super::information::InformationTest;
+use super::information::{ChiSquareTest, InformationTest};
 use super::overlap::Gathered;
 use super::rows::{Block, Part, Rows};
 use super::runaway::{NearMinimum, Runaway};
 use super::separation::{Separation, separation};
+use super::weighted_information::WeightedTest;
 use super::{Diagnostics, efficiency, messages};
 use crate::integrability::{NotNormalizable, of_fitted};
-use crate::{Loss, Result};
+use crate::run::if_possible;
+use crate::{Domain, Loss, Result};
 use noisewright_numerics::optimize::Stop;
 
 /// Information about some direction below that of so many points of data asks whether there is any at all.
 const FEW_POINTS: f64 = 1.0;
+
+/// Largest share of the noise in a variance from which a larger ratio is predicted, how many ratios are tried, and by how many times too
+/// much noise may be left in the end.
+const MOST_PREDICTED: f64 = 0.999;
+const MOST_RATIOS: usize = 12;
+const SLIGHT_EXCESS: f64 = 1.02;
+
+/// Unknowns, per root of the rows, above which their bias may be as large as their errors: it is of the order p/n, they of 1/√n.
+const MANY_UNKNOWNS: f64 = 0.5;
+/// Products that the bias may cost, rows by squared unknowns: about a second.
+const MOST_PRODUCTS: f64 = 2e9;
 
 /// Rows that tell where the data are, at most.
 const SAMPLE_ROWS: usize = 1 << 14;
@@ -103,6 +118,59 @@ impl Contrasted<'_> {
             .runaway(options)
     }
 
+    /// The unknown with the largest first-order bias in standard errors, that bias and its error, where they are known and unknowns are many
+    /// enough to matter.
+    fn bias(&self, fit: &Fit) -> Result<Option<(String, f64, f64)>> {
+        let (objective, unknowns) = (&self.objective, self.objective.size() as f64);
+        let many = unknowns > MANY_UNKNOWNS * fit.total_weight.sqrt();
+        let products = (objective.data.rows + objective.noise.rows) as f64 * unknowns * unknowns;
+        if !(many && products < MOST_PRODUCTS && fit.converged && bias::is_known(objective)) {
+            return Ok(None);
+        }
+        let free: Vec<usize> = (0..objective.size()).filter(|j| !self.held[*j]).collect();
+        let Ok(bread) = covariance::invert_free(&self.hessian, &free) else { return Ok(None) };
+        let covariance = objective.scaling.inner_covariance(&fit.covariance);
+        let found = bias::first_order(objective, self.at.as_slice(), &bread, &covariance)?;
+        let found = objective.scaling.outer_direction(&found);
+        let errors = fit.estimates().iter().map(|e| e.se).collect::<Vec<_>>();
+        let known = (0..errors.len()).filter(|j| errors[*j] > 0.0 && found[*j].is_finite());
+        let worst =
+            known.max_by(|a, b| (found[*a] / errors[*a]).abs().total_cmp(&(found[*b] / errors[*b]).abs()));
+        Ok(worst.map(|j| (objective.names()[j].clone(), found[j], errors[j])))
+    }
+
+    /// Noise points per data point with which the noise's part of a variance is as small a share as wanted, from the share that it
+    /// has. It does not fall like 1/ν, because the weights of the loss change with ν: every ratio is tried with its own, on
+    /// the points that there are.
+    ///
+    /// # Errors
+    /// When the rows cannot be passed over again.
+    pub(crate) fn ratio_for_share(&self, unknown: usize, share: f64, wanted: f64) -> Result<f64> {
+        let (objective, at) = (&self.objective, self.at.as_slice());
+        let free: Vec<usize> = (0..objective.size()).filter(|j| !self.held[*j]).collect();
+        // The noise's part over the data's; no number where the points that there are do not tell.
+        let part = |nu: f64| -> Result<f64> {
+            let Some((data, noise)) = if_possible(covariance::model_based(objective, &free, at, nu))? else {
+                return Ok(f64::NAN);
+            };
+            let [data, noise] = [data, noise].map(|m| objective.scaling.outer_covariance(&m));
+            Ok(noise[(unknown, unknown)] / data[(unknown, unknown)])
+        };
+        let odds = |share: f64| share / (1.0 - share);
+        // If the model is wrong, so is its prediction, at this ratio by a known factor.
+        let factor = odds(share.min(MOST_PREDICTED)) / part(objective.nu)?;
+        let mut nu = objective.nu;
+        let mut excess = odds(share.min(MOST_PREDICTED)) / odds(wanted);
+        for _ in 0..MOST_RATIOS {
+            nu *= excess;
+            excess = factor * part(nu)? / odds(wanted);
+            if !excess.is_finite() || excess < SLIGHT_EXCESS {
+                break;
+            }
+        }
+        Ok(nu)
+    }
+
     /// A separation, or a density that does not integrate.
     fn finiteness(&self, fit: &Fit, said: &mut Diagnostics) -> Result<()> {
         said.separated(self.separation.as_ref(), subject(&self.objective));
@@ -130,13 +198,39 @@ impl Contrasted<'_> {
         let Some(place) = ParameterPoint::new(objective, self.at.as_slice()) else { return Ok(None) };
         self.finiteness(fit, said)?;
         let rows = PlacedRows { objective, place: &place };
-        let test = rows.measure(fit, &(&self.hessian * fit.total_weight), independent, said)?;
-        let model_based = test.and_then(|test| {
-            let mean = test.weighted_score() / fit.total_weight;
-            efficiency::model_based(&self.hessian, &mean, fit.nu, fit.total_weight)
-        });
+        let weighted = self.weighted_test(fit, &place)?;
+        let other = weighted.as_ref().and_then(WeightedTest::finish);
+        let test = rows.measure(fit, &(&self.hessian * fit.total_weight), independent, other, said)?;
+        said.biased(self.bias(fit)?);
+        let model_based = match (test, weighted) {
+            (Some(test), _) => {
+                let mean = test.weighted_score() / fit.total_weight;
+                efficiency::model_based(&self.hessian, &mean, fit.nu, fit.total_weight)
+            }
+            (None, weighted) => weighted.and_then(|test| test.model_based()),
+        };
         Ok(model_based.map(|covariance| objective.scaling.outer_covariance(&covariance)))
     }
+}
+
+impl Contrasted<'_> {
+    /// The test for a ratio of its own in the loss, or for quiet noise; the plain one serves otherwise.
+    fn weighted_test(&self, fit: &Fit, place: &ParameterPoint) -> Result<Option<WeightedTest>> {
+        let objective = &self.objective;
+        let tested = objective.loss.is_js() && !is_plain(objective) && is_tested(fit);
+        let sizes: Vec<f64> = self.hessian.diagonal().iter().map(|d| d.abs()).collect();
+        tested.then(|| WeightedTest::gather(objective, place, &sizes)).transpose()
+    }
+}
+
+/// Whether the fit is a logistic regression of independent rows.
+fn is_plain(objective: &Objective<'_>) -> bool {
+    matches!(objective.loss, Loss::Js) && objective.noise.replicate_points.is_none()
+}
+
+/// Whether a fit ended where the test of a model means something.
+fn is_tested(fit: &Fit) -> bool {
+    fit.converged && fit.parameters.iter().all(|parameter| !parameter.at_bound)
 }
 
 /// What the sentences are about.
@@ -171,10 +265,12 @@ impl PlacedRows<'_, '_> {
         fit: &Fit,
         information: &DMatrix<f64>,
         independent: bool,
+        other: Option<ChiSquareTest>,
         diagnostics: &mut Diagnostics,
     ) -> Result<Option<InformationTest>> {
         let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
-        let tested = inside && matches!(self.objective.loss, Loss::Js) && fit.converged;
+        let js = self.objective.loss.is_js();
+        let tested = is_plain(self.objective) && is_tested(fit);
         let sizes: Vec<f64> = information.diagonal().iter().map(|d| d.abs()).collect();
         let new = || (Gathered::new(fit.total_weight), tested.then(|| InformationTest::new(&sizes)));
         let add = |(gathered, test): &mut Measured, block: &Block<'_>| {
@@ -187,10 +283,9 @@ impl PlacedRows<'_, '_> {
         let (gathered, test) = self.gather(new, add, join)?;
         let (overlap, tails) = (gathered.overlap(fit.nu), gathered.tails(fit.nu));
         diagnostics.information_test =
-            test.as_ref().filter(|_| independent).and_then(|test| test.finish(information));
+            test.as_ref().and_then(|test| test.finish(information)).or(other).filter(|_| independent);
         if diagnostics.information_test.is_none() {
-            let js = matches!(self.objective.loss, Loss::Js);
-            let reason = if tested && independent {
+            let reason = if js && is_tested(fit) && independent {
                 messages::NOTHING_TO_TEST
             } else {
                 messages::not_tested(fit, inside, js)
@@ -200,10 +295,17 @@ impl PlacedRows<'_, '_> {
         let misspecified = diagnostics.information_test.as_ref().and_then(messages::misspecified);
         // Finitely many states have no tails, whatever shape their ratios have.
         let has_tails = self.objective.model.space().state_count().is_none();
+        let finite = |domain: &Domain| domain.bounds().0.is_finite() && domain.bounds().1.is_finite();
+        let compact = self.objective.model.space().domains().iter().all(finite);
+        let loss = &self.objective.loss;
+        let power = loss.inverse_power();
+        let weighted =
+            (power > 0.0).then(|| messages::few_weighted_rows(gathered.weighted_share(power), fit, loss));
+        let heavy = messages::heavy_weights(&tails, loss).filter(|_| has_tails);
         let found = [
             messages::overlap(&overlap, fit, subject(self.objective)),
-            messages::tails(&tails, self.objective.loss, subject(self.objective)).filter(|_| has_tails),
-            messages::heavy_weights(&tails, self.objective.loss).filter(|_| has_tails),
+            messages::tails(&tails, loss, subject(self.objective), compact).filter(|_| has_tails),
+            heavy.or(weighted.flatten()),
             misspecified,
         ];
         found.into_iter().flatten().for_each(|warning| diagnostics.warn(warning));

@@ -10,6 +10,7 @@ const MOST_WEIGHTS: usize = 1 << 15;
 
 /// How much data and noise overlap under the fitted classifier.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Overlap {
     /// Expected number of data points that the classifier gives to the noise, `Σ_d 1/(1+r)`.
     pub data_taken_for_noise: f64,
@@ -33,6 +34,7 @@ impl Overlap {
 
 /// Whether the noise's tails reach as far as the data's.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Tails {
     /// The largest `log p − log p_n` of a data point.
     pub largest_log_ratio_data: f64,
@@ -155,6 +157,15 @@ impl Gathered {
             // On a sample the mean may exceed what densities allow.
             overlap: (mean * (1.0 + 1.0 / nu)).clamp(0.0, 1.0),
         }
+    }
+
+    /// With weights that are this power of the inverse ratio, the share of the data rows that have the same error with equal
+    /// weights (Kish).
+    pub(crate) fn weighted_share(&self, exponent: f64) -> f64 {
+        let top = self.inverse.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut share = Share::default();
+        self.inverse.iter().for_each(|g| share.add(1.0, (exponent * (g - top)).exp()));
+        share.effective() / share.points.max(1.0)
     }
 
     /// How far the tails reach.

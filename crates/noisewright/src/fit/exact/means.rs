@@ -8,6 +8,7 @@ use super::whitening::Frame;
 use crate::fit::Data;
 use crate::fit::leverage::{LeverageSums, Leverages, SampleVariance};
 use crate::fit::sample_blocks::{BLOCK, CHUNK};
+use crate::memory::check_count;
 use crate::{Error, Model, Result, View};
 
 /// The data and, for a linear model, its averages once and for all.
@@ -82,7 +83,8 @@ impl<'a> Means<'a> {
         let total = self.total;
         let mean =
             Mean { energy: energy / total, score: score / total, curvature: matrix.map(|m| m / total) };
-        Ok(mean.energy.is_finite().then_some(mean))
+        let sound = mean.energy.is_finite() && mean.score.iter().all(|s| s.is_finite());
+        Ok(sound.then_some(mean))
     }
 
     /// The covariance of the score over the data, centred, in the coordinates of a frame.
@@ -110,7 +112,8 @@ impl<'a> Means<'a> {
         let size = theta.len();
         let Some(mean) = self.at(theta, false)? else { return Err(Error::NoMass) };
         let squares = self.spread(theta, frame)? * self.total;
-        let leverages = Leverages::new(&squares, &DVector::zeros(size), self.total, outer_bread.clone());
+        let leverages =
+            Leverages::new(&squares, &DVector::zeros(size), self.total, outer_bread.clone(), size);
         let add = |total: &mut LeverageSums, seen: ChunkView<'_>| {
             let rows = seen.weights.len();
             let score: Vec<f64> = (0..size).flat_map(|j| seen.score.column(j)).copied().collect();
@@ -129,6 +132,8 @@ impl<'a> Means<'a> {
         outer_bread: &DMatrix<f64>,
         frame: &Frame,
     ) -> Result<Vec<f64>> {
+        // Twice, since parts are joined.
+        check_count("rows", self.data.points.rows(), 2 * theta.len())?;
         let Some(mean) = self.at(theta, false)? else { return Err(Error::NoMass) };
         let add = |values: &mut Vec<f64>, seen: ChunkView<'_>| {
             for row in 0..seen.weights.len() {
@@ -176,14 +181,20 @@ impl<'a> Means<'a> {
         joined.unwrap_or_else(|| Ok(start()))
     }
 
-    /// The first row that has no density, as an error; what else is wrong if there is none.
+    /// The first row that has no density or no score, as an error; what else is wrong if there is none.
     pub(super) fn first_without_density(&self, theta: &[f64]) -> Error {
-        let mut energy = vec![0.0; self.data.points.rows()];
-        if let Err(error) = self.model.evaluate(theta, self.data.points, &mut energy, None) {
+        let (points, rows) = (self.data.points, self.data.points.rows());
+        let (mut energy, mut score) = (vec![0.0; rows], vec![0.0; rows * theta.len()]);
+        if let Err(error) = self.model.evaluate(theta, points, &mut energy, Some(&mut score)) {
             return error;
         }
         let counts = |row: usize| self.data.weights.is_none_or(|w| w[row] > 0.0);
-        let bad = energy.iter().enumerate().position(|(row, u)| !u.is_finite() && counts(row));
-        bad.map_or(Error::NoMass, |row| Error::NoDensity { row: row + 1 })
+        if let Some(row) = (0..rows).find(|row| !energy[*row].is_finite() && counts(*row)) {
+            return Error::NoDensity { row: row + 1 };
+        }
+        match score.iter().position(|s| !s.is_finite()) {
+            Some(at) => self.model.not_a_score(theta, points, at % rows),
+            None => Error::NoMass,
+        }
     }
 }

@@ -6,6 +6,7 @@ use super::families::{Family, fit_marginal, uniform_on};
 use super::names::DESIGNED;
 use super::{Argument, Call, NoiseWords, Weight};
 use crate::noise::fitting::failed;
+use crate::noise::truncated::has_no_mass;
 use crate::{
     Bandwidth, Categorical, Domain, Error, Histogram1d, Histogram2d, KernelDensity, Mixture,
     MultivariateNormal, MultivariateStudent, Noise, Product, Result, Scalar, Space, Student, Truncated,
@@ -245,20 +246,33 @@ fn restrict_mixture(
     let mut ln_weights = Vec::with_capacity(parts.len());
     let mut weights = Vec::with_capacity(parts.len());
     let mut is_whole = true;
+    let mut nowhere = None;
     for (weight, part) in parts {
-        let (part, mass) = part.restricted(bounds, purpose)?;
+        let (part, mass) = match part.restricted(bounds, purpose) {
+            // A part without mass there has no share in what is left.
+            Err(error) if has_no_mass(&error) => {
+                nowhere = nowhere.or(Some(error));
+                continue;
+            }
+            known => known?,
+        };
         is_whole &= mass == 0.0;
         ln_weights.push(weight.ln() + mass);
         weights.push(weight);
         restricted.push(part);
     }
+    if let (Some(error), true) = (&nowhere, restricted.is_empty()) {
+        return Err(error.clone());
+    }
+    is_whole &= nowhere.is_none();
     if is_whole {
         // Nothing is cut off: the weights stay as they were written, to the last digit.
         return Ok((Built::Mixture(weights.into_iter().zip(restricted).collect()), 0.0));
     }
     let kept = noisewright_numerics::summation::log_sum_exp(&ln_weights);
     let weights = ln_weights.iter().map(|ln_weight| (ln_weight - kept).exp());
-    Ok((Built::Mixture(weights.zip(restricted).collect()), kept))
+    let parts = weights.zip(restricted).filter(|(weight, _)| *weight > 0.0);
+    Ok((Built::Mixture(parts.collect()), kept))
 }
 
 fn of_words(words: &NoiseWords, context: &Context<'_>) -> Result<Built> {
