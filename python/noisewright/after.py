@@ -144,7 +144,7 @@ def load(path: str | os.PathLike[str], *, model: Model | None = None) -> FitResu
     known["log_normalizer"] = None if constant is None else _estimate(constant)
     known["warnings"] = [] if known["warnings"] is None else list(known["warnings"])
     names = {field.name for field in fields(FitResult)}
-    chosen = {name: value for name, value in known.items() if name in names}
+    chosen = {name: known.get(name) for name in names}
     return FitResult(**{**chosen, "variables": record["variables"], "grid": None, "fitted": fitted, "model": model})
 
 
