@@ -289,19 +289,31 @@ def fit(
         "clusters": None if clusters is None else labels(of_rows(clusters, data, "clusters"), count, "clusters"),
         "chains": chain_lengths(chains, count, "chains"),
     }
-    draws = None
+    drawn = None
     if isinstance(noise, NoiseDraws):
-        draws = (
+        drawn = (
             points(noise.points, built.variables, "noise.points"),
             vector(noise.log_density, "noise.log_density"),
             vector(noise.log_density_at_data, "noise.log_density_at_data"),
         )
     with Bar("fit", progress) as bar:
         if strata is None:
-            answer = _core.fit(built, handed, settings, draws, bar)
+            answer = _core.fit(built, handed, settings, drawn, bar)
         else:
             sets = _choices(strata, chosen, log_probability, data, count)
-            _refuse_noise(noise, nu, noise_points, max_noise, loss, refit_noise, check_ratio or check_nu)
+            _refuse_noise(
+                {
+                    "noise": (noise, "auto"),
+                    "nu": (nu, "auto"),
+                    "noise_points": (noise_points, None),
+                    "max_noise": (max_noise, None),
+                    "draws": (draws, "random"),
+                    "loss": (loss, "js"),
+                    "loss_ratio": (loss_ratio, "auto"),
+                    "refit_noise": (refit_noise, False),
+                    "check_ratio": (check_ratio or check_nu, False),
+                }
+            )
             answer = _core.fit_choices(built, handed, sets, settings, bar)
     return FitResult(**_shaped(answer, built, model.text, rows[0], shares), model=model)
 
@@ -400,19 +412,10 @@ def _choices(
     }
 
 
-def _refuse_noise(noise: Any, nu: Any, noise_points: Any, max_noise: Any, loss: str, refit: bool, check: bool) -> None:
-    """Choices have alternatives in the place of noise."""
-    given = {
-        "noise": not (isinstance(noise, str) and noise == "auto"),
-        "nu": not (isinstance(nu, str) and nu == "auto"),
-        "noise_points": noise_points is not None,
-        "max_noise": max_noise is not None,
-        "loss": loss != "js",
-        "refit_noise": refit,
-        "check_ratio": check,
-    }
-    for argument, is_given in given.items():
-        if is_given:
+def _refuse_noise(given: Mapping[str, tuple[Any, Any]]) -> None:
+    """Choices have alternatives in the place of noise: what is not as by default has no meaning."""
+    for argument, (value, default) in given.items():
+        if type(value) is not type(default) or value != default:
             raise InputError(
                 f"`{argument}` has no meaning beside `strata`, where the alternatives take the place of the noise: leave it out"
             )

@@ -326,7 +326,8 @@ class _Jax(_Calls):
 
     def _sum(self, call: Callable[..., Any], x: Array, theta: Array, weights: Array) -> Array:
         """A sum over all points, batch by batch; those that fill a batch up weigh nothing."""
-        total, start = 0.0, 0
+        total: Any = 0.0
+        start = 0
         for points, count in _batches(x):
             padded = np.zeros(len(points))
             padded[:count] = weights[start : start + count]

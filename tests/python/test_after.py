@@ -1,6 +1,5 @@
 """What comes after a fit, against SciPy, statsmodels and closed forms."""
 
-import json
 import pickle
 
 import numpy as np
@@ -73,8 +72,7 @@ def test_saved_fits_come_back(fit, model, x, tmp_path):
     assert (again.log_density(x).se == fit.log_density(x).se).all()
     assert again.summary() and again.to_dict()["converged"]
     assert pickle.loads(pickle.dumps(fit)).derive("m/p") == fit.derive("m/p")
-    told = json.loads(path.read_text())
-    path.write_text(json.dumps({**told, "format": "noisewright-fit/9"}))
+    path.write_text(path.read_text().replace("noisewright-fit/1", "noisewright-fit/9"))
     with pytest.raises(nw.InputError, match="noisewright-fit/9"):
         nw.load(path)
     path.write_text("not JSON")
@@ -156,7 +154,8 @@ def test_choices_are_those_of_statsmodels():
             model, data, strata=groups, chosen=chosen, log_probability=log_probability, errors="model"
         )
         given = {} if log_probability is None else {"offset": -log_probability}
-        theirs = ConditionalLogit(chosen.astype(float), features, groups=groups, **given).fit(disp=0)
+        theirs = ConditionalLogit(chosen.astype(float), features, groups=groups, **given)
+        theirs = theirs.fit(method="newton", tol=1e-12, disp=0)
         assert [e.estimate for e in ours.parameters.values()] == pytest.approx(theirs.params, abs=1e-6)
         assert [e.se for e in ours.parameters.values()] == pytest.approx(theirs.bse, abs=1e-6)
         assert -ours.loss * ours.total_weight == pytest.approx(theirs.llf, abs=1e-6)

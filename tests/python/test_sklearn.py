@@ -33,10 +33,10 @@ def test_densities_are_those_of_the_fit():
 
 
 def test_pipelines_and_grid_searches_choose_the_better_model():
-    x = np.random.default_rng(2).normal(size=(300, 1)) ** 3
+    x = np.random.default_rng(2).laplace(size=(300, 1))
     models = [
         nw.Model.from_features(["x0^2"], variables=["x0"]),
-        nw.Model.from_features(["abs(x0)", "x0^2"], variables=["x0"]),
+        nw.Model.from_features(["abs(x0)"], variables=["x0"]),
     ]
     pipeline = make_pipeline(StandardScaler(), DensityEstimator(noise="exact"))
     search = GridSearchCV(pipeline, {"densityestimator__model": models}, cv=3).fit(x)

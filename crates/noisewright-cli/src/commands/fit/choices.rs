@@ -1,7 +1,7 @@
 //! `--strata` and `--chosen`: the conditional logit of choices whose alternatives are rows.
 
 use noisewright::Points;
-use noisewright::fit::{ChoiceSets, Data, fit_choices};
+use noisewright::fit::{ChoiceSets, Data, DrawKind, fit_choices};
 use noisewright_data::{Table, read};
 
 use super::Answer;
@@ -81,7 +81,9 @@ fn refuse_idle(arguments: &FitArguments) -> Outcome<()> {
         ("--nu", arguments.nu != "auto"),
         ("--noise-points", arguments.noise_points.is_some()),
         ("--max-noise", arguments.max_noise.is_some()),
+        ("--draws", arguments.draws != DrawKind::default().to_string()),
         ("--loss", arguments.loss != "js"),
+        ("--loss-ratio", arguments.loss_ratio != "auto"),
         ("--refit-noise", arguments.refit_noise),
         ("--check-nu", arguments.check_nu),
         ("--stream", arguments.stream),
