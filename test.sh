@@ -66,6 +66,8 @@ documentation() {
 # Every combination of features that somebody may choose.
 features() {
     cargo check --quiet -p noisewright --no-default-features
+    cargo check --quiet -p noisewright --no-default-features --features parallel
+    cargo check --quiet -p noisewright --no-default-features --features model-file
     cargo check --quiet -p noisewright-data --no-default-features
     cargo check --quiet -p noisewright-cli --no-default-features
     cargo check --quiet -p noisewright --all-features

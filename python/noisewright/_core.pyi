@@ -47,7 +47,7 @@ class Noise:
     def words(self) -> str: ...
     def saved(self) -> str | None: ...
     def log_density(self, array: _Array) -> _Array: ...
-    def sample(self, rows: int, seed: int) -> _Array: ...
+    def sample(self, rows: int, seed: int, quiet: bool = False) -> _Array: ...
 
 class Fitted:
     def __new__(cls, joint: str | None, record: str | None) -> Fitted: ...
@@ -84,6 +84,7 @@ def error(
     noise: _Request,
     nu: float,
     loss_name: str,
+    loss_ratio: float | None,
     target: str,
     tick: Any = None,
 ) -> dict[str, Any]: ...
@@ -110,9 +111,7 @@ def fit(
 def fit_choices(
     model: Model,
     rows: dict[str, Any],
-    strata: list[int],
-    chosen: list[bool],
-    log_probability: list[float] | None,
+    choices: dict[str, Any],
     settings: dict[str, Any],
     tick: Any = None,
 ) -> dict[str, Any]: ...

@@ -114,7 +114,7 @@ class AfterFit:
         if record is None:
             raise InputError("only a fit of one model to data can be saved")
         result = {name: value for name, value in self.to_dict().items() if not name.startswith("covariance")}  # type: ignore[attr-defined]
-        write_whole(Path(path), json.dumps({**json.loads(record), "result": result}, indent=1) + "\n")
+        write_whole(Path(path), _as_json({**json.loads(record), "result": result}) + "\n")
 
 
 def load(path: str | os.PathLike[str], *, model: Model | None = None) -> FitResult:
@@ -139,13 +139,36 @@ def load(path: str | os.PathLike[str], *, model: Model | None = None) -> FitResu
     if model is None and fitted.model is not None:
         model = Model._from_text(fitted.model)
     known: dict[str, Any] = {**_unknown_results(record), **told, **fitted.covariances()}
-    known["parameters"] = {name: Estimate(**value) for name, value in known["parameters"].items()}
+    known["parameters"] = {name: _estimate(value) for name, value in known["parameters"].items()}
     constant = known["log_normalizer"]
-    known["log_normalizer"] = None if constant is None else Estimate(**constant)
+    known["log_normalizer"] = None if constant is None else _estimate(constant)
     known["warnings"] = [] if known["warnings"] is None else list(known["warnings"])
     names = {field.name for field in fields(FitResult)}
     chosen = {name: value for name, value in known.items() if name in names}
     return FitResult(**{**chosen, "variables": record["variables"], "grid": None, "fitted": fitted, "model": model})
+
+
+def _estimate(numbers: Mapping[str, Any]) -> Estimate:
+    """An estimate from JSON, in which what is no number is null."""
+    known: dict[str, Any] = {name: float("nan") if value is None else value for name, value in numbers.items()}
+    return Estimate(**known)
+
+
+def _as_json(value: Any) -> str:
+    """JSON as the command writes it: infinity as 1e999, and what is no number as null."""
+    infinite = {float("inf"): "\x01inf", float("-inf"): "\x01-inf"}
+
+    def finite(entry: Any) -> Any:
+        if isinstance(entry, Mapping):
+            return {name: finite(part) for name, part in entry.items()}
+        if isinstance(entry, list):
+            return [finite(part) for part in entry]
+        if isinstance(entry, float):
+            return infinite.get(entry, entry) if entry == entry else None
+        return entry
+
+    text = json.dumps(finite(value), indent=1, allow_nan=False)
+    return text.replace('"\\u0001inf"', "1e999").replace('"\\u0001-inf"', "-1e999")
 
 
 def _unknown_results(record: Mapping[str, Any]) -> dict[str, Any]:

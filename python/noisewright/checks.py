@@ -54,6 +54,11 @@ def positive(value: Any, argument: str) -> float:
     return found
 
 
+def loss_ratio_of(value: Any) -> float | None:
+    """The ratio inside a loss, or nothing where it is `auto`."""
+    return None if isinstance(value, str) and value == "auto" else number(value, "loss_ratio")
+
+
 def whole(value: Any, argument: str) -> int:
     """A whole number from zero on."""
     try:

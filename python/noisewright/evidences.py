@@ -170,12 +170,22 @@ def evidence(
     """
     if isinstance(log_density, Model):
         model = log_density
-        if transforms or constrained:
-            raise InputError("`transforms` and `constrained` are for functions; a model has domains")
+        for_functions = {
+            "transforms": bool(transforms),
+            "constrained": constrained,
+            "var_names": var_names is not None,
+            "vectorized": not vectorized,
+            "backend": backend != "auto",
+        }
+        for argument, given in for_functions.items():
+            if given:
+                raise InputError(f"`{argument}` is for functions, and has no meaning with a model: leave it out")
         built = model._for(draws)
         table, lengths = _model_draws(draws, built.variables)
         parameters = values_at(built, at)
     elif callable(log_density):
+        if at is not None:
+            raise InputError("`at` gives the parameters of a model, and has no meaning with a function: leave it out")
         values, shapes, lengths = _function_draws(draws, var_names)
         layout = Layout(shapes, transforms)
         table = np.ascontiguousarray(layout.free(values).T)
@@ -187,6 +197,8 @@ def evidence(
     else:
         raise InputError(f"`log_density` must be a Model or a function, not {type(log_density).__name__}")
     if chains is not None:
+        if independent:
+            raise InputError("`chains` has no meaning with independent draws: leave one of them out")
         lengths = chain_lengths(chains, table.shape[1], "chains")
     own = {
         "noise": str(noise),

@@ -54,9 +54,17 @@ class FittedNoise(Noise):
         variables = names_of(x) or _variables(self.dimension)
         return self._built.log_density(points(x, variables, "x"))
 
-    def sample(self, n: int, *, seed: int = 0, dimension: int | None = None, domain: DomainLike = None) -> Array:
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int = 0,
+        dimension: int | None = None,
+        domain: DomainLike = None,
+        quiet: bool = False,
+    ) -> Array:
         """`n` draws, one row each (a vector where there is one variable)."""
-        draws = self._built.sample(whole(n, "n"), whole(seed, "seed"))
+        draws = self._built.sample(whole(n, "n"), whole(seed, "seed"), bool(quiet))
         return np.ascontiguousarray(draws[0] if len(draws) == 1 else draws.T)
 
     def __copy__(self) -> FittedNoise:
@@ -129,7 +137,15 @@ class LostNoise(Noise):
         """Refuses: the density is not known any more."""
         self._lost()
 
-    def sample(self, n: int, *, seed: int = 0, dimension: int | None = None, domain: DomainLike = None) -> Array:
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int = 0,
+        dimension: int | None = None,
+        domain: DomainLike = None,
+        quiet: bool = False,
+    ) -> Array:
         """Refuses: the density is not known any more."""
         self._lost()
 

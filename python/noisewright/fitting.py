@@ -13,7 +13,7 @@ import numpy as np
 from . import _core
 from .after import AfterFit, fitted_from
 from .arrays import Array, labels, of_rows, points, vector
-from .checks import chain_lengths, counted, number, whole
+from .checks import chain_lengths, counted, loss_ratio_of, number, whole
 from .errors import InputError, NoisewrightWarning
 from .models import Model
 from .fitted_noises import FittedNoise
@@ -57,6 +57,14 @@ class FitResult(AfterFit, Result):
     nu: float
     noise: FittedNoise | str
     noise_points: int
+    #: How the noise was drawn, `quiet` or `random`; `None` without noise or with draws of your own.
+    draws: str | None
+    #: Independent scrambles of quiet noise.
+    replicates: int | None
+    #: M, the ratio inside the loss js.
+    loss_ratio: float | None
+    #: How many times smaller the noise part of the variances is than that of as many independent points.
+    noise_gain: float | None
     noise_share: float
     budget_spent: bool
     rows: int
@@ -108,16 +116,19 @@ class FitResult(AfterFit, Result):
         rows: list[list[Any]] = [
             [name, e.estimate, e.se, e.se_data, e.se_noise, e.lower, e.upper] for name, e in self.estimates.items()
         ]
-        title = f"{self.rows} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
+        title = f"{self._row_count()} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
         steps = f"{self.iterations} step{'' if self.iterations == 1 else 's'}"
         state = f"converged after {steps}" if self.converged else f"not converged after {steps}: {self.stop}"
         notes = [
             f"lower and upper: {100 * self.confidence:g} % intervals",
-            f"noise {short(str(self.noise))}, {self.noise_points} points (ν = {self.nu:.4g})",
+            f"noise {short(str(self.noise))}, {self.noise_points} {'quiet ' if self.draws == 'quiet' else ''}points (ν = {self.nu:.4g})",
             state,
             *self.warnings,
         ]
         return title, columns, rows, notes
+
+    def _row_count(self) -> str:
+        return str(self.rows)
 
     def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
         names = ("estimate", "se", "se_data", "se_noise", "lower", "upper")
@@ -155,6 +166,8 @@ def fit(
     nu: float | Literal["auto"] = "auto",
     loss: str = "js",
     seed: int = 0,
+    draws: Literal["auto", "quiet", "random"] = "random",
+    loss_ratio: float | Literal["auto"] = "auto",
     weights: Any = None,
     clusters: Any = None,
     chains: Sequence[int] | int | None = None,
@@ -192,6 +205,10 @@ def fit(
         nu: noise points per data point; `auto` adds noise until it hardly matters.
         loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson` or `power:A`.
         seed: seed of the noise; the same seed gives the same result to the bit.
+        draws: `random` (independent noise points), `quiet` (scrambled Sobol points in 16 replicates, whose spread gives the
+            noise part of the errors), or `auto` (quiet where that needs at most half the points, with `nu="auto"`).
+        loss_ratio: the ratio M inside the loss `js` (`math.inf`: `kl`); `auto` is ν for random noise and the best of a
+            few for quiet noise.
         weights: how many times each row counts; the name of a column where the data are a file.
         clusters: a label for each row; rows of the same label belong together in the standard errors.
         chains: the rows are Markov chains: their lengths one after the other, or the number of equal ones.
@@ -235,6 +252,8 @@ def fit(
         noise_share,
         max_noise,
         loss=loss,
+        draws=draws,
+        loss_ratio=loss_ratio,
         errors=errors,
         confidence=confidence,
         seed=seed,
@@ -283,7 +302,7 @@ def fit(
         else:
             sets = _choices(strata, chosen, log_probability, data, count)
             _refuse_noise(noise, nu, noise_points, max_noise, loss, refit_noise, check_ratio or check_nu)
-            answer = _core.fit_choices(built, handed, *sets, settings, bar)
+            answer = _core.fit_choices(built, handed, sets, settings, bar)
     return FitResult(**_shaped(answer, built, model.text, rows[0], shares), model=model)
 
 
@@ -295,6 +314,8 @@ def _settings(
     max_noise: int | None = None,
     *,
     loss: str,
+    draws: str = "random",
+    loss_ratio: float | str = "auto",
     errors: str,
     confidence: float,
     seed: int,
@@ -315,6 +336,8 @@ def _settings(
         "noise_share": noise_share != 0.1,
         "max_noise": max_noise is not None,
         "loss": loss != "js",
+        "draws": draws != "random",
+        "loss_ratio": not (isinstance(loss_ratio, str) and loss_ratio == "auto"),
         "refit_noise": bool(refit_noise),
         "target": not (isinstance(target, str) and target == "mse"),
         "check_ratio": bool(check_ratio),
@@ -327,6 +350,8 @@ def _settings(
         "noise_share": number(noise_share, "noise_share"),
         "max_noise": None if max_noise is None else counted(max_noise, "max_noise"),
         "loss": str(loss),
+        "draws": str(draws),
+        "loss_ratio": loss_ratio_of(loss_ratio),
         "model_based": errors == "model",
         "confidence": number(confidence, "confidence"),
         "seed": whole(seed, "seed"),
@@ -351,7 +376,7 @@ def _constrained(built: _core.Model, fixed: Mapping[str, float] | None, constrai
 
 def _choices(
     strata: Any, chosen: Any, log_probability: Any, data: Any, rows: int
-) -> tuple[list[int], list[bool], list[float] | None]:
+) -> dict[str, Any]:
     """The stratum of each row, whether it was chosen, and the log probability of its coming in."""
 
     def column(values: Any, argument: str) -> Any:
@@ -368,11 +393,11 @@ def _choices(
     if not np.isin(marks, (0.0, 1.0)).all():
         raise InputError("`chosen` must be true or 1 for the chosen row of each stratum, false or 0 for the others")
     offsets = None if log_probability is None else vector(column(log_probability, "log_probability"), "log_probability")
-    return (
-        labels(column(strata, "strata"), rows, "strata"),
-        [mark == 1.0 for mark in marks],
-        None if offsets is None else offsets.tolist(),
-    )
+    return {
+        "strata": labels(column(strata, "strata"), rows, "strata"),
+        "chosen": [mark == 1.0 for mark in marks],
+        "log_probability": None if offsets is None else offsets.tolist(),
+    }
 
 
 def _refuse_noise(noise: Any, nu: Any, noise_points: Any, max_noise: Any, loss: str, refit: bool, check: bool) -> None:
@@ -425,6 +450,12 @@ def _fit_file(
 @dataclass(frozen=True, repr=False, eq=False)
 class RatioResult(FitResult):
     """The fitted logarithm of a ratio of two densities, `log p₁/p₂ = θ·t(x) − c`; what it calls noise is the second sample."""
+
+    #: Rows of the first and of the second sample.
+    rows: list[int]  # type: ignore[assignment]
+
+    def _row_count(self) -> str:
+        return " and ".join(map(str, self.rows))
 
     @property
     def constant(self) -> Estimate:
@@ -514,7 +545,8 @@ def _shaped(
         bins = int(np.clip(np.ceil(2 * len(x) ** (1 / 3)), 5, 80))
         heights, edges = np.histogram(x, bins=bins, density=True, weights=weights)
         answer["grid"] |= {"edges": edges, "heights": heights}
-    return {**answer, "variables": built.variables, "fitted": fitted_from(answer.pop("kept"))}
+    fitted = fitted_from(answer.pop("kept"))
+    return {**answer, "variables": built.variables, "fitted": fitted}
 
 
 def _weights(weights: Any, data: Any, rows: int) -> Array | None:

@@ -354,7 +354,11 @@ def values_at(model: _core.Model, at: Any) -> list[float]:
         return model.at([])
     estimates = getattr(at, "parameters", None)
     if isinstance(estimates, Mapping):
-        at = {name: getattr(value, "estimate", value) for name, value in estimates.items()}
+        # A fit also lists the parameters that its model file holds fixed or ties to others.
+        own = getattr(at, "model", None)
+        held = own is not None and list(own.parameters) == names
+        kept = names if held else list(estimates)
+        at = {name: getattr(estimates[name], "estimate", estimates[name]) for name in kept}
     if isinstance(at, Mapping):
         return model.at([(str(name), float(value)) for name, value in at.items()])
     values = vector(at, "at")

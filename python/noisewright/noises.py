@@ -85,7 +85,15 @@ class Noise:
         variables = names_of(x) or _variables(rows_of(x) or 1)
         return self._build(variables, domain).log_density(points(x, variables, "x"))
 
-    def sample(self, n: int, *, seed: int = 0, dimension: int | None = None, domain: DomainLike = None) -> Array:
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int = 0,
+        dimension: int | None = None,
+        domain: DomainLike = None,
+        quiet: bool = False,
+    ) -> Array:
         """`n` draws, one row each (a vector where there is one variable); the same seed gives the same draws.
 
         Args:
@@ -93,6 +101,8 @@ class Noise:
             seed: their seed.
             dimension: the number of variables; by default what the arguments of the noise tell, else one.
             domain: where the variables lie; by default the domain of the noise.
+            quiet: draw by scrambled Sobol points, as evenly as can be (powers of two are best), instead of
+                independently.
 
         >>> Normal(0.0, 1.0).sample(3, seed=1).shape
         (3,)
@@ -100,7 +110,7 @@ class Noise:
         (3, 2)
         """
         count = self._dimension if dimension is None else whole(dimension, "dimension")
-        draws = self._build(_variables(count), domain).sample(whole(n, "n"), whole(seed, "seed"))
+        draws = self._build(_variables(count), domain).sample(whole(n, "n"), whole(seed, "seed"), bool(quiet))
         return np.ascontiguousarray(draws[0] if len(draws) == 1 else draws.T)
 
     def _build(self, variables: list[str], domain: DomainLike) -> _core.Noise:

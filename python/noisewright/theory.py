@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from . import _core
 from .arrays import Array, points
-from .checks import counted, number, positive, whole
+from .checks import counted, loss_ratio_of, number, positive, whole
 from .errors import InputError, NoAnswerError, NoisewrightWarning
 from .fitting import FitResult, fit
 from .models import Model, values_at
@@ -44,6 +44,8 @@ class ErrorResult(Result):
     nu: float
     noise: FittedNoise
     loss: str
+    #: M, the ratio inside the loss js: ν unless asked otherwise; `None` for other losses.
+    loss_ratio: float | None
     target: str
     parameters: dict[str, float]
     accuracy: dict[str, Any]
@@ -97,6 +99,8 @@ class DesignResult(Result):
     price_data: float
     price_noise: float
     parameters: dict[str, float]
+    #: Why the parameters are these: `given` as `at`, `start` values of the model, or a `fit` to the data.
+    parameters_from: str
     remarks: list[str]
 
     def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
@@ -137,6 +141,7 @@ def error(
     nu: float = 1.0,
     at: Any = None,
     loss: str = "js",
+    loss_ratio: float | Literal["auto"] = "auto",
     target: str | Sequence[str] = "mse",
     data: Any = None,
     expectations: Expectations = "auto",
@@ -154,6 +159,7 @@ def error(
         nu: noise points per data point.
         at: where the model is true: parameters by name, a sequence, or a fit; the start values by default.
         loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson` or `power:A`.
+        loss_ratio: the ratio M inside the loss `js` where it is not `nu` (`math.inf`: `kl`).
         target: `mse` (all coordinates), `kl`, or some parameters.
         data: a sample, for noises that are fitted to data, and for expectations.
         expectations: `"model"`: integrals over the model by quadrature, enumeration or sampling; `"data"`: averages over
@@ -174,7 +180,7 @@ def error(
     )
     with Bar("asymptotic error", progress) as bar:
         answer = _core.error(
-            built, question, noise_request(noise), number(nu, "nu"), loss, _target(target), bar
+            built, question, noise_request(noise), number(nu, "nu"), loss, loss_ratio_of(loss_ratio), _target(target), bar
         )
     answer["noise"] = FittedNoise(answer["noise"], built.domains, model.text)
     return ErrorResult(**answer)
@@ -218,8 +224,9 @@ def design(
     >>> round(best.error, 5), round(best.error_conventional, 9)
     (3.50813, 4.0)
     """
+    place = "start" if at is None else "given"
     if at is None and data is not None and isinstance(model, Model):
-        at = _fitted(model, data, seed, progress)
+        at, place = _fitted(model, data, seed, progress), "fit"
     built, question = _question(model, at, data, expectations, "data", log_normalizer, accuracy, draws, seed)
     ratio = None if nu == "auto" else number(nu, "nu")
     with Bar("best noise", progress) as bar:
@@ -237,7 +244,7 @@ def design(
         )
     kind, details, grid, record = (answer.pop(name) for name in ("kind", "details", "grid", "record"))
     answer["noise"] = DesignedNoise(answer["noise"], kind, details, grid, record)
-    return DesignResult(**answer)
+    return DesignResult(**answer, parameters_from=place)
 
 
 def _question(
@@ -260,6 +267,8 @@ def _question(
         raise InputError("`data` are missing: expectations cannot be averages over them")
     if expectations == "auto":
         expectations = "data" if data is not None and (usual == "data" or model.text is None) else "model"
+    if log_normalizer is not None and expectations == "model":
+        raise InputError("`log_normalizer` has no meaning where expectations are the model's: leave it out")
     built = model._for(data)
     parameters = values_at(built, at)
     table = None if data is None else points(data, built.variables)

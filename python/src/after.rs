@@ -11,6 +11,9 @@ use crate::model::{PyModel, points};
 use crate::task;
 use crate::tree::{Tree, map};
 
+/// The estimates alone, or the whole record, as JSON.
+type Texts = (Option<String>, Option<String>);
+
 /// The numbers that are left of a fit.
 #[pyclass(frozen, module = "noisewright._core", name = "Fitted")]
 pub(crate) struct Fitted {
@@ -47,7 +50,7 @@ impl Fitted {
     }
 
     /// The texts that it is made from.
-    fn texts(&self, py: Python<'_>) -> PyResult<(Option<String>, Option<String>)> {
+    fn texts(&self, py: Python<'_>) -> PyResult<Texts> {
         let broken = |error: serde_json::Error| Failure::Broken(error.to_string()).exception(py);
         match &self.record {
             Some(record) => Ok((None, Some(serde_json::to_string(record).map_err(broken)?))),
@@ -56,9 +59,7 @@ impl Fitted {
     }
 
     /// For pickling.
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Option<String>, Option<String>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Texts)> {
         Ok((slf.get_type().into_any(), slf.get().texts(slf.py())?))
     }
 

@@ -79,6 +79,10 @@ pub(crate) struct Settings {
     #[pyo3(item)]
     loss: String,
     #[pyo3(item)]
+    draws: String,
+    #[pyo3(item)]
+    loss_ratio: Option<f64>,
+    #[pyo3(item)]
     model_based: bool,
     #[pyo3(item)]
     confidence: f64,
@@ -120,7 +124,7 @@ pub(crate) fn fit<'py>(
         let options = plan.options(&model, draws, monitor)?;
         let fit = noisewright::fit::fit(&model, rows.data(), &options)?;
         let grid = grid(&model, &fit, rows.points.view());
-        tree(&fit, &options, Reading::default(), grid, text.as_deref())
+        tree(&fit, Reading::default(), grid, text.as_deref())
     })
 }
 
@@ -141,20 +145,30 @@ pub(crate) fn ratio<'py>(
     model.run(py, tick, move |model, monitor| {
         let options = plan.options(&model, None, monitor)?;
         let fitted = noisewright::fit::ratio(&model, first.data(), second.data(), &options)?;
-        tree(&fitted.fit, &options, Reading::default(), None, None)
+        let rows = [fitted.fit.rows, fitted.fit.noise_points].map(Tree::from);
+        Ok(tree(&fitted.fit, Reading::default(), None, None)?.with("rows", Tree::List(rows.into())))
     })
 }
 
-/// Fits a model to choices: the stratum of each row, and whether it was chosen.
+/// The stratum of each row, whether it was chosen, and the log probability of its coming in, as Python hands them over.
+#[derive(FromPyObject)]
+pub(crate) struct Choices {
+    #[pyo3(item)]
+    strata: Vec<u64>,
+    #[pyo3(item)]
+    chosen: Vec<bool>,
+    #[pyo3(item)]
+    log_probability: Option<Vec<f64>>,
+}
+
+/// Fits a model to choices.
 #[pyfunction]
-#[pyo3(signature = (model, rows, strata, chosen, log_probability, settings, tick=None))]
+#[pyo3(signature = (model, rows, choices, settings, tick=None))]
 pub(crate) fn fit_choices<'py>(
     py: Python<'py>,
     model: &PyModel,
     rows: Rows<'py>,
-    strata: Vec<u64>,
-    chosen: Vec<bool>,
-    log_probability: Option<Vec<f64>>,
+    choices: Choices,
     settings: Settings,
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
@@ -162,10 +176,11 @@ pub(crate) fn fit_choices<'py>(
     let (plan, text) = (Plan::from(settings), model.text.clone());
     model.run(py, tick, move |model, monitor| {
         let options = plan.options(&model, None, monitor)?;
+        let Choices { strata, chosen, log_probability } = &choices;
         let log_probability = log_probability.as_deref();
-        let sets = noisewright::fit::ChoiceSets { strata: &strata, chosen: &chosen, log_probability };
+        let sets = noisewright::fit::ChoiceSets { strata, chosen, log_probability };
         let fit = noisewright::fit::fit_choices(&model, rows.data(), sets, &options)?;
-        tree(&fit, &options, Reading::default(), None, text.as_deref())
+        tree(&fit, Reading::default(), None, text.as_deref())
     })
 }
 
@@ -188,7 +203,7 @@ pub(crate) fn fit_file<'py>(
         let grid = grid(&model, &fit, points.view());
         let reading = Reading { dropped, passes: Some(rows.passes()) };
         let some = grid.is_some().then(|| map! { "x": points.view().column(0).to_vec(), "weights": weights });
-        Ok(tree(&fit, &options, reading, grid, text.as_deref())?.with("some", some))
+        Ok(tree(&fit, reading, grid, text.as_deref())?.with("some", some))
     })
 }
 
@@ -208,6 +223,8 @@ struct Plan {
     noise_share: f64,
     max_noise: Option<usize>,
     loss: String,
+    draws: String,
+    loss_ratio: Option<f64>,
     errors: CovarianceKind,
     confidence: f64,
     seed: u64,
@@ -228,6 +245,8 @@ impl From<Settings> for Plan {
             noise_share: given.noise_share,
             max_noise: given.max_noise,
             loss: given.loss,
+            draws: given.draws,
+            loss_ratio: given.loss_ratio,
             errors: if given.model_based { CovarianceKind::ModelBased } else { CovarianceKind::Robust },
             confidence: given.confidence,
             seed: given.seed,
@@ -253,6 +272,8 @@ impl Plan {
             check_ratio: self.check_ratio,
             target: self.target.clone(),
             loss: loss(&self.loss)?,
+            draws: self.draws.parse()?,
+            loss_ratio: self.loss_ratio,
             errors: self.errors,
             confidence: self.confidence,
             seed: self.seed,
@@ -261,6 +282,8 @@ impl Plan {
             tolerance: self.tolerance,
             cancel: monitor.cancel.clone(),
             progress: Some(monitor.hook()),
+            // Not `..default()`: a new option must be named here too.
+            more: noisewright::More,
         })
     }
 
@@ -293,13 +316,7 @@ struct Reading {
     passes: Option<usize>,
 }
 
-fn tree(
-    fit: &Fit,
-    options: &FitOptions,
-    reading: Reading,
-    grid: Option<Tree>,
-    model_file: Option<&str>,
-) -> Outcome<Tree> {
+fn tree(fit: &Fit, reading: Reading, grid: Option<Tree>, model_file: Option<&str>) -> Outcome<Tree> {
     let mut value = Value::of(fit).map_err(|error| Failure::Broken(error.to_string()))?;
     let warnings = value.get_mut("diagnostics").and_then(|diagnostics| diagnostics.get_mut("warnings"));
     for (shown, warning) in
@@ -308,9 +325,7 @@ fn tree(
         shown.set("suggestion", warning.suggestion_in(&argument));
     }
     let warnings: Vec<String> = fit.diagnostics.warnings.iter().map(|w| w.in_words(&argument)).collect();
-    let loss_name = if fit.nu.is_finite() { options.loss.to_string() } else { "likelihood".into() };
     Ok(Tree::from(value)
-        .with("loss_name", loss_name)
         .with("noise", fit.noise.clone())
         .with("noise_words", fit.noise_description.as_str())
         .with("dropped", reading.dropped)

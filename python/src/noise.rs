@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use noisewright::design::{Purpose, Record, noise_on};
 use noisewright::run::Context;
-use noisewright::{Model, Noise, NoiseWords, SavedNoise, View, WordsError, try_sample};
+use noisewright::{Model, Noise, NoiseWords, SavedNoise, View, WordsError, quiet_sample, try_sample};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -56,11 +56,19 @@ impl BuiltNoise {
     }
 
     /// Draws, one row per variable.
-    fn sample<'py>(&self, py: Python<'py>, rows: usize, seed: u64) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    #[pyo3(signature = (rows, seed, quiet=false))]
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        rows: usize,
+        seed: u64,
+        quiet: bool,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let noise = Arc::clone(&self.noise);
         let draws = task::run(py, None, move |monitor| {
             let context = Context::new(seed, &monitor.cancel, None);
-            Ok(try_sample(noise.as_ref(), rows, &context)?)
+            let draw = if quiet { quiet_sample } else { try_sample };
+            Ok(draw(noise.as_ref(), rows, &context)?)
         })?;
         let columns = draws.columns();
         PyArray1::from_vec(py, draws.into_values()).reshape([columns, rows])

@@ -59,6 +59,7 @@ impl Settings {
             prices: self.prices.map(|(data, noise, budget)| Prices { data, noise, budget }),
             cancel: monitor.cancel.clone(),
             progress: Some(monitor.hook()),
+            more: noisewright::More,
         }
     }
 }
@@ -84,7 +85,9 @@ pub(crate) fn log_z<'py>(
     let chains = [chains_data, chains_noise];
     // Nothing is copied: it is waited for, and ends soon after Ctrl-C.
     let answer = task::run_borrowing(py, tick, |monitor| {
-        both_sides(slices, &chains, alpha.as_deref(), &settings.options(&LogZOptions::default(), monitor))
+        let options = settings.options(&LogZOptions::default(), monitor);
+        options.check_effects(chains.iter().any(Option::is_some))?;
+        both_sides(slices, &chains, alpha.as_deref(), &options)
     })?;
     let tree = Tree::of(&answer).map_err(|failure| failure.exception(py))?;
     // The noise is known by its log-densities alone.
@@ -137,8 +140,10 @@ pub(crate) fn log_z_states<'py>(
     let dependence = if independent { Dependence::Independent } else { Dependence::Chains };
     let states = log_f.as_array().nrows();
     let answer = task::run_borrowing(py, tick, |monitor| {
+        dependence.check_chains(chains.is_some())?;
         let cancel = monitor.cancel.clone();
-        let options = states::StatesOptions { reference, reference_log_z, dependence, cancel };
+        let options =
+            states::StatesOptions { reference, reference_log_z, dependence, cancel, more: noisewright::More };
         let columns: Vec<&[f64]> = (0..states).map(|k| &values[k * draws..(k + 1) * draws]).collect();
         let origin = match (&counts, &origin) {
             (Some(counts), _) => Origin::Counts(counts),

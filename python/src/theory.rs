@@ -5,7 +5,7 @@ use noisewright::{Contrast, Loss, Noise, Population, Target};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::model::{PyModel, points};
 use crate::noise::{NoiseArgument, Request};
 use crate::problem::Problem;
@@ -66,7 +66,7 @@ pub(crate) fn loss(name: &str) -> Outcome<Loss> {
 
 /// The asymptotic error of a design.
 #[pyfunction]
-#[pyo3(signature = (model, question, noise, nu, loss_name, target, tick=None))]
+#[pyo3(signature = (model, question, noise, nu, loss_name, loss_ratio, target, tick=None))]
 pub(crate) fn error<'py>(
     py: Python<'py>,
     model: &PyModel,
@@ -74,6 +74,7 @@ pub(crate) fn error<'py>(
     noise: NoiseArgument,
     nu: f64,
     loss_name: String,
+    loss_ratio: Option<f64>,
     target: String,
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
@@ -81,11 +82,19 @@ pub(crate) fn error<'py>(
     let request = Request::from(noise);
     model.run(py, tick, move |model, monitor| {
         let problem = problem.for_run(model, &monitor.cancel);
-        answer(&problem, &request, nu, &loss(&loss_name)?, &Target::parse(&target))
+        let plain = loss(&loss_name)?;
+        let ratio = loss_ratio.or_else(|| plain.is_js().then_some(nu));
+        let loss = ratio.map_or_else(|| Ok(plain.clone()), |ratio| plain.with_ratio(ratio, nu))?;
+        Ok(answer(&problem, &request, nu, &loss, &Target::parse(&target))?.with("loss_ratio", ratio))
     })
 }
 
 fn answer(problem: &Problem, request: &Request, nu: f64, loss: &Loss, target: &Target) -> Outcome<Tree> {
+    if problem.data.is_some() && !problem.on_data && !request.parse()?.is_fitted() {
+        let sentence =
+            "`data` has no meaning beside a noise that has all its numbers: leave out one of the two";
+        return Err(Failure::Input(sentence.into()));
+    }
     let noise = request.build(problem, Purpose { nu, target })?;
     let answer = problem.question().error(Contrast { noise: noise.as_ref(), nu, loss }, target)?;
     let curve = answer.curve(loss, target)?;

@@ -112,21 +112,44 @@ LARGE = {
     "design": ["design", "six.toml", "--draws", "20000000"],
     "path": ["logz", "--path", "--model", "six.toml", "--draws", "40000000"],
     "evidence": ["evidence", "six.toml", "draws.csv", "--noise-draws", "200000000"],
+    "fit": ["fit", "normal.toml", "rows.npy"],
+    "fit exact": ["fit", "normal.toml", "rows.npy", "--noise", "exact"],
+    "ratio": ["ratio", "rows.npy", "more.npy"],
+    "logz": ["logz", "pair.npy", "pair.npy"],
+    "logz model": ["logz", "draws.csv", "--model", "six.toml", "--noise", "normal(0, 1)", "--draws", "60000000"],
+    "states": ["logz", "states.npy", "--states", "x0,x1,x2,x3", "--state-column", "x4"],
 }
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """Files of 32 MB."""
+    import numpy as np
+
+    folder = tmp_path_factory.mktemp("large")
+    (folder / "six.toml").write_text(SIX)
+    (folder / "normal.toml").write_text('variables = ["x"]\nfeatures = ["x", "x^2"]\n')
+    rng = np.random.default_rng(1)
+    np.savetxt(folder / "draws.csv", rng.normal(size=(400, 6)), delimiter=",", header="a,b,c,d,e,f", comments="")
+    for name, columns in {"rows": 1, "more": 1, "pair": 2, "states": 5}.items():
+        values = np.tile(rng.normal(size=(20_000, columns)), (200 // columns, 1))
+        values[:, -1] = np.arange(len(values)) % 4 + 1 if name == "states" else values[:, -1]
+        np.save(folder / f"{name}.npy", values)
+    return folder
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and files of Linux")
 @pytest.mark.parametrize("name", LARGE)
-def test_too_little_memory_is_a_sentence(tmp_path, name):
-    import numpy as np
-
-    (tmp_path / "six.toml").write_text(SIX)
-    draws = np.random.default_rng(1).normal(size=(400, 6))
-    np.savetxt(tmp_path / "draws.csv", draws, delimiter=",", header="a,b,c,d,e,f", comments="")
-    process = start(LARGE[name], cwd=tmp_path, preexec_fn=little_memory(600))
+def test_too_little_memory_is_a_sentence(large, name):
+    """Files of 32 MB in 60 MB, of which the program itself takes ten and a copy as much as the file, and counts in 600 MB."""
+    small = any(word.endswith(".npy") for word in LARGE[name])
+    process = start(LARGE[name], cwd=large, preexec_fn=little_memory(60 if small else 600))
     assert process.returncode == 1, (process.returncode, process.stderr[-300:])
     sentence = process.stderr.strip()
     assert sentence.startswith("error: ") and "\n" not in sentence and "memory" in sentence, sentence
+    assert "MB" in sentence or "GB" in sentence, sentence
+    if name.startswith("fit"):
+        assert "--stream" in sentence, sentence
 
 
 def peak(arguments, folder):

@@ -245,3 +245,49 @@ def test_a_ratio_of_two_samples(rng):
     value, se = result.log_ratio([0.0, 1.0])
     assert (np.abs(value - [-0.5, 0.5]) < 4 * se).all()
     assert pickle.loads(pickle.dumps(result)).log_ratio([0.0])[0] == value[0]
+
+
+def soft_wells(module):
+    """Six parameters that are not linear, in two variables, in JAX or PyTorch."""
+
+    def log_density(x, theta):
+        walls = module.exp(theta[0:2]) * module.sqrt(1 + (x - theta[2:4]) ** 2)
+        return (theta[4:6] * module.tanh(x) - walls).sum(1)
+
+    return log_density
+
+
+@pytest.mark.parametrize("library", ["jax.numpy", "torch"])
+def test_sums_of_scores_are_the_scores_summed(library):
+    module = pytest.importorskip(library)
+    model = nw.Model.from_functions(soft_wells(module), n_params=6, variables=["x", "y"])
+    evaluator, rng = model._evaluator, np.random.default_rng(0)
+    theta, columns, weights = 0.3 * rng.normal(size=6), rng.normal(size=(2, 5000)), rng.normal(size=5000)
+    weights[::7] = 0.0
+    _, scores = evaluator.evaluate(theta, columns, True)
+    slope = evaluator.slope(theta, columns, weights)
+    np.testing.assert_allclose(slope, scores @ weights, rtol=1e-11)
+    # Second derivatives are differences of the slope.
+    step = 1e-5 * np.eye(6)
+    bent = [(evaluator.slope(theta + h, columns, weights) - evaluator.slope(theta - h, columns, weights)) / 2e-5 for h in step]
+    np.testing.assert_allclose(evaluator.curvature(theta, columns, weights), bent, rtol=1e-6, atol=1e-5)
+
+
+def test_jax_compiles_a_function_for_two_numbers_of_points_at_most():
+    jnp = pytest.importorskip("jax.numpy")
+    traced = []
+    inner = soft_wells(jnp)
+
+    def log_density(x, theta):
+        traced.append(x.shape)
+        return inner(x, theta)
+
+    model = nw.Model.from_functions(log_density, start=[0.2, 0.2, 0.1, 0.1, 0.0, 0.0], variables=["x", "y"])
+    for rows in (1500, 7001, 40_000):
+        data = np.random.default_rng(rows).logistic(size=(rows, 2))
+        assert nw.fit(model, data, noise="student(5, [0, 0], [[3, 0], [0, 3]])", nu=1).converged
+    # Two looks at a few points tell the library; the score of every point is that of one.
+    assert {shape[0] for shape in traced} <= {1, 2, 512, 4096}
+    calls = model._evaluator._calls
+    for compiled in (calls._value, calls._both, calls._slope, calls._bent):
+        assert compiled._cache_size() <= 2

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use noisewright::{
-    Contrast, Loss, Mixture, MultivariateNormal, Noise, Normal, Population, Precision, Result, Sweep, Target,
+    Contrast, Loss, Mixture, MultivariateNormal, Noise, Normal, Population, Precision, Result, Target,
     asymptotic_error,
 };
 use noisewright_systems::{System, gaussian_correlation, gaussian_mean, gaussian_variance};
 use rayon::prelude::*;
+
+use crate::sweep::Sweep;
 
 /// A toy model with the values of its data and noise parameters.
 pub(crate) struct Grid {

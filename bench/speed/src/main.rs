@@ -9,6 +9,7 @@ mod grid;
 mod limits;
 mod normalizer;
 mod states;
+mod sweep;
 
 use clock::{Seconds, fastest, time};
 use noisewright::{Contrast, Loss, Noise, Normal, Precision, Result, Student, Target, asymptotic_error};

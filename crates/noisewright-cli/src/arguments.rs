@@ -14,7 +14,7 @@ use crate::usage;
 pub(crate) use self::after::{
     AfterArguments, ChoiceArguments, CompareArguments, DensityArguments, SimulateArguments,
 };
-pub(crate) use self::fit::{CovarianceArgument, DEFAULT_SHARE, FitArguments, RatioArguments, RowArguments};
+pub(crate) use self::fit::{DEFAULT_SHARE, FitArguments, RatioArguments, RowArguments};
 
 /// Noise-contrastive estimation: unnormalized models fitted to data, and the noise that does it best.
 #[derive(Debug, Parser)]
@@ -149,6 +149,9 @@ pub(crate) struct ErrorArguments {
     /// The loss: js, kl, reverse-kl, hellinger, pearson or power:A
     #[arg(long, default_value = "js", value_name = "LOSS")]
     pub(crate) loss: String,
+    /// The ratio M inside the loss js, where it is not to be ν (inf: kl); auto is ν
+    #[arg(long, default_value = "auto", value_name = "M", allow_hyphen_values = true)]
+    pub(crate) loss_ratio: String,
     /// What error: mse (all coordinates), kl, or a comma-separated list of parameters
     #[arg(long, default_value = "mse", value_name = "TARGET")]
     pub(crate) target: String,
@@ -337,6 +340,10 @@ pub(crate) struct SampleArguments {
     pub(crate) nu: Option<f64>,
     #[command(flatten)]
     pub(crate) data: DataArguments,
+    /// How to draw: random (independently) or quiet (scrambled Sobol points, as even as can be; best in powers of two).
+    /// --quiet alone draws quietly too where the noise allows, and at random with a warning where it does not
+    #[arg(long, value_name = "HOW", value_parser = ["random", "quiet"])]
+    pub(crate) draws: Option<String>,
     /// Where to write the draws (Parquet if the name ends in .parquet or .pq, otherwise CSV; `-` or nothing: CSV to
     /// standard output)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -372,6 +379,9 @@ pub(crate) struct EvidenceArguments {
     /// Probability that the interval is to cover the truth
     #[arg(long, default_value_t = 0.95, value_name = "P", allow_hyphen_values = true)]
     pub(crate) confidence: f64,
+    /// Resamples of a block bootstrap, as a second opinion on the errors
+    #[arg(long, value_name = "N")]
+    pub(crate) bootstrap: Option<usize>,
     /// Format of the draws: csv, parquet, npy, npz or stan-csv (default: told from the file)
     #[arg(long, value_name = "FORMAT", help_heading = "Data")]
     pub(crate) format: Option<String>,

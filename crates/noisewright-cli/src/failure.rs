@@ -58,6 +58,9 @@ impl From<Error> for Failure {
     }
 }
 
+/// What is left to rows that do not fit in memory.
+const IN_BLOCKS: &str = "a fit reads them in blocks with --stream";
+
 /// The error in the words of the command: options as they are typed.
 fn sentence(error: &Error) -> String {
     match error {
@@ -65,6 +68,7 @@ fn sentence(error: &Error) -> String {
             Some(flag) => format!("--{flag} {fault}"),
             None => error.to_string(),
         },
+        Error::OutOfMemory { what, .. } if what == "rows" => format!("{error} ({IN_BLOCKS})"),
         Error::NoiseNeedsData { noise } => {
             format!("noise `{noise}`: it is fitted to data; give them with --data")
         }
@@ -74,7 +78,9 @@ fn sentence(error: &Error) -> String {
 
 /// The flag of an option of the library, where there is one.
 fn flag(option: &str) -> Option<&'static str> {
-    const FLAGS: [(&str, &str); 27] = [
+    const FLAGS: [(&str, &str); 29] = [
+        ("tolerance", "tolerance"),
+        ("weight_by_ess", "weight-by-ess"),
         ("check_ratio", "check-nu"),
         ("max_noise", "max-noise"),
         ("noise_share", "noise-share"),
@@ -115,7 +121,13 @@ impl Failure {
 
 impl From<noisewright_data::Error> for Failure {
     fn from(error: noisewright_data::Error) -> Self {
-        Self::NoAnswer(error.advising(Some("leave such rows out with --drop-missing")))
+        let sentence = error.advising(Some("leave such rows out with --drop-missing"));
+        match error {
+            noisewright_data::Error::OutOfMemory { .. } => {
+                Self::NoAnswer(format!("{sentence} ({IN_BLOCKS})"))
+            }
+            _ => Self::NoAnswer(sentence),
+        }
     }
 }
 

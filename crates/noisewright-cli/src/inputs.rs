@@ -172,7 +172,7 @@ fn parse_pairs(flag: &str, text: &str) -> Outcome<Vec<(String, f64)>> {
 pub(crate) fn read_data(arguments: &DataArguments, space: &Space) -> Outcome<Option<Points>> {
     let Some(path) = &arguments.data else { return Ok(None) };
     let mut options =
-        Options::default().columns(space.names()).names(space.names()).drop_missing(arguments.drop_missing);
+        reading().columns(space.names()).names(space.names()).drop_missing(arguments.drop_missing);
     if let Some(format) = &arguments.format {
         let format: Format = format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;
         options = options.format(format);
@@ -184,7 +184,21 @@ pub(crate) fn read_data(arguments: &DataArguments, space: &Space) -> Outcome<Opt
     Ok(Some(points))
 }
 
+/// `--loss-ratio`: a number, or nothing for auto.
+pub(crate) fn loss_ratio(text: &str) -> Outcome<Option<f64>> {
+    match (text, text.parse::<f64>()) {
+        ("auto", _) => Ok(None),
+        (_, Ok(ratio)) if ratio > 0.0 => Ok(Some(ratio)),
+        _ => Err(Failure::Usage(format!("--loss-ratio must be a positive number or auto, not {text}"))),
+    }
+}
+
 /// A loss by name.
 pub(crate) fn loss(name: &str) -> Outcome<Loss> {
     Ok(name.parse::<Loss>()?)
+}
+
+/// How files are read unless something else is asked for: at most what memory has room for.
+pub(crate) fn reading() -> Options {
+    Options::default().most_bytes(noisewright::free_memory())
 }

@@ -1,5 +1,6 @@
 //! The command `noisewright`.
 
+mod allocation;
 mod arguments;
 mod commands;
 mod failure;

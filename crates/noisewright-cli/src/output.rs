@@ -19,6 +19,11 @@ pub(crate) fn print(text: &str) -> Outcome<()> {
     Ok(())
 }
 
+/// Writes a warning to standard error.
+pub(crate) fn warn(warning: &str) {
+    let _ = writeln!(std::io::stderr(), "warning: {warning}");
+}
+
 /// Unknowns beyond which covariances are not written unless they are asked for.
 pub(crate) const MOST_UNKNOWNS: usize = 100;
 
@@ -61,11 +66,6 @@ fn width() -> usize {
 pub(crate) fn typed(setting: Setting) -> String {
     let (name, value) = setting.parts();
     format!("--{name} {value}")
-}
-
-/// A number in a sentence, without hundreds of digits where it is huge.
-pub(crate) fn spoken(x: f64) -> String {
-    if x.abs() >= 1e16 && x.is_finite() { format!("{x:e}") } else { x.to_string() }
 }
 
 /// A table with the sentences that belong to it, each on a line.

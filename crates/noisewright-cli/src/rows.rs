@@ -9,7 +9,8 @@ use noisewright_data::{Format, Options, Table};
 
 use crate::arguments::RowArguments;
 use crate::failure::{Failure, Outcome};
-use crate::output::spoken;
+use crate::inputs;
+use noisewright_report::format_given;
 
 /// Rows of one or several files, read whole.
 pub(crate) struct Rows {
@@ -20,8 +21,14 @@ pub(crate) struct Rows {
     groups: Groups,
     /// Rows left out for a missing value.
     pub(crate) dropped: usize,
-    /// Where each row came from: file and row in it, for messages.
-    origins: Vec<(usize, Vec<usize>)>,
+    origins: Vec<Origin>,
+}
+
+/// The rows of one file, for messages.
+struct Origin {
+    rows: usize,
+    /// Their numbers in the file, where they are not simply 1, 2, ….
+    numbers: Option<Vec<usize>>,
 }
 
 /// Which rows belong together.
@@ -37,7 +44,7 @@ impl Rows {
         let wanted = Wanted::new(space, arguments)?;
         let mut reading = Reading::new(&wanted);
         for path in paths {
-            reading.add(&wanted.read(path)?)?;
+            reading.add(wanted.read(path)?)?;
         }
         reading.finish(paths.len() > 1)
     }
@@ -59,11 +66,12 @@ impl Rows {
     /// `faithful.csv, row 3` for a row counted from 0.
     pub(crate) fn place(&self, row: usize) -> String {
         let mut before = 0;
-        for (file, numbers) in &self.origins {
-            if row < before + numbers.len() {
-                return format!("{}, row {}", self.files[*file], numbers[row - before]);
+        for (file, origin) in self.files.iter().zip(&self.origins) {
+            if row < before + origin.rows {
+                let own = row - before;
+                return format!("{file}, row {}", origin.numbers.as_ref().map_or(own + 1, |all| all[own]));
             }
-            before += numbers.len();
+            before += origin.rows;
         }
         format!("row {}", row + 1)
     }
@@ -93,10 +101,10 @@ pub(crate) fn in_rows(error: noisewright::Error, files: &str, place: impl Fn(usi
     let at = |row: usize| place(row.saturating_sub(1));
     Failure::NoAnswer(match error {
         E::OutsideDomain { row, column, value, domain } => {
-            format!("{}: `{column}` = {} is not {domain}", at(row), spoken(value))
+            format!("{}: `{column}` = {} is not {domain}", at(row), format_given(value))
         }
         E::NotUnit { row, length } => {
-            format!("{}: a direction must have length 1, not {}", at(row), spoken(length))
+            format!("{}: a direction must have length 1, not {}", at(row), format_given(length))
         }
         E::NoiseMissesData { row } => {
             format!("the noise has no density at {}; choose a noise whose support covers all data", at(row))
@@ -114,7 +122,7 @@ pub(crate) fn in_rows(error: noisewright::Error, files: &str, place: impl Fn(usi
 impl RowArguments {
     /// How files are read, whatever the columns.
     pub(crate) fn options(&self) -> Outcome<Options> {
-        let options = Options::default().drop_missing(self.read.drop_missing);
+        let options = inputs::reading().drop_missing(self.read.drop_missing);
         let Some(format) = &self.read.format else { return Ok(options) };
         let format: Format = format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;
         Ok(options.format(format))
@@ -159,7 +167,7 @@ struct Reading<'a> {
     /// Whether some file says by itself that its rows are a chain.
     is_chain: bool,
     dropped: usize,
-    origins: Vec<(usize, Vec<usize>)>,
+    origins: Vec<Origin>,
 }
 
 impl<'a> Reading<'a> {
@@ -178,11 +186,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn add(&mut self, table: &Table) -> Outcome<()> {
+    fn add(&mut self, table: Table) -> Outcome<()> {
         let arguments = self.wanted.arguments;
-        for (column, more) in self.columns.iter_mut().zip(table.columns()) {
-            column.extend_from_slice(more);
-        }
         if let Some(name) = &arguments.weights {
             self.weights.extend_from_slice(table.weights(name)?);
         }
@@ -190,14 +195,21 @@ impl<'a> Reading<'a> {
             self.clusters.extend_from_slice(table.column(name)?);
         }
         match &arguments.chain_column {
-            Some(name) => self.chains.extend(runs(table, name)?),
+            Some(name) => self.chains.extend(runs(&table, name)?),
             None => self.chains.extend(table.chains().unwrap_or(&[table.rows()])),
         }
         self.is_chain |= table.chains().is_some();
         self.dropped += table.dropped();
-        let numbers = (0..table.rows()).map(|row| table.row_number(row)).collect();
-        self.origins.push((self.files.len(), numbers));
+        self.origins.push(Origin { rows: table.rows(), numbers: table.row_numbers().map(<[usize]>::to_vec) });
         self.files.push(table.source().to_owned());
+        for (column, more) in self.columns.iter_mut().zip(table.into_columns()) {
+            // The columns of the only file stay where they are.
+            if column.is_empty() {
+                *column = more;
+            } else {
+                column.extend(more);
+            }
+        }
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -17,7 +17,7 @@ fn folder() -> tempfile::TempDir {
     write("normal.toml", NORMAL);
     write("centred.toml", CENTRED);
     let rows: String =
-        (0..200).map(|i| format!("{}\n", ((i as f64) * 0.618_034).fract() * 4.0 - 1.75)).collect();
+        (0..200).map(|i| format!("{}\n", (f64::from(i) * 0.618_034).fract() * 4.0 - 1.75)).collect();
     write("x.csv", &format!("x\n{rows}"));
     for name in ["normal", "centred"] {
         run(
@@ -128,7 +128,7 @@ fn densities_and_draws_come_from_a_saved_fit() {
     );
 }
 
-fn read_lines(path: &PathBuf) -> usize {
+fn read_lines(path: &Path) -> usize {
     std::fs::read_to_string(path).unwrap().lines().count()
 }
 
@@ -154,7 +154,8 @@ fn choices_are_fitted_by_the_conditional_logit() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("m.toml", "variables = [\"x\"]\nfeatures = [\"x\"]\n[parameters]\na = 0\n");
-    let row = |i: usize| format!("{},{},{}\n", i / 2, 1 - i % 2, u8::from((i % 2 == 0) == (i / 2 < 20)));
+    let row =
+        |i: usize| format!("{},{},{}\n", i / 2, 1 - i % 2, u8::from(i.is_multiple_of(2) == (i / 2 < 20)));
     let rows: String = (0..60).map(row).collect();
     write("d.csv", &format!("s,x,c\n{rows}"));
     let choice = ["fit", "m.toml", "d.csv", "--strata", "s", "--chosen", "c"];

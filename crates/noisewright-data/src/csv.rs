@@ -16,7 +16,7 @@ const PIECE: usize = 1 << 16;
 /// Reads a whole CSV file.
 pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
     let file = input.file.clone();
-    gather::all(open(input, options, &mut |_| {})?, &file, options.drop_missing)
+    gather::all(open(input, options, &mut |_| {})?, &file, options)
 }
 
 /// The rows of a text file under its header.

@@ -60,13 +60,17 @@ pub enum Error {
     },
     /// More rows than the memory that is free.
     #[error(
-        "{file} does not fit in memory, which gives out after {rows} rows: give fewer, or give the process more memory"
+        "{file} does not fit in memory, which has no room for {rows} rows of it ({:.1} MB): give fewer, or give the process \
+         more memory",
+        *bytes as f64 / 1e6
     )]
     OutOfMemory {
         /// The file.
         file: String,
-        /// How many rows were read.
+        /// How many rows were to be held.
         rows: usize,
+        /// Bytes that they take.
+        bytes: u64,
     },
     /// A file that cannot be written.
     #[error("cannot write {file}: {reason}")]

@@ -1,11 +1,16 @@
 //! Rows gathered from a file: all of them, or as many as a block takes.
 
-use crate::{Error, Result, Table};
+use crate::{Error, Options, Result, Table};
 
 /// What reads rows of numbers out of one kind of file, some at a time.
 pub(crate) trait Decoder {
     /// Names of the columns taken.
     fn names(&self) -> &[String];
+
+    /// How many rows are still to come, where the file says so.
+    fn expected(&self) -> usize {
+        0
+    }
 
     /// Appends up to `room` rows; false when there are none left.
     fn fill(&mut self, gathered: &mut Gathered, room: usize) -> Result<bool>;
@@ -59,30 +64,21 @@ impl Gathered {
         }
     }
 
-    /// Makes room for more rows.
+    /// Makes room for more rows, of `most` bytes in all.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] where there is none.
-    fn make_room(&mut self, rows: usize, file: &str) -> Result<()> {
+    fn make_room(&mut self, rows: usize, file: &str, most: Option<u64>) -> Result<()> {
         let held = self.rows();
-        for column in &mut self.columns {
-            // What doubling would take may be too much where what is needed is not.
-            if column.try_reserve(rows).is_err() && column.try_reserve_exact(rows).is_err() {
-                return Err(Error::OutOfMemory { file: file.to_owned(), rows: held });
-            }
+        check_size(file, held.max(rows), self.columns.len(), most)?;
+        // By a quarter at a time: what doubling would take may be too much where what is needed is not.
+        let refused = |column: &mut Vec<f64>| {
+            column.capacity() - column.len() < rows && column.try_reserve_exact(rows.max(held / 4)).is_err()
+        };
+        if self.columns.iter_mut().any(refused) {
+            return Err(out_of_memory(file, held + rows, self.columns.len()));
         }
         Ok(())
-    }
-
-    /// Gives back what is held beyond the rows, and refuses rows of which there is no room for copies: whoever reads a
-    /// whole file makes two or three, and has some numbers for every row.
-    fn check_copies(&mut self, file: &str) -> Result<()> {
-        self.columns.iter_mut().for_each(Vec::shrink_to_fit);
-        let mut copies: Vec<f64> = Vec::new();
-        match copies.try_reserve_exact((3 * self.columns.len() + 3) * self.rows()) {
-            Ok(()) => Ok(()),
-            Err(_) => Err(Error::OutOfMemory { file: file.to_owned(), rows: self.rows() }),
-        }
     }
 
     /// Appends rows; where they may be dropped, only those that are complete.
@@ -142,19 +138,38 @@ impl Gathered {
     }
 }
 
+/// Refuses so many numbers that they take more than `most` bytes.
+pub(crate) fn check_size(file: &str, rows: usize, columns: usize, most: Option<u64>) -> Result<()> {
+    match most {
+        Some(most) if size(rows, columns) > most => Err(out_of_memory(file, rows, columns)),
+        _ => Ok(()),
+    }
+}
+
+fn size(rows: usize, columns: usize) -> u64 {
+    (rows as u64).saturating_mul(columns as u64).saturating_mul(8)
+}
+
+fn out_of_memory(file: &str, rows: usize, columns: usize) -> Error {
+    Error::OutOfMemory { file: file.to_owned(), rows, bytes: size(rows, columns) }
+}
+
 /// Rows of which room is made at a time.
 const ROOM: usize = 1 << 16;
 
 /// All rows of a file.
-pub(crate) fn all(mut decoder: impl Decoder, file: &str, drop_missing: bool) -> Result<Table> {
+pub(crate) fn all(mut decoder: impl Decoder, file: &str, options: &Options) -> Result<Table> {
     let names = decoder.names().to_vec();
-    let mut gathered = Gathered::new(names.len(), drop_missing);
+    let mut gathered = Gathered::new(names.len(), options.drop_missing);
+    let known = decoder.expected() > 0;
+    gathered.make_room(decoder.expected(), file, options.most_bytes)?;
     loop {
-        gathered.make_room(ROOM, file)?;
-        if !decoder.fill(&mut gathered, ROOM)? {
+        let room = if known { decoder.expected().min(ROOM) } else { ROOM };
+        gathered.make_room(room, file, options.most_bytes)?;
+        if !decoder.fill(&mut gathered, room)? {
             break;
         }
     }
-    gathered.check_copies(file)?;
+    gathered.columns.iter_mut().for_each(Vec::shrink_to_fit);
     gathered.into_table(file, names)
 }

@@ -7,7 +7,7 @@ use self::header::{Element, Header};
 use crate::input::Input;
 use crate::names::locate;
 use crate::number::place;
-use crate::{Error, Options, Result, Table};
+use crate::{Error, Options, Result, Table, gather};
 
 /// Largest integer up to which every integer is a 64-bit floating-point number: 2^53.
 const EXACT: u64 = 1 << 53;
@@ -15,6 +15,10 @@ const EXACT: u64 = 1 << 53;
 /// Reads a whole NPY file.
 pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
     let file = input.file.clone();
+    // A complete file is read piece by piece, so that its bytes and its numbers are not held at once.
+    if input.on_disk().is_some_and(|(_, length)| rows::is_complete(&input.head, length)) {
+        return gather::all(rows::open(input, options)?, &file, options);
+    }
     let bytes = input.into_bytes()?;
     if bytes.is_empty() {
         return Err(Error::Empty { file });
@@ -26,7 +30,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
 pub(crate) fn unnamed(array: &Array<'_>, file: &str, options: &Options) -> Result<Table> {
     let names = column_names(file, array.columns, options)?;
     let sources: Vec<_> = (0..array.columns).map(|j| (array, j)).collect();
-    gather(file, &names, &sources, options)
+    chosen_columns(file, &names, &sources, options)
 }
 
 /// The names that the caller gives the columns, or `x0`, `x1`, ….
@@ -50,7 +54,7 @@ fn shape(header: &Header, file: &str) -> Result<(usize, usize)> {
 }
 
 /// The table of the columns asked for, out of named columns of arrays.
-pub(crate) fn gather(
+pub(crate) fn chosen_columns(
     file: &str,
     names: &[String],
     sources: &[(&Array<'_>, usize)],
@@ -60,6 +64,8 @@ pub(crate) fn gather(
         Some(wanted) => (locate(file, names, wanted)?, wanted.clone()),
         None => ((0..names.len()).collect(), names.to_vec()),
     };
+    let rows = chosen.iter().map(|&source| sources[source].0.rows).max().unwrap_or(0);
+    gather::check_size(file, rows, chosen.len(), options.most_bytes)?;
     let read = |(&source, name): (&usize, &String)| {
         let (array, column) = sources[source];
         array

@@ -71,7 +71,7 @@ fn columns(
     let arrays = pairs.map(|(member, &j)| column(file, &named[j].0, member)).collect::<Result<Vec<_>>>()?;
     let sources: Vec<_> = arrays.iter().map(|array| (array, 0)).collect();
     let chosen_names: Vec<String> = chosen.iter().map(|&j| names[j].clone()).collect();
-    npy::gather(file, &chosen_names, &sources, options)
+    npy::chosen_columns(file, &chosen_names, &sources, options)
 }
 
 fn column<'a>(file: &str, name: &str, member: &'a [u8]) -> Result<Array<'a>> {

@@ -25,6 +25,8 @@ pub struct Options {
     /// A taken column whose text is read as labels, numbered in the order in which they first occur; by default (`None`)
     /// every column holds numbers. Where a format stores numbers in it they stay as they are.
     pub labels: Option<String>,
+    /// Bytes that the numbers of a whole file may take; by default (`None`) as many as the system gives.
+    pub most_bytes: Option<u64>,
 }
 
 impl Options {
@@ -80,6 +82,13 @@ impl Options {
     #[must_use]
     pub fn labels(mut self, column: &str) -> Self {
         self.labels = Some(column.to_owned());
+        self
+    }
+
+    /// Refuses a whole file whose numbers take more bytes than these.
+    #[must_use]
+    pub fn most_bytes(mut self, most: Option<u64>) -> Self {
+        self.most_bytes = most;
         self
     }
 

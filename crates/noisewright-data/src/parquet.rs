@@ -22,7 +22,7 @@ pub use self::write::{write_parquet, write_parquet_to};
 /// Reads a Parquet file.
 pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
     let file = input.file.clone();
-    gather::all(Rows::open(input, options)?, &file, options.drop_missing)
+    gather::all(Rows::open(input, options)?, &file, options)
 }
 
 /// The columns to take and the names to give them.

@@ -143,6 +143,12 @@ impl Table {
         self.numbers.as_ref().map_or(row + 1, |numbers| numbers[row])
     }
 
+    /// Row numbers in the file, counted from 1, where they are not simply 1, 2, ….
+    #[must_use]
+    pub fn row_numbers(&self) -> Option<&[usize]> {
+        self.numbers.as_deref()
+    }
+
     /// The method of Stan that approximated the density instead of sampling it, such as `variational`; its draws are
     /// draws of the approximation. `None` for all other files.
     #[must_use]

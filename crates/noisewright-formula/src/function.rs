@@ -1,8 +1,6 @@
 //! The functions of the language: their names and their values at one number.
 
-use noisewright_numerics::special::ln_gamma;
-
-use crate::polygamma::polygamma;
+use noisewright_numerics::special::{ln_gamma, polygamma};
 
 /// The largest order of `polygamma` that can be written.
 pub(crate) const POLYGAMMA_LIMIT: u8 = u8::MAX;

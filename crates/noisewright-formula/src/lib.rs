@@ -42,7 +42,6 @@ mod operations;
 #[cfg(test)]
 mod oracle;
 mod parser;
-mod polygamma;
 mod print;
 mod simplify;
 mod symbols;

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use strsim::osa_distance;
+
 use crate::FormulaError;
 use crate::function::{Binary, FUNCTIONS, Function};
 
@@ -187,34 +189,15 @@ fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<
     if let Some((_, meant)) = SYNONYMS.iter().find(|(other, _)| *other == lower) {
         return Some((*meant).to_owned());
     }
-    let letters: Vec<char> = lower.chars().take(64).collect();
-    let limit = if letters.len() < 2 { 0 } else { letters.len().div_ceil(3) };
+    // A name of a megabyte is not worth a table of that many letters.
+    let lower: String = lower.chars().take(64).collect();
+    let letters = lower.chars().count();
+    let limit = if letters < 2 { 0 } else { letters.div_ceil(3) };
     candidates
-        .map(|candidate| (mistakes(&letters, &candidate.to_lowercase()), candidate))
+        .map(|candidate| (osa_distance(&lower, &candidate.to_lowercase()), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate.to_owned())
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
-fn mistakes(word: &[char], other: &str) -> usize {
-    let other: Vec<char> = other.chars().take(64).collect();
-    let mut table = vec![vec![0; other.len() + 1]; word.len() + 1];
-    for i in 0..=word.len() {
-        for j in 0..=other.len() {
-            table[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let replaced = table[i - 1][j - 1] + usize::from(word[i - 1] != other[j - 1]);
-                let mut best = replaced.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
-                if i > 1 && j > 1 && word[i - 1] == other[j - 2] && word[i - 2] == other[j - 1] {
-                    best = best.min(table[i - 2][j - 2] + 1);
-                }
-                best
-            };
-        }
-    }
-    table[word.len()][other.len()]
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`kernels`] | exp, ln and logistic functions over slices, SIMD chosen at run time |
+//! | [`sobol`] | scrambled Sobol points |
 //! | [`special`] | erf, log-gamma, digamma, Bessel functions in the log domain |
 //! | [`summation`] | log-sum-exp and sums in a fixed order |
 //! | [`chart`] | maps of constrained variables onto the real line |
@@ -10,6 +11,7 @@
 //! | [`halton`] | randomised quasi-Monte-Carlo points |
 //! | [`linalg`] | inverses of small symmetric matrices |
 //! | [`optimize`] | roots and minima, with stop reasons as data |
+//! | [`parallel`] | threads, or the same calls without them |
 //! | [`quadrature`] | adaptive tensor quadrature of log-integrands |
 //! | [`random`] | independent random streams, one per block |
 //! | [`triangular`] | triangular matrices times many vectors at once |
@@ -20,8 +22,10 @@ pub mod halton;
 pub mod kernels;
 pub mod linalg;
 pub mod optimize;
+pub mod parallel;
 pub mod quadrature;
 pub mod random;
+pub mod sobol;
 pub mod special;
 pub mod summation;
 pub mod triangular;

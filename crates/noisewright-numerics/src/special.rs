@@ -9,6 +9,7 @@ mod gamma;
 mod incomplete;
 mod logistic;
 mod normal;
+mod polygamma;
 mod tables;
 
 pub use bessel::{bessel_ratio, ln_bessel_i, ln_bessel_i_scaled};
@@ -16,6 +17,7 @@ pub use gamma::{digamma, ln_beta, ln_choose, ln_factorial, ln_gamma, trigamma};
 pub use incomplete::{beta_inc, gamma_p, gamma_q, ln_poisson, student_cdf};
 pub use logistic::{ln_1m_exp, ln_add_exp, ln_cosh, ln_sigmoid, ln_sub_exp, sigmoid, softplus};
 pub use normal::{erf, erfc, ln_normal_cdf, normal_cdf, normal_quantile, normal_quantile_log};
+pub use polygamma::polygamma;
 
 /// `ln √(2π)`.
 pub const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_8;

@@ -247,7 +247,7 @@ fn join_blocks<T: Send>(
         return leaf(blocks.start);
     }
     let middle = blocks.start + blocks.len().div_ceil(2);
-    let (left, right) = rayon::join(
+    let (left, right) = crate::parallel::join(
         || join_blocks(blocks.start..middle, leaf, combine),
         || join_blocks(middle..blocks.end, leaf, combine),
     );

@@ -35,7 +35,7 @@ mod table;
 mod value;
 mod wrap;
 
-pub use number::{format_duration, format_fixed, format_number, format_percent};
+pub use number::{format_duration, format_fixed, format_given, format_number, format_percent};
 pub use page::{Card, Page, Section};
 pub use plot::{
     Annotation, Axis, Band, Bars, ColorMap, Contours, Figure, HeatMap, Line, Panel, Points, Reference,

@@ -2,9 +2,10 @@
 
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
-use noisewright_numerics::summation::log_sum_exp;
+use noisewright_numerics::summation::{blocked, log_sum_exp};
 
 use crate::population::{log_scaled_noise, weighted_outer};
+use crate::run::CancelToken;
 use crate::{
     Accuracy, Contrast, Divergences, Divergent, Error, Loss, Method, Model, Noise, Population, Precision,
     Result, Target,
@@ -22,6 +23,9 @@ pub struct Asymptotics {
     pub divergent: Option<Divergent>,
 }
 
+/// Points that are summed together.
+const SUMMED: usize = 4096;
+
 /// A mean weight that only noise far from the data has.
 const SLIGHT: f64 = 1e-6;
 
@@ -35,7 +39,7 @@ impl Asymptotics {
         if weights.log_scale == f64::NEG_INFINITY {
             return Err(Error::NoOverlap);
         }
-        let bread = match invert(&population.weighted_outer(&weights.scaled)) {
+        let bread = match invert(&population.weighted_outer(&weights.scaled, &CancelToken::new())) {
             Inverse::Regular(inverse) => inverse,
             // Scores that the data tell apart, and the few data where the noise is do not.
             Inverse::Singular(_) if weights.mean() < SLIGHT && cramer_rao_covariance(population).is_ok() => {
@@ -163,19 +167,21 @@ impl<'a> Weights<'a> {
         &self,
         population: &Population,
         mean: &DVector<f64>,
-        a: impl Fn(usize) -> f64,
-        b: impl Fn(usize) -> f64,
+        a: impl Fn(usize) -> f64 + Sync,
+        b: impl Fn(usize) -> f64 + Sync,
     ) -> DMatrix<f64> {
-        let (rows, size) = (self.scaled.len(), mean.len());
-        let mut columns = vec![0.0; rows * size];
-        let (a, b): (Vec<f64>, Vec<f64>) = (0..rows).map(|i| (a(i), b(i))).unzip();
-        for j in 0..size {
-            let score = population.score_of(j);
-            for i in 0..rows {
-                columns[j * rows + i] = a[i] * score[i] - b[i] * mean[j];
+        let size = mean.len();
+        let block = |range: std::ops::Range<usize>| {
+            let mut columns = Vec::with_capacity(range.len() * size);
+            let (a, b): (Vec<f64>, Vec<f64>) = range.clone().map(|i| (a(i), b(i))).unzip();
+            for j in 0..size {
+                let score = &population.score_of(j)[range.clone()];
+                columns.extend((0..range.len()).map(|i| a[i] * score[i] - b[i] * mean[j]));
             }
-        }
-        weighted_outer(&columns, size, &vec![1.0; rows])
+            weighted_outer(&columns, size, &vec![1.0; range.len()])
+        };
+        let total = blocked(self.scaled.len(), SUMMED, block, |sum, part| sum + part);
+        total.unwrap_or_else(|| DMatrix::zeros(size, size))
     }
 }
 

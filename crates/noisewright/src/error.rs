@@ -187,6 +187,18 @@ pub enum Error {
         /// Number of unknowns.
         coordinates: usize,
     },
+    /// Weights that cannot be counts of observations.
+    #[error(
+        "the weights sum to {}, but a row counts as often as its weight says: they must sum to at least {least}, the number \
+         of unknowns, and at most 2⁵³; multiply them by a factor, so that they sum to the number of observations",
+        number(*total)
+    )]
+    TotalWeight {
+        /// Their sum.
+        total: f64,
+        /// Number of unknowns.
+        least: usize,
+    },
     /// A target matrix that is not one.
     #[error("the target matrix must be symmetric and positive semi-definite")]
     Target,

@@ -95,7 +95,6 @@
 //! | expectations | [`Population`], [`Precision`], [`Accuracy`] | E over p_d: quadrature, enumeration, sampling |
 //! | the error of a design | [`Model::error`], [`Asymptotics`], [`Target`] | Σ = I_w⁻¹ (I_v − (1+1/ν) m_w m_wᵀ) I_w⁻¹, error (1+ν) tr(ΣM) |
 //! | divergences | [`divergences`], [`NormalizerErrors`] | the errors of log Z by IS, RevIS, IS-RevIS and NCE |
-//! | maps to the real line | [`RealMap`], [`Chart`] | log f(x(y)) + Σ log dx/dy |
 //! | normalizing constants | [`mod@normalizer`], [`log_z`], [`evidence()`] | c = log Z from draws of both sides: IS, RevIS, IS-RevIS, NCE (MATH §4) |
 //! | the best design | [`Model::design`], [`mod@design`] | p_n = p_d/ν · \[√(ν a/μ) − 1\]₊ with a quadratic in the score, and its limits |
 //! | fits | [`Model::fit`], [`mod@fit`], [`Fit`], [`Estimate`] | ∇L = ν E_n\[w r ψ\] − E_d\[w ψ\] = 0, Var = H⁻¹ V H⁻¹ |
@@ -107,6 +106,9 @@
 //!
 //! Letters: ν = T_n/T_d noise points per data point, T = T_d + T_n the budget, π = ν/(1+ν) the proportion of noise,
 //! g = log p − log p_n − log ν, r = e^g, M the target (identity for the mean squared error). Errors are given times T.
+
+// What model files alone make public stays where it is without them.
+#![cfg_attr(not(feature = "model-file"), allow(unreachable_pub))]
 
 pub mod after;
 mod asymptotics;
@@ -124,7 +126,9 @@ mod loss;
 mod map;
 mod memory;
 mod model;
+#[cfg(feature = "model-file")]
 mod model_file;
+mod more;
 mod names;
 mod noise;
 pub mod normalizer;
@@ -136,7 +140,6 @@ pub mod run;
 mod serial;
 #[doc(hidden)]
 pub mod show;
-mod sweep;
 mod target;
 mod text;
 
@@ -151,20 +154,22 @@ pub use error::{
 };
 pub use fit::{Estimate, Fit, fit};
 pub use loss::{Loss, LossFunction};
-pub use map::{Chart, RealMap};
-pub use memory::check_count;
+pub(crate) use map::{Chart, RealMap};
+pub use memory::{check_count, free_memory};
 pub use model::{LOG_NORMALIZER, Model, Parameter};
+#[doc(hidden)]
+pub use more::More;
 pub use noise::language::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};
 pub use noise::{
-    Bandwidth, Beta, Categorical, Elliptical, FitAgain, Gamma, Histogram1d, Histogram2d, KernelDensity,
-    Landmarks, Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent,
-    NegativeBinomial, Noise, Normal, Poisson, Product, Refit, SavedKernels, SavedNoise, Scalar, SinhArcsinh,
-    StateTree, Student, Truncated, Uniform, UniformSphere, VonMises, VonMisesFisher, Warped, equal_edges,
-    fit_auto, fit_normal_mixture, sample, sample_blocks, try_sample,
+    Bandwidth, Beta, Categorical, FitAgain, Gamma, Histogram1d, Histogram2d, KernelDensity, Landmarks,
+    Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise,
+    Normal, Poisson, Product, Refit, SavedNoise, Scalar, Student, Truncated, Uniform, UniformSphere,
+    VonMises, VonMisesFisher, equal_edges, fit_auto, quiet_blocks, quiet_sample, sample, sample_blocks,
+    try_sample,
 };
 pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};
-pub use sweep::Sweep;
+pub use serial::to_json;
 pub use target::Target;
 
 pub use nalgebra;

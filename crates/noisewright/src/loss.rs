@@ -47,6 +47,12 @@ pub enum Loss {
     /// constant is estimated.
     #[default]
     Js,
+    /// JS with a ratio M inside the loss that is not ν (MATH §8), made by [`Loss::with_ratio`]:
+    /// `E_d softplus(−g_M) + M E_n softplus(g_M)` with `g_M = g + log_shift`, `log_shift = ln(ν/M)`.
+    JsRatio {
+        /// `ln(ν/M)`.
+        log_shift: f64,
+    },
     /// Kullback–Leibler: maximum likelihood with an importance-sampled normalizer.
     Kl,
     /// Reverse Kullback–Leibler.
@@ -75,6 +81,49 @@ impl Loss {
         second: impl Fn(f64) -> f64 + Send + Sync + 'static,
     ) -> Self {
         Self::Own(Arc::new(Phi { phi, first, second }))
+    }
+
+    /// The loss with the ratio M inside, for ν noise points per data point (MATH §8). M = ν leaves JS as it is, M = ∞ is KL.
+    ///
+    /// ```
+    /// use noisewright::Loss;
+    /// // w_M = 1/(1 + p/(M p_n)): at p = p_n, ν = 1 and M = 3 it is 3/4.
+    /// let loss = Loss::Js.with_ratio(3.0, 1.0)?;
+    /// assert!((loss.log_weight(0.0) - 0.75f64.ln()).abs() < 1e-15);
+    /// assert!(Loss::Kl.with_ratio(3.0, 1.0).is_err());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When M is not positive, or the loss is another than JS, which has no such ratio.
+    pub fn with_ratio(&self, ratio: f64, nu: f64) -> Result<Self> {
+        if ratio.is_nan() || ratio <= 0.0 {
+            return Err(Error::range("loss_ratio", "a positive number", ratio));
+        }
+        if !self.is_js() {
+            let reason = format!("belongs to the loss js, and {self} has none: leave one of them out");
+            return Err(Error::option("loss_ratio", reason));
+        }
+        let log_shift = nu.ln() - ratio.ln();
+        Ok(match ratio {
+            f64::INFINITY => Self::Kl,
+            _ if log_shift == 0.0 => Self::Js,
+            _ => Self::JsRatio { log_shift },
+        })
+    }
+
+    /// The loss with the same ratio inside at another ν, where it has one apart from ν.
+    pub(crate) fn at_other_nu(&self, from: f64, to: f64) -> Self {
+        match self {
+            Self::JsRatio { log_shift } => Self::JsRatio { log_shift: log_shift + to.ln() - from.ln() },
+            other => other.clone(),
+        }
+    }
+
+    /// Whether it is JS, with any ratio inside.
+    #[must_use]
+    pub fn is_js(&self) -> bool {
+        matches!(self, Self::Js | Self::JsRatio { .. })
     }
 
     /// Compares the terms of a loss of one's own with its weight: they must have the derivatives −w and w r that the
@@ -110,6 +159,7 @@ impl Loss {
     pub fn log_weight(&self, g: f64) -> f64 {
         match self {
             Self::Js => ln_sigmoid(-g),
+            Self::JsRatio { log_shift } => ln_sigmoid(-g - log_shift),
             Self::Kl => 0.0,
             Self::ReverseKl => -g,
             Self::Hellinger => -0.5 * g - std::f64::consts::LN_2,
@@ -124,6 +174,7 @@ impl Loss {
     pub fn log_weight_slope(&self, g: f64) -> f64 {
         match self {
             Self::Js => -sigmoid(g),
+            Self::JsRatio { log_shift } => -sigmoid(g + log_shift),
             Self::Kl => 0.0,
             Self::ReverseKl => -1.0,
             Self::Hellinger => -0.5,
@@ -138,6 +189,7 @@ impl Loss {
     pub fn data_term(&self, g: f64) -> f64 {
         match self {
             Self::Js => softplus(-g),
+            Self::JsRatio { log_shift } => softplus(-g - log_shift),
             Self::Hellinger => (-0.5 * g).exp(),
             Self::Own(own) => own.data_term(g),
             Self::Kl | Self::ReverseKl | Self::Pearson | Self::Power(_) => {
@@ -152,6 +204,7 @@ impl Loss {
     pub fn noise_term(&self, g: f64) -> f64 {
         match self {
             Self::Js => softplus(g),
+            Self::JsRatio { log_shift } => (-log_shift).exp() * softplus(g + log_shift),
             Self::Hellinger => (0.5 * g).exp(),
             Self::Own(own) => own.noise_term(g),
             Self::Kl | Self::ReverseKl | Self::Pearson | Self::Power(_) => {
@@ -182,6 +235,10 @@ impl Loss {
         match self {
             Self::Js if g > 0.0 => (1.0, -softplus(-g)),
             Self::Js => (0.0, -softplus(g)),
+            Self::JsRatio { log_shift } if g + log_shift > 0.0 => {
+                (1.0, -log_shift - softplus(-g - log_shift))
+            }
+            Self::JsRatio { log_shift } => (0.0, -softplus(g + log_shift)),
             Self::Hellinger => (0.5, -std::f64::consts::LN_2),
             Self::Own(own) if g.abs() <= FAR => (0.0, own.log_weight(g)),
             Self::Own(own) => {
@@ -208,7 +265,7 @@ impl Loss {
             Self::Hellinger => 0.5,
             Self::Pearson => -1.0,
             Self::Power(a) => *a,
-            Self::Kl | Self::Js | Self::Own(_) => 0.0,
+            Self::Kl | Self::Js | Self::JsRatio { .. } | Self::Own(_) => 0.0,
         }
     }
 }
@@ -216,7 +273,7 @@ impl Loss {
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Js => f.write_str("js"),
+            Self::Js | Self::JsRatio { .. } => f.write_str("js"),
             Self::Kl => f.write_str("kl"),
             Self::ReverseKl => f.write_str("reverse-kl"),
             Self::Hellinger => f.write_str("hellinger"),
@@ -308,7 +365,17 @@ mod tests {
         let own =
             Loss::from_phi(|r| (1.0 - r.sqrt()).powi(2), |r| 1.0 - 1.0 / r.sqrt(), |r| 0.5 * r.powf(-1.5));
         let power = [0.3, -0.7, 1.0, 0.0].map(Loss::Power);
-        let named = [Loss::Js, Loss::Kl, Loss::ReverseKl, Loss::Hellinger, Loss::Pearson, own];
+        let ratio = |m: f64| Loss::Js.with_ratio(m, 0.5).unwrap();
+        let named = [
+            ratio(0.05),
+            ratio(10.0),
+            Loss::Js,
+            Loss::Kl,
+            Loss::ReverseKl,
+            Loss::Hellinger,
+            Loss::Pearson,
+            own,
+        ];
         named.into_iter().chain(power).collect()
     }
 

@@ -1,6 +1,6 @@
 //! Maps of constrained variables to the real line and back, with the logarithm of the Jacobian.
 
-pub use noisewright_numerics::chart::Chart;
+pub(crate) use noisewright_numerics::chart::Chart;
 
 use crate::{Domain, Error, Result, Space, View};
 
@@ -27,19 +27,8 @@ impl Domain {
 /// One [`Chart`] per variable: a space of continuous variables and the space of all real vectors, either way.
 ///
 /// A density f of x is the density `f(x(y)) · ∏ dx_j/dy_j` of y, with the same integral.
-///
-/// ```
-/// use noisewright::{Domain, RealMap, Space, View};
-/// let space = Space::product(&[("scale", Domain::Positive), ("share", Domain::Interval(0.0, 1.0))])?;
-/// let map = RealMap::new(&space, None)?;
-/// let (mut y, mut log_jacobian) = ([0.0; 2], [0.0]);
-/// map.to_real(View::new(2, 1, &[1.0, 0.5]), &mut y, &mut log_jacobian);
-/// assert_eq!(y, [0.0, 0.0]);
-/// assert!((log_jacobian[0] - 0.25f64.ln()).abs() < 1e-15);
-/// # Ok::<(), noisewright::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct RealMap {
+pub(crate) struct RealMap {
     charts: Vec<Chart>,
 }
 
@@ -48,7 +37,7 @@ impl RealMap {
     ///
     /// # Errors
     /// When a variable is counted rather than measured, or the space is a sphere.
-    pub fn new(space: &Space, draws: Option<View<'_>>) -> Result<Self> {
+    pub(crate) fn new(space: &Space, draws: Option<View<'_>>) -> Result<Self> {
         if space.is_sphere() {
             let reason = "directions on a sphere have no map to the real line";
             return Err(Error::Domain { variable: space.names().join(", "), reason: reason.into() });
@@ -66,26 +55,14 @@ impl RealMap {
         Ok(Self { charts: charts.collect::<Result<_>>()? })
     }
 
-    /// The chart of every variable.
-    #[must_use]
-    pub fn charts(&self) -> &[Chart] {
-        &self.charts
-    }
-
-    /// Number of variables.
-    #[must_use]
-    pub fn dimension(&self) -> usize {
-        self.charts.len()
-    }
-
     /// Whether every variable is real already, so that nothing has to be mapped.
     #[must_use]
-    pub fn is_identity(&self) -> bool {
+    pub(crate) fn is_identity(&self) -> bool {
         self.charts.iter().all(|chart| *chart == Chart::Identity)
     }
 
     /// Writes y (column-major) of points x, and `Σ_j ln dx_j/dy_j` of each row.
-    pub fn to_real(&self, x: View<'_>, y: &mut [f64], log_jacobian: &mut [f64]) {
+    pub(crate) fn to_real(&self, x: View<'_>, y: &mut [f64], log_jacobian: &mut [f64]) {
         let rows = x.rows();
         let mut scratch = [0.0; BLOCK];
         log_jacobian.fill(0.0);
@@ -101,7 +78,7 @@ impl RealMap {
     }
 
     /// Writes x (column-major) of points y, and `Σ_j ln dx_j/dy_j` of each row.
-    pub fn from_real(&self, y: View<'_>, x: &mut [f64], log_jacobian: &mut [f64]) {
+    pub(crate) fn real_to_space(&self, y: View<'_>, x: &mut [f64], log_jacobian: &mut [f64]) {
         let rows = y.rows();
         let mut scratch = [0.0; BLOCK];
         log_jacobian.fill(0.0);
@@ -144,7 +121,7 @@ mod tests {
             RealMap::new(&space(), Some(View::new(4, 2, &[0.0, 1.0, 1.0, 2.0, 0.0, 1.0, 3.0, 3.2]))).unwrap();
         let at = |y: f64| {
             let (mut x, mut jacobian) = (vec![0.0; 4], [0.0]);
-            map.from_real(View::new(4, 1, &[y; 4]), &mut x, &mut jacobian);
+            map.real_to_space(View::new(4, 1, &[y; 4]), &mut x, &mut jacobian);
             (x, jacobian[0])
         };
         for y in [-4.0, -0.3, 0.0, 0.9, 5.0] {
@@ -157,9 +134,9 @@ mod tests {
             let (above, below) = (at(y + h), at(y - h));
             let slope: f64 = (0..4).map(|j| (wrapped(above.0[j] - below.0[j]) / (2.0 * h)).ln()).sum();
             assert!((slope - jacobian).abs() < 1e-8, "{slope} {jacobian}");
-            let second: f64 = map.charts().iter().map(|chart| chart.log_jacobian_slope(y)).sum();
+            let second: f64 = map.charts.iter().map(|chart| chart.log_jacobian_slope(y)).sum();
             assert!((second - (above.1 - below.1) / (2.0 * h)).abs() < 1e-8);
-            let single: f64 = map.charts().iter().map(|chart| chart.log_jacobian(y)).sum();
+            let single: f64 = map.charts.iter().map(|chart| chart.log_jacobian(y)).sum();
             assert!((single - jacobian).abs() < 1e-13);
         }
     }
@@ -169,7 +146,7 @@ mod tests {
         let map = RealMap::new(&space(), None).unwrap();
         for y in [-800.0, 800.0] {
             let (mut x, mut jacobian) = ([0.0; 4], [0.0]);
-            map.from_real(View::new(4, 1, &[y; 4]), &mut x, &mut jacobian);
+            map.real_to_space(View::new(4, 1, &[y; 4]), &mut x, &mut jacobian);
             assert!(space().domains().iter().zip(x).all(|(domain, x)| domain.contains(x)));
             assert!(x[1] > 0.0 && x[1].is_finite() && x[2] > -2.0 && x[2] < 5.0);
             // y of the logarithm, ln width − |y| of the other two
@@ -195,5 +172,16 @@ mod tests {
             RealMap::new(&space, None).unwrap_err().to_string(),
             "the domain of `n` is wrong: counts and states cannot be mapped to the real line"
         );
+    }
+
+    #[test]
+    fn scales_and_shares_go_to_the_line() {
+        let space =
+            Space::product(&[("scale", Domain::Positive), ("share", Domain::Interval(0.0, 1.0))]).unwrap();
+        let map = RealMap::new(&space, None).unwrap();
+        let (mut y, mut log_jacobian) = ([0.0; 2], [0.0]);
+        map.to_real(View::new(2, 1, &[1.0, 0.5]), &mut y, &mut log_jacobian);
+        assert_eq!(y, [0.0, 0.0]);
+        assert!((log_jacobian[0] - 0.25f64.ln()).abs() < 1e-15);
     }
 }

@@ -89,6 +89,13 @@ fn out_of_memory(what: &str, count: usize, values_each: usize, free: u64) -> Err
     Error::OutOfMemory { what: what.to_owned(), count, needed, free }
 }
 
+/// Bytes that one computation may ask for at a time: a share of what the system, its control groups and the limit of the
+/// address space leave; `None` where none of them is known.
+#[must_use]
+pub fn free_memory() -> Option<u64> {
+    free().map(|free| (SHARE * free as f64) as u64)
+}
+
 /// Bytes that can still be had: the least of what the system, its control groups and the limit of the address space
 /// leave; `None` where none of them is known.
 fn free() -> Option<u64> {

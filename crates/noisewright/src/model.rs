@@ -14,7 +14,7 @@ use crate::energy::{BatchEnergy, FeatureEnergy, FormulaEnergy, FunctionEnergy, S
 use crate::energy::{FamilyParts, build_family};
 use crate::names::nearest;
 use crate::run::CancelToken;
-use crate::{Energy, Error, FamilyOptions, ModelDensity, Result, Space, View, model_file};
+use crate::{Energy, Error, FamilyOptions, ModelDensity, Result, Space, View};
 
 /// The name of the constant c among the coordinates of β = (θ, c).
 pub const LOG_NORMALIZER: &str = "log_normalizer";
@@ -110,6 +110,7 @@ struct Family {
     own: Vec<[bool; 2]>,
 }
 
+#[cfg(feature = "model-file")]
 impl std::str::FromStr for Model {
     type Err = Error;
 
@@ -325,8 +326,9 @@ impl Model {
     ///
     /// # Errors
     /// One sentence that names the field and says what would be right.
+    #[cfg(feature = "model-file")]
     pub fn from_toml(text: &str) -> Result<Self> {
-        model_file::parse(text)
+        crate::model_file::parse(text)
     }
 
     /// A built-in family ([`families`](crate::families) lists them), on its own domain unless the options
@@ -502,6 +504,7 @@ impl Model {
     }
 
     /// The same model, some bounds of which the user has written although they may be the family's own.
+    #[cfg(feature = "model-file")]
     pub(crate) fn with_written_bounds(mut self, index: usize, written: [bool; 2]) -> Self {
         if let Some(own) = self.family.as_mut().and_then(|family| Arc::make_mut(family).own.get_mut(index)) {
             *own = [own[0] && !written[0], own[1] && !written[1]];

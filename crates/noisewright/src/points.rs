@@ -5,6 +5,7 @@ mod convert;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::memory::reserve;
 use crate::names::nearest;
 use crate::{Error, Result};
 
@@ -44,7 +45,7 @@ impl Points {
             let found = bad.as_ref().len();
             return Err(Error::Shape { what: "rows of a column", expected: rows, found });
         }
-        let mut values = Vec::with_capacity(columns.len() * rows);
+        let mut values = reserve("rows", rows, columns.len())?;
         columns.iter().for_each(|column| values.extend_from_slice(column.as_ref()));
         Self::from_values(names, rows, values)
     }

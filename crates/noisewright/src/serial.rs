@@ -36,3 +36,21 @@ pub(crate) fn in_words<S: Serializer>(value: &impl Display, serializer: S) -> Re
 pub(crate) fn rows<S: Serializer>(matrix: &DMatrix<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     Rows(matrix).serialize(serializer)
 }
+
+/// A result as JSON text, as the command writes it: infinity is `1e999`, which readers of JSON take for infinity, and what is
+/// not a number `null`. (`serde_json` has `null` for both.)
+///
+/// ```
+/// use noisewright::prelude::*;
+/// let model = Model::from_formula("-(x - m)^2/2", Space::real(&["x"])?, vec![Parameter::new("m", 0.0)], false)?;
+/// let data = sample(&Normal::with_std(0.0, 1.0)?, 200, 1);
+/// let json = noisewright::to_json(&model.fit(&data).exact().run()?)?;
+/// assert!(json.contains("\"nu\": 1e999")); // no noise is endless noise
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// Where a value of one's own cannot be serialized.
+pub fn to_json(result: &impl Serialize) -> crate::Result<String> {
+    noisewright_report::Value::of(result).map(|value| value.to_json()).map_err(crate::Error::external)
+}

@@ -1,29 +1,21 @@
 //! Numbers and names in sentences.
 
-/// A number in a sentence as it was given: infinity as its sign, and without hundreds of digits where it is huge.
-pub(crate) fn number(x: f64) -> String {
-    if x == f64::INFINITY {
-        "∞".into()
-    } else if x == f64::NEG_INFINITY {
-        "−∞".into()
-    } else if x.abs() >= 1e16 {
-        format!("{x:e}")
-    } else {
-        x.to_string()
-    }
+pub(crate) use noisewright_report::format_given as number;
+
+/// A number that was computed, with as many digits as one reads.
+pub(crate) fn digits(x: f64) -> String {
+    noisewright_report::format_number(x, 4)
 }
 
-/// A number that was computed, with as many digits as one reads: four, and powers of ten far from one.
-pub(crate) fn digits(x: f64) -> String {
-    if x == 0.0 || !x.is_finite() {
-        return number(x);
-    }
-    if x.abs() < 1e-4 || x.abs() >= 1e6 {
-        return format!("{x:.2e}");
-    }
-    let places = (3.0 - x.abs().log10().floor()).clamp(0.0, 8.0) as usize;
-    let text = format!("{x:.places$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+/// A number to so many significant digits.
+pub(crate) fn rounded(x: f64, digits: usize) -> f64 {
+    format!("{x:.*e}", digits.saturating_sub(1)).parse().unwrap_or(x)
+}
+
+/// A number as noise words read it back, to the last bit.
+pub(crate) fn literal(x: f64) -> String {
+    let plain = x == 0.0 || !x.is_finite() || (1e-5..1e16).contains(&x.abs());
+    if plain { x.to_string() } else { format!("{x:e}") }
 }
 
 /// A combination of features: `x + 2*y is`.

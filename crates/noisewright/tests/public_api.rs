@@ -14,8 +14,15 @@ fn module_file(folder: &Path, name: &str) -> PathBuf {
 fn statements(source: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = source.lines();
+    let mut hidden = false;
     while let Some(line) = lines.next() {
-        if !line.starts_with("pub ") {
+        // What is hidden from the documentation is no part of the interface.
+        if line == "#[doc(hidden)]" || hidden && line.starts_with("#[") {
+            hidden = true;
+            continue;
+        }
+        if !line.starts_with("pub ") || hidden {
+            hidden = hidden && line.starts_with("///");
             continue;
         }
         let mut statement = line.to_owned();

@@ -16,12 +16,12 @@ fn model(size: usize) -> Result<(Model, Vec<f64>, DMatrix<f64>)> {
     let row = |i: usize| (0..size).map(|j| format!("b{i}_{j}*x{j}")).collect::<Vec<_>>().join(" + ");
     let terms = (0..size).map(|i| format!("abs({})", row(i))).collect::<Vec<_>>().join(" + ");
     let places = || (0..size).flat_map(|i| (0..size).map(move |j| (i, j)));
-    let parameters = places().map(|(i, j)| Parameter::new(&format!("b{i}_{j}"), unmixing[(i, j)])).collect();
+    let parameters = places().map(|(i, j)| Parameter::new(format!("b{i}_{j}"), unmixing[(i, j)])).collect();
     let names: Vec<String> = (0..size).map(|j| format!("x{j}")).collect();
     let model = Model::from_formula(&format!("-sqrt(2)*({terms})"), Space::real(&names)?, parameters, false)?;
     let mut truth: Vec<f64> = places().map(|place| unmixing[place]).collect();
     truth.push(0.5 * size as f64 * 2f64.ln() - unmixing.determinant().abs().ln());
-    let singular = || noisewright::Error::field("DIMENSION", "has a matrix without an inverse");
+    let singular = || noisewright::Error::external(std::io::Error::other("the mixing matrix has no inverse"));
     Ok((model, truth, unmixing.try_inverse().ok_or_else(singular)?))
 }
 

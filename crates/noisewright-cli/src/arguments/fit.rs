@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use noisewright::fit::CovarianceKind;
 
 use super::{AfterArguments, ChoiceArguments};
 
@@ -40,6 +41,13 @@ pub(crate) struct FitArguments {
     /// The loss: js, kl, reverse-kl, hellinger, pearson or power:A
     #[arg(long, default_value = "js", value_name = "LOSS")]
     pub(crate) loss: String,
+    /// How the noise is drawn: random (independently), quiet (scrambled Sobol points in 16 replicates, from whose spread its
+    /// part of the errors comes), or auto (quiet where that needs at most half the points, if the amount is left to --nu auto)
+    #[arg(long, default_value = "random", value_name = "HOW")]
+    pub(crate) draws: String,
+    /// The ratio M inside the loss js (inf: kl), or auto: ν for random noise, the best of a few for quiet noise
+    #[arg(long, default_value = "auto", value_name = "M", allow_hyphen_values = true)]
+    pub(crate) loss_ratio: String,
     /// Fit the noise to its own draws first, which lowers the error (parametric noises only)
     #[arg(long)]
     pub(crate) refit_noise: bool,
@@ -79,6 +87,15 @@ pub(crate) struct FitArguments {
     /// Most steps of one search
     #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Search")]
     pub(crate) max_iterations: usize,
+    /// A search ends when a Newton step is shorter than so many standard errors
+    #[arg(
+        long,
+        value_name = "T",
+        default_value = "1e-6",
+        allow_hyphen_values = true,
+        help_heading = "Search"
+    )]
+    pub(crate) tolerance: f64,
     /// Read the data in blocks, again at each pass, for files larger than memory (CSV, Parquet, NPY)
     #[arg(long, help_heading = "Data")]
     pub(crate) stream: bool,
@@ -99,6 +116,15 @@ pub(crate) enum CovarianceArgument {
     Robust,
     /// From the fitted model, taken to be true
     Model,
+}
+
+impl CovarianceArgument {
+    pub(crate) fn kind(self) -> CovarianceKind {
+        match self {
+            Self::Robust => CovarianceKind::Robust,
+            Self::Model => CovarianceKind::ModelBased,
+        }
+    }
 }
 
 /// How rows are read.
@@ -153,6 +179,15 @@ pub(crate) struct RatioArguments {
     /// The loss: js, kl, reverse-kl, hellinger, pearson or power:A
     #[arg(long, default_value = "js", value_name = "LOSS")]
     pub(crate) loss: String,
+    /// Standard errors that hold for a wrong model too (robust), or that trust the model
+    #[arg(
+        long,
+        visible_alias = "errors",
+        default_value = "robust",
+        value_name = "KIND",
+        help_heading = "Errors"
+    )]
+    pub(crate) covariance: CovarianceArgument,
     /// Confidence of the intervals
     #[arg(
         long,
@@ -162,6 +197,18 @@ pub(crate) struct RatioArguments {
         help_heading = "Errors"
     )]
     pub(crate) confidence: f64,
+    /// Most steps of one search
+    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Search")]
+    pub(crate) max_iterations: usize,
+    /// A search ends when a Newton step is shorter than so many standard errors
+    #[arg(
+        long,
+        value_name = "T",
+        default_value = "1e-6",
+        allow_hyphen_values = true,
+        help_heading = "Search"
+    )]
+    pub(crate) tolerance: f64,
     /// File of points at which to give the log ratio with its standard error
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) points: Option<PathBuf>,

@@ -45,8 +45,11 @@ pub(crate) fn run(arguments: &DensityArguments, global: &Global) -> Outcome<()> 
     output::print_json(&value)
 }
 
+/// A column's name, and its number at a point.
+type Column = (&'static str, fn(&LogDensity) -> f64);
+
 /// The columns beside the variables.
-const COLUMNS: [(&str, fn(&LogDensity) -> f64); 4] = [
+const COLUMNS: [Column; 4] = [
     ("log_density", |there| there.value),
     ("se", |there| there.se),
     ("lower", |there| there.lower),

@@ -20,14 +20,19 @@ struct Answer<'a> {
     noise: &'a dyn Noise,
     nu: f64,
     loss: &'a Loss,
+    /// M, where the loss has one.
+    ratio: Option<f64>,
     target: &'a Target,
     error: ErrorAnswer,
 }
 
 pub(crate) fn run(arguments: &ErrorArguments, global: &Global) -> Outcome<()> {
+    let ratio = inputs::loss_ratio(&arguments.loss_ratio)?;
     let loss = inputs::loss(&arguments.loss)?;
     let target = Target::parse(&arguments.target);
     let nu = arguments.nu;
+    let ratio = ratio.or_else(|| loss.is_js().then_some(nu));
+    let loss = ratio.map_or_else(|| Ok(loss.clone()), |ratio| loss.with_ratio(ratio, nu))?;
     let words = noises::parse(&arguments.noise)?;
     let problem = Problem::read(&arguments.model, global)?;
     noises::refuse_unused_data(&words, &arguments.model.data)?;
@@ -36,7 +41,8 @@ pub(crate) fn run(arguments: &ErrorArguments, global: &Global) -> Outcome<()> {
     let contrast = Contrast { noise: noise.as_ref(), nu, loss: &loss };
     let error = problem.question().error(contrast, &target)?;
     drop(progress);
-    let answer = Answer { problem: &problem, noise: noise.as_ref(), nu, loss: &loss, target: &target, error };
+    let (noise, problem) = (noise.as_ref(), &problem);
+    let answer = Answer { problem, noise, nu, loss: &loss, ratio, target: &target, error };
     let json = answer.json(arguments.matrices)?;
     output::write_report(global, || answer.page(), &json)?;
     if global.json { output::print_json(&json) } else { output::print(&answer.text()) }
@@ -52,6 +58,7 @@ impl Answer<'_> {
         value.set("nu", self.nu);
         value.set("noise", self.noise.describe());
         value.set("loss", self.loss.to_string());
+        value.set("loss_ratio", self.ratio);
         value.set("target", self.target.to_string());
         value.set("parameters", self.problem.parameters_value());
         if !matrices {
@@ -69,7 +76,9 @@ impl Answer<'_> {
             Target::Kl => "Kullback–Leibler divergence",
             _ => "mean squared error",
         };
-        let title = format!("{target} × T, loss {}, ν = {} ({} noise)", self.loss, self.nu, share(self.nu));
+        let apart = self.ratio.filter(|ratio| *ratio != self.nu).map(|ratio| format!(" with M = {ratio}"));
+        let (loss, apart) = (self.loss, apart.unwrap_or_default());
+        let title = format!("{target} × T, loss {loss}{apart}, ν = {} ({} noise)", self.nu, share(self.nu));
         error_table(&self.error.report, &title, &|name| self.is_asked(name))
             .note(format!("model {}", self.problem.title()))
             .note(format!("noise {}", shortened(&self.noise.describe())))

@@ -72,6 +72,7 @@ fn options(arguments: &EvidenceArguments, global: &Global) -> Outcome<EvidenceOp
         symmetrize: arguments.symmetrize,
         log_z: LogZOptions {
             confidence: arguments.confidence,
+            bootstrap: arguments.bootstrap,
             dependence,
             seed: global.seed,
             ..EvidenceOptions::default().log_z

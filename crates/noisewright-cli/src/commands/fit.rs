@@ -41,7 +41,6 @@ struct Answer {
     dropped: usize,
     /// Passes over the file, for data that were streamed.
     passes: Option<usize>,
-    loss: noisewright::Loss,
     seed: u64,
 }
 
@@ -110,7 +109,6 @@ fn whole(
         dropped: rows.dropped,
         weights: rows.weights,
         passes: None,
-        loss: options.loss,
         seed: options.seed,
     })
 }
@@ -139,7 +137,6 @@ fn streamed(
         dependence: None,
         dropped,
         passes: Some(source.passes()),
-        loss: options.loss,
         seed: options.seed,
     })
 }

@@ -49,6 +49,7 @@ pub(crate) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
         Way::Columns | Way::Points => {}
     }
     let options = options(arguments, global);
+    options.check_effects(false)?;
     let log_alpha = arguments.alpha.as_deref().map(alpha_formula).transpose();
     let log_alpha = log_alpha.map_err(|error| Failure::Usage(wrong_alpha(&error)))?;
     let progress = Progress::new(global.quiet || global.json, "estimating log Z");
@@ -85,10 +86,7 @@ pub(in crate::commands) fn answered(refused: Option<impl std::fmt::Display>) -> 
 
 /// Warnings on standard error, as the object alone is on standard output.
 fn warn(global: &Global, warnings: &[String]) {
-    use std::io::Write;
-    for warning in warnings.iter().filter(|_| !global.quiet) {
-        let _ = writeln!(std::io::stderr(), "warning: {warning}");
-    }
+    warnings.iter().filter(|_| !global.quiet).for_each(|warning| output::warn(warning));
 }
 
 fn options(arguments: &LogzArguments, global: &Global) -> LogZOptions {

@@ -21,15 +21,16 @@ struct Answer {
     features: String,
     first: Rows,
     second: Rows,
-    loss: noisewright::Loss,
     points: Option<Points>,
 }
 
 pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
-    let loss = inputs::loss(&arguments.loss)?;
     let options = fit::FitOptions {
-        loss: loss.clone(),
+        loss: inputs::loss(&arguments.loss)?,
         confidence: arguments.confidence,
+        errors: arguments.covariance.kind(),
+        max_iterations: arguments.max_iterations,
+        tolerance: arguments.tolerance,
         seed: global.seed,
         ..fit::FitOptions::default()
     };
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     let points =
         arguments.points.as_ref().map(|path| Points::read(path, &space, &fit, arguments)).transpose()?;
     drop(progress);
-    let answer = Answer { fit, features: features.join(", "), first, second, loss, points };
+    let answer = Answer { fit, features: features.join(", "), first, second, points };
     if let (Some(path), Some(points)) = (&arguments.out, &answer.points) {
         points.write(path)?;
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use noisewright::design::noise_on;
 use noisewright::run::Context;
 use noisewright::{
-    Argument, Call, Domain, Noise, NoiseWords, Precision, Space, Target, check_count, sample_blocks,
+    Argument, Call, Domain, Noise, NoiseWords, Points, Precision, Space, Target, check_count, quiet_blocks,
+    sample_blocks,
 };
 use noisewright_data::{Format, write, write_csv_blocks};
 use noisewright_report::Value;
@@ -26,8 +27,9 @@ pub(crate) fn run(arguments: &SampleArguments, global: &Global) -> Outcome<()> {
         let count = arguments.count;
         return Err(Failure::Usage(format!("{count} draws fit on no disk: ask for at most {MOST_ROWS}")));
     }
-    let wanted =
-        Wanted { noise: noise.as_ref(), count: arguments.count, context: Context::seeded(global.seed) };
+    let context = Context::seeded(global.seed);
+    let quiet = is_quiet(arguments, global, noise.as_ref())?;
+    let wanted = Wanted { noise: noise.as_ref(), count: arguments.count, context, quiet };
     let file = arguments.out.as_deref().filter(|path| *path != Path::new("-"));
     match file {
         Some(path) if Format::of_name(&path.to_string_lossy()) == Some(Format::Parquet) => {
@@ -40,6 +42,27 @@ pub(crate) fn run(arguments: &SampleArguments, global: &Global) -> Outcome<()> {
         return output::print_json(&wanted.object(&names, file)?);
     }
     if file.is_some() { Ok(()) } else { wanted.write(Path::new("-"), &names) }
+}
+
+/// Whether draws are quiet: asked for by `--draws quiet`, or by `--quiet` where the noise allows.
+fn is_quiet(arguments: &SampleArguments, global: &Global, noise: &dyn Noise) -> Outcome<bool> {
+    let asked = match arguments.draws.as_deref() {
+        Some("random") => return Ok(false),
+        Some(_) => true,
+        None => global.quiet,
+    };
+    if asked && noise.uniforms().is_none() {
+        if arguments.draws.is_some() {
+            quiet_blocks(noise, 1, &Context::seeded(0)).map(drop)?;
+        }
+        output::warn(&format!("{} cannot be drawn quietly: its draws are independent", noise.describe()));
+        return Ok(false);
+    }
+    if asked && !arguments.count.is_power_of_two() {
+        let (count, above) = (arguments.count, arguments.count.next_power_of_two());
+        output::warn(&format!("{count} quiet draws are less even than {above}: powers of two are best"));
+    }
+    Ok(asked)
 }
 
 /// Rows that are written at the most: at some forty bytes each, more than the disks of today hold.
@@ -56,12 +79,19 @@ struct Wanted<'a> {
     noise: &'a dyn Noise,
     count: usize,
     context: Context,
+    /// Whether by scrambled Sobol points.
+    quiet: bool,
 }
 
 impl Wanted<'_> {
     /// Blocks of draws, the columns of the variables and their log-density.
-    fn blocks(&self) -> impl Iterator<Item = Outcome<Vec<Vec<f64>>>> + '_ {
-        sample_blocks(self.noise, self.count, &self.context).map(|draws| {
+    fn blocks(&self) -> Outcome<impl Iterator<Item = Outcome<Vec<Vec<f64>>>> + '_> {
+        let draws: Box<dyn Iterator<Item = noisewright::Result<Points>>> = if self.quiet {
+            Box::new(quiet_blocks(self.noise, self.count, &self.context)?)
+        } else {
+            Box::new(sample_blocks(self.noise, self.count, &self.context))
+        };
+        Ok(draws.map(|draws| {
             let draws = draws?;
             self.check_finite(draws.values())?;
             let view = draws.view();
@@ -70,7 +100,7 @@ impl Wanted<'_> {
             self.noise.log_density(view, &mut log_density);
             columns.push(log_density);
             Ok(columns)
-        })
+        }))
     }
 
     /// Refuses draws that are too large for a number.
@@ -87,7 +117,7 @@ impl Wanted<'_> {
     /// Writes them down as they come, into a file or to standard output (`-`).
     fn write(&self, path: &Path, names: &[String]) -> Outcome<()> {
         let mut failure = None;
-        let blocks = self.blocks().map(|block| {
+        let blocks = self.blocks()?.map(|block| {
             block.map_err(|error| {
                 failure = Some(error);
                 std::io::Error::other("there are no more draws")
@@ -105,7 +135,7 @@ impl Wanted<'_> {
     fn all(&self, width: usize, bytes: usize) -> Outcome<Vec<Vec<f64>>> {
         check_count("draws", self.count, width * (1 + bytes / BYTES_OF_NUMBER))?;
         let mut columns = vec![Vec::with_capacity(self.count); width];
-        for block in self.blocks() {
+        for block in self.blocks()? {
             columns.iter_mut().zip(block?).for_each(|(column, more)| column.extend(more));
         }
         Ok(columns)
@@ -116,6 +146,7 @@ impl Wanted<'_> {
         let mut value = Value::Map(Vec::new());
         value.set("noise", self.noise.describe());
         value.set("rows", self.count);
+        value.set("draws_kind", if self.quiet { "quiet" } else { "random" });
         match file {
             Some(path) => value.set("out", path.display().to_string()),
             None => {

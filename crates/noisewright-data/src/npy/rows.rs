@@ -33,6 +33,16 @@ pub(crate) struct Rows<R> {
     bytes: Vec<u8>,
 }
 
+/// Whether a file with these first bytes and this length holds all its rows, one after the other.
+pub(crate) fn is_complete(head: &[u8], length: u64) -> bool {
+    let Ok((header, data)) = Header::parse(head) else { return false };
+    let Ok((element, _)) = header.element("") else { return false };
+    let Ok((rows, width)) = shape(&header, "") else { return false };
+    let bytes = rows.checked_mul(width).and_then(|count| count.checked_mul(element.size()));
+    let by_row = !header.fortran_order || width == 1;
+    by_row && bytes.is_some_and(|bytes| bytes > 0 && (head.len() - data.len() + bytes) as u64 == length)
+}
+
 /// Reads the header and chooses the columns.
 pub(crate) fn open<'a>(input: Input<'a>, options: &Options) -> Result<Rows<impl BufRead + use<'a>>> {
     let file = input.file.clone();
@@ -128,6 +138,10 @@ impl<R: BufRead> Rows<R> {
 impl<R: BufRead> Decoder for Rows<R> {
     fn names(&self) -> &[String] {
         &self.names
+    }
+
+    fn expected(&self) -> usize {
+        self.left
     }
 
     fn fill(&mut self, gathered: &mut Gathered, room: usize) -> Result<bool> {

@@ -1,6 +1,6 @@
 //! The adaptive tensor rule.
 
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 
 use super::axis::{Axis, End, Nodes};
 use super::kronrod::{FIFTEEN, Pair, TWENTY_ONE};

@@ -2,11 +2,40 @@
 
 use std::f64::consts::PI;
 
-use super::tables::{DIGAMMA_AT_ROOT, DIGAMMA_ROOT, DIGAMMA_TAIL, STIRLING, TRIGAMMA_TAIL, ZETA_MINUS_ONE};
+use super::tables::{BERNOULLI, DIGAMMA_AT_ROOT, DIGAMMA_ROOT, ZETA_MINUS_ONE};
 use super::{LN_SQRT_2PI, polynomial};
 
 /// From here on the asymptotic series of this file are exact to rounding.
 const LARGE: f64 = 10.0;
+
+/// Terms of those series.
+const TERMS: usize = 9;
+
+/// Coefficients `B_2k / (2k (2k − 1))` of `n^(1−2k)` in Stirling's series of `ln Γ`.
+const STIRLING: [f64; TERMS] = stirling();
+
+/// Coefficients `−B_2k / 2k` of `x^(−2k)` in the asymptotic series of digamma.
+const DIGAMMA_TAIL: [f64; TERMS] = digamma_tail();
+
+const fn stirling() -> [f64; TERMS] {
+    let mut series = digamma_tail();
+    let mut k = 0;
+    while k < TERMS {
+        series[k] /= -(2.0 * k as f64 + 1.0);
+        k += 1;
+    }
+    series
+}
+
+const fn digamma_tail() -> [f64; TERMS] {
+    let mut series = [0.0; TERMS];
+    let mut k = 0;
+    while k < TERMS {
+        series[k] = -BERNOULLI[k] / (2.0 * k as f64 + 2.0);
+        k += 1;
+    }
+    series
+}
 
 /// `ln |Γ(x)|`; +∞ at the poles 0, −1, −2, … Near the zeros at negative `x` the error is absolute.
 ///
@@ -101,7 +130,7 @@ pub fn trigamma(x: f64) -> f64 {
     }
     let inverse = 1.0 / (x + steps);
     let square = inverse * inverse;
-    sum + inverse * (square.mul_add(polynomial(&TRIGAMMA_TAIL, square), 1.0) + 0.5 * inverse)
+    sum + inverse * (square.mul_add(polynomial(&BERNOULLI[..TERMS], square), 1.0) + 0.5 * inverse)
 }
 
 /// `ln Γ(n+1) − [(n+½) ln n − n + ln √(2π)]`: what Stirling's formula misses.

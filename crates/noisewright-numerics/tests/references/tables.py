@@ -82,18 +82,4 @@ array(
     "Taylor coefficients of digamma about its positive zero, from the linear one on.",
 )
 array("ZETA_MINUS_ONE", [mp.zeta(k) - 1 for k in range(2, 34)], "`ζ(k) − 1`, k = 2, 3, …")
-array(
-    "STIRLING",
-    [mp.bernoulli(2 * k) / (2 * k * (2 * k - 1)) for k in range(1, 10)],
-    "Coefficients of `n^(1−2k)` in Stirling's series for the logarithm of the gamma function.",
-)
-array(
-    "DIGAMMA_TAIL",
-    [-mp.bernoulli(2 * k) / (2 * k) for k in range(1, 10)],
-    "Coefficients of `x^(−2k)` in the asymptotic series of digamma.",
-)
-array(
-    "TRIGAMMA_TAIL",
-    [mp.bernoulli(2 * k) for k in range(1, 10)],
-    "Coefficients of `x^(−2k−1)` in the asymptotic series of trigamma.",
-)
+array("BERNOULLI", [mp.bernoulli(2 * k) for k in range(1, 13)], "Bernoulli numbers `B_2k`, k = 1, 2, …")

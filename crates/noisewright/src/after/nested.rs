@@ -1,5 +1,7 @@
 //! Whether one model is contained in another, found out at points.
 
+use std::collections::HashSet;
+
 use nalgebra::{DMatrix, DVector};
 
 use super::record::FitRecord;
@@ -44,9 +46,9 @@ fn offset_and_features(model: &Model, points: &Points) -> Result<(DVector<f64>, 
 fn in_span(inner: &Model, outer: &Model, points: &Points) -> Result<bool> {
     let (inner_offset, inner_features) = offset_and_features(inner, points)?;
     let (outer_offset, outer_features) = offset_and_features(outer, points)?;
-    let rows = points.rows();
-    // With as many points as columns anything is a combination.
-    if rows < 2 * (outer_features.ncols() + 1) {
+    // At as many different points as there are columns anything is a combination, unless they are all that there are.
+    let seen = distinct(points);
+    if seen < 2 * (outer_features.ncols() + 1) && inner.space().state_count() != Some(seen as u64) {
         return Ok(false);
     }
     let mut base = outer_features.insert_column(0, 1.0);
@@ -67,6 +69,13 @@ fn in_span(inner: &Model, outer: &Model, points: &Points) -> Result<bool> {
             .is_ok_and(|found| (&base * found - column).norm() <= ROUNDING * size)
     };
     Ok(target.column_iter().all(|column| combines(column.into_owned())))
+}
+
+/// How many different points there are.
+fn distinct(points: &Points) -> usize {
+    let view = points.view();
+    let row = |i: usize| (0..view.columns()).map(|j| (view.get(i, j) + 0.0).to_bits()).collect::<Vec<u64>>();
+    (0..view.rows()).map(row).collect::<HashSet<_>>().len()
 }
 
 fn by_names((record, inner): (&FitRecord, &Model), outer: &Model, points: &Points) -> Result<bool> {

@@ -191,6 +191,7 @@ impl FitRecord {
     ///
     /// # Errors
     /// [`Error::SavedFit`] where there is no model file or it is of another model; else as for [`Model::from_toml`].
+    #[cfg(feature = "model-file")]
     pub fn model(&self) -> Result<Model> {
         let wrong = |reason: &'static str| Error::SavedFit { reason: reason.into() };
         let text = self.model.as_deref().ok_or_else(|| {

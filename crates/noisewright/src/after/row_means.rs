@@ -8,6 +8,9 @@ use crate::{Fit, Model, Points, Result, View};
 /// Rows evaluated at a time.
 const BLOCK: usize = 4096;
 
+/// Values of scores at a time, where many points should be asked for at once.
+const BATCH_VALUES: usize = 1 << 22;
+
 /// Rows that are kept.
 const KEPT: usize = 256;
 
@@ -44,9 +47,7 @@ struct Sums {
 
 impl Sums {
     fn of(model: &Model, theta: &[f64], points: View<'_>, weights: Option<&[f64]>) -> Result<Self> {
-        let (rows, count) = (points.rows(), theta.len());
-        let (mut energy, mut score) = (vec![0.0; rows], vec![0.0; rows * count]);
-        model.evaluate(theta, points, &mut energy, Some(&mut score))?;
+        let rows = points.rows();
         let ones;
         let weights = if let Some(weights) = weights {
             weights
@@ -54,22 +55,38 @@ impl Sums {
             ones = vec![1.0; rows];
             &ones
         };
+        let (mut energy, score) = energy_and_slope(model, theta, points, weights)?;
         // A row that does not count may have no density.
         energy.iter_mut().zip(weights).filter(|(_, w)| **w == 0.0).for_each(|(u, _)| *u = 0.0);
-        Ok(Self {
-            energy: dot(&energy, weights),
-            score: score.chunks_exact(rows.max(1)).map(|column| dot(column, weights)).collect(),
-            fingerprint: fingerprint(model, points, weights),
-        })
+        Ok(Self { energy: dot(&energy, weights), score, fingerprint: fingerprint(model, points, weights) })
     }
 
     fn add(self, other: Self) -> Self {
         Self {
             energy: self.energy + other.energy,
-            score: self.score.iter().zip(&other.score).map(|(a, b)| a + b).collect(),
+            score: self.score.into_iter().zip(other.score).map(|(a, b)| a + b).collect(),
             fingerprint: self.fingerprint.wrapping_add(other.fingerprint),
         }
     }
+}
+
+/// The energy at points, and `Σ w ∇u`, by whatever costs the model less.
+fn energy_and_slope(
+    model: &Model,
+    theta: &[f64],
+    points: View<'_>,
+    weights: &[f64],
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let (rows, count) = (points.rows(), theta.len());
+    let (mut energy, mut slope) = (vec![0.0; rows], vec![0.0; count]);
+    if model.add_weighted_score(theta, points, weights, &mut slope)? {
+        model.evaluate(theta, points, &mut energy, None)?;
+        return Ok((energy, slope));
+    }
+    let mut score = vec![0.0; rows * count];
+    model.evaluate(theta, points, &mut energy, Some(&mut score))?;
+    let slope = score.chunks_exact(rows.max(1)).map(|column| dot(column, weights)).collect();
+    Ok((energy, slope))
 }
 
 impl RowMeans {
@@ -79,8 +96,8 @@ impl RowMeans {
     pub(crate) fn new(model: &Model, theta: &[f64], fit: &Fit, rows: DataRows<'_>) -> Result<Option<Self>> {
         let mut sums: Option<Sums> = None;
         rows.try_for_each(|_, points, weights| {
-            // What costs something by itself is asked once.
-            let block = if model.energy().prefers_batches() { points.rows().max(1) } else { BLOCK };
+            let batch = (BATCH_VALUES / theta.len().max(1)).max(1);
+            let block = if model.energy().prefers_batches() { batch } else { BLOCK };
             let part = |range: std::ops::Range<usize>| {
                 Sums::of(model, theta, points.slice(range.clone()), weights.map(|w| &w[range]))
             };

@@ -74,7 +74,7 @@ fn quadratic(covariance: &DMatrix<f64>, values: &DVector<f64>) -> Result<f64> {
     let standardized = DVector::from_fn(size, |j, _| values[j] * unit[j]);
     let factor = correlation.cholesky().ok_or_else(redundant)?;
     // The squared pivots are the shares of each variance that the hypotheses before leave.
-    if factor.l_dirty().diagonal().iter().any(|pivot| !(pivot * pivot > FOLLOWS)) {
+    if !factor.l_dirty().diagonal().iter().all(|pivot| pivot * pivot > FOLLOWS) {
         return Err(redundant());
     }
     Ok(standardized.dot(&factor.solve(&standardized)))

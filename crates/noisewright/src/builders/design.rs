@@ -1,8 +1,8 @@
 //! Designs, call by call.
 
+use super::settings::{run_settings, setters};
 use super::threads::on_threads;
 use crate::design::{Design, DesignOptions, Prices, Ratio, design};
-use crate::run::CancelToken;
 use crate::{Model, Precision, Result, Target};
 
 impl Model {
@@ -34,53 +34,21 @@ pub struct DesignBuilder<'a> {
 }
 
 impl DesignBuilder<'_> {
-    /// ν, the noise points per data point (default: the best one is found).
-    pub fn ratio(mut self, nu: f64) -> Self {
-        self.options.ratio = Ratio::Fixed(nu);
-        self
+    setters! {
+        /// ν, the noise points per data point (default: the best one is found).
+        ratio(nu: f64) => options.ratio = Ratio::Fixed(nu);
+        /// The error that is minimised (default: the mean squared error of all coordinates).
+        target(target: Target) => options.target = target;
+        /// Prices of a data and of a noise point (default: 1 each).
+        prices(prices: Prices) => options.prices = prices;
+        /// Accuracy of the expectations.
+        precision(precision: Precision) => options.precision = precision;
     }
 
-    /// The error that is minimised (default: the mean squared error of all coordinates).
-    pub fn target(mut self, target: Target) -> Self {
-        self.options.target = target;
-        self
-    }
-
-    /// Prices of a data and of a noise point (default: 1 each).
-    pub fn prices(mut self, prices: Prices) -> Self {
-        self.options.prices = prices;
-        self
-    }
-
-    /// Accuracy of the expectations.
-    pub fn precision(mut self, precision: Precision) -> Self {
-        self.options.precision = precision;
-        self
-    }
-
-    /// Seed of the expectations where the space is sampled (default 0).
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.options.precision.seed = seed;
-        self
-    }
-
-    /// On so many threads (default: those of the pool it is called from); the result does not depend on it.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// Ends it with [`Error::Cancelled`](crate::Error::Cancelled), within one pass over the points, once the token is
-    /// cancelled.
-    pub fn cancel(mut self, token: &CancelToken) -> Self {
-        self.options.precision.cancel = token.clone();
-        self
-    }
-
-    /// All options at once.
-    pub fn options(mut self, options: DesignOptions) -> Self {
-        self.options = options;
-        self
+    run_settings! {
+        seed in options.precision, "the expectations where the space is sampled";
+        threads, cancel in options.precision;
+        options: DesignOptions;
     }
 
     /// Finds the design.

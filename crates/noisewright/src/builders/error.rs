@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::settings::{run_settings, setters};
 use super::threads::on_threads;
-use crate::run::CancelToken;
 use crate::{Contrast, ErrorReport, Loss, Model, Noise, Precision, Result, Target, asymptotic_error};
 
 impl Model {
@@ -23,6 +23,7 @@ impl Model {
             noise: Arc::new(noise),
             nu: 1.0,
             loss: Loss::Js,
+            loss_ratio: None,
             target: Target::Mse,
             precision: Precision::default(),
             threads: None,
@@ -39,53 +40,29 @@ pub struct ErrorBuilder<'a> {
     noise: Arc<dyn Noise + 'a>,
     nu: f64,
     loss: Loss,
+    loss_ratio: Option<f64>,
     target: Target,
     precision: Precision,
     threads: Option<usize>,
 }
 
 impl ErrorBuilder<'_> {
-    /// ν, the noise points per data point (default 1).
-    pub fn ratio(mut self, nu: f64) -> Self {
-        self.nu = nu;
-        self
+    setters! {
+        /// ν, the noise points per data point (default 1).
+        ratio(nu: f64) => nu = nu;
+        /// The loss (default [`Loss::Js`]).
+        loss(loss: Loss) => loss = loss;
+        /// M, the ratio inside the loss, where it is not ν (MATH §8); infinite for KL.
+        loss_ratio(ratio: f64) => loss_ratio = Some(ratio);
+        /// The error that is asked for (default: the mean squared error of all coordinates).
+        target(target: Target) => target = target;
+        /// Accuracy of the expectations.
+        precision(precision: Precision) => precision = precision;
     }
 
-    /// The loss (default [`Loss::Js`]).
-    pub fn loss(mut self, loss: Loss) -> Self {
-        self.loss = loss;
-        self
-    }
-
-    /// The error that is asked for (default: the mean squared error of all coordinates).
-    pub fn target(mut self, target: Target) -> Self {
-        self.target = target;
-        self
-    }
-
-    /// Accuracy of the expectations.
-    pub fn precision(mut self, precision: Precision) -> Self {
-        self.precision = precision;
-        self
-    }
-
-    /// Seed of the expectations where the space is sampled (default 0).
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.precision.seed = seed;
-        self
-    }
-
-    /// On so many threads (default: those of the pool it is called from); the result does not depend on it.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// Ends it with [`Error::Cancelled`](crate::Error::Cancelled), within one pass over the points, once the token is
-    /// cancelled.
-    pub fn cancel(mut self, token: &CancelToken) -> Self {
-        self.precision.cancel = token.clone();
-        self
+    run_settings! {
+        seed in precision, "the expectations where the space is sampled";
+        threads, cancel in precision;
     }
 
     /// Computes the error.
@@ -94,7 +71,11 @@ impl ErrorBuilder<'_> {
     /// When the model has no population at these parameters, the noise has other variables or misses the data, the scores
     /// are collinear, or ν is not a positive number.
     pub fn run(self) -> Result<ErrorReport> {
-        let contrast = Contrast { noise: &*self.noise, nu: self.nu, loss: &self.loss };
+        let loss = match self.loss_ratio {
+            Some(ratio) => self.loss.with_ratio(ratio, self.nu)?,
+            None => self.loss,
+        };
+        let contrast = Contrast { noise: &*self.noise, nu: self.nu, loss: &loss };
         let job = || asymptotic_error(self.model, self.parameters, contrast, &self.target, &self.precision);
         on_threads(self.threads, job)
     }

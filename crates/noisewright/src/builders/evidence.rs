@@ -1,12 +1,10 @@
 //! Evidence from draws of a density alone, call by call.
 
-use std::ops::ControlFlow;
-
 use super::chain_lengths;
+use super::settings::{run_settings, setters};
 use super::threads::on_threads;
 use crate::fit::Data;
 use crate::normalizer::{Evidence, EvidenceOptions, NoiseKind, estimate_evidence};
-use crate::run::{CancelToken, Progress, ProgressHook};
 use crate::{Density, Result};
 
 /// The logarithm of the integral of a density known up to nothing but that: `log ∫ f(x) dx`, from draws of `f`.
@@ -41,16 +39,11 @@ pub struct EvidenceBuilder<'a> {
 }
 
 impl<'a> EvidenceBuilder<'a> {
-    /// The kind of noise that is fitted (default [`NoiseKind::Auto`]).
-    pub fn noise(mut self, noise: NoiseKind) -> Self {
-        self.options.noise = noise;
-        self
-    }
-
-    /// Number of noise draws in all (default: as many as draws).
-    pub fn noise_draws(mut self, draws: usize) -> Self {
-        self.options.noise_draws = Some(draws);
-        self
+    setters! {
+        /// The kind of noise that is fitted (default [`NoiseKind::Auto`]).
+        noise(noise: NoiseKind) => options.noise = noise;
+        /// Number of noise draws in all (default: as many as draws).
+        noise_draws(draws: usize) => options.noise_draws = Some(draws);
     }
 
     /// The draws are Markov chains of these lengths, one after the other (default: one chain).
@@ -59,47 +52,18 @@ impl<'a> EvidenceBuilder<'a> {
         self
     }
 
-    /// Whether the density is averaged with its mirror image in the centre of the noise (Warp-III; default no).
-    pub fn symmetrize(mut self, symmetrize: bool) -> Self {
-        self.options.symmetrize = symmetrize;
-        self
+    setters! {
+        /// Whether the density is averaged with its mirror image in the centre of the noise (Warp-III; default no).
+        symmetrize(symmetrize: bool) => options.symmetrize = symmetrize;
+        /// Probability that the intervals are to cover the truth (default 0.95).
+        confidence(confidence: f64) => options.log_z.confidence = confidence;
     }
 
-    /// Probability that the intervals are to cover the truth (default 0.95).
-    pub fn confidence(mut self, confidence: f64) -> Self {
-        self.options.log_z.confidence = confidence;
-        self
-    }
-
-    /// Seed of the noise (default 0).
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.options.log_z.seed = seed;
-        self
-    }
-
-    /// On so many threads (default: those of the pool it is called from); the result does not depend on it.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// Ends it with [`Error::Cancelled`](crate::Error::Cancelled), within one pass over the points, once the token is
-    /// cancelled.
-    pub fn cancel(mut self, token: &CancelToken) -> Self {
-        self.options.log_z.cancel = token.clone();
-        self
-    }
-
-    /// Told about every step; where it breaks off, it ends with [`Error::Cancelled`](crate::Error::Cancelled).
-    pub fn progress(mut self, hook: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.options.log_z.progress = Some(ProgressHook::new(hook));
-        self
-    }
-
-    /// All options at once.
-    pub fn options(mut self, options: EvidenceOptions) -> Self {
-        self.options = options;
-        self
+    run_settings! {
+        seed in options.log_z, "the noise";
+        threads, cancel in options.log_z;
+        progress in options.log_z;
+        options: EvidenceOptions;
     }
 
     /// Estimates the evidence.
@@ -110,6 +74,7 @@ impl<'a> EvidenceBuilder<'a> {
     /// halves that contradict each other, are results with an infinite standard error.
     pub fn run(mut self) -> Result<Evidence> {
         if let Some(lengths) = chain_lengths(self.draws)? {
+            self.options.log_z.dependence.check_chains(true)?;
             self.options.chains = Some(lengths.to_vec());
         }
         let job = || {

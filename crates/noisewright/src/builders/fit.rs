@@ -1,11 +1,10 @@
 //! Fits, call by call.
 
 use std::borrow::Cow;
-use std::ops::ControlFlow;
 
+use super::settings::{run_settings, setters};
 use super::threads::on_threads;
-use crate::fit::{Amount, CovarianceKind, Data, Dependence, FitOptions, NoiseChoice, fit};
-use crate::run::{CancelToken, Progress, ProgressHook};
+use crate::fit::{Amount, CovarianceKind, Data, Dependence, DrawKind, FitOptions, NoiseChoice, fit};
 use crate::{Fit, Loss, Model, Result, Target};
 
 impl Model {
@@ -43,16 +42,11 @@ pub struct FitBuilder<'a> {
 }
 
 impl<'a> FitBuilder<'a> {
-    /// Where the descent starts, one value per parameter (default: the model's start values).
-    pub fn start(mut self, parameters: &[f64]) -> Self {
-        self.start = Some(parameters.to_vec());
-        self
-    }
-
-    /// The noise: any [`Noise`](crate::Noise), or a [`NoiseChoice`] (default [`NoiseChoice::Auto`]).
-    pub fn noise(mut self, noise: impl Into<NoiseChoice>) -> Self {
-        self.options.noise = noise.into();
-        self
+    setters! {
+        /// Where the descent starts, one value per parameter (default: the model's start values).
+        start(parameters: &[f64]) => start = Some(parameters.to_vec());
+        /// The noise: any [`Noise`](crate::Noise), or a [`NoiseChoice`] (default [`NoiseChoice::Auto`]).
+        noise(noise: impl Into<NoiseChoice>) => options.noise = noise.into();
     }
 
     /// Maximum likelihood, with log Z by quadrature or enumeration: [`NoiseChoice::Exact`].
@@ -60,46 +54,25 @@ impl<'a> FitBuilder<'a> {
         self.noise(NoiseChoice::Exact)
     }
 
-    /// ν: so many noise points per data point (default: enough that they hardly matter).
-    pub fn ratio(mut self, nu: f64) -> Self {
-        self.options.amount = Amount::Ratio(nu);
-        self
-    }
-
-    /// How much noise.
-    pub fn amount(mut self, amount: Amount) -> Self {
-        self.options.amount = amount;
-        self
-    }
-
-    /// The loss (default [`Loss::Js`]).
-    pub fn loss(mut self, loss: Loss) -> Self {
-        self.options.loss = loss;
-        self
-    }
-
-    /// The error that [`NoiseChoice::Optimal`] minimises.
-    pub fn target(mut self, target: Target) -> Self {
-        self.options.target = target;
-        self
-    }
-
-    /// Which covariance (default [`CovarianceKind::Robust`]).
-    pub fn errors(mut self, errors: CovarianceKind) -> Self {
-        self.options.errors = errors;
-        self
-    }
-
-    /// Confidence of the intervals (default 0.95).
-    pub fn confidence(mut self, confidence: f64) -> Self {
-        self.options.confidence = confidence;
-        self
-    }
-
-    /// From how many places at most a model that is not linear in its parameters is fitted (default 10).
-    pub fn starts(mut self, starts: usize) -> Self {
-        self.options.starts = starts;
-        self
+    setters! {
+        /// ν: so many noise points per data point (default: enough that they hardly matter).
+        ratio(nu: f64) => options.amount = Amount::Ratio(nu);
+        /// How much noise.
+        amount(amount: Amount) => options.amount = amount;
+        /// The loss (default [`Loss::Js`]).
+        loss(loss: Loss) => options.loss = loss;
+        /// How the noise is drawn (default [`DrawKind::Random`]).
+        draws(draws: DrawKind) => options.draws = draws;
+        /// M, the ratio inside the JS loss (MATH §8; default: ν for random noise, the best of a few for quiet noise).
+        loss_ratio(ratio: f64) => options.loss_ratio = Some(ratio);
+        /// The error that [`NoiseChoice::Optimal`] minimises.
+        target(target: Target) => options.target = target;
+        /// Which covariance (default [`CovarianceKind::Robust`]).
+        errors(errors: CovarianceKind) => options.errors = errors;
+        /// Confidence of the intervals (default 0.95).
+        confidence(confidence: f64) => options.confidence = confidence;
+        /// From how many places at most a model that is not linear in its parameters is fitted (default 10).
+        starts(starts: usize) => options.starts = starts;
     }
 
     /// How many times each row counts.
@@ -114,35 +87,11 @@ impl<'a> FitBuilder<'a> {
         self
     }
 
-    /// Seed of the noise and of the starts (default 0).
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.options.seed = seed;
-        self
-    }
-
-    /// On so many threads (default: those of the pool it is called from); the result does not depend on it.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// Ends it with [`Error::Cancelled`](crate::Error::Cancelled), within one pass over the points, once the token is
-    /// cancelled.
-    pub fn cancel(mut self, token: &CancelToken) -> Self {
-        self.options.cancel = token.clone();
-        self
-    }
-
-    /// Told about every step; where it breaks off, it ends with [`Error::Cancelled`](crate::Error::Cancelled).
-    pub fn progress(mut self, hook: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.options.progress = Some(ProgressHook::new(hook));
-        self
-    }
-
-    /// All options at once.
-    pub fn options(mut self, options: FitOptions) -> Self {
-        self.options = options;
-        self
+    run_settings! {
+        seed in options, "the noise and of the starts";
+        threads, cancel in options;
+        progress in options;
+        options: FitOptions;
     }
 
     /// Fits.

@@ -1,15 +1,15 @@
 //! Normalizing constants from draws of a density and draws of a noise, call by call.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::settings::{run_settings, setters};
 use super::threads::on_threads;
 use super::{chain_lengths, evaluated};
 use crate::fit::Data;
 use crate::noise::sample_for;
 use crate::normalizer::{Dependence, Draws, LogZ, LogZOptions, log_z_of_draws};
 use crate::population::check_variables;
-use crate::run::{CancelToken, Context, Progress, ProgressHook, Purpose};
+use crate::run::{Context, Purpose};
 use crate::{Density, Error, Noise, Result, View};
 
 /// `log Z = log ∫ f(x) dx` from draws of `f` and from draws of a noise, which [`against`](LogZBuilder::against) names:
@@ -77,47 +77,18 @@ impl<'a> LogZBuilder<'a> {
         self
     }
 
-    /// Probability that the intervals are to cover log Z (default 0.95).
-    pub fn confidence(mut self, confidence: f64) -> Self {
-        self.options.confidence = confidence;
-        self
+    setters! {
+        /// Probability that the intervals are to cover log Z (default 0.95).
+        confidence(confidence: f64) => options.confidence = confidence;
+        /// So many resamples of a block bootstrap, as a second opinion on the standard errors.
+        bootstrap(resamples: usize) => options.bootstrap = Some(resamples);
     }
 
-    /// So many resamples of a block bootstrap, as a second opinion on the standard errors.
-    pub fn bootstrap(mut self, resamples: usize) -> Self {
-        self.options.bootstrap = Some(resamples);
-        self
-    }
-
-    /// Seed of the noise and of the bootstrap (default 0).
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.options.seed = seed;
-        self
-    }
-
-    /// On so many threads (default: those of the pool it is called from); the result does not depend on it.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// Ends it with [`Error::Cancelled`](crate::Error::Cancelled), within one pass over the points, once the token is
-    /// cancelled.
-    pub fn cancel(mut self, token: &CancelToken) -> Self {
-        self.options.cancel = token.clone();
-        self
-    }
-
-    /// Told about every step; where it breaks off, it ends with [`Error::Cancelled`](crate::Error::Cancelled).
-    pub fn progress(mut self, hook: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.options.progress = Some(ProgressHook::new(hook));
-        self
-    }
-
-    /// All options at once.
-    pub fn options(mut self, options: LogZOptions) -> Self {
-        self.options = options;
-        self
+    run_settings! {
+        seed in options, "the noise and of the bootstrap";
+        threads, cancel in options;
+        progress in options;
+        options: LogZOptions;
     }
 
     /// Estimates log Z.
@@ -131,6 +102,7 @@ impl<'a> LogZBuilder<'a> {
         let noise = self.noise.as_deref().ok_or_else(missing)?;
         check_variables(noise, space.dimension())?;
         let lengths = chain_lengths(self.draws)?;
+        self.options.check_effects(lengths.is_some())?;
         let job = || -> Result<LogZ> {
             let data = self.draws.in_order_of(space, |draws| self.side(noise, draws.points))?;
             let other = match self.noise_draws {

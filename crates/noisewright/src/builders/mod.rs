@@ -20,6 +20,7 @@ mod evidence;
 mod fit;
 mod log_z;
 mod path;
+mod settings;
 mod states;
 mod threads;
 
@@ -32,7 +33,7 @@ pub use log_z::{LogZBuilder, log_z};
 pub use path::{PathBuilder, path};
 pub use states::{StatesBuilder, states};
 
-use rayon::prelude::*;
+use noisewright_numerics::parallel::prelude::*;
 
 use crate::density::log_densities;
 use crate::fit::{Data, Dependence};

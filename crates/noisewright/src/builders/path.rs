@@ -1,12 +1,11 @@
 //! Paths from a noise to a density, call by call.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::settings::{run_settings, setters};
 use super::threads::on_threads;
 use crate::chain::Moves;
 use crate::normalizer::path::{PathEstimate, PathOptions, estimate_path};
-use crate::run::{CancelToken, Progress, ProgressHook};
 use crate::{Density, Noise, Result};
 
 /// log Z of a density that is far from every noise one can sample, by geometric bridges
@@ -44,65 +43,24 @@ pub struct PathBuilder<'a> {
 }
 
 impl PathBuilder<'_> {
-    /// Number of states, both ends included (default: as many as the distance needs).
-    pub fn states(mut self, states: usize) -> Self {
-        self.options.states = Some(states);
-        self
+    setters! {
+        /// Number of states, both ends included (default: as many as the distance needs).
+        states(states: usize) => options.states = Some(states);
+        /// Draws of every state (default 2,000).
+        draws(draws: usize) => options.draws = draws;
+        /// Chains that the draws of every state come from (default 4).
+        chains(chains: usize) => options.chains = chains;
+        /// Kind of moves (default: chosen by the density).
+        moves(moves: Moves) => options.moves = moves;
+        /// Probability that the interval is to cover log Z (default 0.95).
+        confidence(confidence: f64) => options.confidence = confidence;
     }
 
-    /// Draws of every state (default 2,000).
-    pub fn draws(mut self, draws: usize) -> Self {
-        self.options.draws = draws;
-        self
-    }
-
-    /// Chains that the draws of every state come from (default 4).
-    pub fn chains(mut self, chains: usize) -> Self {
-        self.options.chains = chains;
-        self
-    }
-
-    /// Kind of moves (default: chosen by the density).
-    pub fn moves(mut self, moves: Moves) -> Self {
-        self.options.moves = moves;
-        self
-    }
-
-    /// Probability that the interval is to cover log Z (default 0.95).
-    pub fn confidence(mut self, confidence: f64) -> Self {
-        self.options.confidence = confidence;
-        self
-    }
-
-    /// Seed of all random draws (default 0).
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.options.seed = seed;
-        self
-    }
-
-    /// On so many threads (default: those of the pool it is called from); the result does not depend on it.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// Ends it with [`Error::Cancelled`](crate::Error::Cancelled), within one pass over the points, once the token is
-    /// cancelled.
-    pub fn cancel(mut self, token: &CancelToken) -> Self {
-        self.options.cancel = token.clone();
-        self
-    }
-
-    /// Told about every step; where it breaks off, it ends with [`Error::Cancelled`](crate::Error::Cancelled).
-    pub fn progress(mut self, hook: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.options.progress = Some(ProgressHook::new(hook));
-        self
-    }
-
-    /// All options at once.
-    pub fn options(mut self, options: PathOptions) -> Self {
-        self.options = options;
-        self
+    run_settings! {
+        seed in options, "all random draws";
+        threads, cancel in options;
+        progress in options;
+        options: PathOptions;
     }
 
     /// Goes the path.

@@ -1,11 +1,11 @@
 //! Many states at once, call by call.
 
+use super::settings::{run_settings, setters};
 use super::threads::on_threads;
 use super::{chain_lengths, evaluated};
 use crate::fit::{Data, check_chains};
 use crate::normalizer::Dependence;
 use crate::normalizer::states::{Origin, Pooled, StatesEstimate, StatesOptions, estimate};
-use crate::run::CancelToken;
 use crate::{Density, Error, Points, Result};
 
 /// Log-normalizers of several densities relative to the first, from draws of all of them (MBAR).
@@ -37,10 +37,9 @@ pub struct StatesBuilder<'a, D> {
 }
 
 impl<'a, D: Density> StatesBuilder<'a, D> {
-    /// The draws of every state, in the order of the densities; a state may have none.
-    pub fn draws(mut self, draws: impl IntoIterator<Item = impl Into<Data<'a>>>) -> Self {
-        self.draws = draws.into_iter().map(Into::into).collect();
-        self
+    setters! {
+        /// The draws of every state, in the order of the densities; a state may have none.
+        draws(draws: impl IntoIterator<Item = impl Into<Data<'a>>>) => draws = draws.into_iter().map(Into::into).collect();
     }
 
     /// Every draw is independent of all others.
@@ -55,23 +54,9 @@ impl<'a, D: Density> StatesBuilder<'a, D> {
         self
     }
 
-    /// On so many threads (default: those of the pool it is called from); the result does not depend on it.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// Ends it with [`Error::Cancelled`](crate::Error::Cancelled), within one pass over the points, once the token is
-    /// cancelled.
-    pub fn cancel(mut self, token: &CancelToken) -> Self {
-        self.options.cancel = token.clone();
-        self
-    }
-
-    /// All options at once.
-    pub fn options(mut self, options: StatesOptions) -> Self {
-        self.options = options;
-        self
+    run_settings! {
+        threads, cancel in options;
+        options: StatesOptions;
     }
 
     /// Estimates the log-normalizers.
@@ -111,6 +96,7 @@ impl<'a, D: Density> StatesBuilder<'a, D> {
         let (mut counts, mut labels) = (Vec::new(), Vec::new());
         for draws in &self.draws {
             let lengths = chain_lengths(*draws)?;
+            self.options.dependence.check_chains(lengths.is_some())?;
             draws.in_order_of(space, |draws| {
                 let (rows, points) = (draws.points.rows(), draws.points);
                 if points.columns() != space.dimension() {

@@ -11,9 +11,6 @@ pub(super) fn on_threads<T: Send>(
     if threads == 0 {
         return Err(Error::range("threads", "at least 1", 0.0));
     }
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| Error::option("threads", format!("cannot be {threads} here: {error}")))?;
-    pool.install(job)
+    noisewright_numerics::parallel::on_threads(threads, job)
+        .map_err(|error| Error::option("threads", format!("cannot be {threads} here: {error}")))?
 }

@@ -1,6 +1,6 @@
 //! Several chains in parallel: warm-up, draws, and what they say of themselves.
 
-use rayon::prelude::*;
+use noisewright_numerics::parallel::prelude::*;
 
 use super::coordinates::Coordinates;
 use super::diagnostics::{Convergence, convergence};
@@ -39,6 +39,8 @@ pub struct ChainOptions {
     pub cancel: CancelToken,
     /// Told of the draws of every chain.
     pub progress: Option<ProgressHook>,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for ChainOptions {
@@ -53,6 +55,7 @@ impl Default for ChainOptions {
             seed: 0,
             cancel: CancelToken::new(),
             progress: None,
+            more: crate::More,
         }
     }
 }

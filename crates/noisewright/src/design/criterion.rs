@@ -92,7 +92,7 @@ impl<'a> Criterion<'a> {
     pub(crate) fn moments(&self, ratio: &[f64], nu: f64) -> Moments {
         let weighted = self.weighted(ratio, nu);
         Moments {
-            information: self.population.weighted_outer(&weighted),
+            information: self.population.weighted_outer(&weighted, &self.cancel),
             mean: self.population.weighted_score(&weighted),
         }
     }
@@ -166,9 +166,9 @@ impl<'a> Criterion<'a> {
         Ok(State { value, sensitivity: Sensitivity { quadratic, linear: 2.0 * kappa * pulled } })
     }
 
-    /// `a(x)` at every point.
+    /// `a(x)` at every point; nonsense once the computation is cancelled.
     pub(crate) fn sensitivities(&self, sensitivity: &Sensitivity) -> Vec<f64> {
-        sensitivity.at(self.population.score(), self.points())
+        sensitivity.at_while(self.population.score(), self.points(), &self.cancel)
     }
 
     /// `E_d √a`.
@@ -196,6 +196,11 @@ impl<'a> Criterion<'a> {
 impl Sensitivity {
     /// `a` from column-major scores, `rows` of them.
     pub(crate) fn at(&self, score: &[f64], rows: usize) -> Vec<f64> {
+        self.at_while(score, rows, &CancelToken::new())
+    }
+
+    /// The same, with zeros from where it is cancelled on.
+    fn at_while(&self, score: &[f64], rows: usize, cancel: &CancelToken) -> Vec<f64> {
         const BLOCK: usize = 2048;
         let size = self.linear.len();
         if size == 1 {
@@ -203,6 +208,9 @@ impl Sensitivity {
             return score.iter().map(|s| (q * s + l) * s).collect();
         }
         let block = |range: std::ops::Range<usize>| {
+            if cancel.is_cancelled() {
+                return vec![0.0; range.len()];
+            }
             let columns = DMatrix::from_fn(range.len(), size, |i, j| score[j * rows + range.start + i]);
             let pulled = &columns * &self.quadratic;
             let mut out = &columns * &self.linear;

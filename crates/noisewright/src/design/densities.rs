@@ -8,6 +8,7 @@ const PLACES: usize = 400;
 
 /// Values on an even grid over where the data are, in one variable.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Densities {
     /// The places.
     pub x: Vec<f64>,

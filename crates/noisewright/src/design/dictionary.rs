@@ -26,6 +26,8 @@ pub struct DictionaryOptions {
     pub kernels: usize,
     /// Degrees of freedom of the heavy-tailed copies (default 5).
     pub dof: f64,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for DictionaryOptions {
@@ -37,6 +39,7 @@ impl Default for DictionaryOptions {
             stretch: 2.5,
             kernels: 32,
             dof: Student::DEFAULT_DOF,
+            more: crate::More,
         }
     }
 }

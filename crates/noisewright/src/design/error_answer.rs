@@ -7,10 +7,11 @@ use crate::{
     error_report,
 };
 
-/// Places of the curve over the noise proportion.
+/// Places of the curve over the noise proportion, at most.
 const PLACES: usize = 99;
 
 /// The asymptotic error of a contrast.
+#[non_exhaustive]
 pub struct ErrorAnswer {
     /// The error, its parts, and what it compares with.
     pub report: ErrorReport,
@@ -21,6 +22,7 @@ pub struct ErrorAnswer {
     /// What the expectations were taken over.
     pub population: Population,
     log_noise: Vec<f64>,
+    nu: f64,
 }
 
 impl Problem<'_> {
@@ -56,7 +58,7 @@ impl Problem<'_> {
         let log_noise = population.log_noise(noise)?;
         let report = error_report(&population, &log_noise, nu, loss, target)?;
         let infinite = report.why_infinite(divergences.as_ref(), loss);
-        Ok(ErrorAnswer { report, divergences, infinite, population, log_noise })
+        Ok(ErrorAnswer { report, divergences, infinite, population, log_noise, nu })
     }
 }
 
@@ -67,8 +69,9 @@ impl ErrorAnswer {
     /// When the target does not fit the model.
     pub fn curve(&self, loss: &Loss, target: &Target) -> Result<Curve> {
         let matrix = target.matrix(self.population.coordinates(), &self.population.information())?;
-        Curve::new(PLACES, |nu| {
-            Ok(Asymptotics::at(&self.population, &self.log_noise, nu, loss)?.error(&matrix, nu, 1.0, 1.0))
+        Curve::new(Curve::places(&self.population, PLACES, 1), |nu| {
+            let loss = loss.at_other_nu(self.nu, nu);
+            Ok(Asymptotics::at(&self.population, &self.log_noise, nu, &loss)?.error(&matrix, nu, 1.0, 1.0))
         })
     }
 }

@@ -23,6 +23,7 @@ const MOST_WEIGHTS: usize = 4;
 
 /// A member of a family that is better than its neighbours.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Member {
     /// The values of the `?`, in the order of the text; weights are weights of the mixture.
     pub values: Vec<f64>,
@@ -96,7 +97,7 @@ pub fn best_member(
 ///
 /// # Errors
 /// As for [`best_member`].
-pub fn best_member_on(
+pub(crate) fn best_member_on(
     population: &Population,
     words: &NoiseWords,
     build: Builder<'_>,

@@ -30,6 +30,7 @@ pub(crate) fn all_noise_sensitivity(criterion: &Criterion<'_>) -> Result<Sensiti
 
 /// What the limit ν → ∞ leaves: with `w₁ = ‖I⁻¹ψ‖_M`, the optimal noise is `p_d w₁ / E w₁`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct AllNoiseLimit {
     /// `E_d w₁`; its square is `T (error(optimum) − Cramér–Rao)` for normalized models.
     pub mean: f64,
@@ -55,6 +56,7 @@ pub fn all_noise_limit(population: &Population, target: &Target) -> Result<AllNo
 
 /// A point that carries all noise mass in the limit ν → 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct AllDataPoint {
     /// The point.
     pub x: f64,

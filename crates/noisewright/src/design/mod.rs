@@ -17,26 +17,29 @@ mod noise;
 mod problem;
 mod proportion;
 mod question;
+#[cfg(feature = "model-file")]
 mod record;
 mod refinement;
 mod remarks;
 mod serial;
 mod weights;
 
-pub use criterion::Sensitivity;
 pub use densities::Densities;
 pub use dictionary::DictionaryOptions;
 pub use error_answer::ErrorAnswer;
 pub use exact::OptimalNoise;
-pub use family::{Builder, FamilyOptimum, Member, best_member, best_member_on};
+pub(crate) use family::best_member_on;
+pub use family::{Builder, FamilyOptimum, Member, best_member};
 pub use histogram::{HistogramDesign, best_histogram_1d, best_histogram_2d};
 pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
 pub use mixture::{MixtureDesign, best_mixture, design_mixture, design_mixture_on_sample};
-pub use noise::{ModelNoise, SavedModelNoise, Shape, ShapeRecord};
+pub(crate) use noise::SavedModelNoise;
+pub use noise::{ModelNoise, Shape};
 pub use problem::{Files, Problem, Purpose, noise_on};
 pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
 pub use question::{Answer, DesignSpace, EfficiencyAnswer, Kind, Question};
-pub use record::{NoiseRecord, Record, SampleRecord};
+#[cfg(feature = "model-file")]
+pub use record::Record;
 
 use crate::asymptotics::trace_product;
 use crate::run::Context;
@@ -67,6 +70,8 @@ pub struct DesignOptions {
     pub prices: Prices,
     /// Accuracy of the expectations, seed and cancellation.
     pub precision: Precision,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for DesignOptions {
@@ -76,6 +81,7 @@ impl Default for DesignOptions {
             ratio: Ratio::Free,
             prices: Prices::default(),
             precision: Precision::default(),
+            more: crate::More,
         }
     }
 }

@@ -14,13 +14,14 @@ use super::criterion::{Criterion, Sensitivity};
 use super::exact::OptimalNoise;
 use super::limits::all_noise_sensitivity;
 use crate::fit::optimal::SAFE_SHARE;
+use crate::noise::quiet::line::LineQuantile;
 use crate::noise::{BoxSampler, LogDensity, Picker};
 use crate::{
     DesignFault, Error, Landmarks, Mixture, Model, Noise, Points, Population, Precision, Result, SavedNoise,
     Target, View,
 };
 
-pub use self::saved::SavedModelNoise;
+pub(crate) use self::saved::SavedModelNoise;
 
 /// The ratio `h = p_n / p_d` as a function of the score.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +77,8 @@ pub struct ModelNoise {
     plan: Plan,
     /// Made when the first point is drawn: a search over designs evaluates many noises that it never draws from.
     sampler: Arc<OnceLock<Sampler>>,
+    /// The inverse distribution function on a line, made when it is first asked for.
+    quantile: Arc<OnceLock<Option<LineQuantile>>>,
 }
 
 /// What a sampler is made from.
@@ -156,6 +159,7 @@ impl ModelNoise {
             landmarks: Vec::new(),
             plan: plan(population, &log_ratio, model.space())?,
             sampler: Arc::new(OnceLock::new()),
+            quantile: Arc::new(OnceLock::new()),
         };
         noise.landmarks = noise.find_landmarks(population, &log_ratio);
         Ok(noise)
@@ -293,6 +297,18 @@ impl ModelNoise {
         score
     }
 
+    /// The inverse distribution function, for one continuous variable.
+    fn line_quantile(&self) -> Option<&LineQuantile> {
+        let Plan::Boxes { lower, upper, .. } = &self.plan else { return None };
+        let made = || LineQuantile::new(lower[0], upper[0], &self.landmarks[0].breaks, &self.line_density());
+        self.quantile.get_or_init(|| (lower.len() == 1).then(made).flatten()).as_ref()
+    }
+
+    /// The log-density of values of one variable.
+    fn line_density(&self) -> impl Fn(&[f64], &mut [f64]) + '_ {
+        |x, out| self.log_density_at(View::new(1, x.len(), x), out)
+    }
+
     fn sampler(&self) -> &Sampler {
         self.sampler.get_or_init(|| match &self.plan {
             Plan::Boxes { lower, upper, peak } => {
@@ -397,6 +413,16 @@ impl Noise for ModelNoise {
                 }
             }
         }
+    }
+
+    fn uniforms(&self) -> Option<usize> {
+        self.line_quantile().map(|_| 1)
+    }
+
+    fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+        let density = self.line_density();
+        let Some(quantile) = self.line_quantile() else { return };
+        out.iter_mut().zip(cube.column(0)).for_each(|(x, u)| *x = quantile.at(*u, &density));
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {

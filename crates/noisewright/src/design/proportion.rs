@@ -3,7 +3,7 @@
 use noisewright_numerics::optimize::minimize_bracketed;
 
 use crate::run::if_possible;
-use crate::{DesignFault, Error, Result};
+use crate::{DesignFault, Error, Population, Result};
 
 /// Prices of a data point and of a noise point; the budget is in the same unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,6 +129,7 @@ pub(crate) fn best_ratio_from(
 
 /// The error as a function of the noise proportion.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Curve {
     /// π = ν/(1+ν), increasing.
     #[serde(rename = "noise_proportion")]
@@ -137,7 +138,17 @@ pub struct Curve {
     pub error: Vec<f64>,
 }
 
+/// Products that the sums behind a curve may cost, and the places that it has at least.
+const CURVE_PRODUCTS: (usize, usize) = (1 << 33, 9);
+
 impl Curve {
+    /// How many of so many places are worth their cost on a population, where each takes so many sums over it: a curve
+    /// through fewer looks the same.
+    pub(crate) fn places(population: &Population, most: usize, sums: usize) -> usize {
+        let products = population.points().rows() * population.coordinates().len().pow(2) * sums;
+        (CURVE_PRODUCTS.0 / products.max(1)).clamp(CURVE_PRODUCTS.1.min(most), most)
+    }
+
     /// The error of `error(ν)` at `count` proportions between 1 % and 99 %.
     ///
     /// # Errors

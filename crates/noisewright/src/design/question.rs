@@ -7,8 +7,7 @@ use super::problem::{Files, Problem, Purpose};
 use super::proportion::at_end;
 use super::{
     Curve, DesignOptions, DictionaryOptions, FamilyOptimum, Member, MixtureDesign, ModelNoise, Prices, Ratio,
-    Record, best_member, best_member_on, best_ratio, design_mixture, design_mixture_on_sample,
-    ratio_for_efficiency,
+    best_member, best_member_on, best_ratio, design_mixture, design_mixture_on_sample, ratio_for_efficiency,
 };
 use crate::asymptotics::trace_product;
 use crate::{
@@ -22,6 +21,8 @@ const FINE_CURVE: usize = 99;
 const CURVE: usize = 41;
 /// As many where every one takes a search in several dimensions.
 const COARSE_CURVE: usize = 15;
+/// Sums over the population that a search for the exact optimum takes, about.
+const SUMS_OF_A_SEARCH: usize = 20;
 
 /// What is optimised.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +68,7 @@ pub struct Question<'a> {
 
 /// A design, whatever it was optimised over.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Answer {
     /// The noise.
     pub noise: Arc<dyn Noise>,
@@ -96,6 +98,7 @@ pub struct Answer {
 
 /// How much noise is enough.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct EfficiencyAnswer {
     /// The efficiency asked for.
     pub asked: f64,
@@ -196,7 +199,9 @@ impl Question<'_> {
     ///
     /// # Errors
     /// When the model file cannot be read.
-    pub fn record(&self, answer: &Answer, model_file: &str) -> Result<Record> {
+    #[cfg(feature = "model-file")]
+    pub fn record(&self, answer: &Answer, model_file: &str) -> Result<super::Record> {
+        use super::Record;
         let Problem { model, parameters, .. } = &self.problem;
         let of_words = |words: &str| Record::of_words(model_file, parameters, words);
         match &answer.kind {
@@ -224,6 +229,7 @@ impl Question<'_> {
             ratio,
             prices: self.prices,
             precision: self.problem.precision.clone(),
+            ..DesignOptions::default()
         }
     }
 
@@ -252,6 +258,7 @@ impl Question<'_> {
         let best = options.conclude(search.run())?;
         let value = |nu: f64| search.value(nu);
         let places = if self.problem.model.space().dimension() == 1 { CURVE } else { COARSE_CURVE };
+        let places = Curve::places(&best.population, places, SUMS_OF_A_SEARCH);
         Ok(Answer {
             nu: best.nu,
             nu_at_end: false,
@@ -386,7 +393,7 @@ impl Question<'_> {
             conventional: equal(1.0),
             gap: None,
             stationary_points: None,
-            curve: Curve::new(FINE_CURVE, error)?,
+            curve: Curve::new(Curve::places(&population, FINE_CURVE, 1), error)?,
             enough: None,
             kind: Kind::Fixed { words: noise.describe() },
             noise,

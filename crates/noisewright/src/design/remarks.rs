@@ -1,9 +1,10 @@
 //! What a design has to say for itself, in sentences.
 
+use noisewright_report::{format_number, format_percent};
+
 use super::question::{Answer, Kind};
 use super::{Member, MixtureDesign};
 use crate::Method;
-use crate::noise::language::rounded;
 
 impl Answer {
     /// Sentences about how good the design is among its kind: certificates, other minima, ends of ranges.
@@ -67,8 +68,12 @@ fn of_family(minima: &[Member]) -> Vec<String> {
         count => format!("The best of {count} local minima of the family."),
     }];
     remarks.extend(minima.iter().skip(1).map(|other| {
-        let share = percent(other.nu / (1.0 + other.nu), 4);
-        format!("Another: {} at {share} noise, error {}.", other.words.rounded(6), shown(other.error, 6))
+        let share = format_percent(other.nu / (1.0 + other.nu), 4);
+        format!(
+            "Another: {} at {share} noise, error {}.",
+            other.words.rounded(6),
+            format_number(other.error, 6)
+        )
     }));
     if minima[0].at_edge {
         let edge = "A free value is at the end of the range that was searched: the true best may lie beyond.";
@@ -80,7 +85,9 @@ fn of_family(minima: &[Member]) -> Vec<String> {
 fn of_mixture(best: &MixtureDesign) -> Vec<String> {
     let used = best.weights.iter().filter(|weight| **weight > 0.0).count();
     let excess = match best.excess() {
-        excess if excess.is_finite() => format!("{} above the exact optimum's", percent(excess.max(0.0), 3)),
+        excess if excess.is_finite() => {
+            format!("{} above the exact optimum's", format_percent(excess.max(0.0), 3))
+        }
         _ => "above that of the model itself, which would leave none".into(),
     };
     let mut remarks = vec![format!("A mixture of {used} components; its error is {excess}.")];
@@ -91,14 +98,4 @@ fn of_mixture(best: &MixtureDesign) -> Vec<String> {
         ));
     }
     remarks
-}
-
-fn percent(share: f64, digits: usize) -> String {
-    format!("{}%", shown(100.0 * share, digits))
-}
-
-/// A number to so many significant digits, small and large ones with an exponent.
-fn shown(x: f64, digits: usize) -> String {
-    let short = rounded(x, digits);
-    if (1e-4..1e6).contains(&short.abs()) || short == 0.0 { short.to_string() } else { format!("{short:e}") }
 }

@@ -4,8 +4,8 @@ use noisewright_numerics::special::{digamma, ln_beta};
 
 use super::family::{Entry, FamilyInfo, Parts, Request};
 use super::gamma::{LEAST_LOG, log_power};
-use super::pointwise;
-use crate::{Domain, Energy, Parameter, Result, View};
+use super::pointwise::of_one_variable;
+use crate::{Domain, Energy, Parameter, Result};
 
 /// `u(x) = (a − 1) ln x + (b − 1) ln(1 − x)` for x in [0, 1]: linear in `a` and `b`, up to a function of x.
 ///
@@ -22,29 +22,11 @@ use crate::{Domain, Energy, Parameter, Result, View};
 pub struct Beta;
 
 impl Energy for Beta {
-    fn parameters(&self) -> Vec<String> {
-        vec!["a".into(), "b".into()]
-    }
-
-    fn dimension(&self) -> usize {
-        1
-    }
-
-    fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        let (a, b) = (parameters[0], parameters[1]);
-        pointwise::fill(points, value, score, |x| {
-            let (log, log_rest) = (x.ln(), (-x).ln_1p());
-            let height = log_power(a - 1.0, log) + log_power(b - 1.0, log_rest);
-            (height, [log.max(LEAST_LOG), log_rest.max(LEAST_LOG)])
-        });
-        Ok(())
-    }
+    of_one_variable!(["a", "b"], |a, b| x => {
+        let (log, log_rest) = (x.ln(), (-x).ln_1p());
+        let height = log_power(a - 1.0, log) + log_power(b - 1.0, log_rest);
+        (height, [log.max(LEAST_LOG), log_rest.max(LEAST_LOG)])
+    });
 
     fn is_linear(&self) -> bool {
         true

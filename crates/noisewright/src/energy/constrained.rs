@@ -86,6 +86,23 @@ impl Energy for ConstrainedEnergy {
         Some(log_z)
     }
 
+    fn add_weighted_score(
+        &self,
+        parameters: &[f64],
+        points: View<'_>,
+        weights: &[f64],
+        out: &mut [f64],
+    ) -> Result<bool> {
+        let all = self.all(parameters);
+        let mut whole = vec![0.0; all.len()];
+        if !self.inner.add_weighted_score(&all, points, weights, &mut whole)? {
+            return Ok(false);
+        }
+        let free = self.map.transpose() * DVector::from_vec(whole);
+        out.iter_mut().zip(free.iter()).for_each(|(o, s)| *o += s);
+        Ok(true)
+    }
+
     fn add_curvature(
         &self,
         parameters: &[f64],

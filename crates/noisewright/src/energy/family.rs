@@ -65,6 +65,8 @@ pub struct FamilyOptions {
     pub dof: Option<Dof>,
     /// The degree of an exponential polynomial, 4 by default.
     pub degree: Option<usize>,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl FamilyOptions {

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use noisewright_formula::{Formula, FormulaError, Order, Symbols, Tape};
 
+use super::forward;
 use crate::{Energy, Error, Result, View};
 
 /// Rows per block when second derivatives are summed.
@@ -303,27 +304,7 @@ impl Energy for FeatureEnergy {
         self.names.clone()
     }
 
-    fn dimension(&self) -> usize {
-        self.sum.dimension()
-    }
-
-    fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        self.sum.evaluate(parameters, points, value, score)
-    }
-
-    fn point_gradient(&self, parameters: &[f64], point: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
-        self.sum.point_gradient(parameters, point, gradient)
-    }
-
-    fn constants(&self) -> Vec<f64> {
-        self.sum.constants()
-    }
+    forward!(self => self.sum; dimension evaluate point_gradient constants);
 
     fn is_linear(&self) -> bool {
         true

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::forward;
 use crate::{Energy, Result, View};
 
 /// Step of the five-point differences relative to the parameter (or to one): the fifth root of the rounding error, at which
@@ -143,12 +144,8 @@ impl<F> ScoredEnergy<F> {
 }
 
 impl<F: Fn(&[f64], &[f64], &mut [f64]) + Send + Sync> Energy for ScoredEnergy<F> {
-    fn parameters(&self) -> Vec<String> {
-        self.energy.parameters()
-    }
-
-    fn dimension(&self) -> usize {
-        self.energy.dimension()
+    forward! { self => self.energy;
+        parameters dimension point_gradient canonical constants is_linear prefers_batches log_normalizer
     }
 
     fn evaluate(
@@ -168,30 +165,6 @@ impl<F: Fn(&[f64], &[f64], &mut [f64]) + Send + Sync> Energy for ScoredEnergy<F>
             slopes.iter().enumerate().for_each(|(j, slope)| score[j * points.rows() + row] = *slope);
         }
         Ok(())
-    }
-
-    fn point_gradient(&self, parameters: &[f64], point: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
-        self.energy.point_gradient(parameters, point, gradient)
-    }
-
-    fn canonical(&self, parameters: &mut [f64]) {
-        self.energy.canonical(parameters);
-    }
-
-    fn constants(&self) -> Vec<f64> {
-        self.energy.constants()
-    }
-
-    fn is_linear(&self) -> bool {
-        self.energy.is_linear()
-    }
-
-    fn prefers_batches(&self) -> bool {
-        self.energy.prefers_batches()
-    }
-
-    fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
-        self.energy.log_normalizer(parameters, gradient)
     }
 }
 

@@ -3,8 +3,8 @@
 use noisewright_numerics::special::{digamma, ln_gamma};
 
 use super::family::{Entry, FamilyInfo, Parts, Request};
-use super::pointwise;
-use crate::{Domain, Energy, Parameter, Result, View};
+use super::pointwise::of_one_variable;
+use crate::{Domain, Energy, Parameter, Result};
 
 /// The least logarithm a score reports, that of the smallest positive number: scores stay finite at x = 0.
 pub(super) const LEAST_LOG: f64 = -745.0;
@@ -30,28 +30,10 @@ pub(super) fn log_power(exponent: f64, log: f64) -> f64 {
 pub struct Gamma;
 
 impl Energy for Gamma {
-    fn parameters(&self) -> Vec<String> {
-        vec!["shape".into(), "rate".into()]
-    }
-
-    fn dimension(&self) -> usize {
-        1
-    }
-
-    fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        let (shape, rate) = (parameters[0], parameters[1]);
-        pointwise::fill(points, value, score, |x| {
-            let log = x.ln();
-            (log_power(shape - 1.0, log) - rate * x, [log.max(LEAST_LOG), -x])
-        });
-        Ok(())
-    }
+    of_one_variable!(["shape", "rate"], |shape, rate| x => {
+        let log = x.ln();
+        (log_power(shape - 1.0, log) - rate * x, [log.max(LEAST_LOG), -x])
+    });
 
     fn is_linear(&self) -> bool {
         true

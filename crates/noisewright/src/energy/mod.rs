@@ -183,78 +183,102 @@ pub trait Energy: Send + Sync {
     }
 }
 
-macro_rules! forward_energy {
-    ($([$($generics:tt)*] $pointer:ty),*) => {$(
-        impl<$($generics)*> Energy for $pointer {
-            fn parameters(&self) -> Vec<String> {
-                (**self).parameters()
-            }
-
-            fn dimension(&self) -> usize {
-                (**self).dimension()
-            }
-
-            fn evaluate(
-                &self,
-                parameters: &[f64],
-                points: View<'_>,
-                value: &mut [f64],
-                score: Option<&mut [f64]>,
-            ) -> Result<()> {
-                (**self).evaluate(parameters, points, value, score)
-            }
-
-            fn point_gradient(
-                &self,
-                parameters: &[f64],
-                point: &[f64],
-                gradient: &mut [f64],
-            ) -> Result<Option<f64>> {
-                (**self).point_gradient(parameters, point, gradient)
-            }
-
-            fn canonical(&self, parameters: &mut [f64]) {
-                (**self).canonical(parameters);
-            }
-
-            fn constants(&self) -> Vec<f64> {
-                (**self).constants()
-            }
-
-            fn is_linear(&self) -> bool {
-                (**self).is_linear()
-            }
-
-            fn prefers_batches(&self) -> bool {
-                (**self).prefers_batches()
-            }
-
-            fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
-                (**self).log_normalizer(parameters, gradient)
-            }
-
-            fn add_weighted_score(
-                &self,
-                parameters: &[f64],
-                points: View<'_>,
-                weights: &[f64],
-                out: &mut [f64],
-            ) -> Result<bool> {
-                (**self).add_weighted_score(parameters, points, weights, out)
-            }
-
-            fn add_curvature(
-                &self,
-                parameters: &[f64],
-                points: View<'_>,
-                weights: &[f64],
-                out: &mut [f64],
-            ) -> Result<bool> {
-                (**self).add_curvature(parameters, points, weights, out)
-            }
+/// Methods of [`Energy`] as those of another energy: `forward!(self => self.inner; parameters dimension …)`, or `all`.
+macro_rules! forward {
+    ($self:ident => $to:expr; all) => {
+        $crate::energy::forward! { $self => $to;
+            parameters dimension evaluate point_gradient canonical constants is_linear prefers_batches log_normalizer
+            add_weighted_score add_curvature
         }
-    )*};
+    };
+    ($self:ident => $to:expr; $($method:ident)*) => {
+        $($crate::energy::forward! { @$method $self $to })*
+    };
+    (@parameters $self:ident $to:expr) => {
+        fn parameters(&$self) -> Vec<String> {
+            $to.parameters()
+        }
+    };
+    (@dimension $self:ident $to:expr) => {
+        fn dimension(&$self) -> usize {
+            $to.dimension()
+        }
+    };
+    (@evaluate $self:ident $to:expr) => {
+        fn evaluate(
+            &$self,
+            parameters: &[f64],
+            points: View<'_>,
+            value: &mut [f64],
+            score: Option<&mut [f64]>,
+        ) -> Result<()> {
+            $to.evaluate(parameters, points, value, score)
+        }
+    };
+    (@point_gradient $self:ident $to:expr) => {
+        fn point_gradient(&$self, parameters: &[f64], point: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
+            $to.point_gradient(parameters, point, gradient)
+        }
+    };
+    (@canonical $self:ident $to:expr) => {
+        fn canonical(&$self, parameters: &mut [f64]) {
+            $to.canonical(parameters);
+        }
+    };
+    (@constants $self:ident $to:expr) => {
+        fn constants(&$self) -> Vec<f64> {
+            $to.constants()
+        }
+    };
+    (@is_linear $self:ident $to:expr) => {
+        fn is_linear(&$self) -> bool {
+            $to.is_linear()
+        }
+    };
+    (@prefers_batches $self:ident $to:expr) => {
+        fn prefers_batches(&$self) -> bool {
+            $to.prefers_batches()
+        }
+    };
+    (@log_normalizer $self:ident $to:expr) => {
+        fn log_normalizer(&$self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
+            $to.log_normalizer(parameters, gradient)
+        }
+    };
+    (@add_weighted_score $self:ident $to:expr) => {
+        fn add_weighted_score(
+            &$self,
+            parameters: &[f64],
+            points: View<'_>,
+            weights: &[f64],
+            out: &mut [f64],
+        ) -> Result<bool> {
+            $to.add_weighted_score(parameters, points, weights, out)
+        }
+    };
+    (@add_curvature $self:ident $to:expr) => {
+        fn add_curvature(
+            &$self,
+            parameters: &[f64],
+            points: View<'_>,
+            weights: &[f64],
+            out: &mut [f64],
+        ) -> Result<bool> {
+            $to.add_curvature(parameters, points, weights, out)
+        }
+    };
 }
+pub(crate) use forward;
 
 // Every method is forwarded: what is left to its default here would be lost behind a pointer.
-forward_energy!([E: Energy + ?Sized] Arc<E>, [] Box<dyn Energy>, ['e] &'e (dyn Energy + 'e));
+impl<E: Energy + ?Sized> Energy for Arc<E> {
+    forward!(self => (**self); all);
+}
+
+impl Energy for Box<dyn Energy> {
+    forward!(self => (**self); all);
+}
+
+impl<'e> Energy for &'e (dyn Energy + 'e) {
+    forward!(self => (**self); all);
+}

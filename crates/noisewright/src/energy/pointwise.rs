@@ -24,3 +24,34 @@ pub(super) fn fill<const K: usize>(
         }
     }
 }
+
+/// The first three methods of an [`Energy`](crate::Energy) of one variable: its parameters, a check of their values where there
+/// is one, and value and slopes at `x`.
+macro_rules! of_one_variable {
+    ([$($name:literal),*], |$($parameter:ident),*| $([$check:expr])? $x:ident => $at:expr) => {
+        fn parameters(&self) -> Vec<String> {
+            vec![$($name.into()),*]
+        }
+
+        fn dimension(&self) -> usize {
+            1
+        }
+
+        fn evaluate(
+            &self,
+            parameters: &[f64],
+            points: $crate::View<'_>,
+            value: &mut [f64],
+            score: Option<&mut [f64]>,
+        ) -> $crate::Result<()> {
+            let &[$($parameter),*] = parameters else {
+                let expected = [$($name),*].len();
+                return Err($crate::Error::Shape { what: "parameter values", expected, found: parameters.len() });
+            };
+            $($check?;)?
+            $crate::energy::pointwise::fill(points, value, score, |$x| $at);
+            Ok(())
+        }
+    };
+}
+pub(super) use of_one_variable;

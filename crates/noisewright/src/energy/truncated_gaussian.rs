@@ -3,7 +3,7 @@
 use super::exp_quadratic::{Quadratic, integrate};
 use super::family::{Entry, FamilyInfo, Parts, Request};
 use super::linear::Statistics;
-use super::pointwise;
+use super::pointwise::of_one_variable;
 use crate::{Domain, Energy, Error, Parameter, Result, View};
 
 /// The two ends of the domain, the upper one possibly infinite.
@@ -110,29 +110,10 @@ fn check_variance(variance: f64) -> Result<()> {
 }
 
 impl Energy for TruncatedGaussianMoments {
-    fn parameters(&self) -> Vec<String> {
-        vec!["m0".into(), "C00".into()]
-    }
-
-    fn dimension(&self) -> usize {
-        1
-    }
-
-    fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        let (mean, variance) = (parameters[0], parameters[1]);
-        check_variance(variance)?;
-        pointwise::fill(points, value, score, |x| {
-            let slope = (x - mean) / variance;
-            (-0.5 * (x - mean) * (x - mean) / variance, [slope, 0.5 * slope * slope])
-        });
-        Ok(())
-    }
+    of_one_variable!(["m0", "C00"], |mean, variance| [check_variance(variance)] x => {
+        let slope = (x - mean) / variance;
+        (-0.5 * (x - mean) * (x - mean) / variance, [slope, 0.5 * slope * slope])
+    });
 
     fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
         let (mean, variance) = (parameters[0], parameters[1]);

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use noisewright_numerics::special::{bessel_ratio, ln_bessel_i};
 
 use super::family::{Entry, FamilyInfo, Parts, Request};
-use super::pointwise;
+use super::pointwise::of_one_variable;
 use crate::{Domain, Energy, Parameter, Result, View};
 
 /// `u(x) = a cos x + b sin x` on the circle; parameters `a`, `b`.
@@ -24,28 +24,10 @@ use crate::{Domain, Energy, Parameter, Result, View};
 pub struct VonMises;
 
 impl Energy for VonMises {
-    fn parameters(&self) -> Vec<String> {
-        vec!["a".into(), "b".into()]
-    }
-
-    fn dimension(&self) -> usize {
-        1
-    }
-
-    fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        let (a, b) = (parameters[0], parameters[1]);
-        pointwise::fill(points, value, score, |x| {
-            let (sin, cos) = x.sin_cos();
-            (a * cos + b * sin, [cos, sin])
-        });
-        Ok(())
-    }
+    of_one_variable!(["a", "b"], |a, b| x => {
+        let (sin, cos) = x.sin_cos();
+        (a * cos + b * sin, [cos, sin])
+    });
 
     fn is_linear(&self) -> bool {
         true
@@ -68,28 +50,10 @@ impl Energy for VonMises {
 pub struct VonMisesPolar;
 
 impl Energy for VonMisesPolar {
-    fn parameters(&self) -> Vec<String> {
-        vec!["mean".into(), "concentration".into()]
-    }
-
-    fn dimension(&self) -> usize {
-        1
-    }
-
-    fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        let (mean, concentration) = (parameters[0], parameters[1]);
-        pointwise::fill(points, value, score, |x| {
-            let (sin, cos) = (x - mean).sin_cos();
-            (concentration * cos, [concentration * sin, cos])
-        });
-        Ok(())
-    }
+    of_one_variable!(["mean", "concentration"], |mean, concentration| x => {
+        let (sin, cos) = (x - mean).sin_cos();
+        (concentration * cos, [concentration * sin, cos])
+    });
 
     fn canonical(&self, parameters: &mut [f64]) {
         // Rounded up at the half, so that π stays and −π becomes π.

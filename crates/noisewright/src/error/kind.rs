@@ -88,6 +88,7 @@ table! {
     Collinear: "collinear", NO_ANSWER;
     Design: "design", NO_ANSWER;
     TooFewPoints: "too-few-points", NO_ANSWER;
+    TotalWeight: "total-weight", input(Data);
     Target: "target", input(Argument);
     TooManyNodes: "too-many-nodes", NO_ANSWER;
     RowLength: "row-length", input(Data);

@@ -30,6 +30,7 @@ fn variants() -> Vec<Error> {
         Error::HardlyAnyOverlap,
         Error::Collinear { parameters: names() },
         Error::TooFewPoints { rows: 1, coordinates: 2 },
+        Error::TotalWeight { total: 1.0, least: 2 },
         Error::Target,
         Error::TooManyNodes { nodes: 2, most: 1 },
         Error::RowLength { row: 1, expected: 1, found: 2 },

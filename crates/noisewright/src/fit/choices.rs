@@ -224,6 +224,7 @@ impl<'a> ConditionalLogit<'a> {
                 data: data_part,
                 freedom: vec![(total - size as f64).max(1.0); size],
                 effective_rows: None,
+                noise_gain: None,
             },
             hessian,
             curvature: Curvature::Observed,
@@ -238,7 +239,7 @@ impl<'a> ConditionalLogit<'a> {
     /// The fit, with what is said of it.
     fn finished(&self, found: Found, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
         let words = format!("none (choices in {} strata)", self.strata());
-        let with = Compared { nu: f64::INFINITY, points: 0, noise: None, words };
+        let with = Compared::undrawn(f64::INFINITY, 0, words, "likelihood".into());
         let model = self.model.clone().without_constant();
         let mut fit = found.fit(&model, DataRows::Memory(data), with, options.confidence);
         fit.total_weight = self.strata() as f64;

@@ -12,6 +12,7 @@ use super::leverage::{self, Leverages, SampleVariance};
 use super::loss_terms::{Class, Terms};
 use super::objective::{Full, Objective, Sums};
 use super::options::{CovarianceKind, FitOptions};
+use super::quiet::replicates::replicate_variance;
 use super::sample_blocks::{RowSource, SampleBlocks};
 use crate::normalizer::joint_freedom;
 use crate::{Error, Loss, Model, Result, View};
@@ -37,6 +38,8 @@ pub(crate) struct Covariance {
     pub(crate) freedom: Vec<f64>,
     /// How many independent rows rows along chains are worth.
     pub(crate) effective_rows: Option<f64>,
+    /// How many times larger the noise part would be for independent draws, where they are quiet.
+    pub(crate) noise_gain: Option<f64>,
 }
 
 impl Covariance {
@@ -52,6 +55,7 @@ impl Covariance {
             noise: DMatrix::zeros(size, size),
             freedom: vec![f64::INFINITY; size],
             effective_rows: None,
+            noise_gain: None,
         }
     }
 }
@@ -115,7 +119,8 @@ pub(crate) fn parts(
     let scaling = &objective.scaling;
     let outer_bread = scaling.jacobian() * bread;
     let outer = |inner: &DMatrix<f64>| scaling.outer_covariance(inner);
-    let (mut data_part, noise_part, [mut data_freedom, noise_freedom]) = match options.errors {
+    let quiet = replicate_variance(objective, at)?;
+    let (mut data_part, mut noise_part, [mut data_freedom, mut noise_freedom]) = match options.errors {
         CovarianceKind::Robust => {
             // The constant of a ratio is no function of its parameters: with little overlap a few rows may carry it alone.
             let follows = objective.of_density && !objective.model.is_normalized() && objective.size() > 1;
@@ -135,6 +140,12 @@ pub(crate) fn parts(
             (outer(&data), outer(&noise), [(); 2].map(|()| vec![freedom; objective.size()]))
         }
     };
+    let mut noise_gain = None;
+    if let Some(SampleVariance { meat, freedom }) = quiet {
+        let replicated = outer(&sandwich(bread, &(meat * objective.nu.powi(2))));
+        noise_gain = Some(mean_ratio(&noise_part, &replicated, &data_part));
+        (noise_part, noise_freedom) = (replicated, freedom);
+    }
     let mut effective_rows = None;
     if let Some(data) = data.filter(|d| d.dependence != Dependence::Independent) {
         let found = correlated(objective, &outer_bread, at, data)?;
@@ -145,7 +156,16 @@ pub(crate) fn parts(
         joint_freedom(variances, [data_freedom[j], noise_freedom[j]])
     };
     let freedom = (0..objective.size()).map(joint).collect();
-    Ok(Covariance { data: data_part, noise: noise_part, freedom, effective_rows })
+    Ok(Covariance { data: data_part, noise: noise_part, freedom, effective_rows, noise_gain })
+}
+
+/// By which factor the variances of one covariance are larger than those of another, their means taken in units of a third.
+fn mean_ratio(of: &DMatrix<f64>, over: &DMatrix<f64>, unit: &DMatrix<f64>) -> f64 {
+    let mean = |part: &DMatrix<f64>| -> f64 {
+        let shares = part.diagonal().component_div(&unit.diagonal());
+        shares.iter().filter(|x| x.is_finite()).sum()
+    };
+    mean(of) / mean(over)
 }
 
 /// The covariance of the mean of one sample's terms, `Cov(wψ)/T_d` or `Cov(w r ψ)/T_n`, centred within the sample and
@@ -173,7 +193,7 @@ fn sample_variance(
     let leverages = Leverages::new(&sums.meat, &sums.gradient, sums.weight, outer_bread.clone(), constant);
     let add = |total: &mut leverage::LeverageSums, seen: &ChunkView<'_>| {
         let mut terms = Terms::default();
-        terms.fill(objective.loss, side.class, seen.log_ratio);
+        terms.fill(&objective.loss, side.class, seen.log_ratio);
         let rows = seen.log_ratio.len();
         let counts = |row: usize| seen.weights.is_none_or(|w| w[row] > 0.0);
         // A row that counts zero times may have an infinite term.
@@ -197,7 +217,7 @@ fn correlated(
     let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
     let size = objective.size();
     let add = |(values, terms): &mut (Vec<f64>, Terms), seen: &ChunkView<'_>| {
-        terms.fill(objective.loss, Class::Data, seen.log_ratio);
+        terms.fill(&objective.loss, Class::Data, seen.log_ratio);
         terms.weigh(seen.weights);
         for row in 0..seen.log_ratio.len() {
             let score = DVector::from_fn(size, |j, _| terms.first[row] * seen.score.column(j)[row]);
@@ -274,7 +294,7 @@ pub(crate) fn model_based(
     let shift = (objective.nu / nu).ln();
     let sums = |side| {
         let add = |total: &mut Pooled, seen: &ChunkView<'_>| {
-            total.add(objective.loss, seen, shift);
+            total.add(&objective.loss, seen, shift);
             Ok(())
         };
         objective.fold(side, &place, || Pooled::new(size), add, Pooled::join)

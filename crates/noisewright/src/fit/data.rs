@@ -138,6 +138,16 @@ pub(crate) fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
     Ok(())
 }
 
+/// Refuses weights that cannot be counts: they sum to less than one observation for every unknown, or to more than numbers
+/// can count.
+pub(crate) fn check_total_weight(total: f64, unknowns: usize) -> Result<()> {
+    // From 2⁵³ on a double cannot tell n from n + 1.
+    const MOST: f64 = (1u64 << 53) as f64;
+    // Weights that were divided by their sum and multiplied by the number of rows are rounded.
+    let least = unknowns as f64 * (1.0 - 1e-9);
+    if total >= least && total <= MOST { Ok(()) } else { Err(Error::TotalWeight { total, least: unknowns }) }
+}
+
 /// What is done with each block of a [`Source`]: its points, and their weights where they have any.
 pub type Visit<'v> = &'v mut (dyn FnMut(View<'_>, Option<&[f64]>) -> Result<()> + 'v);
 

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::data::{Data, Dependence, Source};
+use super::data::{Data, Dependence, Source, check_total_weight};
 use super::density_checks;
 use super::loss_terms::Class;
 use super::prepare::{pick, spread};
 use super::sample_blocks::{CHUNK, HeldPoints, SampleBlocks};
+use crate::memory::check_count;
 use crate::{Error, Model, Noise, Result, View};
 
 /// Rows that stand for all where not all are needed, at most: noises and pilots are fitted to them. Their number bounds
@@ -56,6 +57,8 @@ impl<'a> DataRows<'a> {
     /// The first thing that is wrong, with its row.
     pub(crate) fn memory(model: &Model, data: Data<'a>) -> Result<Self> {
         data.check(model.space().dimension())?;
+        // At least the noise's log-density at every row, and something to work with.
+        check_count("rows", data.points.rows(), 2)?;
         let mut first = RowCheck::new(model);
         first.add(data.points, data.weights)?;
         first.finish()?;
@@ -221,6 +224,7 @@ impl<'m> RowCheck<'m> {
         if rows < coordinates {
             return Err(Error::TooFewPoints { rows, coordinates });
         }
+        check_total_weight(self.total, coordinates)?;
         for (column, only) in self.model.space().names().iter().zip(&self.constant) {
             if let Only::One(value) = only {
                 return Err(Error::ConstantColumn { column: column.clone(), value: *value });

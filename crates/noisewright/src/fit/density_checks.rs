@@ -3,6 +3,7 @@
 use super::data::Data;
 use super::data_rows::DataRows;
 use super::sample_blocks::CHUNK;
+use crate::text::number;
 use crate::{Error, Model, Result, View};
 
 /// Refuses the first row at which the statistics of a linear model are not finite, which its parameters cannot change; `before`
@@ -48,7 +49,7 @@ pub(crate) fn with_values(model: &Model, rows: DataRows<'_>, error: Error) -> Er
 /// `x = 1, y = 2` of a row.
 fn values(model: &Model, data: Data<'_>, row: usize) -> String {
     let names = model.space().names().iter().enumerate();
-    let each = names.map(|(j, name)| format!("`{name}` = {}", data.points.get(row, j)));
+    let each = names.map(|(j, name)| format!("`{name}` = {}", number(data.points.get(row, j))));
     each.collect::<Vec<_>>().join(", ")
 }
 

@@ -1,6 +1,6 @@
 //! Which settings of a fit have an effect beside which others: one without effect is refused, in every door alike.
 
-use super::options::{Amount, FitOptions, NoiseChoice};
+use super::options::{Amount, DrawKind, FitOptions, NoiseChoice};
 use crate::{Error, NoiseWords, Result, Target};
 
 /// A setting of a fit that has an effect only beside some others.
@@ -17,6 +17,10 @@ pub enum FitSetting {
     MaxNoise,
     /// A loss other than JS.
     Loss,
+    /// How the noise is drawn.
+    Draws,
+    /// The ratio inside the loss.
+    LossRatio,
     /// Whether the noise is fitted again to its own draws.
     RefitNoise,
     /// The error that a designed noise minimises.
@@ -52,25 +56,35 @@ impl NoiseKind {
         if words.trim() == "exact" {
             return Self::Exact;
         }
-        let designed = |words: &NoiseWords| {
-            ["optimal", "all-noise", "histogram"].iter().any(|name| words.mentions(name))
-        };
-        if NoiseWords::parse(words).is_ok_and(|words| designed(&words)) {
-            Self::Designed
-        } else {
-            Self::Plain
+        NoiseWords::parse(words).map_or(Self::Plain, |words| Self::of_noise(&words))
+    }
+
+    fn of_noise(words: &NoiseWords) -> Self {
+        let designed = ["optimal", "all-noise", "histogram"].iter().any(|name| words.mentions(name));
+        if designed { Self::Designed } else { Self::Plain }
+    }
+
+    fn of_choice(choice: &NoiseChoice) -> Self {
+        match choice {
+            NoiseChoice::Exact => Self::Exact,
+            NoiseChoice::Draws(_) => Self::Drawn,
+            NoiseChoice::Optimal => Self::Designed,
+            NoiseChoice::Words(noise) => Self::of_noise(&noise.words),
+            NoiseChoice::Auto | NoiseChoice::Given(_) => Self::Plain,
         }
     }
 }
 
 impl FitSetting {
     /// Every setting with its name.
-    const NAMES: [(Self, &'static str); 8] = [
+    const NAMES: [(Self, &'static str); 10] = [
         (Self::Nu, "nu"),
         (Self::NoisePoints, "noise_points"),
         (Self::NoiseShare, "noise_share"),
         (Self::MaxNoise, "max_noise"),
         (Self::Loss, "loss"),
+        (Self::Draws, "draws"),
+        (Self::LossRatio, "loss_ratio"),
         (Self::RefitNoise, "refit_noise"),
         (Self::Target, "target"),
         (Self::CheckRatio, "check_ratio"),
@@ -99,6 +113,9 @@ impl FitSetting {
             (Self::CheckRatio | Self::RefitNoise, NoiseKind::Drawn) => Some(
                 "has no meaning with noise that was drawn elsewhere, since no more can be drawn: leave it out",
             ),
+            (Self::Draws, NoiseKind::Drawn) => {
+                Some("has no meaning with noise that was drawn elsewhere: leave it out")
+            }
             (_, NoiseKind::Drawn) if amount => Some(
                 "has no meaning with noise that was drawn elsewhere, which is all there is: leave it out",
             ),
@@ -133,14 +150,13 @@ pub fn check_effects(noise: NoiseKind, given: &[FitSetting]) -> Result<()> {
 }
 
 impl FitOptions {
-    /// Refuses options that have no effect without noise, or with noise that was drawn elsewhere.
+    /// Refuses options that have no effect beside the noise.
     pub(super) fn check_effects(&self) -> Result<()> {
-        let noise = match self.noise {
-            NoiseChoice::Exact => NoiseKind::Exact,
-            NoiseChoice::Draws(_) => NoiseKind::Drawn,
-            // A fit within a fit keeps its target.
-            _ => return Ok(()),
-        };
+        self.check_effects_beside(NoiseKind::of_choice(&self.noise))
+    }
+
+    /// Refuses options that have no effect beside a noise of this kind.
+    pub(super) fn check_effects_beside(&self, noise: NoiseKind) -> Result<()> {
         let Amount::Auto { share, most_values } = Amount::auto() else { return Ok(()) };
         let given = [
             (FitSetting::Nu, matches!(self.amount, Amount::Ratio(_))),
@@ -150,8 +166,11 @@ impl FitOptions {
                 FitSetting::MaxNoise,
                 matches!(self.amount, Amount::Auto { most_values: m, .. } if m != most_values),
             ),
+            (FitSetting::Draws, self.draws != DrawKind::default()),
+            (FitSetting::LossRatio, self.loss_ratio.is_some()),
             (FitSetting::RefitNoise, self.refit_noise),
             (FitSetting::Target, self.target != Target::Mse),
+            (FitSetting::CheckRatio, self.check_ratio),
         ];
         let given: Vec<FitSetting> = given.iter().filter(|(_, given)| *given).map(|(s, _)| *s).collect();
         check_effects(noise, &given)
@@ -185,7 +204,16 @@ mod tests {
         assert_eq!(alone(NoiseKind::Plain), ["target"]);
         assert_eq!(
             alone(NoiseKind::Drawn),
-            ["nu", "noise_points", "noise_share", "max_noise", "refit_noise", "target", "check_ratio"]
+            [
+                "nu",
+                "noise_points",
+                "noise_share",
+                "max_noise",
+                "draws",
+                "refit_noise",
+                "target",
+                "check_ratio"
+            ]
         );
         assert_eq!(alone(NoiseKind::Exact).len(), FitSetting::NAMES.len());
         for (first, second, idle) in [

@@ -11,6 +11,7 @@ use super::data_rows::DataRows;
 use super::diagnostics::{Diagnostics, Runaway, Separation, Warning};
 use super::objective::Objective;
 use super::optimal::OptimalReport;
+use super::options::DrawKind;
 use super::result::{Estimate, Fit, Optimum, Variances, coordinates};
 use super::two_step::TwoStepReport;
 use crate::{Error, Loss, Model, Noise, Parameter};
@@ -90,6 +91,57 @@ pub(crate) struct Compared {
     pub(crate) points: usize,
     pub(crate) noise: Option<Arc<dyn Noise>>,
     pub(crate) words: String,
+    /// The loss by its name.
+    pub(crate) loss: String,
+    /// How the noise was drawn, where it was.
+    pub(crate) draws: Option<DrawKind>,
+    /// Replicates of quiet noise.
+    pub(crate) replicates: Option<usize>,
+    /// M, where the loss has one.
+    pub(crate) loss_ratio: Option<f64>,
+}
+
+impl Compared {
+    /// With something that was not drawn from a noise.
+    pub(crate) fn undrawn(nu: f64, points: usize, words: String, loss: String) -> Self {
+        Self { nu, points, noise: None, words, loss, draws: None, replicates: None, loss_ratio: None }
+    }
+}
+
+/// Rows at which the densities of two optima are compared.
+const COMPARED_ROWS: usize = 256;
+/// Differences of log-densities, and shares of a loss, that the tolerance of a search may leave between two descents to the
+/// same density: it stops a millionth of a standard error away.
+const SAME_DENSITY: f64 = 1e-5;
+const SAME_LOSS: f64 = 1e-9;
+
+/// The optima that are different densities: mirror images, components that changed places and angles a turn apart have the
+/// same loss and, up to the constant, the same log-density at the data.
+fn of_different_densities(model: &Model, rows: DataRows<'_>, optima: Vec<Optimum>) -> Vec<Optimum> {
+    if optima.len() < 2 {
+        return optima;
+    }
+    let some = rows.spread(COMPARED_ROWS);
+    let from_first = |optimum: &Optimum| {
+        let mut value = vec![0.0; some.view().rows()];
+        let theta = &optimum.at[..model.parameters().len()];
+        model.evaluate(theta, some.view(), &mut value, None).ok()?;
+        Some(value.iter().map(|v| v - value[0]).collect::<Vec<f64>>())
+    };
+    let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= SAME_DENSITY);
+    let mut known: Vec<(Option<Vec<f64>>, Optimum)> = Vec::new();
+    for optimum in optima {
+        let density = from_first(&optimum);
+        let again = known.iter_mut().find(|(other, o)| {
+            (o.loss - optimum.loss).abs() <= SAME_LOSS * o.loss.abs().max(SAME_LOSS)
+                && matches!((other, &density), (Some(a), Some(b)) if same(a, b))
+        });
+        match again {
+            Some((_, known)) => known.starts += optimum.starts,
+            None => known.push((density, optimum)),
+        }
+    }
+    known.into_iter().map(|(_, optimum)| optimum).collect()
 }
 
 impl Found {
@@ -115,6 +167,7 @@ impl Found {
             covariance_noise: self.covariance.noise,
             hessian: self.hessian,
             loss: self.loss,
+            loss_name: with.loss,
             iterations: self.iterations,
             converged: self.stop.converged(),
             stop: self.stop,
@@ -122,11 +175,15 @@ impl Found {
             noise_points: with.points,
             noise: with.noise,
             noise_description: with.words,
+            draws: with.draws,
+            replicates: with.replicates,
+            loss_ratio: with.loss_ratio,
+            noise_gain: self.covariance.noise_gain,
             budget_spent: false,
             rows: rows.rows(),
             total_weight: rows.total_weight(),
             effective_rows: self.covariance.effective_rows,
-            optima: self.optima,
+            optima: of_different_densities(model, rows, self.optima),
             confidence,
             curvature: self.curvature,
             diagnostics: Diagnostics::default(),

@@ -89,6 +89,8 @@ pub(crate) struct ChunkView<'s> {
     pub(crate) weights: Option<&'s [f64]>,
     /// The points, unless the features are all that was kept.
     pub(crate) points: Option<View<'s>>,
+    /// The number of the first of them in the sample.
+    pub(crate) first_row: usize,
 }
 
 /// Evaluates blocks chunk by chunk, in scratch space of its own.
@@ -109,16 +111,18 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
     /// Looks at a block of kept features.
     pub(crate) fn evaluate_kept(
         &mut self,
+        index: usize,
         block: &KeptBlock<'_>,
         mut visit: impl FnMut(ChunkView<'_>) -> Result<()>,
     ) -> Result<()> {
         let width = self.objective.size();
         for (chunk, offset) in block.offset.chunks(CHUNK).enumerate() {
             let (start, rows) = (chunk * CHUNK, offset.len());
+            let first_row = index * BLOCK + start;
             let columns = &block.columns[start * width..(start + rows) * width];
             let weights = block.weights.map(|w| &w[start..start + rows]);
             self.see_linear(columns, offset, |log_ratio, score| {
-                visit(ChunkView { log_ratio, score, weights, points: None })
+                visit(ChunkView { log_ratio, score, weights, points: None, first_row })
             })?;
         }
         Ok(())
@@ -141,7 +145,7 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
             let weights = raw.weights.map(|w| &w[start..end]);
             let log_noise = &raw.log_noise[start..end];
             let mut seen = |log_ratio: &[f64], score: Columns<'_>| {
-                visit(ChunkView { log_ratio, score, weights, points: Some(points) })
+                visit(ChunkView { log_ratio, score, weights, points: Some(points), first_row })
             };
             if self.objective.linear {
                 let features =
@@ -299,7 +303,7 @@ impl<'w, 'a> Accumulator<'w, 'a> {
 
     /// The terms of this chunk, weighted, with the weights of the second moments.
     fn fill_terms(&mut self, seen: &ChunkView<'_>) {
-        self.terms.fill(self.objective.loss, self.class, seen.log_ratio);
+        self.terms.fill(&self.objective.loss, self.class, seen.log_ratio);
         if self.order >= Order::Meat {
             self.meat_weights.clear();
             self.meat_weights.extend(self.terms.first.iter().map(|f| f * f));

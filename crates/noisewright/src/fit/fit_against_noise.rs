@@ -14,15 +14,16 @@ use super::kinks;
 use super::loss_terms::Class;
 use super::no_start;
 use super::objective::{Full, Objective, Order};
-use super::options::{Draws, FitOptions};
+use super::options::{DrawKind, Draws, FitOptions};
 use super::prepare;
+use super::quiet::{self, Replicates};
 use super::result::Fit;
 use super::sample_blocks::{HeldPoints, SampleBlocks};
 use super::solve::{Solution, solve};
 use super::two_step::Refitted;
 use crate::noise::sample_for;
 use crate::run::{Context, Purpose, Stage, if_possible};
-use crate::{Error, Model, Noise, Result};
+use crate::{Error, Loss, Model, Noise, Result};
 
 /// Rows from which the scales of the features are taken, at most.
 pub(crate) const SCALE_ROWS: usize = 1 << 14;
@@ -34,6 +35,8 @@ const LAST_STEP: f64 = 1e-2;
 pub(crate) enum Against {
     /// So many draws from a noise.
     Noise(Arc<dyn Noise>, usize),
+    /// Replicates of quiet draws from a noise.
+    Quiet(Arc<dyn Noise>, Replicates),
     /// Draws that are there already, with their log-densities.
     Draws(Arc<Draws>),
     /// Draws of a noise with the density of another one that was fitted to them.
@@ -44,6 +47,7 @@ impl Against {
     pub(crate) fn rows(&self) -> usize {
         match self {
             Self::Noise(_, rows) => *rows,
+            Self::Quiet(_, replicates) => replicates.rows(),
             Self::Draws(draws) => draws.points.rows(),
             Self::Refitted(refitted) => refitted.points.rows(),
         }
@@ -52,16 +56,37 @@ impl Against {
     /// The noise whose density is known everywhere.
     fn noise(&self) -> Option<&Arc<dyn Noise>> {
         match self {
-            Self::Noise(noise, _) => Some(noise),
+            Self::Noise(noise, _) | Self::Quiet(noise, _) => Some(noise),
             Self::Refitted(refitted) => Some(&refitted.noise),
             Self::Draws(_) => None,
         }
     }
 
-    fn compared(&self, nu: f64) -> Compared {
+    fn compared(&self, nu: f64, loss: &Loss, loss_ratio: Option<f64>) -> Compared {
         let noise = self.noise().cloned();
         let words = noise.as_ref().map_or_else(|| "given draws".into(), |noise| noise.describe());
-        Compared { nu, points: self.rows(), noise, words }
+        let (draws, replicates) = match self {
+            Self::Quiet(_, replicates) => (Some(DrawKind::Quiet), Some(replicates.count)),
+            Self::Noise(..) | Self::Refitted(_) => (Some(DrawKind::Random), None),
+            Self::Draws(_) => (None, None),
+        };
+        Compared {
+            nu,
+            points: self.rows(),
+            noise,
+            words,
+            loss: loss.to_string(),
+            draws,
+            replicates,
+            loss_ratio,
+        }
+    }
+
+    /// M, the ratio inside the loss: the one asked for, ν with independent noise, a usual one with quiet noise; `None` for a
+    /// loss that has none.
+    fn loss_ratio(&self, options: &FitOptions, nu: f64) -> Option<f64> {
+        let usual = if matches!(self, Self::Quiet(..)) { quiet::USUAL_RATIO } else { nu };
+        options.loss.is_js().then(|| options.loss_ratio.unwrap_or(usual))
     }
 
     /// The noise side.
@@ -70,6 +95,13 @@ impl Against {
         Ok(match self {
             Self::Draws(draws) => held(HeldPoints::Given(draws.clone()), draws.log_density.clone()),
             Self::Refitted(own) => held(HeldPoints::Shared(own.points.clone()), own.log_density.clone()),
+            Self::Quiet(noise, replicates) => {
+                let side =
+                    SampleBlocks::quiet(noise.clone(), context, (replicates.count, replicates.points))?;
+                let drawn_again =
+                    model.energy().is_linear() || side.rows * noise.dimension() > prepare::most_kept();
+                if drawn_again { side } else { side.hold()? }
+            }
             Self::Noise(noise, rows)
                 if model.energy().is_linear() || rows * noise.dimension() > prepare::most_kept() =>
             {
@@ -90,7 +122,7 @@ impl Against {
     /// When given draws meet rows that are not in memory.
     fn data_side<'a>(&self, rows: DataRows<'a>) -> Result<SampleBlocks<'a>> {
         match self {
-            Self::Noise(noise, _) => Ok(rows.against(noise)),
+            Self::Noise(noise, _) | Self::Quiet(noise, _) => Ok(rows.against(noise)),
             Self::Refitted(refitted) => Ok(rows.against(&refitted.noise)),
             Self::Draws(draws) => match rows.whole() {
                 Some(data) => Ok(DataRows::side(data, draws.log_density_at_data.clone())),
@@ -122,9 +154,14 @@ pub(crate) fn estimate_against<'a>(
     let (data, noise) = (against.data_side(task.rows)?, against.side(task.model, &options.context())?);
     let keep = task.rows.whole().is_some();
     let some = task.rows.spread(SCALE_ROWS);
-    let mut objective = Objective::new(task.model, task.loss, nu, data, noise, some.view(), keep)?;
+    let loss_ratio = against.loss_ratio(options, nu);
+    let loss = match loss_ratio {
+        Some(ratio) => task.loss.with_ratio(ratio, nu)?,
+        None => task.loss.clone(),
+    };
+    let mut objective = Objective::new(task.model, &loss, nu, data, noise, some.view(), keep)?;
     let solution = solve(&mut objective, start, options)?;
-    estimated(objective, solution, task.rows, against.compared(nu), options)
+    estimated(objective, solution, task.rows, against.compared(nu, task.loss, loss_ratio), options)
 }
 
 /// Where to start, if a fit of something easier tells: of some rows by the same model with a free constant (whose loss is
@@ -137,7 +174,10 @@ fn first_start(task: FitTask<'_>, against: &Against, options: &FitOptions) -> Re
     let model = task.model.clone().with_free_constant();
     let some = task.rows.spread(SCALE_ROWS);
     let part = FitTask { model: &model, rows: DataRows::Memory(some.data()), loss: task.loss };
-    let few = Against::Noise(noise.clone(), against.rows().min(SCALE_ROWS));
+    let few = match against {
+        Against::Quiet(..) => against.clone(),
+        _ => Against::Noise(noise.clone(), against.rows().min(SCALE_ROWS)),
+    };
     let inside = |theta: &Vec<f64>| task.model.log_normalizer(theta, &mut vec![0.0; theta.len()]).is_some();
     let found = if_possible(estimate_against(part, &few, options, None))?;
     Ok(found.map(|found| found.fit.theta()).filter(inside))

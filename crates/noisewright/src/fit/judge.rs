@@ -24,6 +24,8 @@ const MOST_CHECKED: usize = 3;
 /// many rows has an error of about one per cent.
 const SAMPLE_ROWS: usize = 1 << 14;
 const ROWS_PER_UNKNOWN: usize = 16;
+/// Noise points per data point that add nothing to a variance.
+const ENDLESS: f64 = 1e9;
 /// Least variance of the constant, times the rows, against which a share means something.
 const LEAST_CONSTANT: f64 = 0.01;
 /// By how many standard errors, and nothing below 0.05, the integral must exceed the estimated constant to be another one.
@@ -67,7 +69,7 @@ pub(crate) fn judge(task: FitTask<'_>, found: Estimated<'_>, options: &FitOption
         said.noisy(unknown, share, nu);
     }
     if let Some(fitted) = fitted.filter(|fitted| sound && fitted.integrated) {
-        fitted.warn(&fit, task.loss, &mut said);
+        fitted.warn(&fit, &fit.loss_used(task.loss), &mut said);
     }
     let as_given = notes.optimal.is_none() && notes.two_step.is_none();
     said.take(notes);
@@ -197,6 +199,7 @@ impl FittedModel {
         let integrated = is_cheap(model);
         let checked = model.is_normalized() && model.space().dimension() <= MOST_CHECKED;
         let noise = fit.noise.as_deref().filter(|_| fit.nu.is_finite());
+        let (nu, loss) = theory_of(fit, task.loss);
         let precision = Precision { relative: 1e-6, cancel: options.cancel.clone(), ..Precision::default() };
         let population = match noise {
             _ if !(integrated && sound) && checked => {
@@ -205,7 +208,7 @@ impl FittedModel {
             }
             _ if !sound => None,
             Some(noise) if integrated => {
-                let contrast = Contrast { noise, nu: fit.nu, loss: task.loss };
+                let contrast = Contrast { noise, nu, loss: &loss };
                 refused(Population::for_contrast(model, &theta, contrast, &precision))?
             }
             None if integrated => refused(Population::new(model, &theta, &precision))?,
@@ -215,14 +218,17 @@ impl FittedModel {
             None if sound && !integrated && noise.is_some() => sampled(task, fit, &theta),
             known => known,
         };
-        Ok(population.map(|population| Self::on(population, integrated, fit, task.loss)))
+        Ok(population.map(|population| Self::on(population, integrated, fit, nu, &loss)))
     }
 
-    fn on(population: Population, integrated: bool, fit: &Fit, loss: &Loss) -> Self {
-        let theory = fit.noise.as_deref().filter(|_| fit.nu.is_finite()).and_then(|noise| {
+    fn on(population: Population, integrated: bool, fit: &Fit, nu: f64, loss: &Loss) -> Self {
+        let mut theory = fit.noise.as_deref().filter(|_| fit.nu.is_finite()).and_then(|noise| {
             let log_noise = population.log_noise(noise).ok()?;
-            error_report(&population, &log_noise, fit.nu, loss, &Target::Mse).ok()
+            error_report(&population, &log_noise, nu, loss, &Target::Mse).ok()
         });
+        if let Some(theory) = theory.as_mut().filter(|_| fit.replicates.is_some()) {
+            theory.covariance += &fit.covariance_noise * fit.total_weight;
+        }
         let bound = cramer_rao_covariance(&population).ok();
         Self { population, integrated, bound, theory }
     }
@@ -250,7 +256,7 @@ impl FittedModel {
     /// nor noise are.
     fn warn(&self, fit: &Fit, loss: &Loss, said: &mut Diagnostics) {
         let infinite = self.theory.as_ref().is_some_and(|theory| theory.error == f64::INFINITY);
-        if infinite && !matches!(loss, Loss::Js) && !said.has(WarningKind::HeavyWeights) {
+        if infinite && !loss.is_js() && !said.has(WarningKind::HeavyWeights) {
             said.warn(Warning::without_variance(loss));
         }
         let Some(constant) = fit.log_normalizer.as_ref().filter(|_| fit.nu.is_finite()) else { return };
@@ -259,6 +265,18 @@ impl FittedModel {
             said.warn(Warning::unseen_mass(constant.estimate, log_z));
         }
     }
+}
+
+/// The contrast that the theory of independent noise is taken at: that of the fit, or with endless noise for quiet noise,
+/// whose own part of the covariance is then added.
+fn theory_of(fit: &Fit, loss: &Loss) -> (f64, Loss) {
+    let used = fit.loss_used(loss);
+    if fit.replicates.is_none() {
+        return (fit.nu, used);
+    }
+    let endless = ENDLESS * fit.nu.max(1.0);
+    let ratio = fit.loss_ratio.and_then(|ratio| loss.with_ratio(ratio, endless).ok());
+    (endless, ratio.unwrap_or_else(|| loss.clone()))
 }
 
 /// Whether sums over all states, or integrals, cost little; a sphere has one dimension less than its coordinates.

@@ -28,20 +28,27 @@ impl Terms {
             part.resize(g.len(), 0.0);
         }
         match loss {
-            Loss::Js => self.fill_js(class, g),
+            Loss::Js => self.fill_js(class, g, 0.0),
+            Loss::JsRatio { log_shift } => self.fill_js(class, g, *log_shift),
             _ => self.fill_any(loss, class, g),
         }
     }
 
-    /// JS by the vector kernels: `softplus(∓g)`, `∓σ(∓g)`, `σ(g)σ(−g)`.
-    fn fill_js(&mut self, class: Class, g: &[f64]) {
+    /// JS by the vector kernels: `softplus(∓g)`, `∓σ(∓g)`, `σ(g)σ(−g)`, at `g + shift`, those of noise over `e^shift`.
+    fn fill_js(&mut self, class: Class, g: &[f64], shift: f64) {
         let sign = if class == Class::Data { -1.0 } else { 1.0 };
         self.buffer.clear();
-        self.buffer.extend(g.iter().map(|g| sign * g));
+        self.buffer.extend(g.iter().map(|g| sign * (g + shift)));
         kernels::softplus_sigmoid(&self.buffer, &mut self.value, &mut self.first);
         for (second, first) in self.second.iter_mut().zip(&mut self.first) {
             *second = *first * (1.0 - *first);
             *first *= sign;
+        }
+        if class == Class::Noise && shift != 0.0 {
+            let factor = (-shift).exp();
+            for part in [&mut self.value, &mut self.first, &mut self.second] {
+                part.iter_mut().for_each(|x| *x *= factor);
+            }
         }
     }
 
@@ -83,7 +90,8 @@ mod tests {
     proptest! {
         #[test]
         fn derivatives_are_those_of_the_value(g in -6.0..6.0f64) {
-            for loss in [Loss::Js, Loss::Kl, Loss::ReverseKl, Loss::Hellinger, Loss::Pearson, Loss::Power(0.3)] {
+            let ratio = Loss::JsRatio { log_shift: -1.3 };
+            for loss in [Loss::Js, ratio, Loss::Kl, Loss::ReverseKl, Loss::Hellinger, Loss::Pearson, Loss::Power(0.3)] {
                 for class in [Class::Data, Class::Noise] {
                     let step = 1e-4;
                     let mut terms = Terms::default();

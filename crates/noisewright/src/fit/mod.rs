@@ -26,11 +26,12 @@ mod no_start;
 mod noise_choice;
 mod noise_influence;
 mod objective;
-pub mod optimal;
+pub(crate) mod optimal;
 mod options;
 mod part;
 mod parts;
 mod prepare;
+mod quiet;
 mod ratio;
 mod recentred;
 mod result;
@@ -40,7 +41,7 @@ mod serial;
 mod solve;
 mod start_values;
 mod stream;
-pub mod two_step;
+mod two_step;
 
 pub use choices::{ChoiceSets, fit_choices};
 pub use curvature::Curvature;
@@ -49,11 +50,15 @@ pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind};
 pub use effects::{FitSetting, NoiseKind, check_effects};
 pub use noisewright_numerics::optimize::Stop;
-pub use options::{Amount, CovarianceKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords};
+pub use optimal::OptimalReport;
+pub use options::{
+    Amount, CovarianceKind, DrawKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords,
+};
 pub use ratio::{LogRatio, RatioFit, ratio};
 pub(crate) use result::Variances;
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;
+pub use two_step::TwoStepReport;
 
 use std::sync::Arc;
 

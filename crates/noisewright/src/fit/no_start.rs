@@ -80,7 +80,7 @@ fn check_loss(objective: &Objective<'_>, class: Class, log_ratios: &[f64]) -> Re
     };
     let shifted: Vec<f64> = finite.iter().map(|g| g - shift).collect();
     let mut terms = Terms::default();
-    terms.fill(objective.loss, class, &shifted);
+    terms.fill(&objective.loss, class, &shifted);
     let parts = [&terms.value, &terms.first];
     let bad = parts.iter().filter_map(|part| part.iter().position(|x| !x.is_finite())).min();
     match bad {

@@ -9,15 +9,20 @@ use super::fit_against_noise::{Against, estimate_against};
 use super::noise_influence;
 use super::optimal;
 use super::options::{Amount, Draws, FitOptions, NoiseChoice, NoiseInWords};
+use super::quiet;
 use super::result::{Fit, Optimum};
 use super::sample_blocks::BLOCK;
 use super::two_step;
 use crate::design::{Problem, Purpose};
 use crate::memory::check_most;
+use crate::run::if_possible;
 use crate::{Error, LOG_NORMALIZER, Loss, Model, Noise, Points, Precision, Result, fit_auto};
 
 /// Noise points of the first round, at least.
 const FIRST_POINTS: usize = 4 * BLOCK;
+/// Observations that a row stands for on average where all rows together are counts. With fewer, noise of the usual amount
+/// costs no more than the pass over the rows ten times.
+const MANY_EACH: f64 = 10.0;
 /// Rounds in which the noise is extended.
 const ROUNDS: usize = 5;
 
@@ -35,6 +40,12 @@ pub(crate) fn estimate_once<'a>(task: FitTask<'a>, options: &FitOptions) -> Resu
         NoiseChoice::Optimal => optimal::estimate_optimal(task, options),
         NoiseChoice::Auto | NoiseChoice::Exact if is_exact(task.model, options) => {
             estimate_exact(task, options)
+        }
+        NoiseChoice::Auto if counts_need_no_noise(task, options) => {
+            match if_possible(estimate_exact(task, options))? {
+                Some(found) if found.fit.converged => Ok(found),
+                _ => dosed(task, &auto_noise(task.model, task.rows)?, options),
+            }
         }
         NoiseChoice::Auto | NoiseChoice::Exact => dosed(task, &auto_noise(task.model, task.rows)?, options),
         NoiseChoice::Given(noise) => against_given(task, noise, options),
@@ -63,16 +74,30 @@ fn against_given<'a>(
 /// Whether there is no noise at all: that was asked for, or with `auto` all states can be visited, and nothing was said
 /// about the noise or the loss.
 pub(crate) fn is_exact(model: &Model, options: &FitOptions) -> bool {
-    let silent = matches!(options.amount, Amount::Auto { .. }) && matches!(options.loss, Loss::Js);
     match options.noise {
         NoiseChoice::Exact => true,
         NoiseChoice::Auto => {
-            silent
+            is_silent(options)
                 && !model.is_normalized()
                 && NormalizerMethod::of(model) == Ok(NormalizerMethod::Enumeration)
         }
         _ => false,
     }
+}
+
+/// Whether nothing was said about the noise or the loss.
+fn is_silent(options: &FitOptions) -> bool {
+    matches!(options.amount, Amount::Auto { .. }) && matches!(options.loss, Loss::Js)
+}
+
+/// Whether rows that stand for many observations each, such as the bins of a histogram, are fitted by quadrature: its cost
+/// does not grow with the counts, as that of noise does.
+fn counts_need_no_noise(task: FitTask<'_>, options: &FitOptions) -> bool {
+    is_silent(options)
+        && !options.refit_noise
+        && task.rows.total_weight() > MANY_EACH * task.rows.rows() as f64
+        && task.rows.whole().is_some()
+        && NormalizerMethod::of(task.model) == Ok(NormalizerMethod::Quadrature)
 }
 
 /// The noise `auto`, fitted to rows spread over the data.
@@ -134,6 +159,11 @@ pub(crate) fn dosed<'a>(
     noise: &Arc<dyn Noise>,
     options: &FitOptions,
 ) -> Result<Estimated<'a>> {
+    if quiet::is_wanted(noise.as_ref(), options)
+        && let Some(found) = quiet::estimate(task, noise, options)?
+    {
+        return Ok(found);
+    }
     let total = task.rows.total_weight();
     let with = |points: usize, start: Option<&[f64]>| {
         // Beyond what is kept, noise is drawn again in every pass: only a number that no memory would hold is refused.
@@ -158,7 +188,9 @@ fn enough<'a>(
     let whole = |points: f64| (points / BLOCK as f64).ceil().max(1.0) as usize * BLOCK;
     let allowed = (most_values / task.model.coordinates().len()).max(1);
     let most = if allowed < BLOCK { allowed } else { allowed / BLOCK * BLOCK };
-    let mut points = whole(2.0 * task.rows.total_weight()).max(FIRST_POINTS).min(most);
+    // Where rows count many times each, the rounds after the first find how much noise that asks for, from near the answer.
+    let counted = task.rows.total_weight().min(task.rows.rows() as f64);
+    let mut points = whole(2.0 * counted).max(FIRST_POINTS).min(most);
     let mut found = with(points, None)?;
     let others = worse_optima(&found.fit);
     for _ in 1..ROUNDS {
@@ -178,7 +210,7 @@ fn enough<'a>(
 }
 
 /// The optima beside the best; losses at different ratios do not compare, so that what is kept is by how much they are worse.
-fn worse_optima(fit: &Fit) -> Vec<Optimum> {
+pub(crate) fn worse_optima(fit: &Fit) -> Vec<Optimum> {
     let best = fit.optima.first().map_or(fit.loss, |optimum| optimum.loss);
     let worse = |optimum: &Optimum| Optimum { loss: optimum.loss - best, ..optimum.clone() };
     fit.optima.iter().skip(1).map(worse).collect()
@@ -188,7 +220,7 @@ fn worse_optima(fit: &Fit) -> Vec<Optimum> {
 ///
 /// A constant that hardly depends on the parameters has next to no data part, and endless noise would not make its own
 /// a small share of that; against a tenth of 1/T_d, the variance of a logarithm of a share of the data, it is small soon.
-fn shortfall(fit: &Fit, share: f64) -> f64 {
+pub(crate) fn shortfall(fit: &Fit, share: f64) -> f64 {
     let allowed = share * share / (1.0 - share * share);
     let least = |e: &super::Estimate| if e.name == LOG_NORMALIZER { 0.1 / fit.total_weight } else { 0.0 };
     let excess = |e: &&super::Estimate| e.se_noise.powi(2) / e.se_data.powi(2).max(least(e)) / allowed;

@@ -27,6 +27,9 @@ use crate::{Model, Noise, Result, View};
 /// small, and of more rows these tell D well enough.
 const MOST_ROWS: usize = 1 << 17;
 
+/// Noise points from which the influence is taken, at least.
+const FEWEST_POINTS: usize = 1 << 14;
+
 /// Adds to the data part of the covariance what a noise fitted to the rows themselves adds to it; nothing for a noise that
 /// is not the one which its family gives for these rows.
 ///
@@ -86,7 +89,8 @@ impl Influence<'_> {
     /// The covariance of the mean slope over the data with and without the noise's influence; `None` where the draws do not
     /// tell the noise's parameters apart.
     fn meats(&self, data: View<'_>) -> Result<Option<(DMatrix<f64>, DMatrix<f64>)>> {
-        let points = self.fit.noise_points.min(MOST_ROWS);
+        // Of quiet noise there are few points; D is an expectation, which independent ones give as well.
+        let points = self.fit.noise_points.clamp(FEWEST_POINTS, MOST_ROWS);
         let drawn = sample_for(self.noise, points, &self.options.context(), Purpose::FitNoise)?;
         let (at_data, at_noise) = (self.side(Class::Data, data)?, self.side(Class::Noise, drawn.view())?);
         let nu = self.fit.nu;
@@ -114,7 +118,7 @@ impl Influence<'_> {
         self.noise.log_density(points, &mut log_noise);
         let (log_ratio, mut slope) = scores(self.model, self.fit, points, &log_noise)?;
         let mut terms = Terms::default();
-        terms.fill(&self.options.loss, class, &log_ratio);
+        terms.fill(&self.fit.loss_used(&self.options.loss), class, &log_ratio);
         let mut score = vec![0.0; rows * self.family.parameters()];
         self.family.score(points, &mut score);
         let size = slope.len() / rows.max(1);

@@ -9,6 +9,9 @@ use super::sample_blocks::{KeptBlock, RawBlock, SampleBlocks};
 use super::scaling::Scaling;
 use crate::{Error, Loss, Model, Quantity, Result, View};
 
+/// Unknowns beyond which a function that is asked for batches is searched by gradients first.
+const MANY_DIRECTIONS: usize = 32;
+
 /// Up to which derivative the loss is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Order {
@@ -23,7 +26,7 @@ pub(crate) enum Order {
 /// The loss `E_d data_term(g) + ν E_n noise_term(g)` of a model over two samples (MATH §2).
 pub(crate) struct Objective<'a> {
     pub(crate) model: &'a Model,
-    pub(crate) loss: &'a Loss,
+    pub(crate) loss: Loss,
     pub(crate) nu: f64,
     pub(crate) data: SampleBlocks<'a>,
     pub(crate) noise: SampleBlocks<'a>,
@@ -108,7 +111,7 @@ impl<'a> Objective<'a> {
     /// When a data point has no density under the model or the noise, or a feature is not a number.
     pub(crate) fn new(
         model: &'a Model,
-        loss: &'a Loss,
+        loss: &Loss,
         nu: f64,
         data: SampleBlocks<'a>,
         noise: SampleBlocks<'a>,
@@ -119,7 +122,7 @@ impl<'a> Objective<'a> {
         let (scaling, unit) = prepare::scaling(model, sample, linear)?;
         prepare::check_noise_at_data(&data)?;
         let (curved, sums_scores) = (prepare::is_curved(model, sample), prepare::sums_scores(model, sample));
-        let of_density = true;
+        let (of_density, loss) = (true, loss.clone());
         let whole =
             Self { model, loss, nu, data, noise, scaling, unit, linear, of_density, curved, sums_scores };
         if keep { whole.keeping_features() } else { Ok(whole) }
@@ -133,8 +136,8 @@ impl<'a> Objective<'a> {
     where
         'a: 'b,
     {
-        let (scaling, unit) = (self.scaling.clone(), self.unit.clone());
-        Objective { data, noise, scaling, unit, ..*self }.keeping_features()
+        let (scaling, unit, loss) = (self.scaling.clone(), self.unit.clone(), self.loss.clone());
+        Objective { data, noise, scaling, unit, loss, ..*self }.keeping_features()
     }
 
     /// Computes the features of a linear model once, where there is room for them.
@@ -174,10 +177,11 @@ impl<'a> Objective<'a> {
         combine: impl Fn(T, T) -> T + Sync,
     ) -> Result<T> {
         if let Some(kept) = &side.kept {
-            let leaf = |block: &KeptBlock<'_>| {
+            let leaf = |index: usize, block: &KeptBlock<'_>| {
                 self.model.check_run()?;
                 let mut total = start();
-                ChunkEvaluator::new(self, place).evaluate_kept(block, |seen| visit(&mut total, &seen))?;
+                let see = |seen: ChunkView<'_>| visit(&mut total, &seen);
+                ChunkEvaluator::new(self, place).evaluate_kept(index, block, see)?;
                 Ok(total)
             };
             return Ok(SampleBlocks::reduce_kept(kept, leaf, combine)?.unwrap_or_else(start));
@@ -293,7 +297,7 @@ impl Problem for Objective<'_> {
 
     fn has_curvature(&self) -> bool {
         // Second derivatives of a function that is asked for batches cost as many gradients as it has parameters.
-        self.curved && !self.model.energy().prefers_batches()
+        self.curved && !(self.model.energy().prefers_batches() && self.size() > MANY_DIRECTIONS)
     }
 
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Share of the safe noise (MATH §6.6): it keeps the density positive wherever the data may be, however wrong the pilot.
-pub const SAFE_SHARE: f64 = 0.1;
+pub(crate) const SAFE_SHARE: f64 = 0.1;
 
 /// Least noise of the pilot, per data point.
 const PILOT_RATIO: f64 = 2.0;
@@ -29,6 +29,7 @@ const WORST_INTEGRAL: f64 = 1e-3;
 
 /// The designed noise, and what it was expected to be worth.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct OptimalReport {
     /// Noise points per data point that it was designed for.
     pub nu: f64,
@@ -212,7 +213,14 @@ impl Task<'_> {
     fn precision(&self) -> Precision {
         let relative = if self.model.space().dimension() == 1 { 1e-9 } else { 1e-5 };
         let cancel = self.cancel.clone();
-        Precision { relative, max_nodes: 1 << 19, draws: 1 << 15, seed: self.seed, cancel }
+        Precision {
+            relative,
+            max_nodes: 1 << 19,
+            draws: 1 << 15,
+            seed: self.seed,
+            cancel,
+            ..Precision::default()
+        }
     }
 
     fn options(&self) -> design::DesignOptions {
@@ -331,6 +339,14 @@ impl Noise for Restated {
 
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
         self.noise.draw(stream, rows, out);
+    }
+
+    fn uniforms(&self) -> Option<usize> {
+        self.noise.uniforms()
+    }
+
+    fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+        self.noise.transport(cube, out);
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
-use crate::{Error, Loss, Noise, NoiseWords, OptionFault, Points, Result, Target, WordsError};
+use crate::{Error, Loss, Noise, NoiseWords, Points, Result, Target, WordsError};
 
 /// Most places that a fit starts from: each is a descent of its own.
 const MOST_STARTS: usize = 10_000;
@@ -22,6 +22,11 @@ pub struct FitOptions {
     pub noise: NoiseChoice,
     /// How much noise (default [`Amount::auto`]); of no use to [`NoiseChoice::Exact`].
     pub amount: Amount,
+    /// How the noise is drawn (default [`DrawKind::Random`]).
+    pub draws: DrawKind,
+    /// M, the ratio inside the JS loss (MATH §8); `None`, the default, takes ν for random noise, and for quiet noise the one of
+    /// a few that gives the smallest errors. Infinite for KL.
+    pub loss_ratio: Option<f64>,
     /// Whether a parametric noise is fitted again to its own draws, which lowers the variance (default no).
     pub refit_noise: bool,
     /// Whether it is tested that four times as much noise of the same kind gives the same estimates (default no).
@@ -48,6 +53,8 @@ pub struct FitOptions {
     pub tolerance: f64,
     /// Told about every step; it may stop the fit, which then is [`Error::Cancelled`].
     pub progress: Option<ProgressHook>,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for FitOptions {
@@ -55,6 +62,8 @@ impl Default for FitOptions {
         Self {
             noise: NoiseChoice::Auto,
             amount: Amount::auto(),
+            draws: DrawKind::Random,
+            loss_ratio: None,
             refit_noise: false,
             check_ratio: false,
             target: Target::Mse,
@@ -67,6 +76,7 @@ impl Default for FitOptions {
             max_iterations: 200,
             tolerance: 1e-6,
             progress: None,
+            more: crate::More,
         }
     }
 }
@@ -104,10 +114,18 @@ impl FitOptions {
             }
         }
         if self.starts > MOST_STARTS {
-            let fault = OptionFault::TooMany { most: MOST_STARTS, count: self.starts };
-            return Err(Error::Option { option: "starts".into(), fault });
+            let reason =
+                format!("must be at most {MOST_STARTS}, not {}: each is a search of its own", self.starts);
+            return Err(Error::option("starts", reason));
         }
         self.loss.check()?;
+        if let Some(ratio) = self.loss_ratio {
+            self.loss.with_ratio(ratio, 1.0)?;
+        }
+        if self.refit_noise && self.draws == DrawKind::Quiet {
+            let reason = "cannot be quiet beside refit_noise, which fits the noise to independent draws";
+            return Err(Error::option("draws", reason));
+        }
         self.amount.check()
     }
 
@@ -146,8 +164,9 @@ const BETWEEN: &str = "a number between 0 and 1";
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NoiseChoice {
-    /// Fitted to the data by the kind of their domain ([`fit_auto`](crate::fit_auto)); on at most 2²⁰ states, all of
-    /// them instead ([`NoiseChoice::Exact`]).
+    /// Fitted to the data by the kind of their domain ([`fit_auto`](crate::fit_auto)); where nothing is said of amount and
+    /// loss, none on at most 2²⁰ states, nor in one to three variables where rows count more than ten times each
+    /// ([`NoiseChoice::Exact`]).
     Auto,
     /// This one.
     Given(Arc<dyn Noise>),
@@ -220,6 +239,47 @@ pub struct Draws {
     pub log_density: Vec<f64>,
     /// `log p_n` at the data points, in their order.
     pub log_density_at_data: Vec<f64>,
+}
+
+/// How the noise is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum DrawKind {
+    /// Quietly where that pays, as measured in the fit, and at random otherwise; at random where the amount of noise is
+    /// given, and for losses other than JS.
+    Auto,
+    /// By scrambled Sobol points in independent replicates (MATH §8).
+    Quiet,
+    /// Independently.
+    #[default]
+    Random,
+}
+
+impl std::str::FromStr for DrawKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(match text {
+            "auto" => Self::Auto,
+            "quiet" => Self::Quiet,
+            "random" => Self::Random,
+            other => {
+                let reason = format!("is auto, quiet or random, not {other}");
+                return Err(Error::option("draws", reason));
+            }
+        })
+    }
+}
+
+impl fmt::Display for DrawKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Quiet => "quiet",
+            Self::Random => "random",
+        })
+    }
 }
 
 /// How much noise.

@@ -46,9 +46,12 @@ impl Part {
                 let (noise, rows) = thinned(points.view(), noise_rows);
                 (noise, rows.iter().map(|i| log_noise[*i]).collect())
             }
-            RowSource::Drawn { noise, context } => {
+            RowSource::Drawn { noise, context, quiet } => {
                 let rows = noise_rows.min(objective.noise.rows);
-                let points = sample_for(noise.as_ref(), rows, context, Purpose::FitNoise).ok()?;
+                let points = match quiet {
+                    Some(quiet) => Points::unnamed(noise.dimension(), rows, quiet.draw(0..rows)),
+                    None => sample_for(noise.as_ref(), rows, context, Purpose::FitNoise).ok()?,
+                };
                 let log_noise = density(noise.as_ref(), &points);
                 (points, log_noise)
             }
@@ -75,7 +78,8 @@ impl Part {
     pub(crate) fn alone<'p>(&'p self, whole: &Objective<'p>) -> Result<Objective<'p>> {
         let (data, noise) = self.sides();
         let nu = noise.rows as f64 / data.total;
-        Objective::new(whole.model, whole.loss, nu, data, noise, self.data.view(), false)
+        let loss = whole.loss.at_other_nu(whole.nu, nu);
+        Objective::new(whole.model, &loss, nu, data, noise, self.data.view(), false)
     }
 }
 

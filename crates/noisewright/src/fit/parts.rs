@@ -80,6 +80,9 @@ pub(super) fn begin_with_parts(
     Ok(distinct(objective, ends).map_or(Begun::Near(places), |found| Begun::Done(Box::new(found))))
 }
 
+/// Minima over a part, and their places in the model's coordinates.
+type Minima = (Vec<Pilot>, Vec<Vec<f64>>);
+
 /// The minima over a part and, in the model's coordinates, their places; no minima where the curvature at one is unknown, or
 /// a bound holds.
 fn first_minima(
@@ -87,7 +90,7 @@ fn first_minima(
     start: Option<&[f64]>,
     rows: (usize, usize),
     options: &FitOptions,
-) -> Result<Option<(Vec<Pilot>, Vec<Vec<f64>>)>> {
+) -> Result<Option<Minima>> {
     let Some(part) = Part::of(objective, rows) else { return Ok(None) };
     let part = part.objective(objective)?;
     let quiet = FitOptions { progress: None, ..options.clone() };

@@ -2,8 +2,9 @@
 
 use nalgebra::DMatrix;
 
-use super::data::{Data, Dependence};
+use super::data::{Data, Dependence, check_total_weight};
 use super::data_rows::DataRows;
+use super::effects::NoiseKind;
 use super::estimate::{Compared, Estimated};
 use super::fit_against_noise::{SCALE_ROWS, estimated};
 use super::judge::judge_ratio;
@@ -74,6 +75,8 @@ fn ratio_in_order(
     options: &FitOptions,
 ) -> Result<RatioFit> {
     options.check()?;
+    // The second sample is what the noise would be.
+    options.check_effects_beside(NoiseKind::Drawn)?;
     let options = &options.for_run();
     let fitted = fit_ratio(&model.with_cancel(&options.cancel), first, second, options);
     let fitted = options.context().conclude(fitted)?;
@@ -96,6 +99,7 @@ fn fit_ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOpti
     if rows < coordinates {
         return Err(Error::TooFewPoints { rows, coordinates });
     }
+    check_total_weight(first.total_weight(), coordinates)?;
     let fit = judge_ratio(model, estimate(model, first, second, options)?, first.dependence)?;
     let constant = fit.log_normalizer.clone().ok_or(Error::NoMass)?;
     Ok(RatioFit {
@@ -123,7 +127,8 @@ fn estimate<'a>(
     let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), true)?;
     objective.of_density = false;
     let solution = solve(&mut objective, None, options)?;
-    let with = Compared { nu, points, noise: None, words: "the second sample".into() };
+    let words = "the second sample".into();
+    let with = Compared::undrawn(nu, points, words, options.loss.to_string());
     estimated(objective, solution, rows, with, options)
 }
 

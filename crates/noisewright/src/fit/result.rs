@@ -7,10 +7,11 @@ use noisewright_numerics::optimize::Stop;
 
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
+use super::options::DrawKind;
 use crate::after::RowMeans;
 use crate::names::nearest;
 use crate::normalizer::two_sided;
-use crate::{Error, Model, Noise, Parameter, Result};
+use crate::{Error, Loss, Model, Noise, Parameter, Result};
 
 /// One unknown: its estimate, its standard error in two parts, and its interval.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -149,6 +150,8 @@ pub struct Fit {
     pub hessian: DMatrix<f64>,
     /// The loss at the estimate (for an exact fit, the negative mean log-likelihood).
     pub loss: f64,
+    /// Which loss, in words; `likelihood` for an exact fit.
+    pub loss_name: String,
     /// Steps of the descent.
     pub iterations: usize,
     /// Whether the descent converged.
@@ -163,6 +166,16 @@ pub struct Fit {
     pub noise: Option<Arc<dyn Noise>>,
     /// The noise in words.
     pub noise_description: String,
+    /// How the noise was drawn: quietly or at random; `None` for an exact fit or for given draws.
+    pub draws: Option<DrawKind>,
+    /// Independent scrambles of the noise points, from whose spread the noise part of the errors comes; `None` for noise
+    /// that is not quiet.
+    pub replicates: Option<usize>,
+    /// M, the ratio inside the loss (MATH §8): ν for random noise unless said otherwise; `None` for losses other than JS.
+    pub loss_ratio: Option<f64>,
+    /// How many times smaller the noise part of the variances is than independent draws of the same number would have;
+    /// `None` for noise that is not quiet.
+    pub noise_gain: Option<f64>,
     /// Whether the budget of noise ended before the noise part was as small as asked.
     pub budget_spent: bool,
     /// Rows of data.
@@ -268,6 +281,12 @@ impl Fit {
             let loss = self.optima[0].loss;
             self.optima.extend(others.iter().map(|o| Optimum { loss: loss + o.loss, ..o.clone() }));
         }
+    }
+
+    /// The loss with the ratio that this fit had inside it, for log ratios with the fit's ν.
+    pub(crate) fn loss_used(&self, loss: &Loss) -> Loss {
+        let ratio = self.loss_ratio.filter(|_| self.nu.is_finite());
+        ratio.and_then(|ratio| loss.with_ratio(ratio, self.nu).ok()).unwrap_or_else(|| loss.clone())
     }
 
     /// Of every unknown, the constant last, the share of the data points with which maximum likelihood would have the same

@@ -3,13 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::summation::{sum, try_blocked};
-use rayon::prelude::*;
 
 use super::data::{Data, Source, check_weights};
 use super::loss_terms::Class;
 use super::options::Draws;
 use crate::noise::draw_block;
+use crate::noise::quiet::QuietDraws;
 use crate::run::{Context, Purpose};
 use crate::{Error, Noise, Points, Result, View};
 
@@ -27,6 +28,8 @@ pub(crate) struct SampleBlocks<'a> {
     /// The sum of the weights.
     pub(crate) total: f64,
     pub(crate) feed: RowSource<'a>,
+    /// Points of every replicate of quiet noise, one replicate after the other.
+    pub(crate) replicate_points: Option<usize>,
     /// What a linear model needs to know of each block, once it has been computed.
     pub(crate) kept: Option<Vec<KeptBlock<'a>>>,
 }
@@ -36,7 +39,7 @@ pub(crate) enum RowSource<'a> {
     /// In memory, with the noise's log-density.
     Memory { points: HeldPoints<'a>, weights: Option<&'a [f64]>, log_noise: Vec<f64> },
     /// Drawn whenever they are needed.
-    Drawn { noise: Arc<dyn Noise>, context: Context },
+    Drawn { noise: Arc<dyn Noise>, context: Context, quiet: Option<QuietDraws<Arc<dyn Noise>>> },
     /// Read whenever they are needed.
     Stream {
         source: &'a dyn Source,
@@ -92,13 +95,54 @@ impl<'a> SampleBlocks<'a> {
     ) -> Self {
         let rows = points.view().rows();
         let total = weights.map_or(rows as f64, sum);
-        Self { class, rows, total, feed: RowSource::Memory { points, weights, log_noise }, kept: None }
+        Self::new(class, rows, total, RowSource::Memory { points, weights, log_noise })
     }
 
     /// Noise that is drawn block by block.
     pub(crate) fn drawn(noise: Arc<dyn Noise>, context: &Context, rows: usize) -> Self {
-        let feed = RowSource::Drawn { noise, context: context.clone() };
-        Self { class: Class::Noise, rows, total: rows as f64, feed, kept: None }
+        let feed = RowSource::Drawn { noise, context: context.clone(), quiet: None };
+        Self::new(Class::Noise, rows, rows as f64, feed)
+    }
+
+    /// Quiet noise that is drawn block by block: so many replicates of so many points.
+    ///
+    /// # Errors
+    /// When the noise cannot be drawn quietly.
+    pub(crate) fn quiet(
+        noise: Arc<dyn Noise>,
+        context: &Context,
+        (replicates, points): (usize, usize),
+    ) -> Result<Self> {
+        let rows = replicates * points;
+        let draws = QuietDraws::new(noise.clone(), replicates, points, context.seed(), Purpose::QuietNoise)?;
+        let feed = RowSource::Drawn { noise, context: context.clone(), quiet: Some(draws) };
+        let side = Self::new(Class::Noise, rows, rows as f64, feed);
+        Ok(Self { replicate_points: Some(points), ..side })
+    }
+
+    /// The same drawn once and held in memory.
+    ///
+    /// # Errors
+    /// When they do not fit, or it is cancelled.
+    pub(crate) fn hold(self) -> Result<Self> {
+        let RowSource::Drawn { noise, .. } = &self.feed else { return Ok(self) };
+        let (d, rows) = (noise.dimension(), self.rows);
+        let gather = |raw: RawBlock<'_>| {
+            let columns = (0..d).map(|j| raw.points.column(j).to_vec()).collect::<Vec<_>>();
+            Ok((columns, raw.log_noise.to_vec()))
+        };
+        let join = |mut a: (Vec<Vec<f64>>, Vec<f64>), b: (Vec<Vec<f64>>, Vec<f64>)| {
+            a.0.iter_mut().zip(b.0).for_each(|(a, b)| a.extend(b));
+            a.1.extend(b.1);
+            a
+        };
+        let (columns, log_noise) = self.reduce(gather, join)?.unwrap_or_default();
+        let points = HeldPoints::Owned(Points::unnamed(d, rows, columns.concat()));
+        Ok(Self { feed: RowSource::Memory { points, weights: None, log_noise }, ..self })
+    }
+
+    fn new(class: Class, rows: usize, total: f64, feed: RowSource<'a>) -> Self {
+        Self { class, rows, total, feed, replicate_points: None, kept: None }
     }
 
     /// Data that are read block by block; the rows and the sum of their weights are known from a first pass.
@@ -109,7 +153,7 @@ impl<'a> SampleBlocks<'a> {
         some: Data<'a>,
     ) -> Self {
         let feed = RowSource::Stream { source, noise, some };
-        Self { class: Class::Data, rows, total, feed, kept: None }
+        Self::new(Class::Data, rows, total, feed)
     }
 
     /// The weights, where the rows are in memory and have any.
@@ -140,12 +184,15 @@ impl<'a> SampleBlocks<'a> {
                 };
                 try_blocked(self.rows, BLOCK, block, combine)
             }
-            RowSource::Drawn { noise, context } => {
+            RowSource::Drawn { noise, context, quiet } => {
                 let block = |range: Range<usize>| {
                     let index = range.start / BLOCK;
                     context.check()?;
                     let (seed, rows) = (context.seed(), range.len());
-                    let values = draw_block(noise.as_ref(), Purpose::FitNoise, seed, index, rows);
+                    let values = match quiet {
+                        Some(quiet) => quiet.draw(range.clone()),
+                        None => draw_block(noise.as_ref(), Purpose::FitNoise, seed, index, rows),
+                    };
                     let points = View::new(noise.dimension(), range.len(), &values);
                     let mut log_noise = vec![0.0; range.len()];
                     noise.log_density(points, &mut log_noise);
@@ -172,10 +219,10 @@ impl<'a> SampleBlocks<'a> {
     /// The same over the blocks that a linear model keeps.
     pub(crate) fn reduce_kept<T: Send>(
         kept: &[KeptBlock<'a>],
-        map: impl Fn(&KeptBlock<'a>) -> Result<T> + Sync,
+        map: impl Fn(usize, &KeptBlock<'a>) -> Result<T> + Sync,
         combine: impl Fn(T, T) -> T + Sync,
     ) -> Result<Option<T>> {
-        try_blocked(kept.len(), 1, |range| map(&kept[range.start]), combine)
+        try_blocked(kept.len(), 1, |range| map(range.start, &kept[range.start]), combine)
     }
 }
 

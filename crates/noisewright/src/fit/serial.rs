@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
+use super::options::DrawKind;
 use super::ratio::RatioFit;
 use super::result::{Estimate, Fit, Optimum};
 use crate::serial::{Fields, Rows};
@@ -19,12 +20,17 @@ struct FitFields<'a> {
     covariance_data: Rows<'a>,
     covariance_noise: Rows<'a>,
     loss: f64,
+    loss_name: &'a str,
     iterations: usize,
     converged: bool,
     stop: Stop,
     nu: f64,
     noise: &'a str,
     noise_points: usize,
+    draws: Option<DrawKind>,
+    replicates: Option<usize>,
+    loss_ratio: Option<f64>,
+    noise_gain: Option<f64>,
     noise_share: f64,
     budget_spent: bool,
     rows: usize,
@@ -54,12 +60,17 @@ impl Serialize for Fit {
             covariance_data: Rows(&self.covariance_data),
             covariance_noise: Rows(&self.covariance_noise),
             loss: self.loss,
+            loss_name: &self.loss_name,
             iterations: self.iterations,
             converged: self.converged,
             stop: self.stop,
             nu: self.nu,
             noise: &self.noise_description,
             noise_points: self.noise_points,
+            draws: self.draws,
+            replicates: self.replicates,
+            loss_ratio: self.loss_ratio,
+            noise_gain: self.noise_gain,
             noise_share: self.noise_share(),
             budget_spent: self.budget_spent,
             rows: self.rows,
@@ -82,6 +93,7 @@ struct RatioFields<'a> {
     constant: &'a Estimate,
     covariance: Rows<'a>,
     loss: f64,
+    loss_name: &'a str,
     iterations: usize,
     converged: bool,
     rows: [usize; 2],
@@ -96,6 +108,7 @@ impl Serialize for RatioFit {
             constant: &self.constant,
             covariance: Rows(&self.covariance),
             loss: self.fit.loss,
+            loss_name: &self.fit.loss_name,
             iterations: self.fit.iterations,
             converged: self.fit.converged,
             rows: [self.fit.rows, self.fit.noise_points],

@@ -40,8 +40,8 @@ pub(crate) fn solve(
     start: Option<&[f64]>,
     options: &FitOptions,
 ) -> Result<Solution> {
-    let convex = objective.linear && is_convex(objective.loss);
-    if !convex && !matches!(objective.loss, Loss::Js) && start.is_none() {
+    let convex = objective.linear && is_convex(&objective.loss);
+    if !convex && !objective.loss.is_js() && start.is_none() {
         let near = by_js(objective, options)?;
         return solve(objective, Some(&near), options);
     }
@@ -141,7 +141,7 @@ fn places(objective: &Objective<'_>, start: Option<&[f64]>, options: &FitOptions
 /// Whether the loss of a linear model has one minimum: both of its terms are convex in g.
 fn is_convex(loss: &Loss) -> bool {
     match loss {
-        Loss::Js | Loss::Kl | Loss::ReverseKl | Loss::Hellinger => true,
+        Loss::Js | Loss::JsRatio { .. } | Loss::Kl | Loss::ReverseKl | Loss::Hellinger => true,
         Loss::Power(a) => (0.0..=1.0).contains(a),
         Loss::Pearson | Loss::Own(_) => false,
     }
@@ -149,7 +149,7 @@ fn is_convex(loss: &Loss) -> bool {
 
 /// The minimum of the JS loss over the same samples, as a start for a loss that has flat or falling parts far away.
 fn by_js(objective: &mut Objective<'_>, options: &FitOptions) -> Result<Vec<f64>> {
-    let own = std::mem::replace(&mut objective.loss, &Loss::Js);
+    let own = std::mem::replace(&mut objective.loss, Loss::Js);
     let found = solve(objective, None, options);
     objective.loss = own;
     Ok(objective.scaling.outer(found?.at.as_slice()))

@@ -33,6 +33,7 @@ use crate::{Error, Model, Noise, Points, Result, View};
 
 /// What the refit of a noise did.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct TwoStepReport {
     /// The noise that was drawn from, in words.
     pub drawn: String,
@@ -184,7 +185,7 @@ impl Correction<'_> {
         let rows = points.rows();
         let (log_ratio, mut influence) = scores(self.task.model, self.fit, points, log_noise)?;
         let mut terms = Terms::default();
-        terms.fill(self.task.loss, class, &log_ratio);
+        terms.fill(&self.fit.loss_used(self.task.loss), class, &log_ratio);
         terms.weigh(weights);
         let mut score = vec![0.0; rows * family.parameters()];
         family.score(points, &mut score);

@@ -167,12 +167,12 @@ fn options(table: &Table, variables: &[String]) -> Result<FamilyOptions> {
         None => None,
     };
     Ok(FamilyOptions {
-        domain: None,
         parametrization,
         states: table.get("states").map(|v| read::numbers("states", v)).transpose()?,
         edges: table.get("edges").map(|v| edges(v, variables)).transpose()?,
         dof: table.get("dof").map(dof).transpose()?,
         degree: table.get("degree").map(|v| read::whole("degree", v)).transpose()?,
+        ..FamilyOptions::default()
     })
 }
 

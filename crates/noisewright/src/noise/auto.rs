@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::fitting::{Sample, total_weight, unfitted};
 use super::heavy_tails::{self, StudentFit};
 use super::whitening::mean_and_covariance;
+use crate::noise::tree::StateTree;
 use crate::{
     Categorical, Domain, Error, Gamma, Histogram1d, LogNormal, Mixture, MultivariateNormal,
-    MultivariateStudent, NegativeBinomial, Noise, Normal, Product, Result, Scalar, Space, StateTree, Student,
+    MultivariateStudent, NegativeBinomial, Noise, Normal, Product, Result, Scalar, Space, Student,
     UniformSphere, View, VonMises, VonMisesFisher, equal_edges,
 };
 

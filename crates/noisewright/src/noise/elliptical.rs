@@ -21,7 +21,7 @@ const ITERATIONS: usize = 15;
 
 /// A normal or Student distribution of several variables.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Elliptical {
+pub(crate) enum Elliptical {
     /// Normal.
     Normal(MultivariateNormal),
     /// Student.
@@ -34,7 +34,7 @@ impl Elliptical {
     ///
     /// # Errors
     /// When there are too few points or the variables are linearly dependent in them.
-    pub fn fit_likelihood(noise: &'static str, points: View<'_>) -> Result<Self> {
+    pub(crate) fn fit_likelihood(noise: &'static str, points: View<'_>) -> Result<Self> {
         let d = points.columns();
         if points.rows() < d + 2 {
             let reason = format!("{} points are too few to fit it: give at least {}", points.rows(), d + 2);
@@ -53,7 +53,7 @@ impl Elliptical {
 
     /// The mean, or the location where there is no mean.
     #[must_use]
-    pub fn location(&self) -> &[f64] {
+    pub(crate) fn location(&self) -> &[f64] {
         match self {
             Self::Normal(noise) => noise.mean(),
             Self::Student(noise) => noise.location(),
@@ -62,7 +62,7 @@ impl Elliptical {
 
     /// The degrees of freedom, `None` for a normal distribution.
     #[must_use]
-    pub fn dof(&self) -> Option<f64> {
+    pub(crate) fn dof(&self) -> Option<f64> {
         match self {
             Self::Normal(_) => None,
             Self::Student(noise) => Some(noise.dof()),
@@ -88,6 +88,14 @@ impl Noise for Elliptical {
 
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
         self.noise().draw(stream, rows, out);
+    }
+
+    fn uniforms(&self) -> Option<usize> {
+        self.noise().uniforms()
+    }
+
+    fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+        self.noise().transport(cube, out);
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {

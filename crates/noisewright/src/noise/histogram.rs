@@ -256,6 +256,27 @@ impl Noise for Histogram2d {
         }
     }
 
+    fn uniforms(&self) -> Option<usize> {
+        Some(2)
+    }
+
+    /// The first variable by its own histogram, the second by that of its column of cells.
+    fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+        let (rows, columns) = (cube.rows(), self.columns());
+        let strips: Vec<&[f64]> = self.probabilities.chunks(columns).collect();
+        let first = Picker::new(&strips.iter().map(|strip| strip.iter().sum()).collect::<Vec<f64>>());
+        let second: Vec<Picker> = strips.iter().map(|strip| Picker::new(strip)).collect();
+        let place = |edges: &[f64], (bin, t): (usize, f64)| {
+            let (lo, hi) = (edges[bin], edges[bin + 1]);
+            (lo + (hi - lo) * t).min(hi)
+        };
+        for row in 0..rows {
+            let strip = first.stratum(cube.get(row, 0));
+            out[row] = place(&self.edges[0], strip);
+            out[rows + row] = place(&self.edges[1], second[strip.0].stratum(cube.get(row, 1)));
+        }
+    }
+
     fn landmarks(&self, axis: usize) -> Landmarks {
         let edges = &self.edges[axis];
         Landmarks { breaks: edges.clone(), centers: vec![middle_and_half(edges)] }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use noisewright_numerics::random::Stream;
-use noisewright_numerics::special::{LN_SQRT_2PI, ln_normal_cdf, ln_sub_exp};
+use noisewright_numerics::special::{LN_SQRT_2PI, ln_normal_cdf, ln_sub_exp, normal_cdf, normal_quantile};
 use noisewright_numerics::summation::log_sum_exp;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -11,6 +11,7 @@ use super::FitAgain;
 use super::bits;
 use super::check::{positive, require};
 use super::fitting::{failed, total_weight};
+use super::quiet::inside;
 use super::weighted_index::Picker;
 use super::whitening::{Whitening, mean_and_covariance};
 use crate::{Error, Landmarks, Noise, Result, SavedNoise, View};
@@ -239,6 +240,34 @@ impl Noise for KernelDensity {
                         break x;
                     }
                 };
+            }
+        }
+    }
+
+    fn uniforms(&self) -> Option<usize> {
+        Some(self.dimension())
+    }
+
+    /// By strata of the kernels, as for any mixture. On a box a kernel is a product of truncated normals.
+    fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+        let (d, rows, count) = (self.dimension(), cube.rows(), self.heights.len());
+        let mut z = vec![0.0; d];
+        for row in 0..rows {
+            let (center, own) = self.picker.stratum(cube.get(row, 0));
+            for axis in 0..d {
+                let u = if axis == 0 { own } else { cube.get(row, axis) };
+                let at = self.centers[axis * count + center];
+                z[axis] = match &self.bounds {
+                    None => normal_quantile(u),
+                    Some(bounds) => {
+                        let ends = [bounds[axis].0, bounds[axis].1];
+                        let [a, b] = ends.map(|end| normal_cdf((end - at) / self.kernel.scale(axis)));
+                        normal_quantile(inside(a + u * (b - a)))
+                    }
+                };
+                let x = at + self.kernel.color(axis, &z);
+                let (lo, hi) = self.bounds.as_ref().map_or((f64::MIN, f64::MAX), |bounds| bounds[axis]);
+                out[axis * rows + row] = x.clamp(lo, hi);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use noisewright_numerics::kernels;
 use noisewright_numerics::random::Stream;
-use noisewright_numerics::special::{LN_SQRT_2PI, ln_normal_cdf, normal_cdf};
+use noisewright_numerics::special::{LN_SQRT_2PI, ln_normal_cdf, normal_cdf, normal_quantile};
 use rand_distr::{Distribution, StandardNormal};
 
 use super::check::{finite, positive};
@@ -80,6 +80,10 @@ impl Scalar for LogNormal {
     fn draw_one(&self, stream: &mut Stream) -> f64 {
         let z: f64 = StandardNormal.sample(stream);
         (self.mu + self.sigma * z).exp().clamp(f64::MIN_POSITIVE, f64::MAX)
+    }
+
+    fn quantile(&self, u: f64) -> f64 {
+        (self.mu + self.sigma * normal_quantile(u)).exp().clamp(f64::MIN_POSITIVE, f64::MAX)
     }
 
     fn cdf(&self, x: f64) -> f64 {

@@ -8,8 +8,8 @@ use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::ln_add_exp;
 
 use super::check::{positive, probabilities};
-use super::spelling::number;
 use super::weighted_index::Picker;
+use crate::text::literal;
 use crate::{Error, Landmarks, Noise, Result, SavedNoise, Scalar, View};
 
 /// Rows whose parts are held at once.
@@ -119,8 +119,17 @@ impl<N: Noise + ?Sized> Mixture<N> {
         out.iter_mut().zip(&largest).for_each(|(o, top)| *o += top);
     }
 
+    /// Puts draws of a component into their rows.
+    fn put(&self, mine: &[usize], drawn: &[f64], rows: usize, out: &mut [f64]) {
+        for axis in 0..self.components[0].dimension() {
+            for (i, &row) in mine.iter().enumerate() {
+                out[axis * rows + row] = drawn[axis * mine.len() + i];
+            }
+        }
+    }
+
     fn describe_parts(&self) -> String {
-        let parts = self.flat().into_iter().map(|(weight, words)| format!("{}*{words}", number(weight)));
+        let parts = self.flat().into_iter().map(|(weight, words)| format!("{}*{words}", literal(weight)));
         parts.collect::<Vec<_>>().join(" + ")
     }
 
@@ -166,11 +175,28 @@ impl Noise for Mixture<dyn Noise> {
             let mine: Vec<usize> = (0..rows).filter(|&row| picks[row] == k).collect();
             let mut drawn = vec![0.0; self.dimension() * mine.len()];
             component.draw(stream, mine.len(), &mut drawn);
-            for axis in 0..self.dimension() {
-                for (i, &row) in mine.iter().enumerate() {
-                    out[axis * rows + row] = drawn[axis * mine.len() + i];
-                }
-            }
+            self.put(&mine, &drawn, rows, out);
+        }
+    }
+
+    fn uniforms(&self) -> Option<usize> {
+        let most: Option<Vec<usize>> = self.components.iter().map(|c| c.uniforms()).collect();
+        most?.into_iter().max()
+    }
+
+    /// By strata: the first coordinate chooses the component, so that each has its share of the points to within one, and
+    /// where it falls in the component's stratum is the component's own first coordinate.
+    fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+        let rows = cube.rows();
+        let strata: Vec<(usize, f64)> = cube.column(0).iter().map(|u| self.picker.stratum(*u)).collect();
+        for (k, component) in self.components.iter().enumerate() {
+            let mine: Vec<usize> = (0..rows).filter(|&row| strata[row].0 == k).collect();
+            let used = component.uniforms().unwrap_or(0);
+            let mut own: Vec<f64> = mine.iter().map(|&row| strata[row].1).collect();
+            (1..used).for_each(|j| own.extend(mine.iter().map(|&row| cube.get(row, j))));
+            let mut drawn = vec![0.0; self.dimension() * mine.len()];
+            component.transport(View::new(used, mine.len(), &own), &mut drawn);
+            self.put(&mine, &drawn, rows, out);
         }
     }
 

@@ -28,6 +28,7 @@ mod mixture;
 mod multivariate;
 mod normal;
 mod product;
+pub(crate) mod quiet;
 mod refit;
 mod sampling;
 mod saved;
@@ -49,12 +50,11 @@ pub use beta::Beta;
 pub(crate) use box_rejection::{BoxSampler, LogDensity};
 pub use categorical::Categorical;
 pub use counts::{NegativeBinomial, Poisson};
-pub use elliptical::Elliptical;
+pub(crate) use elliptical::Elliptical;
 pub use gamma::Gamma;
-pub use gaussian_mixture::fit_normal_mixture;
-pub(crate) use gaussian_mixture::fit_widened_mixture;
+pub(crate) use gaussian_mixture::{fit_normal_mixture, fit_widened_mixture};
 pub use histogram::{Histogram1d, Histogram2d, equal_edges};
-pub use kernel_density::{Bandwidth, KernelDensity, SavedKernels};
+pub use kernel_density::{Bandwidth, KernelDensity};
 pub use laplace::Laplace;
 pub use logistic::Logistic;
 pub use lognormal::LogNormal;
@@ -62,20 +62,19 @@ pub use mixture::Mixture;
 pub use multivariate::{MultivariateNormal, MultivariateStudent};
 pub use normal::Normal;
 pub use product::Product;
+pub use quiet::{quiet_blocks, quiet_sample};
 pub use refit::Refit;
 pub(crate) use sampling::{draw_block, sample_for};
 pub use sampling::{sample, sample_blocks, try_sample};
 pub use saved::SavedNoise;
 pub(crate) use saved::bits;
 pub use scalar::Scalar;
-pub use sinh_arcsinh::SinhArcsinh;
 pub use sphere::{UniformSphere, VonMisesFisher};
 pub use student::Student;
-pub use tree::StateTree;
 pub use truncated::Truncated;
 pub use uniform::Uniform;
 pub use von_mises::VonMises;
-pub use warped::Warped;
+pub(crate) use warped::Warped;
 pub(crate) use weighted_index::Picker;
 
 use std::sync::Arc;
@@ -102,6 +101,18 @@ pub trait Noise: Send + Sync {
 
     /// Draws `rows` points into `out`, column-major: `out[column * rows + row]`.
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]);
+
+    /// How many uniform numbers [`transport`](Self::transport) makes one draw from; `None` (the default) where it cannot.
+    fn uniforms(&self) -> Option<usize> {
+        None
+    }
+
+    /// Maps points of the open unit cube of [`uniforms`](Self::uniforms) variables to draws, written column-major, point by
+    /// point: where the points are uniform, the draws have this distribution. Variables of the cube that matter most come
+    /// first. Never called where there are no such uniforms.
+    fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+        let _ = (cube, out);
+    }
 
     /// What quadrature along one variable should know; nothing by default.
     fn landmarks(&self, axis: usize) -> Landmarks {
@@ -175,6 +186,14 @@ macro_rules! forward_noise {
 
             fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
                 (**self).draw(stream, rows, out);
+            }
+
+            fn uniforms(&self) -> Option<usize> {
+                (**self).uniforms()
+            }
+
+            fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+                (**self).transport(cube, out);
             }
 
             fn landmarks(&self, axis: usize) -> Landmarks {

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use noisewright_numerics::random::Stream;
-use noisewright_numerics::special::{LN_SQRT_2PI, ln_gamma};
+use noisewright_numerics::special::{LN_SQRT_2PI, ln_gamma, normal_quantile};
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use super::FitAgain;
 use super::check::{degrees_of_freedom, require};
-use super::spelling::{list, matrix, number};
+use super::spelling::{list, matrix};
 use super::student::ln_one_plus;
 use super::whitening::{BLOCK, Whitening, mean_and_covariance};
-use crate::{Error, Landmarks, Noise, Refit, Result, SavedNoise, Student, View};
+use crate::text::literal;
+use crate::{Error, Gamma, Landmarks, Noise, Refit, Result, SavedNoise, Scalar, Student, View};
 
 /// `normal([m…], [[c…], …])`: `ln p = −½(x−m)ᵀC⁻¹(x−m) − ½ ln det(2πC)`.
 ///
@@ -85,6 +86,14 @@ impl Noise for MultivariateNormal {
 
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
         draw_colored(&self.map, stream, rows, out, |_| 1.0);
+    }
+
+    fn uniforms(&self) -> Option<usize> {
+        Some(self.dimension())
+    }
+
+    fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+        transport_colored(&self.map, cube, 0, out, |_| 1.0);
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {
@@ -216,13 +225,23 @@ impl Noise for MultivariateStudent {
         draw_colored(&self.map, stream, rows, out, |s| (self.dof / self.chi_squared.sample(s)).sqrt());
     }
 
+    fn uniforms(&self) -> Option<usize> {
+        Some(self.dimension() + 1)
+    }
+
+    /// The stretch first, which decides how far out a draw is, then the principal axes.
+    fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+        let stretch = |u: f64| (self.dof / gamma_quantile(0.5 * self.dof, u) * 0.5).sqrt();
+        transport_colored(&self.map, cube, 1, out, |row| stretch(cube.get(row, 0)));
+    }
+
     fn landmarks(&self, axis: usize) -> Landmarks {
         center(&self.map, axis)
     }
 
     fn describe(&self) -> String {
         let scale = matrix(self.dimension(), self.scale());
-        format!("student({}, {}, {scale})", number(self.dof), list(self.location()))
+        format!("student({}, {}, {scale})", literal(self.dof), list(self.location()))
     }
 
     fn saved(&self) -> Option<SavedNoise> {
@@ -252,6 +271,34 @@ fn draw_colored(
             column.iter_mut().zip(&factors).for_each(|(x, factor)| *x = location + factor * *x);
         }
     }
+}
+
+/// Carries the columns of the cube from `first` on to `location + stretch · F z`, z their normal quantiles.
+fn transport_colored(
+    map: &Whitening,
+    cube: View<'_>,
+    first: usize,
+    out: &mut [f64],
+    stretch: impl Fn(usize) -> f64,
+) {
+    let (d, rows) = (map.dimension(), cube.rows());
+    let factor = map.principal_factor();
+    let mut z = vec![0.0; d];
+    for row in 0..rows {
+        let stretch = stretch(row);
+        for (axis, z) in z.iter_mut().enumerate() {
+            *z = normal_quantile(cube.get(row, first + axis));
+        }
+        for (axis, location) in map.location().iter().enumerate() {
+            let along: f64 = factor[axis * d..(axis + 1) * d].iter().zip(&z).map(|(f, z)| f * z).sum();
+            out[axis * rows + row] = location + stretch * along;
+        }
+    }
+}
+
+/// The quantile of a gamma distribution of scale one.
+fn gamma_quantile(shape: f64, u: f64) -> f64 {
+    Gamma::new(shape, 1.0).map_or(f64::NAN, |gamma| gamma.quantile(u))
 }
 
 fn center(map: &Whitening, axis: usize) -> Landmarks {

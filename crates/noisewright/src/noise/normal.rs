@@ -1,7 +1,7 @@
 //! The normal distribution of one variable.
 
 use noisewright_numerics::random::Stream;
-use noisewright_numerics::special::{LN_SQRT_2PI, ln_normal_cdf, normal_cdf};
+use noisewright_numerics::special::{LN_SQRT_2PI, ln_normal_cdf, normal_cdf, normal_quantile};
 use rand_distr::{Distribution, StandardNormal};
 
 use super::check::{finite, positive};
@@ -88,6 +88,10 @@ impl Scalar for Normal {
     fn draw_one(&self, stream: &mut Stream) -> f64 {
         let z: f64 = StandardNormal.sample(stream);
         self.mean + self.deviation * z
+    }
+
+    fn quantile(&self, u: f64) -> f64 {
+        self.mean + self.deviation * normal_quantile(u)
     }
 
     fn cdf(&self, x: f64) -> f64 {

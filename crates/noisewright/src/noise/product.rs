@@ -85,6 +85,23 @@ impl Noise for Product {
         }
     }
 
+    fn uniforms(&self) -> Option<usize> {
+        self.blocks.iter().map(|block| block.uniforms()).sum()
+    }
+
+    fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+        let rows = cube.rows();
+        let (mut rest, mut first) = (out, 0);
+        for block in &self.blocks {
+            let (mine, others) = rest.split_at_mut(block.dimension() * rows);
+            let used = first..first + block.uniforms().unwrap_or(0);
+            first = used.end;
+            let columns: Vec<f64> = used.clone().flat_map(|j| cube.column(j)).copied().collect();
+            block.transport(View::new(used.len(), rows, &columns), mine);
+            rest = others;
+        }
+    }
+
     fn landmarks(&self, axis: usize) -> Landmarks {
         let mut axis = axis;
         for block in &self.blocks {

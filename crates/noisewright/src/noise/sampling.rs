@@ -1,7 +1,7 @@
 //! Draws of a noise in blocks, each from a random stream of its own.
 
+use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::random::BLOCK;
-use rayon::prelude::*;
 
 use super::Noise;
 use crate::memory::reserve;

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::design::{ModelNoise, SavedModelNoise};
 use crate::fit::optimal::Restated;
+use crate::noise::kernel_density::SavedKernels;
 use crate::{
-    Context, DesignFault, Error, KernelDensity, Mixture, Model, Noise, NoiseWords, Product, Result,
-    SavedKernels, Space,
+    Context, DesignFault, Error, KernelDensity, Mixture, Model, Noise, NoiseWords, Product, Result, Space,
 };
 
 /// A noise as plain data. Unlike [`Noise::describe`], which may name a procedure (`kde`, `optimal`), it says which density.
@@ -23,6 +23,7 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum SavedNoise {
     /// Words that say all of it.
     Words(String),

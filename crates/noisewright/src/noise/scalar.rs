@@ -3,6 +3,7 @@
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::{ln_add_exp, ln_sub_exp};
 
+use super::quiet::line::GAUSS_12;
 use crate::{Landmarks, Noise, Refit, SavedNoise, View};
 
 /// A distribution of one variable whose distribution function is known.
@@ -40,6 +41,11 @@ pub trait Scalar: Noise {
     /// `ln P(lo ≤ X ≤ hi)`: the difference of two tails, taken on the side where it loses least.
     fn ln_mass(&self, lo: f64, hi: f64) -> f64 {
         interval_mass(self, lo, hi)
+    }
+
+    /// The smallest x with `P(X ≤ x) ≥ u`, for u between 0 and 1.
+    fn quantile(&self, u: f64) -> f64 {
+        quantile(self, u)
     }
 
     /// The smallest closed interval that holds all the mass.
@@ -106,6 +112,16 @@ impl<T: Scalar> Noise for T {
         }
     }
 
+    fn uniforms(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn transport(&self, cube: View<'_>, out: &mut [f64]) {
+        for (value, u) in out.iter_mut().zip(cube.column(0)) {
+            *value = self.quantile(*u);
+        }
+    }
+
     fn landmarks(&self, _axis: usize) -> Landmarks {
         Landmarks { breaks: self.breaks(), centers: self.centers() }
     }
@@ -169,16 +185,6 @@ fn is_smooth_between<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64) -> bool {
     hi > lo && (hi - lo).is_finite() && !noise.breaks().iter().any(|b| *b >= lo && *b <= hi)
 }
 
-/// Half of the nodes and weights of the 12-point Gauss–Legendre rule on [−1, 1].
-const GAUSS_12: [(f64, f64); 6] = [
-    (0.125_233_408_511_468_9, 0.249_147_045_813_402_8),
-    (0.367_831_498_998_180_2, 0.233_492_536_538_354_8),
-    (0.587_317_954_286_617_4, 0.203_167_426_723_065_92),
-    (0.769_902_674_194_304_7, 0.160_078_328_543_346_23),
-    (0.904_117_256_370_474_9, 0.106_939_325_995_318_43),
-    (0.981_560_634_246_719_3, 0.047_175_336_386_511_83),
-];
-
 /// `ln ∫ p` over a short interval on which p is smooth.
 fn narrow_mass<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64) -> f64 {
     let (middle, half) = (f64::midpoint(lo, hi), 0.5 * (hi - lo));
@@ -189,6 +195,18 @@ fn narrow_mass<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64) -> f64 {
     let sum: f64 =
         log_density.iter().zip(0..).map(|(l, i): (_, usize)| GAUSS_12[i / 2].1 * (l - peak).exp()).sum();
     peak + (sum * half).ln()
+}
+
+/// The inverse of the distribution function, found on the side of the smaller tail.
+fn quantile<S: Scalar + ?Sized>(noise: &S, u: f64) -> f64 {
+    let (lo, hi) = noise.support();
+    if u <= 0.5 {
+        let target = u.ln();
+        crossing(noise, lo, hi, |x| noise.ln_cdf(x) - target, |x| noise.ln_cdf(x))
+    } else {
+        let target = (1.0 - u).ln();
+        crossing(noise, lo, hi, |x| target - noise.ln_survival(x), |x| noise.ln_survival(x))
+    }
 }
 
 /// The value at the fraction `u` of the mass between `lo` and `hi` (which is `exp(ln_mass)`), on the tail that is

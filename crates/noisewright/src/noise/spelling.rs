@@ -1,10 +1,6 @@
-//! How numbers and calls are written in noise words.
+//! How calls are written in noise words.
 
-/// A number as noise words read it back, to the last bit.
-pub(super) fn number(x: f64) -> String {
-    let plain = x == 0.0 || !x.is_finite() || (1e-5..1e16).contains(&x.abs());
-    if plain { x.to_string() } else { format!("{x:e}") }
-}
+use crate::text::literal;
 
 /// `name(a, b, …)`.
 pub(super) fn call(name: &str, arguments: &[f64]) -> String {
@@ -23,5 +19,5 @@ pub(super) fn matrix(dimension: usize, values: &[f64]) -> String {
 }
 
 fn joined(values: &[f64]) -> String {
-    values.iter().map(|x| number(*x)).collect::<Vec<_>>().join(", ")
+    values.iter().map(|x| literal(*x)).collect::<Vec<_>>().join(", ")
 }

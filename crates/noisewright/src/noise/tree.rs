@@ -13,20 +13,8 @@ const STRUCTURE_ROWS: usize = 1 << 13;
 ///
 /// Of all trees the one with the largest sum of mutual informations between children and parents has the largest
 /// likelihood. A chain of spins is such a tree: its density is found exactly.
-///
-/// ```
-/// use noisewright::{Noise, StateTree, View};
-/// // The second spin follows the first in three rows of four.
-/// let columns = [1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, 1.0];
-/// let states = [vec![-1.0, 1.0], vec![-1.0, 1.0]];
-/// let tree = StateTree::fit(&states, 0.0, View::new(2, 4, &columns), None)?;
-/// let mut out = [0.0];
-/// tree.log_density(View::new(2, 1, &[1.0, 1.0]), &mut out);
-/// assert!((out[0].exp() - 0.5).abs() < 1e-15);
-/// # Ok::<(), noisewright::Error>(())
-/// ```
 #[derive(Clone, Debug)]
-pub struct StateTree {
+pub(crate) struct StateTree {
     states: Vec<Vec<f64>>,
     /// Variables in an order in which parents come before their children.
     order: Vec<usize>,
@@ -49,7 +37,7 @@ impl StateTree {
     ///
     /// # Errors
     /// When there are no data, or one is not among the states of its variable.
-    pub fn fit(
+    pub(crate) fn fit(
         states: &[Vec<f64>],
         pseudo_count: f64,
         points: View<'_>,
@@ -284,5 +272,16 @@ mod tests {
                 "{row:?} {share} {p}"
             );
         }
+    }
+
+    #[test]
+    fn pairs_that_occur_are_likely() {
+        // The second spin follows the first in three rows of four.
+        let columns = [1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, 1.0];
+        let states = [vec![-1.0, 1.0], vec![-1.0, 1.0]];
+        let tree = StateTree::fit(&states, 0.0, View::new(2, 4, &columns), None).unwrap();
+        let mut out = [0.0];
+        tree.log_density(View::new(2, 1, &[1.0, 1.0]), &mut out);
+        assert!((out[0].exp() - 0.5).abs() < 1e-15);
     }
 }

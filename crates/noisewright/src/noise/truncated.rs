@@ -8,7 +8,7 @@ use rand_distr::Distribution;
 
 use super::check::require;
 use super::scalar::inverse;
-use super::spelling::number;
+use crate::text::literal;
 use crate::{Error, Result, Scalar};
 
 /// A scalar noise given that it falls in `[lo, hi]` (either end may be infinite).
@@ -89,6 +89,10 @@ impl Scalar for Truncated {
         }
     }
 
+    fn quantile(&self, u: f64) -> f64 {
+        inverse(self.inner.as_ref(), self.lo, self.hi, self.ln_mass, 1.0 - u).clamp(self.lo, self.hi)
+    }
+
     fn cdf(&self, x: f64) -> f64 {
         self.ln_cdf(x).exp()
     }
@@ -150,7 +154,7 @@ impl Scalar for Truncated {
     }
 
     fn words(&self) -> String {
-        format!("truncate({}, {}, {})", self.inner.words(), number(self.lo), number(self.hi))
+        format!("truncate({}, {}, {})", self.inner.words(), literal(self.lo), literal(self.hi))
     }
 }
 

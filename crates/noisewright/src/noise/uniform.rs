@@ -68,6 +68,10 @@ impl Scalar for Uniform {
         (self.lo + self.width() * stream.random::<f64>()).min(self.hi)
     }
 
+    fn quantile(&self, u: f64) -> f64 {
+        (self.lo + self.width() * u).min(self.hi)
+    }
+
     fn cdf(&self, x: f64) -> f64 {
         ((x - self.lo) / self.width()).clamp(0.0, 1.0)
     }

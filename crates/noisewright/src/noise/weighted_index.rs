@@ -3,6 +3,8 @@
 use noisewright_numerics::random::Stream;
 use rand::RngExt;
 
+use super::quiet::inside;
+
 /// Cumulative weights, searched by bisection.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Picker {
@@ -21,6 +23,15 @@ impl Picker {
         });
         let cumulative = cumulative.collect();
         Self { cumulative, last: weights.iter().rposition(|w| *w > 0.0).unwrap_or(0) }
+    }
+
+    /// The index whose stratum of the unit interval holds `u`, and where in it, strictly between 0 and 1 again: so one
+    /// coordinate both chooses in the right proportions, to within a point, and is spread evenly within what it chose.
+    pub(crate) fn stratum(&self, u: f64) -> (usize, f64) {
+        let at = u * self.cumulative[self.last];
+        let index = self.cumulative.partition_point(|c| *c <= at).min(self.last);
+        let below = index.checked_sub(1).map_or(0.0, |before| self.cumulative[before]);
+        (index, inside((at - below) / (self.cumulative[index] - below)))
     }
 
     /// An index, drawn with its weight.

@@ -116,6 +116,20 @@ impl Whitening {
         lower_times(&self.factor, Columns::new(z, rows, self.dimension(), rows), out, stride);
     }
 
+    /// `F` with `F Fᵀ = L Lᵀ`, row after row, its columns along the principal axes of the correlation matrix, the longest
+    /// first: the first coordinates of a quiet draw then explain most of its variance, whatever the units.
+    pub(super) fn principal_factor(&self) -> Vec<f64> {
+        let d = self.dimension();
+        let scale: Vec<f64> = (0..d).map(|axis| self.scale(axis)).collect();
+        let correlation = DMatrix::from_fn(d, d, |i, j| self.matrix[i * d + j] / (scale[i] * scale[j]));
+        let eigen = correlation.symmetric_eigen();
+        let mut order: Vec<usize> = (0..d).collect();
+        order.sort_by(|a, b| eigen.eigenvalues[*b].total_cmp(&eigen.eigenvalues[*a]));
+        let entry =
+            |i: usize, k: usize| scale[i] * eigen.eigenvectors[(i, k)] * eigen.eigenvalues[k].max(0.0).sqrt();
+        (0..d).flat_map(|i| order.iter().map(move |k| (i, *k))).map(|(i, k)| entry(i, k)).collect()
+    }
+
     /// Writes `‖L⁻¹(x − location)‖²` of every point.
     pub(super) fn squared_distances(&self, points: View<'_>, out: &mut [f64]) {
         let mut z = vec![0.0; self.dimension() * BLOCK.min(points.rows())];

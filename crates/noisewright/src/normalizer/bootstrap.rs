@@ -1,9 +1,9 @@
 //! The circular block bootstrap: a second opinion on the standard errors (Politis and Romano 1992).
 
+use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::summation::mean_and_variance;
 use rand::RngExt;
-use rayon::prelude::*;
 
 use super::bridge::in_memory_root;
 use super::nce::Bridge;
@@ -25,7 +25,7 @@ pub(super) fn bootstrap(
     context: &Context,
 ) -> Result<()> {
     check_count("resamples", resamples, estimates.len() + VECTOR)?;
-    let threads = rayon::current_num_threads();
+    let threads = noisewright_numerics::parallel::current_num_threads();
     check_count("draws to resample", threads * (samples[0].len() + samples[1].len()), 2)?;
     let sources = [0, 1].map(|k| Source::new(samples[k], bridge.moments[k].time));
     let methods: Vec<Method> = estimates.iter().map(|e| e.method).collect();

@@ -137,6 +137,20 @@ fn of_samples(
 }
 
 impl LogZOptions {
+    /// Refuses settings that have no effect beside the others; `chains` says whether lengths of chains are given.
+    ///
+    /// # Errors
+    /// [`Error::Option`] with the setting's name.
+    pub fn check_effects(&self, chains: bool) -> Result<()> {
+        self.dependence.check_chains(chains)?;
+        if self.weight_by_ess && self.dependence == Dependence::Independent {
+            let reason =
+                "has no meaning with independent draws, each of which counts as one: leave one of them out";
+            return Err(Error::option("weight_by_ess", reason));
+        }
+        Ok(())
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             let expected = "a number between 0 and 1";

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Allocation, EstimatedDivergences, Prices, Reason, Refusal};
 use crate::run::{CancelToken, ProgressHook};
+use crate::{Error, Result};
 
 /// One side's draws: the two log-densities at each, and how they fall into chains.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +62,28 @@ pub enum Dependence {
     Chains,
 }
 
+impl Dependence {
+    /// Refuses chains that are named beside draws that are called independent.
+    ///
+    /// ```
+    /// use noisewright::normalizer::Dependence;
+    /// assert!(Dependence::Chains.check_chains(true).is_ok());
+    /// assert!(Dependence::Independent.check_chains(true).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Option`].
+    pub fn check_chains(self, named: bool) -> Result<()> {
+        if named && self == Self::Independent {
+            return Err(Error::option(
+                "chains",
+                "has no meaning with independent draws: leave one of them out",
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// How log Z is estimated.
 #[derive(Clone, Debug)]
 pub struct LogZOptions {
@@ -82,6 +105,8 @@ pub struct LogZOptions {
     pub cancel: CancelToken,
     /// Told of the resamples of the bootstrap.
     pub progress: Option<ProgressHook>,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for LogZOptions {
@@ -96,6 +121,7 @@ impl Default for LogZOptions {
             seed: 0,
             cancel: CancelToken::new(),
             progress: None,
+            more: crate::More,
         }
     }
 }

@@ -86,12 +86,14 @@ pub struct Precision {
     pub seed: u64,
     /// Cancels the work from another thread.
     pub cancel: CancelToken,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for Precision {
     fn default() -> Self {
         let cancel = CancelToken::new();
-        Self { relative: 1e-10, max_nodes: 1 << 22, draws: 1 << 17, seed: 0, cancel }
+        Self { relative: 1e-10, max_nodes: 1 << 22, draws: 1 << 17, seed: 0, cancel, more: crate::More }
     }
 }
 
@@ -141,6 +143,7 @@ pub(crate) fn check_variables(noise: &dyn Noise, expected: usize) -> Result<()> 
 
 /// An integral that does not exist.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Divergent {
     /// Variable along which it diverges, where that can be told.
     pub variable: Option<String>,
@@ -457,12 +460,12 @@ impl Population {
     #[must_use]
     pub fn information(&self) -> DMatrix<f64> {
         let weights: Vec<f64> = self.log_weights.iter().map(|w| w.exp()).collect();
-        self.weighted_outer(&weights)
+        self.weighted_outer(&weights, &CancelToken::new())
     }
 
-    /// `Σ_i weights_i ψ_i ψ_iᵀ`.
-    pub(crate) fn weighted_outer(&self, weights: &[f64]) -> DMatrix<f64> {
-        weighted_outer(&self.score, self.coordinates.len(), weights)
+    /// `Σ_i weights_i ψ_i ψ_iᵀ`; nonsense once the computation is cancelled.
+    pub(crate) fn weighted_outer(&self, weights: &[f64], cancel: &CancelToken) -> DMatrix<f64> {
+        weighted_outer_for(&self.score, self.coordinates.len(), weights, cancel)
     }
 
     /// `Σ_i weights_i ψ_i`.
@@ -493,10 +496,17 @@ impl Population {
 
 /// `Σ_i w_i a_i a_iᵀ` of column-major rows `a_i`, in fixed blocks: the same for any number of threads.
 pub(crate) fn weighted_outer(columns: &[f64], size: usize, weights: &[f64]) -> DMatrix<f64> {
+    weighted_outer_for(columns, size, weights, &CancelToken::new())
+}
+
+fn weighted_outer_for(columns: &[f64], size: usize, weights: &[f64], cancel: &CancelToken) -> DMatrix<f64> {
     const BLOCK: usize = 4096;
     let rows = weights.len();
     let gram = |range: Range<usize>| {
         let mut out = DMatrix::zeros(size, size);
+        if cancel.is_cancelled() {
+            return out;
+        }
         let block = Columns::new(&columns[range.start..], range.len(), size, rows);
         weighted_gram(block, &weights[range], out.as_mut_slice());
         out

@@ -102,6 +102,10 @@ pub enum Purpose {
     LogZNoise,
     /// A second pilot of a path, led by itself.
     SecondPilot,
+    /// Scrambles of the quiet noise of a fit.
+    QuietNoise,
+    /// The scramble of quiet draws that the caller asked for.
+    QuietSample,
     /// Draws of a fitted model.
     Simulate,
 }
@@ -157,6 +161,8 @@ impl Purpose {
             Self::LogZNoise => (25, 0, 0),
             Self::CrossFit { half } => (26, half, 0),
             Self::SecondPilot => (27, 0, 0),
+            Self::QuietNoise => (28, 0, 0),
+            Self::QuietSample => (29, 0, 0),
             Self::Simulate => (36, 0, 0),
         }
     }

@@ -19,17 +19,19 @@ pub fn derived_table(derived: &[Estimate], confidence: f64) -> Table {
 /// A Wald test in a sentence.
 #[must_use]
 pub fn wald_sentence(test: &WaldTest) -> String {
+    let (count, freedom) = (test.degrees as f64, test.degrees_denominator);
+    let statistic = if freedom.is_finite() {
+        let value = format_number(test.statistic / count, 4);
+        format!("F = {value} on {count} and {} degrees of freedom", format_number(freedom, 3))
+    } else {
+        let value = format_number(test.statistic, 4);
+        format!("χ² = {value} on {count} degree{} of freedom", if test.degrees == 1 { "" } else { "s" })
+    };
     format!(
-        "Wald test of {}: χ² = {} on {}, p = {}.",
+        "Wald test of {}: {statistic}, p = {}.",
         test.hypotheses.join(" and "),
-        format_number(test.statistic, 4),
-        degrees(test.degrees),
         format_number(test.p_value, 3)
     )
-}
-
-fn degrees(count: usize) -> String {
-    format!("{count} degree{} of freedom", if count == 1 { "" } else { "s" })
 }
 
 /// The models with their criteria, and the tests.
@@ -38,8 +40,11 @@ pub fn comparison_tables(found: &Comparison) -> Vec<Table> {
     let noisy = found.models.iter().any(|model| model.log_likelihood.se > 0.0);
     let mut models = Table::new(format!("{} models of the same {} rows", found.models.len(), found.rows))
         .column(Column::text(""))
-        .column(Column::number("log-likelihood").significant(7))
-        .column(Column::number("std. error").significant(3))
+        .column(Column::number("log-likelihood").significant(7));
+    if noisy {
+        models = models.column(Column::number("std. error").significant(3));
+    }
+    models = models
         .column(Column::number("parameters").significant(6))
         .column(Column::number("AIC").significant(7))
         .column(Column::number("BIC").significant(7))
@@ -47,7 +52,8 @@ pub fn comparison_tables(found: &Comparison) -> Vec<Table> {
     for model in &found.models {
         let likelihood = &model.log_likelihood;
         let mut row = vec![Cell::from(model.name.clone())];
-        row.extend(cells(&[likelihood.estimate, likelihood.se], likelihood.se));
+        let shown = [likelihood.estimate, likelihood.se];
+        row.extend(cells(if noisy { &shown } else { &shown[..1] }, likelihood.se));
         row.push(Cell::from(model.parameters as f64));
         row.extend([Some(model.aic), Some(model.bic), model.tic].map(|x| x.map_or(Cell::Empty, Cell::from)));
         models.push_row(row);

@@ -9,7 +9,7 @@ use crate::fit::{Estimate, Fit, RatioFit};
 
 /// Estimates with their standard errors and intervals; `loss` is named where it is known.
 #[must_use]
-pub fn fit_table(fit: &Fit, title: &str, rows: String, loss: Option<&str>) -> Table {
+pub fn fit_table(fit: &Fit, title: &str, rows: String) -> Table {
     let has_noise = fit.nu.is_finite();
     let mut table = estimates_table(title, fit.confidence);
     if has_noise {
@@ -20,7 +20,7 @@ pub fn fit_table(fit: &Fit, title: &str, rows: String, loss: Option<&str>) -> Ta
         cells.extend(has_noise.then(|| share(estimate)));
         table.push_row(cells);
     }
-    table = table.note(rows).note(noise_words(fit, loss));
+    table = table.note(rows).note(noise_words(fit));
     if has_noise {
         table = table
             .note("noise: the error that the noise alone causes, beside the whole; squares add".to_owned());
@@ -52,6 +52,11 @@ pub fn ratio_table(ratio: &RatioFit, title: &str) -> Table {
 
 /// The name, and the numbers to the same decimals, with three digits of the standard error.
 pub(super) fn numbers(name: &str, estimate: &Estimate) -> Vec<Cell> {
+    if estimate.fixed {
+        let mut row = vec![Cell::from(format!("{name}, fixed")), Cell::from(estimate.estimate)];
+        row.extend([Cell::Empty, Cell::Empty, Cell::Empty]);
+        return row;
+    }
     let values = [estimate.estimate, estimate.se, estimate.lower, estimate.upper];
     let name = if estimate.at_bound { format!("{name}, at its bound") } else { name.to_owned() };
     std::iter::once(Cell::from(name)).chain(cells(&values, estimate.se)).collect()
@@ -85,17 +90,30 @@ fn decimals(se: f64) -> Option<usize> {
 }
 
 /// The noise, how much of it, and the loss.
-fn noise_words(fit: &Fit, loss: Option<&str>) -> String {
+fn noise_words(fit: &Fit) -> String {
+    if fit.at_rows.as_ref().is_some_and(|rows| rows.choices) {
+        return "no noise: the conditional logit of what was chosen in each stratum".into();
+    }
     if !fit.nu.is_finite() {
         return "no noise: maximum likelihood, with log Z computed exactly".into();
     }
+    let apart = fit.loss_ratio.filter(|ratio| *ratio != fit.nu);
+    let apart = apart.map(|ratio| format!(" with M = {}", format_number(ratio, 6))).unwrap_or_default();
     format!(
-        "noise {}; ν = {} ({}){}",
+        "noise {}; ν = {} ({}{}), loss {}{apart}",
         brief(&fit.noise_description),
         format_number(fit.nu, 6),
-        counted(fit.noise_points, "noise point"),
-        loss.map(|loss| format!(", loss {loss}")).unwrap_or_default()
+        counted(fit.noise_points, if fit.replicates.is_some() { "quiet noise point" } else { "noise point" }),
+        fit.replicates.map(|count| format!(", {count} replicates")).unwrap_or_default(),
+        fit.loss_name
     )
+}
+
+/// What quiet noise was worth.
+fn quietness(fit: &Fit) -> Option<String> {
+    let gain = fit.noise_gain?;
+    let independent = counted(rounded(fit.noise_points as f64 * gain), "independent point");
+    Some(format!("The quiet noise points are worth about {independent}."))
 }
 
 /// The noise for people: few digits, and long lists left out.
@@ -127,6 +145,7 @@ pub fn fit_sentences(fit: &Fit) -> Vec<String> {
             grouped(rounded(overlap.effective_noise))
         ));
     }
+    lines.extend(quietness(fit));
     lines.extend(efficiency(fit));
     lines.extend(designed(fit));
     lines.extend(refitted(fit));
@@ -236,7 +255,7 @@ fn below(f: &mut fmt::Formatter<'_>, sentences: &[String], fit: &Fit) -> fmt::Re
 impl fmt::Display for Fit {
     /// The table that the command prints, and how the fit went.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let table = fit_table(self, "Fitted parameters", counted(self.rows, "row"), None);
+        let table = fit_table(self, "Fitted parameters", counted(self.rows, "row"));
         f.write_str(&table.to_text())?;
         below(f, &fit_sentences(self), self)
     }

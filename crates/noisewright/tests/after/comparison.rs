@@ -119,6 +119,20 @@ fn models_that_are_not_nested_are_not_tested() {
 }
 
 #[test]
+fn few_different_rows_do_not_make_models_nested() {
+    // On the values 0, 1, 2 every function is a combination of three others, but not on all counts.
+    let x: Vec<f64> = (0..90).map(|i| [0.0, 1.0, 0.0, 2.0, 1.0, 0.0][i % 6]).collect();
+    let data = Points::from_columns(&["x"], &[x]).unwrap();
+    let fitted = |text: &str| record(text, &exact(&Model::from_toml(text).unwrap(), &data));
+    let head = "variables = ['x']\ndomain = 'counts'\n";
+    let small = fitted(&format!("{head}log_density = '-a*x^2'\n[parameters]\na = 0.5"));
+    let large = fitted(&format!(
+        "{head}log_density = 'a*x + b*log(x + 1) - lgamma(x + 1)'\n[parameters]\na = 0\nb = 0"
+    ));
+    assert!(compared(&[&small, &large], false).unwrap().tests.is_empty());
+}
+
+#[test]
 fn nested_models_that_are_not_linear_are_found() {
     let data = rows(0.0, 1.0, 300, 6);
     let fitted = |text: &str| record(text, &exact(&Model::from_toml(text).unwrap(), &data));

@@ -7,8 +7,8 @@ use crate::common::{assert_close, close, distance, report, words};
 use nalgebra::{DMatrix, DVector};
 use noisewright::{
     Categorical, Contrast, Error, ErrorReport, Gamma, Laplace, LogNormal, Logistic, Loss, Model,
-    MultivariateNormal, MultivariateStudent, Noise, Normal, Parameter, Population, Precision, Product, Space,
-    Student, Sweep, Target, VonMises, asymptotic_error, error_report,
+    MultivariateNormal, MultivariateStudent, Noise, Normal, Parameter, Precision, Product, Space, Student,
+    Target, VonMises, asymptotic_error,
 };
 use noisewright_systems::{
     System, gamma, gaussian, gaussian_correlation, gaussian_mean, gaussian_moments, gaussian_variance, ising,
@@ -164,22 +164,6 @@ proptest! {
         prop_assert!(close(kl(&there, &moved).unwrap().error, kl(&here, &noise).unwrap().error, 1e-8));
     }
 
-    /// The fast way over many ratios gives what the careful way gives on the same points.
-    #[test]
-    fn a_sweep_gives_what_single_reports_give(kind in 0..KINDS, free in any::<bool>(), u in numbers()) {
-        let (system, noise) = setting(kind, !free, &u);
-        let population = Population::new(&system.model, &system.parameters, &Precision::default()).unwrap();
-        let log_noise = population.log_noise(&*noise).unwrap();
-        let nus = [0.01, 0.4, 1.0, 30.0];
-        for target in [Target::Mse, Target::Kl] {
-            let errors = Sweep::new(&population, &target).unwrap().errors(&log_noise, &nus).unwrap();
-            for (error, nu) in errors.iter().zip(nus) {
-                let want = error_report(&population, &log_noise, nu, &Loss::Js, &target).unwrap().error;
-                prop_assert!(close(*error, want, 1e-9), "{}, nu {nu}: {error} not {want}", system.name);
-            }
-        }
-    }
-
     #[test]
     fn an_own_phi_gives_what_the_named_loss_gives(u in numbers(), nu in ratio(), factor in 0.1..10.0f64) {
         let (system, noise) = setting(0, false, &u);
@@ -218,26 +202,6 @@ fn a_normalized_model_may_do_better_with_another_loss() {
     let free = gaussian_mean(0.0, false).unwrap();
     let errors = [Loss::Js, Loss::ReverseKl].map(|loss| at(&free, &noise, 0.2, &loss).error);
     assert!(errors[0] < errors[1]);
-}
-
-#[test]
-fn a_sweep_goes_on_where_ratios_overflow() {
-    let system = gaussian_mean(0.0, true).unwrap();
-    for mean in [30.0, 60.0] {
-        let noise = Normal::with_variance(mean, 1.0).unwrap();
-        let contrast = Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
-        let precision = Precision::default();
-        let population = Population::for_contrast(&system.model, &[0.0], contrast, &precision).unwrap();
-        let sweep = Sweep::new(&population, &Target::Mse).unwrap();
-        let got = sweep.errors(&population.log_noise(&noise).unwrap(), &[1.0]).unwrap();
-        assert_close(got[0], at(&system, &noise, 1.0, &Loss::Js).error, 1e-9, "far noise");
-    }
-    let population = Population::new(&system.model, &[0.0], &Precision::default()).unwrap();
-    let sweep = Sweep::new(&population, &Target::Mse).unwrap();
-    let same = population.log_density().to_vec();
-    assert!(matches!(sweep.errors(&same, &[1.0, 0.0]), Err(Error::NoiseRatio { value: 0.0 })));
-    let nowhere = vec![f64::NEG_INFINITY; same.len()];
-    assert!(matches!(sweep.errors(&nowhere, &[1.0]), Err(Error::NoOverlap)));
 }
 
 #[test]

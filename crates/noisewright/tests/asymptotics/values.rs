@@ -186,3 +186,33 @@ fn the_report_holds_together() {
     assert!((found.log_normalizer - system.log_z).abs() < 1e-12);
     assert_eq!(noise.describe(), "normal(0.2, 2)");
 }
+
+/// MATH §8: independent noise with a ratio M inside the loss. T_d·Var of the mean at ν = 1, to the digits given there.
+#[test]
+fn the_ratio_inside_the_loss_costs_what_it_should_with_independent_noise() {
+    let system = gaussian_mean(0.0, false).unwrap();
+    let cases = [
+        ((1.0, 1.0), [(1.0, 3.0454), (3.0, 3.2559), (10.0, 3.9294), (100.0, 5.6162)]),
+        ((0.0, 4.0), [(1.0, 1.7203), (3.0, 1.7611), (10.0, 1.8198), (100.0, 1.8587)]),
+        // MATH §13, to its three digits.
+        ((2.0, 1.0), [(1.0, 7.52), (10.0, 11.7), (100.0, 31.1), (f64::INFINITY, 274.0)]),
+    ];
+    for ((mean, variance), values) in cases {
+        let noise = Normal::with_variance(mean, variance).unwrap();
+        for (ratio, expected) in values {
+            let builder = system.model.error(&system.parameters, &noise as &dyn Noise).ratio(1.0);
+            let found = builder.loss_ratio(ratio).run().unwrap().covariance[(0, 0)];
+            let digits = if mean == 2.0 { 0.005 * expected } else { 1e-4 };
+            assert!((found - expected).abs() < digits, "M = {ratio}: {found} against {expected}");
+        }
+    }
+    let noise = Normal::with_variance(0.0, 4.0).unwrap();
+    let at = |ratio: f64| {
+        let builder = system.model.error(&system.parameters, &noise as &dyn Noise).ratio(2.0);
+        builder.loss_ratio(ratio).run().unwrap().error
+    };
+    let plain = error(&system, &noise, 2.0, &Loss::Js);
+    assert_close(at(2.0), plain, 1e-14, "M = nu");
+    assert!(at(1.9) > plain && at(2.1) > plain, "with a free constant M = nu is the best");
+    assert!(system.model.error(&system.parameters, &noise as &dyn Noise).loss_ratio(-1.0).run().is_err());
+}

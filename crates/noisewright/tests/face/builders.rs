@@ -1,6 +1,8 @@
 //! Programs as people write them, against closed forms.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use noisewright::fit::FitOptions;
+use noisewright::normalizer::LogZOptions;
 use noisewright::prelude::*;
 
 /// Draws of exp(2x² − x⁴/2) by rejection from a uniform, as rows.
@@ -130,4 +132,34 @@ fn a_design_is_made_and_fitted_with() {
     let fit = model.fit(&data).noise(best.noise).run().unwrap();
     assert!((fit.get("b").unwrap().estimate - 0.5).abs() < 4.0 * fit.get("b").unwrap().se);
     model.check_score(&theta, &data).unwrap();
+}
+
+/// What a builder is told and cannot heed is refused, as in the other doors (tests/doors/options.json).
+#[test]
+fn settings_without_effect_are_refused() {
+    let model = quartic();
+    let rows = Points::from_rows(&["x"], &quartic_rows(200)).unwrap();
+    let sentence = |result: Result<Fit>| result.unwrap_err().to_string();
+    let parameter = || Target::Coordinates(vec!["a".into()]);
+    let target = sentence(model.fit(&rows).target(parameter()).run());
+    assert!(target.contains("`target` has no meaning without a noise that is designed"), "{target}");
+    let normal = Normal::with_std(0.0, 2.0).unwrap();
+    assert!(model.fit(&rows).noise(normal.clone()).target(parameter()).run().is_err());
+    let nu = sentence(model.fit(&rows).exact().ratio(5.0).run());
+    assert!(nu.contains("`nu` has no meaning with the noise exact"), "{nu}");
+
+    let linear = Model::from_features(&["x"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+    let options = FitOptions { amount: Amount::Ratio(5.0), ..FitOptions::default() };
+    let ratio = noisewright::fit::ratio(&linear, &rows, &rows, &options).unwrap_err().to_string();
+    assert!(ratio.contains("`nu` has no meaning with noise that was drawn elsewhere"), "{ratio}");
+
+    let f = density(Space::real(&["x"]).unwrap(), |x: &[f64]| -0.5 * x[0] * x[0]);
+    let draws = sample(&normal, 100, 1);
+    let chains = log_z(&f, &draws).against(normal.clone(), 100).independent().chains(&[50, 50]).run();
+    assert!(chains.unwrap_err().to_string().contains("`chains` has no meaning with independent draws"));
+    let options = LogZOptions { weight_by_ess: true, ..LogZOptions::default() };
+    let by_ess = log_z(&f, &draws).against(normal, 100).options(options).independent().run();
+    assert!(
+        by_ess.unwrap_err().to_string().contains("`weight_by_ess` has no meaning with independent draws")
+    );
 }

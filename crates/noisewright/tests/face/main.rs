@@ -9,3 +9,4 @@ mod misuse_support;
 mod model_file;
 mod not_a_number;
 mod run_context;
+mod work;

@@ -39,6 +39,13 @@ fn data_that_cannot_be() {
         ("weights_len", code(fit_data(&p, |d| d.with_weights(&[1.0]))), "shape"),
         ("weights_nan", code(fit_data(&p, |d| d.with_weights(weights(NAN).leak()))), "weight"),
         ("weights_neg", code(fit_data(&p, |d| d.with_weights(weights(-1.0).leak()))), "weight"),
+        ("weights_tiny", code(fit_data(&p, |d| d.with_weights(weights(1e-300).leak()))), "total-weight"),
+        (
+            "weights_shares",
+            code(fit_data(&p, |d| d.with_weights(weights(1.0 / 500.0).leak()))),
+            "total-weight",
+        ),
+        ("weights_huge", code(fit_data(&p, |d| d.with_weights(weights(1e300).leak()))), "total-weight"),
         ("weights_zero", code(fit_data(&p, |d| d.with_weights(weights(0.0).leak()))), "no-data"),
         ("clusters_len", code(fit_data(&p, |d| d.with_dependence(Dependence::Clusters(&[1])))), "shape"),
         ("chains_len", code(fit_data(&p, |d| d.with_dependence(Dependence::Chains(&[1])))), "shape"),

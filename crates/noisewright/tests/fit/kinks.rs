@@ -104,7 +104,7 @@ fn independent_components(size: usize, rows: usize, seed: u64) -> (Model, Vec<f6
     let parameters = truth
         .iter()
         .enumerate()
-        .map(|(k, b)| noisewright::Parameter::new(&format!("b{}_{}", k / size, k % size), *b));
+        .map(|(k, b)| noisewright::Parameter::new(format!("b{}_{}", k / size, k % size), *b));
     let space = noisewright::Space::real(&names).unwrap();
     let model =
         Model::from_formula(&format!("-sqrt(2)*({terms})"), space, parameters.collect(), false).unwrap();

@@ -3,6 +3,7 @@
 
 mod auto;
 mod density;
+mod quiet;
 mod sampling;
 mod support;
 mod words;

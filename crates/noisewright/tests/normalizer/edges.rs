@@ -61,6 +61,24 @@ fn a_chain_too_short_to_know_its_error_says_so() {
     assert!(run(&slow(0.99, 500).sample(3), &independent()).best().se.is_finite());
 }
 
+/// A chain that has stayed where the weights of `revis` hardly vary looks fast to these alone: of 200 such chains 20 were
+/// answered, and 7 of their intervals covered.
+#[test]
+fn a_chain_too_short_for_the_bridge_is_too_short_for_its_parts() {
+    let pair = Pair { correlation: [0.99, 0.0], ..Pair::new(1, [1000, 1000], 0.0, 0.7) };
+    let mut short = 0;
+    for seed in 0..60 {
+        let result = run(&pair.sample(seed), &LogZOptions::default());
+        let refused = |method: Method| result.get(method).unwrap().refused.clone();
+        if refused(Method::Nce).is_some_and(|why| why.code() == "short-chain") {
+            short += 1;
+            assert!(refused(Method::Revis).is_some() && refused(Method::IsRevis).is_some(), "{seed}");
+        }
+    }
+    // A thousand draws are worth ten in x² where twenty are needed.
+    assert!(short >= 40, "{short}");
+}
+
 #[test]
 fn a_chain_that_never_moved_is_refused() {
     let pair = Pair::new(1, [500, 500], 0.0, 1.3);

@@ -39,19 +39,6 @@ fn gaussian_coverage(dimension: usize, rows: usize, coefficient: f64, replicatio
     })
 }
 
-#[test]
-#[ignore = "takes minutes: the full table of coverages"]
-fn coverage_at_full_size() {
-    for (dimension, rows, coefficient, replications) in
-        [(10, 100_000, 0.0, 400), (10, 100_000, 0.9, 400), (50, 20_000, 0.0, 300), (50, 20_000, 0.9, 300)]
-    {
-        let (covered, deviation, se) = gaussian_coverage(dimension, rows, coefficient, replications);
-        println!(
-            "d={dimension} n={rows} a={coefficient}: coverage {covered:.3}, z {deviation:.3}, se {se:.5}"
-        );
-    }
-}
-
 /// Whether the truth is within four standard errors, which are finite.
 fn assert_near(result: &Evidence, truth: f64, what: &str) {
     let z = (result.log_evidence - truth) / result.se;

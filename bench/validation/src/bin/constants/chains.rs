@@ -111,7 +111,10 @@ fn integral(cell: Cell, rng: &mut Stream, seed: u64) -> Result<Run, noisewright:
 }
 
 pub(crate) fn table(runs: usize, only: &str) -> Result<(), Box<dyn Error>> {
-    heading();
+    heading(
+        "Slow chains",
+        "Autoregressions of the given first autocorrelation with Gaussian margins, started in equilibrium, whose constant is known.",
+    );
     for way in ["logz", "states", "evidence"] {
         for (correlation, draws, dimension, chains) in cells() {
             let name = format!("{way}, AR {correlation}, {draws} draws, {dimension} D, {chains} chains");

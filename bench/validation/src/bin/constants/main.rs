@@ -10,6 +10,12 @@ mod tails;
 
 use std::error::Error;
 
+/// The beginning of the page that `bench/validate-constants` writes.
+const INTRODUCTION: &str = "# Normalizing constants where they are hard\n\n\
+    Written by `bench/validate-constants`; every line says over how many runs, which differ in their seed alone. *Answered* are runs with \
+    a finite interval, *without a warning* those of them beside which nothing is said; coverage is that of the 95 % interval, and \
+    *rms z* the root of the mean square of error over standard error of what is answered.\n";
+
 /// One run: whether it was answered, and how many standard errors and whether outside of the interval the truth is.
 #[derive(Clone, Copy, Debug)]
 struct Run {
@@ -33,6 +39,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let kind = arguments.next().unwrap_or_default();
     let runs = arguments.next().map_or(Ok(100), |text| text.parse::<usize>())?;
     let name = arguments.next().unwrap_or_default();
+    if kind == "paths" && name.is_empty() {
+        print!("{INTRODUCTION}");
+    }
     match kind.as_str() {
         "chains" => chains::table(runs, &name),
         "tails" => tails::table(runs, &name),
@@ -41,7 +50,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn heading() {
+/// The title of a table, what it shows, and the heads of its columns.
+fn heading(title: &str, words: &str) {
+    println!("\n## {title}\n\n{words}\n");
     println!("| | runs | answered | without a warning | coverage of these | of all answered | rms z |");
     println!("|---|---|---|---|---|---|---|");
 }
@@ -53,9 +64,13 @@ fn row(name: &str, runs: &[Run]) {
         0 => "-".to_owned(),
         count => format!("{:.1} %", 100.0 * some.iter().filter(|r| r.covered).count() as f64 / count as f64),
     };
-    let rms = (answered.iter().map(|r| r.z * r.z).sum::<f64>() / answered.len().max(1) as f64).sqrt();
+    let squares = answered.iter().map(|r| r.z * r.z).sum::<f64>();
+    let rms = match answered.len() {
+        0 => "-".to_owned(),
+        count => format!("{:.2}", (squares / count as f64).sqrt()),
+    };
     println!(
-        "| {name} | {} | {} | {} | {} | {} | {rms:.2} |",
+        "| {name} | {} | {} | {} | {} | {} | {rms} |",
         runs.len(),
         answered.len(),
         quiet.len(),

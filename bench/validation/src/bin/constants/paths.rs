@@ -127,7 +127,11 @@ fn run(case: &Case, seed: u64) -> Result<(Run, f64), noisewright::Error> {
 
 /// One row per density whose name contains one of the names, separated by commas.
 pub(crate) fn table(runs: usize, only: &str) -> Result<(), Box<dyn Error>> {
-    heading();
+    heading(
+        "Paths",
+        "`log_z_path` with its default settings and the noise that it fits itself, on densities with known constants; in \
+         brackets the median seconds of one run on one thread, by the wall clock of a machine that was busy with other things.",
+    );
     let asked = |case: &&Case| only.split(',').any(|name| case.name.contains(name));
     for case in zoo().iter().filter(asked) {
         let all: Vec<(Run, f64)> =

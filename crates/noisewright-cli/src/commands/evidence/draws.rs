@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use noisewright::{Error, Points, Space};
-use noisewright_data::{Format, Options, Table, read_chains};
+use noisewright_data::{Format, Table, read_chains};
 
 use crate::arguments::EvidenceArguments;
 use crate::failure::{Failure, Outcome};
-use crate::inputs::is_same_file;
+use crate::inputs::{is_same_file, reading};
 
 /// Columns, the lengths of the chains in them, and the rows that the draws had.
 type Gathered = (Vec<Vec<f64>>, Vec<usize>, Vec<usize>);
@@ -33,8 +33,7 @@ impl ChainDraws {
         refuse_twice(&arguments.draws)?;
         let mut wanted = space.names().to_vec();
         wanted.extend(arguments.chain.clone());
-        let mut options =
-            Options::default().columns(&wanted).names(&wanted).drop_missing(arguments.drop_missing);
+        let mut options = reading().columns(&wanted).names(&wanted).drop_missing(arguments.drop_missing);
         options.labels.clone_from(&arguments.chain);
         if let Some(format) = &arguments.format {
             let format: Format =

@@ -50,7 +50,6 @@ pub(super) fn fit(
         dependence: Some(format!("{strata} choices")),
         dropped: table.dropped(),
         passes: None,
-        loss: options.loss,
         seed: options.seed,
     })
 }

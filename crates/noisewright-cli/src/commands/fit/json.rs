@@ -12,7 +12,6 @@ pub(super) fn object(answer: &Answer, matrices: bool) -> Outcome<Value> {
     let fit = &answer.fit;
     let mut value = output::value(fit)?;
     type_settings(&mut value, fit);
-    value.set("loss_name", if fit.nu.is_finite() { answer.loss.to_string() } else { "likelihood".into() });
     value.set("dropped", answer.dropped);
     value.set("passes", answer.passes);
     value.set("model", answer.problem.name.as_str());

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, FitOptions, FitSetting, NoiseChoice, NoiseKind, check_effects,
+    Amount, CovarianceKind, DrawKind, FitOptions, FitSetting, NoiseChoice, NoiseKind, check_effects,
 };
 use noisewright::{Error, Loss, Model, Target};
 
-use crate::arguments::{CovarianceArgument, DEFAULT_SHARE, FitArguments, Global};
+use crate::arguments::{DEFAULT_SHARE, FitArguments, Global};
 use crate::failure::{Failure, Outcome};
 use crate::inputs;
 use crate::noises;
@@ -19,10 +19,13 @@ pub(super) struct Plan {
     amount: Amount,
     max_noise: Option<usize>,
     loss: Loss,
+    draws: DrawKind,
+    loss_ratio: Option<f64>,
     errors: CovarianceKind,
     confidence: f64,
     starts: usize,
     max_iterations: usize,
+    tolerance: f64,
     refit_noise: bool,
     check_ratio: bool,
     target: Target,
@@ -37,13 +40,13 @@ impl Plan {
             amount: amount(arguments)?,
             max_noise: arguments.max_noise,
             loss: inputs::loss(&arguments.loss)?,
-            errors: match arguments.covariance {
-                CovarianceArgument::Robust => CovarianceKind::Robust,
-                CovarianceArgument::Model => CovarianceKind::ModelBased,
-            },
+            draws: arguments.draws.parse()?,
+            loss_ratio: inputs::loss_ratio(&arguments.loss_ratio)?,
+            errors: arguments.covariance.kind(),
             confidence: arguments.confidence,
             starts: arguments.starts,
             max_iterations: arguments.max_iterations,
+            tolerance: arguments.tolerance,
             refit_noise: arguments.refit_noise,
             check_ratio: arguments.check_nu,
             target: Target::parse(&arguments.target),
@@ -63,11 +66,14 @@ impl Plan {
             noise: self.noise.clone(),
             amount: self.amount,
             loss: self.loss.clone(),
+            draws: self.draws,
+            loss_ratio: self.loss_ratio,
             errors: self.errors,
             confidence: self.confidence,
             seed: self.seed,
             starts: self.starts,
             max_iterations: self.max_iterations,
+            tolerance: self.tolerance,
             refit_noise: self.refit_noise,
             check_ratio: self.check_ratio,
             target: self.target.clone(),
@@ -101,6 +107,8 @@ fn refuse_idle(arguments: &FitArguments) -> Outcome<()> {
         (FitSetting::MaxNoise, arguments.max_noise.is_some()),
         (FitSetting::NoiseShare, arguments.noise_share != DEFAULT_SHARE),
         (FitSetting::Loss, arguments.loss != "js"),
+        (FitSetting::Draws, arguments.draws != DrawKind::default().to_string()),
+        (FitSetting::LossRatio, arguments.loss_ratio != "auto"),
         (FitSetting::RefitNoise, arguments.refit_noise),
         (FitSetting::Target, arguments.target != "mse"),
         (FitSetting::CheckRatio, arguments.check_nu),

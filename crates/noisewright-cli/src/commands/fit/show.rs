@@ -33,7 +33,7 @@ pub(super) fn title(answer: &Answer) -> String {
 
 /// Estimates with their standard errors and intervals.
 pub(super) fn table(answer: &Answer, title: &str) -> Table {
-    fit_table(&answer.fit, title, rows(answer), Some(&answer.loss.to_string()))
+    fit_table(&answer.fit, title, rows(answer))
 }
 
 /// `272 rows, weight 300, 3 left out, 4 Markov chains`.

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use noisewright::normalizer::Draws;
-use noisewright::{Error, Noise, Points, Precision, Target, sample};
-use noisewright_data::{Format, Options, Table};
+use noisewright::run::Context;
+use noisewright::{Error, Noise, Points, Precision, Target, try_sample};
+use noisewright_data::{Format, Table};
 
 use crate::arguments::{DataArguments, Global, LogzArguments};
 use crate::failure::{Failure, Outcome};
@@ -106,7 +107,7 @@ impl Pair {
             Some(path) => read(path, arguments.noise_chain.as_ref())?,
             None => {
                 let count = arguments.draws.unwrap_or(data.log_f.len());
-                let points = sample(noise.as_ref(), count, global.seed);
+                let points = try_sample(noise.as_ref(), count, &Context::seeded(global.seed))?;
                 let alone = (0..count).map(|_| 1).collect();
                 evaluated(&problem, &noise, "the noise draws", &points, Some(alone), None)?
             }
@@ -183,7 +184,7 @@ fn read(
 ) -> Outcome<Gathered> {
     let mut wanted = columns.to_vec();
     wanted.extend(chain.cloned());
-    let mut options = Options::default().columns(&wanted).names(&wanted).minus_infinity(true);
+    let mut options = inputs::reading().columns(&wanted).names(&wanted).minus_infinity(true);
     options.labels = chain.cloned();
     if let Some(format) = &arguments.format {
         let format: Format = format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;

@@ -14,6 +14,7 @@ use noisewright_report::{
 use super::wildcard::Wildcard;
 use crate::arguments::{Global, LogzArguments, StatesArguments};
 use crate::failure::{Failure, Outcome};
+use crate::inputs;
 use crate::output;
 use crate::progress::Progress;
 
@@ -69,7 +70,7 @@ impl Draws {
             .as_deref()
             .ok_or_else(|| Failure::Usage("give the file with the draws before --states".into()))?;
         let asked = own.states.as_deref().unwrap_or_default();
-        let mut options = noisewright_data::Options::default().minus_infinity(true);
+        let mut options = inputs::reading().minus_infinity(true);
         if let Some(format) = &arguments.format {
             let format: Format =
                 format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;

@@ -25,7 +25,6 @@ const PLACES: usize = 300;
 pub(super) fn json(answer: &Answer, matrices: bool) -> Outcome<Value> {
     let mut value = output::value(&answer.fit)?;
     type_settings(&mut value, &answer.fit.fit);
-    value.set("loss_name", answer.loss.to_string());
     value.set("dropped", output::value(&[answer.first.dropped, answer.second.dropped])?);
     value.set("features", answer.features.as_str());
     value.set("points", answer.points.as_ref().map(Points::value));
@@ -55,7 +54,7 @@ fn sentence(answer: &Answer) -> String {
 fn table(answer: &Answer) -> Table {
     let (first, second) = (&answer.first, &answer.second);
     ratio_table(&answer.fit, &format!("log ratio of {} to {}", file(first), file(second)))
-        .note(format!("{} and {}, loss {}", rows(first), rows(second), answer.loss))
+        .note(format!("{} and {}, loss {}", rows(first), rows(second), answer.fit.fit.loss_name))
         .note("log p₁/p₂ = Σ estimate × feature − constant")
 }
 

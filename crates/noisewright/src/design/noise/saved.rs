@@ -27,6 +27,7 @@ impl ModelNoise {
                 .collect(),
             plan: saved.plan.plan(dimension),
             sampler: Arc::new(OnceLock::new()),
+            quantile: Arc::new(OnceLock::new()),
         })
     }
 }

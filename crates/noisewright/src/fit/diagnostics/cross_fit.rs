@@ -23,6 +23,9 @@ use crate::{Error, Loss, Model, Noise, Points, Result, View};
 const MOST_ROWS: usize = 1 << 16;
 /// Most noise points of each half.
 const MOST_POINTS: usize = 1 << 17;
+/// Noise points per row, at least, of the test of a fit against quiet noise: what independent points add to its variance is
+/// then a tenth.
+const INDEPENDENT_NU: f64 = 10.0;
 /// Fewest rows of a half to which a noise is fitted.
 const FEWEST_ROWS: usize = 10;
 
@@ -98,7 +101,9 @@ impl Tested<'_> {
         }
         let data =
             SampleBlocks::memory(Class::Data, HeldPoints::Borrowed(self.points), self.weights, log_noise);
-        let points = ((fit.nu * data.total).round() as usize).clamp(CHUNK, MOST_POINTS);
+        // Quiet noise has few points, and the test here is one with independent ones.
+        let nu = if fit.replicates.is_some() { fit.nu.max(INDEPENDENT_NU) } else { fit.nu };
+        let points = ((nu * data.total).round() as usize).clamp(CHUNK, MOST_POINTS);
         let nu = points as f64 / data.total;
         let noise = SampleBlocks::drawn(self.noise.clone(), context, points);
         let objective = Objective::new(model, &Loss::Js, nu, data, noise, scale_rows.view(), false)?;

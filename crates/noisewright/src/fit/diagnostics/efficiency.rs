@@ -5,6 +5,7 @@ use noisewright_numerics::linalg::{Inverse, invert};
 
 /// The variance of one estimate, by its sources.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct ErrorBudget {
     /// The coordinate of β.
     pub name: String,

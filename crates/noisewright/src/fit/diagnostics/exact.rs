@@ -8,7 +8,7 @@ use super::information::information_test_exact;
 use super::rows::Centred;
 use super::separation::{Separation, separation};
 use super::{Diagnostics, messages};
-use crate::{Method, Model, Population, Precision, Result, View};
+use crate::{Method, Model, Population, Precision, Result, View, check_count};
 use noisewright_numerics::optimize::Stop;
 
 /// Information about some direction below that of so many points of data asks whether there is any at all.
@@ -72,6 +72,7 @@ pub(crate) fn on_border(
 /// `∂u/∂θ` at some points, one column after another.
 fn derivatives(model: &Model, theta: &[f64], points: View<'_>) -> Result<Vec<f64>> {
     let rows = points.rows();
+    check_count("rows", rows, 1 + theta.len())?;
     let mut value = vec![0.0; rows];
     let mut score = vec![0.0; rows * theta.len()];
     model.evaluate(theta, points, &mut value, Some(&mut score))?;

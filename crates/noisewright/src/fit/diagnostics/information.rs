@@ -35,6 +35,7 @@ const RANK: (f64, f64) = (1e-9, 1e-6);
 
 /// A χ² test.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct ChiSquareTest {
     /// The statistic.
     pub statistic: f64,
@@ -76,15 +77,15 @@ impl ChiSquareTest {
 }
 
 /// Which squared scores go into which indicator, with what weight: every coordinate's relative to its own size.
-struct Groups {
+pub(super) struct Groups {
     of: Vec<usize>,
     weight: Vec<f64>,
-    count: usize,
+    pub(super) count: usize,
 }
 
 impl Groups {
     /// `sizes` are mean squares of the scores; the constant, whose score is −1, is one coordinate among them.
-    fn new(sizes: &[f64]) -> Self {
+    pub(super) fn new(sizes: &[f64]) -> Self {
         let count = sizes.len().min(MOST_INDICATORS);
         Self {
             of: (0..sizes.len()).map(|j| j * count / sizes.len()).collect(),
@@ -94,7 +95,7 @@ impl Groups {
     }
 
     /// Pooled squares of the scores, one column per indicator.
-    fn squares<'a>(&self, columns: impl Iterator<Item = &'a [f64]>, rows: usize) -> Vec<f64> {
+    pub(super) fn squares<'a>(&self, columns: impl Iterator<Item = &'a [f64]>, rows: usize) -> Vec<f64> {
         let mut out = vec![0.0; self.count * rows];
         for (j, column) in columns.enumerate() {
             let target = &mut out[self.of[j] * rows..(self.of[j] + 1) * rows];

@@ -16,6 +16,7 @@ mod separation;
 #[cfg(test)]
 mod tests;
 mod warning;
+mod weighted_information;
 
 pub use crate::integrability::NotNormalizable;
 pub(crate) use cross_fit::{NoiseFit, cross_fitted_test};
@@ -65,6 +66,7 @@ const MOST_NOISE: f64 = 0.5;
 /// # Ok::<(), noisewright::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Diagnostics {
     /// The direction in which parameters run to infinity, where they do.
     pub separation: Option<Separation>,

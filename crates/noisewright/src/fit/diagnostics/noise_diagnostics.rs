@@ -12,11 +12,12 @@ use super::super::result::Fit;
 use super::super::sample_blocks::RowSource;
 use super::super::scaling::Scaling;
 use super::Against;
-use super::information::InformationTest;
+use super::information::{ChiSquareTest, InformationTest};
 use super::overlap::Gathered;
 use super::rows::{Block, Part, Rows};
 use super::runaway::{NearMinimum, Runaway};
 use super::separation::{Separation, separation};
+use super::weighted_information::WeightedTest;
 use super::{Diagnostics, efficiency, messages};
 use crate::integrability::{NotNormalizable, of_fitted};
 use crate::run::if_possible;
@@ -170,13 +171,38 @@ impl Contrasted<'_> {
         let Some(place) = ParameterPoint::new(objective, self.at.as_slice()) else { return Ok(None) };
         self.finiteness(fit, said)?;
         let rows = PlacedRows { objective, place: &place };
-        let test = rows.measure(fit, &(&self.hessian * fit.total_weight), independent, said)?;
-        let model_based = test.and_then(|test| {
-            let mean = test.weighted_score() / fit.total_weight;
-            efficiency::model_based(&self.hessian, &mean, fit.nu, fit.total_weight)
-        });
+        let weighted = self.weighted_test(fit, &place)?;
+        let other = weighted.as_ref().and_then(WeightedTest::finish);
+        let test = rows.measure(fit, &(&self.hessian * fit.total_weight), independent, other, said)?;
+        let model_based = match (test, weighted) {
+            (Some(test), _) => {
+                let mean = test.weighted_score() / fit.total_weight;
+                efficiency::model_based(&self.hessian, &mean, fit.nu, fit.total_weight)
+            }
+            (None, weighted) => weighted.and_then(|test| test.model_based()),
+        };
         Ok(model_based.map(|covariance| objective.scaling.outer_covariance(&covariance)))
     }
+}
+
+impl Contrasted<'_> {
+    /// The test for a ratio of its own in the loss, or for quiet noise; the plain one serves otherwise.
+    fn weighted_test(&self, fit: &Fit, place: &ParameterPoint) -> Result<Option<WeightedTest>> {
+        let objective = &self.objective;
+        let tested = objective.loss.is_js() && !is_plain(objective) && is_tested(fit);
+        let sizes: Vec<f64> = self.hessian.diagonal().iter().map(|d| d.abs()).collect();
+        tested.then(|| WeightedTest::gather(objective, place, &sizes)).transpose()
+    }
+}
+
+/// Whether the fit is a logistic regression of independent rows.
+fn is_plain(objective: &Objective<'_>) -> bool {
+    matches!(objective.loss, Loss::Js) && objective.noise.replicate_points.is_none()
+}
+
+/// Whether a fit ended where the test of a model means something.
+fn is_tested(fit: &Fit) -> bool {
+    fit.converged && fit.parameters.iter().all(|parameter| !parameter.at_bound)
 }
 
 /// What the sentences are about.
@@ -211,10 +237,12 @@ impl PlacedRows<'_, '_> {
         fit: &Fit,
         information: &DMatrix<f64>,
         independent: bool,
+        other: Option<ChiSquareTest>,
         diagnostics: &mut Diagnostics,
     ) -> Result<Option<InformationTest>> {
         let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
-        let tested = inside && matches!(self.objective.loss, Loss::Js) && fit.converged;
+        let js = self.objective.loss.is_js();
+        let tested = is_plain(self.objective) && is_tested(fit);
         let sizes: Vec<f64> = information.diagonal().iter().map(|d| d.abs()).collect();
         let new = || (Gathered::new(fit.total_weight), tested.then(|| InformationTest::new(&sizes)));
         let add = |(gathered, test): &mut Measured, block: &Block<'_>| {
@@ -227,10 +255,9 @@ impl PlacedRows<'_, '_> {
         let (gathered, test) = self.gather(new, add, join)?;
         let (overlap, tails) = (gathered.overlap(fit.nu), gathered.tails(fit.nu));
         diagnostics.information_test =
-            test.as_ref().filter(|_| independent).and_then(|test| test.finish(information));
+            test.as_ref().and_then(|test| test.finish(information)).or(other).filter(|_| independent);
         if diagnostics.information_test.is_none() {
-            let js = matches!(self.objective.loss, Loss::Js);
-            let reason = if tested && independent {
+            let reason = if js && is_tested(fit) && independent {
                 messages::NOTHING_TO_TEST
             } else {
                 messages::not_tested(fit, inside, js)
@@ -242,7 +269,7 @@ impl PlacedRows<'_, '_> {
         let has_tails = self.objective.model.space().state_count().is_none();
         let finite = |domain: &Domain| domain.bounds().0.is_finite() && domain.bounds().1.is_finite();
         let compact = self.objective.model.space().domains().iter().all(finite);
-        let loss = self.objective.loss;
+        let loss = &self.objective.loss;
         let power = loss.inverse_power();
         let weighted =
             (power > 0.0).then(|| messages::few_weighted_rows(gathered.weighted_share(power), fit, loss));

@@ -10,6 +10,7 @@ const MOST_WEIGHTS: usize = 1 << 15;
 
 /// How much data and noise overlap under the fitted classifier.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Overlap {
     /// Expected number of data points that the classifier gives to the noise, `Σ_d 1/(1+r)`.
     pub data_taken_for_noise: f64,
@@ -33,6 +34,7 @@ impl Overlap {
 
 /// Whether the noise's tails reach as far as the data's.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Tails {
     /// The largest `log p − log p_n` of a data point.
     pub largest_log_ratio_data: f64,

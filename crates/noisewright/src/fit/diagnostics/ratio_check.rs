@@ -26,6 +26,7 @@ const MORE: f64 = 4.0;
 
 /// What four times as much noise changes.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct RatioCheck {
     /// ν of the second fit.
     pub nu: f64,
@@ -58,9 +59,13 @@ fn check_ratio(task: FitTask<'_>, first: &Fit, options: &FitOptions) -> Result<R
         Error::option("noise", reason)
     })?;
     let nu = MORE * first.nu;
-    // Other draws than the first fit's.
+    // Other draws than the first fit's, of the same kind. Where the ratio in the loss is set apart from ν, it is on that one
+    // that the limit of a wrong model depends.
+    let apart = first.loss_ratio.filter(|ratio| *ratio != first.nu);
     let more = FitOptions {
         amount: Amount::Ratio(nu),
+        draws: first.draws.unwrap_or_default(),
+        loss_ratio: apart.map(|ratio| MORE * ratio),
         seed: Purpose::FitRatioCheck.seed(options.seed, 0),
         ..options.clone()
     };
@@ -72,7 +77,7 @@ fn check_ratio(task: FitTask<'_>, first: &Fit, options: &FitOptions) -> Result<R
     let differences = DVector::from_iterator(here.len(), here.iter().zip(&there).map(|(a, b)| a - b));
     let reference = first.covariance.diagonal() + second.covariance.diagonal();
     Ok(RatioCheck {
-        nu,
+        nu: second.nu,
         test: ChiSquareTest::of(&differences, &covariance, &reference),
         standard_errors: covariance.diagonal().iter().map(|v| v.max(0.0).sqrt()).collect(),
         differences: differences.as_slice().to_vec(),
@@ -116,7 +121,8 @@ fn counts(raw: &RawBlock<'_>) -> Vec<f64> {
 /// `w` and `ψ` of the rows of a block.
 fn weighted_scores(task: FitTask<'_>, fit: &Fit, raw: &RawBlock<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
     let (log_ratio, score) = scores(task.model, fit, raw.points, raw.log_noise)?;
-    Ok((log_ratio.iter().map(|g| task.loss.log_weight(*g).exp()).collect(), score))
+    let loss = fit.loss_used(task.loss);
+    Ok((log_ratio.iter().map(|g| loss.log_weight(*g).exp()).collect(), score))
 }
 
 /// `I_w⁻¹`, `I_w = E_d[wψψᵀ]`.

@@ -29,6 +29,7 @@ const DECADES: (f64, usize) = (4.0, 6);
 
 /// A parameter that runs to infinity.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Runaway {
     /// Its name.
     pub name: String,

@@ -20,6 +20,7 @@ const VANISHED: f64 = 1e-10;
 
 /// A direction of separation.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Separation {
     /// The direction in the coordinates of β, its largest entry ±1.
     pub direction: Vec<f64>,
@@ -33,6 +34,7 @@ pub struct Separation {
 
 /// A coordinate that runs to infinity.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct DivergingParameter {
     /// Its name.
     pub name: String,

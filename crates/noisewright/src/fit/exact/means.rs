@@ -8,6 +8,7 @@ use super::whitening::Frame;
 use crate::fit::Data;
 use crate::fit::leverage::{LeverageSums, Leverages, SampleVariance};
 use crate::fit::sample_blocks::{BLOCK, CHUNK};
+use crate::memory::check_count;
 use crate::{Error, Model, Result, View};
 
 /// The data and, for a linear model, its averages once and for all.
@@ -130,6 +131,8 @@ impl<'a> Means<'a> {
         outer_bread: &DMatrix<f64>,
         frame: &Frame,
     ) -> Result<Vec<f64>> {
+        // Twice, since parts are joined.
+        check_count("rows", self.data.points.rows(), 2 * theta.len())?;
         let Some(mean) = self.at(theta, false)? else { return Err(Error::NoMass) };
         let add = |values: &mut Vec<f64>, seen: ChunkView<'_>| {
             for row in 0..seen.weights.len() {

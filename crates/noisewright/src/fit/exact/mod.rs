@@ -204,7 +204,7 @@ impl<'a> Likelihood<'a> {
             optima: solution.optima.clone(),
         };
         let words = self.way.describe(self.model);
-        let with = Compared { nu: f64::INFINITY, points: 0, noise: None, words };
+        let with = Compared::undrawn(f64::INFINITY, 0, words, "likelihood".into());
         let fit = found.fit(self.model, DataRows::Memory(self.data), with, options.confidence);
         let runaway = self.runaway(solution, options)?;
         let basis = Basis::Likelihood(Box::new(Maximised {
@@ -339,6 +339,7 @@ impl<'a> Likelihood<'a> {
             data,
             freedom,
             effective_rows,
+            noise_gain: None,
         };
         if self.data.dependence != Dependence::Independent {
             let values = self.means.influences(theta, &(jacobian * bread), &self.frame)?;

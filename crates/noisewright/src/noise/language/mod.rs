@@ -8,6 +8,8 @@ mod names;
 mod parser;
 mod print;
 
+use crate::text::rounded;
+
 pub use build::Context;
 pub use error::WordsError;
 
@@ -63,6 +65,7 @@ pub struct Span {
 
 /// An argument of a call.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Argument {
     /// A number.
     Number(f64),
@@ -283,9 +286,4 @@ impl Argument {
             Self::Number(_) | Self::Text(_) => self.clone(),
         }
     }
-}
-
-/// A number to so many significant digits.
-pub(crate) fn rounded(x: f64, digits: usize) -> f64 {
-    format!("{x:.*e}", digits.saturating_sub(1)).parse().unwrap_or(x)
 }

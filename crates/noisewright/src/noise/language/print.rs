@@ -3,7 +3,7 @@
 use std::fmt::{Display, Formatter, Result, Write};
 
 use super::{Argument, Call, NoiseWords, Weight};
-use crate::noise::spelling::number;
+use crate::text::literal;
 
 impl Display for NoiseWords {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
@@ -13,7 +13,7 @@ impl Display for NoiseWords {
             }
             match weight {
                 Weight::Number(w) if self.terms.len() == 1 && *w == 1.0 => {}
-                Weight::Number(w) => write!(f, "{}*", number(*w))?,
+                Weight::Number(w) => write!(f, "{}*", literal(*w))?,
                 Weight::Free => f.write_str("?*")?,
             }
             call.fmt(f)?;
@@ -37,7 +37,7 @@ impl Display for Call {
 impl Display for Argument {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::Number(x) => f.write_str(&number(*x)),
+            Self::Number(x) => f.write_str(&literal(*x)),
             Self::Free => f.write_char('?'),
             Self::List(entries) => {
                 f.write_char('[')?;

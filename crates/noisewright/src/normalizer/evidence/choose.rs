@@ -7,9 +7,8 @@ use std::sync::Arc;
 use super::super::{Dependence, Draws, LogZOptions, log_z_of_draws};
 use super::half_ratios::{Problem, Stage};
 use super::halves::Half;
-use crate::{
-    Elliptical, Error, MultivariateNormal, Noise, Result, View, Warped, fit_auto, fit_normal_mixture,
-};
+use crate::noise::{Elliptical, Warped, fit_normal_mixture};
+use crate::{Error, MultivariateNormal, Noise, Result, View, fit_auto};
 
 /// Components of a mixture, at most.
 const COMPONENTS: usize = 5;

@@ -1,6 +1,6 @@
 //! The unnormalized density at all draws, block by block.
 
-use rayon::prelude::*;
+use noisewright_numerics::parallel::prelude::*;
 
 use crate::run::CancelToken;
 use crate::{Density, Error, Quantity, Result, View};

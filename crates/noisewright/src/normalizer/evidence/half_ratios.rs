@@ -1,6 +1,6 @@
 //! The two log-densities at draws and at noise points, block by block: the points of the noise are never all in memory.
 
-use rayon::prelude::*;
+use noisewright_numerics::parallel::prelude::*;
 
 use noisewright_numerics::special::ln_add_exp;
 
@@ -115,8 +115,8 @@ impl<'a> Problem<'a> {
     pub(super) fn all(&self, fitted: &Fitted) -> Result<TwoLogDensities> {
         let points = self.points();
         let mut out = TwoLogDensities { log_f: self.log_f.clone(), log_noise: vec![0.0; points.rows()] };
-        let blocks = out.log_noise.par_chunks_mut(BLOCK).zip(out.log_f.par_chunks_mut(BLOCK)).enumerate();
-        blocks.try_for_each(|(block, (log_noise, log_f))| {
+        let blocks = out.log_noise.par_chunks_mut(BLOCK).zip(out.log_f.par_chunks_mut(BLOCK));
+        blocks.enumerate().try_for_each(|(block, (log_noise, log_f))| {
             self.context.check()?;
             let start = block * BLOCK;
             let part = points.slice(start..start + log_noise.len());
@@ -148,8 +148,8 @@ impl<'a> Problem<'a> {
         check_count("noise draws", count, 4)?;
         let mut out = TwoLogDensities { log_f: vec![0.0; count], log_noise: vec![0.0; count] };
         let d = self.draws.columns();
-        let blocks = out.log_noise.par_chunks_mut(BLOCK).zip(out.log_f.par_chunks_mut(BLOCK)).enumerate();
-        blocks.try_for_each(|(block, (log_noise, log_f))| {
+        let blocks = out.log_noise.par_chunks_mut(BLOCK).zip(out.log_f.par_chunks_mut(BLOCK));
+        blocks.enumerate().try_for_each(|(block, (log_noise, log_f))| {
             self.context.check()?;
             let rows = log_noise.len();
             let mut points = vec![0.0; d * rows];
@@ -169,7 +169,7 @@ impl<'a> Problem<'a> {
         };
         let (d, rows) = (points.columns(), points.rows());
         let (mut x, mut log_jacobian) = (vec![0.0; d * rows], vec![0.0; rows]);
-        map.from_real(points, &mut x, &mut log_jacobian);
+        map.real_to_space(points, &mut x, &mut log_jacobian);
         log_densities(self.density, View::new(d, rows, &x), out)?;
         out.iter_mut().zip(log_jacobian).for_each(|(o, j)| *o += j);
         Ok(())

@@ -49,6 +49,8 @@ pub struct EvidenceOptions {
     /// Confidence, dependence, seed, cancellation and the rest, as for [`log_z`](crate::log_z); here the bridge is balanced by
     /// effective numbers of draws by default, because the noise is independent and the draws are a chain.
     pub log_z: LogZOptions,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for EvidenceOptions {
@@ -60,6 +62,7 @@ impl Default for EvidenceOptions {
             symmetrize: false,
             trace: 20,
             log_z: LogZOptions { weight_by_ess: true, ..LogZOptions::default() },
+            more: crate::More,
         }
     }
 }

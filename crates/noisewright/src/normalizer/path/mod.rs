@@ -52,6 +52,8 @@ pub struct PathOptions {
     pub cancel: CancelToken,
     /// Told of the pilot's bridges and of the draws of the chains.
     pub progress: Option<ProgressHook>,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 impl Default for PathOptions {
@@ -69,6 +71,7 @@ impl Default for PathOptions {
             seed: 0,
             cancel: CancelToken::new(),
             progress: None,
+            more: crate::More,
         }
     }
 }

@@ -4,9 +4,9 @@
 //! points (Geyer 1991; Hukushima and Nemoto 1996). So a point that is caught in one mode at the density travels back to the
 //! noise, is forgotten there, and others come from it to all modes that the noise covers.
 
+use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::random::Stream;
 use rand::RngExt;
-use rayon::prelude::*;
 
 use super::smc_pilot::{Stop, resample};
 use super::{PathOptions, Problem, Sample};

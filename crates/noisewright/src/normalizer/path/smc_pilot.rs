@@ -4,9 +4,9 @@
 //! the swarm's worth; the swarm is resampled by these weights and moved by chains of the new bridge. So the pilot also
 //! leaves, at every bridge, points to start from and moves that suit.
 
+use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::random::Stream;
 use rand::RngExt;
-use rayon::prelude::*;
 
 use super::super::Dependence;
 use super::super::states::{self, Origin, Pooled};

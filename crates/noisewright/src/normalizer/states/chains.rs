@@ -8,8 +8,8 @@
 use std::ops::Range;
 
 use nalgebra::DMatrix;
+use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::summation::dot;
-use rayon::prelude::*;
 
 use super::super::autocorrelation::{FEWEST_EFFECTIVE, Neighbours, STRETCH};
 use super::problem::{Scratch, cut};

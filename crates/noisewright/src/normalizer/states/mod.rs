@@ -40,6 +40,8 @@ pub struct StatesOptions {
     pub dependence: Dependence,
     /// Cancels the solution from another thread.
     pub cancel: CancelToken,
+    #[doc(hidden)]
+    pub more: crate::More,
 }
 
 /// Log-normalizers of all states relative to one of them, from draws of all of them.

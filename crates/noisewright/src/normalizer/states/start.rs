@@ -5,7 +5,7 @@
 
 use noisewright_numerics::kernels::{max, sum_sigmoid};
 use noisewright_numerics::optimize::root_increasing;
-use rayon::prelude::*;
+use noisewright_numerics::parallel::prelude::*;
 
 use super::problem::Problem;
 use crate::Result;

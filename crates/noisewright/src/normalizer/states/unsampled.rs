@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use noisewright_numerics::gram::mirror;
 use noisewright_numerics::kernels;
-use rayon::prelude::*;
+use noisewright_numerics::parallel::prelude::*;
 
 use super::problem::{Problem, Scratch, cut};
 use crate::Result;

@@ -1,7 +1,7 @@
 //! Adapting the proposal: expectation–maximisation on importance weights (Cappé et al. 2008), tempered at first.
 
+use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::summation::log_sum_exp;
-use rayon::prelude::*;
 
 use super::landscape::{Height, Landscape};
 use super::proposal::{Batch, Component, Densities, Proposal, Round};

@@ -1,7 +1,7 @@
 //! The functions that are sampled: the model's density, and its products with the weights w and v of a contrast.
 
+use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::special::softplus;
-use rayon::prelude::*;
 
 use super::coordinates::Coordinates;
 use crate::population::{Contrast, log_ratio};

@@ -15,9 +15,9 @@ mod start;
 
 use std::ops::Range;
 
+use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::summation::log_sum_exp;
 use rand_distr::{Distribution, StandardNormal};
-use rayon::prelude::*;
 
 use self::elliptical::Reach;
 use self::landscape::{Height, Landscape};

@@ -2,8 +2,8 @@
 
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
+use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::special::softplus;
-use rayon::prelude::*;
 
 use crate::population::{Contrast, Population, log_ratio, weighted_outer};
 

@@ -1,11 +1,10 @@
 //! The JS error of many noises and ratios against one population, as maps of a design need it.
 
-use nalgebra::{DMatrix, DVector};
+use noisewright::nalgebra::{DMatrix, DVector};
 use noisewright_numerics::kernels;
 use noisewright_numerics::linalg::{Inverse, invert};
 
-use crate::asymptotics::{Asymptotics, trace_product};
-use crate::{Error, Loss, Population, Result, Target};
+use noisewright::{Asymptotics, Error, Loss, Population, Result, Target};
 
 /// Points that are summed together: a block's ratios and products stay in the nearest cache for all ν.
 const BLOCK: usize = 1024;
@@ -16,21 +15,9 @@ const LANES: usize = 8;
 /// A population made ready for the JS errors of many designs: everything that does not depend on the noise.
 ///
 /// One exponential per point and noise and one division per point, noise and ratio are left. The values are those
-/// of [`error_report`](crate::error_report) on the same population, whose accuracy the noises share; where a ratio
+/// of `error_report` on the same population, whose accuracy the noises share; where a ratio
 /// of densities leaves the range of numbers it is asked instead.
-///
-/// ```
-/// use noisewright::{Model, Normal, Population, Precision, Sweep, Target};
-/// let model = Model::from_toml(
-///     "variables = ['x']\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\nnormalized = true\n[parameters]\nm = 0",
-/// )?;
-/// let population = Population::new(&model, &[0.0], &Precision::default())?;
-/// let sweep = Sweep::new(&population, &Target::Mse)?;
-/// let errors = sweep.errors(&population.log_noise(&Normal::with_variance(0.0, 1.0)?)?, &[0.25, 1.0])?;
-/// assert!((errors[0] - 6.25).abs() < 1e-10 && (errors[1] - 4.0).abs() < 1e-10);
-/// # Ok::<(), noisewright::Error>(())
-/// ```
-pub struct Sweep<'a> {
+pub(crate) struct Sweep<'a> {
     population: &'a Population,
     target: DMatrix<f64>,
     /// `q ψ_j` and `q ψ_j ψ_l` (j ≤ l) at each point, block by block: within a block, column after column.
@@ -43,7 +30,7 @@ impl<'a> Sweep<'a> {
     ///
     /// # Errors
     /// When the target does not fit the model.
-    pub fn new(population: &'a Population, target: &Target) -> Result<Self> {
+    pub(crate) fn new(population: &'a Population, target: &Target) -> Result<Self> {
         let target = target.matrix(population.coordinates(), &population.information())?;
         let size = population.coordinates().len();
         let rows = population.points().rows();
@@ -66,7 +53,7 @@ impl<'a> Sweep<'a> {
     ///
     /// # Errors
     /// When a ratio is not a positive number, or the noise tells nothing about some parameter.
-    pub fn errors(&self, log_noise: &[f64], nus: &[f64]) -> Result<Vec<f64>> {
+    pub(crate) fn errors(&self, log_noise: &[f64], nus: &[f64]) -> Result<Vec<f64>> {
         if let Some(value) = nus.iter().find(|nu| !(**nu > 0.0 && nu.is_finite())) {
             return Err(Error::NoiseRatio { value: *value });
         }
@@ -112,7 +99,7 @@ impl<'a> Sweep<'a> {
             && information.diagonal().iter().all(|i| *i > f64::MIN_POSITIVE / f64::EPSILON)
         {
             let direction = &inverse * mean;
-            let naive = trace_product(&inverse, &self.target);
+            let naive = inverse.component_mul(&self.target).sum();
             let correction = (1.0 + 1.0 / nu) * direction.dot(&(&self.target * &direction));
             if naive - correction > 1e-3 * naive {
                 return Ok((1.0 + nu) * (naive - correction));

@@ -2,28 +2,20 @@
 
 use std::f64::consts::PI;
 
-use noisewright_numerics::special::{digamma, trigamma};
-
-/// Bernoulli numbers B_2, B_4, …
-const BERNOULLI: [f64; 12] = [
-    0.16666666666666666,
-    -0.03333333333333333,
-    0.023809523809523808,
-    -0.03333333333333333,
-    0.07575757575757576,
-    -0.2531135531135531,
-    1.1666666666666667,
-    -7.092156862745098,
-    54.971177944862156,
-    -529.1242424242424,
-    6192.123188405797,
-    -86580.25311355312,
-];
+use super::gamma::{digamma, trigamma};
+use super::tables::BERNOULLI;
 
 /// The derivative of order `order + 1` of `ln Γ`: digamma for 0, trigamma for 1, …
 ///
 /// At the poles 0, −1, −2, …: NaN for even orders (the sides disagree), +∞ for odd ones.
-pub(crate) fn polygamma(order: u8, x: f64) -> f64 {
+///
+/// ```
+/// use noisewright_numerics::special::polygamma;
+/// // ψ₃(1) = π⁴/15
+/// assert!((polygamma(3, 1.0) - std::f64::consts::PI.powi(4) / 15.0).abs() < 1e-14);
+/// ```
+#[must_use]
+pub fn polygamma(order: u8, x: f64) -> f64 {
     if x <= 0.0 && (x.floor() == x || x.is_infinite()) {
         return if order % 2 == 1 && x.is_finite() { f64::INFINITY } else { f64::NAN };
     }

@@ -1,0 +1,330 @@
+"""Faults: interrupts at random times, forks after use, little memory, full and closed outputs, files that change or vanish.
+
+    NOISEWRIGHT=target/release/noisewright python bench/nets/faults.py [--interrupts 1000] [--forks 100] > bench/nets/FAULTS.md
+
+An interrupt must end a call within a second: the command with the status of SIGINT (130 in a shell), Python with
+KeyboardInterrupt; nothing may abort, and nothing may use the processor afterwards. A fault of a file or of memory is one
+sentence on standard error and the status 1 or 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARY = os.environ.get("NOISEWRIGHT", str(ROOT / "target" / "debug" / "noisewright"))
+
+#: A second after an interrupt everything has ended. On a busy machine a process waits for its turn: what counts is its own
+#: time where that is less, and ten seconds in any case.
+LONGEST, LONGEST_TURN = 1.0, 10.0
+
+SIX = """variables = ["a", "b", "c", "d", "e", "f"]
+log_density = "-(a^2 + b^2 + c^2 + d^2 + e^2 + f^2)/2 - m*a^4"
+[parameters]
+m = { start = 0.1, lower = 0 }
+"""
+WELL = """variables = ["x"]
+log_density = "-log(1 + (x - m)^2/exp(s)) - a*x^2"
+[parameters]
+m = 0.3
+s = 0.1
+a = { start = 0.1, lower = 0, upper = 9 }
+"""
+NORMAL = 'variables = ["x"]\nfeatures = ["x", "x^2"]\n'
+
+#: Every command with something long to do.
+COMMANDS: dict[str, list[str]] = {
+    "sample": ["sample", "400000000", "--noise", "normal(0, 1)"],
+    "sample --out": ["sample", "400000000", "--noise", "normal(0, 1)", "--out", "draws.csv"],
+    "fit": ["fit", "well.toml", "rows.csv", "--nu", "20", "--starts", "200"],
+    "fit --noise exact": ["fit", "well.toml", "rows.csv", "--noise", "exact", "--starts", "200"],
+    "fit --noise optimal": ["fit", "well.toml", "rows.csv", "--noise", "optimal", "--nu", "20", "--starts", "200"],
+    "fit --stream": ["fit", "well.toml", "rows.csv", "--stream", "--nu", "50"],
+    "ratio": ["ratio", "six.csv", "other.csv", "--features", "quadratic"],
+    "error": ["error", "six.toml", "--noise", "normal(0, 2)", "--draws", "3000000"],
+    "design": ["design", "six.toml", "--draws", "2000000"],
+    "design normal(?, ?)": ["design", "well.toml", "--noise", "normal(?, ?)"],
+    "logz --bootstrap": ["logz", "pair.csv", "noise.csv", "--bootstrap", "1000000"],
+    "logz --states": ["logz", "states.csv", "--states", "u_*"],
+    "logz --path": ["logz", "--path", "--model", "six.toml", "--draws", "400000"],
+    "evidence": ["evidence", "six.toml", "six.csv", "--noise-draws", "4000000"],
+}
+
+
+def write_files(folder: Path) -> None:
+    rng = np.random.default_rng(1)
+    (folder / "six.toml").write_text(SIX)
+    (folder / "well.toml").write_text(WELL)
+    (folder / "normal.toml").write_text(NORMAL)
+    save = lambda name, header, rows: np.savetxt(folder / name, rows, delimiter=",", header=header, comments="", fmt="%.6g")
+    save("rows.csv", "x", rng.normal(size=(100_000, 1)))
+    save("six.csv", "a,b,c,d,e,f", rng.normal(size=(20_000, 6)))
+    save("other.csv", "a,b,c,d,e,f", rng.normal(size=(20_000, 6)))
+    save("pair.csv", "log_f,log_noise", rng.normal(size=(20_000, 2)))
+    save("noise.csv", "log_f,log_noise", rng.normal(size=(20_000, 2)))
+    states = rng.normal(size=(40_000, 41))
+    states[:, 40] = np.repeat(np.arange(40), 1000) + 1
+    save("states.csv", ",".join([f"u_{k}" for k in range(1, 41)] + ["state"]), states)
+
+
+def interrupt_commands(folder: Path, count: int, seed: int) -> dict[str, list[tuple[float, float, int, str]]]:
+    """Interrupts at random times: when, how long it then took, the status, and what was said."""
+    rng = np.random.default_rng(seed)
+    seen: dict[str, list[tuple[float, float, int, str]]] = defaultdict(list)
+    names = list(COMMANDS)
+    for k in range(count):
+        name = names[k % len(names)]
+        after = float(rng.exponential(0.4))
+        process = subprocess.Popen(
+            [BINARY, *COMMANDS[name]], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        try:
+            process.wait(timeout=after)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        _, said = process.communicate(timeout=120)
+        seen[name].append((after, time.monotonic() - sent, process.returncode, said.strip()))
+    return seen
+
+
+PYTHON = """
+import json, os, random, signal, sys, threading, time, warnings
+import numpy as np
+import noisewright as nw
+warnings.simplefilter("ignore")
+
+x = np.random.default_rng(1).normal(size=20_000)
+names = [f"x{i}" for i in range(6)]
+wide = nw.Model.from_formula(
+    " - ".join(["0"] + [f"({name} - m)^2/2" for name in names]), variables=names, parameters={"m": 20.0})
+plain = nw.Model.from_formula(
+    "-log(1 + (x - m)^2/exp(s)) - a*x^2", variables="x", parameters={"m": 0.3, "s": 0.1, "a": (0.1, 0, 9)})
+features = nw.Model.from_features([*names, *(f"{n}^2" for n in names)], variables=names)
+own = nw.Model.from_functions(
+    lambda x, theta: -theta[0] * x[:, 0] ** 2 - theta[1] * x[:, 0] ** 4, n_params=2, start=[1.0, 0.1])
+rows = np.random.default_rng(2).normal(size=(50_000, 6))
+long = {
+    "function": lambda: nw.fit(own, x, nu=50),
+    "fit": lambda: nw.fit(plain, np.tile(x, 20), nu=20, starts=100),
+    "exact": lambda: nw.fit(plain, np.tile(x, 20), noise="exact", starts=100),
+    "optimal": lambda: nw.fit(plain, np.tile(x, 20), noise="optimal", nu=20, starts=100),
+    "ratio": lambda: nw.ratio(features, np.tile(rows, (10, 1)), np.tile(rows[::-1], (10, 1))),
+    "bootstrap": lambda: nw.log_z(*u[:4, :50_000], bootstrap=100_000),
+    "sample": lambda: nw.Normal(0, 1).sample(100_000_000),
+    "path": lambda: nw.log_z_path(wide, noise="normal(0, 1)", draws=200_000),
+    "evidence": lambda: nw.evidence(wide, 20 + rows, noise_draws=5_000_000),
+    "design": lambda: nw.design(wide, draws=2_000_000),
+    "error": lambda: nw.error(wide, noise="normal(20, 2)", draws=4_000_000),
+    "family": lambda: nw.design(plain, noise="normal(?, ?)", efficiency=0.9),
+    "states": lambda: nw.log_z_states(u, counts=[2000] * 60),
+}
+u = np.random.default_rng(2).normal(size=(60, 120_000))
+chance = random.Random(int(sys.argv[2]))
+for k in range(int(sys.argv[1])):
+    name = list(long)[k % len(long)]
+    after, sent = chance.expovariate(2.5), [0.0, 0.0]
+    def interrupt():
+        time.sleep(after)
+        sent[:] = time.monotonic(), time.process_time()
+        os.kill(os.getpid(), signal.SIGINT)
+    try:
+        threading.Thread(target=interrupt, daemon=True).start()
+        while True:
+            long[name]()
+    except KeyboardInterrupt:
+        waited, spent = time.monotonic() - sent[0], time.process_time() - sent[1]
+    time.sleep(0.1)
+    before = time.process_time()
+    time.sleep(0.2)
+    print(json.dumps([name, waited, spent, time.process_time() - before]), flush=True)
+"""
+
+
+def interrupt_python(count: int, seed: int) -> tuple[dict[str, list[tuple[float, float, float]]], str]:
+    """Interrupts at random times in one interpreter that goes on (seconds until KeyboardInterrupt by the clock and in its
+    own time, and of use afterwards), and how it ended if it did not."""
+    run = subprocess.run(
+        [sys.executable, "-c", PYTHON, str(count), str(seed)], capture_output=True, text=True, timeout=7200, check=False
+    )
+    seen: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    for line in run.stdout.splitlines():
+        name, *numbers = json.loads(line)
+        seen[name].append(tuple(numbers))
+    return seen, "" if run.returncode == 0 else f"ended with {run.returncode}: {run.stderr[-300:]}"
+
+
+FORKS = """
+import multiprocessing, os, sys
+import numpy as np
+import noisewright as nw
+x = np.random.default_rng(1).normal(size=2000)
+model = nw.Model.from_formula("a*x - b*x^2/2", variables="x", parameters={"a": 0.0, "b": (1.0, 0, 99)})
+u = np.array([-0.5 * (x - m) ** 2 for m in (0.0, 0.3)])
+jobs = [
+    lambda: float(nw.fit(model, x, nu=3, seed=1)["a"].estimate),
+    lambda: float(nw.log_z_states(u, counts=[1000, 1000]).log_z[1]),
+    lambda: float(nw.Normal(0, 1).sample(20_000, seed=1).sum()),
+    lambda: float(nw.error(model, noise="normal(0, 4)").error),
+]
+here = [job() for job in jobs]
+fork = multiprocessing.get_context("fork")
+for k in range(int(sys.argv[1])):
+    queue = fork.SimpleQueue()
+    child = fork.Process(target=lambda: queue.put(jobs[k % 4]()))
+    child.start()
+    child.join(30)
+    if child.is_alive():
+        child.kill()
+        print("hangs", flush=True)
+    else:
+        print("alike" if queue.get() == here[k % 4] else "differs", flush=True)
+"""
+
+
+def forks(count: int) -> dict[str, int]:
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS, str(count)], capture_output=True, text=True, timeout=3600, check=False)
+    words = run.stdout.split()
+    return {word: words.count(word) for word in ("alike", "differs", "hangs")}
+
+
+def limited(megabytes: int) -> Callable[[], None]:
+    """As after `ulimit -v`."""
+    return lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+
+def memory(folder: Path, limits: list[int]) -> Iterator[tuple[str, int, int, str]]:
+    """Every command on inputs that do not fit: the command, megabytes, status, and what was said."""
+    rng = np.random.default_rng(1)
+    np.save(folder / "big.npy", np.tile(rng.normal(size=100_000), 300))
+    np.save(folder / "big2.npy", np.tile(rng.normal(size=100_000), 300))
+    np.save(folder / "bigsix.npy", np.tile(rng.normal(size=(50_000, 6)), (100, 1)))
+    np.save(folder / "bigpair.npy", np.tile(rng.normal(size=(50_000, 2)), (300, 1)))
+    np.save(folder / "bigpair2.npy", np.tile(rng.normal(size=(50_001, 2)), (300, 1)))
+    states = np.tile(rng.normal(size=(10_000, 9)), (500, 1))
+    states[:, 8] = np.minimum(np.arange(len(states)) // (len(states) // 8), 7) + 1
+    np.save(folder / "bigstates.npy", states)
+    huge = {
+        "sample": ["sample", "100000000", "--noise", "normal(0, 1)", "--json"],
+        "fit": ["fit", "normal.toml", "big.npy"],
+        "fit --noise exact": ["fit", "normal.toml", "big.npy", "--noise", "exact"],
+        "ratio": ["ratio", "big.npy", "big2.npy"],
+        "evidence": ["evidence", "six.toml", "bigsix.npy", "--noise-draws", "60000000"],
+        "logz": ["logz", "bigpair.npy", "bigpair2.npy", "--bootstrap", "20"],
+        "logz --model": ["logz", "bigsix.npy", "--model", "six.toml", "--noise", "normal(0, 1)", "--draws", "60000000"],
+        "logz --path": ["logz", "--path", "--model", "six.toml", "--draws", "40000000"],
+        "logz --states": ["logz", "bigstates.npy", "--states", "x0,x1,x2,x3,x4,x5,x6,x7", "--state-column", "x8"],
+        "design": ["design", "six.toml", "--draws", "20000000"],
+        "error": ["error", "six.toml", "--noise", "normal(0, 2)", "--draws", "20000000"],
+    }
+    for name, words in huge.items():
+        for megabytes in limits:
+            try:
+                run = subprocess.run(
+                    [BINARY, *words, "--quiet"], cwd=folder, preexec_fn=limited(megabytes), stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE, text=True, timeout=240, check=False,
+                )
+                yield name, megabytes, run.returncode, run.stderr.strip()
+            except subprocess.TimeoutExpired:
+                yield name, megabytes, 124, "still at work after four minutes: it fits"
+
+
+def outputs(folder: Path) -> Iterator[tuple[str, bool]]:
+    """Full and closed outputs, and files that change or vanish: what, and whether it ended as it should."""
+    with open("/dev/full", "w") as full:
+        for name in ("sample", "fit"):
+            words = COMMANDS[name] if name == "sample" else ["fit", "normal.toml", "rows.csv", "--nu", "1"]
+            run = subprocess.run([BINARY, *words], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+            yield f"{name} to a full device", run.returncode == 1 and len(run.stderr.strip().splitlines()) == 1
+    run = subprocess.run(
+        ["bash", "-c", f"'{BINARY}' sample 100000000 --noise 'normal(0, 1)' | head -n 1"], capture_output=True, text=True, timeout=120, check=False
+    )
+    yield "sample to a pipe that is closed", run.stdout == "x,log_density\n" and "panic" not in run.stderr
+    for what, change in {
+        "vanishes": lambda path: path.unlink(),
+        "is cut": lambda path: os.truncate(path, 1000),
+        "grows": lambda path: path.open("a").write("1.5\n" * 1000),
+    }.items():
+        path = folder / "changing.csv"
+        path.write_text((folder / "rows.csv").read_text() * 1)
+        words = ["fit", "well.toml", "changing.csv", "--stream", "--nu", "20"]
+        process = subprocess.Popen([BINARY, *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.3)
+        change(path)
+        _, said = process.communicate(timeout=240)
+        fine = process.returncode == 0 or (process.returncode == 1 and "panic" not in said and "error: " in said)
+        yield f"a streamed file that {what} (status {process.returncode})", fine
+
+
+def _late(waits: list[float]) -> int:
+    return sum(wait > LONGEST for wait in waits)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--interrupts", type=int, default=1000)
+    parser.add_argument("--forks", type=int, default=100)
+    parser.add_argument("--megabytes", type=int, nargs="+", default=[500, 1000, 2000])
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    print(f"# Faults\n\nGenerated by `bench/nets/faults.py` with {given.interrupts} interrupts and {given.forks} forks.")
+    failures = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_files(folder)
+        print("\n## Interrupts of the command\n\n| command | interrupts | ended by SIGINT | finished before | longest wait (s) | wrong |\n|---|---|---|---|---|---|")
+        half = given.interrupts // 2
+        for command, seen in interrupt_commands(folder, half, given.seed).items():
+            by_signal = sum(status == -signal.SIGINT for _, _, status, _ in seen)
+            before = sum(status in (0, 1) for _, _, status, _ in seen)
+            wrong = len(seen) - by_signal - before + _late([wait for _, wait, _, _ in seen])
+            failures += wrong
+            print(f"| {command} | {len(seen)} | {by_signal} | {before} | {max(w for _, w, _, _ in seen):.2f} | {wrong} |", flush=True)
+        left = [entry.name for entry in folder.iterdir() if entry.name == "draws.csv"]
+        failures += len(left)
+        print(f"\nUnder the final name of an output stood {'nothing' if not left else left} afterwards.")
+        print("\n## Interrupts of Python\n\n| call | interrupts | longest wait (s) | in its own time (s) | longest use afterwards (s) | wrong |\n|---|---|---|---|---|---|")
+        calls, broken = interrupt_python(given.interrupts - half, given.seed)
+        for call, seen in calls.items():
+            # What is still used in 0.2 s afterwards is the interpreter's own.
+            late = sum(min(wait, own) > LONGEST or wait > LONGEST_TURN for wait, own, _ in seen)
+            wrong = late + sum(used > 0.1 for _, _, used in seen)
+            failures += wrong
+            longest = " | ".join(f"{max(entry[k] for entry in seen):.2f}" for k in range(3))
+            print(f"| {call} | {len(seen)} | {longest} | {wrong} |", flush=True)
+        if broken:
+            failures += 1
+            print(f"\nThe interpreter {broken}")
+        counted = forks(given.forks)
+        failures += given.forks - counted["alike"]
+        print(f"\n## Forks after use\n\n{counted['alike']} of {given.forks} children computed what their parent did, {counted['hangs']} hung.")
+        print("\n## Little memory\n\n| command | megabytes | status | said |\n|---|---|---|---|")
+        for command, megabytes, status, said in memory(folder, given.megabytes):
+            sentence = said.startswith("error: ") and "\n" not in said and ("memory" in said or "fit" in said)
+            fits = status in (0, 124) or (status == 1 and "memory" not in said and "error: " in said)
+            wrong = not (fits or (status in (1, 2) and sentence))
+            failures += wrong
+            shown = said.splitlines()[-1][:160] if said else "it fits"
+            print(f"| {command} | {megabytes} | {status} | {'**wrong** ' if wrong else ''}{shown} |", flush=True)
+        print("\n## Outputs and files\n\n| what | as it should |\n|---|---|")
+        for what, fine in outputs(folder):
+            failures += not fine
+            print(f"| {what} | {'yes' if fine else '**no**'} |", flush=True)
+    print(f"\n{failures} failures in all.")
+
+
+if __name__ == "__main__":
+    main()

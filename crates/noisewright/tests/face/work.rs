@@ -1,0 +1,133 @@
+//! How much work standard fits and designs take: a change of cost is seen in review.
+//!
+//! Counted are steps of the search, calls of the model with its score or without, points in them, and calls for second
+//! derivatives; none of them depends on the machine or its threads. After a change that is meant to be one, run with
+//! `INSTA_FORCE_PASS=1 --no-capture` and copy the table.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use noisewright::fit::{Amount, FitOptions};
+use noisewright::prelude::*;
+
+/// A model's energy that counts what it is asked.
+struct Counted {
+    model: Model,
+    counts: Arc<[AtomicUsize; 3]>,
+}
+
+impl Energy for Counted {
+    fn parameters(&self) -> Vec<String> {
+        self.model.energy().parameters()
+    }
+
+    fn dimension(&self) -> usize {
+        self.model.energy().dimension()
+    }
+
+    fn evaluate(
+        &self,
+        theta: &[f64],
+        points: View<'_>,
+        u: &mut [f64],
+        score: Option<&mut [f64]>,
+    ) -> Result<()> {
+        self.counts[0].fetch_add(1, Ordering::Relaxed);
+        self.counts[1].fetch_add(points.rows(), Ordering::Relaxed);
+        self.model.energy().evaluate(theta, points, u, score)
+    }
+
+    fn is_linear(&self) -> bool {
+        self.model.energy().is_linear()
+    }
+
+    fn log_normalizer(&self, theta: &[f64], gradient: &mut [f64]) -> Option<f64> {
+        self.model.energy().log_normalizer(theta, gradient)
+    }
+
+    fn add_curvature(
+        &self,
+        theta: &[f64],
+        points: View<'_>,
+        weights: &[f64],
+        out: &mut [f64],
+    ) -> Result<bool> {
+        self.counts[2].fetch_add(1, Ordering::Relaxed);
+        self.model.energy().add_curvature(theta, points, weights, out)
+    }
+}
+
+/// A line of the table: what `job` does with the model, which gives its steps.
+fn line(name: &str, model: &Model, job: impl FnOnce(&Model) -> usize) -> String {
+    let counts = Arc::new([(); 3].map(|()| AtomicUsize::new(0)));
+    let energy = Counted { model: model.clone(), counts: counts.clone() };
+    let counted = Model::new(energy, model.space().clone(), model.parameters().to_vec()).unwrap();
+    let counted = if model.is_normalized() { counted.normalized().unwrap() } else { counted };
+    let steps = job(&counted);
+    let [calls, points, curvatures] = counts.each_ref().map(|count| count.load(Ordering::Relaxed));
+    format!("{name:<34} {steps:>4} steps {calls:>6} calls {points:>9} points {curvatures:>5} curvatures\n")
+}
+
+fn model(text: &str) -> Model {
+    Model::from_toml(text).unwrap()
+}
+
+#[test]
+fn standard_fits_and_designs() {
+    let quadratic = model("variables = ['x']\nfeatures = ['x', 'x^2']");
+    let curved = model("variables = ['x']\nlog_density = '-exp(s)*(x - m)^2/2'\n[parameters]\nm = 0\ns = 0");
+    let quartic = model(
+        "variables = ['x']\nlog_density = 'a*x^2 - b*x^4'\n[parameters]\na = 1\nb = { start = 1, lower = 0 }",
+    );
+    let normal = model(
+        "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/(2*v) - log(2*pi*v)/2'\n[parameters]\nm = 0\nv = { start = 1, lower = 0 }",
+    );
+    let mean = model("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0");
+    let plane = model("variables = ['x', 'y']\nfeatures = ['x', 'y', 'x^2', 'y^2', 'x*y']");
+    let data = sample(&Normal::with_std(0.5, 1.0).unwrap(), 2000, 1);
+    let pairs = sample(&MultivariateNormal::new(&[0.0, 1.0], &[1.0, 0.3, 0.3, 2.0]).unwrap(), 2000, 2);
+    let fitted = |model: &Model, options: FitOptions| {
+        model.fit(&data).options(options).seed(1).run().unwrap().iterations
+    };
+    let at = |nu: f64| FitOptions { amount: Amount::Ratio(nu), ..FitOptions::default() };
+    let designed = |model: &Model, theta: &[f64], nu: Option<f64>| {
+        let design = model.design(theta);
+        nu.map_or(design.clone(), |nu| design.ratio(nu)).run().unwrap().optimum.steps
+    };
+    let table = [
+        line("fit, linear, ratio 5", &quadratic, |m| fitted(m, at(5.0))),
+        line("fit, linear, auto", &quadratic, |m| fitted(m, FitOptions::default())),
+        line("fit, linear, exact", &quadratic, |m| m.fit(&data).exact().run().unwrap().iterations),
+        line("fit, curved, ratio 5", &curved, |m| fitted(m, at(5.0))),
+        line("fit, curved, exact", &curved, |m| m.fit(&data).exact().run().unwrap().iterations),
+        line("fit, normalized, ratio 5", &normal, |m| fitted(m, at(5.0))),
+        line("fit, noise optimal", &mean, |m| {
+            fitted(m, FitOptions { noise: NoiseChoice::Optimal, ..at(1.0) })
+        }),
+        line("fit, two variables, ratio 5", &plane, |m| {
+            m.fit(&pairs).ratio(5.0).seed(1).run().unwrap().iterations
+        }),
+        line("design, mean, ratio 1", &mean, |m| designed(m, &[0.0], Some(1.0))),
+        line("design, mean, best ratio", &mean, |m| designed(m, &[0.0], None)),
+        line("design, quartic, ratio 1", &quartic, |m| designed(m, &[2.0, 0.5], Some(1.0))),
+        line("error, quartic", &quartic, |m| {
+            let noise = Normal::with_std(0.0, 1.5).unwrap();
+            usize::from(m.error(&[2.0, 0.5], noise).run().unwrap().error > 0.0)
+        }),
+    ];
+    insta::assert_snapshot!(table.concat(), @r"
+    fit, linear, ratio 5                 10 steps     77 calls     22923 points     1 curvatures
+    fit, linear, auto                     4 steps    558 calls    270878 points     2 curvatures
+    fit, linear, exact                    4 steps    191 calls     64378 points     6 curvatures
+    fit, curved, ratio 5                 13 steps   1196 calls    516525 points   510 curvatures
+    fit, curved, exact                   18 steps   1863 calls    777410 points   770 curvatures
+    fit, normalized, ratio 5             11 steps   1067 calls    462429 points   492 curvatures
+    fit, noise optimal                    9 steps   3447 calls    552542 points   518 curvatures
+    fit, two variables, ratio 5          12 steps    364 calls     56231 points     1 curvatures
+    design, mean, ratio 1                 1 steps     38 calls      7753 points     0 curvatures
+    design, mean, best ratio              1 steps    278 calls     77141 points     0 curvatures
+    design, quartic, ratio 1              1 steps   1809 calls     51318 points     0 curvatures
+    error, quartic                        1 steps     39 calls      7261 points     0 curvatures
+    ");
+}

@@ -1,0 +1,53 @@
+//! Weights are counts: rows that stand for thousands of observations cost no more than rows, and say as much as they count.
+#![allow(clippy::unwrap_used)]
+
+use noisewright::fit::{Amount, Data, FitOptions};
+use noisewright::{Model, MultivariateNormal, Normal, Space, fit, sample};
+
+#[test]
+fn counts_are_fitted_without_noise() {
+    let data = sample(&Normal::with_variance(0.5, 1.0).unwrap(), 2000, 1);
+    let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+    let x = data.values();
+    let mean = x.iter().sum::<f64>() / 2000.0;
+    let variance = x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 2000.0;
+    let once = model.fit(&data).exact().run().unwrap();
+    for count in [1e3, 1e6, 1e9] {
+        let weights = vec![count; 2000];
+        let fitted = model.fit(&data).weights(&weights).run().unwrap();
+        assert!(fitted.converged && fitted.noise_points == 0, "{count}: {}", fitted.noise_description);
+        // Maximum likelihood, −1/(2σ²) and μ/σ², to a hundredth of the small standard error or as rounding allows.
+        for (estimate, truth) in fitted.parameters.iter().zip([mean / variance, -0.5 / variance]) {
+            let off = (estimate.estimate - truth).abs();
+            assert!(off < 1e-2 * estimate.se + 1e-10, "{count}: {estimate:?} {truth}");
+        }
+        // Rows that count once have the correction for their leverage, a share of about 3/2000 each, which counts hardly have.
+        for (many, one) in fitted.estimates().iter().zip(once.estimates()) {
+            assert!((many.se * count.sqrt() / one.se - 1.0).abs() < 0.01, "{count}: {many:?} {one:?}");
+        }
+    }
+}
+
+#[test]
+fn counts_in_many_variables_keep_to_the_budget_of_noise() {
+    let (names, zero) = (["a", "b", "c", "d"], [0.0; 4]);
+    let unit: Vec<f64> = (0..16).map(|i| if i % 5 == 0 { 1.0 } else { 0.0 }).collect();
+    let data = sample(&MultivariateNormal::new(&zero, &unit).unwrap(), 1000, 1);
+    let features = ["a", "b", "c", "d", "a^2 + b^2 + c^2 + d^2"];
+    let model = Model::from_features(&features, Space::real(&names).unwrap(), vec![]).unwrap();
+    let (weights, most_values) = (vec![1e9; 1000], 1 << 19);
+    let options = FitOptions { amount: Amount::Auto { share: 0.1, most_values }, ..FitOptions::default() };
+    let fitted = fit(&model, Data::from(&data).with_weights(&weights), &options).unwrap();
+    assert!(fitted.converged && fitted.budget_spent, "{:?}", fitted.stop);
+    assert!(fitted.noise_points * 6 <= most_values, "{}", fitted.noise_points);
+    // With next to no noise per observation another weighting of the thousand rows is fitted: near, by the rows' own errors.
+    let once = fit(&model, Data::from(&data), &options).unwrap();
+    for (many, one) in fitted.estimates().iter().zip(once.estimates()) {
+        assert!(
+            (many.estimate - one.estimate).abs() < 4.0 * (one.se.powi(2) + many.se.powi(2)).sqrt(),
+            "{many:?} {one:?}"
+        );
+    }
+    let centre = &fitted.parameters[0];
+    assert!(centre.se_noise > 10.0 * centre.se_data, "{centre:?}");
+}
