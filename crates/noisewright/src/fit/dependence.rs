@@ -53,7 +53,7 @@ const FREEDOM_PER_EFFECTIVE_ROW: f64 = 1.0 / 6.0;
 /// Effective rows that the slowest unknown's autocorrelation time counts for in those of all others. Few effective rows
 /// do not tell one time from another, and of several estimates the ones that look fast are those that are too short: one chain of 1,000 rows of
 /// an autoregression at 0.9 to 0.99, answered from 20 effective rows on, covers mean and variance in 95 and 95 % of the
-/// answers, each with its own time and a third of its effective rows in 90 and 82 % (`bench/validation`, program `chains`).
+/// answers, each with its own time and a third of its effective rows in 91 and 84 % (`bench/validation`, program `chains`).
 const ROWS_OF_SLOWEST: f64 = 100.0;
 
 /// The covariance of the mean of the influences.

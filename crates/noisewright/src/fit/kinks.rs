@@ -81,7 +81,7 @@ pub(crate) fn is_minimum(
 
 /// Descends a loss with kinks, one at every row and each as small as a row's share: averaged over places a fifth of a standard error
 /// around, it is smooth, with the information as its curvature. The minimum, where Newton's steps of the average end within a
-/// tenth of a standard error of it.
+/// tenth of a standard error of it in every unknown.
 fn smoothed(
     problem: &dyn Problem<Error = Error>,
     start: &DVector<f64>,
@@ -103,7 +103,7 @@ fn smoothed(
         gradient /= 2.0 * SMOOTHED.1 as f64;
         let step = factor.solve(&gradient);
         let far = (problem.rows() * gradient.dot(&step)).sqrt();
-        if far < MOVED {
+        if far < MOVED * (start.len() as f64).sqrt() {
             return Ok(Some(at));
         }
         if !far.is_finite() {

@@ -4,7 +4,6 @@
 //! error, split into what the data leave open and what the noise adds. The noise is chosen and dosed unless
 //! [`FitOptions`] say how.
 
-mod bias;
 mod choices;
 mod covariance;
 mod curvature;

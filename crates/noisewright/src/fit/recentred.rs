@@ -2,7 +2,6 @@
 //! carried back.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::linalg::{Inverse, invert};
 use noisewright_numerics::summation::mean_and_variance;
 
 use super::data_rows::DataRows;
@@ -45,7 +44,7 @@ impl Recentred {
     /// When the way back has no inverse.
     pub(crate) fn back(&self, mut fit: Fit, model: &Model) -> Result<Fit> {
         let singular = || Error::internal("a change of center has no inverse");
-        let Inverse::Regular(inverse) = invert(&self.map) else { return Err(singular()) };
+        let inverse = self.map.clone().try_inverse().ok_or_else(singular)?;
         let carried = |matrix: &DMatrix<f64>| &self.map * matrix * self.map.transpose();
         fit.covariance_data = carried(&fit.covariance_data);
         fit.covariance_noise = carried(&fit.covariance_noise);

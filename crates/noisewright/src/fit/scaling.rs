@@ -77,12 +77,6 @@ impl Scaling {
         inverse.transpose() * inner * inverse
     }
 
-    /// A covariance of the outer coordinates as one of the inner.
-    pub(crate) fn inner_covariance(&self, outer: &DMatrix<f64>) -> DMatrix<f64> {
-        let inverse = self.inverse_jacobian();
-        &inverse * outer * inverse.transpose()
-    }
-
     /// The derivative of the inner coordinates by the outer ones: `γ_j = s_j θ_j` and `γ_c = c − Σ θ_j m_j`.
     fn inverse_jacobian(&self) -> DMatrix<f64> {
         let k = self.scale.len();

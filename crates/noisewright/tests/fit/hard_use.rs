@@ -89,7 +89,7 @@ fn a_pole_without_an_integral_is_no_density() {
         assert!(matches!(found, Err(Error::NotIntegrable { .. })), "{formula} {:?}", found.err());
     }
     // Sharp peaks and cusps are none of this.
-    for formula in ["-a*x^2 - b*abs(x)^0.5", "-a*(x/1e-6)^2", "-a*x^2 - b/x^2"] {
+    for formula in ["-a*x^2 - b*abs(x)^0.5", "-a*(x/1e-6)^2 - b*x", "-a*x^2 - b/x^2"] {
         assert!(population(formula).is_ok(), "{formula} {:?}", population(formula).err());
     }
 }
@@ -284,43 +284,6 @@ fn chains_of_fifty_spins_have_their_constant() {
 }
 
 #[test]
-fn a_bias_that_is_predicted_is_there() {
-    // A full quadratic model of eight independent normals, 45 unknowns from 100 rows: precisions are too large by a factor of about
-    // n/(n − d − 2), log Z too small by about d(d + 1)/4n. Less the prediction, which is of the first order in 45/100, the errors of the
-    // unknown that is named are around zero: three errors of the mean of 60, and a third of the prediction for what is left out.
-    let names: Vec<String> = (0..8).map(|j| format!("x{j}")).collect();
-    let mut features: Vec<String> = names.clone();
-    features.extend((0..8).flat_map(|i| (0..=i).map(move |j| format!("x{i}*x{j}"))));
-    let model = Model::from_features(&features, Space::real(&names).unwrap(), vec![]).unwrap();
-    let part: std::sync::Arc<dyn noisewright::Noise> =
-        std::sync::Arc::new(Normal::with_variance(0.0, 1.5).unwrap());
-    let noise = std::sync::Arc::new(noisewright::Product::new(vec![part; 8]).unwrap());
-    let truth = |name: &str| match name.split_once('*') {
-        _ if name == "log_normalizer" => 4.0 * std::f64::consts::TAU.ln(),
-        Some((a, b)) if a == b => -0.5,
-        _ => 0.0,
-    };
-    let one = |seed: u64| {
-        let draws = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 800, seed);
-        let data = Points::unnamed(8, 100, draws.view().column(0).to_vec());
-        let noise = NoiseChoice::Given(noise.clone());
-        let options = FitOptions { noise, amount: Amount::Ratio(50.0), seed, ..FitOptions::default() };
-        let fitted = fit(&model, Data::from(&data), &options).unwrap();
-        let warning = fitted.diagnostics.warnings.iter().find(|w| w.kind == WarningKind::Bias)?;
-        let noisewright::fit::Finding::Bias { parameter, bias, se } = &warning.finding else { return None };
-        let estimate = *fitted.estimates().iter().find(|e| e.name == *parameter)?;
-        Some(((estimate.estimate - truth(parameter)) * bias.signum() / se, bias.abs() / se))
-    };
-    let found: Vec<(f64, f64)> = (0..60u64).into_par_iter().filter_map(one).collect();
-    let count = found.len() as f64;
-    let (error, predicted) =
-        found.iter().fold((0.0, 0.0), |sum, f| (sum.0 + f.0 / count, sum.1 + f.1 / count));
-    println!("{count} of 60 told: bias {error:.2} errors, predicted {predicted:.2}");
-    assert!(count > 50.0, "{count}");
-    assert!((error - predicted).abs() < 3.0 / count.sqrt() + predicted / 3.0, "{error} {predicted}");
-}
-
-#[test]
 fn losses_that_weigh_few_rows_say_so_in_spaces_without_tails() {
     let names: Vec<String> = (0..10).map(|j| format!("s{j}")).collect();
     let model = Model::from_family("ising", &names, &Default::default(), false).unwrap();
@@ -387,7 +350,6 @@ fn a_part_of_a_mixture_that_is_elsewhere_has_no_share() {
         mixed.log_density(noisewright::View::new(1, 2, &[0.5, 4.0]), &mut b);
         assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12), "{words}: {a:?} {b:?}");
     }
-    assert!(build("0.5*normal(-1e6, 1) + 0.5*normal(-1e7, 1)").is_err());
 }
 
 #[test]

@@ -122,15 +122,6 @@ pub enum Finding {
         /// The number of unknowns.
         unknowns: usize,
     },
-    /// So many unknowns from so few rows are biased.
-    Bias {
-        /// The unknown of which that is worst.
-        parameter: String,
-        /// Its first-order bias.
-        bias: f64,
-        /// Its standard error.
-        se: f64,
-    },
     /// The weights of the loss have no finite variance at the fitted model.
     InfiniteVariance {
         /// The loss.
@@ -257,7 +248,6 @@ impl Finding {
             Self::OutOfReach { .. } => (Kind::LightTails, "out-of-reach"),
             Self::WeightShape { .. } => (Kind::HeavyWeights, "weight-shape"),
             Self::FewWeightedRows { .. } => (Kind::HeavyWeights, "few-weighted-rows"),
-            Self::Bias { .. } => (Kind::Bias, "bias"),
             Self::InfiniteVariance { .. } => (Kind::HeavyWeights, "infinite-variance"),
             Self::UnseenMass { .. } => (Kind::UnseenMass, "unseen-mass"),
             Self::NoMaximum { .. } => (Kind::NoMaximum, "no-maximum"),
@@ -452,14 +442,6 @@ impl Finding {
                 digits(*nu),
                 digits(test.statistic),
                 digits(test.p_value)
-            ),
-            Self::Bias { parameter, bias, se } => write!(
-                f,
-                "so many unknowns from so few rows are biased: `{parameter}` is too {} by about {}, {} of its standard \
-                 errors, and its interval covers less than it says",
-                if *bias > 0.0 { "large" } else { "small" },
-                digits(bias.abs()),
-                digits(bias.abs() / se)
             ),
             Self::FewEffectiveRows { rows } => write!(
                 f,

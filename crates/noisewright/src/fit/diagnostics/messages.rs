@@ -35,9 +35,6 @@ const MOST_OF_THE_ROWS: f64 = 0.5;
 const WEIGHTED_ROWS_PER_UNKNOWN: f64 = 8.0;
 const MOST_WEIGHTED: f64 = 0.9;
 
-/// Largest bias, in standard errors, that is not worth a word.
-const MOST_BIAS: f64 = 0.5;
-
 /// Independent rows that chains must be worth: below, their long-run variance has fewer than about three degrees of freedom.
 pub(super) const FEWEST_EFFECTIVE_ROWS: f64 = 20.0;
 
@@ -147,13 +144,6 @@ pub(super) fn few_weighted_rows(share: f64, fit: &Fit, loss: &Loss) -> Option<Wa
         let finding = Finding::FewWeightedRows { loss: loss.to_string(), rows, unknowns };
         Warning::new(finding, [Remedy::BoundedLoss, Remedy::NearerNoise])
     })
-}
-
-/// A bias of more than half a standard error: an interval of 95 % then covers 92 % at most.
-pub(super) fn bias(parameter: &str, bias: f64, se: f64) -> Option<Warning> {
-    let remedies = [Remedy::MoreRows, Remedy::FewerParameters, Remedy::NearerNoise];
-    (bias.abs() > MOST_BIAS * se)
-        .then(|| Warning::new(Finding::Bias { parameter: parameter.into(), bias, se }, remedies))
 }
 
 pub(super) fn misspecified(test: &ChiSquareTest) -> Option<Warning> {

@@ -196,12 +196,6 @@ impl Diagnostics {
         }
     }
 
-    /// Says that an unknown is biased by so much, beside so large an error, if that is much.
-    fn biased(&mut self, worst: Option<(String, f64, f64)>) {
-        let warning = worst.and_then(|(name, bias, se)| messages::bias(&name, bias, se));
-        warning.into_iter().for_each(|warning| self.warn(warning));
-    }
-
     /// The unknown of whose variance the noise has the largest share, and that, where it is much.
     pub(crate) fn most_noise(&self) -> Option<(usize, f64)> {
         // Beside parameters the constant's share says little: its data part may be next to nothing.

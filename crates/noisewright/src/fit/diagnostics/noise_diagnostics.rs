@@ -2,7 +2,6 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::super::bias;
 use super::super::covariance;
 use super::super::estimate::Contrasted;
 use super::super::evaluate::{ChunkView, ParameterPoint};
@@ -33,11 +32,6 @@ const FEW_POINTS: f64 = 1.0;
 const MOST_PREDICTED: f64 = 0.999;
 const MOST_RATIOS: usize = 12;
 const SLIGHT_EXCESS: f64 = 1.02;
-
-/// Unknowns, per root of the rows, above which their bias may be as large as their errors: it is of the order p/n, they of 1/√n.
-const MANY_UNKNOWNS: f64 = 0.5;
-/// Products that the bias may cost, rows by squared unknowns: about a second.
-const MOST_PRODUCTS: f64 = 2e9;
 
 /// Rows that tell where the data are, at most.
 const SAMPLE_ROWS: usize = 1 << 14;
@@ -118,27 +112,6 @@ impl Contrasted<'_> {
             .runaway(options)
     }
 
-    /// The unknown with the largest first-order bias in standard errors, that bias and its error, where they are known and unknowns are many
-    /// enough to matter.
-    fn bias(&self, fit: &Fit) -> Result<Option<(String, f64, f64)>> {
-        let (objective, unknowns) = (&self.objective, self.objective.size() as f64);
-        let many = unknowns > MANY_UNKNOWNS * fit.total_weight.sqrt();
-        let products = (objective.data.rows + objective.noise.rows) as f64 * unknowns * unknowns;
-        if !(many && products < MOST_PRODUCTS && fit.converged && bias::is_known(objective)) {
-            return Ok(None);
-        }
-        let free: Vec<usize> = (0..objective.size()).filter(|j| !self.held[*j]).collect();
-        let Ok(bread) = covariance::invert_free(&self.hessian, &free) else { return Ok(None) };
-        let covariance = objective.scaling.inner_covariance(&fit.covariance);
-        let found = bias::first_order(objective, self.at.as_slice(), &bread, &covariance)?;
-        let found = objective.scaling.outer_direction(&found);
-        let errors = fit.estimates().iter().map(|e| e.se).collect::<Vec<_>>();
-        let known = (0..errors.len()).filter(|j| errors[*j] > 0.0 && found[*j].is_finite());
-        let worst =
-            known.max_by(|a, b| (found[*a] / errors[*a]).abs().total_cmp(&(found[*b] / errors[*b]).abs()));
-        Ok(worst.map(|j| (objective.names()[j].clone(), found[j], errors[j])))
-    }
-
     /// Noise points per data point with which the noise's part of a variance is as small a share as wanted, from the share that it
     /// has. It does not fall like 1/ν, because the weights of the loss change with ν: every ratio is tried with its own, on
     /// the points that there are.
@@ -201,7 +174,6 @@ impl Contrasted<'_> {
         let weighted = self.weighted_test(fit, &place)?;
         let other = weighted.as_ref().and_then(WeightedTest::finish);
         let test = rows.measure(fit, &(&self.hessian * fit.total_weight), independent, other, said)?;
-        said.biased(self.bias(fit)?);
         let model_based = match (test, weighted) {
             (Some(test), _) => {
                 let mean = test.weighted_score() / fit.total_weight;

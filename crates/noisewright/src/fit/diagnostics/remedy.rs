@@ -82,10 +82,6 @@ pub enum Remedy {
     FixParameter,
     /// The model that is the limit of this one.
     LimitingModel,
-    /// More rows of data.
-    MoreRows,
-    /// Fewer parameters.
-    FewerParameters,
     /// Longer Markov chains.
     LongerChains,
     /// Markov chains that mix better.
@@ -171,8 +167,6 @@ impl Remedy {
             Self::BoundParameter => "bound that parameter",
             Self::FixParameter => "fix that parameter",
             Self::LimitingModel => "use the model that is its limit",
-            Self::MoreRows => "give more rows",
-            Self::FewerParameters => "use fewer parameters",
             Self::LongerChains => "run the chains longer",
             Self::BetterMixing => "make them mix better",
             Self::MoreClusters => "give data of at least two clusters, better ten",

@@ -26,8 +26,6 @@ pub enum WarningKind {
     LightTails,
     /// The loss gives a few data points in the tails all the weight.
     HeavyWeights,
-    /// The estimates have a bias that their errors do not cover.
-    Bias,
     /// The fitted density has most of its mass where neither data nor noise are.
     UnseenMass,
     /// The likelihood has no maximum, or none that was found.
@@ -70,7 +68,6 @@ impl WarningKind {
             Self::LittleOverlap => "little-overlap",
             Self::LightTails => "light-tails",
             Self::HeavyWeights => "heavy-weights",
-            Self::Bias => "bias",
             Self::UnseenMass => "unseen-mass",
             Self::NoMaximum => "no-maximum",
             Self::NotConverged => "not-converged",

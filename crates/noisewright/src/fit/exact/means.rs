@@ -83,8 +83,7 @@ impl<'a> Means<'a> {
         let total = self.total;
         let mean =
             Mean { energy: energy / total, score: score / total, curvature: matrix.map(|m| m / total) };
-        let sound = mean.energy.is_finite() && mean.score.iter().all(|s| s.is_finite());
-        Ok(sound.then_some(mean))
+        Ok(mean.energy.is_finite().then_some(mean))
     }
 
     /// The covariance of the score over the data, centred, in the coordinates of a frame.
@@ -113,7 +112,7 @@ impl<'a> Means<'a> {
         let Some(mean) = self.at(theta, false)? else { return Err(Error::NoMass) };
         let squares = self.spread(theta, frame)? * self.total;
         let leverages =
-            Leverages::new(&squares, &DVector::zeros(size), self.total, outer_bread.clone(), size);
+            Leverages::new(&squares, &DVector::zeros(size), self.total, outer_bread.clone(), None);
         let add = |total: &mut LeverageSums, seen: ChunkView<'_>| {
             let rows = seen.weights.len();
             let score: Vec<f64> = (0..size).flat_map(|j| seen.score.column(j)).copied().collect();

@@ -68,6 +68,11 @@ pub(crate) fn estimate_exact<'a>(task: FitTask<'a>, options: &FitOptions) -> Res
     let linear = model.energy().is_linear();
     let (_, unit) = scaling(model, some.view(), linear)?;
     let means = Means::new(model, data)?;
+    // A score that is not a number where the search begins is so at every step of it.
+    let first = means.at(&model.start(), false)?;
+    if first.is_some_and(|mean| mean.score.iter().any(|s| s.is_nan())) {
+        return Err(means.first_without_density(&model.start()));
+    }
     let whitened = linear && way == NormalizerMethod::Quadrature;
     let frame = if whitened { Frame::of_data(model, some.view())? } else { Frame::identity() };
     let likelihood = Likelihood { model, data, way, means, frame, unit, trouble: Mutex::new(None) };
