@@ -78,12 +78,13 @@ fn sentence(error: &Error) -> String {
 
 /// The flag of an option of the library, where there is one.
 fn flag(option: &str) -> Option<&'static str> {
-    const FLAGS: [(&str, &str); 29] = [
+    const FLAGS: [(&str, &str); 30] = [
         ("tolerance", "tolerance"),
         ("weight_by_ess", "weight-by-ess"),
         ("check_ratio", "check-nu"),
         ("max_noise", "max-noise"),
         ("noise_share", "noise-share"),
+        ("loss_ratio", "loss-ratio"),
         ("nu", "nu"),
         ("target", "target"),
         ("bootstrap", "bootstrap"),

@@ -87,7 +87,7 @@ fn estimate(e: &Estimate) -> Value {
     json!({
         "estimate": number(e.estimate), "se": number(e.se), "se_data": number(e.se_data),
         "se_noise": number(e.se_noise), "lower": number(e.lower), "upper": number(e.upper),
-        "degrees_of_freedom": number(e.degrees_of_freedom), "at_bound": e.at_bound,
+        "degrees_of_freedom": number(e.degrees_of_freedom), "at_bound": e.at_bound, "fixed": e.fixed,
     })
 }
 

@@ -299,10 +299,12 @@ impl<'a> Probe<'a> {
             (self.function)(&points)
         });
         let steps = TO_POLE.map(|t| -t.ln());
-        let rising = (0..tried.len()).filter(|&k| fails(&values, k, steps, -1.0, LEAST));
+        let rising =
+            (0..tried.len()).filter(|&k| fails(&values, k, steps, -1.0, LEAST) && keeps_rising(&values, k));
         let found = rising.map(|k| tried[k]).find(|&suspect| {
             let values = TO_POLE.map(|t| (self.function)(&self.beside(&self.places, suspect, t)));
-            self.most_fail(&values, steps, -1.0, LEAST)
+            let poles = (0..values[0].len()).filter(|&k| keeps_rising(&values, k)).count();
+            poles >= (PLACES / 2).min(self.places.len()) && self.most_fail(&values, steps, -1.0, LEAST)
         });
         found.map(|(axis, pole, sign)| Endless { pole: Some(pole), ..self.told(&[(axis, sign)]) })
     }
@@ -483,6 +485,13 @@ fn fails(values: &[Vec<f64>; 4], k: usize, steps: Reach, volume: f64, least: f64
         let known = near > OVERFLOWED && far > OVERFLOWED;
         known && (far == f64::INFINITY || (far - near) / (steps[i] - steps[i - 1]) + volume > -least)
     })
+}
+
+/// Whether the values of row `k` rise towards a place by as much from each distance to the next as before, as they do towards a
+/// pole. On a mere slope the rise goes down with the distance, by two powers of ten a step, however steep it is.
+fn keeps_rising(values: &[Vec<f64>; 4], k: usize) -> bool {
+    let rise = |i: usize| values[i][k] - values[i - 1][k];
+    values[3][k] == f64::INFINITY || rise(3) > 0.5 * rise(2)
 }
 
 #[cfg(test)]

@@ -122,11 +122,7 @@ pub(crate) fn parts(
     let quiet = replicate_variance(objective, at)?;
     let (mut data_part, mut noise_part, [mut data_freedom, mut noise_freedom]) = match options.errors {
         CovarianceKind::Robust => {
-            // The constant of a ratio is no function of its parameters: with little overlap a few rows may carry it alone.
-            let follows = objective.of_density && !objective.model.is_normalized() && objective.size() > 1;
-            let curvature = full.information.as_ref().filter(|_| follows);
-            let constant = curvature.map(|matrix| matrix.column(matrix.ncols() - 1).into_owned());
-            let of = |side, sums| sample_variance(objective, side, sums, at, &outer_bread, constant.as_ref());
+            let of = |side, sums| sample_variance(objective, side, sums, at, &outer_bread);
             let (data, noise) = (of(&objective.data, &full.data)?, of(&objective.noise, &full.noise)?);
             let noise_meat = noise.meat * objective.nu.powi(2);
             let parts = [sandwich(bread, &data.meat), sandwich(bread, &noise_meat)];
@@ -176,7 +172,6 @@ fn sample_variance(
     sums: &Sums,
     at: &[f64],
     outer_bread: &DMatrix<f64>,
-    constant: Option<&DVector<f64>>,
 ) -> Result<SampleVariance> {
     let most = if side.class == Class::Noise && objective.of_density {
         FEW_NOISE_POINTS
@@ -190,7 +185,7 @@ fn sample_variance(
         return Ok(SampleVariance { meat, freedom: vec![f64::INFINITY; size] });
     }
     let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
-    let leverages = Leverages::new(&sums.meat, &sums.gradient, sums.weight, outer_bread.clone(), constant);
+    let leverages = Leverages::new(&sums.meat, &sums.gradient, sums.weight, outer_bread.clone());
     let add = |total: &mut leverage::LeverageSums, seen: &ChunkView<'_>| {
         let mut terms = Terms::default();
         terms.fill(&objective.loss, side.class, seen.log_ratio);

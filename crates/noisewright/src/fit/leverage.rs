@@ -1,14 +1,10 @@
 //! Covariances from few rows: every row's term weighed up by its leverage, and the degrees of freedom of the result.
 //!
 //! The sum of squares `M = Σ (g − ḡ)(g − ḡ)ᵀ` of the terms `g = wψ` of a sample is too small, because ḡ and the estimate
-//! have been fitted to the very rows: a row with the leverage t pulls the estimate towards itself. Dividing its square by
-//! `1 − t` is the correction HC2 (MacKinnon and White 1985; MATH §15). The leverage is that of what the row adds to the
-//! *parameters*, `t = 1/n + aᵀ(Σ aaᵀ)⁻¹a` with a those entries of `H⁻¹(g − ḡ)`: it lies between 0 and 1 whatever the model. The
-//! constant is not among them: with much noise it is a function of the parameters, its own term w varies by next to nothing,
-//! and a metric that counts all directions alike would take that nothing for a direction in which a few rows in the tails carry
-//! everything (Old Faithful's `t1`: 0.221, where the fit without noise says 0.197). In the metric of the terms, `z = M^(−½)(g − ḡ)`,
-//! what moves the constant alone is the direction `M^(−½) H e_c`: its part is left out of `|z|²`. Where a few rows do carry
-//! everything, as in the overlap of two samples, their leverage is near one.
+//! have been fitted to the very rows: a row with the leverage `t = 1/n + (g − ḡ)ᵀM⁻¹(g − ḡ)` pulls the estimate towards
+//! itself. Dividing its square by `1 − t` is the correction HC2 (MacKinnon and White 1985; MATH §15), with the leverage
+//! taken in the metric of the terms themselves, so that it lies between 0 and 1 whatever the model. Where a few rows carry
+//! everything, as in the overlap of two samples, theirs is near one.
 //!
 //! A variance that is itself estimated from n squares `a²` has about `2 (Σa²)² / (Σa⁴ − (Σa²)²/n)` degrees of freedom
 //! (Satterthwaite 1946): n for normal terms, far fewer where some are much larger than the others. Over 1,000 samples of
@@ -45,10 +41,8 @@ pub(crate) struct SampleVariance {
 /// What is known of a sample before its rows are looked at one by one.
 pub(crate) struct Leverages {
     center: DVector<f64>,
-    /// A root of the inverse of M: the leverage is `1/n` and the squared length of `z = rootᵀ (g − ḡ)`, less its part along `constant`.
+    /// A root of the inverse of M: the leverage is `1/n` and the squared length of `rootᵀ (g − ḡ)`.
     root: DMatrix<f64>,
-    /// The direction of z that moves the constant alone, where it has no leverage of its own.
-    constant: Option<DVector<f64>>,
     /// Carries a term to the unknowns.
     influence: DMatrix<f64>,
     total: f64,
@@ -73,20 +67,16 @@ impl LeverageSums {
 
 impl Leverages {
     /// `squares` are `Σ g gᵀ` and `sums` `Σ g` over rows that weigh `total` together; `influence` (unknowns × terms)
-    /// carries a term to the unknowns, and `constant` is the constant's column of the curvature H, where it has no leverage of its own.
+    /// carries a term to the unknowns.
     pub(crate) fn new(
         squares: &DMatrix<f64>,
         sums: &DVector<f64>,
         total: f64,
         influence: DMatrix<f64>,
-        constant: Option<&DVector<f64>>,
     ) -> Self {
         let center = sums / total;
         let centred = squares - &center * sums.transpose();
-        let root = inverse_root(&centred);
-        let alone = constant.map(|column| root.transpose() * column);
-        let constant = alone.and_then(|z| z.try_normalize(0.0));
-        Self { root, constant, center, influence, total }
+        Self { root: inverse_root(&centred), center, influence, total }
     }
 
     /// No rows yet.
@@ -105,16 +95,14 @@ impl Leverages {
             column.add_scalar_mut(-center);
         }
         let rows = terms.nrows();
-        let influences = &terms * self.influence.transpose();
         let whitened = &terms * &self.root;
-        let alone = self.constant.as_ref().map(|constant| &whitened * constant);
+        let influences = &terms * self.influence.transpose();
         // No row can count for more than all rows together.
         let least = 1.0 / self.total.max(1.0);
         let mut factors = vec![0.0; rows];
         for (row, factor) in factors.iter_mut().enumerate() {
             let weight = weights.map_or(1.0, |w| w[row]);
-            let of_constant = alone.as_ref().map_or(0.0, |z| z[row] * z[row]);
-            let leverage = 1.0 / self.total + whitened.row(row).norm_squared() - of_constant;
+            let leverage = 1.0 / self.total + whitened.row(row).norm_squared();
             *factor = weight / (1.0 - leverage).max(least);
             for (j, a) in influences.row(row).iter().enumerate() {
                 sums.second[j] += weight * a * a;
@@ -168,7 +156,7 @@ mod tests {
     fn leverages(terms: &DMatrix<f64>) -> Leverages {
         let sums = terms.row_sum().transpose();
         let identity = DMatrix::identity(terms.ncols(), terms.ncols());
-        Leverages::new(&(terms.transpose() * terms), &sums, terms.nrows() as f64, identity, None)
+        Leverages::new(&(terms.transpose() * terms), &sums, terms.nrows() as f64, identity)
     }
 
     #[test]

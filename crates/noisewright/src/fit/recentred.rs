@@ -49,6 +49,9 @@ impl Recentred {
         fit.covariance_data = carried(&fit.covariance_data);
         fit.covariance_noise = carried(&fit.covariance_noise);
         fit.covariance = &fit.covariance_data + &fit.covariance_noise;
+        // An exact fit's is that of the parameters alone, which do not depend on the constant.
+        let size = fit.hessian.nrows();
+        let inverse = inverse.view((0, 0), (size, size));
         fit.hessian = inverse.transpose() * &fit.hessian * inverse;
         let values = &self.map * DVector::from_vec(fit.unknowns());
         // A combination of estimates has no more degrees of freedom than the one with the fewest.

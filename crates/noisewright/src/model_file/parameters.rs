@@ -67,6 +67,7 @@ impl Declared {
             match (at.start.or(at.fixed), &at.same_as) {
                 (Some(start), _) => return Ok(Some(start)),
                 (None, None) => return Ok(None),
+                (None, Some(name)) if *name == at.name => return Err(names_itself(name)),
                 (None, Some(name)) => {
                     let known = || all.iter().map(|other| other.name.as_str());
                     at = all.iter().find(|other| other.name == *name).ok_or_else(|| {
@@ -127,6 +128,10 @@ pub(super) fn override_defaults(model: Model, declared: &[Declared]) -> Result<M
     Ok(model)
 }
 
+fn names_itself(parameter: &str) -> Error {
+    Error::field(format!("parameters.{parameter}.same_as"), "names the parameter itself; name another one")
+}
+
 /// The model with the parameters that the file holds fixed or ties together, and its equations between them.
 pub(super) fn constrain(model: Model, declared: &[Declared], equations: &[String]) -> Result<Model> {
     let fixed: Vec<(&str, f64)> = declared.iter().filter_map(|p| Some((p.name.as_str(), p.fixed?))).collect();
@@ -134,8 +139,7 @@ pub(super) fn constrain(model: Model, declared: &[Declared], equations: &[String
     for parameter in declared {
         let Some(other) = &parameter.same_as else { continue };
         if *other == parameter.name {
-            let field = format!("parameters.{other}.same_as");
-            return Err(Error::field(field, "names the parameter itself; name another one"));
+            return Err(names_itself(other));
         }
         pairs.push((parameter.name.as_str(), other.as_str()));
     }

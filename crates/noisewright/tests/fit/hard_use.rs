@@ -50,26 +50,6 @@ fn units_do_not_matter() {
     }
 }
 
-fn old_faithful() -> Points {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/old-faithful/faithful.csv");
-    let text = std::fs::read_to_string(path).unwrap();
-    line(text.lines().skip(1).map(|row| row.parse().unwrap()).collect())
-}
-
-#[test]
-fn much_noise_has_the_errors_of_none() {
-    // With noise in plenty a fit against noise is maximum likelihood, errors and all: the constant is then a function of the
-    // parameters, and has no leverage of its own. What the noise adds is at most a twentieth of the whole.
-    let data = old_faithful();
-    let model = parse("variables = ['x']\nfamily = 'exponential-polynomial'\ndegree = 4");
-    let likely = fit(&model, Data::from(&data), &exact()).unwrap();
-    let much = FitOptions { amount: Amount::Ratio(1000.0), ..FitOptions::default() };
-    let noisy = fit(&model, Data::from(&data), &much).unwrap();
-    for (a, b) in likely.estimates().iter().zip(noisy.estimates()) {
-        assert!((b.se_data / a.se_data - 1.0).abs() < 0.03, "{a:?} {b:?}");
-    }
-}
-
 #[test]
 fn a_pole_without_an_integral_is_no_density() {
     let space = || Space::real(&["x"]).unwrap();

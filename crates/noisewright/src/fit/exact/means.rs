@@ -111,8 +111,7 @@ impl<'a> Means<'a> {
         let size = theta.len();
         let Some(mean) = self.at(theta, false)? else { return Err(Error::NoMass) };
         let squares = self.spread(theta, frame)? * self.total;
-        let leverages =
-            Leverages::new(&squares, &DVector::zeros(size), self.total, outer_bread.clone(), None);
+        let leverages = Leverages::new(&squares, &DVector::zeros(size), self.total, outer_bread.clone());
         let add = |total: &mut LeverageSums, seen: ChunkView<'_>| {
             let rows = seen.weights.len();
             let score: Vec<f64> = (0..size).flat_map(|j| seen.score.column(j)).copied().collect();
