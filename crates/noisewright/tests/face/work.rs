@@ -117,17 +117,17 @@ fn standard_fits_and_designs() {
         }),
     ];
     insta::assert_snapshot!(table.concat(), @r"
-    fit, linear, ratio 5                 10 steps     77 calls     22923 points     1 curvatures
-    fit, linear, auto                     4 steps    558 calls    270878 points     2 curvatures
-    fit, linear, exact                    4 steps    191 calls     64378 points     6 curvatures
-    fit, curved, ratio 5                 13 steps   1196 calls    516525 points   510 curvatures
-    fit, curved, exact                   18 steps   1863 calls    777410 points   770 curvatures
-    fit, normalized, ratio 5             11 steps   1067 calls    462429 points   492 curvatures
-    fit, noise optimal                    9 steps   3447 calls    552542 points   518 curvatures
-    fit, two variables, ratio 5          12 steps    364 calls     56231 points     1 curvatures
-    design, mean, ratio 1                 1 steps     38 calls      7753 points     0 curvatures
-    design, mean, best ratio              1 steps    278 calls     77141 points     0 curvatures
-    design, quartic, ratio 1              1 steps   1809 calls     51318 points     0 curvatures
-    error, quartic                        1 steps     39 calls      7261 points     0 curvatures
+    fit, linear, ratio 5                 10 steps     90 calls     25059 points     1 curvatures
+    fit, linear, auto                     2 steps    665 calls    320704 points     2 curvatures
+    fit, linear, exact                    4 steps    228 calls     66810 points     6 curvatures
+    fit, curved, ratio 5                 13 steps   1241 calls    530949 points   510 curvatures
+    fit, curved, exact                   18 steps   2010 calls    794274 points   768 curvatures
+    fit, normalized, ratio 5             11 steps   1100 calls    475229 points   492 curvatures
+    fit, noise optimal                    9 steps   3488 calls    554846 points   518 curvatures
+    fit, two variables, ratio 5          12 steps    377 calls     58791 points     1 curvatures
+    design, mean, ratio 1                 1 steps     46 calls      7785 points     0 curvatures
+    design, mean, best ratio              1 steps    350 calls     77357 points     0 curvatures
+    design, quartic, ratio 1              1 steps   1825 calls     51542 points     0 curvatures
+    error, quartic                        1 steps     43 calls      7317 points     0 curvatures
     ");
 }
