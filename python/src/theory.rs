@@ -83,8 +83,8 @@ pub(crate) fn error<'py>(
     model.run(py, tick, move |model, monitor| {
         let problem = problem.for_run(model, &monitor.cancel);
         let plain = loss(&loss_name)?;
+        let loss = loss_ratio.map_or_else(|| Ok(plain.clone()), |ratio| plain.with_ratio(ratio, nu))?;
         let ratio = loss_ratio.or_else(|| plain.is_js().then_some(nu));
-        let loss = ratio.map_or_else(|| Ok(plain.clone()), |ratio| plain.with_ratio(ratio, nu))?;
         Ok(answer(&problem, &request, nu, &loss, &Target::parse(&target))?.with("loss_ratio", ratio))
     })
 }

@@ -88,5 +88,5 @@ def test_output_as_json_and_to_a_file(command):
 
 def test_json_says_where_the_file_is(command):
     got = command.json("sample", 7, "--noise", "normal(0, 1)", "--out", "draws.csv")
-    assert got == {"noise": "normal(0, 1)", "rows": 7, "out": "draws.csv"}
+    assert got == {"noise": "normal(0, 1)", "rows": 7, "draws_kind": "random", "out": "draws.csv"}
     assert len((command.folder / "draws.csv").read_text().splitlines()) == 8

@@ -31,8 +31,8 @@ pub(crate) fn run(arguments: &ErrorArguments, global: &Global) -> Outcome<()> {
     let loss = inputs::loss(&arguments.loss)?;
     let target = Target::parse(&arguments.target);
     let nu = arguments.nu;
-    let ratio = ratio.or_else(|| loss.is_js().then_some(nu));
     let loss = ratio.map_or_else(|| Ok(loss.clone()), |ratio| loss.with_ratio(ratio, nu))?;
+    let ratio = ratio.or_else(|| loss.is_js().then_some(nu));
     let words = noises::parse(&arguments.noise)?;
     let problem = Problem::read(&arguments.model, global)?;
     noises::refuse_unused_data(&words, &arguments.model.data)?;

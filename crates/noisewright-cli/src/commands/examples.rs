@@ -62,12 +62,6 @@ const EXAMPLES: &[Example] = &[
         files: &[file!("iris", "model.toml"), file!("iris", "iris.csv")],
     },
     Example {
-        name: "ica",
-        about: "four mixed sources: independent components, a density with kinks",
-        command: "fit examples/ica/model.toml examples/ica/mixtures.csv --starts 1",
-        files: &[file!("ica", "model.toml"), file!("ica", "mixtures.csv")],
-    },
-    Example {
         name: "lsat",
         about: "answers to five items of a test: Ising, by enumeration",
         command: "fit examples/lsat/model.toml examples/lsat/lsat6.csv",
