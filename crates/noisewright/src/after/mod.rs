@@ -9,7 +9,7 @@
 //! let mean = fit.derive("mean = m/p")?;
 //! assert!((mean.estimate - 1.0).abs() < 4.0 * mean.se);
 //! assert!(fit.wald(&["m = 4", "p = 4"])?.p_value > 1e-4);
-//! let there = fit.log_density(&model, &[1.0])?[0];
+//! let there = fit.log_density(&model, &[1.0][..])?[0];
 //! assert!((there.value - (4.0 / std::f64::consts::TAU).sqrt().ln()).abs() < 4.0 * there.se);
 //! # Ok::<(), noisewright::Error>(())
 //! ```

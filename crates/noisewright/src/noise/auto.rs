@@ -42,7 +42,7 @@ const SKEWED: f64 = 2.0;
 /// | positive | 65 % gamma with the variance × 1.5, 25 % log-normal with the variance of the logarithm × 1.5 (that of its upper half, where the lower one is much wider), 10 % exponential, which keeps the density at zero positive |
 /// | interval | smoothed histogram with 15 % uniform, on at most 64 bins over the domain, or over the data where they fill less than a quarter of it; crowded bins are divided |
 /// | circle | 75 % von Mises with the concentration / 1.5, 25 % uniform |
-/// | states | frequencies with half a count added to each state; of more than 2²⁰ together, each variable given one other ([`StateTree`]) |
+/// | states | frequencies with half a count added to each state; of more than 2²⁰ together, each variable given one other (a Chow–Liu tree) |
 /// | counts | negative binomial with 1.5 times the variance of the data (or of Poisson counts, if that is larger) |
 /// | sphere | 75 % von Mises–Fisher with the concentration / 1.5, 25 % uniform |
 /// | of different kinds | the product of the above, variable by variable |
