@@ -63,13 +63,13 @@ documentation() {
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 }
 
-# Every combination of features that somebody may choose.
+# Every combination of features that somebody may choose. (A stage is asked for its status, so that only `&&` ends it early.)
 features() {
-    cargo check --quiet -p noisewright --no-default-features
-    cargo check --quiet -p noisewright --no-default-features --features parallel
-    cargo check --quiet -p noisewright --no-default-features --features model-file
-    cargo check --quiet -p noisewright-data --no-default-features
-    cargo check --quiet -p noisewright-cli --no-default-features
+    cargo check --quiet -p noisewright --no-default-features &&
+    cargo check --quiet -p noisewright --no-default-features --features parallel &&
+    cargo check --quiet -p noisewright --no-default-features --features model-file &&
+    cargo check --quiet -p noisewright-data --no-default-features &&
+    cargo check --quiet -p noisewright-cli --no-default-features &&
     cargo check --quiet -p noisewright --all-features
 }
 

@@ -70,6 +70,7 @@ fn outputs(asked: &Arguments) -> Vec<Named> {
     let out = match &asked.command {
         Command::Design(own) => own.out.clone(),
         Command::Fit(own) => own.out.clone(),
+        #[cfg(feature = "reproduce")]
         Command::Reproduce(own) => Some(own.out.join("index.html")),
         command => table_of(command).cloned(),
     };
@@ -124,11 +125,11 @@ fn inputs(command: &Command) -> Vec<Named> {
         Command::Evidence(own) => {
             [vec![(MODEL, own.model.clone())], several("the draws", &own.draws)].concat()
         }
-        Command::Reproduce(_)
-        | Command::Examples(_)
-        | Command::Families
-        | Command::Completions { .. }
-        | Command::Man { .. } => Vec::new(),
+        #[cfg(feature = "reproduce")]
+        Command::Reproduce(_) => Vec::new(),
+        Command::Examples(_) | Command::Families | Command::Completions { .. } | Command::Man { .. } => {
+            Vec::new()
+        }
     }
 }
 
