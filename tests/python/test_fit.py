@@ -190,7 +190,8 @@ def test_functions_are_asked_for_many_points_at_once(rng):
 
     model = nw.Model.from_functions(log_density, lambda x, theta: -(x**2), start=[0.4])
     nw.fit(model, rng.normal(size=20_000), nu=2)
-    assert max(sizes) == 40_000
+    # All rows of the data in one call.
+    assert max(sizes) >= 20_000
     assert np.mean(sizes) > 4000
 
 

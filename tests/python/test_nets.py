@@ -38,7 +38,9 @@ def test_intervals_cover_the_truth(name):
 
 
 def test_small_units_change_no_coverage():
-    for system in systems(1e-6):
+    # A normalized Gaussian by its moments is refused in these units (`no-maximum`), as test_metamorphic says.
+    answered = (system for system in systems(1e-6) if system.name != "gaussian, normalized")
+    for system in answered:
         cells = (calibration.measure(s, 100, "exact", EXACT, 20) for s in (SYSTEMS[system.name], system))
         one, other = ([(cell.number, cell.covered) for cell in of] for of in cells)
         assert one == other, system.name
