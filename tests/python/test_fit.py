@@ -192,7 +192,8 @@ def test_functions_are_asked_for_many_points_at_once(rng):
     nw.fit(model, rng.normal(size=20_000), nu=2)
     # All rows of the data in one call.
     assert max(sizes) >= 20_000
-    assert np.mean(sizes) > 4000
+    # A call costs about 10 µs, as much as NumPy takes for a thousand points.
+    assert np.mean(sizes) > 1000
 
 
 def test_a_result_has_everything(plane, tmp_path):
