@@ -243,24 +243,16 @@ fn chains_of_spins(count: usize, coupling: f64, sets: u64) -> Vec<(f64, Option<f
 }
 
 #[test]
-fn chains_of_thirty_spins_have_their_constant() {
-    // Against independent spins log Z was off by 1.7 of its errors, and its intervals covered 0.64. Of 20 intervals of 95 %
-    // fewer than 15 cover once in 3,000 studies.
-    let found = chains_of_spins(30, 1.0, 20);
-    let covered = found.iter().filter(|(z, _)| z.abs() < 1.96).count();
-    let mean = found.iter().map(|(z, _)| z).sum::<f64>() / 20.0;
-    println!("30 spins, J = 1: {covered} of 20, mean {mean:.2}, efficiency {:?}", found[0].1);
-    assert!(covered >= 15, "{found:?}");
-}
-
-#[test]
-#[ignore = "a minute of work: 50 spins, J = 0.7"]
-fn chains_of_fifty_spins_have_their_constant() {
-    let found = chains_of_spins(50, 0.7, 20);
-    let covered = found.iter().filter(|(z, _)| z.abs() < 1.96).count();
-    let mean = found.iter().map(|(z, _)| z).sum::<f64>() / 20.0;
-    println!("50 spins, J = 0.7: {covered} of 20, mean {mean:.2}, efficiency {:?}", found[0].1);
-    assert!(covered >= 15, "{found:?}");
+fn chains_of_spins_have_their_constant() {
+    // Against independent spins log Z was off by 1.7 and 2.6 of its errors, and its intervals covered 0.64 and 0.25. Of 20 intervals
+    // of 95 % fewer than 15 cover once in 3,000 studies.
+    for (count, coupling) in [(30, 1.0), (50, 0.7)] {
+        let found = chains_of_spins(count, coupling, 20);
+        let covered = found.iter().filter(|(z, _)| z.abs() < 1.96).count();
+        assert!(covered >= 15, "{count} spins: {found:?}");
+        let efficiency = found.iter().filter_map(|(_, efficiency)| *efficiency).fold(f64::INFINITY, f64::min);
+        assert!((0.7..=1.01).contains(&efficiency), "{count} spins: {efficiency}");
+    }
 }
 
 #[test]
