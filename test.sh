@@ -73,8 +73,10 @@ features() {
     cargo check --quiet -p noisewright --all-features
 }
 
-# What would be uploaded builds by itself, and the library's own examples and tests run from the package.
+# What would be uploaded builds by itself. Cargo unpacks a crate once for every version, so that it would build what was
+# packed here before under the same number: those unpackings go first.
 packages() {
+    rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/{src,cache}/-*/noisewright*
     cargo package --quiet --workspace --allow-dirty \
         --exclude noisewright-systems --exclude noisewright-python --exclude noisewright-speed --exclude noisewright-validation
 }
