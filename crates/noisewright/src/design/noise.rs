@@ -14,6 +14,7 @@ use super::criterion::{Criterion, Sensitivity};
 use super::exact::OptimalNoise;
 use super::limits::all_noise_sensitivity;
 use crate::fit::optimal::SAFE_SHARE;
+use crate::noise::quiet::conditional::ConditionalQuantile;
 use crate::noise::quiet::line::LineQuantile;
 use crate::noise::{BoxSampler, LogDensity, Picker};
 use crate::{
@@ -77,8 +78,8 @@ pub struct ModelNoise {
     plan: Plan,
     /// Made when the first point is drawn: a search over designs evaluates many noises that it never draws from.
     sampler: Arc<OnceLock<Sampler>>,
-    /// The inverse distribution function on a line, made when it is first asked for.
-    quantile: Arc<OnceLock<Option<LineQuantile>>>,
+    /// The map from the unit cube, made when it is first asked for.
+    quantile: Arc<OnceLock<Option<Quantile>>>,
 }
 
 /// What a sampler is made from.
@@ -96,6 +97,16 @@ enum Sampler {
     Boxes(BoxSampler),
     /// From a finite list: all states, or the points of a sampled population.
     Points { points: Arc<Points>, picker: Picker },
+}
+
+/// How points of the unit cube become draws.
+enum Quantile {
+    /// The inverse distribution function of one variable.
+    Line(LineQuantile),
+    /// Conditional ones of two or three.
+    Conditional(ConditionalQuantile),
+    /// Of finitely many states, the probability of each and of those before it.
+    States(Vec<f64>),
 }
 
 impl ModelNoise {
@@ -297,11 +308,22 @@ impl ModelNoise {
         score
     }
 
-    /// The inverse distribution function, for one continuous variable.
-    fn line_quantile(&self) -> Option<&LineQuantile> {
-        let Plan::Boxes { lower, upper, .. } = &self.plan else { return None };
-        let made = || LineQuantile::new(lower[0], upper[0], &self.landmarks[0].breaks, &self.line_density());
-        self.quantile.get_or_init(|| (lower.len() == 1).then(made).flatten()).as_ref()
+    /// The map from the unit cube, for up to three continuous variables and for finitely many states; the points of a sampled
+    /// population have none.
+    fn quantile(&self) -> Option<&Quantile> {
+        let made = || match &self.plan {
+            Plan::Boxes { lower, upper, .. } if lower.len() == 1 => {
+                let breaks = &self.landmarks[0].breaks;
+                LineQuantile::new(lower[0], upper[0], breaks, &self.line_density()).map(Quantile::Line)
+            }
+            Plan::Boxes { lower, upper, .. } => {
+                ConditionalQuantile::new(lower, upper, &self.density()).map(Quantile::Conditional)
+            }
+            Plan::Points { log_weights, .. } => {
+                self.model.space().state_count().map(|_| Quantile::States(cumulative(log_weights)))
+            }
+        };
+        self.quantile.get_or_init(made).as_ref()
     }
 
     /// The log-density of values of one variable.
@@ -339,6 +361,17 @@ impl Sampler {
             picker: Picker::new(&[1.0]),
         }
     }
+}
+
+/// Sums of weights given by their logarithms up to and with each, over all.
+fn cumulative(log_weights: &[f64]) -> Vec<f64> {
+    let total = noisewright_numerics::summation::log_sum_exp(log_weights);
+    let mut sum = 0.0;
+    let add = |w: &f64| {
+        sum += (w - total).exp();
+        sum
+    };
+    log_weights.iter().map(add).collect()
 }
 
 /// How points of a noise `p_d h` can be drawn.
@@ -416,13 +449,28 @@ impl Noise for ModelNoise {
     }
 
     fn uniforms(&self) -> Option<usize> {
-        self.line_quantile().map(|_| 1)
+        self.quantile().map(|quantile| match quantile {
+            Quantile::Conditional(_) => self.dimension(),
+            Quantile::Line(_) | Quantile::States(_) => 1,
+        })
     }
 
     fn transport(&self, cube: View<'_>, out: &mut [f64]) {
-        let density = self.line_density();
-        let Some(quantile) = self.line_quantile() else { return };
-        out.iter_mut().zip(cube.column(0)).for_each(|(x, u)| *x = quantile.at(*u, &density));
+        match (self.quantile(), &self.plan) {
+            (Some(Quantile::Line(quantile)), _) => {
+                let density = self.line_density();
+                out.iter_mut().zip(cube.column(0)).for_each(|(x, u)| *x = quantile.at(*u, &density));
+            }
+            (Some(Quantile::Conditional(quantile)), _) => quantile.transport(cube, out, &self.density()),
+            (Some(Quantile::States(below)), Plan::Points { points, .. }) => {
+                let rows = cube.rows();
+                for (row, u) in cube.column(0).iter().enumerate() {
+                    let state = below.partition_point(|c| c <= u).min(below.len() - 1);
+                    (0..points.columns()).for_each(|j| out[j * rows + row] = points.view().get(state, j));
+                }
+            }
+            _ => {}
+        }
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {
