@@ -66,11 +66,14 @@ fn gaussians_in_1_4_10_and_50_dimensions() {
         let result = evidence(&density, draws, &density.space(), &options(NoiseKind::Auto)).unwrap();
         assert_near(&result, density.log_z(), &format!("{dimension} dimensions"));
         // With p unknowns fitted to n/2 draws, the squared error of each half is p/n² from the draws and as much
-        // from the noise; the former is common to both halves: variance 1.5 p/n².
+        // from the noise; the former is common to both halves: variance 1.5 p/n². Quiet noise, in up to twelve dimensions, adds
+        // less, and the bridge then leans on it: the error is smaller, and in 50 dimensions it is what it was.
         let unknowns = (dimension * (dimension + 3) / 2) as f64;
         let expected = (1.5 * unknowns).sqrt() / rows as f64;
         let ratio = result.get(Method::Nce).unwrap().se / expected;
-        assert!((0.4..2.5).contains(&ratio), "{dimension}: {ratio}");
+        let least = if dimension <= 12 { 0.0 } else { 0.4 };
+        assert!(ratio > least && ratio < 2.5, "{dimension}: {ratio}");
+        assert_eq!(result.replicates, (dimension <= 12).then_some(16));
         assert_eq!(result.noise, NoiseKind::Normal);
         assert!(result.correlation > 0.5 && result.overlap > 0.95);
         assert!((result.chain_ess - rows as f64).abs() < 1e-9);
