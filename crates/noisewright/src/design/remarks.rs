@@ -6,6 +6,9 @@ use super::question::{Answer, Kind};
 use super::{Member, MixtureDesign};
 use crate::Method;
 
+/// Independent noise points below which there is nothing to be saved by quiet ones.
+const FEW_POINTS: f64 = 64.0;
+
 impl Answer {
     /// Sentences about how good the design is among its kind: certificates, other minima, ends of ranges.
     #[must_use]
@@ -27,8 +30,8 @@ impl Answer {
 
     /// What quiet draws would need, where they could be made.
     fn of_quiet_draws(&self) -> Option<String> {
-        let quiet = self.quiet.as_ref()?;
-        let independent = format_number(quiet.independent_points, 4);
+        let quiet = self.quiet.as_ref().filter(|quiet| quiet.independent_points >= FEW_POINTS)?;
+        let independent = format_number(quiet.independent_points.round(), 6);
         let rows = format_number(quiet.rows, 6);
         Some(match quiet.points {
             Some(points) => format!(
