@@ -3,6 +3,7 @@
 //! All have the form `p_n = p_d · h(ψ)`, with p_d the model at given parameters and h a function of its score
 //! (MATH §5, §6), so that their density is known wherever the model can be evaluated.
 
+mod quantile;
 mod saved;
 
 use std::sync::{Arc, OnceLock};
@@ -10,12 +11,11 @@ use std::sync::{Arc, OnceLock};
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::random::Stream;
 
+use self::quantile::Quantile;
 use super::criterion::{Criterion, Sensitivity};
 use super::exact::OptimalNoise;
 use super::limits::all_noise_sensitivity;
 use crate::fit::optimal::SAFE_SHARE;
-use crate::noise::quiet::conditional::ConditionalQuantile;
-use crate::noise::quiet::line::LineQuantile;
 use crate::noise::{BoxSampler, LogDensity, Picker};
 use crate::{
     DesignFault, Error, Landmarks, Mixture, Model, Noise, Points, Population, Precision, Result, SavedNoise,
@@ -97,16 +97,6 @@ enum Sampler {
     Boxes(BoxSampler),
     /// From a finite list: all states, or the points of a sampled population.
     Points { points: Arc<Points>, picker: Picker },
-}
-
-/// How points of the unit cube become draws.
-enum Quantile {
-    /// The inverse distribution function of one variable.
-    Line(LineQuantile),
-    /// Conditional ones of two or three.
-    Conditional(ConditionalQuantile),
-    /// Of finitely many states, the probability of each and of those before it.
-    States(Vec<f64>),
 }
 
 impl ModelNoise {
@@ -308,24 +298,6 @@ impl ModelNoise {
         score
     }
 
-    /// The map from the unit cube, for up to three continuous variables and for finitely many states; the points of a sampled
-    /// population have none.
-    fn quantile(&self) -> Option<&Quantile> {
-        let made = || match &self.plan {
-            Plan::Boxes { lower, upper, .. } if lower.len() == 1 => {
-                let breaks = &self.landmarks[0].breaks;
-                LineQuantile::new(lower[0], upper[0], breaks, &self.line_density()).map(Quantile::Line)
-            }
-            Plan::Boxes { lower, upper, .. } => {
-                ConditionalQuantile::new(lower, upper, &self.density()).map(Quantile::Conditional)
-            }
-            Plan::Points { log_weights, .. } => {
-                self.model.space().state_count().map(|_| Quantile::States(cumulative(log_weights)))
-            }
-        };
-        self.quantile.get_or_init(made).as_ref()
-    }
-
     /// The log-density of values of one variable.
     fn line_density(&self) -> impl Fn(&[f64], &mut [f64]) + '_ {
         |x, out| self.log_density_at(View::new(1, x.len(), x), out)
@@ -361,17 +333,6 @@ impl Sampler {
             picker: Picker::new(&[1.0]),
         }
     }
-}
-
-/// Sums of weights given by their logarithms up to and with each, over all.
-fn cumulative(log_weights: &[f64]) -> Vec<f64> {
-    let total = noisewright_numerics::summation::log_sum_exp(log_weights);
-    let mut sum = 0.0;
-    let add = |w: &f64| {
-        sum += (w - total).exp();
-        sum
-    };
-    log_weights.iter().map(add).collect()
 }
 
 /// How points of a noise `p_d h` can be drawn.
@@ -449,28 +410,11 @@ impl Noise for ModelNoise {
     }
 
     fn uniforms(&self) -> Option<usize> {
-        self.quantile().map(|quantile| match quantile {
-            Quantile::Conditional(_) => self.dimension(),
-            Quantile::Line(_) | Quantile::States(_) => 1,
-        })
+        self.quantile().map(|quantile| quantile.uniforms(self.dimension()))
     }
 
     fn transport(&self, cube: View<'_>, out: &mut [f64]) {
-        match (self.quantile(), &self.plan) {
-            (Some(Quantile::Line(quantile)), _) => {
-                let density = self.line_density();
-                out.iter_mut().zip(cube.column(0)).for_each(|(x, u)| *x = quantile.at(*u, &density));
-            }
-            (Some(Quantile::Conditional(quantile)), _) => quantile.transport(cube, out, &self.density()),
-            (Some(Quantile::States(below)), Plan::Points { points, .. }) => {
-                let rows = cube.rows();
-                for (row, u) in cube.column(0).iter().enumerate() {
-                    let state = below.partition_point(|c| c <= u).min(below.len() - 1);
-                    (0..points.columns()).for_each(|j| out[j * rows + row] = points.view().get(state, j));
-                }
-            }
-            _ => {}
-        }
+        self.carry_over(cube, out);
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {

@@ -90,7 +90,7 @@ impl Part {
 
 /// Rows spread evenly over all, and which they are.
 fn thinned(points: View<'_>, most: usize) -> (Points, Vec<usize>) {
-    picked(points, thinned_of(&[0..points.rows()], most))
+    picked(points, thinned_of(std::slice::from_ref(&(0..points.rows())), most))
 }
 
 /// Numbers spread evenly over ranges of them.
@@ -121,6 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(clippy::single_range_in_vec_init)]
     fn rows_are_spread_over_ranges() {
         assert_eq!(thinned_of(&[0..10], 4), [0, 2, 5, 7]);
         assert_eq!(thinned_of(&[0..3, 10..13, 20..24], 5), [0, 2, 11, 20, 22]);

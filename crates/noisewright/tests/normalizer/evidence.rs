@@ -114,7 +114,7 @@ fn quiet_noise_needs_a_quarter_of_the_draws_in_ten_dimensions() {
     }
     let common = 2.0 * quiet.correlation * data_part[0] * data_part[1];
     let independent = 0.5 * (data_part[0].powi(2) + data_part[1].powi(2) + common + noise_part).sqrt();
-    assert!(quiet.se <= independent, "{} with {} independent draws", independent, rows);
+    assert!(quiet.se <= independent, "{independent} with {rows} independent draws");
 }
 
 /// The same in ten dimensions with so few: of 150 intervals of 95 % at least 142.5 − 4·2.7 cover.
