@@ -49,9 +49,16 @@ python_environment() {
         -r tests/oracle/requirements.txt -r tests/python/requirements.txt
 }
 
-# The package in place, with the dependencies that the tests of the crates have built already.
+# The package in place, from libraries that the tests of the crates have built already: built by itself it would have other
+# features of its dependencies, and build them all again. `wheel` has what users install.
 python_package() {
-    VIRTUAL_ENV="$PWD/.venv" .venv/bin/maturin develop --quiet
+    local built=${CARGO_TARGET_DIR:-target}/debug/lib_core
+    cargo build --quiet --workspace --lib || return 1
+    for library in "$built".so "$built".dylib; do
+        [ ! -e "$library" ] || cp "$library" python/noisewright/_core.abi3.so
+    done
+    .venv/bin/python -c 'import pathlib, sysconfig
+pathlib.Path(sysconfig.get_path("purelib"), "noisewright.pth").write_text(str(pathlib.Path("python").resolve()))'
 }
 
 # The command itself is there: its own tests have built it.
@@ -81,6 +88,15 @@ packages() {
         --exclude noisewright-systems --exclude noisewright-python --exclude noisewright-speed --exclude noisewright-validation
 }
 
+# The wheel that `pip install .` builds, in an environment where nothing else of ours is.
+wheel() {
+    rm -rf .venv/wheel && python3 -m venv .venv/wheel &&
+    .venv/bin/maturin build --quiet --out .venv/wheel/built &&
+    .venv/wheel/bin/python -m pip install --quiet --disable-pip-version-check .venv/wheel/built/*.whl &&
+    (cd .venv/wheel && bin/python -c 'import noisewright as nw
+print(nw.fit(*nw.load_example("old-faithful"), seed=1))')
+}
+
 pytorch() {
     .venv/bin/python -c 'import torch' 2>/dev/null ||
         .venv/bin/python -m pip install --quiet --disable-pip-version-check torch
@@ -99,6 +115,7 @@ stage "the command against scipy and mpmath" oracle_tests
 if $all; then
     stage "features" features
     stage "packages" packages
+    stage "wheel" wheel
     stage "energies of PyTorch" pytorch
 fi
 

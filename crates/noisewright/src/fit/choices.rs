@@ -13,6 +13,7 @@ use super::curvature::Curvature;
 use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
 use super::diagnostics::{Block, Rows, separation};
+use super::differences::{SHORTER_STEPS, derivative};
 use super::estimate::{Compared, Found};
 use super::options::{CovarianceKind, FitOptions};
 use super::result::{Fit, Optimum};
@@ -390,7 +391,7 @@ impl Problem for ConditionalLogit<'_> {
                     shifted[j] += step;
                     Ok(self.all(&shifted, false)?.gradient)
                 };
-                differences.set_column(j, &super::objective::five_point(1e-3 * (1.0 + at[j].abs()), slope)?);
+                differences.set_column(j, &derivative(1.0 + at[j].abs(), SHORTER_STEPS, slope)?);
             }
             matrix = Some((&differences + differences.transpose()) * 0.5);
         }

@@ -12,6 +12,7 @@ mod data_rows;
 mod density_checks;
 mod dependence;
 pub mod diagnostics;
+mod differences;
 mod effects;
 mod estimate;
 mod evaluate;
