@@ -166,7 +166,7 @@ def fit(
     nu: float | Literal["auto"] = "auto",
     loss: str = "js",
     seed: int = 0,
-    draws: Literal["auto", "quiet", "random"] = "random",
+    draws: Literal["auto", "quiet", "random"] = "auto",
     loss_ratio: float | Literal["auto"] = "auto",
     weights: Any = None,
     clusters: Any = None,
@@ -206,7 +206,7 @@ def fit(
         loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson` or `power:A`.
         seed: seed of the noise; the same seed gives the same result to the bit.
         draws: `random` (independent noise points), `quiet` (scrambled Sobol points in 16 replicates, whose spread gives the
-            noise part of the errors), or `auto` (quiet where that needs at most half the points, with `nu="auto"`).
+            noise part of the errors), or `auto` (with `nu="auto"`: quiet where that needs at most half the points).
         loss_ratio: the ratio M inside the loss `js` (`math.inf`: `kl`); `auto` is ν for random noise and the best of a
             few for quiet noise.
         weights: how many times each row counts; the name of a column where the data are a file.
@@ -307,7 +307,7 @@ def fit(
                     "nu": (nu, "auto"),
                     "noise_points": (noise_points, None),
                     "max_noise": (max_noise, None),
-                    "draws": (draws, "random"),
+                    "draws": (draws, "auto"),
                     "loss": (loss, "js"),
                     "loss_ratio": (loss_ratio, "auto"),
                     "refit_noise": (refit_noise, False),
@@ -326,7 +326,7 @@ def _settings(
     max_noise: int | None = None,
     *,
     loss: str,
-    draws: str = "random",
+    draws: str = "auto",
     loss_ratio: float | str = "auto",
     errors: str,
     confidence: float,
@@ -348,7 +348,7 @@ def _settings(
         "noise_share": noise_share != 0.1,
         "max_noise": max_noise is not None,
         "loss": loss != "js",
-        "draws": draws != "random",
+        "draws": draws != "auto",
         "loss_ratio": not (isinstance(loss_ratio, str) and loss_ratio == "auto"),
         "refit_noise": bool(refit_noise),
         "target": not (isinstance(target, str) and target == "mse"),

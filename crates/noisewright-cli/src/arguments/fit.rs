@@ -43,7 +43,7 @@ pub(crate) struct FitArguments {
     pub(crate) loss: String,
     /// How the noise is drawn: random (independently), quiet (scrambled Sobol points in 16 replicates, from whose spread its
     /// part of the errors comes), or auto (quiet where that needs at most half the points, if the amount is left to --nu auto)
-    #[arg(long, default_value = "random", value_name = "HOW")]
+    #[arg(long, default_value = "auto", value_name = "HOW")]
     pub(crate) draws: String,
     /// The ratio M inside the loss js (inf: kl), or auto: ν for random noise, the best of a few for quiet noise
     #[arg(long, default_value = "auto", value_name = "M", allow_hyphen_values = true)]

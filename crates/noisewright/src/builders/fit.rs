@@ -61,7 +61,7 @@ impl<'a> FitBuilder<'a> {
         amount(amount: Amount) => options.amount = amount;
         /// The loss (default [`Loss::Js`]).
         loss(loss: Loss) => options.loss = loss;
-        /// How the noise is drawn (default [`DrawKind::Random`]).
+        /// How the noise is drawn (default [`DrawKind::Auto`]).
         draws(draws: DrawKind) => options.draws = draws;
         /// M, the ratio inside the JS loss (MATH §8; default: ν for random noise, the best of a few for quiet noise).
         loss_ratio(ratio: f64) => options.loss_ratio = Some(ratio);

@@ -45,6 +45,7 @@ mod stream;
 mod two_step;
 
 pub use choices::{ChoiceSets, fit_choices};
+pub(crate) use covariance::sandwich;
 pub use curvature::Curvature;
 pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
@@ -55,6 +56,8 @@ pub use optimal::OptimalReport;
 pub use options::{
     Amount, CovarianceKind, DrawKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords,
 };
+pub(crate) use quiet::USUAL_RATIO;
+pub(crate) use quiet::replicates::ReplicateSums;
 pub use ratio::{LogRatio, RatioFit, ratio};
 pub(crate) use result::Variances;
 pub use result::{Estimate, Fit, Optimum};

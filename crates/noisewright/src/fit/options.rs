@@ -22,7 +22,7 @@ pub struct FitOptions {
     pub noise: NoiseChoice,
     /// How much noise (default [`Amount::auto`]); of no use to [`NoiseChoice::Exact`].
     pub amount: Amount,
-    /// How the noise is drawn (default [`DrawKind::Random`]).
+    /// How the noise is drawn (default [`DrawKind::Auto`]).
     pub draws: DrawKind,
     /// M, the ratio inside the JS loss (MATH §8); `None`, the default, takes ν for random noise, and for quiet noise the one of
     /// a few that gives the smallest errors. Infinite for KL.
@@ -62,7 +62,7 @@ impl Default for FitOptions {
         Self {
             noise: NoiseChoice::Auto,
             amount: Amount::auto(),
-            draws: DrawKind::Random,
+            draws: DrawKind::Auto,
             loss_ratio: None,
             refit_noise: false,
             check_ratio: false,
@@ -247,11 +247,11 @@ pub struct Draws {
 pub enum DrawKind {
     /// Quietly where that pays, as measured in the fit, and at random otherwise; at random where the amount of noise is
     /// given, and for losses other than JS.
+    #[default]
     Auto,
     /// By scrambled Sobol points in independent replicates (MATH §8).
     Quiet,
     /// Independently.
-    #[default]
     Random,
 }
 

@@ -106,6 +106,13 @@ pub enum Purpose {
     QuietNoise,
     /// The scramble of quiet draws that the caller asked for.
     QuietSample,
+    /// Scrambles of the quiet noise of an evidence: for the first half, the second, or a trial of noises.
+    QuietEvidence {
+        /// Which of them.
+        stage: u64,
+    },
+    /// Scrambles of quiet draws of a designed noise.
+    QuietDesign,
     /// Draws of a fitted model.
     Simulate,
 }
@@ -163,6 +170,8 @@ impl Purpose {
             Self::SecondPilot => (27, 0, 0),
             Self::QuietNoise => (28, 0, 0),
             Self::QuietSample => (29, 0, 0),
+            Self::QuietEvidence { stage } => (30, stage, 0),
+            Self::QuietDesign => (31, 0, 0),
             Self::Simulate => (36, 0, 0),
         }
     }

@@ -11,6 +11,7 @@ mod many_rows;
 mod optimal;
 mod properties;
 mod quiet;
+mod quiet_rows;
 mod runaway;
 mod small_samples;
 mod statistics;

@@ -208,6 +208,15 @@ pub enum Finding {
         /// Why not.
         error: Error,
     },
+    /// Quiet noise has another number of points than was asked for.
+    RoundedNoise {
+        /// How many were asked for.
+        asked: usize,
+        /// How many were drawn.
+        drawn: usize,
+        /// In so many independent scrambles.
+        replicates: usize,
+    },
     /// No optimal noise could be designed, because it failed.
     NotDesigned {
         /// Why not.
@@ -261,6 +270,7 @@ impl Finding {
             Self::RatioMatters { .. } => (Kind::RatioMatters, "ratio-matters"),
             Self::NoiseError { .. } => (Kind::NoiseError, "noise-error"),
             Self::NotRefitted { .. } => (Kind::NotRefitted, "not-refitted"),
+            Self::RoundedNoise { .. } => (Kind::RoundedNoise, "rounded-noise"),
             Self::NotDesigned { .. } => (Kind::NotOptimal, "not-designed"),
             Self::NoPilot { .. } => (Kind::NotOptimal, "no-pilot"),
         }
@@ -453,6 +463,11 @@ impl Finding {
                 f.write_str("all rows belong to one cluster, so that there is no standard error")
             }
             Self::NotRefitted { error } => write!(f, "the noise was not fitted again to its draws: {error}"),
+            Self::RoundedNoise { asked, drawn, replicates } => write!(
+                f,
+                "{drawn} quiet noise points were drawn instead of {asked}: each of the {replicates} scrambles has a power of \
+                 two of them"
+            ),
             Self::NotDesigned { error } => write!(f, "no optimal noise could be designed: {error}"),
             Self::NoPilot { pilot } => write!(f, "no optimal noise could be designed: {pilot}"),
             _ => Ok(()),

@@ -68,6 +68,8 @@ pub enum Remedy {
     OtherNoise,
     /// A noise that has parameters.
     ParametricNoise,
+    /// A number of quiet points of which each scramble has a power of two.
+    PowerOfTwo,
     /// The noise `auto`, which was used instead.
     AutoInstead,
     /// Fit against noise rather than exactly.
@@ -160,6 +162,7 @@ impl Remedy {
             Self::LighterNoise => "use a noise with lighter tails",
             Self::OtherNoise => "use another noise",
             Self::ParametricNoise => "use a noise with parameters",
+            Self::PowerOfTwo => "ask for 16 times a power of two",
             Self::AutoInstead => "the noise auto was used instead",
             Self::AgainstNoise => "fit against noise",
             Self::Exact => "fit without noise",

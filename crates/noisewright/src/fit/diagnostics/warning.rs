@@ -52,6 +52,8 @@ pub enum WarningKind {
     FewClusters,
     /// The noise could not be fitted again to its draws.
     NotRefitted,
+    /// Quiet noise has another number of points than was asked for.
+    RoundedNoise,
     /// The optimal noise could not be designed.
     NotOptimal,
 }
@@ -81,6 +83,7 @@ impl WarningKind {
             Self::FewEffectiveRows => "few-effective-rows",
             Self::FewClusters => "few-clusters",
             Self::NotRefitted => "not-refitted",
+            Self::RoundedNoise => "rounded-noise",
             Self::NotOptimal => "not-optimal",
         }
     }
