@@ -5,6 +5,7 @@
 //! [`FitOptions`] say how.
 
 mod choices;
+mod conditional;
 mod covariance;
 mod curvature;
 mod data;
@@ -63,7 +64,7 @@ pub use two_step::TwoStepReport;
 use std::sync::Arc;
 
 use crate::after::RowMeans;
-use crate::{Model, Result};
+use crate::{Error, Model, Result};
 pub(crate) use data_rows::DataRows;
 use estimate::FitTask;
 use judge::judge;
@@ -100,7 +101,14 @@ fn fit_in_order(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<F
     options.check()?;
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
-    let fitted = DataRows::memory(model, data).and_then(|rows| fit_rows(model, rows, options));
+    let fitted = if model.is_conditional() {
+        conditional::fit(model, data, options)
+    } else if options.choices.is_some() {
+        let reason = "needs a model with covariates, whose rows have noise points of their own: leave it out";
+        Err(Error::option("choices", reason))
+    } else {
+        DataRows::memory(model, data).and_then(|rows| fit_rows(model, rows, options))
+    };
     options.context().conclude(fitted)
 }
 
