@@ -344,7 +344,7 @@ fn tree(fit: &Fit, reading: Reading, grid: Option<Tree>, model_file: Option<&str
 /// A setting as an argument: `nu=20`, `noise="auto"`.
 fn argument(setting: Setting) -> String {
     match setting.parts() {
-        (name @ "nu", value) => format!("{name}={value}"),
+        (name @ ("nu" | "choices"), value) => format!("{name}={value}"),
         (name, value) => format!("{name}=\"{value}\""),
     }
 }

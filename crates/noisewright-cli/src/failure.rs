@@ -100,6 +100,7 @@ fn flag(option: &str) -> Option<&'static str> {
         ("noise", "noise"),
         ("noise exact", "noise exact"),
         ("noise_draws", "noise-draws"),
+        ("choices", "choices"),
         ("noise_points", "noise-points"),
         ("powers", "power"),
         ("price_data", "price-data"),

@@ -21,7 +21,7 @@ const DRAWS: usize = 1 << 15;
 /// Effective ones among them below which that is no answer.
 const LEAST_EFFECTIVE: f64 = 100.0;
 /// Values of the covariates up to which the likelihood of a fit against noise is computed, in one variable and in two.
-const MOST_VALUES: [usize; 2] = [1 << 12, 1 << 6];
+const MOST_VALUES: [usize; 2] = [1 << 9, 1 << 5];
 
 /// log Z(z) at parameter values.
 #[derive(Clone, Debug)]

@@ -328,6 +328,7 @@ impl<'a> ConditionalLogit<'a> {
         let model = self.model.clone().without_constant();
         let mut fit = found.fit(&model, DataRows::Memory(data), with, options.confidence);
         fit.total_weight = self.strata() as f64;
+        fit.log_likelihood = Some(-fit.loss * fit.total_weight);
         let mut said = std::mem::take(&mut fit.diagnostics);
         said.read(&model, &fit);
         fit.diagnostics = said;

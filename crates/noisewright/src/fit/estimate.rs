@@ -184,7 +184,7 @@ impl Found {
             rows: rows.rows(),
             total_weight: rows.total_weight(),
             effective_rows: self.covariance.effective_rows,
-            log_likelihood: (!with.nu.is_finite()).then(|| -self.loss * rows.total_weight()),
+            log_likelihood: None,
             optima: of_different_densities(model, rows, self.optima),
             confidence,
             curvature: self.curvature,

@@ -122,6 +122,8 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
         Some(recentred) => recentred.back(fit_task(&recentred.model, rows, options)?, model)?,
         None => fit_task(model, rows, options)?,
     };
+    // Without noise the loss is the likelihood.
+    fit.log_likelihood = (!fit.nu.is_finite()).then(|| -fit.loss * fit.total_weight);
     let constraint = model.constraint();
     if fit.diagnostics.no_answer().is_none() {
         let theta = constraint.map_or_else(|| fit.theta(), |constraint| constraint.all(&fit.theta()));

@@ -127,7 +127,8 @@ impl File {
             let reason = "cannot be true for a family with covariates; leave it out";
             return Err(Error::field("normalized", reason));
         }
-        let (parameters, links) = parameters::linked(&self.parameters, &parts.parameters)?;
+        let parameters::Linked { parameters, links } =
+            parameters::linked(&self.parameters, &parts.parameters)?;
         let names = parameters.iter().map(|p| p.name.clone()).collect();
         let energy =
             LinkedEnergy::new(parts.energy, &self.covariates, names, &links).map_err(missing_value)?;

@@ -155,12 +155,14 @@ pub(super) fn override_defaults(model: Model, declared: &[Declared]) -> Result<M
     Ok(model)
 }
 
-/// The parameters of a family some of whose own are formulas, and those formulas by name: a family's parameter stands for itself
-/// unless it has a formula, whose other names are the file's.
-pub(super) fn linked(
-    declared: &[Declared],
-    own: &[Parameter],
-) -> Result<(Vec<Parameter>, Vec<(String, String)>)> {
+/// The parameters of a family some of whose own are formulas, and those formulas by name.
+pub(super) struct Linked {
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) links: Vec<(String, String)>,
+}
+
+/// A family's parameters: each stands for itself unless the file has a formula for it, whose other names are the file's.
+pub(super) fn linked(declared: &[Declared], own: &[Parameter]) -> Result<Linked> {
     let links: Vec<(String, String)> =
         declared.iter().filter_map(|d| Some((d.name.clone(), d.formula.clone()?))).collect();
     if let Some((name, _)) = links.iter().find(|(name, _)| own.iter().all(|p| p.name != *name)) {
@@ -180,7 +182,7 @@ pub(super) fn linked(
     for parameter in own.iter().filter(|p| links.iter().all(|(name, _)| *name != p.name)) {
         parameters.push(of_file(&parameter.name).map_or_else(|| parameter.clone(), |d| d.over(parameter)));
     }
-    Ok((parameters, links))
+    Ok(Linked { parameters, links })
 }
 
 fn names_itself(parameter: &str) -> Error {

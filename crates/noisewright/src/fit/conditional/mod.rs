@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::data::Data;
 use super::data_rows::{DataRows, SOME_ROWS};
-use super::diagnostics::ErrorBudget;
+use super::diagnostics::{ErrorBudget, SMALL_SHARE};
 use super::exact::{estimate_given, is_exact_given};
 use super::options::{Amount, DrawKind, FitOptions, NoiseChoice};
 use super::result::Fit;
@@ -43,9 +43,9 @@ fn finished(model: &Model, rows: DataRows<'_>, mut fit: Fit, options: &FitOption
     said.error_budget = fit.parameters.iter().map(budget).collect();
     if let Some((unknown, share)) = said.most_noise() {
         // The noise's part of the variance falls like 1/K.
-        let wanted = fit.nu * share / (1.0 - share) * (1.0 - super::diagnostics::SMALL_SHARE)
-            / super::diagnostics::SMALL_SHARE;
-        said.noisy(unknown, share, wanted.ceil());
+        let small = SMALL_SHARE;
+        let wanted = fit.nu * share / (1.0 - share) * (1.0 - small) / small;
+        said.noisy_choices(unknown, share, wanted.ceil() as usize);
     }
     fit.diagnostics = said;
     let constraint = model.constraint();

@@ -211,4 +211,10 @@ impl Diagnostics {
         let warning = messages::noise_error(&self.error_budget[unknown].name, share, nu);
         self.warn(warning);
     }
+
+    /// The same for a conditional model: with so many noise points a row its share would be small.
+    pub(crate) fn noisy_choices(&mut self, unknown: usize, share: f64, choices: usize) {
+        let warning = messages::choice_error(&self.error_budget[unknown].name, share, choices);
+        self.warn(warning);
+    }
 }

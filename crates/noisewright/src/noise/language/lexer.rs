@@ -91,7 +91,7 @@ impl Lexer<'_> {
         Ok((token, Span { start, end: self.at }))
     }
 
-    /// The argument that begins here, if it is a formula: it names a covariate, and no noise.
+    /// The argument that begins here, if it is a formula: it has names, and none of them is a noise.
     fn formula(&mut self, covariates: &[String]) -> Option<(Token, Span)> {
         if covariates.is_empty() {
             return None;
@@ -113,11 +113,13 @@ impl Lexer<'_> {
         };
         let text = &self.rest()[..self.rest().find(ends)?];
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
-        let mut names = text.split(|c| !is_name(c)).filter(|name| !name.is_empty());
-        // A list is read entry by entry.
-        let is_formula = !text.starts_with('[')
-            && names.clone().any(|name| covariates.iter().any(|covariate| covariate == name))
-            && !names.any(is_known)
+        let names =
+            || text.split(|c| !is_name(c)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
+        // Lists are read entry by entry; texts and `name=value` are no formulas.
+        let is_formula = !text.starts_with(['[', '"'])
+            && !text.contains('=')
+            && names().any(|name| constant(name).is_none())
+            && !names().any(is_known)
             && !DASHED.iter().any(|noise| text.contains(noise));
         if !is_formula {
             return None;
