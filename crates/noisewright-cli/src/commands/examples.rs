@@ -74,6 +74,12 @@ const EXAMPLES: &[Example] = &[
         files: &[file!("freight", "model.toml"), file!("freight", "freight.csv")],
     },
     Example {
+        name: "periwinkles",
+        about: "directions given distances: von Mises regression",
+        command: "fit examples/periwinkles/model.toml examples/periwinkles/periwinkles.csv --noise exact",
+        files: &[file!("periwinkles", "model.toml"), file!("periwinkles", "periwinkles.csv")],
+    },
+    Example {
         name: "quartic",
         about: "two wells: the best noise of all, certified",
         command: "design examples/quartic/model.toml",

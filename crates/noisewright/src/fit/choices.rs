@@ -221,9 +221,14 @@ impl<'a> ConditionalLogit<'a> {
         for stratum in strata {
             let range = self.stratum(stratum);
             let weight = self.weight(stratum);
+            if weight == 0.0 {
+                // What does not count may have no density.
+                sums.slopes.values.extend((0..size).filter(|_| order == Order::Strata).map(|_| 0.0));
+                continue;
+            }
             let here = range.start - first..range.end - first;
             let s: Vec<f64> = here.clone().map(|i| value[i] - self.offset[first + i]).collect();
-            if s[0] == f64::NEG_INFINITY && weight > 0.0 {
+            if s[0] == f64::NEG_INFINITY {
                 return Ok(Sums { loss: f64::INFINITY, ..sums });
             }
             let log_sum = log_sum_exp(&s);

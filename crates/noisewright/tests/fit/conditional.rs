@@ -550,3 +550,51 @@ fn the_default_noise_of_angles_turns_with_the_covariate() {
         assert!(off < 0.45, "z = {z}: the mode is at {}", grid[best]);
     }
 }
+
+#[test]
+fn a_row_that_does_not_count_changes_nothing() {
+    let data = on_a_line(80, 27);
+    let (y, z) = (data.view().column(0).to_vec(), data.view().column(1).to_vec());
+    let longer =
+        Points::from_columns(&["y", "z"], &[[y, vec![1e9]].concat(), [z, vec![0.0]].concat()]).unwrap();
+    let weights = [vec![1.0; 80], vec![0.0]].concat();
+    for choices in [None, Some(6)] {
+        let fit = |data: &Points, weights: Option<&[f64]>| {
+            let model = line();
+            let fit = model.fit(data);
+            let fit = choices.map_or_else(|| fit.clone().exact(), |k| fit.clone().choices(k));
+            weights.map_or_else(|| fit.clone(), |w| fit.clone().weights(w)).run().unwrap()
+        };
+        let (without, with) = (fit(&data, None), fit(&longer, Some(&weights)));
+        for (a, b) in without.parameters.iter().zip(&with.parameters) {
+            assert!(
+                (a.estimate - b.estimate).abs() < 1e-9 && (a.se / b.se - 1.0).abs() < 1e-6,
+                "{a:?} {b:?}"
+            );
+        }
+    }
+}
+
+/// Tails heavier than normal make the coefficient of y⁴ positive, which no density has.
+#[test]
+fn a_density_without_an_integral_is_no_answer() {
+    let text = "variables = ['y']\ncovariates = ['z']\nfeatures = ['y*z', 'y^2', 'y^4']";
+    let model = Model::from_toml(text).unwrap();
+    let y = sample(&Student::new(6.0, 0.0, 1.0).unwrap(), 2000, 3);
+    let z: Vec<f64> = (0..2000).map(|i| f64::from(i % 5)).collect();
+    let data = Points::from_columns(&["y", "z"], &[y.values().to_vec(), z]).unwrap();
+    let fit = model.fit(&data).choices(10).run().unwrap();
+    assert!(fit.get("y^4").unwrap().estimate > 0.0);
+    assert!(
+        fit.diagnostics.no_answer().is_some_and(|w| w.code() == "not-normalizable"),
+        "{:?}",
+        fit.diagnostics
+    );
+}
+
+#[test]
+fn a_noise_without_a_point_near_the_data_is_refused() {
+    let data = on_a_line(50, 1);
+    let refused = line().fit(&data).noise(conditional("normal(1000, 1)")).choices(3).run().unwrap_err();
+    assert!(refused.to_string().contains("overlap"), "{refused}");
+}

@@ -39,7 +39,8 @@ pub(super) fn choice_sets<'m>(
         let mut drawn = Drawn::default();
         for row in range {
             context.check()?;
-            drawn.add(model, data.points, row, noise, choices, &mut stream)?;
+            let counts = data.weights.is_none_or(|w| w[row] > 0.0);
+            drawn.add(model, data.points, (row, counts), noise, choices, &mut stream)?;
         }
         Ok(drawn)
     };
@@ -66,7 +67,7 @@ impl Drawn {
         &mut self,
         model: &Model,
         points: View<'_>,
-        row: usize,
+        (row, counts): (usize, bool),
         noise: &ConditionalNoise,
         choices: usize,
         stream: &mut crate::Stream,
@@ -83,8 +84,11 @@ impl Drawn {
         }
         let mut log_noise = vec![0.0; count];
         there.log_density(View::new(own, count, &values), &mut log_noise);
-        if log_noise[0].is_nan() || log_noise[0] == f64::NEG_INFINITY {
-            return Err(Error::NoiseMissesData { row: row + 1 });
+        if !log_noise[0].is_finite() {
+            if counts {
+                return Err(Error::NoiseMissesData { row: row + 1 });
+            }
+            log_noise[0] = 0.0;
         }
         if let Some(draw) = log_noise.iter().position(|l| !l.is_finite()) {
             return Err(Error::NoiseMissesItself { row: draw });

@@ -14,11 +14,15 @@ use super::exact::{estimate_given, is_exact_given};
 use super::options::{Amount, DrawKind, FitOptions, NoiseChoice};
 use super::result::Fit;
 use crate::after::{RowMeans, mean_log_likelihood};
+use crate::integrability::{NotNormalizable, PLACES, of_fitted};
 use crate::noise::language::Context;
 use crate::run::Stage;
-use crate::{ConditionalNoise, Error, Loss, Model, Points, Result, Target, fit_auto_given};
+use crate::{ConditionalNoise, Error, Loss, Model, Points, Result, Target, View, fit_auto_given};
 pub(super) use covariance::by_row;
 pub(super) use ranking::pilot;
+
+/// Rows at whose covariates it is looked whether the fitted density integrates, beside the extreme ones.
+const FIRST_LOOKED: usize = 4;
 
 /// Fits a conditional model to rows in the order of its variables.
 pub(super) fn fit(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
@@ -38,6 +42,11 @@ pub(super) fn fit(model: &Model, data: Data<'_>, options: &FitOptions) -> Result
 /// What is said of a fit, and what is kept of its rows.
 fn finished(model: &Model, rows: DataRows<'_>, mut fit: Fit, options: &FitOptions) -> Result<Fit> {
     let mut said = std::mem::take(&mut fit.diagnostics);
+    if fit.converged
+        && let Some(found) = endless(model, &fit.theta(), rows)?
+    {
+        said.endless(found);
+    }
     said.read(model, &fit);
     let budget = |e: &super::Estimate| ErrorBudget::of_parts(&e.name, e.se_data.powi(2), e.se_noise.powi(2));
     said.error_budget = fit.parameters.iter().map(budget).collect();
@@ -63,6 +72,28 @@ fn finished(model: &Model, rows: DataRows<'_>, mut fit: Fit, options: &FitOption
         Some(constraint) => constraint.expand(fit),
         None => fit,
     })
+}
+
+/// Where the fitted density has no integral, if so at the covariates of some rows: the first ones, and those where a covariate
+/// is least or largest.
+fn endless(model: &Model, theta: &[f64], rows: DataRows<'_>) -> Result<Option<NotNormalizable>> {
+    let some = rows.spread(SOME_ROWS);
+    let view = some.view();
+    let own = model.response_dimension();
+    let mut looked: Vec<usize> = (0..view.rows().min(FIRST_LOOKED)).collect();
+    for j in own..view.columns() {
+        let by_value = |a: &usize, b: &usize| view.get(*a, j).total_cmp(&view.get(*b, j));
+        looked.extend((0..view.rows()).min_by(by_value).into_iter().chain((0..view.rows()).max_by(by_value)));
+    }
+    let kept = view.rows().min(PLACES);
+    let values: Vec<f64> = (0..own).flat_map(|j| view.column(j)[..kept].iter().copied()).collect();
+    for row in looked {
+        let there = model.given(&model.covariates_in(view, row))?;
+        if let Some(found) = of_fitted(&there, theta, View::new(own, kept, &values)) {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// Refuses settings that have no effect beside covariates.

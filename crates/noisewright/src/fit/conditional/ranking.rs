@@ -26,6 +26,9 @@ use crate::{ConditionalNoise, Error, Model, Result};
 const FIRST_CHOICES: usize = 16;
 /// Rounds in which there are more of them.
 const ROUNDS: usize = 5;
+/// How many more than one equal alternatives a row must be worth on the average: below that it is told from its noise points
+/// without doubt, and they say nothing.
+const ALONE: f64 = 1e-4;
 /// Points from which the scales of parameters are taken, at most.
 const SCALE_POINTS: usize = 1 << 14;
 
@@ -86,9 +89,12 @@ fn estimate(
     let Some(hessian) = there.hessian else { return Err(Error::NoMass) };
     let (theta, size) = (solution.at.as_slice(), solution.at.len());
     refuse_separated(&logit, &hessian, &solution)?;
+    let slopes = logit.slopes(theta)?;
+    if slopes.effective < (1.0 + ALONE) * logit.strata() as f64 {
+        return Err(Error::HardlyAnyOverlap);
+    }
     let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
     let bread = invert_free(&hessian, &free).map_err(|direction| logit.indistinct(&direction))?;
-    let slopes = logit.slopes(theta)?;
     let total = logit.total();
     let zero = || DMatrix::zeros(size, size);
     // Squares around a mean that the K points themselves are part of are too small by K/(K + 1).
@@ -125,6 +131,9 @@ fn estimate(
 /// The minimum of the ranking loss, which is convex for a linear model.
 fn minimum(logit: &ConditionalLogit<'_>, start: Option<&[f64]>, options: &FitOptions) -> Result<Solution> {
     let model = logit.model;
+    if start.is_none() {
+        refuse_without_density(logit)?;
+    }
     if model.energy().is_linear() {
         let begin = DVector::from_vec(multistart::first(model, start));
         return in_box(logit, &limits(model, &vec![1.0; begin.len()]), &begin, options);
@@ -142,6 +151,25 @@ fn minimum(logit: &ConditionalLogit<'_>, start: Option<&[f64]>, options: &FitOpt
         let reason = "start where no row has a density: start elsewhere";
         Error::field("parameters", reason)
     })
+}
+
+/// Refuses the first row that has no density at the start, where a linear model then has none anywhere.
+fn refuse_without_density(logit: &ConditionalLogit<'_>) -> Result<()> {
+    let (model, start) = (logit.model, logit.model.start());
+    let points = logit.points.view();
+    let mut value = vec![0.0; points.rows()];
+    if !model.energy().is_linear() || model.evaluate(&start, points, &mut value, None).is_err() {
+        return Ok(());
+    }
+    let counts = |stratum: usize| logit.weights.as_ref().is_none_or(|w| w[stratum] > 0.0);
+    let missing = |stratum: &usize| counts(*stratum) && !value[logit.starts[*stratum]].is_finite();
+    match (0..logit.strata()).find(missing) {
+        None => Ok(()),
+        Some(stratum) => {
+            let point = model.describe(&start, points, logit.starts[stratum]);
+            Err(Error::DataWithoutDensity { row: stratum + 1, point })
+        }
+    }
 }
 
 /// Refuses rows that a linear model tells from all their noise points, so that its parameters run to infinity.

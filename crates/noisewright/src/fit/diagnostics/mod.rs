@@ -146,6 +146,12 @@ impl Diagnostics {
         self.separation = separation.cloned();
     }
 
+    /// Says where the fitted density has no integral.
+    pub(crate) fn endless(&mut self, found: NotNormalizable) {
+        self.warn(messages::not_normalizable(&found));
+        self.not_normalizable = Some(found);
+    }
+
     /// Takes over what the making of the estimate had to tell.
     pub(crate) fn take(&mut self, notes: Notes) {
         self.optimal = notes.optimal;

@@ -77,6 +77,24 @@ pub fn fit_auto_given<S: AsRef<str>>(
     ConditionalNoise::from_words(&words, space, covariates)
 }
 
+/// A formula of the covariates as a constant and the rest, so that numbers can be added to it.
+struct Line {
+    constant: f64,
+    rest: String,
+}
+
+impl Line {
+    fn plus(&self, number: f64) -> Argument {
+        Argument::Formula(format!("{}{}", literal(number + self.constant), self.rest))
+    }
+}
+
+impl std::fmt::Display for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", literal(self.constant), self.rest)
+    }
+}
+
 /// A constant and the covariates, brought to mean zero and variance one.
 struct Design<'a> {
     names: &'a [&'a str],
@@ -119,15 +137,15 @@ impl<'a> Design<'a> {
     }
 
     /// `b0 + b1*z + …` in the covariates as they are.
-    fn formula(&self, coefficients: &DVector<f64>) -> String {
+    fn line(&self, coefficients: &DVector<f64>) -> Line {
         let slopes: Vec<f64> = (0..self.names.len()).map(|j| coefficients[1 + j] / self.scales[j]).collect();
         let constant = coefficients[0] - slopes.iter().zip(&self.means).map(|(b, m)| b * m).sum::<f64>();
-        let mut text = literal(constant);
+        let mut rest = String::new();
         for (slope, name) in slopes.iter().zip(self.names) {
             let sign = if *slope < 0.0 { '-' } else { '+' };
-            text.push_str(&format!(" {sign} {}*{name}", literal(slope.abs())));
+            rest.push_str(&format!(" {sign} {}*{name}", literal(slope.abs())));
         }
-        text
+        Line { constant, rest }
     }
 
     /// Coefficients of least squares, the smallest ones where covariates are combinations of others.
@@ -175,7 +193,7 @@ impl<'a> Design<'a> {
         for axis in 0..dimension {
             let coefficients = self.least_squares(data.column(axis))?;
             residuals.extend(self.residuals(data.column(axis), &coefficients));
-            predicted.push(self.formula(&coefficients));
+            predicted.push(self.line(&coefficients));
         }
         let names: Vec<String> = (0..dimension).map(|axis| format!("residual{axis}")).collect();
         let view = View::new(dimension, self.rows(), &residuals);
@@ -188,7 +206,7 @@ impl<'a> Design<'a> {
         let coefficients = self.least_squares(&logarithms)?;
         let ratios: Vec<f64> = self.residuals(&logarithms, &coefficients).iter().map(|r| r.exp()).collect();
         let words = self.auto(&Domain::Positive, &ratios)?;
-        let predicted = self.formula(&coefficients);
+        let predicted = self.line(&coefficients);
         Ok(words.map_calls(&|call| scaled(call, &predicted)))
     }
 
@@ -209,11 +227,13 @@ impl<'a> Design<'a> {
             })
             .collect();
         let words = self.auto(&Domain::Circle, &residuals)?;
-        let (c, s) = (self.formula(&cosine), self.formula(&sine));
+        let (c, s) = (self.line(&cosine), self.line(&sine));
         // The small number stands in for a denominator that is zero where the direction is opposite to the mean one.
-        let direction =
-            format!("{} + 2*atan(({s})/(sqrt(({c})^2 + ({s})^2) + ({c}) + 1e-300))", literal(center));
-        Ok(words.map_calls(&|call| shifted(call, std::slice::from_ref(&direction))))
+        let rest = format!(" + 2*atan(({s})/(sqrt(({c})^2 + ({s})^2) + ({c}) + 1e-300))");
+        let direction = [Line { constant: center, rest }];
+        // Where all directions are alike there is nothing to turn.
+        let is_uniform = |call: &Call| call.arguments.get(1) == Some(&Argument::Number(0.0));
+        Ok(words.map_calls(&|call| if is_uniform(call) { call.clone() } else { shifted(call, &direction) }))
     }
 
     fn counts(&self, y: &[f64]) -> Result<NoiseWords> {
@@ -228,7 +248,7 @@ impl<'a> Design<'a> {
         let pearson: f64 =
             y.iter().enumerate().map(|(i, y)| self.weight(i) * (y - rates[i]).powi(2) / rates[i]).sum();
         let dispersion = (pearson / (self.total - self.coefficients() as f64).max(1.0)).max(1.0);
-        let rate = self.formula(&at);
+        let rate = self.line(&at);
         // The variance μ + μ²/size is `INFLATION * dispersion * μ`.
         let size = 1.0 / (INFLATION * dispersion - 1.0);
         let arguments = vec![
@@ -253,7 +273,7 @@ impl<'a> Design<'a> {
         let lines: Vec<String> = (0..states.len())
             .map(|state| match state {
                 0 => "0".to_owned(),
-                _ => self.formula(&logit.coefficients_of(&at, state)),
+                _ => self.line(&logit.coefficients_of(&at, state)).to_string(),
             })
             .collect();
         let probability = |state: usize| {
@@ -274,18 +294,13 @@ fn read(words: &str) -> Result<NoiseWords> {
     NoiseWords::parse(words).map_err(|error| Error::internal(format!("noise that cannot be read: {error}")))
 }
 
-/// `number + formula`, or the formula alone.
-fn plus(argument: &Argument, formula: &str) -> Argument {
-    match argument {
-        Argument::Number(x) if *x == 0.0 => Argument::Formula(formula.into()),
-        Argument::Number(x) => Argument::Formula(format!("{} + {formula}", literal(*x))),
-        other => other.clone(),
-    }
-}
-
 /// A noise moved by a formula for each of its variables.
-fn shifted(call: &Call, by: &[String]) -> Call {
+fn shifted(call: &Call, by: &[Line]) -> Call {
     let at = usize::from(call.name == "student");
+    let plus = |argument: &Argument, by: &Line| match argument {
+        Argument::Number(x) => by.plus(*x),
+        other => other.clone(),
+    };
     let move_it = |argument: &Argument| match argument {
         Argument::List(entries) => {
             Argument::List(entries.iter().zip(by).map(|(entry, by)| plus(entry, by)).collect())
@@ -298,10 +313,10 @@ fn shifted(call: &Call, by: &[String]) -> Call {
 }
 
 /// A noise of a positive variable times the exponential of a formula.
-fn scaled(call: &Call, by: &str) -> Call {
+fn scaled(call: &Call, by: &Line) -> Call {
     let change = |(i, argument): (usize, &Argument)| match (call.name.as_str(), i, argument) {
         ("gamma", 1, Argument::Number(rate)) => Argument::Formula(format!("{}*exp(-({by}))", literal(*rate))),
-        ("lognormal", 0, location) => plus(location, by),
+        ("lognormal", 0, Argument::Number(location)) => by.plus(*location),
         (_, _, other) => other.clone(),
     };
     Call { arguments: call.arguments.iter().enumerate().map(change).collect(), ..call.clone() }
