@@ -57,6 +57,8 @@ class FitResult(AfterFit, Result):
     nu: float
     noise: FittedNoise | str
     noise_points: int
+    #: K, the noise points of every row of a model with covariates; `None` without noise, and for other models.
+    choices: int | None
     #: How the noise was drawn, `quiet` or `random`; `None` without noise or with draws of your own.
     draws: str | None
     #: Independent scrambles of quiet noise.
@@ -71,6 +73,8 @@ class FitResult(AfterFit, Result):
     total_weight: float
     #: How many independent rows the rows of Markov chains are worth; `None` for other rows.
     effective_rows: float | None
+    #: The log-likelihood of all rows, for an exact fit, and with covariates where it can be computed in little time.
+    log_likelihood: float | None
     #: Which curvature of the loss the standard errors rest on: `observed`, or at kinks `expected` or `smoothed`.
     curvature: str
     #: Rows of a file that were left out for a missing value.
@@ -192,6 +196,7 @@ def fit(
     strata: Any = None,
     chosen: Any = None,
     log_probability: Any = None,
+    choices: int | Literal["auto"] = "auto",
 ) -> FitResult:
     """Fits a model to data by telling them from noise.
 
@@ -232,6 +237,8 @@ def fit(
             conditional logit, without noise; a column of the data by its name, or an array.
         chosen: which row of each stratum was chosen, likewise.
         log_probability: the logarithm of the probability with which a row was sampled into its stratum, likewise.
+        choices: for a model with covariates, the noise points of every row, among which it is ranked; `auto` adds them until
+            they hardly matter.
 
     >>> import noisewright as nw
     >>> model, data = nw.load_example("old-faithful")
@@ -263,6 +270,7 @@ def fit(
         refit_noise=refit_noise,
         check_ratio=check_ratio or check_nu,
         target=target,
+        choices=choices,
     )
     if (strata is None) != (chosen is None) or (strata is None and log_probability is not None):
         raise InputError("`strata` and `chosen` belong together: give both")
@@ -272,6 +280,7 @@ def fit(
             "chains": chains is not None,
             "noise": isinstance(noise, NoiseDraws),
             "strata": strata is not None,
+            "choices": not (isinstance(choices, str) and choices == "auto"),
         }
         for argument, given in in_memory.items():
             if given:
@@ -312,6 +321,7 @@ def fit(
                     "loss_ratio": (loss_ratio, "auto"),
                     "refit_noise": (refit_noise, False),
                     "check_ratio": (check_ratio or check_nu, False),
+                    "choices": (choices, "auto"),
                 }
             )
             answer = _core.fit_choices(built, handed, sets, settings, bar)
@@ -337,6 +347,7 @@ def _settings(
     refit_noise: bool = False,
     check_ratio: bool = False,
     target: str | Sequence[str] = "mse",
+    choices: int | str = "auto",
 ) -> dict[str, Any]:
     """How to fit, checked, for the library."""
     if errors not in ("robust", "model"):
@@ -353,6 +364,7 @@ def _settings(
         "refit_noise": bool(refit_noise),
         "target": not (isinstance(target, str) and target == "mse"),
         "check_ratio": bool(check_ratio),
+        "choices": not (isinstance(choices, str) and choices == "auto"),
     }
     _core.check_settings(request[0], isinstance(noise, NoiseDraws), [name for name, is_given in given.items() if is_given])
     return {
@@ -361,6 +373,7 @@ def _settings(
         "noise_points": None if noise_points is None else whole(noise_points, "noise_points"),
         "noise_share": number(noise_share, "noise_share"),
         "max_noise": None if max_noise is None else counted(max_noise, "max_noise"),
+        "choices": counted(choices, "choices") if given["choices"] else None,
         "loss": str(loss),
         "draws": str(draws),
         "loss_ratio": loss_ratio_of(loss_ratio),

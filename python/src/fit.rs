@@ -77,6 +77,8 @@ pub(crate) struct Settings {
     #[pyo3(item)]
     max_noise: Option<usize>,
     #[pyo3(item)]
+    choices: Option<usize>,
+    #[pyo3(item)]
     loss: String,
     #[pyo3(item)]
     draws: String,
@@ -222,6 +224,7 @@ struct Plan {
     noise_points: Option<usize>,
     noise_share: f64,
     max_noise: Option<usize>,
+    choices: Option<usize>,
     loss: String,
     draws: String,
     loss_ratio: Option<f64>,
@@ -244,6 +247,7 @@ impl From<Settings> for Plan {
             noise_points: given.noise_points,
             noise_share: given.noise_share,
             max_noise: given.max_noise,
+            choices: given.choices,
             loss: given.loss,
             draws: given.draws,
             loss_ratio: given.loss_ratio,
@@ -265,9 +269,10 @@ impl Plan {
         Ok(FitOptions {
             noise: match draws {
                 Some(draws) => NoiseChoice::Draws(Arc::new(draws)),
-                None => self.noise()?,
+                None => self.noise(model)?,
             },
             amount: self.amount(model),
+            choices: self.choices,
             refit_noise: self.refit_noise,
             check_ratio: self.check_ratio,
             target: self.target.clone(),
@@ -299,11 +304,11 @@ impl Plan {
         }
     }
 
-    /// The noise in words.
-    fn noise(&self) -> Outcome<NoiseChoice> {
+    /// The noise in words, in which formulas of the model's covariates may stand for numbers.
+    fn noise(&self, model: &Model) -> Outcome<NoiseChoice> {
         let request = self.request.clone();
         let files: NoiseFiles = Arc::new(move |path| request.file(path));
-        NoiseChoice::parse(&self.request.words, files).map_err(wrong_words)
+        NoiseChoice::parse_given(&self.request.words, model.covariates(), files).map_err(wrong_words)
     }
 }
 
@@ -339,7 +344,7 @@ fn tree(fit: &Fit, reading: Reading, grid: Option<Tree>, model_file: Option<&str
 /// A setting as an argument: `nu=20`, `noise="auto"`.
 fn argument(setting: Setting) -> String {
     match setting.parts() {
-        (name @ "nu", value) => format!("{name}={value}"),
+        (name @ ("nu" | "choices"), value) => format!("{name}={value}"),
         (name, value) => format!("{name}=\"{value}\""),
     }
 }
@@ -347,7 +352,7 @@ fn argument(setting: Setting) -> String {
 /// Densities of the fitted model and of the noise over the data, where there is one continuous variable.
 fn grid(model: &Model, fit: &Fit, data: View<'_>) -> Option<Tree> {
     let space = model.space();
-    if space.dimension() != 1 || space.domains()[0].is_discrete() {
+    if model.is_conditional() || space.dimension() != 1 || space.domains()[0].is_discrete() {
         return None;
     }
     let column = data.column(0);

@@ -1,6 +1,7 @@
 //! A model: an energy, the space of its points, its parameters, and whether its constant is known.
 
 mod constraint;
+mod covariates;
 mod evaluate;
 mod score_check;
 
@@ -89,6 +90,8 @@ pub struct Model {
     space: Space,
     parameters: Vec<Parameter>,
     normalized: bool,
+    /// How many of the last variables are covariates, which the density is given.
+    covariates: usize,
     /// Cancels the computation that this copy of the model is for.
     cancel: Option<CancelToken>,
     /// Whether the score is known to be right: that of a formula, a family or differences, and any that was compared
@@ -172,6 +175,7 @@ impl Model {
             space,
             parameters,
             normalized: false,
+            covariates: 0,
             cancel: None,
             score_checked,
             own_energy: false,
@@ -524,6 +528,11 @@ impl Model {
         self.normalized
     }
 
+    /// Whether the constant is one of the unknowns: it is not known, and there is one and not one for every value of covariates.
+    pub(crate) fn has_free_constant(&self) -> bool {
+        !self.normalized && !self.is_conditional()
+    }
+
     /// The energy.
     #[must_use]
     pub fn energy(&self) -> &dyn Energy {
@@ -545,7 +554,7 @@ impl Model {
     /// Names of the coordinates of β: the parameters and, when it is free, the constant [`LOG_NORMALIZER`].
     #[must_use]
     pub fn coordinates(&self) -> Vec<String> {
-        let constant = (!self.normalized).then(|| LOG_NORMALIZER.to_owned());
+        let constant = self.has_free_constant().then(|| LOG_NORMALIZER.to_owned());
         self.parameters.iter().map(|p| p.name.clone()).chain(constant).collect()
     }
 

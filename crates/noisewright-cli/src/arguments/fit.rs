@@ -32,6 +32,9 @@ pub(crate) struct FitArguments {
     /// Number of noise points, instead of --nu
     #[arg(long, value_name = "N", conflicts_with = "nu")]
     pub(crate) noise_points: Option<usize>,
+    /// For a model with covariates: noise points of every row, or auto: enough that they add little to the standard errors
+    #[arg(long = "choices", default_value = "auto", value_name = "K", allow_hyphen_values = true)]
+    pub(crate) noise_choices: String,
     /// With --nu auto: the largest share of a standard error that may come from the noise
     #[arg(long, value_name = "S", default_value_t = DEFAULT_SHARE, allow_hyphen_values = true)]
     pub(crate) noise_share: f64,

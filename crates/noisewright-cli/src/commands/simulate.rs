@@ -1,15 +1,15 @@
 //! `noisewright simulate`: draws of a fitted model, with their log-density.
 
 use noisewright::run::Context;
-use noisewright::{check_count, run::CancelToken};
+use noisewright::{Model, Points, Space, check_count, run::CancelToken};
 use noisewright_data::write;
 use noisewright_report::Value;
 
 use super::saved;
-use crate::arguments::{Global, SimulateArguments};
+use crate::arguments::{DataArguments, Global, SimulateArguments};
 use crate::failure::{Failure, Outcome};
-use crate::output;
 use crate::progress::Progress;
+use crate::{inputs, output};
 
 pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()> {
     global.refuse_page("simulate")?;
@@ -22,7 +22,14 @@ pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()>
     check_count("draws", arguments.count, 2 * (record.variables.len() + 1))?;
     let progress = Progress::new(global.quiet || global.json, "drawing");
     let context = Context::new(global.seed, &CancelToken::new(), None);
-    let drawn = record.simulate(&model, arguments.count, &context)?;
+    let drawn = match given(arguments, &model)? {
+        None => record.simulate(&model, arguments.count, &context)?,
+        Some(given) => {
+            let draws = arguments.count.saturating_mul(given.rows());
+            check_count("draws", draws, 2 * (record.variables.len() + 1))?;
+            record.simulate_given(&model, given.view(), arguments.count, &context)?
+        }
+    };
     drop(progress);
     let (points, mut names) = (drawn.points.view(), record.variables.clone());
     let mut columns: Vec<Vec<f64>> = (0..points.columns()).map(|j| points.column(j).to_vec()).collect();
@@ -37,7 +44,7 @@ pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()>
         return Ok(());
     }
     let mut value = Value::Map(Vec::new());
-    value.set("rows", arguments.count);
+    value.set("rows", points.rows());
     value.set("how", output::value(&drawn.how)?);
     value.set("effective", drawn.effective);
     match &arguments.out {
@@ -48,4 +55,23 @@ pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()>
         }
     }
     output::print_json(&value)
+}
+
+/// The covariates that draws are asked for at: none for a model without.
+fn given(arguments: &SimulateArguments, model: &Model) -> Outcome<Option<Points>> {
+    let covariates = model.covariates();
+    match &arguments.given {
+        None if covariates.is_empty() => Ok(None),
+        None => Err(Failure::Usage(format!(
+            "the fit is of a density given {}: name a file of them with --given",
+            covariates.join(", ")
+        ))),
+        Some(_) if covariates.is_empty() => {
+            Err(Failure::Usage("--given is for models with covariates, which this fit's has not".into()))
+        }
+        Some(path) => {
+            let data = DataArguments { data: Some(path.clone()), format: None, drop_missing: false };
+            inputs::read_data(&data, &Space::real(covariates)?)
+        }
+    }
 }

@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::fit::Fit;
-use crate::{Error, Result};
+use crate::{Error, Model, Result};
 
 /// Estimates of several unknowns with the two parts of their covariance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,6 +75,12 @@ impl JointEstimate {
             });
         }
         Ok(())
+    }
+
+    /// Refuses another model than that which the unknowns are of.
+    pub(super) fn check_model(&self, model: &Model) -> Result<()> {
+        let (expected, found) = (model.coordinates().len(), self.values.len());
+        if expected == found { Ok(()) } else { Err(Error::Shape { what: "estimates", expected, found }) }
     }
 
     /// The two parts of the variance of `slope · β`.

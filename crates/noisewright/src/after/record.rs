@@ -90,6 +90,9 @@ pub struct FitRecord {
     /// Whether the rows are alternatives of choices, which have no density of their own.
     #[serde(default)]
     pub choices: bool,
+    /// Whether the model is conditional, with a constant for every value of its covariates.
+    #[serde(default)]
+    pub conditional: bool,
     /// The noise in words.
     pub noise: String,
     /// Noise points per data point; `None` for an exact fit.
@@ -131,6 +134,7 @@ impl Fit {
             total_weight: self.total_weight,
             dependent_rows: means.dependent_rows,
             choices: means.choices,
+            conditional: means.conditional,
             noise: self.noise_description.clone(),
             nu: self.nu.is_finite().then_some(self.nu),
             noise_points: self.noise_points,
@@ -165,7 +169,7 @@ impl FitRecord {
                 return Err(Error::Shape { what, expected, found });
             }
         }
-        if !self.has_constant && self.known_log_normalizer.is_none() {
+        if !self.has_constant && self.known_log_normalizer.is_none() && !self.conditional {
             return Err(Error::SavedFit { reason: "it has no constant".into() });
         }
         Ok(())
@@ -183,7 +187,15 @@ impl FitRecord {
     /// [`Error::SavedFit`] where there is neither.
     pub fn log_normalizer(&self) -> Result<f64> {
         let fitted = self.joint.values.get(self.mean_score.len()).copied();
-        let none = || Error::SavedFit { reason: "it has no constant".into() };
+        let none = || {
+            let reason = match self.conditional {
+                true => {
+                    "its likelihood is not known, since its constants are not computed: fit it with the noise exact"
+                }
+                false => "it has no constant",
+            };
+            Error::SavedFit { reason: reason.into() }
+        };
         fitted.or(self.known_log_normalizer).ok_or_else(none)
     }
 
@@ -210,7 +222,7 @@ impl FitRecord {
     /// As for [`Fit::log_density`], and for choices, which have no density.
     pub fn log_density(&self, model: &Model, points: View<'_>) -> Result<Vec<LogDensity>> {
         self.refuse_choices()?;
-        self.joint.log_density(model, points)
+        self.joint.log_density_by(model, points, Some(&self.noise))
     }
 
     /// Draws of the fitted model, every parameter free.
@@ -219,6 +231,7 @@ impl FitRecord {
     /// As for [`simulate`](super::simulate()), and for choices, which have no density.
     pub fn simulate(&self, model: &Model, count: usize, context: &Context) -> Result<Simulated> {
         self.refuse_choices()?;
+        model.refuse_covariates()?;
         simulate(model, self.theta(), count, context)
     }
 

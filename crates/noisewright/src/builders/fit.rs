@@ -59,6 +59,8 @@ impl<'a> FitBuilder<'a> {
         ratio(nu: f64) => options.amount = Amount::Ratio(nu);
         /// How much noise.
         amount(amount: Amount) => options.amount = amount;
+        /// K, the noise points of every row of a conditional model (default: enough that they hardly matter).
+        choices(choices: usize) => options.choices = Some(choices);
         /// The loss (default [`Loss::Js`]).
         loss(loss: Loss) => options.loss = loss;
         /// How the noise is drawn (default [`DrawKind::Auto`]).

@@ -158,7 +158,7 @@ impl Found {
         };
         let mut parameters: Vec<Estimate> =
             coordinates(model).into_iter().enumerate().map(estimate).collect();
-        let log_normalizer = if model.is_normalized() { None } else { parameters.pop() };
+        let log_normalizer = if model.has_free_constant() { parameters.pop() } else { None };
         Fit {
             parameters,
             log_normalizer,
@@ -173,6 +173,7 @@ impl Found {
             stop: self.stop,
             nu: with.nu,
             noise_points: with.points,
+            choices: None,
             noise: with.noise,
             noise_description: with.words,
             draws: with.draws,
@@ -183,6 +184,7 @@ impl Found {
             rows: rows.rows(),
             total_weight: rows.total_weight(),
             effective_rows: self.covariance.effective_rows,
+            log_likelihood: None,
             optima: of_different_densities(model, rows, self.optima),
             confidence,
             curvature: self.curvature,

@@ -5,6 +5,7 @@
 //! [`FitOptions`] say how.
 
 mod choices;
+mod conditional;
 mod covariance;
 mod curvature;
 mod data;
@@ -67,7 +68,7 @@ pub use two_step::TwoStepReport;
 use std::sync::Arc;
 
 use crate::after::RowMeans;
-use crate::{Model, Result};
+use crate::{Error, Model, Result};
 pub(crate) use data_rows::DataRows;
 use estimate::FitTask;
 use judge::judge;
@@ -104,7 +105,14 @@ fn fit_in_order(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<F
     options.check()?;
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
-    let fitted = DataRows::memory(model, data).and_then(|rows| fit_rows(model, rows, options));
+    let fitted = if model.is_conditional() {
+        conditional::fit(model, data, options)
+    } else if options.choices.is_some() {
+        let reason = "needs a model with covariates, whose rows have noise points of their own: leave it out";
+        Err(Error::option("choices", reason))
+    } else {
+        DataRows::memory(model, data).and_then(|rows| fit_rows(model, rows, options))
+    };
     options.context().conclude(fitted)
 }
 
@@ -118,6 +126,8 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
         Some(recentred) => recentred.back(fit_task(&recentred.model, rows, options)?, model)?,
         None => fit_task(model, rows, options)?,
     };
+    // Without noise the loss is the likelihood.
+    fit.log_likelihood = (!fit.nu.is_finite()).then(|| -fit.loss * fit.total_weight);
     let constraint = model.constraint();
     if fit.diagnostics.no_answer().is_none() {
         let theta = constraint.map_or_else(|| fit.theta(), |constraint| constraint.all(&fit.theta()));

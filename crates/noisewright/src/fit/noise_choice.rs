@@ -50,6 +50,9 @@ pub(crate) fn estimate_once<'a>(task: FitTask<'a>, options: &FitOptions) -> Resu
         NoiseChoice::Auto | NoiseChoice::Exact => dosed(task, &auto_noise(task.model, task.rows)?, options),
         NoiseChoice::Given(noise) => against_given(task, noise, options),
         NoiseChoice::Words(worded) => against_given(task, &worded_noise(task, worded, options)?, options),
+        NoiseChoice::Conditional(_) => {
+            Err(Error::option("noise", "is given covariates, which the model does not have: leave them out"))
+        }
         NoiseChoice::Draws(draws) => {
             check_draws(task, draws)?;
             estimate_against(task, &Against::Draws(draws.clone()), options, None)

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
-use crate::{Error, Loss, Noise, NoiseWords, OptionFault, Points, Result, Target, WordsError};
+use crate::{
+    ConditionalNoise, Error, Loss, Noise, NoiseWords, OptionFault, Points, Result, Target, WordsError,
+};
 
 /// Most places that a fit starts from: each is a descent of its own.
 const MOST_STARTS: usize = 10_000;
@@ -22,6 +24,9 @@ pub struct FitOptions {
     pub noise: NoiseChoice,
     /// How much noise (default [`Amount::auto`]); of no use to [`NoiseChoice::Exact`].
     pub amount: Amount,
+    /// K, the noise points of every row of a conditional model (MATH §11); `None`, the default, takes as many as
+    /// [`Amount::Auto`] asks for.
+    pub choices: Option<usize>,
     /// How the noise is drawn (default [`DrawKind::Auto`]).
     pub draws: DrawKind,
     /// M, the ratio inside the JS loss (MATH §8); `None`, the default, takes ν for random noise, and for quiet noise the one of
@@ -62,6 +67,7 @@ impl Default for FitOptions {
         Self {
             noise: NoiseChoice::Auto,
             amount: Amount::auto(),
+            choices: None,
             draws: DrawKind::Auto,
             loss_ratio: None,
             refit_noise: false,
@@ -121,6 +127,9 @@ impl FitOptions {
         if let Some(ratio) = self.loss_ratio {
             self.loss.with_ratio(ratio, 1.0)?;
         }
+        if self.choices == Some(0) {
+            return Err(Error::range("choices", "at least 1", 0.0));
+        }
         if self.refit_noise && self.draws == DrawKind::Quiet {
             let reason = "cannot be quiet beside refit_noise, which fits the noise to independent draws";
             return Err(Error::option("draws", reason));
@@ -178,6 +187,14 @@ pub enum NoiseChoice {
     Words(NoiseInWords),
     /// Draws that are there already, with their log-densities.
     Draws(Arc<Draws>),
+    /// This one of the variables given the covariates, for conditional models.
+    Conditional(Arc<ConditionalNoise>),
+}
+
+impl From<ConditionalNoise> for NoiseChoice {
+    fn from(noise: ConditionalNoise) -> Self {
+        Self::Conditional(Arc::new(noise))
+    }
 }
 
 impl<N: Noise + 'static> From<N> for NoiseChoice {
@@ -208,6 +225,24 @@ impl NoiseChoice {
             "optimal" => Self::Optimal,
             words => Self::Words(NoiseInWords { words: NoiseWords::parse(words)?, files }),
         })
+    }
+
+    /// The same for a model with covariates, formulas of which may stand for numbers: `normal(2*z, 4)`.
+    ///
+    /// # Errors
+    /// When the words are no noise.
+    pub fn parse_given<S: AsRef<str>>(
+        text: &str,
+        covariates: &[S],
+        files: NoiseFiles,
+    ) -> std::result::Result<Self, WordsError> {
+        match Self::parse(text, Arc::clone(&files)) {
+            Err(_) if !covariates.is_empty() => {
+                let words = NoiseWords::parse_given(text, covariates)?;
+                Ok(Self::Words(NoiseInWords { words, files }))
+            }
+            parsed => parsed,
+        }
     }
 }
 

@@ -162,6 +162,8 @@ pub struct Fit {
     pub nu: f64,
     /// Number of noise points; 0 for an exact fit.
     pub noise_points: usize,
+    /// K, the noise points of every row of a conditional model; `None` for an exact fit, and for other models.
+    pub choices: Option<usize>,
     /// The noise; `None` for an exact fit or for given draws.
     pub noise: Option<Arc<dyn Noise>>,
     /// The noise in words.
@@ -186,6 +188,8 @@ pub struct Fit {
     pub effective_rows: Option<f64>,
     /// The optima that were found, the best first; more than one means that the answer depends on the start.
     pub optima: Vec<Optimum>,
+    /// The log-likelihood of all rows, for an exact fit, and for a conditional model where it can be computed in little time.
+    pub log_likelihood: Option<f64>,
     /// Confidence of the intervals.
     pub confidence: f64,
     /// Which curvature of the loss the standard errors rest on.
@@ -307,6 +311,6 @@ impl Fit {
 
 /// The coordinates of a model as parameters, the constant with them where it is free.
 pub(crate) fn coordinates(model: &Model) -> Vec<Parameter> {
-    let constant = (!model.is_normalized()).then(|| Parameter::new(crate::LOG_NORMALIZER, 0.0));
+    let constant = model.has_free_constant().then(|| Parameter::new(crate::LOG_NORMALIZER, 0.0));
     model.parameters().iter().cloned().chain(constant).collect()
 }

@@ -172,6 +172,7 @@ impl Model {
         let made = Self::from_shared(Arc::new(energy), whole.space.clone(), parameters, false)?;
         Ok(Self {
             normalized: whole.normalized,
+            covariates: whole.covariates,
             cancel: before.cancel.clone(),
             score_checked: Arc::clone(&whole.score_checked),
             own_energy: whole.own_energy,

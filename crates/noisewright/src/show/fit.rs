@@ -97,6 +97,15 @@ fn noise_words(fit: &Fit) -> String {
     if !fit.nu.is_finite() {
         return "no noise: maximum likelihood, with log Z computed exactly".into();
     }
+    if let Some(choices) = fit.choices {
+        return format!(
+            "noise {}; {} a row ({} in all), loss {}",
+            brief(&fit.noise_description),
+            counted(choices, "noise point"),
+            counted(fit.noise_points, "point"),
+            fit.loss_name
+        );
+    }
     let apart = fit.loss_ratio.filter(|ratio| *ratio != fit.nu);
     let apart = apart.map(|ratio| format!(" with M = {}", format_number(ratio, 6))).unwrap_or_default();
     format!(
@@ -147,6 +156,7 @@ pub fn fit_sentences(fit: &Fit) -> Vec<String> {
     }
     lines.extend(quietness(fit));
     lines.extend(efficiency(fit));
+    lines.extend(likelihood(fit));
     lines.extend(designed(fit));
     lines.extend(refitted(fit));
     lines.extend(checked(fit));
@@ -177,6 +187,13 @@ fn efficiency(fit: &Fit) -> Option<String> {
         format_percent(least, 3),
         estimate.name
     ))
+}
+
+/// The log-likelihood of a conditional model, whose constants are not among the estimates.
+fn likelihood(fit: &Fit) -> Option<String> {
+    let conditional = fit.at_rows.as_ref().is_some_and(|rows| rows.conditional);
+    let value = fit.log_likelihood.filter(|_| conditional)?;
+    Some(format!("Log-likelihood {}.", format_number(value, 8)))
 }
 
 /// What the noise `optimal` was expected to be worth.

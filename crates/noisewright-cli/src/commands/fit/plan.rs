@@ -18,6 +18,7 @@ pub(super) struct Plan {
     noise: NoiseChoice,
     amount: Amount,
     max_noise: Option<usize>,
+    choices: Option<usize>,
     loss: Loss,
     draws: DrawKind,
     loss_ratio: Option<f64>,
@@ -35,10 +36,15 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(arguments: &FitArguments, global: &Global) -> Outcome<Self> {
         let plan = Self {
-            noise: NoiseChoice::parse(&arguments.noise, Arc::new(noises::from_file))
-                .map_err(|error| noises::wrong_words(&error))?,
+            noise: NoiseChoice::parse_given(
+                &arguments.noise,
+                &inputs::covariates(&arguments.model),
+                Arc::new(noises::from_file),
+            )
+            .map_err(|error| noises::wrong_words(&error))?,
             amount: amount(arguments)?,
             max_noise: arguments.max_noise,
+            choices: choices(arguments)?,
             loss: inputs::loss(&arguments.loss)?,
             draws: arguments.draws.parse()?,
             loss_ratio: inputs::loss_ratio(&arguments.loss_ratio)?,
@@ -65,6 +71,7 @@ impl Plan {
         FitOptions {
             noise: self.noise.clone(),
             amount: self.amount,
+            choices: self.choices,
             loss: self.loss.clone(),
             draws: self.draws,
             loss_ratio: self.loss_ratio,
@@ -112,9 +119,20 @@ fn refuse_idle(arguments: &FitArguments) -> Outcome<()> {
         (FitSetting::RefitNoise, arguments.refit_noise),
         (FitSetting::Target, arguments.target != "mse"),
         (FitSetting::CheckRatio, arguments.check_nu),
+        (FitSetting::Choices, arguments.noise_choices != "auto"),
     ];
     let given: Vec<FitSetting> = given.iter().filter(|(_, given)| *given).map(|(s, _)| *s).collect();
     Ok(check_effects(NoiseKind::of_words(&arguments.noise), &given)?)
+}
+
+/// `--choices`: nothing for auto.
+fn choices(arguments: &FitArguments) -> Outcome<Option<usize>> {
+    let given = arguments.noise_choices.as_str();
+    match given.parse::<usize>() {
+        _ if given == "auto" => Ok(None),
+        Ok(choices) if choices > 0 => Ok(Some(choices)),
+        _ => Err(Failure::Usage(format!("--choices must be a positive whole number or auto, not {given}"))),
+    }
 }
 
 /// `--nu` and `--noise-points`, and the bounds of `auto`.

@@ -10,6 +10,8 @@ use crate::text::digits;
 pub enum Setting {
     /// So many noise points per data point.
     Ratio(f64),
+    /// So many noise points of every row of a conditional model.
+    Choices(usize),
     /// A noise by its name in words.
     Noise(&'static str),
     /// A loss by its name.
@@ -22,6 +24,7 @@ impl Setting {
     pub fn parts(self) -> (&'static str, String) {
         match self {
             Self::Ratio(nu) => ("nu", digits(nu)),
+            Self::Choices(choices) => ("choices", choices.to_string()),
             Self::Noise(name) => ("noise", name.into()),
             Self::Loss(name) => ("loss", name.into()),
         }
@@ -37,6 +40,7 @@ impl fmt::Display for Setting {
                 let point = if text.contains(['.', 'e']) { "" } else { ".0" };
                 write!(f, ".ratio({text}{point})")
             }
+            Self::Choices(choices) => write!(f, ".choices({choices})"),
             Self::Noise("auto") => f.write_str("NoiseChoice::Auto"),
             Self::Noise("exact") => f.write_str("NoiseChoice::Exact"),
             Self::Noise(name) => write!(f, "noise {name}"),
@@ -55,6 +59,11 @@ pub enum Remedy {
     MoreNoise {
         /// How many, where that can be told.
         nu: Option<f64>,
+    },
+    /// More noise points for every row of a conditional model.
+    MoreChoices {
+        /// How many.
+        choices: usize,
     },
     /// Much more noise, whose limit is maximum likelihood.
     MuchMoreNoise,
@@ -141,6 +150,7 @@ impl Remedy {
     pub fn setting(&self) -> Option<Setting> {
         Some(match self {
             Self::MoreNoise { nu } => Setting::Ratio((*nu)?),
+            Self::MoreChoices { choices } => Setting::Choices(*choices),
             Self::AgainstNoise => Setting::Noise("auto"),
             Self::ParametricNoise => Setting::Noise("normal"),
             Self::Exact => Setting::Noise("exact"),
@@ -152,7 +162,7 @@ impl Remedy {
     /// What to do, as a clause without its setting.
     fn clause(&self) -> &'static str {
         match self {
-            Self::MoreNoise { .. } => "give more noise",
+            Self::MoreNoise { .. } | Self::MoreChoices { .. } => "give more noise",
             Self::MuchMoreNoise => {
                 "use much more noise, whose limit is the best approximation in the sense of maximum likelihood, and doubt \
                  the model"

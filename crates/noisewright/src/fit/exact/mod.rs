@@ -1,5 +1,6 @@
 //! Fits without noise, the limit ν → ∞: maximum likelihood with log Z by quadrature, enumeration or a closed form.
 
+mod conditional;
 mod means;
 mod normalizer;
 mod start;
@@ -29,6 +30,7 @@ use super::result::Optimum;
 use super::solve::{Solution, in_box, limits};
 use crate::run::{Stage, if_possible};
 use crate::{Error, Loss, Model, Result, View};
+pub(crate) use conditional::{estimate_given, is_exact_given};
 use means::Means;
 use normalizer::Lens;
 pub(crate) use normalizer::NormalizerMethod;
@@ -423,7 +425,8 @@ impl Problem for Likelihood<'_> {
                 let slope = |step: f64| {
                     let mut shifted = theta.to_vec();
                     shifted[j] += step;
-                    Ok(self.look(&shifted, false)?.0.gradient)
+                    let there = self.look(&shifted, false)?.0;
+                    if there.value.is_finite() { Ok(there.gradient) } else { Err(Error::NoMass) }
                 };
                 matrix.set_column(j, &derivative(self.unit[j], SHORTER_STEPS, slope)?);
             }
