@@ -81,6 +81,8 @@ class FitResult(AfterFit, Result):
     #: By name: the variance of maximum likelihood over that of the fit, both if the fitted model is true.
     efficiency: dict[str, float | None] | None
     optima: list[dict[str, Any]]
+    #: The penalty: `kind`, `strength`, `rule`, the names `selected`, and the `path` of strengths that were tried.
+    penalty: dict[str, Any] | None
     diagnostics: dict[str, Any]
     warnings: list[str]
     #: Why the estimates are no answer at all, if they are none.
@@ -192,6 +194,9 @@ def fit(
     strata: Any = None,
     chosen: Any = None,
     log_probability: Any = None,
+    penalty: str | None = None,
+    penalty_factors: Mapping[str, float] | None = None,
+    refit_selected: bool = False,
 ) -> FitResult:
     """Fits a model to data by telling them from noise.
 
@@ -232,6 +237,11 @@ def fit(
             conditional logit, without noise; a column of the data by its name, or an array.
         chosen: which row of each stratum was chosen, likewise.
         log_probability: the logarithm of the probability with which a row was sampled into its stratum, likewise.
+        penalty: a penalty on the parameters of a linear model, `lasso:0.1` or `ridge:0.1`; with the strength by ten-fold
+            cross-validation `lasso:auto` (or `auto`: the sparsest whose refit is within one standard error of the best),
+            `lasso:min` or `ridge:auto` (the smallest held-out loss). After the lasso there are no standard errors.
+        penalty_factors: by how much the penalties of parameters are multiplied, by name; 0 for none at all.
+        refit_selected: fit the parameters that the lasso selects again without a penalty, with standard errors.
 
     >>> import noisewright as nw
     >>> model, data = nw.load_example("old-faithful")
@@ -263,6 +273,9 @@ def fit(
         refit_noise=refit_noise,
         check_ratio=check_ratio or check_nu,
         target=target,
+        penalty=penalty,
+        penalty_factors=penalty_factors,
+        refit_selected=refit_selected,
     )
     if (strata is None) != (chosen is None) or (strata is None and log_probability is not None):
         raise InputError("`strata` and `chosen` belong together: give both")
@@ -337,10 +350,16 @@ def _settings(
     refit_noise: bool = False,
     check_ratio: bool = False,
     target: str | Sequence[str] = "mse",
+    penalty: str | None = None,
+    penalty_factors: Mapping[str, float] | None = None,
+    refit_selected: bool = False,
 ) -> dict[str, Any]:
     """How to fit, checked, for the library."""
     if errors not in ("robust", "model"):
         raise InputError(f"`errors` must be robust or model, not {errors!r}")
+    if penalty is None and (penalty_factors or refit_selected):
+        argument = "penalty_factors" if penalty_factors else "refit_selected"
+        raise InputError(f"`{argument}` has no meaning without `penalty`: give one, or leave it out")
     request = noise_request("auto" if isinstance(noise, NoiseDraws) else noise)
     given = {
         "nu": not (isinstance(nu, str) and nu == "auto"),
@@ -373,6 +392,11 @@ def _settings(
         "refit_noise": bool(refit_noise),
         "check_ratio": bool(check_ratio),
         "target": target if isinstance(target, str) else ",".join(target),
+        "penalty": None if penalty is None else str(penalty),
+        "penalty_factors": [
+            (str(name), number(value, f"penalty_factors[{name!r}]")) for name, value in (penalty_factors or {}).items()
+        ],
+        "refit_selected": bool(refit_selected),
     }
 
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, Data, Dependence, Draws, Fit, FitOptions, NoiseChoice, NoiseFiles, Setting,
+    Amount, CovarianceKind, Data, Dependence, Draws, Fit, FitOptions, NoiseChoice, NoiseFiles, Penalty, Setting,
 };
 use noisewright::{Model, Noise, Points, Target, View};
 use noisewright_report::Value;
@@ -100,6 +100,12 @@ pub(crate) struct Settings {
     check_ratio: bool,
     #[pyo3(item)]
     target: String,
+    #[pyo3(item)]
+    penalty: Option<String>,
+    #[pyo3(item)]
+    penalty_factors: Vec<(String, f64)>,
+    #[pyo3(item)]
+    refit_selected: bool,
 }
 
 /// Noise points with their log-densities, and the log-densities at the data.
@@ -234,6 +240,9 @@ struct Plan {
     refit_noise: bool,
     check_ratio: bool,
     target: Target,
+    penalty: Option<String>,
+    penalty_factors: Vec<(String, f64)>,
+    refit_selected: bool,
 }
 
 impl From<Settings> for Plan {
@@ -256,6 +265,9 @@ impl From<Settings> for Plan {
             refit_noise: given.refit_noise,
             check_ratio: given.check_ratio,
             target: Target::parse(&given.target),
+            penalty: given.penalty,
+            penalty_factors: given.penalty_factors,
+            refit_selected: given.refit_selected,
         }
     }
 }
@@ -282,9 +294,16 @@ impl Plan {
             tolerance: self.tolerance,
             cancel: monitor.cancel.clone(),
             progress: Some(monitor.hook()),
+            penalty: self.penalty()?,
             // Not `..default()`: a new option must be named here too.
             more: noisewright::More,
         })
+    }
+
+    fn penalty(&self) -> Outcome<Option<Penalty>> {
+        let Some(words) = &self.penalty else { return Ok(None) };
+        let penalty = words.parse::<Penalty>()?.with_factors(&self.penalty_factors);
+        Ok(Some(if self.refit_selected { penalty.refit_selected() } else { penalty }))
     }
 
     fn amount(&self, model: &Model) -> Amount {

@@ -100,6 +100,8 @@ pub struct Model {
     family: Option<Arc<Family>>,
     /// How its parameters make up those of a larger model, where some of that are held fixed or tied together.
     constraint: Option<Arc<Constraint>>,
+    /// By how much the penalties of some parameters are multiplied in penalised fits.
+    penalty_factors: Arc<[(String, f64)]>,
 }
 
 /// The family of a model: a bound that the user writes is a wish, its own is where its formula stops being a density.
@@ -177,6 +179,7 @@ impl Model {
             own_energy: false,
             family: None,
             constraint: None,
+            penalty_factors: Arc::default(),
         })
     }
 

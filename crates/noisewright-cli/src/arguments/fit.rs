@@ -66,6 +66,13 @@ pub(crate) struct FitArguments {
         help_heading = "Errors"
     )]
     pub(crate) covariance: CovarianceArgument,
+    /// A penalty on the parameters of a linear model: lasso:λ, ridge:λ, or with λ by ten-fold cross-validation lasso:auto (or
+    /// auto: the sparsest whose refit is within one standard error of the best), lasso:min or ridge:auto (the smallest loss)
+    #[arg(long, value_name = "PENALTY", allow_hyphen_values = true, help_heading = "Penalty")]
+    pub(crate) penalty: Option<String>,
+    /// Fit the parameters that the lasso selects again without a penalty, with standard errors
+    #[arg(long, requires = "penalty", help_heading = "Penalty")]
+    pub(crate) refit_selected: bool,
     /// Write covariances of more than 100 unknowns into the JSON too
     #[arg(long, help_heading = "Output")]
     pub(crate) matrices: bool,

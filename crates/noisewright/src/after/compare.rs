@@ -122,6 +122,13 @@ pub fn compare(fits: &[(String, &FitRecord)], models: &[Option<&Model>], nested:
     if others.is_empty() {
         return Err(too_few());
     }
+    if let Some((name, _)) = fits.iter().find(|(_, record)| record.penalized) {
+        let reason = format!(
+            "`{name}` is of a penalised fit, whose likelihood is not at its maximum: fit the selected parameters again \
+             without a penalty"
+        );
+        return Err(Error::Incomparable { reason });
+    }
     for (name, record) in others {
         refuse_other_rows((first, reference), (name, record))?;
     }

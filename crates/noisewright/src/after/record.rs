@@ -90,6 +90,9 @@ pub struct FitRecord {
     /// Whether the rows are alternatives of choices, which have no density of their own.
     #[serde(default)]
     pub choices: bool,
+    /// Whether a penalty kept the estimates from the minimum of the loss.
+    #[serde(default)]
+    pub penalized: bool,
     /// The noise in words.
     pub noise: String,
     /// Noise points per data point; `None` for an exact fit.
@@ -131,6 +134,7 @@ impl Fit {
             total_weight: self.total_weight,
             dependent_rows: means.dependent_rows,
             choices: means.choices,
+            penalized: self.penalty.as_ref().is_some_and(|penalty| !penalty.refitted),
             noise: self.noise_description.clone(),
             nu: self.nu.is_finite().then_some(self.nu),
             noise_points: self.noise_points,

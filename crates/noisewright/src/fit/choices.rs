@@ -73,6 +73,7 @@ pub fn fit_choices<'a>(
 
 fn fit_in_order(model: &Model, data: Data<'_>, sets: ChoiceSets<'_>, options: &FitOptions) -> Result<Fit> {
     options.check()?;
+    options.refuse_penalty("strata")?;
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
     let fitted = ConditionalLogit::new(model, data, sets).and_then(|logit| logit.fit(data, options));

@@ -186,6 +186,7 @@ impl Found {
             optima: of_different_densities(model, rows, self.optima),
             confidence,
             curvature: self.curvature,
+            penalty: None,
             diagnostics: Diagnostics::default(),
             at_rows: None,
         }

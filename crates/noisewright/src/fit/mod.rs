@@ -30,6 +30,7 @@ pub(crate) mod optimal;
 mod options;
 mod part;
 mod parts;
+mod penalized;
 mod prepare;
 mod quiet;
 mod ratio;
@@ -51,6 +52,8 @@ pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKin
 pub use effects::{FitSetting, NoiseKind, check_effects};
 pub use noisewright_numerics::optimize::Stop;
 pub use optimal::OptimalReport;
+pub(crate) use penalized::wrong_factor;
+pub use penalized::{PathPoint, Penalty, PenaltyKind, PenaltyReport, Strength, StrengthRule};
 pub use options::{
     Amount, CovarianceKind, DrawKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords,
 };
@@ -109,6 +112,9 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
     options.context().check()?;
     if matches!(options.noise, NoiseChoice::Optimal) {
         options.target.check(&model.coordinates())?;
+    }
+    if let Some(penalty) = &options.penalty {
+        return penalized::fit_penalized(model, rows, penalty, options);
     }
     let mut fit = match Recentred::of(model, rows) {
         Some(recentred) => recentred.back(fit_task(&recentred.model, rows, options)?, model)?,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::penalized::Penalty;
 use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
 use crate::{Error, Loss, Noise, NoiseWords, OptionFault, Points, Result, Target, WordsError};
 
@@ -41,6 +42,8 @@ pub struct FitOptions {
     pub confidence: f64,
     /// Seed of the noise and of the starts (default 0).
     pub seed: u64,
+    /// A penalty on the parameters of a linear model (default none).
+    pub penalty: Option<Penalty>,
     /// Cancels the fit from another thread.
     pub cancel: CancelToken,
     /// From how many places at most a model that is not linear in its parameters is fitted (default 10): its start, and those
@@ -71,6 +74,7 @@ impl Default for FitOptions {
             errors: CovarianceKind::Robust,
             confidence: 0.95,
             seed: 0,
+            penalty: None,
             cancel: CancelToken::new(),
             starts: 10,
             max_iterations: 200,
@@ -125,7 +129,18 @@ impl FitOptions {
             let reason = "cannot be quiet beside refit_noise, which fits the noise to independent draws";
             return Err(Error::option("draws", reason));
         }
+        if let Some(penalty) = &self.penalty {
+            penalty.check()?;
+        }
         self.amount.check()
+    }
+
+    /// Refuses a penalty beside something that it cannot stand beside.
+    pub(super) fn refuse_penalty(&self, beside: &str) -> Result<()> {
+        match self.penalty {
+            Some(_) => Err(Error::option("penalty", format!("cannot stand beside {beside}: leave it out"))),
+            None => Ok(()),
+        }
     }
 
     /// Without noise there is one loss, the likelihood.

@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
 use super::options::DrawKind;
+use super::penalized::PenaltyReport;
 use super::ratio::RatioFit;
 use super::result::{Estimate, Fit, Optimum};
 use crate::serial::{Fields, Rows};
@@ -40,6 +41,7 @@ struct FitFields<'a> {
     confidence: f64,
     efficiency: Option<Fields<&'a str, Option<f64>>>,
     optima: &'a [Optimum],
+    penalty: Option<&'a PenaltyReport>,
     diagnostics: &'a Diagnostics,
 }
 
@@ -80,6 +82,7 @@ impl Serialize for Fit {
             confidence: self.confidence,
             efficiency: self.nu.is_finite().then(|| Fields(names().zip(budget).collect())),
             optima: &self.optima,
+            penalty: self.penalty.as_ref(),
             diagnostics: &self.diagnostics,
         }
         .serialize(serializer)

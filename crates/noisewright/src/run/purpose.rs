@@ -108,6 +108,11 @@ pub enum Purpose {
     QuietSample,
     /// Draws of a fitted model.
     Simulate,
+    /// Folds of a cross-validation.
+    Folds {
+        /// Of the data, or of the noise.
+        side: u64,
+    },
 }
 
 impl Purpose {
@@ -164,6 +169,7 @@ impl Purpose {
             Self::QuietNoise => (28, 0, 0),
             Self::QuietSample => (29, 0, 0),
             Self::Simulate => (36, 0, 0),
+            Self::Folds { side } => (50, side, 0),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use noisewright_report::{Cell, Column, Table, format_number, format_percent};
 
 use super::shortened;
-use crate::fit::{Estimate, Fit, RatioFit};
+use crate::fit::{Estimate, Fit, PenaltyKind, RatioFit, StrengthRule};
 
 /// Estimates with their standard errors and intervals; `loss` is named where it is known.
 #[must_use]
@@ -15,17 +15,60 @@ pub fn fit_table(fit: &Fit, title: &str, rows: String) -> Table {
     if has_noise {
         table = table.column(Column::text("noise"));
     }
-    for estimate in fit.estimates() {
+    for estimate in shown(fit) {
         let mut cells = numbers(&estimate.name, estimate);
         cells.extend(has_noise.then(|| share(estimate)));
         table.push_row(cells);
     }
     table = table.note(rows).note(noise_words(fit));
-    if has_noise {
+    if has_noise && has_errors(fit) {
         table = table
             .note("noise: the error that the noise alone causes, beside the whole; squares add".to_owned());
     }
     table
+}
+
+/// The estimates that are worth a line: of a selection those that were selected.
+fn shown(fit: &Fit) -> impl Iterator<Item = &Estimate> {
+    let selection = fit.penalty.as_ref().filter(|penalty| penalty.kind == PenaltyKind::Lasso);
+    let is_shown = move |estimate: &&Estimate| {
+        selection.is_none_or(|penalty| {
+            estimate.name == crate::LOG_NORMALIZER || penalty.selected.contains(&estimate.name)
+        })
+    };
+    fit.estimates().into_iter().filter(is_shown)
+}
+
+/// Whether any estimate has a standard error.
+fn has_errors(fit: &Fit) -> bool {
+    fit.estimates().iter().any(|estimate| estimate.se.is_finite())
+}
+
+/// How strong the penalty is, how that was chosen, and what it left.
+fn penalized(fit: &Fit) -> Option<String> {
+    let penalty = fit.penalty.as_ref()?;
+    let strength = format_number(penalty.strength, 4);
+    let chosen = match penalty.rule {
+        StrengthRule::Given => String::new(),
+        StrengthRule::OneStandardError => format!(
+            ", the largest whose selection, fitted again, has a held-out loss within one standard error of the smallest \
+             ({} folds)",
+            penalty.folds.unwrap_or(0)
+        ),
+        StrengthRule::Minimum => {
+            format!(", of the smallest held-out loss ({} folds)", penalty.folds.unwrap_or(0))
+        }
+    };
+    let selected = match penalty.kind {
+        PenaltyKind::Ridge => String::new(),
+        PenaltyKind::Lasso => format!(
+            " It selected {} of {}.",
+            counted(penalty.selected.len(), "parameter"),
+            grouped(fit.parameters.len())
+        ),
+    };
+    let refitted = if penalty.refitted { " They were fitted again without it." } else { "" };
+    Some(format!("Penalty {} with λ = {strength}{chosen}.{selected}{refitted}", penalty.kind))
 }
 
 /// The columns of estimates.
@@ -138,6 +181,7 @@ pub fn brief(words: &str) -> String {
 #[must_use]
 pub fn fit_sentences(fit: &Fit) -> Vec<String> {
     let mut lines = vec![convergence(fit)];
+    lines.extend(penalized(fit));
     if let Some(overlap) = &fit.diagnostics.overlap {
         lines.push(format!(
             "Of {} about {} lie where the data are.",

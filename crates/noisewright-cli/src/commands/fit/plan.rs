@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, DrawKind, FitOptions, FitSetting, NoiseChoice, NoiseKind, check_effects,
+    Amount, CovarianceKind, DrawKind, FitOptions, FitSetting, NoiseChoice, NoiseKind, Penalty, check_effects,
 };
 use noisewright::{Error, Loss, Model, Target};
 
@@ -29,6 +29,7 @@ pub(super) struct Plan {
     refit_noise: bool,
     check_ratio: bool,
     target: Target,
+    penalty: Option<Penalty>,
     seed: u64,
 }
 
@@ -50,6 +51,7 @@ impl Plan {
             refit_noise: arguments.refit_noise,
             check_ratio: arguments.check_nu,
             target: Target::parse(&arguments.target),
+            penalty: penalty(arguments)?,
             seed: global.seed,
         };
         refuse_idle(arguments)?;
@@ -77,6 +79,7 @@ impl Plan {
             refit_noise: self.refit_noise,
             check_ratio: self.check_ratio,
             target: self.target.clone(),
+            penalty: self.penalty.clone(),
             ..FitOptions::default()
         }
     }
@@ -115,6 +118,13 @@ fn refuse_idle(arguments: &FitArguments) -> Outcome<()> {
     ];
     let given: Vec<FitSetting> = given.iter().filter(|(_, given)| *given).map(|(s, _)| *s).collect();
     Ok(check_effects(NoiseKind::of_words(&arguments.noise), &given)?)
+}
+
+/// `--penalty` and `--refit-selected`.
+fn penalty(arguments: &FitArguments) -> Outcome<Option<Penalty>> {
+    let Some(words) = &arguments.penalty else { return Ok(None) };
+    let penalty: Penalty = words.parse()?;
+    Ok(Some(if arguments.refit_selected { penalty.refit_selected() } else { penalty }))
 }
 
 /// `--nu` and `--noise-points`, and the bounds of `auto`.

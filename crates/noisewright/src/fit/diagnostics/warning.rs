@@ -54,6 +54,8 @@ pub enum WarningKind {
     NotRefitted,
     /// The optimal noise could not be designed.
     NotOptimal,
+    /// There are no standard errors, or they leave something out.
+    ErrorsAfterPenalty,
 }
 
 impl WarningKind {
@@ -82,6 +84,7 @@ impl WarningKind {
             Self::FewClusters => "few-clusters",
             Self::NotRefitted => "not-refitted",
             Self::NotOptimal => "not-optimal",
+            Self::ErrorsAfterPenalty => "errors-after-penalty",
         }
     }
 
