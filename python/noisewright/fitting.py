@@ -81,6 +81,10 @@ class FitResult(AfterFit, Result):
     #: By name: the variance of maximum likelihood over that of the fit, both if the fitted model is true.
     efficiency: dict[str, float | None] | None
     optima: list[dict[str, Any]]
+    #: How the intervals of the parameters were made: `wald` or `profile`.
+    interval: str
+    #: The bootstrap: `replicates`, `failed`, `unit`, and by name the `estimates` with `se`, `bias`, `percentile`, `basic`.
+    bootstrap: dict[str, Any] | None
     #: The penalty: `kind`, `strength`, `rule`, the names `selected`, and the `path` of strengths that were tried.
     penalty: dict[str, Any] | None
     diagnostics: dict[str, Any]
@@ -197,6 +201,8 @@ def fit(
     penalty: str | None = None,
     penalty_factors: Mapping[str, float] | None = None,
     refit_selected: bool = False,
+    interval: Literal["wald", "profile"] = "wald",
+    bootstrap: int | None = None,
 ) -> FitResult:
     """Fits a model to data by telling them from noise.
 
@@ -242,6 +248,9 @@ def fit(
             `lasso:min` or `ridge:auto` (the smallest held-out loss). After the lasso there are no standard errors.
         penalty_factors: by how much the penalties of parameters are multiplied, by name; 0 for none at all.
         refit_selected: fit the parameters that the lasso selects again without a penalty, with standard errors.
+        interval: `wald`, or `profile`: where the profile of the likelihood, or of the loss, has risen as far as the
+            confidence says.
+        bootstrap: so many samples of the rows (or of the clusters) are drawn with replacement and fitted.
 
     >>> import noisewright as nw
     >>> model, data = nw.load_example("old-faithful")
@@ -276,6 +285,8 @@ def fit(
         penalty=penalty,
         penalty_factors=penalty_factors,
         refit_selected=refit_selected,
+        interval=interval,
+        bootstrap=bootstrap,
     )
     if (strata is None) != (chosen is None) or (strata is None and log_probability is not None):
         raise InputError("`strata` and `chosen` belong together: give both")
@@ -353,6 +364,8 @@ def _settings(
     penalty: str | None = None,
     penalty_factors: Mapping[str, float] | None = None,
     refit_selected: bool = False,
+    interval: str = "wald",
+    bootstrap: int | None = None,
 ) -> dict[str, Any]:
     """How to fit, checked, for the library."""
     if errors not in ("robust", "model"):
@@ -397,6 +410,8 @@ def _settings(
             (str(name), number(value, f"penalty_factors[{name!r}]")) for name, value in (penalty_factors or {}).items()
         ],
         "refit_selected": bool(refit_selected),
+        "interval": str(interval),
+        "bootstrap": None if bootstrap is None else whole(bootstrap, "bootstrap"),
     }
 
 

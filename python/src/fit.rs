@@ -106,6 +106,10 @@ pub(crate) struct Settings {
     penalty_factors: Vec<(String, f64)>,
     #[pyo3(item)]
     refit_selected: bool,
+    #[pyo3(item)]
+    interval: String,
+    #[pyo3(item)]
+    bootstrap: Option<usize>,
 }
 
 /// Noise points with their log-densities, and the log-densities at the data.
@@ -243,6 +247,8 @@ struct Plan {
     penalty: Option<String>,
     penalty_factors: Vec<(String, f64)>,
     refit_selected: bool,
+    interval: String,
+    bootstrap: Option<usize>,
 }
 
 impl From<Settings> for Plan {
@@ -268,6 +274,8 @@ impl From<Settings> for Plan {
             penalty: given.penalty,
             penalty_factors: given.penalty_factors,
             refit_selected: given.refit_selected,
+            interval: given.interval,
+            bootstrap: given.bootstrap,
         }
     }
 }
@@ -295,6 +303,8 @@ impl Plan {
             cancel: monitor.cancel.clone(),
             progress: Some(monitor.hook()),
             penalty: self.penalty()?,
+            interval: self.interval.parse()?,
+            bootstrap: self.bootstrap,
             // Not `..default()`: a new option must be named here too.
             more: noisewright::More,
         })

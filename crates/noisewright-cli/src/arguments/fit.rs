@@ -85,6 +85,12 @@ pub(crate) struct FitArguments {
         help_heading = "Errors"
     )]
     pub(crate) confidence: f64,
+    /// Intervals of the parameters: wald, or profile, where the profile of the likelihood or loss has risen far enough
+    #[arg(long, default_value = "wald", value_name = "KIND", help_heading = "Errors")]
+    pub(crate) interval: String,
+    /// Draw the rows (or clusters) so many times with replacement and fit each: standard errors and intervals beside the others
+    #[arg(long, value_name = "N", help_heading = "Errors")]
+    pub(crate) bootstrap: Option<usize>,
     /// Where to start, such as a=1,b=0.1; the model file's start values otherwise
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true, help_heading = "Search")]
     pub(crate) start: Option<String>,

@@ -74,6 +74,10 @@ pub fn fit_choices<'a>(
 fn fit_in_order(model: &Model, data: Data<'_>, sets: ChoiceSets<'_>, options: &FitOptions) -> Result<Fit> {
     options.check()?;
     options.refuse_penalty("strata")?;
+    if options.bootstrap.is_some() || options.interval != super::options::IntervalKind::Wald {
+        let option = if options.bootstrap.is_some() { "bootstrap" } else { "interval" };
+        return Err(Error::option(option, "cannot stand beside strata: leave it out"));
+    }
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
     let fitted = ConditionalLogit::new(model, data, sets).and_then(|logit| logit.fit(data, options));

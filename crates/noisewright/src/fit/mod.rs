@@ -4,6 +4,7 @@
 //! error, split into what the data leave open and what the noise adds. The noise is chosen and dosed unless
 //! [`FitOptions`] say how.
 
+mod bootstrap;
 mod choices;
 mod covariance;
 mod curvature;
@@ -32,6 +33,7 @@ mod part;
 mod parts;
 mod penalized;
 mod prepare;
+mod profile;
 mod quiet;
 mod ratio;
 mod recentred;
@@ -44,6 +46,7 @@ mod start_values;
 mod stream;
 mod two_step;
 
+pub use bootstrap::{Bootstrap, BootstrapEstimate, Resampled};
 pub use choices::{ChoiceSets, fit_choices};
 pub use curvature::Curvature;
 pub(crate) use data::check_chains;
@@ -55,7 +58,7 @@ pub use optimal::OptimalReport;
 pub(crate) use penalized::wrong_factor;
 pub use penalized::{PathPoint, Penalty, PenaltyKind, PenaltyReport, Strength, StrengthRule};
 pub use options::{
-    Amount, CovarianceKind, DrawKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords,
+    Amount, CovarianceKind, DrawKind, Draws, FitOptions, IntervalKind, NoiseChoice, NoiseFiles, NoiseInWords,
 };
 pub use ratio::{LogRatio, RatioFit, ratio};
 pub(crate) use result::Variances;
@@ -116,7 +119,9 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
     if let Some(penalty) = &options.penalty {
         return penalized::fit_penalized(model, rows, penalty, options);
     }
-    let mut fit = match Recentred::of(model, rows) {
+    // A profile is that of a parameter itself, which around another center is a combination of several.
+    let recentred = Recentred::of(model, rows).filter(|_| options.interval == IntervalKind::Wald);
+    let mut fit = match recentred {
         Some(recentred) => recentred.back(fit_task(&recentred.model, rows, options)?, model)?,
         None => fit_task(model, rows, options)?,
     };
@@ -125,16 +130,26 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
         let theta = constraint.map_or_else(|| fit.theta(), |constraint| constraint.all(&fit.theta()));
         fit.at_rows = RowMeans::new(model.whole(), &theta, &fit, rows)?.map(Arc::new);
     }
-    Ok(match constraint {
+    let mut fit = match constraint {
         Some(constraint) => constraint.expand(fit),
         None => fit,
-    })
+    };
+    if let Some(replicates) = options.bootstrap.filter(|_| fit.diagnostics.no_answer().is_none()) {
+        fit.bootstrap = Some(bootstrap::bootstrap(model, rows, &fit, replicates, options)?);
+    }
+    Ok(fit)
 }
 
 /// An estimate, and then the judgement of it.
 fn fit_task(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Fit> {
     let task = FitTask { model, rows, loss: &options.loss };
-    noise_choice::estimate(task, options)
-        .and_then(|estimated| judge(task, estimated, options))
+    let estimate = || {
+        let mut estimated = noise_choice::estimate(task, options)?;
+        if options.interval == IntervalKind::Profile {
+            profile::replace_intervals(task, &mut estimated, options)?;
+        }
+        judge(task, estimated, options)
+    };
+    estimate()
         .map_err(|error| density_checks::with_values(model, rows, error))
 }

@@ -40,6 +40,10 @@ pub struct FitOptions {
     pub errors: CovarianceKind,
     /// Confidence of the intervals (default 0.95).
     pub confidence: f64,
+    /// How the intervals are made (default [`IntervalKind::Wald`]).
+    pub interval: IntervalKind,
+    /// So many bootstrap samples of the rows (default none).
+    pub bootstrap: Option<usize>,
     /// Seed of the noise and of the starts (default 0).
     pub seed: u64,
     /// A penalty on the parameters of a linear model (default none).
@@ -73,6 +77,8 @@ impl Default for FitOptions {
             loss: Loss::Js,
             errors: CovarianceKind::Robust,
             confidence: 0.95,
+            interval: IntervalKind::Wald,
+            bootstrap: None,
             seed: 0,
             penalty: None,
             cancel: CancelToken::new(),
@@ -131,8 +137,27 @@ impl FitOptions {
         }
         if let Some(penalty) = &self.penalty {
             penalty.check()?;
+            self.refuse_beside_penalty()?;
+        }
+        if let Some(replicates) = self.bootstrap {
+            super::bootstrap::check(replicates)?;
         }
         self.amount.check()
+    }
+
+    /// Refuses what has no meaning beside a penalty.
+    fn refuse_beside_penalty(&self) -> Result<()> {
+        if self.bootstrap.is_some() {
+            let reason = "cannot stand beside a penalty: estimates that are shrunk or set to zero are not spread like their \
+                          bootstrap";
+            return Err(Error::option("bootstrap", reason));
+        }
+        let refit = self.penalty.as_ref().is_some_and(|penalty| penalty.refit_selected);
+        if self.interval == IntervalKind::Profile && !refit {
+            let reason = "cannot be profile beside a penalty, at whose estimates the loss has no minimum";
+            return Err(Error::option("interval", reason));
+        }
+        Ok(())
     }
 
     /// Refuses a penalty beside something that it cannot stand beside.
@@ -329,6 +354,31 @@ impl Amount {
                 Err(Error::range("share", BETWEEN, share))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// How intervals are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum IntervalKind {
+    /// From the standard error and a quantile of Student's distribution, on a scale without bounds.
+    #[default]
+    Wald,
+    /// From the profile of the likelihood, or of the loss, scaled to the variance of the estimate; those of the constant are
+    /// Wald's.
+    Profile,
+}
+
+impl std::str::FromStr for IntervalKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "wald" => Ok(Self::Wald),
+            "profile" => Ok(Self::Profile),
+            other => Err(Error::option("interval", format!("is wald or profile, not {other}"))),
         }
     }
 }

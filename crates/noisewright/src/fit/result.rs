@@ -7,7 +7,8 @@ use noisewright_numerics::optimize::Stop;
 
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
-use super::options::DrawKind;
+use super::bootstrap::Bootstrap;
+use super::options::{DrawKind, IntervalKind};
 use super::penalized::{PenaltyKind, PenaltyReport};
 use crate::after::RowMeans;
 use crate::names::nearest;
@@ -191,6 +192,10 @@ pub struct Fit {
     pub confidence: f64,
     /// Which curvature of the loss the standard errors rest on.
     pub curvature: Curvature,
+    /// How the intervals of the parameters were made.
+    pub interval: IntervalKind,
+    /// The bootstrap, where it was asked for.
+    pub bootstrap: Option<Bootstrap>,
     /// The penalty, where there is one.
     pub penalty: Option<PenaltyReport>,
     /// What else is known: whether there is an answer, whether the noise served, whether the model fits.

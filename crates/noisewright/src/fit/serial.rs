@@ -4,7 +4,8 @@ use serde::{Serialize, Serializer};
 
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
-use super::options::DrawKind;
+use super::bootstrap::Bootstrap;
+use super::options::{DrawKind, IntervalKind};
 use super::penalized::PenaltyReport;
 use super::ratio::RatioFit;
 use super::result::{Estimate, Fit, Optimum};
@@ -41,6 +42,8 @@ struct FitFields<'a> {
     confidence: f64,
     efficiency: Option<Fields<&'a str, Option<f64>>>,
     optima: &'a [Optimum],
+    interval: IntervalKind,
+    bootstrap: Option<&'a Bootstrap>,
     penalty: Option<&'a PenaltyReport>,
     diagnostics: &'a Diagnostics,
 }
@@ -82,6 +85,8 @@ impl Serialize for Fit {
             confidence: self.confidence,
             efficiency: self.nu.is_finite().then(|| Fields(names().zip(budget).collect())),
             optima: &self.optima,
+            interval: self.interval,
+            bootstrap: self.bootstrap.as_ref(),
             penalty: self.penalty.as_ref(),
             diagnostics: &self.diagnostics,
         }

@@ -324,7 +324,13 @@ impl Constraint {
             let variances = Variances { data: data[(j, j)], noise: noise[(j, j)], freedom };
             let at_bound = involved().any(|e| e.at_bound);
             let fixed = involved().next().is_none();
-            Estimate { fixed, ..Estimate::new(parameter, values[j], variances, fit.confidence, at_bound) }
+            let made =
+                Estimate { fixed, ..Estimate::new(parameter, values[j], variances, fit.confidence, at_bound) };
+            // A free parameter keeps the interval that it has.
+            match (0..free).find(|f| self.is_free(j, *f)) {
+                Some(f) => Estimate { lower: fit.parameters[f].lower, upper: fit.parameters[f].upper, ..made },
+                None => made,
+            }
         };
         let parameters = self.whole.parameters.iter().enumerate().map(estimate).collect();
         let optima = fit.optima.iter().map(|optimum| {

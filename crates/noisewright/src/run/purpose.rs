@@ -108,6 +108,8 @@ pub enum Purpose {
     QuietSample,
     /// Draws of a fitted model.
     Simulate,
+    /// Rows of a bootstrap sample, and the seed of its noise.
+    BootstrapRows,
     /// Folds of a cross-validation.
     Folds {
         /// Of the data, or of the noise.
@@ -169,6 +171,7 @@ impl Purpose {
             Self::QuietNoise => (28, 0, 0),
             Self::QuietSample => (29, 0, 0),
             Self::Simulate => (36, 0, 0),
+            Self::BootstrapRows => (51, 0, 0),
             Self::Folds { side } => (50, side, 0),
         }
     }

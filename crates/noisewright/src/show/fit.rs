@@ -5,7 +5,7 @@ use std::fmt;
 use noisewright_report::{Cell, Column, Table, format_number, format_percent};
 
 use super::shortened;
-use crate::fit::{Estimate, Fit, PenaltyKind, RatioFit, StrengthRule};
+use crate::fit::{Estimate, Fit, IntervalKind, PenaltyKind, RatioFit, Resampled, StrengthRule};
 
 /// Estimates with their standard errors and intervals; `loss` is named where it is known.
 #[must_use]
@@ -190,11 +190,54 @@ pub fn fit_sentences(fit: &Fit) -> Vec<String> {
         ));
     }
     lines.extend(quietness(fit));
+    lines.extend(interval_words(fit));
     lines.extend(efficiency(fit));
     lines.extend(designed(fit));
     lines.extend(refitted(fit));
     lines.extend(checked(fit));
     lines
+}
+
+/// Which intervals are not Wald's, and what the bootstrap was.
+fn interval_words(fit: &Fit) -> Vec<String> {
+    let mut lines = Vec::new();
+    if fit.interval == IntervalKind::Profile {
+        let of = if fit.nu.is_finite() { "loss" } else { "likelihood" };
+        lines.push(format!("The intervals of the parameters are those of the profile of the {of}."));
+    }
+    if let Some(bootstrap) = &fit.bootstrap {
+        let unit = match bootstrap.unit {
+            Resampled::Clusters => "clusters",
+            _ => "rows",
+        };
+        let failed = match bootstrap.failed {
+            0 => String::new(),
+            failed => format!(", {} without an answer left out", format_args!("{} more", grouped(failed))),
+        };
+        let count = counted(bootstrap.replicates, "sample");
+        lines.push(format!("The bootstrap is of {count} of the {unit} with replacement{failed}."));
+    }
+    lines
+}
+
+/// What the bootstrap says, beside the standard errors.
+#[must_use]
+pub fn bootstrap_table(fit: &Fit) -> Option<Table> {
+    let bootstrap = fit.bootstrap.as_ref()?;
+    let interval = format_percent(fit.confidence, 6);
+    let mut table = Table::new("Bootstrap")
+        .column(Column::text(""))
+        .column(Column::number("std. error").significant(3))
+        .column(Column::number("bias").significant(2))
+        .column(Column::number(format!("percentile {interval} from")).significant(5))
+        .column(Column::number("to").significant(5))
+        .column(Column::number("basic from").significant(5))
+        .column(Column::number("to").significant(5));
+    for (name, e) in &bootstrap.estimates {
+        let numbers = [e.se, e.bias, e.percentile[0], e.percentile[1], e.basic[0], e.basic[1]];
+        table.push_row(std::iter::once(Cell::from(name.clone())).chain(cells(&numbers, e.se)).collect::<Vec<_>>());
+    }
+    Some(table)
 }
 
 /// How the search ended.
@@ -301,6 +344,9 @@ impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let table = fit_table(self, "Fitted parameters", counted(self.rows, "row"));
         f.write_str(&table.to_text())?;
+        if let Some(table) = bootstrap_table(self) {
+            write!(f, "\n{}", table.to_text())?;
+        }
         below(f, &fit_sentences(self), self)
     }
 }

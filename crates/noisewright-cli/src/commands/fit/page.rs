@@ -66,6 +66,9 @@ fn estimates(answer: &Answer) -> Section {
         section = section.warning(warning);
     }
     section = section.table(show::table(answer, ""));
+    if let Some(table) = noisewright::show::bootstrap_table(fit) {
+        section = section.table(table);
+    }
     for sentence in show::sentences(answer) {
         section = section.paragraph(sentence);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, DrawKind, FitOptions, FitSetting, NoiseChoice, NoiseKind, Penalty, check_effects,
+    Amount, CovarianceKind, DrawKind, FitOptions, FitSetting, IntervalKind, NoiseChoice, NoiseKind, Penalty, check_effects,
 };
 use noisewright::{Error, Loss, Model, Target};
 
@@ -30,6 +30,8 @@ pub(super) struct Plan {
     check_ratio: bool,
     target: Target,
     penalty: Option<Penalty>,
+    interval: IntervalKind,
+    bootstrap: Option<usize>,
     seed: u64,
 }
 
@@ -52,6 +54,8 @@ impl Plan {
             check_ratio: arguments.check_nu,
             target: Target::parse(&arguments.target),
             penalty: penalty(arguments)?,
+            interval: arguments.interval.parse()?,
+            bootstrap: arguments.bootstrap,
             seed: global.seed,
         };
         refuse_idle(arguments)?;
@@ -80,6 +84,8 @@ impl Plan {
             check_ratio: self.check_ratio,
             target: self.target.clone(),
             penalty: self.penalty.clone(),
+            interval: self.interval,
+            bootstrap: self.bootstrap,
             ..FitOptions::default()
         }
     }

@@ -81,11 +81,11 @@ pub(crate) fn estimate_exact<'a>(task: FitTask<'a>, options: &FitOptions) -> Res
 }
 
 impl<'a> Likelihood<'a> {
-    /// That of a model of finitely many states, in the model's own coordinates.
+    /// The likelihood in the model's own coordinates.
     ///
     /// # Errors
-    /// When there are too many states, or a row has no density.
-    pub(crate) fn enumerated(task: FitTask<'a>) -> Result<Self> {
+    /// When log Z is out of reach, or a row has no density.
+    pub(crate) fn plain(task: FitTask<'a>) -> Result<Self> {
         let Some(data) = task.rows.whole() else { return Err(needs_memory("noise")) };
         let way = NormalizerMethod::of(task.model)?;
         let means = Means::new(task.model, data)?;

@@ -36,7 +36,7 @@ impl<'a> Target<'a> {
         refuse(task, options)?;
         let some = task.rows.spread(SCALE_ROWS);
         if is_summed(task.model, options)? {
-            let likelihood = Likelihood::enumerated(task)?;
+            let likelihood = Likelihood::plain(task)?;
             let (scaling, _) = prepare::scaling(task.model, some.view(), true)?;
             return Ok(Self::Likelihood(Box::new(Enumerated::new(likelihood, scaling.scale)), task.rows));
         }
