@@ -85,6 +85,8 @@ class FitResult(AfterFit, Result):
     interval: str
     #: The bootstrap: `replicates`, `failed`, `unit`, and by name the `estimates` with `se`, `bias`, `percentile`, `basic`.
     bootstrap: dict[str, Any] | None
+    #: The held-out log-likelihood: `folds`, `log_likelihood`, `se`, `by_fold`.
+    held_out: dict[str, Any] | None
     #: The penalty: `kind`, `strength`, `rule`, the names `selected`, and the `path` of strengths that were tried.
     penalty: dict[str, Any] | None
     diagnostics: dict[str, Any]
@@ -203,6 +205,7 @@ def fit(
     refit_selected: bool = False,
     interval: Literal["wald", "profile"] = "wald",
     bootstrap: int | None = None,
+    cross_validate: int | None = None,
 ) -> FitResult:
     """Fits a model to data by telling them from noise.
 
@@ -251,6 +254,7 @@ def fit(
         interval: `wald`, or `profile`: where the profile of the likelihood, or of the loss, has risen as far as the
             confidence says.
         bootstrap: so many samples of the rows (or of the clusters) are drawn with replacement and fitted.
+        cross_validate: so many folds of a cross-validation, which finds the held-out log-likelihood, for `compare`.
 
     >>> import noisewright as nw
     >>> model, data = nw.load_example("old-faithful")
@@ -287,6 +291,7 @@ def fit(
         refit_selected=refit_selected,
         interval=interval,
         bootstrap=bootstrap,
+        cross_validate=cross_validate,
     )
     if (strata is None) != (chosen is None) or (strata is None and log_probability is not None):
         raise InputError("`strata` and `chosen` belong together: give both")
@@ -366,6 +371,7 @@ def _settings(
     refit_selected: bool = False,
     interval: str = "wald",
     bootstrap: int | None = None,
+    cross_validate: int | None = None,
 ) -> dict[str, Any]:
     """How to fit, checked, for the library."""
     if errors not in ("robust", "model"):
@@ -412,6 +418,7 @@ def _settings(
         "refit_selected": bool(refit_selected),
         "interval": str(interval),
         "bootstrap": None if bootstrap is None else whole(bootstrap, "bootstrap"),
+        "cross_validate": None if cross_validate is None else whole(cross_validate, "cross_validate"),
     }
 
 

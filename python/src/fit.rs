@@ -110,6 +110,8 @@ pub(crate) struct Settings {
     interval: String,
     #[pyo3(item)]
     bootstrap: Option<usize>,
+    #[pyo3(item)]
+    cross_validate: Option<usize>,
 }
 
 /// Noise points with their log-densities, and the log-densities at the data.
@@ -249,6 +251,7 @@ struct Plan {
     refit_selected: bool,
     interval: String,
     bootstrap: Option<usize>,
+    cross_validate: Option<usize>,
 }
 
 impl From<Settings> for Plan {
@@ -276,6 +279,7 @@ impl From<Settings> for Plan {
             refit_selected: given.refit_selected,
             interval: given.interval,
             bootstrap: given.bootstrap,
+            cross_validate: given.cross_validate,
         }
     }
 }
@@ -305,6 +309,7 @@ impl Plan {
             penalty: self.penalty()?,
             interval: self.interval.parse()?,
             bootstrap: self.bootstrap,
+            cross_validate: self.cross_validate,
             // Not `..default()`: a new option must be named here too.
             more: noisewright::More,
         })

@@ -91,6 +91,9 @@ pub(crate) struct FitArguments {
     /// Draw the rows (or clusters) so many times with replacement and fit each: standard errors and intervals beside the others
     #[arg(long, value_name = "N", help_heading = "Errors")]
     pub(crate) bootstrap: Option<usize>,
+    /// Find the held-out log-likelihood by so many folds, for `compare`
+    #[arg(long, value_name = "FOLDS", help_heading = "After the fit")]
+    pub(crate) cross_validate: Option<usize>,
     /// Where to start, such as a=1,b=0.1; the model file's start values otherwise
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true, help_heading = "Search")]
     pub(crate) start: Option<String>,

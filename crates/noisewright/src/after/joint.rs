@@ -64,6 +64,13 @@ impl JointEstimate {
         }
     }
 
+    /// The variance that the noise gives to `ĉ − log Z(θ̂)`, whose slope is `(−mean ∇u, 1)`.
+    pub(crate) fn noise_of_constant(fit: &Fit, mean_score: impl Fn(usize) -> f64) -> f64 {
+        let size = fit.covariance_noise.nrows();
+        let slope = DVector::from_fn(size, |j, _| if j + 1 == size { 1.0 } else { -mean_score(j) });
+        slope.dot(&(&fit.covariance_noise * &slope)).max(0.0)
+    }
+
     /// Refuses parts that do not belong together.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::joint::JointEstimate;
 use super::log_density::LogDensity;
 use super::simulate::{Simulated, simulate};
+use crate::fit::HeldOut;
 use crate::run::Context;
 use crate::{Error, Fit, Model, Result, View};
 
@@ -105,8 +106,11 @@ pub struct FitRecord {
     pub mean_score: Vec<f64>,
     /// log Z at the estimate, where the model knows it in closed form.
     pub known_log_normalizer: Option<f64>,
-    /// `tr(J⁻¹K)`, the penalty of Takeuchi's criterion, for an exact fit.
+    /// The penalty of Takeuchi's criterion, `tr(J⁻¹K)` or its like for a loss against noise.
     pub takeuchi_penalty: Option<f64>,
+    /// The held-out log-likelihood, where it was asked for.
+    #[serde(default)]
+    pub held_out: Option<HeldOut>,
     /// What tells the rows from others.
     pub fingerprint: String,
     /// Some of the rows, column by column.
@@ -142,6 +146,7 @@ impl Fit {
             mean_score: means.score.clone(),
             known_log_normalizer: means.known_log_normalizer,
             takeuchi_penalty: means.takeuchi_penalty,
+            held_out: self.held_out.clone(),
             fingerprint: format!("{:016x}", means.fingerprint),
             some_rows: (0..some.columns()).map(|j| some.column(j).to_vec()).collect(),
         };

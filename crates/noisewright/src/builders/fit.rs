@@ -75,6 +75,8 @@ impl<'a> FitBuilder<'a> {
         interval(interval: IntervalKind) => options.interval = interval;
         /// So many bootstrap samples of the rows, or of their clusters (default none).
         bootstrap(replicates: usize) => options.bootstrap = Some(replicates);
+        /// So many folds of a cross-validation that finds the held-out log-likelihood (default none).
+        cross_validate(folds: usize) => options.cross_validate = Some(folds);
         /// A penalty on the parameters of a linear model: `Penalty::lasso(0.1)`, or `"auto".parse()?`.
         penalty(penalty: Penalty) => options.penalty = Some(penalty);
         /// From how many places at most a model that is not linear in its parameters is fitted (default 10).

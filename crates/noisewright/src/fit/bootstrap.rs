@@ -131,6 +131,7 @@ fn replicate_options(fit: &Fit, options: &FitOptions, seed: u64, stream: &mut im
         starts: 1,
         progress: None,
         bootstrap: None,
+        cross_validate: None,
         check_ratio: false,
         ..options.clone()
     };
@@ -168,20 +169,28 @@ fn redrawn(draws: &Draws, stream: &mut impl Rng) -> Draws {
 
 /// All unknowns of the whole model, where the search converged.
 fn estimate(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Option<Vec<f64>>> {
-    let alone = |model: &Model| -> Result<Fit> {
-        let task = FitTask { model, rows, loss: &options.loss };
-        Ok(noise_choice::estimate(task, options)?.fit)
-    };
-    let fit = match Recentred::of(model, rows) {
-        Some(recentred) => recentred.back(alone(&recentred.model)?, model)?,
-        None => alone(model)?,
-    };
+    let fit = unjudged(model, rows, options)?;
     let mut values = match model.constraint() {
         Some(constraint) => constraint.all(&fit.theta()),
         None => fit.theta(),
     };
     values.extend(fit.log_normalizer.as_ref().map(|constant| constant.estimate));
     Ok((fit.converged && values.iter().all(|v| v.is_finite())).then_some(values))
+}
+
+/// A fit that is not judged, nor expanded to all parameters of a constrained model.
+///
+/// # Errors
+/// As for any fit.
+pub(super) fn unjudged(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Fit> {
+    let alone = |model: &Model| -> Result<Fit> {
+        let task = FitTask { model, rows, loss: &options.loss };
+        Ok(noise_choice::estimate(task, options)?.fit)
+    };
+    match Recentred::of(model, rows) {
+        Some(recentred) => recentred.back(alone(&recentred.model)?, model),
+        None => alone(model),
+    }
 }
 
 /// What is drawn with replacement.

@@ -74,8 +74,14 @@ pub fn fit_choices<'a>(
 fn fit_in_order(model: &Model, data: Data<'_>, sets: ChoiceSets<'_>, options: &FitOptions) -> Result<Fit> {
     options.check()?;
     options.refuse_penalty("strata")?;
-    if options.bootstrap.is_some() || options.interval != super::options::IntervalKind::Wald {
-        let option = if options.bootstrap.is_some() { "bootstrap" } else { "interval" };
+    if options.bootstrap.is_some()
+        || options.cross_validate.is_some()
+        || options.interval != super::options::IntervalKind::Wald {
+        let option = match (options.bootstrap, options.cross_validate) {
+            (Some(_), _) => "bootstrap",
+            (None, Some(_)) => "cross_validate",
+            _ => "interval",
+        };
         return Err(Error::option(option, "cannot stand beside strata: leave it out"));
     }
     let options = &options.for_run();

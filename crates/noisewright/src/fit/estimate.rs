@@ -188,6 +188,8 @@ impl Found {
             curvature: self.curvature,
             interval: IntervalKind::Wald,
             bootstrap: None,
+            held_out: None,
+            optimism: None,
             penalty: None,
             diagnostics: Diagnostics::default(),
             at_rows: None,

@@ -18,6 +18,7 @@ mod estimate;
 mod evaluate;
 mod exact;
 mod fit_against_noise;
+mod held_out;
 mod judge;
 mod kinks;
 mod leverage;
@@ -28,6 +29,7 @@ mod noise_choice;
 mod noise_influence;
 mod objective;
 pub(crate) mod optimal;
+mod optimism;
 mod options;
 mod part;
 mod parts;
@@ -53,6 +55,7 @@ pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind};
 pub use effects::{FitSetting, NoiseKind, check_effects};
+pub use held_out::HeldOut;
 pub use noisewright_numerics::optimize::Stop;
 pub use optimal::OptimalReport;
 pub(crate) use penalized::wrong_factor;
@@ -136,6 +139,9 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
     };
     if let Some(replicates) = options.bootstrap.filter(|_| fit.diagnostics.no_answer().is_none()) {
         fit.bootstrap = Some(bootstrap::bootstrap(model, rows, &fit, replicates, options)?);
+    }
+    if let Some(folds) = options.cross_validate.filter(|_| fit.diagnostics.no_answer().is_none()) {
+        fit.held_out = Some(held_out::cross_validate(model, rows, &fit, folds, options)?);
     }
     Ok(fit)
 }

@@ -44,6 +44,8 @@ pub struct FitOptions {
     pub interval: IntervalKind,
     /// So many bootstrap samples of the rows (default none).
     pub bootstrap: Option<usize>,
+    /// Folds of a cross-validation that finds the held-out log-likelihood (default none).
+    pub cross_validate: Option<usize>,
     /// Seed of the noise and of the starts (default 0).
     pub seed: u64,
     /// A penalty on the parameters of a linear model (default none).
@@ -79,6 +81,7 @@ impl Default for FitOptions {
             confidence: 0.95,
             interval: IntervalKind::Wald,
             bootstrap: None,
+            cross_validate: None,
             seed: 0,
             penalty: None,
             cancel: CancelToken::new(),
@@ -142,11 +145,18 @@ impl FitOptions {
         if let Some(replicates) = self.bootstrap {
             super::bootstrap::check(replicates)?;
         }
+        if let Some(folds) = self.cross_validate {
+            super::held_out::check(folds)?;
+        }
         self.amount.check()
     }
 
     /// Refuses what has no meaning beside a penalty.
     fn refuse_beside_penalty(&self) -> Result<()> {
+        if self.cross_validate.is_some() {
+            let reason = "cannot stand beside a penalty, whose strength has a cross-validation of its own";
+            return Err(Error::option("cross_validate", reason));
+        }
         if self.bootstrap.is_some() {
             let reason = "cannot stand beside a penalty: estimates that are shrunk or set to zero are not spread like their \
                           bootstrap";

@@ -8,6 +8,7 @@ use noisewright_numerics::optimize::Stop;
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
 use super::bootstrap::Bootstrap;
+use super::held_out::HeldOut;
 use super::options::{DrawKind, IntervalKind};
 use super::penalized::{PenaltyKind, PenaltyReport};
 use crate::after::RowMeans;
@@ -196,6 +197,10 @@ pub struct Fit {
     pub interval: IntervalKind,
     /// The bootstrap, where it was asked for.
     pub bootstrap: Option<Bootstrap>,
+    /// The held-out log-likelihood, where it was asked for.
+    pub held_out: Option<HeldOut>,
+    /// `tr(H⁻¹E[wψsᵀ])`, by how much the log-likelihood of these rows exceeds that of others, where it is known.
+    pub(crate) optimism: Option<f64>,
     /// The penalty, where there is one.
     pub penalty: Option<PenaltyReport>,
     /// What else is known: whether there is an answer, whether the noise served, whether the model fits.

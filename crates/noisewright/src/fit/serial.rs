@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
 use super::bootstrap::Bootstrap;
+use super::held_out::HeldOut;
 use super::options::{DrawKind, IntervalKind};
 use super::penalized::PenaltyReport;
 use super::ratio::RatioFit;
@@ -44,6 +45,7 @@ struct FitFields<'a> {
     optima: &'a [Optimum],
     interval: IntervalKind,
     bootstrap: Option<&'a Bootstrap>,
+    held_out: Option<&'a HeldOut>,
     penalty: Option<&'a PenaltyReport>,
     diagnostics: &'a Diagnostics,
 }
@@ -87,6 +89,7 @@ impl Serialize for Fit {
             optima: &self.optima,
             interval: self.interval,
             bootstrap: self.bootstrap.as_ref(),
+            held_out: self.held_out.as_ref(),
             penalty: self.penalty.as_ref(),
             diagnostics: &self.diagnostics,
         }

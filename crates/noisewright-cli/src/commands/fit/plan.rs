@@ -32,6 +32,7 @@ pub(super) struct Plan {
     penalty: Option<Penalty>,
     interval: IntervalKind,
     bootstrap: Option<usize>,
+    cross_validate: Option<usize>,
     seed: u64,
 }
 
@@ -56,6 +57,7 @@ impl Plan {
             penalty: penalty(arguments)?,
             interval: arguments.interval.parse()?,
             bootstrap: arguments.bootstrap,
+            cross_validate: arguments.cross_validate,
             seed: global.seed,
         };
         refuse_idle(arguments)?;
@@ -86,6 +88,7 @@ impl Plan {
             penalty: self.penalty.clone(),
             interval: self.interval,
             bootstrap: self.bootstrap,
+            cross_validate: self.cross_validate,
             ..FitOptions::default()
         }
     }

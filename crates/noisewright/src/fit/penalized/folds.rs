@@ -28,39 +28,50 @@ impl Folds {
         noise: usize,
         context: &Context,
     ) -> Result<Self> {
-        let data = match dependence {
-            Dependence::Independent => shuffled(rows, context, 0),
-            Dependence::Chains(_) => (0..rows).map(|row| (row * FOLDS / rows.max(1)) as u8).collect(),
-            Dependence::Clusters(labels) => {
-                let mut order: HashMap<u64, usize> = HashMap::new();
-                for label in labels {
-                    let next = order.len();
-                    order.entry(*label).or_insert(next);
-                }
-                let folds = shuffled(order.len(), context, 0);
-                if order.len() < FOLDS {
-                    return Err(too_few(order.len(), "clusters"));
-                }
-                labels.iter().map(|label| folds[order[label]]).collect()
-            }
-        };
-        if rows < FOLDS {
-            return Err(too_few(rows, "rows"));
-        }
-        Ok(Self { data, noise: shuffled(noise, context, 1) })
+        let data = fold_numbers("penalty", rows, dependence, FOLDS, context)?;
+        Ok(Self { data, noise: shuffled(noise, FOLDS, context, 1) })
     }
 }
 
-fn too_few(count: usize, what: &str) -> Error {
-    let reason = format!(
-        "is to be chosen by {FOLDS}-fold cross-validation, for which {count} {what} are too few: give its strength"
-    );
-    Error::option("penalty", reason)
+/// The fold of every row: at random in parts of the same size, clusters together, chains in stretches.
+///
+/// # Errors
+/// When there are fewer rows or clusters than folds.
+pub(crate) fn fold_numbers(
+    option: &'static str,
+    rows: usize,
+    dependence: Dependence<'_>,
+    folds: usize,
+    context: &Context,
+) -> Result<Vec<u8>> {
+    let too_few = |count: usize, what: &str| {
+        let reason = format!("needs {folds} folds, for which {count} {what} are too few");
+        Err(Error::option(option, reason))
+    };
+    if rows < folds {
+        return too_few(rows, "rows");
+    }
+    match dependence {
+        Dependence::Independent => Ok(shuffled(rows, folds, context, 0)),
+        Dependence::Chains(_) => Ok((0..rows).map(|row| (row * folds / rows.max(1)) as u8).collect()),
+        Dependence::Clusters(labels) => {
+            let mut order: HashMap<u64, usize> = HashMap::new();
+            for label in labels {
+                let next = order.len();
+                order.entry(*label).or_insert(next);
+            }
+            if order.len() < folds {
+                return too_few(order.len(), "clusters");
+            }
+            let numbers = shuffled(order.len(), folds, context, 0);
+            Ok(labels.iter().map(|label| numbers[order[label]]).collect())
+        }
+    }
 }
 
 /// A fold for each of so many, all folds of the same size but for one.
-fn shuffled(count: usize, context: &Context, side: u64) -> Vec<u8> {
-    let mut folds: Vec<u8> = (0..count).map(|i| (i % FOLDS) as u8).collect();
-    folds.shuffle(&mut context.stream(Purpose::Folds { side }, 0));
-    folds
+fn shuffled(count: usize, folds: usize, context: &Context, side: u64) -> Vec<u8> {
+    let mut numbers: Vec<u8> = (0..count).map(|i| (i % folds) as u8).collect();
+    numbers.shuffle(&mut context.stream(Purpose::Folds { side }, 0));
+    numbers
 }

@@ -12,6 +12,7 @@ mod penalty;
 mod report;
 mod target;
 
+pub(crate) use folds::fold_numbers;
 pub(crate) use penalty::wrong_factor;
 pub use penalty::{Penalty, PenaltyKind, Strength};
 pub use report::{PathPoint, PenaltyReport, StrengthRule};
