@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, Data, Dependence, Draws, Fit, FitOptions, NoiseChoice, NoiseFiles, Penalty, Setting,
+    Amount, CovarianceKind, Data, Dependence, Draws, Fit, FitOptions, NoiseChoice, NoiseFiles, Penalty,
+    Setting,
 };
 use noisewright::{Model, Noise, Points, Target, View};
 use noisewright_report::Value;

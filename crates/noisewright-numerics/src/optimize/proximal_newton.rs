@@ -244,7 +244,7 @@ impl<S: Smooth + ?Sized> Search<'_, S> {
             let mut largest = 0.0_f64;
             for i in 0..size {
                 let (j, h) = (self.set[i], hessian[(i, i)]);
-                if !(h + self.penalty.ridge[j] > 0.0) {
+                if h + self.penalty.ridge[j] <= 0.0 {
                     continue;
                 }
                 let there = self.penalty.proximal(j, h, h * target[j] - slope[i]);

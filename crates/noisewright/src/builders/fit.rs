@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use super::settings::{run_settings, setters};
 use super::threads::on_threads;
-use crate::fit::{Amount, CovarianceKind, Data, Dependence, DrawKind, FitOptions, IntervalKind, NoiseChoice, Penalty, fit};
+use crate::fit::{
+    Amount, CovarianceKind, Data, Dependence, DrawKind, FitOptions, IntervalKind, NoiseChoice, Penalty, fit,
+};
 use crate::{Fit, Loss, Model, Result, Target};
 
 impl Model {

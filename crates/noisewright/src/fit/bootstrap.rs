@@ -218,7 +218,8 @@ impl Units {
                 Ok(Self::Clusters(of_row, count))
             }
             Dependence::Chains(_) => {
-                let reason = "draws independent rows or clusters, and rows of a chain are neither: leave it out";
+                let reason =
+                    "draws independent rows or clusters, and rows of a chain are neither: leave it out";
                 Err(Error::option("bootstrap", reason))
             }
         }

@@ -76,7 +76,8 @@ fn fit_in_order(model: &Model, data: Data<'_>, sets: ChoiceSets<'_>, options: &F
     options.refuse_penalty("strata")?;
     if options.bootstrap.is_some()
         || options.cross_validate.is_some()
-        || options.interval != super::options::IntervalKind::Wald {
+        || options.interval != super::options::IntervalKind::Wald
+    {
         let option = match (options.bootstrap, options.cross_validate) {
             (Some(_), _) => "bootstrap",
             (None, Some(_)) => "cross_validate",

@@ -94,7 +94,8 @@ struct Part {
 impl Part {
     fn new(data: Data<'_>, rows: &[usize]) -> Self {
         let view = data.points;
-        let values = (0..view.columns()).flat_map(|j| rows.iter().map(move |row| view.get(*row, j))).collect();
+        let values =
+            (0..view.columns()).flat_map(|j| rows.iter().map(move |row| view.get(*row, j))).collect();
         let clusters = match data.dependence {
             Dependence::Clusters(labels) => Some(rows.iter().map(|row| labels[*row]).collect()),
             _ => None,
@@ -143,9 +144,8 @@ fn seen(model: &Model, inside: &Part, out: &Part, options: &FitOptions) -> Resul
         fold.weight += weight(row);
     }
     if fit.log_normalizer.is_some() {
-        let mean = |j: usize| {
-            (0..rows).map(|row| weight(row) * score[j * rows + row]).sum::<f64>() / fold.weight
-        };
+        let mean =
+            |j: usize| (0..rows).map(|row| weight(row) * score[j * rows + row]).sum::<f64>() / fold.weight;
         fold.noise = JointEstimate::noise_of_constant(&fit, mean) * fold.weight.powi(2);
     }
     Ok(fold)

@@ -58,11 +58,11 @@ pub use effects::{FitSetting, NoiseKind, check_effects};
 pub use held_out::HeldOut;
 pub use noisewright_numerics::optimize::Stop;
 pub use optimal::OptimalReport;
-pub(crate) use penalized::wrong_factor;
-pub use penalized::{PathPoint, Penalty, PenaltyKind, PenaltyReport, Strength, StrengthRule};
 pub use options::{
     Amount, CovarianceKind, DrawKind, Draws, FitOptions, IntervalKind, NoiseChoice, NoiseFiles, NoiseInWords,
 };
+pub(crate) use penalized::wrong_factor;
+pub use penalized::{PathPoint, Penalty, PenaltyKind, PenaltyReport, Strength, StrengthRule};
 pub use ratio::{LogRatio, RatioFit, ratio};
 pub(crate) use result::Variances;
 pub use result::{Estimate, Fit, Optimum};
@@ -156,6 +156,5 @@ fn fit_task(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
         }
         judge(task, estimated, options)
     };
-    estimate()
-        .map_err(|error| density_checks::with_values(model, rows, error))
+    estimate().map_err(|error| density_checks::with_values(model, rows, error))
 }

@@ -22,11 +22,11 @@ struct Sums {
 
 impl Sums {
     fn join(mut self, other: Self) -> Self {
-        let add = |a: &mut [f64], b: &[f64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        let add = |a: &mut [f64], b: Vec<f64>| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         self.weight += other.weight;
-        add(&mut self.square, &other.square);
-        add(&mut self.weighted, &other.weighted);
-        add(&mut self.plain, &other.plain);
+        add(&mut self.square, other.square);
+        add(&mut self.weighted, other.weighted);
+        add(&mut self.plain, other.plain);
         self
     }
 }

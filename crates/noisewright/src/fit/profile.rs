@@ -51,8 +51,8 @@ pub(super) fn replace_intervals(
     let free: Vec<usize> =
         (0..start.len()).filter(|j| found.fit.parameters.get(*j).is_none_or(|e| !e.at_bound)).collect();
     let Ok(inverse) = invert_free(&found.fit.hessian, &free) else { return Ok(()) };
-    let likelihood = matches!(found.basis, Basis::Likelihood(_))
-        && task.rows.dependence() == Dependence::Independent;
+    let likelihood =
+        matches!(found.basis, Basis::Likelihood(_)) && task.rows.dependence() == Dependence::Independent;
     let mut profile = Profile::new(problem, task.model, &start, &scales, options)?;
     for j in 0..count {
         if found.fit.parameters[j].at_bound {
@@ -160,7 +160,8 @@ impl<'p> Profile<'p> {
                 break;
             }
             // A straight line between heights, kept away from the ends; halving where one is infinite.
-            let share = if high_height.is_finite() { (1.0 - low_height) / (high_height - low_height) } else { 0.5 };
+            let share =
+                if high_height.is_finite() { (1.0 - low_height) / (high_height - low_height) } else { 0.5 };
             let middle = low + share.clamp(0.02, 0.98) * (high - low);
             let height = self.height(j, middle, &mut near)?;
             if height >= 1.0 {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use nalgebra::DMatrix;
 use noisewright_numerics::optimize::Stop;
 
+use super::bootstrap::Bootstrap;
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
-use super::bootstrap::Bootstrap;
 use super::held_out::HeldOut;
 use super::options::{DrawKind, IntervalKind};
 use super::penalized::{PenaltyKind, PenaltyReport};

@@ -2,9 +2,9 @@
 
 use serde::{Serialize, Serializer};
 
+use super::bootstrap::Bootstrap;
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
-use super::bootstrap::Bootstrap;
 use super::held_out::HeldOut;
 use super::options::{DrawKind, IntervalKind};
 use super::penalized::PenaltyReport;

@@ -324,11 +324,15 @@ impl Constraint {
             let variances = Variances { data: data[(j, j)], noise: noise[(j, j)], freedom };
             let at_bound = involved().any(|e| e.at_bound);
             let fixed = involved().next().is_none();
-            let made =
-                Estimate { fixed, ..Estimate::new(parameter, values[j], variances, fit.confidence, at_bound) };
+            let made = Estimate {
+                fixed,
+                ..Estimate::new(parameter, values[j], variances, fit.confidence, at_bound)
+            };
             // A free parameter keeps the interval that it has.
             match (0..free).find(|f| self.is_free(j, *f)) {
-                Some(f) => Estimate { lower: fit.parameters[f].lower, upper: fit.parameters[f].upper, ..made },
+                Some(f) => {
+                    Estimate { lower: fit.parameters[f].lower, upper: fit.parameters[f].upper, ..made }
+                }
                 None => made,
             }
         };

@@ -64,10 +64,12 @@ pub fn comparison_tables(found: &Comparison) -> Vec<Table> {
         row.extend([Some(model.aic), Some(model.bic), model.tic].map(|x| x.map_or(Cell::Empty, Cell::from)));
         if held_out {
             let known = model.held_out.as_ref();
-            row.extend(known.map_or_else(
-                || vec![Cell::Empty, Cell::Empty],
-                |h| cells(&[h.log_likelihood, h.se], h.se),
-            ));
+            row.extend(
+                known.map_or_else(
+                    || vec![Cell::Empty, Cell::Empty],
+                    |h| cells(&[h.log_likelihood, h.se], h.se),
+                ),
+            );
         }
         models.push_row(row);
     }
@@ -103,4 +105,10 @@ fn tests_table(found: &Comparison) -> Table {
         }
     }
     table
+}
+
+/// The probability that a normal number is as far from zero.
+#[must_use]
+pub fn two_sided_tail(z: f64) -> f64 {
+    2.0 * noisewright_numerics::special::normal_cdf(-z.abs())
 }

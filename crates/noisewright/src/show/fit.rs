@@ -235,7 +235,9 @@ pub fn bootstrap_table(fit: &Fit) -> Option<Table> {
         .column(Column::number("to").significant(5));
     for (name, e) in &bootstrap.estimates {
         let numbers = [e.se, e.bias, e.percentile[0], e.percentile[1], e.basic[0], e.basic[1]];
-        table.push_row(std::iter::once(Cell::from(name.clone())).chain(cells(&numbers, e.se)).collect::<Vec<_>>());
+        table.push_row(
+            std::iter::once(Cell::from(name.clone())).chain(cells(&numbers, e.se)).collect::<Vec<_>>(),
+        );
     }
     Some(table)
 }

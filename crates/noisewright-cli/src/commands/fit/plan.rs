@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, DrawKind, FitOptions, FitSetting, IntervalKind, NoiseChoice, NoiseKind, Penalty, check_effects,
+    Amount, CovarianceKind, DrawKind, FitOptions, FitSetting, IntervalKind, NoiseChoice, NoiseKind, Penalty,
+    check_effects,
 };
 use noisewright::{Error, Loss, Model, Target};
 

@@ -29,7 +29,8 @@ pub(super) fn fit(
             against_noise(*objective, compared, rows, &chosen, options, &mut said)?
         }
         Target::Likelihood(enumerated, _) => {
-            let theta: Vec<f64> = chosen.minimum.at.iter().zip(&enumerated.scale).map(|(x, s)| x / s).collect();
+            let theta: Vec<f64> =
+                chosen.minimum.at.iter().zip(&enumerated.scale).map(|(x, s)| x / s).collect();
             let bend = DMatrix::from_diagonal(&DVector::from_fn(theta.len(), |j, _| {
                 chosen.penalty.ridge[j] * enumerated.scale[j].powi(2)
             }));
@@ -44,10 +45,9 @@ pub(super) fn fit(
     };
     said.warn(match chosen.report.kind {
         PenaltyKind::Lasso => no_errors(&chosen.report),
-        PenaltyKind::Ridge => Warning::new(
-            Finding::BiasLeftOut { strength: chosen.report.strength },
-            [Remedy::NoPenalty],
-        ),
+        PenaltyKind::Ridge => {
+            Warning::new(Finding::BiasLeftOut { strength: chosen.report.strength }, [Remedy::NoPenalty])
+        }
     });
     fit.diagnostics = said;
     fit.penalty = Some(chosen.report);

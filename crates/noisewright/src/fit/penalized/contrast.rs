@@ -62,8 +62,8 @@ impl Sums {
     fn join(mut self, other: Self) -> Self {
         self.weight += other.weight;
         self.value += other.value;
-        self.gradient.iter_mut().zip(&other.gradient).for_each(|(a, b)| *a += b);
-        self.hessian.iter_mut().zip(&other.hessian).for_each(|(a, b)| *a += b);
+        self.gradient.iter_mut().zip(other.gradient).for_each(|(a, b)| *a += b);
+        self.hessian.iter_mut().zip(other.hessian).for_each(|(a, b)| *a += b);
         self
     }
 

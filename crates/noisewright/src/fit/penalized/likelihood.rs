@@ -55,8 +55,10 @@ impl<'a> Enumerated<'a> {
             let points = data.points.slice(start..end);
             model.evaluate(&vec![0.0; size], points, &mut energy, Some(&mut features))?;
             for i in 0..rows {
-                let (weight, sum) =
-                    (data.weights.map_or(1.0, |w| w[start + i]), &mut sums[usize::from(folds.data[start + i])]);
+                let (weight, sum) = (
+                    data.weights.map_or(1.0, |w| w[start + i]),
+                    &mut sums[usize::from(folds.data[start + i])],
+                );
                 if weight > 0.0 {
                     sum.weight += weight;
                     sum.energy += weight * energy[i];

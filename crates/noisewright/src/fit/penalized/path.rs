@@ -69,8 +69,14 @@ impl<'t, 'a> Walk<'t, 'a> {
         let training = Training { target, part };
         let free = |j: usize| factors.get(j).is_none_or(|factor| *factor == 0.0);
         let start = target.start()?;
-        let minimum =
-            minimize(&training, &only(target, free), &start, None, (tolerance, options.max_iterations), options)?;
+        let minimum = minimize(
+            &training,
+            &only(target, free),
+            &start,
+            None,
+            (tolerance, options.max_iterations),
+            options,
+        )?;
         let refit = minimum.at.clone();
         Ok(Self { training, minimum, refit, refitted: Vec::new() })
     }
@@ -86,8 +92,7 @@ impl<'t, 'a> Walk<'t, 'a> {
     fn refit(&mut self, factors: &[f64], options: &FitOptions) -> Result<()> {
         let target = self.training.target;
         let free = |j: usize| factors.get(j).is_none_or(|factor| *factor == 0.0);
-        let selected: Vec<bool> =
-            (0..target.size()).map(|j| free(j) || self.minimum.at[j] != 0.0).collect();
+        let selected: Vec<bool> = (0..target.size()).map(|j| free(j) || self.minimum.at[j] != 0.0).collect();
         if selected == self.refitted {
             return Ok(());
         }
@@ -160,7 +165,7 @@ impl<'t, 'a> Search<'t, 'a> {
             }
         }
         let (chosen, rule) = self.choose(&points);
-        self.finish(whole.training, points, &places[chosen], (chosen, rule), folds.is_some())
+        self.finish(&whole.training, points, &places[chosen], (chosen, rule), folds.is_some())
     }
 
     fn begin(&self, part: Part<'t>, tolerance: f64) -> Result<Walk<'t, 'a>> {
@@ -192,7 +197,9 @@ impl<'t, 'a> Search<'t, 'a> {
         let (kind, ridge) = (self.penalty.kind, self.penalty.kind == PenaltyKind::Ridge);
         let down = |from: f64, to: f64, steps: usize| -> Vec<f64> {
             let ratio = (to / from).ln();
-            (1..=steps).map(|i| if i == steps { to } else { from * (ratio * i as f64 / steps as f64).exp() }).collect()
+            (1..=steps)
+                .map(|i| if i == steps { to } else { from * (ratio * i as f64 / steps as f64).exp() })
+                .collect()
         };
         match self.penalty.strength {
             Strength::Given(strength) if ridge || strength >= largest => vec![strength],
@@ -200,7 +207,9 @@ impl<'t, 'a> Search<'t, 'a> {
                 let steps = STEPS as f64 * (largest / strength).ln() / -SMALLEST.ln();
                 down(largest, strength, (steps.ceil() as usize).clamp(1, STEPS))
             }
-            _ if kind == PenaltyKind::Ridge => down(RIDGE.0 * largest, RIDGE.0 * RIDGE.1 * largest, STEPS / 2),
+            _ if kind == PenaltyKind::Ridge => {
+                down(RIDGE.0 * largest, RIDGE.0 * RIDGE.1 * largest, STEPS / 2)
+            }
             _ => down(largest, SMALLEST * largest, STEPS),
         }
     }
@@ -248,7 +257,8 @@ impl<'t, 'a> Search<'t, 'a> {
         };
         let numbered: Vec<(usize, Walk<'t, 'a>)> = parts.into_iter().enumerate().collect();
         let found = numbered.into_par_iter().map(one).collect::<Result<Vec<_>>>()?;
-        let (plain, refit): (Vec<f64>, Vec<f64>) = found.iter().map(|(_, plain, refit)| (*plain, *refit)).unzip();
+        let (plain, refit): (Vec<f64>, Vec<f64>) =
+            found.iter().map(|(_, plain, refit)| (*plain, *refit)).unzip();
         let (mean, error) = mean_and_error(&plain);
         (point.held_out, point.held_out_se) = (Some(mean), Some(error));
         if self.by_refits() {
@@ -292,7 +302,7 @@ impl<'t, 'a> Search<'t, 'a> {
     /// The estimates at the chosen point, once more from where the path was.
     fn finish(
         &self,
-        training: Training<'_, '_>,
+        training: &Training<'_, '_>,
         points: Vec<PathPoint>,
         place: &DVector<f64>,
         (chosen, rule): (usize, StrengthRule),
@@ -301,7 +311,7 @@ impl<'t, 'a> Search<'t, 'a> {
         let strength = points[chosen].strength;
         let penalty = self.at(strength);
         let limits = (self.options.tolerance, self.options.max_iterations);
-        let minimum = minimize(&training, &penalty, place, None, limits, self.options)?;
+        let minimum = minimize(training, &penalty, place, None, limits, self.options)?;
         let values = self.target.parameters(&minimum.at);
         let named = self.target.model().parameters().iter().zip(&values);
         let report = PenaltyReport {

@@ -126,8 +126,7 @@ impl Penalty {
 
 /// A factor that is none.
 pub(crate) fn wrong_factor(name: &str, factor: f64) -> Error {
-    let reason =
-        format!("has {} for `{name}`, where a factor is zero or a positive number", digits(factor));
+    let reason = format!("has {} for `{name}`, where a factor is zero or a positive number", digits(factor));
     Error::option("penalty_factors", reason)
 }
 

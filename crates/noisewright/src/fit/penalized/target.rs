@@ -166,13 +166,17 @@ fn refuse(task: FitTask<'_>, options: &FitOptions) -> Result<()> {
         return wrong("needs a convex loss, such as js or kl: choose another");
     }
     if matches!(options.noise, NoiseChoice::Optimal) {
-        return wrong("cannot stand beside the noise optimal, which is designed for standard errors: choose another");
+        return wrong(
+            "cannot stand beside the noise optimal, which is designed for standard errors: choose another",
+        );
     }
     if options.refit_noise || options.check_ratio {
         return wrong("cannot stand beside refit_noise or check_ratio, which are about standard errors");
     }
     if options.draws == DrawKind::Quiet {
-        return wrong("cannot stand beside quiet draws, which cross-validation would tear apart: leave draws out");
+        return wrong(
+            "cannot stand beside quiet draws, which cross-validation would tear apart: leave draws out",
+        );
     }
     if task.rows.whole().is_none() {
         return Err(needs_memory("penalty"));
@@ -184,7 +188,8 @@ fn refuse(task: FitTask<'_>, options: &FitOptions) -> Result<()> {
 fn is_summed(model: &Model, options: &FitOptions) -> Result<bool> {
     let states = NormalizerMethod::of(model) == Ok(NormalizerMethod::Enumeration);
     if matches!(options.noise, NoiseChoice::Exact) {
-        let reason = "can stand beside the noise exact for models of finitely many states alone: leave it out";
+        let reason =
+            "can stand beside the noise exact for models of finitely many states alone: leave it out";
         return if states { Ok(true) } else { Err(Error::option("penalty", reason)) };
     }
     let few = model.space().state_count().is_some_and(|count| count <= MOST_STATES);
