@@ -357,7 +357,9 @@ impl Model {
     pub(crate) fn of_family(name: &str, parts: FamilyParts) -> Result<Self> {
         let own = parts.parameters.iter().map(|p| [p.lower.is_finite(), p.upper.is_finite()]).collect();
         let family = Some(Arc::new(Family { name: name.to_owned(), own }));
-        Ok(Self { family, ..Self::from_shared(parts.energy, parts.space, parts.parameters, true)? })
+        let free: Vec<(String, f64)> = parts.unpenalized.into_iter().map(|name| (name, 0.0)).collect();
+        let model = Self::from_shared(parts.energy, parts.space, parts.parameters, true)?;
+        Self { family, ..model }.with_penalty_factors(&free)
     }
 
     /// The same model with its constant known, if the family has a closed form for it.

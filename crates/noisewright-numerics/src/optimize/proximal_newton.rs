@@ -275,3 +275,75 @@ impl<S: Smooth + ?Sized> Search<'_, S> {
         Some(target)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// `½ xᵀAx − bᵀx`.
+    struct Quadratic {
+        matrix: DMatrix<f64>,
+        linear: DVector<f64>,
+    }
+
+    impl Smooth for Quadratic {
+        type Error = ();
+
+        fn value(&self, at: &DVector<f64>) -> Result<f64, ()> {
+            Ok(0.5 * at.dot(&(&self.matrix * at)) - self.linear.dot(at))
+        }
+
+        fn gradient(&self, at: &DVector<f64>) -> Result<(f64, DVector<f64>), ()> {
+            Ok((self.value(at)?, &self.matrix * at - &self.linear))
+        }
+
+        fn curvature(&self, at: &DVector<f64>, of: &[usize]) -> Result<Evaluation, ()> {
+            let (value, gradient) = self.gradient(at)?;
+            Ok(Evaluation { value, gradient, hessian: Some(self.matrix.clone()) }.part(of))
+        }
+    }
+
+    fn problem() -> Quadratic {
+        let matrix = DMatrix::from_fn(6, 6, |i, j| 0.6_f64.powi((i as i32 - j as i32).abs()));
+        Quadratic { matrix, linear: DVector::from_vec(vec![2.0, -1.0, 0.3, 0.1, -0.6, 1.5]) }
+    }
+
+    fn found(penalty: &SeparablePenalty) -> PenalizedMinimum {
+        let options = DescentOptions { tolerance: 1e-10, max_iterations: 100, watch: &|_, _| Ok(()) };
+        proximal_newton(&problem(), penalty, &DVector::zeros(6), None, &options).unwrap()
+    }
+
+    const EVERYWHERE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
+    /// The conditions of Karush, Kuhn and Tucker: the gradient balances the penalty where a coordinate is not zero, and does
+    /// not exceed it where it is.
+    #[test]
+    fn the_lasso_meets_its_conditions() {
+        for strength in [0.05, 0.3, 0.9, 3.0] {
+            let lasso = vec![strength, 0.0, strength, 2.0 * strength, strength, strength];
+            let penalty = SeparablePenalty { lasso, ridge: vec![0.0; 6], limits: vec![EVERYWHERE; 6] };
+            let minimum = found(&penalty);
+            assert_eq!(minimum.stop, Stop::Converged);
+            for j in 0..6 {
+                let (x, slope, a) = (minimum.at[j], minimum.gradient[j], penalty.lasso[j]);
+                let gap = if x == 0.0 { (slope.abs() - a).max(0.0) } else { (slope + a * x.signum()).abs() };
+                assert!(gap < 1e-9, "{strength} {j}: {gap}");
+            }
+        }
+    }
+
+    #[test]
+    fn ridge_is_a_linear_system_and_bounds_hold() {
+        let penalty =
+            SeparablePenalty { lasso: vec![0.0; 6], ridge: vec![0.7; 6], limits: vec![EVERYWHERE; 6] };
+        let system = problem().matrix + DMatrix::from_diagonal_element(6, 6, 0.7);
+        let expected = system.cholesky().unwrap().solve(&problem().linear);
+        assert!((found(&penalty).at - expected).amax() < 1e-12);
+        let mut limits = vec![EVERYWHERE; 6];
+        limits[0] = (0.0, 0.5);
+        limits[1] = (0.0, f64::INFINITY);
+        let bounded = found(&SeparablePenalty { lasso: vec![0.1; 6], ridge: vec![0.0; 6], limits });
+        assert_eq!((bounded.at[0], bounded.at[1]), (0.5, 0.0));
+    }
+}
