@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must hold. Plain: on a machine with a Rust toolchain and Python 3 and nothing else.
-# --all: also what needs more: the packed crates, builds without default features, PyTorch.
+# --all: also what needs more: the packed crates, builds without default features, PyTorch, R.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -103,6 +103,21 @@ pytorch() {
     .venv/bin/python -m pytest -q tests/python -k torch
 }
 
+# R's numbers made anew, and the package against them. Without R, and without the means to install it, there is nothing to compare.
+survival() {
+    if ! Rscript -e 'library(survival)' >/dev/null 2>&1; then
+        command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] &&
+            apt-get install --quiet --quiet --yes --no-install-recommends r-base-core r-cran-survival >/dev/null 2>&1
+    fi
+    if ! Rscript -e 'library(survival)' >/dev/null 2>&1; then
+        echo "skipped: R with its package survival is not here and could not be installed; the committed numbers were compared above"
+        return 0
+    fi
+    local folder
+    folder=$(mktemp -d) && Rscript tests/clogit/reference.R "$folder" &&
+        CLOGIT_NUMBERS="$folder" .venv/bin/python -m pytest -q tests/python/test_clogit.py
+}
+
 stage "format" cargo fmt --all -- --check
 stage "lints" cargo clippy --workspace --all-targets --quiet -- -D warnings
 stage "tests of the crates" rust_tests
@@ -117,6 +132,7 @@ if $all; then
     stage "packages" packages
     stage "wheel" wheel
     stage "energies of PyTorch" pytorch
+    stage "conditional logits against survival of R" survival
 fi
 
 printf '\n%s%6d s  all passed\n' "$summary" "$SECONDS"

@@ -175,7 +175,7 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
         let start = -self.objective.nu.ln() - self.place.inner_log_z;
         self.log_ratio.clear();
         self.log_ratio.extend(offset.iter().map(|o| o + start));
-        add_combination(Columns::new(columns, rows, size, rows), &self.place.inner, &mut self.log_ratio);
+        add_features(Columns::new(columns, rows, size, rows), &self.place.inner, &mut self.log_ratio);
         let Some(shift) = &self.place.shift else {
             return visit(&self.log_ratio, Columns::new(columns, rows, size, rows));
         };
@@ -213,6 +213,18 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
             return Err(Error::NotANumber { of: Quantity::Score, point: "some point".into() });
         }
         Ok(())
+    }
+}
+
+/// Adds the combination of columns, of which few may count.
+fn add_features(columns: Columns<'_>, factors: &[f64], out: &mut [f64]) {
+    let counting = factors.iter().filter(|factor| **factor != 0.0).count();
+    if 2 * counting > factors.len() {
+        return add_combination(columns, factors, out);
+    }
+    let rows = columns.rows();
+    for (j, factor) in factors.iter().enumerate().filter(|(_, factor)| **factor != 0.0) {
+        add_combination(Columns::new(columns.column(j), rows, 1, rows), &[*factor], out);
     }
 }
 

@@ -10,6 +10,7 @@ mod hard_use;
 mod kinks;
 mod many_rows;
 mod optimal;
+mod penalized;
 mod properties;
 mod quiet;
 mod quiet_rows;

@@ -142,6 +142,12 @@ pub enum Remedy {
     LookAtOthers,
     /// What the model lacks.
     ExtendModel,
+    /// A fit of the selected parameters without a penalty.
+    RefitSelected,
+    /// A fit without a penalty.
+    NoPenalty,
+    /// A refit on rows that had no part in the selection.
+    OtherRows,
 }
 
 impl Remedy {
@@ -185,6 +191,9 @@ impl Remedy {
             Self::MoreClusters => "give data of at least two clusters, better ten",
             Self::NoClusters => "leave the clusters out if the rows are independent",
             Self::LeaveOut => "leave it out",
+            Self::RefitSelected => "fit the selected parameters again without a penalty",
+            Self::NoPenalty => "fit without a penalty for errors that hold",
+            Self::OtherRows => "fit the selected parameters to rows that had no part in the selection",
             Self::VaryingData => "collect data that vary in it",
             Self::MoreOfBoth => "give more of both samples",
             Self::NearerSamples => "compare samples that have more in common",

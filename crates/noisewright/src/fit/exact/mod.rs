@@ -46,7 +46,7 @@ const MOST_STARTS: usize = 6;
 const NEAR: f64 = 1e-4;
 
 /// The negative mean log-likelihood, in the coordinates of a frame.
-struct Likelihood<'a> {
+pub(crate) struct Likelihood<'a> {
     model: &'a Model,
     data: Data<'a>,
     way: NormalizerMethod,
@@ -88,6 +88,67 @@ pub(crate) fn estimate_exact<'a>(task: FitTask<'a>, options: &FitOptions) -> Res
 }
 
 impl<'a> Likelihood<'a> {
+    /// The likelihood in the model's own coordinates.
+    ///
+    /// # Errors
+    /// When log Z is out of reach, or a row has no density.
+    pub(crate) fn plain(task: FitTask<'a>) -> Result<Self> {
+        let Some(data) = task.rows.whole() else { return Err(needs_memory("noise")) };
+        let way = NormalizerMethod::of(task.model)?;
+        let means = Means::new(task.model, data)?;
+        let (frame, unit) = (Frame::identity(), vec![1.0; task.model.parameters().len()]);
+        Ok(Self { model: task.model, data, way, means, frame, unit, trouble: Mutex::new(None) })
+    }
+
+    pub(crate) fn model(&self) -> &'a Model {
+        self.model
+    }
+
+    /// How log Z is had, in words.
+    pub(crate) fn words(&self) -> String {
+        self.way.describe(self.model)
+    }
+
+    /// What is known at parameters that some penalty left there; `bend` is its second derivative, without which there are no
+    /// standard errors.
+    ///
+    /// # Errors
+    /// When there is no log Z.
+    pub(crate) fn found(
+        &self,
+        theta: &[f64],
+        held: &[bool],
+        bend: Option<&DMatrix<f64>>,
+        options: &FitOptions,
+    ) -> Result<Found> {
+        let there = self.evaluate(&DVector::from_column_slice(theta), true)?;
+        let hessian = there.hessian.ok_or(Error::NoMass)?;
+        let mean = self.means.at(theta, false)?.ok_or(Error::NoMass)?;
+        let normalizer = self.way.at(self.model, theta, self.lens(&mean.score), false)?;
+        let jacobian = self.jacobian(&(&normalizer.offset + mean.score));
+        let covariance = match bend {
+            None => Covariance::unknown(jacobian.nrows()),
+            Some(bend) => {
+                let free: Vec<usize> = (0..theta.len()).filter(|j| !held[*j]).collect();
+                let bread = invert_free(&(&hessian + bend), &free).map_err(|d| self.indistinct(&d))?;
+                self.covariance(theta, &bread, &jacobian, options)?
+            }
+        };
+        let mut values = theta.to_vec();
+        values.extend((!self.model.is_normalized()).then_some(normalizer.log_z));
+        Ok(Found {
+            optima: vec![Optimum { at: values.clone(), loss: there.value, starts: 1 }],
+            values,
+            held: held.to_vec(),
+            covariance,
+            hessian,
+            curvature: Curvature::Observed,
+            loss: there.value,
+            iterations: 0,
+            stop: Stop::Converged,
+        })
+    }
+
     fn solve(&self, starts: &[DVector<f64>], options: &FitOptions) -> Result<Solution> {
         let model = self.model;
         let Some(start) = starts.first() else { return Err(self.explain()) };
