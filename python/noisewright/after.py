@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from .arrays import Array, points
+from .arrays import Array, names_of, points
 from .checks import counted, whole
 from .errors import InputError, NoAnswerError
 from .files import write_whole
@@ -96,15 +96,39 @@ class AfterFit:
         return WaldTest(**self._numbers().wald([str(text) for text in listed]))
 
     def log_density(self, x: Any) -> FittedLogDensity:
-        """The fitted log-density at points, with standard errors by the delta method."""
+        """The fitted log-density at points, with standard errors by the delta method; with covariates, at points that have them."""
         built = self._built(x)
         return FittedLogDensity(**self._numbers().log_density(built, points(x, built.variables, "x")))
 
-    def simulate(self, n: int, *, seed: int = 0) -> Array:
+    def log_normalizer_at(self, z: Any) -> list[Estimate]:
+        """log Z(z) of a model with covariates, with its error, at rows of covariates (columns by name, or an array in their order).
+
+        >>> import noisewright as nw
+        >>> model, data = nw.load_example("freight")
+        >>> there = nw.fit(model, data, noise="exact").log_normalizer_at({"transfers": [0.0, 1.0]})
+        >>> len(there), there[0].se > 0
+        (2, True)
+        """
+        built = self._built()
+        if not built.covariates:
+            raise InputError("the model has no covariates: its constant is `log_normalizer`")
+        return [Estimate(**found) for found in self._numbers().log_normalizer_at(built, _covariates(z, built, "z"))]
+
+    def simulate(self, n: int, *, seed: int = 0, given: Any = None) -> Array:
         """`n` draws of the fitted model, one row each (a vector where there is one variable).
 
-        Exact for up to three continuous variables and for states that can be listed, by Markov chains elsewhere.
+        Exact for up to three continuous variables and for states that can be listed, by Markov chains elsewhere. A model with
+        covariates draws `n` times at each row of `given` (columns by name, or an array in their order), and has the covariates
+        in the last columns of the draws.
         """
+        built = self._built()
+        if built.covariates:
+            if given is None:
+                raise InputError(f"`given` is missing: the model is a density given {', '.join(built.covariates)}")
+            at = _covariates(given, built, "given")
+            return self._numbers().simulate_given(built, at, counted(n, "n"), whole(seed, "seed"))
+        if given is not None:
+            raise InputError("`given` is for models with covariates, which this one has not")
         draws = self._numbers().simulate(self._built(), counted(n, "n"), whole(seed, "seed"))
         return np.ascontiguousarray(draws[:, 0] if draws.shape[1] == 1 else draws)
 
@@ -115,6 +139,19 @@ class AfterFit:
             raise InputError("only a fit of one model to data can be saved")
         result = {name: value for name, value in self.to_dict().items() if not name.startswith("covariance")}  # type: ignore[attr-defined]
         write_whole(Path(path), _as_json({**json.loads(record), "result": result}) + "\n")
+
+
+def _covariates(given: Any, built: _core.Model, argument: str) -> Array:
+    """Rows of covariates, by name or in their order; numbers alone are one row."""
+    if isinstance(given, Mapping):
+        given = {name: np.atleast_1d(values) for name, values in given.items()}
+    elif np.ndim(given) == 0 and isinstance(given, (int, float, np.number)):
+        given = [float(given)]
+    names = names_of(given)
+    missing = [] if names is None else [name for name in built.covariates if name not in names]
+    if missing:
+        raise InputError(f"`{argument}` has no column {missing[0]!r}, a covariate of the model")
+    return points(given, built.covariates, argument)
 
 
 def load(path: str | os.PathLike[str], *, model: Model | None = None) -> FitResult:
@@ -180,7 +217,7 @@ def _unknown_results(record: Mapping[str, Any]) -> dict[str, Any]:
 class ComparisonResult(Result):
     """Fits of several models to the same rows."""
 
-    #: One record a model: `name`, `log_likelihood` (an estimate), `parameters`, `aic`, `bic`, `tic`.
+    #: One record a model: `name`, `log_likelihood` (an estimate), `parameters`, `aic`, `bic`, `tic`, `held_out`.
     models: Rows
     #: Likelihood-ratio tests of nested models: `smaller`, `larger`, `statistic`, `statistic_se`, `degrees`, `p_value`,
     #: `p_value_se`, and the `reason` where there is no p-value.

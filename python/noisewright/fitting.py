@@ -57,6 +57,8 @@ class FitResult(AfterFit, Result):
     nu: float
     noise: FittedNoise | str
     noise_points: int
+    #: K, the noise points of every row of a model with covariates; `None` without noise, and for other models.
+    choices: int | None
     #: How the noise was drawn, `quiet` or `random`; `None` without noise or with draws of your own.
     draws: str | None
     #: Independent scrambles of quiet noise.
@@ -71,6 +73,8 @@ class FitResult(AfterFit, Result):
     total_weight: float
     #: How many independent rows the rows of Markov chains are worth; `None` for other rows.
     effective_rows: float | None
+    #: The log-likelihood of all rows, for an exact fit, and with covariates where it can be computed in little time.
+    log_likelihood: float | None
     #: Which curvature of the loss the standard errors rest on: `observed`, or at kinks `expected` or `smoothed`.
     curvature: str
     #: Rows of a file that were left out for a missing value.
@@ -81,6 +85,14 @@ class FitResult(AfterFit, Result):
     #: By name: the variance of maximum likelihood over that of the fit, both if the fitted model is true.
     efficiency: dict[str, float | None] | None
     optima: list[dict[str, Any]]
+    #: How the intervals of the parameters were made: `wald` or `profile`.
+    interval: str
+    #: The bootstrap: `replicates`, `failed`, `unit`, and by name the `estimates` with `se`, `bias`, `percentile`, `basic`.
+    bootstrap: dict[str, Any] | None
+    #: The held-out log-likelihood: `folds`, `log_likelihood`, `se`, `by_fold`.
+    held_out: dict[str, Any] | None
+    #: The penalty: `kind`, `strength`, `rule`, the names `selected`, and the `path` of strengths that were tried.
+    penalty: dict[str, Any] | None
     diagnostics: dict[str, Any]
     warnings: list[str]
     #: Why the estimates are no answer at all, if they are none.
@@ -192,6 +204,13 @@ def fit(
     strata: Any = None,
     chosen: Any = None,
     log_probability: Any = None,
+    choices: int | Literal["auto"] = "auto",
+    penalty: str | None = None,
+    penalty_factors: Mapping[str, float] | None = None,
+    refit_selected: bool = False,
+    interval: Literal["wald", "profile"] = "wald",
+    bootstrap: int | None = None,
+    cross_validate: int | None = None,
 ) -> FitResult:
     """Fits a model to data by telling them from noise.
 
@@ -232,6 +251,17 @@ def fit(
             conditional logit, without noise; a column of the data by its name, or an array.
         chosen: which row of each stratum was chosen, likewise.
         log_probability: the logarithm of the probability with which a row was sampled into its stratum, likewise.
+        choices: for a model with covariates, the noise points of every row, among which it is ranked; `auto` adds them until
+            they hardly matter.
+        penalty: a penalty on the parameters of a linear model, `lasso:0.1` or `ridge:0.1`; with the strength by ten-fold
+            cross-validation `lasso:auto` (or `auto`: the sparsest whose refit is within one standard error of the best),
+            `lasso:min` or `ridge:auto` (the smallest held-out loss). After the lasso there are no standard errors.
+        penalty_factors: by how much the penalties of parameters are multiplied, by name; 0 for none at all.
+        refit_selected: fit the parameters that the lasso selects again without a penalty, with standard errors.
+        interval: `wald`, or `profile`: where the profile of the likelihood, or of the loss, has risen as far as the
+            confidence says.
+        bootstrap: so many samples of the rows (or of the clusters) are drawn with replacement and fitted.
+        cross_validate: so many folds of a cross-validation, which finds the held-out log-likelihood, for `compare`.
 
     >>> import noisewright as nw
     >>> model, data = nw.load_example("old-faithful")
@@ -263,6 +293,13 @@ def fit(
         refit_noise=refit_noise,
         check_ratio=check_ratio or check_nu,
         target=target,
+        choices=choices,
+        penalty=penalty,
+        penalty_factors=penalty_factors,
+        refit_selected=refit_selected,
+        interval=interval,
+        bootstrap=bootstrap,
+        cross_validate=cross_validate,
     )
     if (strata is None) != (chosen is None) or (strata is None and log_probability is not None):
         raise InputError("`strata` and `chosen` belong together: give both")
@@ -272,6 +309,7 @@ def fit(
             "chains": chains is not None,
             "noise": isinstance(noise, NoiseDraws),
             "strata": strata is not None,
+            "choices": not (isinstance(choices, str) and choices == "auto"),
         }
         for argument, given in in_memory.items():
             if given:
@@ -312,6 +350,7 @@ def fit(
                     "loss_ratio": (loss_ratio, "auto"),
                     "refit_noise": (refit_noise, False),
                     "check_ratio": (check_ratio or check_nu, False),
+                    "choices": (choices, "auto"),
                 }
             )
             answer = _core.fit_choices(built, handed, sets, settings, bar)
@@ -337,10 +376,20 @@ def _settings(
     refit_noise: bool = False,
     check_ratio: bool = False,
     target: str | Sequence[str] = "mse",
+    choices: int | str = "auto",
+    penalty: str | None = None,
+    penalty_factors: Mapping[str, float] | None = None,
+    refit_selected: bool = False,
+    interval: str = "wald",
+    bootstrap: int | None = None,
+    cross_validate: int | None = None,
 ) -> dict[str, Any]:
     """How to fit, checked, for the library."""
     if errors not in ("robust", "model"):
         raise InputError(f"`errors` must be robust or model, not {errors!r}")
+    if penalty is None and (penalty_factors or refit_selected):
+        argument = "penalty_factors" if penalty_factors else "refit_selected"
+        raise InputError(f"`{argument}` has no meaning without `penalty`: give one, or leave it out")
     request = noise_request("auto" if isinstance(noise, NoiseDraws) else noise)
     given = {
         "nu": not (isinstance(nu, str) and nu == "auto"),
@@ -353,6 +402,7 @@ def _settings(
         "refit_noise": bool(refit_noise),
         "target": not (isinstance(target, str) and target == "mse"),
         "check_ratio": bool(check_ratio),
+        "choices": not (isinstance(choices, str) and choices == "auto"),
     }
     _core.check_settings(request[0], isinstance(noise, NoiseDraws), [name for name, is_given in given.items() if is_given])
     return {
@@ -361,6 +411,7 @@ def _settings(
         "noise_points": None if noise_points is None else whole(noise_points, "noise_points"),
         "noise_share": number(noise_share, "noise_share"),
         "max_noise": None if max_noise is None else counted(max_noise, "max_noise"),
+        "choices": counted(choices, "choices") if given["choices"] else None,
         "loss": str(loss),
         "draws": str(draws),
         "loss_ratio": loss_ratio_of(loss_ratio),
@@ -373,6 +424,14 @@ def _settings(
         "refit_noise": bool(refit_noise),
         "check_ratio": bool(check_ratio),
         "target": target if isinstance(target, str) else ",".join(target),
+        "penalty": None if penalty is None else str(penalty),
+        "penalty_factors": [
+            (str(name), number(value, f"penalty_factors[{name!r}]")) for name, value in (penalty_factors or {}).items()
+        ],
+        "refit_selected": bool(refit_selected),
+        "interval": str(interval),
+        "bootstrap": None if bootstrap is None else whole(bootstrap, "bootstrap"),
+        "cross_validate": None if cross_validate is None else whole(cross_validate, "cross_validate"),
     }
 
 

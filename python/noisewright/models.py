@@ -32,8 +32,9 @@ class Parameter:
     upper: float = np.inf
 
 
-#: A start value, (start, lower, upper), {"start": …, "lower": …, "upper": …}, or a `Parameter`.
-ParameterLike = Union[float, Sequence[float], Mapping[str, float], Parameter]
+#: A start value, (start, lower, upper), {"start": …, "lower": …, "upper": …}, or a `Parameter`; for a parameter of a family with
+#: covariates also a formula of them.
+ParameterLike = Union[float, str, Sequence[float], Mapping[str, float], Parameter]
 
 
 class Model:
@@ -80,6 +81,7 @@ class Model:
         parameters: Mapping[str, ParameterLike],
         normalized: bool = False,
         domain: DomainLike = None,
+        covariates: str | Sequence[str] = (),
     ) -> Model:
         """A log-density written as a formula in the variables and the parameters, up to an additive constant.
 
@@ -93,13 +95,16 @@ class Model:
             normalized: the formula integrates to one, so that no constant is estimated.
             domain: `"real"` (default), `"positive"`, `"circle"`, `"counts"`, `(lo, hi)` or `{"states": [...]}` for all
                 variables, a dictionary of those by variable, or `"sphere"`.
+            covariates: names of data columns that the density is given: `p(y | z)`, with one constant for every z.
 
         >>> import numpy as np
         >>> model = Model.from_formula("-(x - m)^2/2", variables="x", parameters={"m": 0.0})
         >>> model.log_density([0.0, 2.0], m=1.0)
         array([-0.5, -0.5])
         """
-        return cls._written(f"log_density = {_toml(log_density, 'log_density')}", variables, parameters, normalized, domain)
+        return cls._written(
+            f"log_density = {_toml(log_density, 'log_density')}", variables, parameters, normalized, domain, covariates
+        )
 
     @classmethod
     def from_features(
@@ -109,10 +114,12 @@ class Model:
         variables: str | Sequence[str],
         domain: DomainLike = None,
         parameters: Mapping[str, ParameterLike] | None = None,
+        covariates: str | Sequence[str] = (),
     ) -> Model:
         """An exponential family: the log-density is a sum of parameters times features, up to a constant.
 
-        The parameters are named after the features and start at zero, unless `parameters` names them in order.
+        The parameters are named after the features and start at zero, unless `parameters` names them in order. `covariates` as
+        for `from_formula`.
 
         >>> Model.from_features(["x", "x^2"], variables=["x"]).coordinates
         ['x', 'x^2', 'log_normalizer']
@@ -120,7 +127,7 @@ class Model:
         if isinstance(features, str) or not isinstance(features, Sequence):
             raise ModelError('`features` must be a list of formulas, such as ["x", "x^2"]')
         listed = ", ".join(_toml(feature, "features") for feature in features)
-        return cls._written(f"features = [{listed}]", variables, parameters or {}, False, domain)
+        return cls._written(f"features = [{listed}]", variables, parameters or {}, False, domain, covariates)
 
     @classmethod
     def from_family(
@@ -136,8 +143,15 @@ class Model:
         edges: Sequence[Sequence[int]] | None = None,
         dof: float | str | None = None,
         degree: int | None = None,
+        covariates: str | Sequence[str] = (),
     ) -> Model:
         """A built-in family: `families()` lists them with their parameters and options.
+
+        With `covariates` its parameters may be formulas of them, whose other names are parameters too.
+
+        >>> linked = {"log_rate": "b0 + b1*z", "b0": 0.0, "b1": 0.0}
+        >>> Model.from_family("com-poisson", variables="y", covariates="z", parameters=linked).coordinates
+        ['b0', 'b1', 'dispersion']
 
         >>> Model.from_family("gaussian", variables="x").coordinates
         ['h0', 'P00', 'log_normalizer']
@@ -155,7 +169,7 @@ class Model:
             lines.append(f"dof = {toml_text(dof) if isinstance(dof, str) else repr(float(dof))}")
         if degree is not None:
             lines.append(f"degree = {int(degree)}")
-        return cls._written("\n".join(lines), variables, parameters or {}, normalized, domain)
+        return cls._written("\n".join(lines), variables, parameters or {}, normalized, domain, covariates)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Model:
@@ -180,6 +194,7 @@ class Model:
         normalized: bool = False,
         linear: bool = False,
         backend: Backend = "auto",
+        covariates: str | Sequence[str] = (),
     ) -> Model:
         """A log-density of your own: a function `log_density(x, theta)` of NumPy, JAX or PyTorch.
 
@@ -198,6 +213,8 @@ class Model:
             normalized: the function integrates to one at every theta.
             linear: it is linear in theta, which makes fits convex.
             backend: `"numpy"`, `"jax"` or `"torch"`, found out by default.
+            covariates: names of data columns that the density is given; they are the last columns of `x`, and `variables` must
+                be named too.
 
         >>> import numpy as np
         >>> model = Model.from_functions(
@@ -219,7 +236,10 @@ class Model:
             "normalized": bool(normalized),
             "linear": bool(linear),
             "backend": backend,
+            "covariates": _listed(covariates),
         }
+        if functions["covariates"] and functions["variables"] is None:
+            raise ModelError("`covariates` need `variables` beside them: name those that the density is of")
         evaluator = Evaluator(log_density, score, len(declared), backend)
         model = cls._new(None, functions=functions)
         model._evaluator = evaluator
@@ -237,12 +257,15 @@ class Model:
         parameters: Mapping[str, ParameterLike],
         normalized: bool,
         domain: DomainLike,
+        covariates: str | Sequence[str] = (),
     ) -> Model:
         """A model from the text of the model file that says the same."""
         if not isinstance(parameters, Mapping):
             raise ModelError('`parameters` must be a dictionary of names and start values, such as {"a": 1.0}')
         names, domain = _names(variables), domains.listed(domain)
         lines = [f"variables = [{', '.join(toml_text(name) for name in names)}]", kind]
+        if listed := _listed(covariates):
+            lines.append(f"covariates = [{', '.join(toml_text(name) for name in listed)}]")
         if normalized:
             lines.append("normalized = true")
         if domain == "sphere":
@@ -260,9 +283,10 @@ class Model:
         assert self._functions is not None
         given = self._functions
         listed = [(name, value.start, value.lower, value.upper) for name, value in given["parameters"].items()]
-        words = domains.parse(given["domain"], variables)
+        covariates = given["covariates"]
+        words = domains.parse(given["domain"], variables) + domains.parse(None, covariates)
         return _core.Model.from_evaluator(
-            self._evaluator, listed, variables, words, given["normalized"], given["linear"]
+            self._evaluator, listed, variables + covariates, words, given["normalized"], given["linear"], covariates
         )
 
     def _for(self, data: Any) -> _core.Model:
@@ -292,6 +316,11 @@ class Model:
         return None if self._built is None else self._built.variables
 
     @property
+    def covariates(self) -> list[str]:
+        """The names of those variables that the density is given; they come after the others."""
+        return list(self._functions["covariates"]) if self._functions is not None else self._core.covariates
+
+    @property
     def parameters(self) -> dict[str, Parameter]:
         """The parameters with their start values and bounds."""
         if self._functions is not None:
@@ -306,7 +335,8 @@ class Model:
     @property
     def coordinates(self) -> list[str]:
         """What is estimated: the parameters and, where it is free, `log_normalizer`."""
-        return list(self.parameters) + ([] if self.normalized else ["log_normalizer"])
+        constant = not self.normalized and not self.covariates
+        return list(self.parameters) + (["log_normalizer"] if constant else [])
 
     def log_density(self, x: Any, /, **at: float) -> Array:
         """The log-density up to its constant at points, with parameters by name over their start values.
@@ -329,7 +359,9 @@ class Model:
         return _rebuilt, (self._functions,)
 
     def __repr__(self) -> str:
-        variables = "?" if self.variables is None else ", ".join(self.variables)
+        own = None if self.variables is None else self.variables[: len(self.variables) - len(self.covariates)]
+        variables = "?" if own is None else ", ".join(own)
+        variables += f" given {', '.join(self.covariates)}" if self.covariates else ""
         kind = "normalized model" if self.normalized else "model"
         return f"<noisewright {kind} of {variables} with parameters {', '.join(self.parameters) or 'none'}>"
 
@@ -376,6 +408,13 @@ def _names(variables: str | Sequence[str]) -> list[str]:
     return names
 
 
+def _listed(covariates: str | Sequence[str]) -> list[str]:
+    names = [covariates] if isinstance(covariates, str) else list(covariates)
+    if not all(isinstance(name, str) for name in names):
+        raise ModelError("`covariates` must be a list of names")
+    return names
+
+
 def _toml(text: Any, argument: str) -> str:
     if not isinstance(text, str):
         raise ModelError(f"`{argument}` must be text, not {type(text).__name__}")
@@ -397,7 +436,9 @@ def _parameter(name: str, value: ParameterLike) -> Parameter:
         ) from error
 
 
-def _parameter_line(name: str, value: ParameterLike) -> str:
+def _parameter_line(name: str, value: ParameterLike | str) -> str:
+    if isinstance(value, str):
+        return f"{toml_text(name)} = {toml_text(value)}"
     p = _parameter(name, value)
     if p.lower == -np.inf and p.upper == np.inf:
         return f"{toml_text(name)} = {_number(p.start)}"

@@ -120,6 +120,46 @@ impl Fitted {
         })
     }
 
+    /// log Z of a conditional model, with its errors, at rows of covariates, one array row each.
+    fn log_normalizer_at<'py>(
+        &self,
+        py: Python<'py>,
+        model: &PyModel,
+        given: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Tree> {
+        let record = self.record().map_err(|failure| failure.exception(py))?.clone();
+        let given = points(&given, model.model.covariates())?;
+        model.run(py, None, move |model, _| {
+            let view = given.view();
+            let at = |row: usize| {
+                let values: Vec<f64> = (0..view.columns()).map(|j| view.get(row, j)).collect();
+                Ok(record.log_normalizer_at(model.whole(), &values)?)
+            };
+            let found = (0..view.rows()).map(at).collect::<Outcome<Vec<noisewright::Estimate>>>()?;
+            Ok(Tree::List(found.iter().map(Tree::of).collect::<Outcome<Vec<_>>>()?))
+        })
+    }
+
+    /// Draws of the fitted conditional model at rows of covariates, one row each: the variables, then the covariates.
+    fn simulate_given<'py>(
+        &self,
+        py: Python<'py>,
+        model: &PyModel,
+        given: PyReadonlyArray2<'py, f64>,
+        count: usize,
+        seed: u64,
+    ) -> PyResult<Tree> {
+        let record = self.record().map_err(|failure| failure.exception(py))?.clone();
+        let given = points(&given, model.model.covariates())?;
+        model.run(py, None, move |model, monitor| {
+            let context = Context::new(seed, &monitor.cancel, None);
+            let drawn = record.simulate_given(model.whole(), given.view(), count, &context)?;
+            let (view, columns) = (drawn.points.view(), drawn.points.columns());
+            let values = (0..view.rows()).flat_map(|i| (0..columns).map(move |j| view.get(i, j))).collect();
+            Ok(Tree::Matrix { columns, values })
+        })
+    }
+
     /// Draws of the fitted model, one row each.
     fn simulate(&self, py: Python<'_>, model: &PyModel, count: usize, seed: u64) -> PyResult<Tree> {
         let record = self.record().map_err(|failure| failure.exception(py))?.clone();

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, Data, Dependence, Draws, Fit, FitOptions, NoiseChoice, NoiseFiles, Setting,
+    Amount, CovarianceKind, Data, Dependence, Draws, Fit, FitOptions, NoiseChoice, NoiseFiles, Penalty,
+    Setting,
 };
 use noisewright::{Model, Noise, Points, Target, View};
 use noisewright_report::Value;
@@ -77,6 +78,8 @@ pub(crate) struct Settings {
     #[pyo3(item)]
     max_noise: Option<usize>,
     #[pyo3(item)]
+    choices: Option<usize>,
+    #[pyo3(item)]
     loss: String,
     #[pyo3(item)]
     draws: String,
@@ -100,6 +103,18 @@ pub(crate) struct Settings {
     check_ratio: bool,
     #[pyo3(item)]
     target: String,
+    #[pyo3(item)]
+    penalty: Option<String>,
+    #[pyo3(item)]
+    penalty_factors: Vec<(String, f64)>,
+    #[pyo3(item)]
+    refit_selected: bool,
+    #[pyo3(item)]
+    interval: String,
+    #[pyo3(item)]
+    bootstrap: Option<usize>,
+    #[pyo3(item)]
+    cross_validate: Option<usize>,
 }
 
 /// Noise points with their log-densities, and the log-densities at the data.
@@ -222,6 +237,7 @@ struct Plan {
     noise_points: Option<usize>,
     noise_share: f64,
     max_noise: Option<usize>,
+    choices: Option<usize>,
     loss: String,
     draws: String,
     loss_ratio: Option<f64>,
@@ -234,6 +250,12 @@ struct Plan {
     refit_noise: bool,
     check_ratio: bool,
     target: Target,
+    penalty: Option<String>,
+    penalty_factors: Vec<(String, f64)>,
+    refit_selected: bool,
+    interval: String,
+    bootstrap: Option<usize>,
+    cross_validate: Option<usize>,
 }
 
 impl From<Settings> for Plan {
@@ -244,6 +266,7 @@ impl From<Settings> for Plan {
             noise_points: given.noise_points,
             noise_share: given.noise_share,
             max_noise: given.max_noise,
+            choices: given.choices,
             loss: given.loss,
             draws: given.draws,
             loss_ratio: given.loss_ratio,
@@ -256,6 +279,12 @@ impl From<Settings> for Plan {
             refit_noise: given.refit_noise,
             check_ratio: given.check_ratio,
             target: Target::parse(&given.target),
+            penalty: given.penalty,
+            penalty_factors: given.penalty_factors,
+            refit_selected: given.refit_selected,
+            interval: given.interval,
+            bootstrap: given.bootstrap,
+            cross_validate: given.cross_validate,
         }
     }
 }
@@ -265,9 +294,10 @@ impl Plan {
         Ok(FitOptions {
             noise: match draws {
                 Some(draws) => NoiseChoice::Draws(Arc::new(draws)),
-                None => self.noise()?,
+                None => self.noise(model)?,
             },
             amount: self.amount(model),
+            choices: self.choices,
             refit_noise: self.refit_noise,
             check_ratio: self.check_ratio,
             target: self.target.clone(),
@@ -282,9 +312,19 @@ impl Plan {
             tolerance: self.tolerance,
             cancel: monitor.cancel.clone(),
             progress: Some(monitor.hook()),
+            penalty: self.penalty()?,
+            interval: self.interval.parse()?,
+            bootstrap: self.bootstrap,
+            cross_validate: self.cross_validate,
             // Not `..default()`: a new option must be named here too.
             more: noisewright::More,
         })
+    }
+
+    fn penalty(&self) -> Outcome<Option<Penalty>> {
+        let Some(words) = &self.penalty else { return Ok(None) };
+        let penalty = words.parse::<Penalty>()?.with_factors(&self.penalty_factors);
+        Ok(Some(if self.refit_selected { penalty.refit_selected() } else { penalty }))
     }
 
     fn amount(&self, model: &Model) -> Amount {
@@ -299,11 +339,11 @@ impl Plan {
         }
     }
 
-    /// The noise in words.
-    fn noise(&self) -> Outcome<NoiseChoice> {
+    /// The noise in words, in which formulas of the model's covariates may stand for numbers.
+    fn noise(&self, model: &Model) -> Outcome<NoiseChoice> {
         let request = self.request.clone();
         let files: NoiseFiles = Arc::new(move |path| request.file(path));
-        NoiseChoice::parse(&self.request.words, files).map_err(wrong_words)
+        NoiseChoice::parse_given(&self.request.words, model.covariates(), files).map_err(wrong_words)
     }
 }
 
@@ -339,7 +379,7 @@ fn tree(fit: &Fit, reading: Reading, grid: Option<Tree>, model_file: Option<&str
 /// A setting as an argument: `nu=20`, `noise="auto"`.
 fn argument(setting: Setting) -> String {
     match setting.parts() {
-        (name @ "nu", value) => format!("{name}={value}"),
+        (name @ ("nu" | "choices"), value) => format!("{name}={value}"),
         (name, value) => format!("{name}=\"{value}\""),
     }
 }
@@ -347,7 +387,7 @@ fn argument(setting: Setting) -> String {
 /// Densities of the fitted model and of the noise over the data, where there is one continuous variable.
 fn grid(model: &Model, fit: &Fit, data: View<'_>) -> Option<Tree> {
     let space = model.space();
-    if space.dimension() != 1 || space.domains()[0].is_discrete() {
+    if model.is_conditional() || space.dimension() != 1 || space.domains()[0].is_discrete() {
         return None;
     }
     let column = data.column(0);

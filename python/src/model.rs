@@ -98,6 +98,7 @@ impl PyModel {
         domains: Vec<DomainWords>,
         normalized: bool,
         linear: bool,
+        covariates: Vec<String>,
     ) -> PyResult<Self> {
         let names = parameters.iter().map(|(name, ..)| name.clone()).collect();
         let parameters = parameters
@@ -110,6 +111,7 @@ impl PyModel {
         let energy: Arc<Callback> = Arc::clone(&callback);
         let model = space(&variables, &domains)
             .and_then(|space| Model::new(energy, space, parameters))
+            .and_then(|model| model.with_covariates(&covariates))
             .map_err(|error| Failure::from(error).exception(py))?;
         // The score was compared with differences in Python already.
         let model = model.with_checked_score();
@@ -134,6 +136,12 @@ impl PyModel {
     #[getter]
     fn variables(&self) -> Vec<String> {
         self.model.space().names().to_vec()
+    }
+
+    /// Those of the variables that the density is given.
+    #[getter]
+    fn covariates(&self) -> Vec<String> {
+        self.model.covariates().to_vec()
     }
 
     #[getter]

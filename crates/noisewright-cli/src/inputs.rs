@@ -105,6 +105,12 @@ pub(crate) fn model_problem(path: &Path, start: Option<&str>, global: &Global) -
     Ok(Problem { name, text, model, parameters, data: None, precision, quiet })
 }
 
+/// The covariates of a model file, which formulas in the noise may use; none where the file cannot be read, which is said later.
+pub(crate) fn covariates(path: &Path) -> Vec<String> {
+    let model = fs::read_to_string(path).ok().and_then(|text| Model::from_toml(&text).ok());
+    model.map_or_else(Vec::new, |model| model.covariates().to_vec())
+}
+
 /// Whether two names are of one file, through links of either kind. Standard input, devices and pipes are no such files.
 pub(crate) fn is_same_file(first: &Path, second: &Path) -> bool {
     let file = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file);

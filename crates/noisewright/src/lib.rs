@@ -161,11 +161,11 @@ pub use model::{LOG_NORMALIZER, Model, Parameter};
 pub use more::More;
 pub use noise::language::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};
 pub use noise::{
-    Bandwidth, Beta, Categorical, FitAgain, Gamma, Histogram1d, Histogram2d, KernelDensity, Landmarks,
-    Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, NegativeBinomial, Noise,
-    Normal, Poisson, Product, Refit, SavedNoise, Scalar, Student, Truncated, Uniform, UniformSphere,
-    VonMises, VonMisesFisher, equal_edges, fit_auto, quiet_blocks, quiet_sample, sample, sample_blocks,
-    try_sample,
+    Bandwidth, Beta, Categorical, ConditionalNoise, FitAgain, Gamma, Histogram1d, Histogram2d, KernelDensity,
+    Landmarks, Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent,
+    NegativeBinomial, Noise, Normal, Poisson, Product, Refit, SavedNoise, Scalar, Student, Truncated,
+    Uniform, UniformSphere, VonMises, VonMisesFisher, equal_edges, fit_auto, fit_auto_given, quiet_blocks,
+    quiet_sample, sample, sample_blocks, try_sample,
 };
 pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};

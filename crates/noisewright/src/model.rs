@@ -1,6 +1,7 @@
 //! A model: an energy, the space of its points, its parameters, and whether its constant is known.
 
 mod constraint;
+mod covariates;
 mod evaluate;
 mod score_check;
 
@@ -89,6 +90,8 @@ pub struct Model {
     space: Space,
     parameters: Vec<Parameter>,
     normalized: bool,
+    /// How many of the last variables are covariates, which the density is given.
+    covariates: usize,
     /// Cancels the computation that this copy of the model is for.
     cancel: Option<CancelToken>,
     /// Whether the score is known to be right: that of a formula, a family or differences, and any that was compared
@@ -100,6 +103,8 @@ pub struct Model {
     family: Option<Arc<Family>>,
     /// How its parameters make up those of a larger model, where some of that are held fixed or tied together.
     constraint: Option<Arc<Constraint>>,
+    /// By how much the penalties of some parameters are multiplied in penalised fits.
+    penalty_factors: Arc<[(String, f64)]>,
 }
 
 /// The family of a model: a bound that the user writes is a wish, its own is where its formula stops being a density.
@@ -172,11 +177,13 @@ impl Model {
             space,
             parameters,
             normalized: false,
+            covariates: 0,
             cancel: None,
             score_checked,
             own_energy: false,
             family: None,
             constraint: None,
+            penalty_factors: Arc::default(),
         })
     }
 
@@ -354,7 +361,9 @@ impl Model {
     pub(crate) fn of_family(name: &str, parts: FamilyParts) -> Result<Self> {
         let own = parts.parameters.iter().map(|p| [p.lower.is_finite(), p.upper.is_finite()]).collect();
         let family = Some(Arc::new(Family { name: name.to_owned(), own }));
-        Ok(Self { family, ..Self::from_shared(parts.energy, parts.space, parts.parameters, true)? })
+        let free: Vec<(String, f64)> = parts.unpenalized.into_iter().map(|name| (name, 0.0)).collect();
+        let model = Self::from_shared(parts.energy, parts.space, parts.parameters, true)?;
+        Self { family, ..model }.with_penalty_factors(&free)
     }
 
     /// The same model with its constant known, if the family has a closed form for it.
@@ -524,6 +533,11 @@ impl Model {
         self.normalized
     }
 
+    /// Whether the constant is one of the unknowns: it is not known, and there is one and not one for every value of covariates.
+    pub(crate) fn has_free_constant(&self) -> bool {
+        !self.normalized && !self.is_conditional()
+    }
+
     /// The energy.
     #[must_use]
     pub fn energy(&self) -> &dyn Energy {
@@ -545,7 +559,7 @@ impl Model {
     /// Names of the coordinates of β: the parameters and, when it is free, the constant [`LOG_NORMALIZER`].
     #[must_use]
     pub fn coordinates(&self) -> Vec<String> {
-        let constant = (!self.normalized).then(|| LOG_NORMALIZER.to_owned());
+        let constant = self.has_free_constant().then(|| LOG_NORMALIZER.to_owned());
         self.parameters.iter().map(|p| p.name.clone()).chain(constant).collect()
     }
 

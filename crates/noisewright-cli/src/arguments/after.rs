@@ -34,7 +34,7 @@ pub(crate) struct DensityArguments {
     /// A fit that was saved by `fit --out FILE.json`
     #[arg(value_name = "FIT")]
     pub(crate) fit: PathBuf,
-    /// File of points, with the model's variables (CSV, Parquet, NPY, NPZ; `-` for standard input)
+    /// File of points, with the model's variables and covariates (CSV, Parquet, NPY, NPZ; `-` for standard input)
     #[arg(value_name = "POINTS")]
     pub(crate) points: PathBuf,
     /// Format of the points: csv, parquet, npy, npz or stan-csv (default: told from the file)
@@ -54,13 +54,26 @@ pub(crate) struct SimulateArguments {
     /// A fit that was saved by `fit --out FILE.json`
     #[arg(value_name = "FIT")]
     pub(crate) fit: PathBuf,
-    /// Number of draws
+    /// Number of draws; for a model with covariates, at each row of --given
     #[arg(value_name = "N")]
     pub(crate) count: usize,
+    /// File with the covariates of a conditional model, by name: N draws at each of its rows
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    pub(crate) given: Option<PathBuf>,
+    /// File of data to hold the draws against, on the page that --report writes and in the JSON
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    pub(crate) data: Option<PathBuf>,
     /// Where to write the draws (Parquet if the name ends in .parquet or .pq, otherwise CSV; `-` or nothing: CSV to
     /// standard output)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+}
+
+impl SimulateArguments {
+    /// The data to hold the draws against.
+    pub(crate) fn compared(&self) -> super::DataArguments {
+        super::DataArguments { data: self.data.clone(), format: None, drop_missing: false }
+    }
 }
 
 #[derive(Args, Debug)]

@@ -32,6 +32,9 @@ pub(crate) struct FitArguments {
     /// Number of noise points, instead of --nu
     #[arg(long, value_name = "N", conflicts_with = "nu")]
     pub(crate) noise_points: Option<usize>,
+    /// For a model with covariates: noise points of every row, or auto: enough that they add little to the standard errors
+    #[arg(long = "choices", default_value = "auto", value_name = "K", allow_hyphen_values = true)]
+    pub(crate) noise_choices: String,
     /// With --nu auto: the largest share of a standard error that may come from the noise
     #[arg(long, value_name = "S", default_value_t = DEFAULT_SHARE, allow_hyphen_values = true)]
     pub(crate) noise_share: f64,
@@ -66,6 +69,13 @@ pub(crate) struct FitArguments {
         help_heading = "Errors"
     )]
     pub(crate) covariance: CovarianceArgument,
+    /// A penalty on the parameters of a linear model: lasso:λ, ridge:λ, or with λ by ten-fold cross-validation lasso:auto (or
+    /// auto: the sparsest whose refit is within one standard error of the best), lasso:min or ridge:auto (the smallest loss)
+    #[arg(long, value_name = "PENALTY", allow_hyphen_values = true, help_heading = "Penalty")]
+    pub(crate) penalty: Option<String>,
+    /// Fit the parameters that the lasso selects again without a penalty, with standard errors
+    #[arg(long, requires = "penalty", help_heading = "Penalty")]
+    pub(crate) refit_selected: bool,
     /// Write covariances of more than 100 unknowns into the JSON too
     #[arg(long, help_heading = "Output")]
     pub(crate) matrices: bool,
@@ -78,6 +88,15 @@ pub(crate) struct FitArguments {
         help_heading = "Errors"
     )]
     pub(crate) confidence: f64,
+    /// Intervals of the parameters: wald, or profile, where the profile of the likelihood or loss has risen far enough
+    #[arg(long, default_value = "wald", value_name = "KIND", help_heading = "Errors")]
+    pub(crate) interval: String,
+    /// Draw the rows (or clusters) so many times with replacement and fit each: standard errors and intervals beside the others
+    #[arg(long, value_name = "N", help_heading = "Errors")]
+    pub(crate) bootstrap: Option<usize>,
+    /// Find the held-out log-likelihood by so many folds, for `compare`
+    #[arg(long, value_name = "FOLDS", help_heading = "After the fit")]
+    pub(crate) cross_validate: Option<usize>,
     /// Where to start, such as a=1,b=0.1; the model file's start values otherwise
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true, help_heading = "Search")]
     pub(crate) start: Option<String>,

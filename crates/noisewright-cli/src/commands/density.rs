@@ -1,6 +1,9 @@
 //! `noisewright density`: the fitted log-density at new points, with standard errors.
 
-use noisewright::after::LogDensity;
+use std::collections::HashMap;
+
+use noisewright::after::{FitRecord, LogDensity};
+use noisewright::{Model, View};
 use noisewright_data::write;
 use noisewright_report::Value;
 
@@ -30,6 +33,13 @@ pub(crate) fn run(arguments: &DensityArguments, global: &Global) -> Outcome<()> 
         names.push(name.into());
         columns.push(there.iter().map(part).collect());
     }
+    if model.is_conditional() {
+        for (name, column) in GIVEN_COLUMNS.iter().zip(constants(&record, &model, points.view())?) {
+            output::refuse_column(&record.variables, name)?;
+            names.push((*name).into());
+            columns.push(column);
+        }
+    }
     if let Some(path) = &arguments.out {
         write(path, &names, &columns)?;
     } else if !global.json {
@@ -55,3 +65,27 @@ const COLUMNS: [Column; 4] = [
     ("lower", |there| there.lower),
     ("upper", |there| there.upper),
 ];
+
+/// The columns beside those for a conditional model.
+const GIVEN_COLUMNS: [&str; 2] = ["log_normalizer", "log_normalizer_se"];
+
+/// log Z at the covariates of every point, with its error.
+fn constants(record: &FitRecord, model: &Model, points: View<'_>) -> Outcome<[Vec<f64>; 2]> {
+    let (mut known, mut columns) = (HashMap::new(), [Vec::new(), Vec::new()]);
+    let first = model.space().dimension() - model.covariates().len();
+    for row in 0..points.rows() {
+        let given: Vec<f64> = (first..points.columns()).map(|j| points.get(row, j)).collect();
+        let key: Vec<u64> = given.iter().map(|z| z.to_bits()).collect();
+        let (value, se) = match known.get(&key) {
+            Some(known) => *known,
+            None => {
+                let there = record.log_normalizer_at(model, &given)?;
+                known.insert(key, (there.estimate, there.se));
+                (there.estimate, there.se)
+            }
+        };
+        columns[0].push(value);
+        columns[1].push(se);
+    }
+    Ok(columns)
+}

@@ -68,6 +68,18 @@ const EXAMPLES: &[Example] = &[
         files: &[file!("lsat", "model.toml"), file!("lsat", "lsat6.csv"), file!("lsat", "patterns.csv")],
     },
     Example {
+        name: "freight",
+        about: "broken ampules given transfers: Conway–Maxwell–Poisson regression",
+        command: "fit examples/freight/model.toml examples/freight/freight.csv --noise exact",
+        files: &[file!("freight", "model.toml"), file!("freight", "freight.csv")],
+    },
+    Example {
+        name: "periwinkles",
+        about: "directions given distances: von Mises regression",
+        command: "fit examples/periwinkles/model.toml examples/periwinkles/periwinkles.csv --noise exact",
+        files: &[file!("periwinkles", "model.toml"), file!("periwinkles", "periwinkles.csv")],
+    },
+    Example {
         name: "quartic",
         about: "two wells: the best noise of all, certified",
         command: "design examples/quartic/model.toml",

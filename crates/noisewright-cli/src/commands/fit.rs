@@ -4,6 +4,7 @@ mod after;
 mod choices;
 pub(super) mod json;
 mod page;
+mod penalty_path;
 mod pictures;
 mod plan;
 mod scene;
@@ -160,10 +161,23 @@ impl Answer {
         }
     }
 
-    /// log Z at the estimate: fitted, or known.
+    /// The log-density of every row; nothing where the constant is not known.
+    fn fitted_log_density(&self, points: &Points) -> Outcome<Option<Vec<f64>>> {
+        if self.model().is_conditional() {
+            let there = self.fit.log_density(self.model(), points)?;
+            return Ok(Some(there.iter().map(|there| there.value).collect()));
+        }
+        let Some(log_z) = self.log_z() else { return Ok(None) };
+        log_density(self.model(), &self.fit.theta(), log_z, points.view()).map(Some)
+    }
+
+    /// log Z at the estimate: fitted, or known; one for every value of covariates is none.
     fn log_z(&self) -> Option<f64> {
         if let Some(constant) = &self.fit.log_normalizer {
             return Some(constant.estimate);
+        }
+        if self.model().is_conditional() {
+            return None;
         }
         let theta = self.fit.theta();
         self.model().log_normalizer(&theta, &mut vec![0.0; theta.len()])
@@ -171,12 +185,13 @@ impl Answer {
 
     /// Writes the rows with their log-density.
     fn write_fitted(&self, path: &Path) -> Outcome<()> {
-        let (Some(points), Some(log_z)) = (self.points(), self.log_z()) else { return Ok(()) };
+        let Some(points) = self.points() else { return Ok(()) };
+        let Some(fitted) = self.fitted_log_density(points)? else { return Ok(()) };
         let mut names = points.names().to_vec();
         let mut columns: Vec<Vec<f64>> =
             (0..points.columns()).map(|j| points.view().column(j).to_vec()).collect();
         names.push("log_density".into());
-        columns.push(log_density(self.model(), &self.fit.theta(), log_z, points.view())?);
+        columns.push(fitted);
         write(path, &names, &columns).map_err(Failure::from)
     }
 }

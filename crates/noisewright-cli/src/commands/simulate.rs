@@ -1,18 +1,25 @@
-//! `noisewright simulate`: draws of a fitted model, with their log-density.
+//! `noisewright simulate`: draws of a fitted model, with their log-density, and a page that holds them against data.
+
+mod goodness;
 
 use noisewright::run::Context;
-use noisewright::{check_count, run::CancelToken};
+use noisewright::{Model, Points, Space, check_count, run::CancelToken};
 use noisewright_data::write;
 use noisewright_report::Value;
 
 use super::saved;
-use crate::arguments::{Global, SimulateArguments};
+use crate::arguments::{DataArguments, Global, SimulateArguments};
 use crate::failure::{Failure, Outcome};
-use crate::output;
 use crate::progress::Progress;
+use crate::{inputs, output};
 
 pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()> {
-    global.refuse_page("simulate")?;
+    if arguments.data.is_none() && global.report.is_some() {
+        return Err(Failure::Usage(
+            "--report shows data against the draws: give the data with --data FILE, or leave out --report"
+                .into(),
+        ));
+    }
     if arguments.count == 0 {
         return Err(Failure::Usage("N must be at least 1".into()));
     }
@@ -22,8 +29,16 @@ pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()>
     check_count("draws", arguments.count, 2 * (record.variables.len() + 1))?;
     let progress = Progress::new(global.quiet || global.json, "drawing");
     let context = Context::new(global.seed, &CancelToken::new(), None);
-    let drawn = record.simulate(&model, arguments.count, &context)?;
+    let drawn = match given(arguments, &model)? {
+        None => record.simulate(&model, arguments.count, &context)?,
+        Some(given) => {
+            let draws = arguments.count.saturating_mul(given.rows());
+            check_count("draws", draws, 2 * (record.variables.len() + 1))?;
+            record.simulate_given(&model, given.view(), arguments.count, &context)?
+        }
+    };
     drop(progress);
+    let data = inputs::read_data(&arguments.compared(), model.space())?;
     let (points, mut names) = (drawn.points.view(), record.variables.clone());
     let mut columns: Vec<Vec<f64>> = (0..points.columns()).map(|j| points.column(j).to_vec()).collect();
     names.push("log_density".into());
@@ -33,13 +48,25 @@ pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()>
     } else if !global.json {
         write("-", &names, &columns)?;
     }
+    let goodness = data.as_ref().map(|data| goodness::Goodness {
+        title: arguments.fit.display().to_string(),
+        names: &record.variables,
+        domains: model.space().domains(),
+        data: data.view(),
+        draws: drawn.points.view(),
+        effective: drawn.effective,
+    });
+    let mut value = Value::Map(Vec::new());
+    value.set("rows", points.rows());
+    value.set("how", output::value(&drawn.how)?);
+    value.set("effective", drawn.effective);
+    if let Some(goodness) = &goodness {
+        value.set("goodness", goodness.value());
+        output::write_report(global, || goodness.page(), &value)?;
+    }
     if !global.json {
         return Ok(());
     }
-    let mut value = Value::Map(Vec::new());
-    value.set("rows", arguments.count);
-    value.set("how", output::value(&drawn.how)?);
-    value.set("effective", drawn.effective);
     match &arguments.out {
         Some(path) => value.set("out", path.display().to_string()),
         None => {
@@ -48,4 +75,23 @@ pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()>
         }
     }
     output::print_json(&value)
+}
+
+/// The covariates that draws are asked for at: none for a model without.
+fn given(arguments: &SimulateArguments, model: &Model) -> Outcome<Option<Points>> {
+    let covariates = model.covariates();
+    match &arguments.given {
+        None if covariates.is_empty() => Ok(None),
+        None => Err(Failure::Usage(format!(
+            "the fit is of a density given {}: name a file of them with --given",
+            covariates.join(", ")
+        ))),
+        Some(_) if covariates.is_empty() => {
+            Err(Failure::Usage("--given is for models with covariates, which this fit's has not".into()))
+        }
+        Some(path) => {
+            let data = DataArguments { data: Some(path.clone()), format: None, drop_missing: false };
+            inputs::read_data(&data, &Space::real(covariates)?)
+        }
+    }
 }

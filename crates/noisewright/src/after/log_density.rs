@@ -22,18 +22,29 @@ pub struct LogDensity {
 
 impl JointEstimate {
     /// `u(x; θ̂) − ĉ` at points, or `u(x; θ̂) − log Z(θ̂)` for a model whose constant is known; the error by the delta method
-    /// with the slope `(∇u, −1)`, or `∇u − ∇log Z`. Where the model has no density it is −∞, without error.
+    /// with the slope `(∇u, −1)`, or `∇u − ∇log Z`. Of a conditional model the points have the covariates with them, and the constant
+    /// is log Z(z). Where the model has no density it is −∞, without error.
     ///
     /// # Errors
     /// When the points do not have the model's variables, the estimates are not of this model, or a score is not a number.
     pub fn log_density(&self, model: &Model, points: View<'_>) -> Result<Vec<LogDensity>> {
-        let (expected, found) = (model.coordinates().len(), self.values.len());
-        if expected != found {
-            return Err(Error::Shape { what: "estimates", expected, found });
-        }
+        self.log_density_by(model, points, None)
+    }
+
+    /// The same; `noise` are the words of the noise of the fit, for constants that cannot be computed.
+    pub(super) fn log_density_by(
+        &self,
+        model: &Model,
+        points: View<'_>,
+        noise: Option<&str>,
+    ) -> Result<Vec<LogDensity>> {
+        self.check_model(model)?;
         let (expected, found) = (model.space().dimension(), points.columns());
         if expected != found {
             return Err(Error::Shape { what: "columns of points", expected, found });
+        }
+        if model.is_conditional() {
+            return self.log_density_given(model, points, noise);
         }
         let (rows, count) = (points.rows(), model.parameters().len());
         let theta = &self.values[..count];

@@ -16,6 +16,7 @@
 
 mod compare;
 mod derive;
+mod given;
 mod joint;
 mod log_density;
 mod nested;
@@ -25,6 +26,8 @@ mod simulate;
 mod wald;
 
 pub use compare::{Comparison, LikelihoodRatio, ModelScore, compare};
+pub(crate) use given::mean_log_likelihood;
+pub use given::simulate_given;
 pub use joint::JointEstimate;
 pub use log_density::LogDensity;
 pub use record::{FitRecord, RecordHeader};
@@ -59,12 +62,15 @@ impl Fit {
         self.joint().wald(hypotheses)
     }
 
-    /// The fitted log-density of the model at points, with standard errors by the delta method.
+    /// The fitted log-density of the model at points, with standard errors by the delta method; the points of a conditional model
+    /// have its covariates with them.
     ///
     /// # Errors
     /// When the points do not have the model's variables, or the model's density is not a number there.
     pub fn log_density<'a>(&self, model: &Model, points: impl Into<Data<'a>>) -> Result<Vec<LogDensity>> {
-        let joint = self.joint();
-        points.into().in_order_of(model.space(), |data| joint.log_density(model.whole(), data.points))
+        let (joint, noise) = (self.joint(), &self.noise_description);
+        points
+            .into()
+            .in_order_of(model.space(), |data| joint.log_density_by(model.whole(), data.points, Some(noise)))
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::joint::JointEstimate;
 use super::log_density::LogDensity;
 use super::simulate::{Simulated, simulate};
+use crate::fit::HeldOut;
 use crate::run::Context;
 use crate::{Error, Fit, Model, Result, View};
 
@@ -90,6 +91,12 @@ pub struct FitRecord {
     /// Whether the rows are alternatives of choices, which have no density of their own.
     #[serde(default)]
     pub choices: bool,
+    /// Whether the model is conditional, with a constant for every value of its covariates.
+    #[serde(default)]
+    pub conditional: bool,
+    /// Whether a penalty kept the estimates from the minimum of the loss.
+    #[serde(default)]
+    pub penalized: bool,
     /// The noise in words.
     pub noise: String,
     /// Noise points per data point; `None` for an exact fit.
@@ -102,8 +109,11 @@ pub struct FitRecord {
     pub mean_score: Vec<f64>,
     /// log Z at the estimate, where the model knows it in closed form.
     pub known_log_normalizer: Option<f64>,
-    /// `tr(J⁻¹K)`, the penalty of Takeuchi's criterion, for an exact fit.
+    /// The penalty of Takeuchi's criterion, `tr(J⁻¹K)` or its like for a loss against noise.
     pub takeuchi_penalty: Option<f64>,
+    /// The held-out log-likelihood, where it was asked for.
+    #[serde(default)]
+    pub held_out: Option<HeldOut>,
     /// What tells the rows from others.
     pub fingerprint: String,
     /// Some of the rows, column by column.
@@ -131,6 +141,8 @@ impl Fit {
             total_weight: self.total_weight,
             dependent_rows: means.dependent_rows,
             choices: means.choices,
+            conditional: means.conditional,
+            penalized: self.penalty.as_ref().is_some_and(|penalty| !penalty.refitted),
             noise: self.noise_description.clone(),
             nu: self.nu.is_finite().then_some(self.nu),
             noise_points: self.noise_points,
@@ -138,6 +150,7 @@ impl Fit {
             mean_score: means.score.clone(),
             known_log_normalizer: means.known_log_normalizer,
             takeuchi_penalty: means.takeuchi_penalty,
+            held_out: self.held_out.clone(),
             fingerprint: format!("{:016x}", means.fingerprint),
             some_rows: (0..some.columns()).map(|j| some.column(j).to_vec()).collect(),
         };
@@ -165,7 +178,7 @@ impl FitRecord {
                 return Err(Error::Shape { what, expected, found });
             }
         }
-        if !self.has_constant && self.known_log_normalizer.is_none() {
+        if !self.has_constant && self.known_log_normalizer.is_none() && !self.conditional {
             return Err(Error::SavedFit { reason: "it has no constant".into() });
         }
         Ok(())
@@ -183,7 +196,15 @@ impl FitRecord {
     /// [`Error::SavedFit`] where there is neither.
     pub fn log_normalizer(&self) -> Result<f64> {
         let fitted = self.joint.values.get(self.mean_score.len()).copied();
-        let none = || Error::SavedFit { reason: "it has no constant".into() };
+        let none = || {
+            let reason = match self.conditional {
+                true => {
+                    "its likelihood is not known, since its constants are not computed: fit it with the noise exact"
+                }
+                false => "it has no constant",
+            };
+            Error::SavedFit { reason: reason.into() }
+        };
         fitted.or(self.known_log_normalizer).ok_or_else(none)
     }
 
@@ -210,7 +231,7 @@ impl FitRecord {
     /// As for [`Fit::log_density`], and for choices, which have no density.
     pub fn log_density(&self, model: &Model, points: View<'_>) -> Result<Vec<LogDensity>> {
         self.refuse_choices()?;
-        self.joint.log_density(model, points)
+        self.joint.log_density_by(model, points, Some(&self.noise))
     }
 
     /// Draws of the fitted model, every parameter free.
@@ -219,6 +240,7 @@ impl FitRecord {
     /// As for [`simulate`](super::simulate()), and for choices, which have no density.
     pub fn simulate(&self, model: &Model, count: usize, context: &Context) -> Result<Simulated> {
         self.refuse_choices()?;
+        model.refuse_covariates()?;
         simulate(model, self.theta(), count, context)
     }
 

@@ -26,10 +26,12 @@ pub struct RowMeans {
     pub free_parameters: usize,
     /// Whether the rows were taken as clusters or chains.
     pub dependent_rows: bool,
-    /// `tr(J⁻¹K)` for an exact fit.
+    /// The penalty of Takeuchi's criterion: `tr(J⁻¹K)` for an exact fit, its like for other losses against noise.
     pub takeuchi_penalty: Option<f64>,
     /// Whether the rows are alternatives of choices, whose likelihood is conditional on their strata.
     pub choices: bool,
+    /// Whether the model is conditional: then `energy` is the mean log-likelihood, where it is known.
+    pub conditional: bool,
     /// log Z(θ̂), where the model knows it in closed form.
     pub known_log_normalizer: Option<f64>,
     /// A number that rows with the same values and weights share, in whatever order they and the variables are.
@@ -121,6 +123,7 @@ impl RowMeans {
             dependent_rows: rows.dependence() != Dependence::Independent,
             takeuchi_penalty: takeuchi_penalty(fit),
             choices: false,
+            conditional: false,
             known_log_normalizer: model.log_normalizer(theta, &mut vec![0.0; theta.len()]),
             fingerprint: sums.fingerprint,
             some: Points::from_columns(model.space().names(), &columns)?,
@@ -154,6 +157,7 @@ impl RowMeans {
             dependent_rows: false,
             takeuchi_penalty: takeuchi_penalty(fit),
             choices: true,
+            conditional: false,
             known_log_normalizer: Some(0.0),
             fingerprint: starts.windows(2).map(stratum).fold(0, u64::wrapping_add),
             some: Points::from_columns(names, &columns)?,
@@ -161,9 +165,47 @@ impl RowMeans {
     }
 }
 
+impl RowMeans {
+    /// What is kept of a conditional model's rows: the mean conditional log-likelihood, where it is known, in the place of a mean
+    /// log-density, and no constant. `parameters` is the number of all of them.
+    pub(crate) fn of_conditional(
+        model: &Model,
+        fit: &Fit,
+        rows: DataRows<'_>,
+        mean_log_likelihood: Option<f64>,
+        parameters: usize,
+    ) -> Result<Self> {
+        let mut sum = 0_u64;
+        rows.try_for_each(|_, points, weights| {
+            let ones = vec![1.0; points.rows()];
+            sum = sum.wrapping_add(fingerprint(model, points, weights.unwrap_or(&ones)));
+            Ok(())
+        })?;
+        let some = rows.spread(KEPT);
+        let kept = some.view().rows().min(KEPT);
+        let columns: Vec<&[f64]> =
+            (0..some.view().columns()).map(|j| &some.view().column(j)[..kept]).collect();
+        Ok(Self {
+            energy: mean_log_likelihood.unwrap_or(0.0),
+            score: vec![0.0; parameters],
+            free_parameters: fit.parameters.len(),
+            dependent_rows: rows.dependence() != Dependence::Independent,
+            takeuchi_penalty: takeuchi_penalty(fit),
+            choices: false,
+            conditional: true,
+            known_log_normalizer: mean_log_likelihood.map(|_| 0.0),
+            fingerprint: sum,
+            some: Points::from_columns(model.space().names(), &columns)?,
+        })
+    }
+}
+
 /// `tr(J⁻¹K)`, with K the spread of the scores: `T_d tr(J Var θ̂)`, since `Var θ̂ = J⁻¹KJ⁻¹/T_d` for maximum likelihood.
 fn takeuchi_penalty(fit: &Fit) -> Option<f64> {
     let count = fit.parameters.len();
+    if fit.nu.is_finite() {
+        return fit.optimism;
+    }
     let exact = !fit.nu.is_finite() && fit.hessian.nrows() == count && fit.covariance_data.nrows() >= count;
     exact.then(|| {
         let covariance = fit.covariance_data.view((0, 0), (count, count));

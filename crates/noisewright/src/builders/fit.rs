@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use super::settings::{run_settings, setters};
 use super::threads::on_threads;
-use crate::fit::{Amount, CovarianceKind, Data, Dependence, DrawKind, FitOptions, NoiseChoice, fit};
+use crate::fit::{
+    Amount, CovarianceKind, Data, Dependence, DrawKind, FitOptions, IntervalKind, NoiseChoice, Penalty, fit,
+};
 use crate::{Fit, Loss, Model, Result, Target};
 
 impl Model {
@@ -59,6 +61,8 @@ impl<'a> FitBuilder<'a> {
         ratio(nu: f64) => options.amount = Amount::Ratio(nu);
         /// How much noise.
         amount(amount: Amount) => options.amount = amount;
+        /// K, the noise points of every row of a conditional model (default: enough that they hardly matter).
+        choices(choices: usize) => options.choices = Some(choices);
         /// The loss (default [`Loss::Js`]).
         loss(loss: Loss) => options.loss = loss;
         /// How the noise is drawn (default [`DrawKind::Auto`]).
@@ -71,6 +75,14 @@ impl<'a> FitBuilder<'a> {
         errors(errors: CovarianceKind) => options.errors = errors;
         /// Confidence of the intervals (default 0.95).
         confidence(confidence: f64) => options.confidence = confidence;
+        /// How the intervals are made (default [`IntervalKind::Wald`]).
+        interval(interval: IntervalKind) => options.interval = interval;
+        /// So many bootstrap samples of the rows, or of their clusters (default none).
+        bootstrap(replicates: usize) => options.bootstrap = Some(replicates);
+        /// So many folds of a cross-validation that finds the held-out log-likelihood (default none).
+        cross_validate(folds: usize) => options.cross_validate = Some(folds);
+        /// A penalty on the parameters of a linear model: `Penalty::lasso(0.1)`, or `"auto".parse()?`.
+        penalty(penalty: Penalty) => options.penalty = Some(penalty);
         /// From how many places at most a model that is not linear in its parameters is fitted (default 10).
         starts(starts: usize) => options.starts = starts;
     }

@@ -34,6 +34,7 @@ impl<'a> ModelDensity<'a> {
     /// # Errors
     /// When there are not as many values as parameters, or one is outside its bounds.
     pub fn new(model: &'a Model, parameters: &'a [f64]) -> Result<Self> {
+        model.refuse_covariates()?;
         model.check(parameters)?;
         Ok(Self { model, parameters })
     }

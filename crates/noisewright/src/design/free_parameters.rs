@@ -135,7 +135,7 @@ impl Reader<'_> {
         for (index, argument) in call.arguments.iter().enumerate() {
             let variable = if call.name == "product" { Some(index) } else { axis };
             match argument {
-                Argument::Number(_) | Argument::Text(_) => {}
+                Argument::Number(_) | Argument::Text(_) | Argument::Formula(_) => {}
                 Argument::Noise(inner) => self.words(inner, variable)?,
                 Argument::Named(name, value) => self.named(call, name, value)?,
                 Argument::Free => {

@@ -120,6 +120,7 @@ impl<'a> Problem<'a> {
         purpose: Purpose<'_>,
         files: Files<'_>,
     ) -> Result<Arc<dyn Noise>> {
+        self.model.refuse_covariates()?;
         let designed = |call: &Call| self.designed(call, purpose, files);
         let data = self.data.map(Points::view);
         let weights = self.weights;

@@ -10,8 +10,11 @@ mod function;
 mod gamma;
 mod gaussian;
 mod gaussian_moments;
+mod given;
 mod ising;
 mod linear;
+#[cfg(feature = "model-file")]
+mod linked;
 mod pointwise;
 mod polynomial;
 mod student;
@@ -30,8 +33,11 @@ pub(crate) use function::{BatchEnergy, FunctionEnergy, ScoredEnergy};
 pub use gamma::Gamma;
 pub use gaussian::Gaussian;
 pub use gaussian_moments::GaussianMoments;
+pub(crate) use given::GivenEnergy;
 pub use ising::Ising;
 pub use linear::Statistics;
+#[cfg(feature = "model-file")]
+pub(crate) use linked::LinkedEnergy;
 pub use polynomial::ExponentialPolynomial;
 pub use student::Student;
 pub use truncated_gaussian::{TruncatedGaussian, TruncatedGaussianMoments};

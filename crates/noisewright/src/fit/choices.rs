@@ -12,7 +12,8 @@ use super::covariance::{Covariance, invert_free, sandwich};
 use super::curvature::Curvature;
 use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
-use super::diagnostics::{Block, Rows, separation};
+use super::diagnostics::{Block, Rows, Separation, separation};
+use super::differences::{SHORTER_STEPS, derivative};
 use super::estimate::{Compared, Found};
 use super::options::{CovarianceKind, FitOptions};
 use super::result::{Fit, Optimum};
@@ -73,6 +74,11 @@ pub fn fit_choices<'a>(
 
 fn fit_in_order(model: &Model, data: Data<'_>, sets: ChoiceSets<'_>, options: &FitOptions) -> Result<Fit> {
     options.check()?;
+    if model.is_conditional() {
+        let reason = "cannot stand beside strata, whose alternatives are in the data: call them variables";
+        return Err(Error::field("covariates", reason));
+    }
+    options.refuse_extras("strata")?;
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
     let fitted = ConditionalLogit::new(model, data, sets).and_then(|logit| logit.fit(data, options));
@@ -80,13 +86,15 @@ fn fit_in_order(model: &Model, data: Data<'_>, sets: ChoiceSets<'_>, options: &F
 }
 
 /// The rows, stratum by stratum with the chosen one first.
-struct ConditionalLogit<'a> {
-    model: &'a Model,
-    points: Points,
+pub(super) struct ConditionalLogit<'a> {
+    pub(super) model: &'a Model,
+    pub(super) points: Points,
     /// log probability of each row.
-    offset: Vec<f64>,
+    pub(super) offset: Vec<f64>,
     /// Where the strata begin, and the end.
-    starts: Vec<usize>,
+    pub(super) starts: Vec<usize>,
+    /// How many times each stratum counts.
+    pub(super) weights: Option<Vec<f64>>,
 }
 
 /// Sums over strata.
@@ -94,10 +102,62 @@ struct Sums {
     loss: f64,
     gradient: DVector<f64>,
     hessian: Option<DMatrix<f64>>,
-    /// Sum of squares of the strata's gradients.
-    meat: DMatrix<f64>,
     /// Whether the model gave its second derivatives.
     curved: bool,
+    /// Of every stratum, where they were asked for.
+    slopes: Slopes,
+}
+
+/// What every stratum says of the parameters.
+#[derive(Default)]
+pub(super) struct Slopes {
+    /// `Σ p_j ∇u_j − ∇u₀`, with p the shares of the alternatives, stratum after stratum.
+    pub(super) values: Vec<f64>,
+    /// The sum of `w v` and of `w² v` over strata, with w their weights and `v = Σ_{j>0} p_j² (∇u_j − m)(∇u_j − m)ᵀ`, m the mean
+    /// under the shares: the variance of a slope over alternatives that are drawn independently, to first order in one over
+    /// their number.
+    pub(super) of_draws: Option<[DMatrix<f64>; 2]>,
+    /// The sum of `1/Σ p_j²`, how many equal alternatives a stratum is worth.
+    pub(super) effective: f64,
+}
+
+impl Slopes {
+    fn add(
+        &mut self,
+        weight: f64,
+        shares: &[f64],
+        slope: &DVector<f64>,
+        apart: impl Fn(usize) -> DVector<f64>,
+    ) {
+        let size = slope.len();
+        self.values.extend(slope.iter());
+        self.effective += 1.0 / shares.iter().map(|share| share * share).sum::<f64>();
+        let square = || DMatrix::zeros(size, size);
+        let [once, twice] = self.of_draws.get_or_insert_with(|| [square(), square()]);
+        for (row, share) in shares.iter().enumerate().skip(1) {
+            let apart = apart(row);
+            once.ger(weight * share * share, &apart, &apart, 1.0);
+            twice.ger((weight * share).powi(2), &apart, &apart, 1.0);
+        }
+    }
+
+    fn join(mut self, other: Self) -> Self {
+        self.values.extend(other.values);
+        self.effective += other.effective;
+        self.of_draws = match (self.of_draws, other.of_draws) {
+            (Some([a, b]), Some([c, d])) => Some([a + c, b + d]),
+            (one, other) => one.or(other),
+        };
+        self
+    }
+}
+
+/// What is summed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Gradient,
+    Hessian,
+    Strata,
 }
 
 impl<'a> ConditionalLogit<'a> {
@@ -129,11 +189,22 @@ impl<'a> ConditionalLogit<'a> {
             .map(|j| order.iter().map(|row| data.points.get(*row, j)).collect())
             .collect();
         let offset = order.iter().map(|row| sets.log_probability.map_or(0.0, |p| p[*row])).collect();
-        Ok(Self { model, points: Points::from_columns(model.space().names(), &columns)?, offset, starts })
+        let points = Points::from_columns(model.space().names(), &columns)?;
+        Ok(Self { model, points, offset, starts, weights: None })
     }
 
-    fn strata(&self) -> usize {
+    pub(super) fn strata(&self) -> usize {
         self.starts.len() - 1
+    }
+
+    /// How many times a stratum counts.
+    fn weight(&self, stratum: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |weights| weights[stratum])
+    }
+
+    /// The sum of the weights.
+    pub(super) fn total(&self) -> f64 {
+        self.weights.as_ref().map_or(self.strata() as f64, |w| noisewright_numerics::summation::sum(w))
     }
 
     /// The rows of a stratum.
@@ -141,23 +212,29 @@ impl<'a> ConditionalLogit<'a> {
         self.starts[index]..self.starts[index + 1]
     }
 
-    fn sums(&self, theta: &[f64], strata: Range<usize>, hessian: bool) -> Result<Sums> {
+    fn sums(&self, theta: &[f64], strata: Range<usize>, order: Order) -> Result<Sums> {
         let (first, last) = (self.starts[strata.start], self.starts[strata.end]);
         let (rows, size) = (last - first, theta.len());
         let points = self.points.view().slice(first..last);
         let (mut value, mut score) = (vec![0.0; rows], vec![0.0; rows * size]);
         self.model.evaluate(theta, points, &mut value, Some(&mut score))?;
-        let mut sums = Sums::zero(size, hessian);
+        let mut sums = Sums::zero(size, order == Order::Hessian);
         let mut excess = vec![0.0; rows];
         for stratum in strata {
             let range = self.stratum(stratum);
+            let weight = self.weight(stratum);
+            if weight == 0.0 {
+                // What does not count may have no density.
+                sums.slopes.values.extend((0..size).filter(|_| order == Order::Strata).map(|_| 0.0));
+                continue;
+            }
             let here = range.start - first..range.end - first;
             let s: Vec<f64> = here.clone().map(|i| value[i] - self.offset[first + i]).collect();
             if s[0] == f64::NEG_INFINITY {
                 return Ok(Sums { loss: f64::INFINITY, ..sums });
             }
             let log_sum = log_sum_exp(&s);
-            sums.loss += log_sum - s[0];
+            sums.loss += weight * (log_sum - s[0]);
             let shares: Vec<f64> = s.iter().map(|s| (s - log_sum).exp()).collect();
             let at = |row: usize| DVector::from_fn(size, |j, _| score[j * rows + here.start + row]);
             let mut mean = DVector::zeros(size);
@@ -167,14 +244,17 @@ impl<'a> ConditionalLogit<'a> {
             if let Some(hessian) = &mut sums.hessian {
                 for (row, share) in shares.iter().enumerate() {
                     let apart = at(row) - &mean;
-                    hessian.ger(*share, &apart, &apart, 1.0);
+                    hessian.ger(weight * share, &apart, &apart, 1.0);
                 }
             }
-            let slope = mean - at(0);
-            sums.meat.ger(1.0, &slope, &slope, 1.0);
-            sums.gradient += slope;
-            excess[here].copy_from_slice(&shares);
-            excess[range.start - first] -= 1.0;
+            let slope = &mean - at(0);
+            sums.gradient.axpy(weight, &slope, 1.0);
+            if order == Order::Strata {
+                sums.slopes.add(weight, &shares, &slope, |row| at(row) - &mean);
+            }
+            let weighted: Vec<f64> = shares.iter().map(|share| weight * share).collect();
+            excess[here].copy_from_slice(&weighted);
+            excess[range.start - first] -= weight;
         }
         if let Some(hessian) = &mut sums.hessian {
             sums.curved = self.model.add_curvature(theta, points, &excess, hessian.as_mut_slice())?;
@@ -183,10 +263,15 @@ impl<'a> ConditionalLogit<'a> {
     }
 
     /// Sums over all strata, always in the same blocks.
-    fn all(&self, theta: &[f64], hessian: bool) -> Result<Sums> {
+    fn all(&self, theta: &[f64], order: Order) -> Result<Sums> {
         let block = if self.model.energy().prefers_batches() { self.strata() } else { BLOCK };
-        let sums = try_blocked(self.strata(), block, |strata| self.sums(theta, strata, hessian), Sums::add)?;
+        let sums = try_blocked(self.strata(), block, |strata| self.sums(theta, strata, order), Sums::add)?;
         sums.ok_or(Error::NoData)
+    }
+
+    /// What every stratum says of the parameters, in their order.
+    pub(super) fn slopes(&self, theta: &[f64]) -> Result<Slopes> {
+        Ok(self.all(theta, Order::Strata)?.slopes)
     }
 
     fn fit(&self, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
@@ -214,7 +299,14 @@ impl<'a> ConditionalLogit<'a> {
         let total = self.strata() as f64;
         let data_part = match options.errors {
             CovarianceKind::ModelBased => &bread / total,
-            CovarianceKind::Robust => sandwich(&bread, &(self.all(theta, false)?.meat / (total * total))),
+            CovarianceKind::Robust => {
+                let mut meat = DMatrix::zeros(size, size);
+                for slope in self.slopes(theta)?.values.chunks_exact(size.max(1)) {
+                    let slope = DVector::from_column_slice(slope);
+                    meat.ger(1.0 / (total * total), &slope, &slope, 1.0);
+                }
+                sandwich(&bread, &meat)
+            }
         };
         let found = Found {
             values: theta.to_vec(),
@@ -243,6 +335,7 @@ impl<'a> ConditionalLogit<'a> {
         let model = self.model.clone().without_constant();
         let mut fit = found.fit(&model, DataRows::Memory(data), with, options.confidence);
         fit.total_weight = self.strata() as f64;
+        fit.log_likelihood = Some(-fit.loss * fit.total_weight);
         let mut said = std::mem::take(&mut fit.diagnostics);
         said.read(&model, &fit);
         fit.diagnostics = said;
@@ -271,7 +364,7 @@ impl<'a> ConditionalLogit<'a> {
         }
     }
 
-    fn indistinct(&self, direction: &DVector<f64>) -> Error {
+    pub(super) fn indistinct(&self, direction: &DVector<f64>) -> Error {
         let largest = direction.amax();
         let involved =
             self.model.parameters().iter().zip(direction.iter()).filter(|(_, d)| d.abs() > 1e-6 * largest);
@@ -280,6 +373,17 @@ impl<'a> ConditionalLogit<'a> {
 
     /// Refuses choices that are explained without error by parameters that run to infinity.
     fn refuse_separated(&self) -> Result<()> {
+        let Some(found) = self.separation()? else { return Ok(()) };
+        let running: Vec<String> = found.running.iter().map(|r| format!("`{}`", r.name)).collect();
+        let reason = format!(
+            "there is no finite estimate of {}: a combination is never larger for another alternative than for the chosen one",
+            running.join(" and ")
+        );
+        Err(Error::Choices { row: 1, reason })
+    }
+
+    /// The direction in which the parameters of a linear model run to infinity, where they do.
+    pub(super) fn separation(&self) -> Result<Option<Separation>> {
         let (rows, size) = (self.points.rows(), self.model.parameters().len());
         let (mut value, mut score) = (vec![0.0; rows], vec![0.0; rows * size]);
         self.model.evaluate(&self.model.start(), self.points.view(), &mut value, Some(&mut score))?;
@@ -291,15 +395,7 @@ impl<'a> ConditionalLogit<'a> {
             }
         }
         let names: Vec<String> = self.model.parameters().iter().map(|p| p.name.clone()).collect();
-        let Some(found) = separation(&Differences { score: &score, rows, size }, &names)? else {
-            return Ok(());
-        };
-        let running: Vec<String> = found.running.iter().map(|r| format!("`{}`", r.name)).collect();
-        let reason = format!(
-            "there is no finite estimate of {}: a combination is never larger for another alternative than for the chosen one",
-            running.join(" and ")
-        );
-        Err(Error::Choices { row: 1, reason })
+        separation(&Differences { score: &score, rows, size }, &names)
     }
 }
 
@@ -338,7 +434,7 @@ fn arranged(sets: ChoiceSets<'_>) -> Result<(Vec<usize>, Vec<usize>)> {
 }
 
 /// Whether the curvature has nearly vanished in some direction on the way from the start.
-fn is_flat(hessian: &DMatrix<f64>, start: &DMatrix<f64>, stop: Stop) -> bool {
+pub(super) fn is_flat(hessian: &DMatrix<f64>, start: &DMatrix<f64>, stop: Stop) -> bool {
     let Some(factor) = start.clone().cholesky() else { return true };
     let Some(left) = factor.l().solve_lower_triangular(hessian) else { return true };
     let Some(both) = factor.l().solve_lower_triangular(&left.transpose()) else { return true };
@@ -349,7 +445,7 @@ impl Sums {
     fn zero(size: usize, hessian: bool) -> Self {
         let square = || DMatrix::zeros(size, size);
         let hessian = hessian.then(square);
-        Self { loss: 0.0, gradient: DVector::zeros(size), hessian, meat: square(), curved: true }
+        Self { loss: 0.0, gradient: DVector::zeros(size), hessian, curved: true, slopes: Slopes::default() }
     }
 
     fn add(self, other: Self) -> Self {
@@ -357,8 +453,8 @@ impl Sums {
             loss: self.loss + other.loss,
             gradient: self.gradient + other.gradient,
             hessian: self.hessian.zip(other.hessian).map(|(a, b)| a + b),
-            meat: self.meat + other.meat,
             curved: self.curved && other.curved,
+            slopes: self.slopes.join(other.slopes),
         }
     }
 }
@@ -367,7 +463,7 @@ impl Problem for ConditionalLogit<'_> {
     type Error = Error;
 
     fn rows(&self) -> f64 {
-        self.strata() as f64
+        self.total()
     }
 
     fn is_convex(&self) -> bool {
@@ -375,11 +471,16 @@ impl Problem for ConditionalLogit<'_> {
     }
 
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
-        let (total, theta) = (self.strata() as f64, at.as_slice());
-        let sums = self.all(theta, hessian)?;
-        if !sums.loss.is_finite() {
-            return Ok(Evaluation::wall(at.len()));
-        }
+        let (total, theta) = (self.total(), at.as_slice());
+        let order = if hessian { Order::Hessian } else { Order::Gradient };
+        let sums = match self.all(theta, order) {
+            Ok(sums) if sums.loss.is_finite() => sums,
+            // Parameters that the model does not allow, or at which it has no number, are no place to go to.
+            Ok(_) | Err(Error::Parameter { .. } | Error::NotANumber { .. }) => {
+                return Ok(Evaluation::wall(at.len()));
+            }
+            Err(error) => return Err(error),
+        };
         let mut matrix = sums.hessian;
         if hessian && !sums.curved {
             // Differences of the gradient, for a model without second derivatives.
@@ -388,9 +489,9 @@ impl Problem for ConditionalLogit<'_> {
                 let slope = |step: f64| {
                     let mut shifted = theta.to_vec();
                     shifted[j] += step;
-                    Ok(self.all(&shifted, false)?.gradient)
+                    Ok(self.all(&shifted, Order::Gradient)?.gradient)
                 };
-                differences.set_column(j, &super::objective::five_point(1e-3 * (1.0 + at[j].abs()), slope)?);
+                differences.set_column(j, &derivative(1.0 + at[j].abs(), SHORTER_STEPS, slope)?);
             }
             matrix = Some((&differences + differences.transpose()) * 0.5);
         }

@@ -27,6 +27,8 @@ pub enum FitSetting {
     Target,
     /// Whether the fit is repeated with more noise.
     CheckRatio,
+    /// Noise points of every row of a conditional model.
+    Choices,
 }
 
 /// What noise the settings are given beside.
@@ -70,14 +72,14 @@ impl NoiseKind {
             NoiseChoice::Draws(_) => Self::Drawn,
             NoiseChoice::Optimal => Self::Designed,
             NoiseChoice::Words(noise) => Self::of_noise(&noise.words),
-            NoiseChoice::Auto | NoiseChoice::Given(_) => Self::Plain,
+            NoiseChoice::Auto | NoiseChoice::Given(_) | NoiseChoice::Conditional(_) => Self::Plain,
         }
     }
 }
 
 impl FitSetting {
     /// Every setting with its name.
-    const NAMES: [(Self, &'static str); 10] = [
+    const NAMES: [(Self, &'static str); 11] = [
         (Self::Nu, "nu"),
         (Self::NoisePoints, "noise_points"),
         (Self::NoiseShare, "noise_share"),
@@ -88,6 +90,7 @@ impl FitSetting {
         (Self::RefitNoise, "refit_noise"),
         (Self::Target, "target"),
         (Self::CheckRatio, "check_ratio"),
+        (Self::Choices, "choices"),
     ];
 
     /// The setting of this name, `nu` or `noise_points`.
@@ -116,13 +119,21 @@ impl FitSetting {
             (Self::Draws, NoiseKind::Drawn) => {
                 Some("has no meaning with noise that was drawn elsewhere: leave it out")
             }
+            (Self::Choices, NoiseKind::Drawn) => Some(
+                "has no meaning with noise that was drawn elsewhere, which is all there is: leave it out",
+            ),
             (_, NoiseKind::Drawn) if amount => Some(
                 "has no meaning with noise that was drawn elsewhere, which is all there is: leave it out",
             ),
             (Self::NoisePoints, _) if fixed(Self::Nu) => {
                 Some("has no meaning beside nu, which says how much noise: leave one of them out")
             }
-            (Self::NoiseShare | Self::MaxNoise, _) if fixed(Self::Nu) || fixed(Self::NoisePoints) => {
+            (Self::Choices, _) if fixed(Self::Nu) || fixed(Self::NoisePoints) => {
+                Some("has no meaning beside nu or noise_points: leave one of them out")
+            }
+            (Self::NoiseShare | Self::MaxNoise, _)
+                if fixed(Self::Nu) || fixed(Self::NoisePoints) || fixed(Self::Choices) =>
+            {
                 Some("has no meaning with a fixed amount of noise: leave one of them out")
             }
             (Self::Target, NoiseKind::Plain | NoiseKind::Drawn) => {
@@ -171,6 +182,7 @@ impl FitOptions {
             (FitSetting::RefitNoise, self.refit_noise),
             (FitSetting::Target, self.target != Target::Mse),
             (FitSetting::CheckRatio, self.check_ratio),
+            (FitSetting::Choices, self.choices.is_some()),
         ];
         let given: Vec<FitSetting> = given.iter().filter(|(_, given)| *given).map(|(s, _)| *s).collect();
         check_effects(noise, &given)
@@ -212,7 +224,8 @@ mod tests {
                 "draws",
                 "refit_noise",
                 "target",
-                "check_ratio"
+                "check_ratio",
+                "choices"
             ]
         );
         assert_eq!(alone(NoiseKind::Exact).len(), FitSetting::NAMES.len());

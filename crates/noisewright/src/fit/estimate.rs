@@ -11,7 +11,7 @@ use super::data_rows::DataRows;
 use super::diagnostics::{Diagnostics, Runaway, Separation, Warning};
 use super::objective::Objective;
 use super::optimal::OptimalReport;
-use super::options::DrawKind;
+use super::options::{DrawKind, IntervalKind};
 use super::result::{Estimate, Fit, Optimum, Variances, coordinates};
 use super::two_step::TwoStepReport;
 use crate::{Error, Loss, Model, Noise, Parameter};
@@ -158,7 +158,7 @@ impl Found {
         };
         let mut parameters: Vec<Estimate> =
             coordinates(model).into_iter().enumerate().map(estimate).collect();
-        let log_normalizer = if model.is_normalized() { None } else { parameters.pop() };
+        let log_normalizer = if model.has_free_constant() { parameters.pop() } else { None };
         Fit {
             parameters,
             log_normalizer,
@@ -173,6 +173,7 @@ impl Found {
             stop: self.stop,
             nu: with.nu,
             noise_points: with.points,
+            choices: None,
             noise: with.noise,
             noise_description: with.words,
             draws: with.draws,
@@ -183,9 +184,15 @@ impl Found {
             rows: rows.rows(),
             total_weight: rows.total_weight(),
             effective_rows: self.covariance.effective_rows,
+            log_likelihood: None,
             optima: of_different_densities(model, rows, self.optima),
             confidence,
             curvature: self.curvature,
+            interval: IntervalKind::Wald,
+            bootstrap: None,
+            held_out: None,
+            optimism: None,
+            penalty: None,
             diagnostics: Diagnostics::default(),
             at_rows: None,
         }

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use nalgebra::DMatrix;
 use noisewright_numerics::optimize::Stop;
 
+use super::bootstrap::Bootstrap;
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
-use super::options::DrawKind;
+use super::held_out::HeldOut;
+use super::options::{DrawKind, IntervalKind};
+use super::penalized::{PenaltyKind, PenaltyReport};
 use crate::after::RowMeans;
 use crate::names::nearest;
 use crate::normalizer::two_sided;
@@ -162,6 +165,8 @@ pub struct Fit {
     pub nu: f64,
     /// Number of noise points; 0 for an exact fit.
     pub noise_points: usize,
+    /// K, the noise points of every row of a conditional model; `None` for an exact fit, and for other models.
+    pub choices: Option<usize>,
     /// The noise; `None` for an exact fit or for given draws.
     pub noise: Option<Arc<dyn Noise>>,
     /// The noise in words.
@@ -186,10 +191,22 @@ pub struct Fit {
     pub effective_rows: Option<f64>,
     /// The optima that were found, the best first; more than one means that the answer depends on the start.
     pub optima: Vec<Optimum>,
+    /// The log-likelihood of all rows, for an exact fit, and for a conditional model where it can be computed in little time.
+    pub log_likelihood: Option<f64>,
     /// Confidence of the intervals.
     pub confidence: f64,
     /// Which curvature of the loss the standard errors rest on.
     pub curvature: Curvature,
+    /// How the intervals of the parameters were made.
+    pub interval: IntervalKind,
+    /// The bootstrap, where it was asked for.
+    pub bootstrap: Option<Bootstrap>,
+    /// The held-out log-likelihood, where it was asked for.
+    pub held_out: Option<HeldOut>,
+    /// `tr(H⁻¹E[wψsᵀ])`, by how much the log-likelihood of these rows exceeds that of others, where it is known.
+    pub(crate) optimism: Option<f64>,
+    /// The penalty, where there is one.
+    pub penalty: Option<PenaltyReport>,
     /// What else is known: whether there is an answer, whether the noise served, whether the model fits.
     pub diagnostics: Diagnostics,
     /// What is kept of the rows for what comes after the fit; absent where there is no answer.
@@ -221,6 +238,13 @@ impl Fit {
             let unknown = Variances { data: nan, noise: nan, freedom: nan };
             Estimate::new(&constant, nan, unknown, self.confidence, false)
         })
+    }
+
+    /// Whether the lasso selected the parameters, so that they have no standard errors.
+    #[must_use]
+    pub fn is_selection(&self) -> bool {
+        let lasso = |penalty: &PenaltyReport| penalty.kind == PenaltyKind::Lasso && !penalty.refitted;
+        self.penalty.as_ref().is_some_and(lasso)
     }
 
     /// The estimated parameters θ, without the constant.
@@ -307,6 +331,6 @@ impl Fit {
 
 /// The coordinates of a model as parameters, the constant with them where it is free.
 pub(crate) fn coordinates(model: &Model) -> Vec<Parameter> {
-    let constant = (!model.is_normalized()).then(|| Parameter::new(crate::LOG_NORMALIZER, 0.0));
+    let constant = model.has_free_constant().then(|| Parameter::new(crate::LOG_NORMALIZER, 0.0));
     model.parameters().iter().cloned().chain(constant).collect()
 }

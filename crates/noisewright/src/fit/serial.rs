@@ -2,9 +2,12 @@
 
 use serde::{Serialize, Serializer};
 
+use super::bootstrap::Bootstrap;
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
-use super::options::DrawKind;
+use super::held_out::HeldOut;
+use super::options::{DrawKind, IntervalKind};
+use super::penalized::PenaltyReport;
 use super::ratio::RatioFit;
 use super::result::{Estimate, Fit, Optimum};
 use crate::serial::{Fields, Rows};
@@ -27,6 +30,7 @@ struct FitFields<'a> {
     nu: f64,
     noise: &'a str,
     noise_points: usize,
+    choices: Option<usize>,
     draws: Option<DrawKind>,
     replicates: Option<usize>,
     loss_ratio: Option<f64>,
@@ -36,10 +40,15 @@ struct FitFields<'a> {
     rows: usize,
     total_weight: f64,
     effective_rows: Option<f64>,
+    log_likelihood: Option<f64>,
     curvature: Curvature,
     confidence: f64,
     efficiency: Option<Fields<&'a str, Option<f64>>>,
     optima: &'a [Optimum],
+    interval: IntervalKind,
+    bootstrap: Option<&'a Bootstrap>,
+    held_out: Option<&'a HeldOut>,
+    penalty: Option<&'a PenaltyReport>,
     diagnostics: &'a Diagnostics,
 }
 
@@ -67,6 +76,7 @@ impl Serialize for Fit {
             nu: self.nu,
             noise: &self.noise_description,
             noise_points: self.noise_points,
+            choices: self.choices,
             draws: self.draws,
             replicates: self.replicates,
             loss_ratio: self.loss_ratio,
@@ -76,10 +86,15 @@ impl Serialize for Fit {
             rows: self.rows,
             total_weight: self.total_weight,
             effective_rows: self.effective_rows,
+            log_likelihood: self.log_likelihood,
             curvature: self.curvature,
             confidence: self.confidence,
             efficiency: self.nu.is_finite().then(|| Fields(names().zip(budget).collect())),
             optima: &self.optima,
+            interval: self.interval,
+            bootstrap: self.bootstrap.as_ref(),
+            held_out: self.held_out.as_ref(),
+            penalty: self.penalty.as_ref(),
             diagnostics: &self.diagnostics,
         }
         .serialize(serializer)

@@ -53,6 +53,13 @@ use crate::{Error, Model, Points, Result, View};
 /// variables have finitely many states: they need the rows in memory.
 pub fn fit_stream(model: &Model, source: &dyn Source, options: &FitOptions) -> Result<Fit> {
     options.check()?;
+    if options.choices.is_some() {
+        return Err(needs_memory("choices"));
+    }
+    if model.is_conditional() {
+        let reason = "cannot stand beside streaming, since every row has noise points of its own: leave one of them out";
+        return Err(Error::field("covariates", reason));
+    }
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
     options.context().conclude(read_and_fit(model, source, options))

@@ -4,21 +4,32 @@ mod domain;
 mod parameters;
 mod read;
 
+use std::sync::Arc;
+
 use noisewright_formula::FormulaError;
 use toml::{Table, Value};
 
 use self::domain::Domains;
 use self::parameters::{Declared, declared};
 use crate::energy::Dof;
-use crate::energy::build_family;
+use crate::energy::{FamilyParts, LinkedEnergy, build_family};
 use crate::names::nearest;
-use crate::{Error, FamilyOptions, Model, Parameter, Result};
+use crate::{Domain, Error, FamilyOptions, Model, Parameter, Result, Space};
 
 /// The three ways to write down a model, of which a file has exactly one.
 const KINDS: [&str; 3] = ["log_density", "features", "family"];
 
 /// The fields that every model can have.
-const COMMON: [&str; 6] = ["variables", "normalized", "domain", "sphere", "parameters", "constraints"];
+const COMMON: [&str; 8] = [
+    "variables",
+    "covariates",
+    "normalized",
+    "domain",
+    "sphere",
+    "parameters",
+    "constraints",
+    "penalty_factors",
+];
 
 /// The fields that are options of families.
 const OPTIONS: [&str; 5] = ["parametrization", "states", "edges", "dof", "degree"];
@@ -38,14 +49,18 @@ pub(crate) fn parse(text: &str) -> Result<Model> {
         "log_density" => file.formula(&table[kind]),
         "features" => file.features(&table[kind]),
         _ => file.family(&table),
-    }?;
+    }?
+    .with_covariates(&file.covariates)?;
     let equations = table.get("constraints").map_or(Ok(vec![]), |v| read::strings("constraints", v))?;
-    parameters::constrain(model, &file.parameters, &equations)
+    let factors = table.get("penalty_factors").map_or(Ok(vec![]), parameters::penalty_factors)?;
+    parameters::constrain(model.with_penalty_factors(&factors)?, &file.parameters, &equations)
 }
 
 /// What files of all kinds have in common.
 struct File {
     variables: Vec<String>,
+    /// What the density is given, after the variables in its points.
+    covariates: Vec<String>,
     domains: Domains,
     normalized: bool,
     parameters: Vec<Declared>,
@@ -54,17 +69,24 @@ struct File {
 impl File {
     fn read(table: &Table) -> Result<Self> {
         let variables = variables(table)?;
+        let covariates = table.get("covariates").map_or(Ok(vec![]), |v| names("covariates", v))?;
+        if !covariates.is_empty() && table.contains_key("sphere") {
+            let reason = "cannot stand beside a sphere: write the direction as an angle on the circle";
+            return Err(Error::field("covariates", reason));
+        }
+        if let Some(name) = covariates.iter().find(|name| variables.contains(name)) {
+            return Err(Error::field("covariates", format!("has `{name}`, which is a variable already")));
+        }
         let normalized = table.get("normalized").map_or(Ok(false), |v| read::boolean("normalized", v))?;
         let domains = Domains::read(table, &variables)?;
         let parameters = table.get("parameters").map_or(Ok(vec![]), declared)?;
-        Ok(Self { variables, domains, normalized, parameters })
+        Ok(Self { variables, covariates, domains, normalized, parameters })
     }
 
     fn formula(&self, value: &Value) -> Result<Model> {
         let text = read::string("log_density", value, "a formula in quotes")?;
         let parameters = self.required_parameters()?;
-        let space = self.domains.space(&self.variables)?;
-        Model::from_formula(text, space, parameters, self.normalized).map_err(missing_value)
+        Model::from_formula(text, self.space()?, parameters, self.normalized).map_err(missing_value)
     }
 
     fn features(&self, value: &Value) -> Result<Model> {
@@ -74,7 +96,12 @@ impl File {
             return Err(Error::field("normalized", reason));
         }
         let parameters = self.required_parameters()?;
-        Model::from_features(&texts, self.domains.space(&self.variables)?, parameters)
+        Model::from_features(&texts, self.space()?, parameters)
+    }
+
+    /// The space of the variables and of the covariates after them.
+    fn space(&self) -> Result<Space> {
+        with_covariates(&self.domains.space(&self.variables)?, &self.covariates)
     }
 
     /// Parameters that only the file can give a start value to.
@@ -87,6 +114,9 @@ impl File {
         let options = options(table, &self.variables)?;
         let domains = self.domains.per_variable(family, self.variables.len())?;
         let parts = build_family(family, &self.variables, &domains, &options)?;
+        if !self.covariates.is_empty() {
+            return self.linked_family(family, parts);
+        }
         let model = Model::of_family(family, parts)?;
         let model = if self.normalized { model.normalized_family(family)? } else { model };
         let model = parameters::override_defaults(model, &self.parameters)?;
@@ -97,6 +127,43 @@ impl File {
         }
         Ok(model)
     }
+}
+
+impl File {
+    /// A family with covariates, of which its parameters may be formulas.
+    fn linked_family(&self, family: &str, parts: FamilyParts) -> Result<Model> {
+        if self.normalized {
+            let reason = "cannot be true for a family with covariates; leave it out";
+            return Err(Error::field("normalized", reason));
+        }
+        let parameters::Linked { parameters, links } =
+            parameters::linked(&self.parameters, &parts.parameters)?;
+        let names = parameters.iter().map(|p| p.name.clone()).collect();
+        let energy =
+            LinkedEnergy::new(parts.energy, &self.covariates, names, &links).map_err(missing_value)?;
+        if let Some(name) = energy.unused() {
+            let reason = format!(
+                "is used by no parameter of the family {family}; use it in a formula or leave it out"
+            );
+            return Err(Error::field(format!("parameters.{name}"), reason));
+        }
+        let space = with_covariates(&parts.space, &self.covariates)?;
+        Model::from_shared(Arc::new(energy), space, parameters, true)
+    }
+}
+
+/// A space with real variables after its own.
+fn with_covariates(space: &Space, covariates: &[String]) -> Result<Space> {
+    if covariates.is_empty() {
+        return Ok(space.clone());
+    }
+    if space.is_sphere() {
+        let reason = "cannot stand beside a sphere: write the direction as an angle on the circle";
+        return Err(Error::field("covariates", reason));
+    }
+    let own = space.names().iter().zip(space.domains().iter().cloned());
+    let all: Vec<_> = own.chain(covariates.iter().map(|name| (name, Domain::Real))).collect();
+    Space::product(&all)
 }
 
 /// A name in a formula that is like no known one is a parameter whose value was forgotten.
@@ -146,6 +213,11 @@ fn variables(table: &Table) -> Result<Vec<String>> {
             ));
         }
     };
+    names(field, value)
+}
+
+/// Names of columns.
+fn names(field: &str, value: &Value) -> Result<Vec<String>> {
     let names = read::strings(field, value)?;
     for name in &names {
         if name.trim().is_empty() {

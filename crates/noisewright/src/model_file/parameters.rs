@@ -18,13 +18,26 @@ pub(super) struct Declared {
     fixed: Option<f64>,
     /// The parameter that it equals.
     same_as: Option<String>,
+    /// The formula of covariates that a family's parameter is.
+    formula: Option<String>,
 }
 
 impl Declared {
     fn read(name: &str, value: &Value) -> Result<Self> {
         let field = format!("parameters.{name}");
-        let mut declared =
-            Self { name: name.to_owned(), start: None, lower: None, upper: None, fixed: None, same_as: None };
+        let mut declared = Self {
+            name: name.to_owned(),
+            start: None,
+            lower: None,
+            upper: None,
+            fixed: None,
+            same_as: None,
+            formula: None,
+        };
+        if let Value::String(formula) = value {
+            declared.formula = Some(formula.clone());
+            return Ok(declared);
+        }
         let Value::Table(table) = value else {
             declared.start = Some(read::number(&field, value)?);
             return Ok(declared);
@@ -52,11 +65,24 @@ impl Declared {
 
     /// The parameter, if the file gives it a start value.
     pub(super) fn complete(&self, all: &[Self]) -> Result<Parameter> {
+        self.refuse_formula()?;
         let Some(start) = self.first_start(all)? else {
             let field = format!("parameters.{}", self.name);
             return Err(Error::field(field, "has no start value; write { start = … } with its bounds"));
         };
         Ok(self.over(&Parameter::new(&self.name, start)))
+    }
+
+    /// A formula is for the parameters of families with covariates.
+    fn refuse_formula(&self) -> Result<()> {
+        match &self.formula {
+            None => Ok(()),
+            Some(_) => {
+                let reason =
+                    "must be a number, not text: formulas are for the parameters of a family with covariates";
+                Err(Error::field(format!("parameters.{}", self.name), reason))
+            }
+        }
     }
 
     /// Its start value, or that of the parameter that it equals.
@@ -117,6 +143,7 @@ pub(super) fn declared(value: &Value) -> Result<Vec<Declared>> {
 pub(super) fn override_defaults(model: Model, declared: &[Declared]) -> Result<Model> {
     let mut parameters = model.parameters().to_vec();
     for given in declared {
+        given.refuse_formula()?;
         let index = model.index_of(&given.name)?;
         parameters[index] = given.over(&parameters[index]);
     }
@@ -126,6 +153,36 @@ pub(super) fn override_defaults(model: Model, declared: &[Declared]) -> Result<M
         model = model.with_written_bounds(index, [given.lower.is_some(), given.upper.is_some()]);
     }
     Ok(model)
+}
+
+/// The parameters of a family some of whose own are formulas, and those formulas by name.
+pub(super) struct Linked {
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) links: Vec<(String, String)>,
+}
+
+/// A family's parameters: each stands for itself unless the file has a formula for it, whose other names are the file's.
+pub(super) fn linked(declared: &[Declared], own: &[Parameter]) -> Result<Linked> {
+    let links: Vec<(String, String)> =
+        declared.iter().filter_map(|d| Some((d.name.clone(), d.formula.clone()?))).collect();
+    if let Some((name, _)) = links.iter().find(|(name, _)| own.iter().all(|p| p.name != *name)) {
+        let known = || own.iter().map(|p| p.name.as_str());
+        return Err(Error::UnknownParameter {
+            name: name.clone(),
+            nearest: nearest(name, known()).map(Into::into),
+            known: known().map(Into::into).collect(),
+        });
+    }
+    let of_file = |name: &str| declared.iter().find(|d| d.name == name);
+    let mut parameters = Vec::new();
+    // Those of formulas stand where the file has them, before what is left of the family's.
+    for d in declared.iter().filter(|d| d.formula.is_none() && own.iter().all(|p| p.name != d.name)) {
+        parameters.push(d.complete(declared)?);
+    }
+    for parameter in own.iter().filter(|p| links.iter().all(|(name, _)| *name != p.name)) {
+        parameters.push(of_file(&parameter.name).map_or_else(|| parameter.clone(), |d| d.over(parameter)));
+    }
+    Ok(Linked { parameters, links })
 }
 
 fn names_itself(parameter: &str) -> Error {
@@ -144,4 +201,11 @@ pub(super) fn constrain(model: Model, declared: &[Declared], equations: &[String
         pairs.push((parameter.name.as_str(), other.as_str()));
     }
     model.with_fixed(&fixed)?.with_equal(&pairs)?.with_constraints(equations)
+}
+
+/// The factors by which the penalties of parameters are multiplied, by name.
+pub(super) fn penalty_factors(value: &Value) -> Result<Vec<(String, f64)>> {
+    const FIELD: &str = "penalty_factors";
+    let table = read::table(FIELD, value, "a table of factors by the parameters' names")?;
+    table.iter().map(|(name, v)| Ok((name.clone(), read::number(&format!("{FIELD}.{name}"), v)?))).collect()
 }

@@ -222,6 +222,7 @@ impl Population {
         sample: View<'_>,
         weights: Option<&[f64]>,
     ) -> Result<Self> {
+        model.refuse_covariates()?;
         model.check(parameters)?;
         if !log_normalizer.is_finite() {
             let expected = "a finite number";
@@ -267,6 +268,7 @@ impl Population {
         contrast: Option<Contrast<'_>>,
         precision: &Precision,
     ) -> Result<Self> {
+        model.refuse_covariates()?;
         model.check(parameters)?;
         precision.check()?;
         if let Some(contrast) = contrast {
@@ -296,6 +298,7 @@ impl Population {
         count: usize,
         precision: &Precision,
     ) -> Result<Option<Self>> {
+        model.refuse_covariates()?;
         model.check(parameters)?;
         let model = &model.with_cancel(&precision.cancel);
         let built = if quadrature::applies(model) && !enumeration::applies(model) {
@@ -313,6 +316,7 @@ impl Population {
     /// # Errors
     /// [`Error::NotIntegrable`] when it does not; others as for [`Population::new`].
     pub(crate) fn check_integrable(model: &Model, parameters: &[f64], precision: &Precision) -> Result<()> {
+        model.refuse_covariates()?;
         model.check(parameters)?;
         if enumeration::applies(model) || !quadrature::applies(model) {
             return Ok(());

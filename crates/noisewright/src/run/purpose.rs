@@ -115,6 +115,13 @@ pub enum Purpose {
     QuietDesign,
     /// Draws of a fitted model.
     Simulate,
+    /// Rows of a bootstrap sample, and the seed of its noise.
+    BootstrapRows,
+    /// Folds of a cross-validation.
+    Folds {
+        /// Of the data, or of the noise.
+        side: u64,
+    },
 }
 
 impl Purpose {
@@ -173,6 +180,8 @@ impl Purpose {
             Self::QuietEvidence { stage } => (30, stage, 0),
             Self::QuietDesign => (31, 0, 0),
             Self::Simulate => (36, 0, 0),
+            Self::BootstrapRows => (51, 0, 0),
+            Self::Folds { side } => (50, side, 0),
         }
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod batches;
+mod conditional;
 mod diagnostics;
 mod extremes;
 mod fitted_noise;
@@ -9,6 +10,7 @@ mod hard_use;
 mod kinks;
 mod many_rows;
 mod optimal;
+mod penalized;
 mod properties;
 mod quiet;
 mod quiet_rows;

@@ -81,6 +81,7 @@ fn refuse_idle(arguments: &FitArguments) -> Outcome<()> {
         ("--nu", arguments.nu != "auto"),
         ("--noise-points", arguments.noise_points.is_some()),
         ("--max-noise", arguments.max_noise.is_some()),
+        ("--choices", arguments.noise_choices != "auto"),
         ("--draws", arguments.draws != DrawKind::default().to_string()),
         ("--loss", arguments.loss != "js"),
         ("--loss-ratio", arguments.loss_ratio != "auto"),

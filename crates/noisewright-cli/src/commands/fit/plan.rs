@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, DrawKind, FitOptions, FitSetting, NoiseChoice, NoiseKind, check_effects,
+    Amount, CovarianceKind, DrawKind, FitOptions, FitSetting, IntervalKind, NoiseChoice, NoiseKind, Penalty,
+    check_effects,
 };
 use noisewright::{Error, Loss, Model, Target};
 
@@ -18,6 +19,7 @@ pub(super) struct Plan {
     noise: NoiseChoice,
     amount: Amount,
     max_noise: Option<usize>,
+    choices: Option<usize>,
     loss: Loss,
     draws: DrawKind,
     loss_ratio: Option<f64>,
@@ -29,16 +31,25 @@ pub(super) struct Plan {
     refit_noise: bool,
     check_ratio: bool,
     target: Target,
+    penalty: Option<Penalty>,
+    interval: IntervalKind,
+    bootstrap: Option<usize>,
+    cross_validate: Option<usize>,
     seed: u64,
 }
 
 impl Plan {
     pub(super) fn new(arguments: &FitArguments, global: &Global) -> Outcome<Self> {
         let plan = Self {
-            noise: NoiseChoice::parse(&arguments.noise, Arc::new(noises::from_file))
-                .map_err(|error| noises::wrong_words(&error))?,
+            noise: NoiseChoice::parse_given(
+                &arguments.noise,
+                &inputs::covariates(&arguments.model),
+                Arc::new(noises::from_file),
+            )
+            .map_err(|error| noises::wrong_words(&error))?,
             amount: amount(arguments)?,
             max_noise: arguments.max_noise,
+            choices: choices(arguments)?,
             loss: inputs::loss(&arguments.loss)?,
             draws: arguments.draws.parse()?,
             loss_ratio: inputs::loss_ratio(&arguments.loss_ratio)?,
@@ -50,6 +61,10 @@ impl Plan {
             refit_noise: arguments.refit_noise,
             check_ratio: arguments.check_nu,
             target: Target::parse(&arguments.target),
+            penalty: penalty(arguments)?,
+            interval: arguments.interval.parse()?,
+            bootstrap: arguments.bootstrap,
+            cross_validate: arguments.cross_validate,
             seed: global.seed,
         };
         refuse_idle(arguments)?;
@@ -65,6 +80,7 @@ impl Plan {
         FitOptions {
             noise: self.noise.clone(),
             amount: self.amount,
+            choices: self.choices,
             loss: self.loss.clone(),
             draws: self.draws,
             loss_ratio: self.loss_ratio,
@@ -77,6 +93,10 @@ impl Plan {
             refit_noise: self.refit_noise,
             check_ratio: self.check_ratio,
             target: self.target.clone(),
+            penalty: self.penalty.clone(),
+            interval: self.interval,
+            bootstrap: self.bootstrap,
+            cross_validate: self.cross_validate,
             ..FitOptions::default()
         }
     }
@@ -112,9 +132,27 @@ fn refuse_idle(arguments: &FitArguments) -> Outcome<()> {
         (FitSetting::RefitNoise, arguments.refit_noise),
         (FitSetting::Target, arguments.target != "mse"),
         (FitSetting::CheckRatio, arguments.check_nu),
+        (FitSetting::Choices, arguments.noise_choices != "auto"),
     ];
     let given: Vec<FitSetting> = given.iter().filter(|(_, given)| *given).map(|(s, _)| *s).collect();
     Ok(check_effects(NoiseKind::of_words(&arguments.noise), &given)?)
+}
+
+/// `--choices`: nothing for auto.
+fn choices(arguments: &FitArguments) -> Outcome<Option<usize>> {
+    let given = arguments.noise_choices.as_str();
+    match given.parse::<usize>() {
+        _ if given == "auto" => Ok(None),
+        Ok(choices) if choices > 0 => Ok(Some(choices)),
+        _ => Err(Failure::Usage(format!("--choices must be a positive whole number or auto, not {given}"))),
+    }
+}
+
+/// `--penalty` and `--refit-selected`.
+fn penalty(arguments: &FitArguments) -> Outcome<Option<Penalty>> {
+    let Some(words) = &arguments.penalty else { return Ok(None) };
+    let penalty: Penalty = words.parse()?;
+    Ok(Some(if arguments.refit_selected { penalty.refit_selected() } else { penalty }))
 }
 
 /// `--nu` and `--noise-points`, and the bounds of `auto`.

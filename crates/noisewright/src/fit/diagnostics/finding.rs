@@ -227,6 +227,23 @@ pub enum Finding {
         /// What was found of the pilot.
         pilot: Box<Finding>,
     },
+    /// The lasso selected the parameters, which leaves no standard errors.
+    SelectedByLasso {
+        /// How many are not zero.
+        selected: usize,
+        /// λ.
+        strength: f64,
+    },
+    /// The standard errors of shrunken estimates leave their bias out.
+    BiasLeftOut {
+        /// λ.
+        strength: f64,
+    },
+    /// The standard errors of a refit take the selection as given.
+    AfterSelection {
+        /// How many parameters were selected.
+        selected: usize,
+    },
 }
 
 impl Finding {
@@ -273,6 +290,9 @@ impl Finding {
             Self::RoundedNoise { .. } => (Kind::RoundedNoise, "rounded-noise"),
             Self::NotDesigned { .. } => (Kind::NotOptimal, "not-designed"),
             Self::NoPilot { .. } => (Kind::NotOptimal, "no-pilot"),
+            Self::SelectedByLasso { .. } => (Kind::ErrorsAfterPenalty, "selected-by-lasso"),
+            Self::BiasLeftOut { .. } => (Kind::ErrorsAfterPenalty, "bias-left-out"),
+            Self::AfterSelection { .. } => (Kind::ErrorsAfterPenalty, "after-selection"),
         }
     }
 }
@@ -470,6 +490,23 @@ impl Finding {
             ),
             Self::NotDesigned { error } => write!(f, "no optimal noise could be designed: {error}"),
             Self::NoPilot { pilot } => write!(f, "no optimal noise could be designed: {pilot}"),
+            Self::SelectedByLasso { selected, strength } => write!(
+                f,
+                "there are no standard errors: the lasso (λ = {}) chose by the same data which {selected} parameters are not \
+                 zero and shrank them, so that their distribution is neither normal nor centred on the truth",
+                digits(*strength)
+            ),
+            Self::BiasLeftOut { strength } => write!(
+                f,
+                "the standard errors are those of the shrunken estimates around what they tend to: the bias of the ridge \
+                 penalty (λ = {}) is not in them, and intervals need not cover the truth",
+                digits(*strength)
+            ),
+            Self::AfterSelection { selected } => write!(
+                f,
+                "the standard errors take the choice of these {selected} parameters as given, though the same data made \
+                 it: they are too small as statements about parameters that might not have been chosen"
+            ),
             _ => Ok(()),
         }
     }

@@ -177,6 +177,11 @@ pub(super) fn noise_error(name: &str, share: f64, nu: f64) -> Warning {
     Warning::new(finding, [Remedy::MoreNoise { nu: Some(nu) }])
 }
 
+pub(super) fn choice_error(name: &str, share: f64, choices: usize) -> Warning {
+    let finding = Finding::NoiseError { parameter: name.into(), share };
+    Warning::new(finding, [Remedy::MoreChoices { choices }])
+}
+
 pub(super) fn at_bound(name: &str, bound: f64, lower: bool) -> Warning {
     let finding = Finding::AtBound { parameter: name.into(), bound, lower };
     Warning::new(finding, [Remedy::TakeBound, Remedy::WidenBound, Remedy::FurtherModel])

@@ -146,6 +146,12 @@ impl Diagnostics {
         self.separation = separation.cloned();
     }
 
+    /// Says where the fitted density has no integral.
+    pub(crate) fn endless(&mut self, found: NotNormalizable) {
+        self.warn(messages::not_normalizable(&found));
+        self.not_normalizable = Some(found);
+    }
+
     /// Takes over what the making of the estimate had to tell.
     pub(crate) fn take(&mut self, notes: Notes) {
         self.optimal = notes.optimal;
@@ -170,6 +176,14 @@ impl Diagnostics {
         }
         if fit.total_weight < model.coordinates().len() as f64 {
             self.warn(messages::little_weight(fit.total_weight, model.coordinates().len()));
+        }
+    }
+
+    /// The same for penalised estimates, which may have no standard errors.
+    pub(crate) fn read_penalized(&mut self, model: &Model, fit: &Fit) {
+        self.read_bounds(model, fit);
+        if !fit.converged {
+            self.warn(messages::not_converged(fit.stop, fit.iterations));
         }
     }
 
@@ -209,6 +223,12 @@ impl Diagnostics {
     /// Says that much of an error comes from the noise; with ν noise points per data point its share would be small.
     pub(crate) fn noisy(&mut self, unknown: usize, share: f64, nu: f64) {
         let warning = messages::noise_error(&self.error_budget[unknown].name, share, nu);
+        self.warn(warning);
+    }
+
+    /// The same for a conditional model: with so many noise points a row its share would be small.
+    pub(crate) fn noisy_choices(&mut self, unknown: usize, share: f64, choices: usize) {
+        let warning = messages::choice_error(&self.error_budget[unknown].name, share, choices);
         self.warn(warning);
     }
 }

@@ -173,8 +173,7 @@ impl Contrasted<'_> {
         if self.separation.is_none()
             && let Some(found) = integrability(&self.objective, fit)
         {
-            said.warn(messages::not_normalizable(&found));
-            said.not_normalizable = Some(found);
+            said.endless(found);
         }
         Ok(())
     }

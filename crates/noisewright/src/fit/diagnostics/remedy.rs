@@ -10,6 +10,8 @@ use crate::text::digits;
 pub enum Setting {
     /// So many noise points per data point.
     Ratio(f64),
+    /// So many noise points of every row of a conditional model.
+    Choices(usize),
     /// A noise by its name in words.
     Noise(&'static str),
     /// A loss by its name.
@@ -22,6 +24,7 @@ impl Setting {
     pub fn parts(self) -> (&'static str, String) {
         match self {
             Self::Ratio(nu) => ("nu", digits(nu)),
+            Self::Choices(choices) => ("choices", choices.to_string()),
             Self::Noise(name) => ("noise", name.into()),
             Self::Loss(name) => ("loss", name.into()),
         }
@@ -37,6 +40,7 @@ impl fmt::Display for Setting {
                 let point = if text.contains(['.', 'e']) { "" } else { ".0" };
                 write!(f, ".ratio({text}{point})")
             }
+            Self::Choices(choices) => write!(f, ".choices({choices})"),
             Self::Noise("auto") => f.write_str("NoiseChoice::Auto"),
             Self::Noise("exact") => f.write_str("NoiseChoice::Exact"),
             Self::Noise(name) => write!(f, "noise {name}"),
@@ -55,6 +59,11 @@ pub enum Remedy {
     MoreNoise {
         /// How many, where that can be told.
         nu: Option<f64>,
+    },
+    /// More noise points for every row of a conditional model.
+    MoreChoices {
+        /// How many.
+        choices: usize,
     },
     /// Much more noise, whose limit is maximum likelihood.
     MuchMoreNoise,
@@ -133,6 +142,12 @@ pub enum Remedy {
     LookAtOthers,
     /// What the model lacks.
     ExtendModel,
+    /// A fit of the selected parameters without a penalty.
+    RefitSelected,
+    /// A fit without a penalty.
+    NoPenalty,
+    /// A refit on rows that had no part in the selection.
+    OtherRows,
 }
 
 impl Remedy {
@@ -141,6 +156,7 @@ impl Remedy {
     pub fn setting(&self) -> Option<Setting> {
         Some(match self {
             Self::MoreNoise { nu } => Setting::Ratio((*nu)?),
+            Self::MoreChoices { choices } => Setting::Choices(*choices),
             Self::AgainstNoise => Setting::Noise("auto"),
             Self::ParametricNoise => Setting::Noise("normal"),
             Self::Exact => Setting::Noise("exact"),
@@ -152,7 +168,7 @@ impl Remedy {
     /// What to do, as a clause without its setting.
     fn clause(&self) -> &'static str {
         match self {
-            Self::MoreNoise { .. } => "give more noise",
+            Self::MoreNoise { .. } | Self::MoreChoices { .. } => "give more noise",
             Self::MuchMoreNoise => {
                 "use much more noise, whose limit is the best approximation in the sense of maximum likelihood, and doubt \
                  the model"
@@ -175,6 +191,9 @@ impl Remedy {
             Self::MoreClusters => "give data of at least two clusters, better ten",
             Self::NoClusters => "leave the clusters out if the rows are independent",
             Self::LeaveOut => "leave it out",
+            Self::RefitSelected => "fit the selected parameters again without a penalty",
+            Self::NoPenalty => "fit without a penalty for errors that hold",
+            Self::OtherRows => "fit the selected parameters to rows that had no part in the selection",
             Self::VaryingData => "collect data that vary in it",
             Self::MoreOfBoth => "give more of both samples",
             Self::NearerSamples => "compare samples that have more in common",

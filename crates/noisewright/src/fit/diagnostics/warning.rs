@@ -56,6 +56,8 @@ pub enum WarningKind {
     RoundedNoise,
     /// The optimal noise could not be designed.
     NotOptimal,
+    /// There are no standard errors, or they leave something out.
+    ErrorsAfterPenalty,
 }
 
 impl WarningKind {
@@ -85,6 +87,7 @@ impl WarningKind {
             Self::NotRefitted => "not-refitted",
             Self::RoundedNoise => "rounded-noise",
             Self::NotOptimal => "not-optimal",
+            Self::ErrorsAfterPenalty => "errors-after-penalty",
         }
     }
 

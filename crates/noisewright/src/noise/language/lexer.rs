@@ -1,5 +1,6 @@
 //! Noise words cut into names, numbers, texts and signs.
 
+use super::names::{DASHED, is_known};
 use super::{Span, WordsError};
 
 /// The smallest part of the text that means something.
@@ -8,6 +9,8 @@ pub(super) enum Token {
     Name(String),
     Number(f64),
     Text(String),
+    /// An argument that is a formula of covariates.
+    Formula(String),
     /// One of `( ) [ ] , + * = ?`.
     Sign(char),
     End,
@@ -20,6 +23,7 @@ impl Token {
             Self::Name(name) => format!("`{name}`"),
             Self::Number(number) => format!("`{number}`"),
             Self::Text(text) => format!("the text \"{text}\""),
+            Self::Formula(text) => format!("the formula `{text}`"),
             Self::Sign(sign) => format!("`{sign}`"),
             Self::End => "the end".into(),
         }
@@ -31,12 +35,17 @@ pub(super) fn column(text: &str, byte: usize) -> usize {
     text.char_indices().take_while(|(at, _)| *at < byte).count() + 1
 }
 
-/// All tokens with their places, [`Token::End`] last.
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Span)>, WordsError> {
+/// All tokens with their places, [`Token::End`] last; arguments may be formulas of the covariates.
+pub(super) fn tokens(text: &str, covariates: &[String]) -> Result<Vec<(Token, Span)>, WordsError> {
     let mut lexer = Lexer { text, at: 0 };
-    let mut tokens = Vec::new();
+    let mut tokens: Vec<(Token, Span)> = Vec::new();
     loop {
-        let (token, span) = lexer.next()?;
+        let begins = matches!(tokens.last(), Some((Token::Sign('(' | '[' | ','), _)));
+        let formula = if begins { lexer.formula(covariates) } else { None };
+        let (token, span) = match formula {
+            Some(formula) => formula,
+            None => lexer.next()?,
+        };
         let done = token == Token::End;
         tokens.push((token, span));
         if done {
@@ -80,6 +89,44 @@ impl Lexer<'_> {
             Some(other) => return Err(self.unexpected(other)),
         };
         Ok((token, Span { start, end: self.at }))
+    }
+
+    /// The argument that begins here, if it is a formula: it has names, and none of them is a noise.
+    fn formula(&mut self, covariates: &[String]) -> Option<(Token, Span)> {
+        if covariates.is_empty() {
+            return None;
+        }
+        self.skip_while(char::is_whitespace);
+        let (start, mut depth) = (self.at, 0_usize);
+        let ends = |c: char| match c {
+            '(' | '[' => {
+                depth += 1;
+                false
+            }
+            ')' | ']' if depth > 0 => {
+                depth -= 1;
+                false
+            }
+            ')' | ']' => true,
+            ',' => depth == 0,
+            _ => false,
+        };
+        let text = &self.rest()[..self.rest().find(ends)?];
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let names =
+            || text.split(|c| !is_name(c)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
+        // Lists are read entry by entry; texts and `name=value` are no formulas.
+        let is_formula = !text.starts_with(['[', '"'])
+            && !text.contains('=')
+            && names().any(|name| constant(name).is_none())
+            && !names().any(is_known)
+            && !DASHED.iter().any(|noise| text.contains(noise));
+        if !is_formula {
+            return None;
+        }
+        let text = text.trim_end().to_owned();
+        self.at = start + text.len();
+        Some((Token::Formula(text), Span { start, end: self.at }))
     }
 
     fn unexpected(&self, found: char) -> WordsError {

@@ -79,6 +79,8 @@ pub enum Argument {
     Noise(Box<NoiseWords>),
     /// `name = value`.
     Named(String, Box<Argument>),
+    /// A formula of covariates, `2*z`.
+    Formula(String),
 }
 
 impl Call {
@@ -109,7 +111,58 @@ impl NoiseWords {
     /// # Errors
     /// When the text is not a noise: the error names the column and what would be right.
     pub fn parse(text: &str) -> Result<Self, WordsError> {
-        parser::parse(text)
+        parser::parse(text, &[])
+    }
+
+    /// Reads a noise whose arguments may be formulas of covariates.
+    ///
+    /// ```
+    /// use noisewright::NoiseWords;
+    /// let words = NoiseWords::parse_given("0.5*normal(1 + 2*z, 4) + 0.5*student(5, -z, exp(z/2))", &["z"])?;
+    /// assert_eq!(words.formulas(), ["1 + 2*z", "-z", "exp(z/2)"]);
+    /// assert_eq!(words.with_formulas(&[3.0, -1.0, 1.5]).to_string(), "0.5*normal(3, 4) + 0.5*student(5, -1, 1.5)");
+    /// # Ok::<(), noisewright::WordsError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse); what is wrong with a formula is found when the noise is made.
+    pub fn parse_given<S: AsRef<str>>(text: &str, covariates: &[S]) -> Result<Self, WordsError> {
+        let covariates: Vec<String> = covariates.iter().map(|name| name.as_ref().to_owned()).collect();
+        parser::parse(text, &covariates)
+    }
+
+    /// The formulas of covariates, in the order of the text.
+    #[must_use]
+    pub fn formulas(&self) -> Vec<&str> {
+        let mut out = Vec::new();
+        self.terms.iter().flat_map(|(_, call)| &call.arguments).for_each(|a| a.add_formulas(&mut out));
+        out
+    }
+
+    /// The same with the formulas replaced by values, in the order of the text; those beyond the values stay.
+    #[must_use]
+    pub fn with_formulas(&self, values: &[f64]) -> Self {
+        self.map_formulas(&mut values.iter().copied())
+    }
+
+    /// One call.
+    pub(crate) fn of_call(name: &str, arguments: Vec<Argument>) -> Self {
+        let call = Call { name: name.to_owned(), arguments, span: Span::default() };
+        Self { terms: vec![(Weight::Number(1.0), call)] }
+    }
+
+    /// The same with every part, but none within another, replaced.
+    pub(crate) fn map_calls(&self, change: &dyn Fn(&Call) -> Call) -> Self {
+        Self { terms: self.terms.iter().map(|(weight, call)| (*weight, change(call))).collect() }
+    }
+
+    fn map_formulas(&self, values: &mut dyn Iterator<Item = f64>) -> Self {
+        let call = |call: &Call, values: &mut dyn Iterator<Item = f64>| Call {
+            name: call.name.clone(),
+            arguments: call.arguments.iter().map(|argument| argument.map_formulas(values)).collect(),
+            span: call.span,
+        };
+        Self { terms: self.terms.iter().map(|(weight, part)| (*weight, call(part, values))).collect() }
     }
 
     /// Number of `?`, of weights and arguments alike.
@@ -263,7 +316,7 @@ impl Argument {
             Self::List(entries) => entries.iter().map(Self::free_count).sum(),
             Self::Noise(words) => words.free_count(),
             Self::Named(_, value) => value.free_count(),
-            Self::Number(_) | Self::Text(_) => 0,
+            Self::Number(_) | Self::Text(_) | Self::Formula(_) => 0,
         }
     }
 
@@ -273,7 +326,7 @@ impl Argument {
             Self::List(entries) => Self::List(entries.iter().map(|entry| entry.rounded(digits)).collect()),
             Self::Noise(words) => Self::Noise(Box::new(words.rounded(digits))),
             Self::Named(name, value) => Self::Named(name.clone(), Box::new(value.rounded(digits))),
-            Self::Free | Self::Text(_) => self.clone(),
+            Self::Free | Self::Text(_) | Self::Formula(_) => self.clone(),
         }
     }
 
@@ -283,7 +336,29 @@ impl Argument {
             Self::List(entries) => Self::List(entries.iter().map(|entry| entry.filled(values)).collect()),
             Self::Noise(words) => Self::Noise(Box::new(words.filled(values))),
             Self::Named(name, value) => Self::Named(name.clone(), Box::new(value.filled(values))),
-            Self::Number(_) | Self::Text(_) => self.clone(),
+            Self::Number(_) | Self::Text(_) | Self::Formula(_) => self.clone(),
+        }
+    }
+
+    fn add_formulas<'a>(&'a self, out: &mut Vec<&'a str>) {
+        match self {
+            Self::Formula(text) => out.push(text),
+            Self::List(entries) => entries.iter().for_each(|entry| entry.add_formulas(out)),
+            Self::Noise(words) => out.extend(words.formulas()),
+            Self::Named(_, value) => value.add_formulas(out),
+            Self::Free | Self::Number(_) | Self::Text(_) => {}
+        }
+    }
+
+    fn map_formulas(&self, values: &mut dyn Iterator<Item = f64>) -> Self {
+        match self {
+            Self::Formula(_) => values.next().map_or_else(|| self.clone(), Self::Number),
+            Self::List(entries) => {
+                Self::List(entries.iter().map(|entry| entry.map_formulas(values)).collect())
+            }
+            Self::Noise(words) => Self::Noise(Box::new(words.map_formulas(values))),
+            Self::Named(name, value) => Self::Named(name.clone(), Box::new(value.map_formulas(values))),
+            Self::Free | Self::Number(_) | Self::Text(_) => self.clone(),
         }
     }
 }

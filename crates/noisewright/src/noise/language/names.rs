@@ -24,6 +24,9 @@ pub(super) const BUILT: [&str; 17] = [
     "truncate",
 ];
 
+/// Those whose names are more than one word.
+pub(super) const DASHED: [&str; 4] = ["von-mises", "von-mises-fisher", "negative-binomial", "all-noise"];
+
 /// Whether a noise has this name.
 pub(super) fn is_known(name: &str) -> bool {
     BUILT.contains(&name) || DESIGNED.contains(&name)

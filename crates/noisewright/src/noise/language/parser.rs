@@ -10,8 +10,8 @@ const MAX_DEPTH: usize = 16;
 /// How far a sum of weights may be from one.
 const WEIGHT_TOLERANCE: f64 = 1e-9;
 
-pub(super) fn parse(text: &str) -> Result<NoiseWords, WordsError> {
-    let tokens = tokens(text)?;
+pub(super) fn parse(text: &str, covariates: &[String]) -> Result<NoiseWords, WordsError> {
+    let tokens = tokens(text, covariates)?;
     if tokens.len() == 1 {
         return Err(WordsError::Empty);
     }
@@ -179,6 +179,10 @@ impl Parser<'_> {
             Token::Number(_) | Token::Sign('?') if weighted => self.inner_noise(),
             Token::Name(_) => self.inner_noise(),
             Token::Sign('[') => self.list(),
+            Token::Formula(text) => {
+                self.advance();
+                Ok(Argument::Formula(text))
+            }
             Token::Number(x) => {
                 self.advance();
                 Ok(Argument::Number(x))
@@ -209,7 +213,7 @@ impl Parser<'_> {
     /// An entry of a list: a number, `?` or a list.
     fn entry(&mut self) -> Result<Argument, WordsError> {
         match self.peek() {
-            Token::Number(_) | Token::Sign('?' | '[') => self.value(),
+            Token::Number(_) | Token::Formula(_) | Token::Sign('?' | '[') => self.value(),
             _ => Err(self.unexpected("a number, `?` or a list")),
         }
     }

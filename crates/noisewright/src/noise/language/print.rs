@@ -45,6 +45,7 @@ impl Display for Argument {
                 f.write_char(']')
             }
             Self::Text(text) => write_quoted(f, text),
+            Self::Formula(text) => f.write_str(text),
             Self::Noise(words) => words.fmt(f),
             Self::Named(name, value) => {
                 if is_plain(name) {
