@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must hold. Plain: on a machine with a Rust toolchain and Python 3 and nothing else.
-# --all: also what needs more: the packed crates, builds without default features, PyTorch.
+# --all: also what needs more: the packed crates, builds without default features, PyTorch, R.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -49,9 +49,16 @@ python_environment() {
         -r tests/oracle/requirements.txt -r tests/python/requirements.txt
 }
 
-# The package in place, with the dependencies that the tests of the crates have built already.
+# The package in place, from libraries that the tests of the crates have built already: built by itself it would have other
+# features of its dependencies, and build them all again. `wheel` has what users install.
 python_package() {
-    VIRTUAL_ENV="$PWD/.venv" .venv/bin/maturin develop --quiet
+    local built=${CARGO_TARGET_DIR:-target}/debug/lib_core
+    cargo build --quiet --workspace --lib || return 1
+    for library in "$built".so "$built".dylib; do
+        [ ! -e "$library" ] || cp "$library" python/noisewright/_core.abi3.so
+    done
+    .venv/bin/python -c 'import pathlib, sysconfig
+pathlib.Path(sysconfig.get_path("purelib"), "noisewright.pth").write_text(str(pathlib.Path("python").resolve()))'
 }
 
 # The command itself is there: its own tests have built it.
@@ -81,10 +88,34 @@ packages() {
         --exclude noisewright-systems --exclude noisewright-python --exclude noisewright-speed --exclude noisewright-validation
 }
 
+# The wheel that `pip install .` builds, in an environment where nothing else of ours is.
+wheel() {
+    rm -rf .venv/wheel && python3 -m venv .venv/wheel &&
+    .venv/bin/maturin build --quiet --out .venv/wheel/built &&
+    .venv/wheel/bin/python -m pip install --quiet --disable-pip-version-check .venv/wheel/built/*.whl &&
+    (cd .venv/wheel && bin/python -c 'import noisewright as nw
+print(nw.fit(*nw.load_example("old-faithful"), seed=1))')
+}
+
 pytorch() {
     .venv/bin/python -c 'import torch' 2>/dev/null ||
         .venv/bin/python -m pip install --quiet --disable-pip-version-check torch
     .venv/bin/python -m pytest -q tests/python -k torch
+}
+
+# R's numbers made anew, and the package against them. Without R, and without the means to install it, there is nothing to compare.
+survival() {
+    if ! Rscript -e 'library(survival)' >/dev/null 2>&1; then
+        command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] &&
+            apt-get install --quiet --quiet --yes --no-install-recommends r-base-core r-cran-survival >/dev/null 2>&1
+    fi
+    if ! Rscript -e 'library(survival)' >/dev/null 2>&1; then
+        echo "skipped: R with its package survival is not here and could not be installed; the committed numbers were compared above"
+        return 0
+    fi
+    local folder
+    folder=$(mktemp -d) && Rscript tests/clogit/reference.R "$folder" &&
+        CLOGIT_NUMBERS="$folder" .venv/bin/python -m pytest -q tests/python/test_clogit.py
 }
 
 stage "format" cargo fmt --all -- --check
@@ -99,7 +130,9 @@ stage "the command against scipy and mpmath" oracle_tests
 if $all; then
     stage "features" features
     stage "packages" packages
+    stage "wheel" wheel
     stage "energies of PyTorch" pytorch
+    stage "conditional logits against survival of R" survival
 fi
 
 printf '\n%s%6d s  all passed\n' "$summary" "$SECONDS"

@@ -166,7 +166,8 @@ def numpy_newton(rows, dimension):
     return run
 
 
-# A non-linear energy of 20 parameters: two wells with soft walls in five variables.
+# A non-linear energy of 20 parameters: ripples under a quadratic wall in each of five variables. All of them are told apart well, so
+# that the time is that of a search and not of a valley.
 
 START = np.linspace(0.2, 0.6, 20)
 
@@ -174,7 +175,7 @@ START = np.linspace(0.2, 0.6, 20)
 def energy(np):
     def log_density(x, theta):
         a, b, c, d = theta[0:5], theta[5:10], theta[10:15], theta[15:20]
-        return (-np.exp(a) * np.sqrt(1 + (x - b) ** 2) + c * np.tanh(x) - np.exp(d) * x**2 / 4).sum(1)
+        return (a * x + b * np.sin(2 * x) + c * np.cos(2 * x) - np.exp(d) * x**2 / 2).sum(1)
 
     return log_density
 
@@ -185,7 +186,7 @@ def draws_of_energy(rows):
     rng, out = np.random.default_rng(3), np.empty((rows, 5))
     for j in range(5):
         a, b, c, d = START[j], START[5 + j], START[10 + j], START[15 + j]
-        u = -np.exp(a) * np.sqrt(1 + (grid - b) ** 2) + c * np.tanh(grid) - np.exp(d) * grid**2 / 4
+        u = a * grid + b * np.sin(2 * grid) + c * np.cos(2 * grid) - np.exp(d) * grid**2 / 2
         mass = np.cumsum(np.exp(u - u.max()))
         out[:, j] = np.interp(rng.uniform(size=rows), mass / mass[-1], grid)
     return out

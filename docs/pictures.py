@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import quiet_pictures
+
 EXAMPLES = Path("examples")
 COMMANDS = {
     "fit": ["fit", EXAMPLES / "old-faithful/model.toml", EXAMPLES / "old-faithful/faithful.csv"],
@@ -39,3 +41,4 @@ if __name__ == "__main__":
             page = Path(folder) / "page.html"
             subprocess.run([sys.argv[1], *command, "--quiet", "--report", page], check=True, stdout=subprocess.DEVNULL)
             (Path("docs/src/pictures") / f"{name}.svg").write_text(first_figure(page.read_text()))
+    quiet_pictures.draw(sys.argv[1], Path("docs/src/pictures"))

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import atexit as _atexit
-from importlib.metadata import version as _version
 
 from . import _core
 
@@ -62,7 +61,7 @@ from .normalizers import (
 from .results import Estimate, Result
 from .theory import DesignResult, ErrorResult, design, error
 
-__version__ = _version("noisewright")
+__version__ = _core.VERSION
 
 # A computation that Ctrl-C has cancelled may still be within a function of the caller's, which needs the interpreter.
 _atexit.register(_core.finish_cancelled)

@@ -217,7 +217,7 @@ def _unknown_results(record: Mapping[str, Any]) -> dict[str, Any]:
 class ComparisonResult(Result):
     """Fits of several models to the same rows."""
 
-    #: One record a model: `name`, `log_likelihood` (an estimate), `parameters`, `aic`, `bic`, `tic`.
+    #: One record a model: `name`, `log_likelihood` (an estimate), `parameters`, `aic`, `bic`, `tic`, `held_out`.
     models: Rows
     #: Likelihood-ratio tests of nested models: `smaller`, `larger`, `statistic`, `statistic_se`, `degrees`, `p_value`,
     #: `p_value_se`, and the `reason` where there is no p-value.

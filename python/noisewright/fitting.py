@@ -85,6 +85,14 @@ class FitResult(AfterFit, Result):
     #: By name: the variance of maximum likelihood over that of the fit, both if the fitted model is true.
     efficiency: dict[str, float | None] | None
     optima: list[dict[str, Any]]
+    #: How the intervals of the parameters were made: `wald` or `profile`.
+    interval: str
+    #: The bootstrap: `replicates`, `failed`, `unit`, and by name the `estimates` with `se`, `bias`, `percentile`, `basic`.
+    bootstrap: dict[str, Any] | None
+    #: The held-out log-likelihood: `folds`, `log_likelihood`, `se`, `by_fold`.
+    held_out: dict[str, Any] | None
+    #: The penalty: `kind`, `strength`, `rule`, the names `selected`, and the `path` of strengths that were tried.
+    penalty: dict[str, Any] | None
     diagnostics: dict[str, Any]
     warnings: list[str]
     #: Why the estimates are no answer at all, if they are none.
@@ -170,7 +178,7 @@ def fit(
     nu: float | Literal["auto"] = "auto",
     loss: str = "js",
     seed: int = 0,
-    draws: Literal["auto", "quiet", "random"] = "random",
+    draws: Literal["auto", "quiet", "random"] = "auto",
     loss_ratio: float | Literal["auto"] = "auto",
     weights: Any = None,
     clusters: Any = None,
@@ -197,6 +205,12 @@ def fit(
     chosen: Any = None,
     log_probability: Any = None,
     choices: int | Literal["auto"] = "auto",
+    penalty: str | None = None,
+    penalty_factors: Mapping[str, float] | None = None,
+    refit_selected: bool = False,
+    interval: Literal["wald", "profile"] = "wald",
+    bootstrap: int | None = None,
+    cross_validate: int | None = None,
 ) -> FitResult:
     """Fits a model to data by telling them from noise.
 
@@ -211,7 +225,7 @@ def fit(
         loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson` or `power:A`.
         seed: seed of the noise; the same seed gives the same result to the bit.
         draws: `random` (independent noise points), `quiet` (scrambled Sobol points in 16 replicates, whose spread gives the
-            noise part of the errors), or `auto` (quiet where that needs at most half the points, with `nu="auto"`).
+            noise part of the errors), or `auto` (with `nu="auto"`: quiet where that needs at most half the points).
         loss_ratio: the ratio M inside the loss `js` (`math.inf`: `kl`); `auto` is ν for random noise and the best of a
             few for quiet noise.
         weights: how many times each row counts; the name of a column where the data are a file.
@@ -239,6 +253,15 @@ def fit(
         log_probability: the logarithm of the probability with which a row was sampled into its stratum, likewise.
         choices: for a model with covariates, the noise points of every row, among which it is ranked; `auto` adds them until
             they hardly matter.
+        penalty: a penalty on the parameters of a linear model, `lasso:0.1` or `ridge:0.1`; with the strength by ten-fold
+            cross-validation `lasso:auto` (or `auto`: the sparsest whose refit is within one standard error of the best),
+            `lasso:min` or `ridge:auto` (the smallest held-out loss). After the lasso there are no standard errors.
+        penalty_factors: by how much the penalties of parameters are multiplied, by name; 0 for none at all.
+        refit_selected: fit the parameters that the lasso selects again without a penalty, with standard errors.
+        interval: `wald`, or `profile`: where the profile of the likelihood, or of the loss, has risen as far as the
+            confidence says.
+        bootstrap: so many samples of the rows (or of the clusters) are drawn with replacement and fitted.
+        cross_validate: so many folds of a cross-validation, which finds the held-out log-likelihood, for `compare`.
 
     >>> import noisewright as nw
     >>> model, data = nw.load_example("old-faithful")
@@ -271,6 +294,12 @@ def fit(
         check_ratio=check_ratio or check_nu,
         target=target,
         choices=choices,
+        penalty=penalty,
+        penalty_factors=penalty_factors,
+        refit_selected=refit_selected,
+        interval=interval,
+        bootstrap=bootstrap,
+        cross_validate=cross_validate,
     )
     if (strata is None) != (chosen is None) or (strata is None and log_probability is not None):
         raise InputError("`strata` and `chosen` belong together: give both")
@@ -316,7 +345,7 @@ def fit(
                     "nu": (nu, "auto"),
                     "noise_points": (noise_points, None),
                     "max_noise": (max_noise, None),
-                    "draws": (draws, "random"),
+                    "draws": (draws, "auto"),
                     "loss": (loss, "js"),
                     "loss_ratio": (loss_ratio, "auto"),
                     "refit_noise": (refit_noise, False),
@@ -336,7 +365,7 @@ def _settings(
     max_noise: int | None = None,
     *,
     loss: str,
-    draws: str = "random",
+    draws: str = "auto",
     loss_ratio: float | str = "auto",
     errors: str,
     confidence: float,
@@ -348,10 +377,19 @@ def _settings(
     check_ratio: bool = False,
     target: str | Sequence[str] = "mse",
     choices: int | str = "auto",
+    penalty: str | None = None,
+    penalty_factors: Mapping[str, float] | None = None,
+    refit_selected: bool = False,
+    interval: str = "wald",
+    bootstrap: int | None = None,
+    cross_validate: int | None = None,
 ) -> dict[str, Any]:
     """How to fit, checked, for the library."""
     if errors not in ("robust", "model"):
         raise InputError(f"`errors` must be robust or model, not {errors!r}")
+    if penalty is None and (penalty_factors or refit_selected):
+        argument = "penalty_factors" if penalty_factors else "refit_selected"
+        raise InputError(f"`{argument}` has no meaning without `penalty`: give one, or leave it out")
     request = noise_request("auto" if isinstance(noise, NoiseDraws) else noise)
     given = {
         "nu": not (isinstance(nu, str) and nu == "auto"),
@@ -359,7 +397,7 @@ def _settings(
         "noise_share": noise_share != 0.1,
         "max_noise": max_noise is not None,
         "loss": loss != "js",
-        "draws": draws != "random",
+        "draws": draws != "auto",
         "loss_ratio": not (isinstance(loss_ratio, str) and loss_ratio == "auto"),
         "refit_noise": bool(refit_noise),
         "target": not (isinstance(target, str) and target == "mse"),
@@ -386,6 +424,14 @@ def _settings(
         "refit_noise": bool(refit_noise),
         "check_ratio": bool(check_ratio),
         "target": target if isinstance(target, str) else ",".join(target),
+        "penalty": None if penalty is None else str(penalty),
+        "penalty_factors": [
+            (str(name), number(value, f"penalty_factors[{name!r}]")) for name, value in (penalty_factors or {}).items()
+        ],
+        "refit_selected": bool(refit_selected),
+        "interval": str(interval),
+        "bootstrap": None if bootstrap is None else whole(bootstrap, "bootstrap"),
+        "cross_validate": None if cross_validate is None else whole(cross_validate, "cross_validate"),
     }
 
 

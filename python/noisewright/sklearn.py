@@ -47,17 +47,25 @@ class DensityEstimator(DensityMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     model : noisewright.Model, default=None
         The model; its variables are the columns of X in order. By default independent Gaussians.
-    noise, nu, loss, seed : as for `noisewright.fit`.
+    noise, nu, loss, seed, penalty : as for `noisewright.fit`.
     """
 
     def __init__(
-        self, model: Model | None = None, *, noise: Any = "auto", nu: Any = "auto", loss: str = "js", seed: int = 0
+        self,
+        model: Model | None = None,
+        *,
+        noise: Any = "auto",
+        nu: Any = "auto",
+        loss: str = "js",
+        seed: int = 0,
+        penalty: str | None = None,
     ) -> None:
         self.model = model
         self.noise = noise
         self.nu = nu
         self.loss = loss
         self.seed = seed
+        self.penalty = penalty
 
     def fit(self, X: Any, y: Any = None) -> DensityEstimator:
         """Fits the model to the rows of X."""
@@ -67,7 +75,7 @@ class DensityEstimator(DensityMixin, BaseEstimator):  # type: ignore[misc]
             names = _variables(X.shape[1])
             model = Model.from_features([*names, *(f"{name}^2" for name in names)], variables=names)
         self.model_ = model
-        self.fit_ = fit(model, X, noise=self.noise, nu=self.nu, loss=self.loss, seed=self.seed)
+        self.fit_ = fit(model, X, noise=self.noise, nu=self.nu, loss=self.loss, seed=self.seed, penalty=self.penalty)
         return self
 
     def score_samples(self, X: Any) -> Array:

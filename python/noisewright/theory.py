@@ -93,6 +93,9 @@ class DesignResult(Result):
     gap: float | None
     stationary_points: int | None
     noise: DesignedNoise
+    #: What quiet draws of the noise would need: `rows`, `independent_points`, `points` (`None` where they would not pay),
+    #: `replicates`, `loss_ratio`, `relative_error`; `None` for a noise that cannot be drawn quietly.
+    quiet: dict[str, Any] | None
     efficiency: dict[str, Any] | None
     curve: dict[str, Array]
     target: str

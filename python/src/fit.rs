@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, Data, Dependence, Draws, Fit, FitOptions, NoiseChoice, NoiseFiles, Setting,
+    Amount, CovarianceKind, Data, Dependence, Draws, Fit, FitOptions, NoiseChoice, NoiseFiles, Penalty,
+    Setting,
 };
 use noisewright::{Model, Noise, Points, Target, View};
 use noisewright_report::Value;
@@ -102,6 +103,18 @@ pub(crate) struct Settings {
     check_ratio: bool,
     #[pyo3(item)]
     target: String,
+    #[pyo3(item)]
+    penalty: Option<String>,
+    #[pyo3(item)]
+    penalty_factors: Vec<(String, f64)>,
+    #[pyo3(item)]
+    refit_selected: bool,
+    #[pyo3(item)]
+    interval: String,
+    #[pyo3(item)]
+    bootstrap: Option<usize>,
+    #[pyo3(item)]
+    cross_validate: Option<usize>,
 }
 
 /// Noise points with their log-densities, and the log-densities at the data.
@@ -237,6 +250,12 @@ struct Plan {
     refit_noise: bool,
     check_ratio: bool,
     target: Target,
+    penalty: Option<String>,
+    penalty_factors: Vec<(String, f64)>,
+    refit_selected: bool,
+    interval: String,
+    bootstrap: Option<usize>,
+    cross_validate: Option<usize>,
 }
 
 impl From<Settings> for Plan {
@@ -260,6 +279,12 @@ impl From<Settings> for Plan {
             refit_noise: given.refit_noise,
             check_ratio: given.check_ratio,
             target: Target::parse(&given.target),
+            penalty: given.penalty,
+            penalty_factors: given.penalty_factors,
+            refit_selected: given.refit_selected,
+            interval: given.interval,
+            bootstrap: given.bootstrap,
+            cross_validate: given.cross_validate,
         }
     }
 }
@@ -287,9 +312,19 @@ impl Plan {
             tolerance: self.tolerance,
             cancel: monitor.cancel.clone(),
             progress: Some(monitor.hook()),
+            penalty: self.penalty()?,
+            interval: self.interval.parse()?,
+            bootstrap: self.bootstrap,
+            cross_validate: self.cross_validate,
             // Not `..default()`: a new option must be named here too.
             more: noisewright::More,
         })
+    }
+
+    fn penalty(&self) -> Outcome<Option<Penalty>> {
+        let Some(words) = &self.penalty else { return Ok(None) };
+        let penalty = words.parse::<Penalty>()?.with_factors(&self.penalty_factors);
+        Ok(Some(if self.refit_selected { penalty.refit_selected() } else { penalty }))
     }
 
     fn amount(&self, model: &Model) -> Amount {

@@ -26,6 +26,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
     use super::after::{Fitted, compare};
     #[pymodule_export]
     use super::design::design;

@@ -78,7 +78,7 @@ fn sentence(error: &Error) -> String {
 
 /// The flag of an option of the library, where there is one.
 fn flag(option: &str) -> Option<&'static str> {
-    const FLAGS: [(&str, &str); 31] = [
+    const FLAGS: [(&str, &str); 35] = [
         ("tolerance", "tolerance"),
         ("weight_by_ess", "weight-by-ess"),
         ("check_ratio", "check-nu"),
@@ -106,6 +106,10 @@ fn flag(option: &str) -> Option<&'static str> {
         ("price_data", "price-data"),
         ("price_noise", "price-noise"),
         ("refit_noise", "refit-noise"),
+        ("refit_selected", "refit-selected"),
+        ("penalty", "penalty"),
+        ("interval", "interval"),
+        ("cross_validate", "cross-validate"),
         ("share", "noise-share"),
         ("starts", "starts"),
         ("states", "path-states"),

@@ -153,8 +153,11 @@ fn what_only_noise_can_use_is_refused_without_noise() {
     }
     let fit = json(&["fit", "--noise", "exact"], &old_faithful());
     assert_eq!(fit["loss_name"], "likelihood");
-    let few = json(&["fit", "--max-noise", "600"], &old_faithful());
+    let few = json(&["fit", "--max-noise", "600", "--draws", "random"], &old_faithful());
     assert_eq!((few["noise_points"].as_u64(), &few["loss_name"]), (Some(600), &Value::from("js")));
+    // Sixteen scrambles of a power of two.
+    let few = json(&["fit", "--max-noise", "600"], &old_faithful());
+    assert_eq!((few["noise_points"].as_u64(), &few["draws"]), (Some(512), &Value::from("quiet")));
 }
 
 #[test]

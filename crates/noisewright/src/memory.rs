@@ -11,6 +11,9 @@ const MOST_VALUES: usize = 1 << 31;
 /// Share of the free memory that one computation may ask for at a time: others need some, and copies are made.
 const SHARE: f64 = 0.8;
 
+/// Bytes that are there wherever a process runs: asking the system what is free costs more than to fill them.
+const SMALL: f64 = 16_777_216.0;
+
 /// An empty vector with room for so many things of so many numbers each.
 ///
 /// # Errors
@@ -53,6 +56,9 @@ pub(crate) fn check_steps(option: &str, count: usize, times: usize) -> Result<()
 /// [`Error::Option`] where no memory would hold them, [`Error::OutOfMemory`] where that which is free does not.
 pub fn check_count(option: &str, count: usize, values_each: usize) -> Result<()> {
     check_most(option, count, values_each)?;
+    if bytes(count, values_each) <= SMALL {
+        return Ok(());
+    }
     match free() {
         Some(free) if bytes(count, values_each) > SHARE * free as f64 => {
             Err(out_of_memory(option, count, values_each, free))

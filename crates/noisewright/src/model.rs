@@ -103,6 +103,8 @@ pub struct Model {
     family: Option<Arc<Family>>,
     /// How its parameters make up those of a larger model, where some of that are held fixed or tied together.
     constraint: Option<Arc<Constraint>>,
+    /// By how much the penalties of some parameters are multiplied in penalised fits.
+    penalty_factors: Arc<[(String, f64)]>,
 }
 
 /// The family of a model: a bound that the user writes is a wish, its own is where its formula stops being a density.
@@ -181,6 +183,7 @@ impl Model {
             own_energy: false,
             family: None,
             constraint: None,
+            penalty_factors: Arc::default(),
         })
     }
 
@@ -358,7 +361,9 @@ impl Model {
     pub(crate) fn of_family(name: &str, parts: FamilyParts) -> Result<Self> {
         let own = parts.parameters.iter().map(|p| [p.lower.is_finite(), p.upper.is_finite()]).collect();
         let family = Some(Arc::new(Family { name: name.to_owned(), own }));
-        Ok(Self { family, ..Self::from_shared(parts.energy, parts.space, parts.parameters, true)? })
+        let free: Vec<(String, f64)> = parts.unpenalized.into_iter().map(|name| (name, 0.0)).collect();
+        let model = Self::from_shared(parts.energy, parts.space, parts.parameters, true)?;
+        Self { family, ..model }.with_penalty_factors(&free)
     }
 
     /// The same model with its constant known, if the family has a closed form for it.

@@ -1,6 +1,6 @@
-//! Simulates fits against quiet noise (MATH §8): the tables of errors, and the coverage of intervals with default settings.
+//! Simulates quiet noise (MATH §8): the tables of errors, the coverage of intervals with default settings, and evidences.
 //!
-//! `quiet tables [RUNS]` or `quiet coverage [RUNS [NAME]]`; only models with NAME in their name.
+//! `quiet tables [RUNS]`, `quiet coverage [RUNS [NAME]]` with models that have NAME in their name, or `quiet evidence [RUNS]`.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
@@ -10,8 +10,8 @@ use noisewright::design::ModelNoise;
 use noisewright::fit::{Amount, Data, DrawKind, Draws, FitOptions, NoiseChoice};
 use noisewright::run::Context;
 use noisewright::{
-    Domain, Fit, Loss, Model, MultivariateNormal, Noise, Normal, Points, Precision, Scalar, Space, Truncated,
-    VonMises, fit, quiet_sample, sample,
+    Domain, Fit, Gamma, Loss, Model, MultivariateNormal, Noise, Normal, Points, Precision, Scalar, Space,
+    Truncated, VonMises, density, evidence, fit, quiet_sample, sample,
 };
 use rayon::prelude::*;
 
@@ -25,7 +25,8 @@ fn main() -> Outcome<()> {
     match kind.as_str() {
         "tables" => tables(runs),
         "coverage" => coverage(runs.unwrap_or(2000), &name),
-        _ => Err("ask for tables or coverage".into()),
+        "evidence" => evidences(runs.unwrap_or(400)),
+        _ => Err("ask for tables, coverage or evidence".into()),
     }
 }
 
@@ -93,7 +94,7 @@ fn cases() -> Outcome<Vec<Case>> {
     Ok(vec![quartic()?, gaussian(5, 2000)?, truncated, von_mises, torus])
 }
 
-/// How often nominal 95 % intervals contain the truth, with the default settings but for the draws.
+/// How often nominal 95 % intervals contain the truth, with the default settings.
 fn coverage(runs: u64, name: &str) -> Outcome<()> {
     println!(
         "{runs} data sets a model; one standard deviation of a coverage is {:.1} %\n",
@@ -104,7 +105,7 @@ fn coverage(runs: u64, name: &str) -> Outcome<()> {
     for case in cases()?.iter().filter(|case| case.name.contains(name)) {
         let one = |seed: u64| -> noisewright::Result<Fit> {
             let data = sample(case.source.as_ref(), case.rows, seed);
-            let options = FitOptions { seed, draws: DrawKind::Auto, ..FitOptions::default() };
+            let options = FitOptions { seed, ..FitOptions::default() };
             fit(&case.model, Data::from(&data), &options)
         };
         let fits: Vec<Fit> = (0..runs).into_par_iter().map(one).collect::<noisewright::Result<_>>()?;
@@ -195,35 +196,110 @@ fn tables(runs: Option<u64>) -> Outcome<()> {
     };
     let case = quartic()?;
     let noise = Normal::with_variance(0.0, 4.0)?;
-    println!("Quartic, T_d·MSE(a), T_d = {} (maximum likelihood 9.848)\n", case.rows);
+    let quartic_runs = runs.unwrap_or(600);
+    println!(
+        "Quartic, T_d·MSE(a), T_d = {} (maximum likelihood 9.848), {quartic_runs} data sets\n",
+        case.rows
+    );
     heading("T_n");
-    for points in [16, 64, 256, 1024] {
-        let cells = COLUMNS.map(|column| errors(&case, &noise, points, column, runs.unwrap_or(600), 1));
-        row(&points.to_string(), cells, 1.0)?;
+    let mut furthest = 0.0f64;
+    for (points, expected) in QUARTIC {
+        let cells = COLUMNS.map(|column| errors(&case, &noise, points, column, quartic_runs, 1));
+        let off = row(&points.to_string(), cells, 1.0, Some((expected, QUARTIC_SHARE)))?;
+        if points >= 64 {
+            furthest = furthest.max(off);
+        }
     }
+    println!(
+        "\nFurthest from MATH §8 for T_n ≥ 64: {furthest:.1} standard errors of the two simulations together"
+    );
     for (d, rows, usual, sizes) in [(5, 2000, 60, [256, 1024, 16384]), (10, 4000, 16, [1024, 4096, 16384])] {
         let case = gaussian(d, rows)?;
         let noise = standard(d, 1.5)?;
         // Maximum likelihood: Var of the linear, the square and the product coefficients is 1, 1/2 and 1 over the rows at
         // mean 0 and variance 1.
         let exact = d as f64 + 0.5 * d as f64 + 0.5 * (d * (d - 1)) as f64;
-        println!("\nd = {d}, error over that of maximum likelihood, T_d = {rows}, noise of variance 1.5\n");
+        let runs = runs.map_or(usual, |runs| runs.min(usual));
+        println!(
+            "\nd = {d}, error over that of maximum likelihood, T_d = {rows}, noise of variance 1.5, {runs} data sets\n"
+        );
         heading("T_n");
         for points in sizes {
-            let runs = runs.map_or(usual, |runs| runs.min(usual));
             let cells = COLUMNS.map(|column| errors(&case, &noise, points, column, runs, case.truth.len()));
-            row(&points.to_string(), cells, exact)?;
+            row(&points.to_string(), cells, exact, None)?;
         }
     }
     Ok(())
 }
 
-fn row(name: &str, cells: [Outcome<[f64; 2]>; 5], unit: f64) -> Outcome<()> {
+/// The quartic's errors in MATH §8, in the order of the columns, and the standard error of a mean square over its 600 data sets as a
+/// share of it: √(2/600).
+const QUARTIC: [(usize, [f64; 5]); 4] = [
+    (16, [482.0, 1173.0, 112.0, 71.5, 91.6]),
+    (64, [130.0, 200.9, 24.4, 9.70, 10.6]),
+    (256, [44.8, 49.9, 12.9, 10.1, 9.98]),
+    (1024, [18.9, 21.0, 10.8, 10.0, 10.3]),
+];
+const QUARTIC_SHARE: f64 = 0.0577;
+
+/// Prints a row; by how many standard errors it is off at most where numbers are expected, with the share of each that is its
+/// own standard error.
+fn row(
+    name: &str,
+    cells: [Outcome<[f64; 2]>; 5],
+    unit: f64,
+    expected: Option<([f64; 5], f64)>,
+) -> Outcome<f64> {
     let mut out = format!("| {name} |");
-    for cell in cells {
+    let mut furthest = 0.0f64;
+    for (place, cell) in cells.into_iter().enumerate() {
         let [mean, se] = cell?.map(|x| x / unit);
-        out += &format!(" {mean:.3} ± {se:.3} |");
+        out += &format!(" {mean:.3} ± {se:.3}");
+        if let Some((values, share)) = expected {
+            let off = (mean - values[place]) / se.hypot(share * values[place]);
+            out += &format!(" ({}, {off:+.1})", values[place]);
+            furthest = furthest.max(off.abs());
+        }
+        out += " |";
     }
     println!("{out}");
+    Ok(furthest)
+}
+
+/// The evidence of ten independent log-gamma variables, log Z = 10 ln Γ(4), from 4,000 draws, with fewer and fewer noise draws.
+fn evidences(runs: u64) -> Outcome<()> {
+    const DIMENSION: usize = 10;
+    let names: Vec<String> = (0..DIMENSION).map(|j| format!("x{j}")).collect();
+    let space = Space::real(&names)?;
+    let log_gamma = density(space, |x: &[f64]| x.iter().map(|x| 4.0 * x - x.exp()).sum());
+    let truth = DIMENSION as f64 * 6f64.ln();
+    println!(
+        "{runs} data sets of 4,000 draws; one standard deviation of a coverage of 95 % is {:.1} %\n",
+        100.0 * (0.0475 / runs as f64).sqrt()
+    );
+    println!("| noise draws | mean se | error, root mean square | coverage, % | gain | scrambles |");
+    println!("|---|---|---|---|---|---|");
+    let gamma = Gamma::new(4.0, 1.0)?;
+    for noise_draws in [1024, 2048, 4096] {
+        let one = |seed: u64| -> noisewright::Result<[f64; 5]> {
+            let drawn = sample(&gamma, 4000 * DIMENSION, seed).into_values();
+            let draws = Points::unnamed(DIMENSION, 4000, drawn.iter().map(|x| x.ln()).collect());
+            let found = evidence(&log_gamma, &draws).noise_draws(noise_draws).seed(seed).run()?;
+            let inside = found.lower <= truth && truth <= found.upper;
+            let off = found.log_evidence - truth;
+            let gain = found.noise_gain.unwrap_or(1.0);
+            Ok([found.se, off * off, f64::from(inside), gain, found.replicates.unwrap_or(1) as f64])
+        };
+        let found: Vec<[f64; 5]> = (0..runs).into_par_iter().map(one).collect::<noisewright::Result<_>>()?;
+        let mean = |k: usize| found.iter().map(|f| f[k]).sum::<f64>() / runs as f64;
+        println!(
+            "| {noise_draws} | {:.5} | {:.5} | {:.1} | {:.2} | {:.0} |",
+            mean(0),
+            mean(1).sqrt(),
+            100.0 * mean(2),
+            mean(3),
+            mean(4)
+        );
+    }
     Ok(())
 }

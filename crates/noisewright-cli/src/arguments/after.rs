@@ -60,10 +60,20 @@ pub(crate) struct SimulateArguments {
     /// File with the covariates of a conditional model, by name: N draws at each of its rows
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) given: Option<PathBuf>,
+    /// File of data to hold the draws against, on the page that --report writes and in the JSON
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    pub(crate) data: Option<PathBuf>,
     /// Where to write the draws (Parquet if the name ends in .parquet or .pq, otherwise CSV; `-` or nothing: CSV to
     /// standard output)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+}
+
+impl SimulateArguments {
+    /// The data to hold the draws against.
+    pub(crate) fn compared(&self) -> super::DataArguments {
+        super::DataArguments { data: self.data.clone(), format: None, drop_missing: false }
+    }
 }
 
 #[derive(Args, Debug)]

@@ -46,7 +46,7 @@ pub(crate) struct FitArguments {
     pub(crate) loss: String,
     /// How the noise is drawn: random (independently), quiet (scrambled Sobol points in 16 replicates, from whose spread its
     /// part of the errors comes), or auto (quiet where that needs at most half the points, if the amount is left to --nu auto)
-    #[arg(long, default_value = "random", value_name = "HOW")]
+    #[arg(long, default_value = "auto", value_name = "HOW")]
     pub(crate) draws: String,
     /// The ratio M inside the loss js (inf: kl), or auto: ν for random noise, the best of a few for quiet noise
     #[arg(long, default_value = "auto", value_name = "M", allow_hyphen_values = true)]
@@ -69,6 +69,13 @@ pub(crate) struct FitArguments {
         help_heading = "Errors"
     )]
     pub(crate) covariance: CovarianceArgument,
+    /// A penalty on the parameters of a linear model: lasso:λ, ridge:λ, or with λ by ten-fold cross-validation lasso:auto (or
+    /// auto: the sparsest whose refit is within one standard error of the best), lasso:min or ridge:auto (the smallest loss)
+    #[arg(long, value_name = "PENALTY", allow_hyphen_values = true, help_heading = "Penalty")]
+    pub(crate) penalty: Option<String>,
+    /// Fit the parameters that the lasso selects again without a penalty, with standard errors
+    #[arg(long, requires = "penalty", help_heading = "Penalty")]
+    pub(crate) refit_selected: bool,
     /// Write covariances of more than 100 unknowns into the JSON too
     #[arg(long, help_heading = "Output")]
     pub(crate) matrices: bool,
@@ -81,6 +88,15 @@ pub(crate) struct FitArguments {
         help_heading = "Errors"
     )]
     pub(crate) confidence: f64,
+    /// Intervals of the parameters: wald, or profile, where the profile of the likelihood or loss has risen far enough
+    #[arg(long, default_value = "wald", value_name = "KIND", help_heading = "Errors")]
+    pub(crate) interval: String,
+    /// Draw the rows (or clusters) so many times with replacement and fit each: standard errors and intervals beside the others
+    #[arg(long, value_name = "N", help_heading = "Errors")]
+    pub(crate) bootstrap: Option<usize>,
+    /// Find the held-out log-likelihood by so many folds, for `compare`
+    #[arg(long, value_name = "FOLDS", help_heading = "After the fit")]
+    pub(crate) cross_validate: Option<usize>,
     /// Where to start, such as a=1,b=0.1; the model file's start values otherwise
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true, help_heading = "Search")]
     pub(crate) start: Option<String>,

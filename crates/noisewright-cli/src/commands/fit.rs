@@ -4,6 +4,7 @@ mod after;
 mod choices;
 pub(super) mod json;
 mod page;
+mod penalty_path;
 mod pictures;
 mod plan;
 mod scene;

@@ -1,4 +1,6 @@
-//! `noisewright simulate`: draws of a fitted model, with their log-density.
+//! `noisewright simulate`: draws of a fitted model, with their log-density, and a page that holds them against data.
+
+mod goodness;
 
 use noisewright::run::Context;
 use noisewright::{Model, Points, Space, check_count, run::CancelToken};
@@ -12,7 +14,12 @@ use crate::progress::Progress;
 use crate::{inputs, output};
 
 pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()> {
-    global.refuse_page("simulate")?;
+    if arguments.data.is_none() && global.report.is_some() {
+        return Err(Failure::Usage(
+            "--report shows data against the draws: give the data with --data FILE, or leave out --report"
+                .into(),
+        ));
+    }
     if arguments.count == 0 {
         return Err(Failure::Usage("N must be at least 1".into()));
     }
@@ -31,6 +38,7 @@ pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()>
         }
     };
     drop(progress);
+    let data = inputs::read_data(&arguments.compared(), model.space())?;
     let (points, mut names) = (drawn.points.view(), record.variables.clone());
     let mut columns: Vec<Vec<f64>> = (0..points.columns()).map(|j| points.column(j).to_vec()).collect();
     names.push("log_density".into());
@@ -40,13 +48,25 @@ pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()>
     } else if !global.json {
         write("-", &names, &columns)?;
     }
-    if !global.json {
-        return Ok(());
-    }
+    let goodness = data.as_ref().map(|data| goodness::Goodness {
+        title: arguments.fit.display().to_string(),
+        names: &record.variables,
+        domains: model.space().domains(),
+        data: data.view(),
+        draws: drawn.points.view(),
+        effective: drawn.effective,
+    });
     let mut value = Value::Map(Vec::new());
     value.set("rows", points.rows());
     value.set("how", output::value(&drawn.how)?);
     value.set("effective", drawn.effective);
+    if let Some(goodness) = &goodness {
+        value.set("goodness", goodness.value());
+        output::write_report(global, || goodness.page(), &value)?;
+    }
+    if !global.json {
+        return Ok(());
+    }
     match &arguments.out {
         Some(path) => value.set("out", path.display().to_string()),
         None => {

@@ -9,6 +9,7 @@ mod minimum;
 mod newton;
 mod newton_line_search;
 mod problem;
+mod proximal_newton;
 mod root;
 
 pub use active_set::{BoxMinimum, Held, minimize_in_box};
@@ -19,6 +20,7 @@ pub use lbfgs::{LbfgsOptions, lbfgs, try_lbfgs};
 pub use minimum::{Minimum, minimize_bracketed, nelder_mead, scan_minima};
 pub use newton::{newton, undamped_gain};
 pub use problem::{Descent, DescentOptions, Evaluation, Problem};
+pub use proximal_newton::{PenalizedMinimum, SeparablePenalty, Smooth, proximal_newton};
 pub use root::{Root, root_increasing};
 
 /// Why a search stopped.

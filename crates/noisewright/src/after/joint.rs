@@ -26,6 +26,9 @@ pub struct JointEstimate {
     pub covariance_noise: DMatrix<f64>,
     /// Confidence of the intervals.
     pub confidence: f64,
+    /// Whether a selection leaves no standard errors; the covariances are empty then.
+    #[serde(default)]
+    pub without_errors: bool,
 }
 
 /// A matrix from a list of its rows.
@@ -41,6 +44,10 @@ fn matrix<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<DMa
 impl JointEstimate {
     pub(super) fn of(fit: &Fit) -> Self {
         let estimates = fit.estimates();
+        let without_errors = fit.is_selection();
+        let kept = |matrix: &DMatrix<f64>| {
+            if without_errors { DMatrix::zeros(0, 0) } else { matrix.clone() }
+        };
         Self {
             coordinates: estimates.iter().map(|e| e.name.clone()).collect(),
             values: estimates.iter().map(|e| e.estimate).collect(),
@@ -50,10 +57,18 @@ impl JointEstimate {
                 .map(|e| e.degrees_of_freedom)
                 .map(|freedom| freedom.is_finite().then_some(freedom))
                 .collect(),
-            covariance_data: fit.covariance_data.clone(),
-            covariance_noise: fit.covariance_noise.clone(),
+            covariance_data: kept(&fit.covariance_data),
+            covariance_noise: kept(&fit.covariance_noise),
             confidence: fit.confidence,
+            without_errors,
         }
+    }
+
+    /// The variance that the noise gives to `ĉ − log Z(θ̂)`, whose slope is `(−mean ∇u, 1)`.
+    pub(crate) fn noise_of_constant(fit: &Fit, mean_score: impl Fn(usize) -> f64) -> f64 {
+        let size = fit.covariance_noise.nrows();
+        let slope = DVector::from_fn(size, |j, _| if j + 1 == size { 1.0 } else { -mean_score(j) });
+        slope.dot(&(&fit.covariance_noise * &slope)).max(0.0)
     }
 
     /// Refuses parts that do not belong together.
@@ -64,7 +79,8 @@ impl JointEstimate {
         let size = self.coordinates.len();
         let lengths = [self.values.len(), self.at_bound.len(), self.degrees_of_freedom.len()];
         let matrices = [&self.covariance_data, &self.covariance_noise];
-        let sizes = matrices.iter().flat_map(|m| [m.nrows(), m.ncols()]);
+        let wide = if self.without_errors { 0 } else { size };
+        let sizes = matrices.iter().flat_map(|m| [m.nrows(), m.ncols()]).map(|found| found + size - wide);
         if let Some(found) = lengths.into_iter().chain(sizes).find(|found| *found != size) {
             return Err(Error::Shape { what: "numbers of unknowns in the saved fit", expected: size, found });
         }
@@ -85,6 +101,9 @@ impl JointEstimate {
 
     /// The two parts of the variance of `slope · β`.
     pub(super) fn variances(&self, slope: &DVector<f64>) -> [f64; 2] {
+        if self.without_errors {
+            return [f64::NAN; 2];
+        }
         let quadratic = |matrix: &DMatrix<f64>| slope.dot(&(matrix * slope)).max(0.0);
         [quadratic(&self.covariance_data), quadratic(&self.covariance_noise)]
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::joint::JointEstimate;
 use super::log_density::LogDensity;
 use super::simulate::{Simulated, simulate};
+use crate::fit::HeldOut;
 use crate::run::Context;
 use crate::{Error, Fit, Model, Result, View};
 
@@ -93,6 +94,9 @@ pub struct FitRecord {
     /// Whether the model is conditional, with a constant for every value of its covariates.
     #[serde(default)]
     pub conditional: bool,
+    /// Whether a penalty kept the estimates from the minimum of the loss.
+    #[serde(default)]
+    pub penalized: bool,
     /// The noise in words.
     pub noise: String,
     /// Noise points per data point; `None` for an exact fit.
@@ -105,8 +109,11 @@ pub struct FitRecord {
     pub mean_score: Vec<f64>,
     /// log Z at the estimate, where the model knows it in closed form.
     pub known_log_normalizer: Option<f64>,
-    /// `tr(J⁻¹K)`, the penalty of Takeuchi's criterion, for an exact fit.
+    /// The penalty of Takeuchi's criterion, `tr(J⁻¹K)` or its like for a loss against noise.
     pub takeuchi_penalty: Option<f64>,
+    /// The held-out log-likelihood, where it was asked for.
+    #[serde(default)]
+    pub held_out: Option<HeldOut>,
     /// What tells the rows from others.
     pub fingerprint: String,
     /// Some of the rows, column by column.
@@ -135,6 +142,7 @@ impl Fit {
             dependent_rows: means.dependent_rows,
             choices: means.choices,
             conditional: means.conditional,
+            penalized: self.penalty.as_ref().is_some_and(|penalty| !penalty.refitted),
             noise: self.noise_description.clone(),
             nu: self.nu.is_finite().then_some(self.nu),
             noise_points: self.noise_points,
@@ -142,6 +150,7 @@ impl Fit {
             mean_score: means.score.clone(),
             known_log_normalizer: means.known_log_normalizer,
             takeuchi_penalty: means.takeuchi_penalty,
+            held_out: self.held_out.clone(),
             fingerprint: format!("{:016x}", means.fingerprint),
             some_rows: (0..some.columns()).map(|j| some.column(j).to_vec()).collect(),
         };

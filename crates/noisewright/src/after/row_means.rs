@@ -26,7 +26,7 @@ pub struct RowMeans {
     pub free_parameters: usize,
     /// Whether the rows were taken as clusters or chains.
     pub dependent_rows: bool,
-    /// `tr(J⁻¹K)` for an exact fit.
+    /// The penalty of Takeuchi's criterion: `tr(J⁻¹K)` for an exact fit, its like for other losses against noise.
     pub takeuchi_penalty: Option<f64>,
     /// Whether the rows are alternatives of choices, whose likelihood is conditional on their strata.
     pub choices: bool,
@@ -203,6 +203,9 @@ impl RowMeans {
 /// `tr(J⁻¹K)`, with K the spread of the scores: `T_d tr(J Var θ̂)`, since `Var θ̂ = J⁻¹KJ⁻¹/T_d` for maximum likelihood.
 fn takeuchi_penalty(fit: &Fit) -> Option<f64> {
     let count = fit.parameters.len();
+    if fit.nu.is_finite() {
+        return fit.optimism;
+    }
     let exact = !fit.nu.is_finite() && fit.hessian.nrows() == count && fit.covariance_data.nrows() >= count;
     exact.then(|| {
         let covariance = fit.covariance_data.view((0, 0), (count, count));

@@ -38,6 +38,11 @@ impl JointEstimate {
         if texts.is_empty() {
             return Err(Error::option(TEST, "must name at least one hypothesis, such as a = b"));
         }
+        if self.without_errors {
+            let reason = "has no meaning after the lasso, whose selection leaves no standard errors: fit the selected \
+                          parameters again without a penalty";
+            return Err(Error::option(TEST, reason));
+        }
         let mut values = DVector::zeros(texts.len());
         let mut slopes = DMatrix::zeros(texts.len(), self.values.len());
         for (i, text) in texts.iter().enumerate() {

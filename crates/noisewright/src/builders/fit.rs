@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use super::settings::{run_settings, setters};
 use super::threads::on_threads;
-use crate::fit::{Amount, CovarianceKind, Data, Dependence, DrawKind, FitOptions, NoiseChoice, fit};
+use crate::fit::{
+    Amount, CovarianceKind, Data, Dependence, DrawKind, FitOptions, IntervalKind, NoiseChoice, Penalty, fit,
+};
 use crate::{Fit, Loss, Model, Result, Target};
 
 impl Model {
@@ -63,7 +65,7 @@ impl<'a> FitBuilder<'a> {
         choices(choices: usize) => options.choices = Some(choices);
         /// The loss (default [`Loss::Js`]).
         loss(loss: Loss) => options.loss = loss;
-        /// How the noise is drawn (default [`DrawKind::Random`]).
+        /// How the noise is drawn (default [`DrawKind::Auto`]).
         draws(draws: DrawKind) => options.draws = draws;
         /// M, the ratio inside the JS loss (MATH §8; default: ν for random noise, the best of a few for quiet noise).
         loss_ratio(ratio: f64) => options.loss_ratio = Some(ratio);
@@ -73,6 +75,14 @@ impl<'a> FitBuilder<'a> {
         errors(errors: CovarianceKind) => options.errors = errors;
         /// Confidence of the intervals (default 0.95).
         confidence(confidence: f64) => options.confidence = confidence;
+        /// How the intervals are made (default [`IntervalKind::Wald`]).
+        interval(interval: IntervalKind) => options.interval = interval;
+        /// So many bootstrap samples of the rows, or of their clusters (default none).
+        bootstrap(replicates: usize) => options.bootstrap = Some(replicates);
+        /// So many folds of a cross-validation that finds the held-out log-likelihood (default none).
+        cross_validate(folds: usize) => options.cross_validate = Some(folds);
+        /// A penalty on the parameters of a linear model: `Penalty::lasso(0.1)`, or `"auto".parse()?`.
+        penalty(penalty: Penalty) => options.penalty = Some(penalty);
         /// From how many places at most a model that is not linear in its parameters is fitted (default 10).
         starts(starts: usize) => options.starts = starts;
     }

@@ -17,6 +17,7 @@ mod noise;
 mod problem;
 mod proportion;
 mod question;
+mod quiet;
 #[cfg(feature = "model-file")]
 mod record;
 mod refinement;
@@ -38,6 +39,7 @@ pub use noise::{ModelNoise, Shape};
 pub use problem::{Files, Problem, Purpose, noise_on};
 pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
 pub use question::{Answer, DesignSpace, EfficiencyAnswer, Kind, Question};
+pub use quiet::QuietAnswer;
 #[cfg(feature = "model-file")]
 pub use record::Record;
 

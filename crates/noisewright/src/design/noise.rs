@@ -3,6 +3,7 @@
 //! All have the form `p_n = p_d · h(ψ)`, with p_d the model at given parameters and h a function of its score
 //! (MATH §5, §6), so that their density is known wherever the model can be evaluated.
 
+mod quantile;
 mod saved;
 
 use std::sync::{Arc, OnceLock};
@@ -10,11 +11,11 @@ use std::sync::{Arc, OnceLock};
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::random::Stream;
 
+use self::quantile::Quantile;
 use super::criterion::{Criterion, Sensitivity};
 use super::exact::OptimalNoise;
 use super::limits::all_noise_sensitivity;
 use crate::fit::optimal::SAFE_SHARE;
-use crate::noise::quiet::line::LineQuantile;
 use crate::noise::{BoxSampler, LogDensity, Picker};
 use crate::{
     DesignFault, Error, Landmarks, Mixture, Model, Noise, Points, Population, Precision, Result, SavedNoise,
@@ -77,8 +78,8 @@ pub struct ModelNoise {
     plan: Plan,
     /// Made when the first point is drawn: a search over designs evaluates many noises that it never draws from.
     sampler: Arc<OnceLock<Sampler>>,
-    /// The inverse distribution function on a line, made when it is first asked for.
-    quantile: Arc<OnceLock<Option<LineQuantile>>>,
+    /// The map from the unit cube, made when it is first asked for.
+    quantile: Arc<OnceLock<Option<Quantile>>>,
 }
 
 /// What a sampler is made from.
@@ -297,13 +298,6 @@ impl ModelNoise {
         score
     }
 
-    /// The inverse distribution function, for one continuous variable.
-    fn line_quantile(&self) -> Option<&LineQuantile> {
-        let Plan::Boxes { lower, upper, .. } = &self.plan else { return None };
-        let made = || LineQuantile::new(lower[0], upper[0], &self.landmarks[0].breaks, &self.line_density());
-        self.quantile.get_or_init(|| (lower.len() == 1).then(made).flatten()).as_ref()
-    }
-
     /// The log-density of values of one variable.
     fn line_density(&self) -> impl Fn(&[f64], &mut [f64]) + '_ {
         |x, out| self.log_density_at(View::new(1, x.len(), x), out)
@@ -416,13 +410,11 @@ impl Noise for ModelNoise {
     }
 
     fn uniforms(&self) -> Option<usize> {
-        self.line_quantile().map(|_| 1)
+        self.quantile().map(|quantile| quantile.uniforms(self.dimension()))
     }
 
     fn transport(&self, cube: View<'_>, out: &mut [f64]) {
-        let density = self.line_density();
-        let Some(quantile) = self.line_quantile() else { return };
-        out.iter_mut().zip(cube.column(0)).for_each(|(x, u)| *x = quantile.at(*u, &density));
+        self.carry_over(cube, out);
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {

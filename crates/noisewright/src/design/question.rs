@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use super::problem::{Files, Problem, Purpose};
 use super::proportion::at_end;
+use super::quiet::{QuietAnswer, QuietQuestion};
 use super::{
     Curve, DesignOptions, DictionaryOptions, FamilyOptimum, Member, MixtureDesign, ModelNoise, Prices, Ratio,
     best_member, best_member_on, best_ratio, design_mixture, design_mixture_on_sample, ratio_for_efficiency,
 };
 use crate::asymptotics::trace_product;
+use crate::run::if_possible;
 use crate::{
     Asymptotics, Call, Contrast, Error, Loss, Noise, NoiseWords, Population, Result, Target, WordsError,
     cramer_rao_covariance,
@@ -92,6 +94,8 @@ pub struct Answer {
     pub enough: Option<EfficiencyAnswer>,
     /// The population the design was computed on.
     pub population: Population,
+    /// How many quiet draws of the noise would do; `None` for a noise that cannot be drawn quietly.
+    pub quiet: Option<QuietAnswer>,
     /// What it was optimised over, with what that kind alone has to say.
     pub kind: Kind,
 }
@@ -192,7 +196,16 @@ impl Question<'_> {
                 _ => self.given(self.problem.noise(words, self.purpose(), self.files)?, self.ratio),
             },
         }?;
-        Ok(Answer { nu_at_end: self.ratio == Ratio::Free && at_end(answer.nu), ..answer })
+        let quiet = if_possible(self.quiet(&answer))?.flatten();
+        Ok(Answer { nu_at_end: self.ratio == Ratio::Free && at_end(answer.nu), quiet, ..answer })
+    }
+
+    /// What quiet draws of a designed noise would need.
+    fn quiet(&self, answer: &Answer) -> Result<Option<QuietAnswer>> {
+        let population = &answer.population;
+        let target = self.target.matrix(population.coordinates(), &population.information())?;
+        let noise = answer.noise.as_ref();
+        QuietQuestion { problem: &self.problem, population, noise, nu: answer.nu, target: &target }.answer()
     }
 
     /// The noise of an answer as plain data, with the model file it belongs to.
@@ -270,6 +283,7 @@ impl Question<'_> {
             stationary_points: Some(best.optimum.stationary_points),
             curve: Curve::new(places, |nu| Ok(self.prices.scale(nu) * value(nu)?))?,
             enough: self.enough(self.bound(&best.population)?, value)?,
+            quiet: None,
             kind: Kind::Optimal { noise: Box::new(best.noise.clone()), multiplier: best.optimum.multiplier },
             noise: Arc::new(best.noise),
             population: best.population,
@@ -395,6 +409,7 @@ impl Question<'_> {
             stationary_points: None,
             curve: Curve::new(Curve::places(&population, FINE_CURVE, 1), error)?,
             enough: None,
+            quiet: None,
             kind: Kind::Fixed { words: noise.describe() },
             noise,
             population,

@@ -6,6 +6,9 @@ use super::question::{Answer, Kind};
 use super::{Member, MixtureDesign};
 use crate::Method;
 
+/// Independent noise points below which there is nothing to be saved by quiet ones.
+const FEW_POINTS: f64 = 64.0;
+
 impl Answer {
     /// Sentences about how good the design is among its kind: certificates, other minima, ends of ranges.
     #[must_use]
@@ -17,11 +20,29 @@ impl Answer {
             Kind::Histogram { .. } => vec![self.of_histogram()],
             Kind::Fixed { .. } => Vec::new(),
         };
+        remarks.extend(self.of_quiet_draws());
         if self.nu_at_end {
             let end = "The noise ratio is at the end of the range that was searched, e⁻³⁰ to e³⁰: the true best may lie beyond.";
             remarks.push(end.into());
         }
         remarks
+    }
+
+    /// What quiet draws would need, where they could be made.
+    fn of_quiet_draws(&self) -> Option<String> {
+        let quiet = self.quiet.as_ref().filter(|quiet| quiet.independent_points >= FEW_POINTS)?;
+        let independent = format_number(quiet.independent_points.round(), 6);
+        let rows = format_number(quiet.rows, 6);
+        Some(match quiet.points {
+            Some(points) => format!(
+                "Beside {rows} rows, {} quiet draws of this noise have no larger an error than {independent} \
+                 independent ones.",
+                format_number(points as f64, 6)
+            ),
+            None => format!(
+                "Beside {rows} rows, quiet draws of this noise would need more than half of the {independent} independent ones."
+            ),
+        })
     }
 
     fn of_optimum(&self) -> String {

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{Answer, Curve, Design, EfficiencyAnswer, Kind, Member};
+use super::{Answer, Curve, Design, EfficiencyAnswer, Kind, Member, QuietAnswer};
 
 /// The fields of a design.
 #[derive(Serialize)]
@@ -15,6 +15,8 @@ struct DesignFields<'a> {
     gap: Option<f64>,
     stationary_points: Option<usize>,
     noise: &'a Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quiet: Option<Option<&'a QuietAnswer>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     efficiency: Option<Option<&'a EfficiencyAnswer>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,6 +36,7 @@ impl Serialize for Answer {
             gap: self.gap,
             stationary_points: self.stationary_points,
             noise: &self.kind,
+            quiet: Some(self.quiet.as_ref()),
             efficiency: Some(self.enough.as_ref()),
             curve: Some(&self.curve),
             remarks: Some(self.remarks()),
@@ -55,6 +58,7 @@ impl Serialize for Design {
             gap: self.gap(),
             stationary_points: Some(self.optimum.stationary_points),
             noise: &noise,
+            quiet: None,
             efficiency: None,
             curve: None,
             remarks: None,

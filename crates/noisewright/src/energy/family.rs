@@ -104,11 +104,13 @@ pub(crate) struct Parts {
     pub(crate) energy: Arc<dyn Energy>,
     pub(crate) space: Space,
     pub(crate) parameters: Vec<Parameter>,
+    /// Parameters for which zero is nothing special, so that penalised fits do not draw them there.
+    pub(crate) unpenalized: Vec<String>,
 }
 
 impl Parts {
     pub(super) fn new(energy: impl Energy + 'static, space: Space, parameters: Vec<Parameter>) -> Self {
-        Self { energy: Arc::new(energy), space, parameters }
+        Self { energy: Arc::new(energy), space, parameters, unpenalized: Vec::new() }
     }
 }
 

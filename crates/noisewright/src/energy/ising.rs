@@ -137,5 +137,9 @@ fn build(request: &Request<'_>) -> Result<Parts> {
     };
     let space = request.product(|_| Domain::States(energy.states.to_vec()))?;
     let parameters = energy.parameters().into_iter().map(|name| Parameter::new(name, 0.0)).collect();
-    Ok(Parts::new(energy, space, parameters))
+    // Of states 0 and 1 a field says how often a spin is 1 while all others are 0: that it is zero says nothing. Of −1 and 1 it
+    // is the symmetric model.
+    let fields = if energy.states[0] == 0.0 { d } else { 0 };
+    let unpenalized = energy.parameters().into_iter().take(fields).collect();
+    Ok(Parts { unpenalized, ..Parts::new(energy, space, parameters) })
 }

@@ -13,6 +13,7 @@ use super::curvature::Curvature;
 use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
 use super::diagnostics::{Block, Rows, Separation, separation};
+use super::differences::{SHORTER_STEPS, derivative};
 use super::estimate::{Compared, Found};
 use super::options::{CovarianceKind, FitOptions};
 use super::result::{Fit, Optimum};
@@ -77,6 +78,7 @@ fn fit_in_order(model: &Model, data: Data<'_>, sets: ChoiceSets<'_>, options: &F
         let reason = "cannot stand beside strata, whose alternatives are in the data: call them variables";
         return Err(Error::field("covariates", reason));
     }
+    options.refuse_extras("strata")?;
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
     let fitted = ConditionalLogit::new(model, data, sets).and_then(|logit| logit.fit(data, options));
@@ -489,7 +491,7 @@ impl Problem for ConditionalLogit<'_> {
                     shifted[j] += step;
                     Ok(self.all(&shifted, Order::Gradient)?.gradient)
                 };
-                differences.set_column(j, &super::objective::five_point(1e-3 * (1.0 + at[j].abs()), slope)?);
+                differences.set_column(j, &derivative(1.0 + at[j].abs(), SHORTER_STEPS, slope)?);
             }
             matrix = Some((&differences + differences.transpose()) * 0.5);
         }

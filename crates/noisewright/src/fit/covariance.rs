@@ -47,6 +47,18 @@ impl Covariance {
         &self.data + &self.noise
     }
 
+    /// Where nothing can be said of it.
+    pub(crate) fn unknown(size: usize) -> Self {
+        let unknown = || DMatrix::from_element(size, size, f64::NAN);
+        Self {
+            data: unknown(),
+            noise: unknown(),
+            freedom: vec![f64::NAN; size],
+            effective_rows: None,
+            noise_gain: None,
+        }
+    }
+
     /// Where there is no finite estimate.
     pub(crate) fn infinite(size: usize) -> Self {
         let data = DMatrix::from_diagonal_element(size, size, f64::INFINITY);

@@ -151,9 +151,14 @@ impl<'a> DataRows<'a> {
     }
 }
 
+/// The rows of so many that are held of a stream.
+pub(crate) fn held_rows(rows: usize) -> Vec<Range<usize>> {
+    spread(rows, SOME_ROWS)
+}
+
 /// The rows that [`spread`] picks from those [`SOME_ROWS`] that a stream would hold.
 fn nested(rows: usize, limit: usize) -> Vec<Range<usize>> {
-    let outer = spread(rows, SOME_ROWS);
+    let outer = held_rows(rows);
     let held = outer.iter().map(Range::len).sum();
     spread(held, limit).into_iter().map(|range| outer[range.start / CHUNK].clone()).collect()
 }

@@ -11,7 +11,7 @@ use super::data_rows::DataRows;
 use super::diagnostics::{Diagnostics, Runaway, Separation, Warning};
 use super::objective::Objective;
 use super::optimal::OptimalReport;
-use super::options::DrawKind;
+use super::options::{DrawKind, IntervalKind};
 use super::result::{Estimate, Fit, Optimum, Variances, coordinates};
 use super::two_step::TwoStepReport;
 use crate::{Error, Loss, Model, Noise, Parameter};
@@ -188,6 +188,11 @@ impl Found {
             optima: of_different_densities(model, rows, self.optima),
             confidence,
             curvature: self.curvature,
+            interval: IntervalKind::Wald,
+            bootstrap: None,
+            held_out: None,
+            optimism: None,
+            penalty: None,
             diagnostics: Diagnostics::default(),
             at_rows: None,
         }

@@ -4,8 +4,9 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, add_combination, add_triangle, mirror, weighted_sum};
 use noisewright_numerics::summation::sum;
 
+use super::differences::of_closed_form;
 use super::loss_terms::{Class, Terms};
-use super::objective::{Objective, Order, Sums, five_point};
+use super::objective::{Objective, Order, Sums};
 use super::prepare;
 use super::sample_blocks::{BLOCK, CHUNK, KeptBlock, RawBlock};
 use crate::{Error, Quantity, Result, View};
@@ -46,14 +47,17 @@ impl ParameterPoint {
 
     /// Subtracts `factor · ∇² log Z` from the Hessian of a normalized model, by differences of the gradient, which is
     /// in closed form.
+    ///
+    /// # Errors
+    /// When log Z is not known on either side of θ, however near.
     pub(crate) fn subtract_normalizer(
         &self,
         objective: &Objective<'_>,
         factor: f64,
-        hessian: &mut DMatrix<f64>,
-    ) {
+        mut hessian: DMatrix<f64>,
+    ) -> Result<DMatrix<f64>> {
         if self.shift.is_none() {
-            return;
+            return Ok(hessian);
         }
         let (model, scale) = (objective.model, &objective.scaling.scale);
         for j in 0..self.theta.len() {
@@ -66,16 +70,14 @@ impl ParameterPoint {
                     DVector::from_iterator(theta.len(), gradient.iter().zip(scale).map(|(g, s)| g / s));
                 known.map(|_| gradient).ok_or(Error::NoMass)
             };
-            // Near the edge of the parameters that are allowed, shorter steps stay inside.
-            let steps = [1e-3, 1e-4, 1e-6].map(|h| h * objective.unit[j]);
-            if let Some(column) = steps.iter().find_map(|h| five_point(*h, slope).ok()) {
-                for i in 0..self.theta.len() {
-                    // Half from each side keeps the matrix symmetric.
-                    hessian[(i, j)] -= 0.5 * factor * column[i];
-                    hessian[(j, i)] -= 0.5 * factor * column[i];
-                }
+            let column = of_closed_form(objective.unit[j], self.theta[j] * scale[j], slope)?;
+            for i in 0..self.theta.len() {
+                // Half from each side keeps the matrix symmetric.
+                hessian[(i, j)] -= 0.5 * factor * column[i];
+                hessian[(j, i)] -= 0.5 * factor * column[i];
             }
         }
+        Ok(hessian)
     }
 }
 
@@ -173,7 +175,7 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
         let start = -self.objective.nu.ln() - self.place.inner_log_z;
         self.log_ratio.clear();
         self.log_ratio.extend(offset.iter().map(|o| o + start));
-        add_combination(Columns::new(columns, rows, size, rows), &self.place.inner, &mut self.log_ratio);
+        add_features(Columns::new(columns, rows, size, rows), &self.place.inner, &mut self.log_ratio);
         let Some(shift) = &self.place.shift else {
             return visit(&self.log_ratio, Columns::new(columns, rows, size, rows));
         };
@@ -211,6 +213,18 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
             return Err(Error::NotANumber { of: Quantity::Score, point: "some point".into() });
         }
         Ok(())
+    }
+}
+
+/// Adds the combination of columns, of which few may count.
+fn add_features(columns: Columns<'_>, factors: &[f64], out: &mut [f64]) {
+    let counting = factors.iter().filter(|factor| **factor != 0.0).count();
+    if 2 * counting > factors.len() {
+        return add_combination(columns, factors, out);
+    }
+    let rows = columns.rows();
+    for (j, factor) in factors.iter().enumerate().filter(|(_, factor)| **factor != 0.0) {
+        add_combination(Columns::new(columns.column(j), rows, 1, rows), &[*factor], out);
     }
 }
 

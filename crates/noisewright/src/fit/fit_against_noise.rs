@@ -16,11 +16,12 @@ use super::no_start;
 use super::objective::{Full, Objective, Order};
 use super::options::{DrawKind, Draws, FitOptions};
 use super::prepare;
-use super::quiet::{self, Replicates};
+use super::quiet;
 use super::result::Fit;
 use super::sample_blocks::{HeldPoints, SampleBlocks};
 use super::solve::{Solution, solve};
 use super::two_step::Refitted;
+use crate::noise::quiet::Replicates;
 use crate::noise::sample_for;
 use crate::run::{Context, Purpose, Stage, if_possible};
 use crate::{Error, Loss, Model, Noise, Result};
@@ -150,6 +151,20 @@ pub(crate) fn estimate_against<'a>(
     options.report(Stage::Prepare, 0, f64::NAN)?;
     let found = if start.is_none() { first_start(task, against, options)? } else { None };
     let start = start.or(found.as_deref());
+    let (mut objective, compared) = contrasted(task, against, options)?;
+    let solution = solve(&mut objective, start, options)?;
+    estimated(objective, solution, task.rows, compared, options)
+}
+
+/// The loss of a model against one noise, and what that is.
+///
+/// # Errors
+/// When a point has no density.
+pub(crate) fn contrasted<'a>(
+    task: FitTask<'a>,
+    against: &Against,
+    options: &FitOptions,
+) -> Result<(Objective<'a>, Compared)> {
     let nu = against.rows() as f64 / task.rows.total_weight();
     let (data, noise) = (against.data_side(task.rows)?, against.side(task.model, &options.context())?);
     let keep = task.rows.whole().is_some();
@@ -159,9 +174,8 @@ pub(crate) fn estimate_against<'a>(
         Some(ratio) => task.loss.with_ratio(ratio, nu)?,
         None => task.loss.clone(),
     };
-    let mut objective = Objective::new(task.model, &loss, nu, data, noise, some.view(), keep)?;
-    let solution = solve(&mut objective, start, options)?;
-    estimated(objective, solution, task.rows, against.compared(nu, task.loss, loss_ratio), options)
+    let objective = Objective::new(task.model, &loss, nu, data, noise, some.view(), keep)?;
+    Ok((objective, against.compared(nu, task.loss, loss_ratio)))
 }
 
 /// Where to start, if a fit of something easier tells: of some rows by the same model with a free constant (whose loss is

@@ -39,6 +39,9 @@ pub(crate) fn judge(task: FitTask<'_>, found: Estimated<'_>, options: &FitOption
     let Estimated { mut fit, basis, notes } = found;
     let mut said = Diagnostics::default();
     let model_based = judge_basis(&basis, &fit, task.rows.dependence(), &mut said)?;
+    if let (Basis::Noise(contrasted), Dependence::Independent) = (&basis, task.rows.dependence()) {
+        fit.optimism = contrasted.optimism()?;
+    }
     let runaway = match &basis {
         Basis::Noise(contrasted) => contrasted.runaway(options)?,
         Basis::Likelihood(maximised) => maximised.runaway.clone(),

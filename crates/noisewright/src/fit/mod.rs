@@ -4,6 +4,7 @@
 //! error, split into what the data leave open and what the noise adds. The noise is chosen and dosed unless
 //! [`FitOptions`] say how.
 
+mod bootstrap;
 mod choices;
 mod conditional;
 mod covariance;
@@ -13,11 +14,13 @@ mod data_rows;
 mod density_checks;
 mod dependence;
 pub mod diagnostics;
+mod differences;
 mod effects;
 mod estimate;
 mod evaluate;
 mod exact;
 mod fit_against_noise;
+mod held_out;
 mod judge;
 mod kinks;
 mod leverage;
@@ -28,10 +31,13 @@ mod noise_choice;
 mod noise_influence;
 mod objective;
 pub(crate) mod optimal;
+mod optimism;
 mod options;
 mod part;
 mod parts;
+mod penalized;
 mod prepare;
+mod profile;
 mod quiet;
 mod ratio;
 mod recentred;
@@ -44,17 +50,24 @@ mod start_values;
 mod stream;
 mod two_step;
 
+pub use bootstrap::{Bootstrap, BootstrapEstimate, Resampled};
 pub use choices::{ChoiceSets, fit_choices};
+pub(crate) use covariance::sandwich;
 pub use curvature::Curvature;
 pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind};
 pub use effects::{FitSetting, NoiseKind, check_effects};
+pub use held_out::HeldOut;
 pub use noisewright_numerics::optimize::Stop;
 pub use optimal::OptimalReport;
 pub use options::{
-    Amount, CovarianceKind, DrawKind, Draws, FitOptions, NoiseChoice, NoiseFiles, NoiseInWords,
+    Amount, CovarianceKind, DrawKind, Draws, FitOptions, IntervalKind, NoiseChoice, NoiseFiles, NoiseInWords,
 };
+pub(crate) use penalized::wrong_factor;
+pub use penalized::{PathPoint, Penalty, PenaltyKind, PenaltyReport, Strength, StrengthRule};
+pub(crate) use quiet::USUAL_RATIO;
+pub(crate) use quiet::replicates::ReplicateSums;
 pub use ratio::{LogRatio, RatioFit, ratio};
 pub(crate) use result::Variances;
 pub use result::{Estimate, Fit, Optimum};
@@ -102,7 +115,7 @@ fn fit_in_order(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<F
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
     let fitted = if model.is_conditional() {
-        conditional::fit(model, data, options)
+        options.refuse_extras("covariates").and_then(|()| conditional::fit(model, data, options))
     } else if options.choices.is_some() {
         let reason = "needs a model with covariates, whose rows have noise points of their own: leave it out";
         Err(Error::option("choices", reason))
@@ -118,7 +131,12 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
     if matches!(options.noise, NoiseChoice::Optimal) {
         options.target.check(&model.coordinates())?;
     }
-    let mut fit = match Recentred::of(model, rows) {
+    if let Some(penalty) = &options.penalty {
+        return penalized::fit_penalized(model, rows, penalty, options);
+    }
+    // A profile is that of a parameter itself, which around another center is a combination of several.
+    let recentred = Recentred::of(model, rows).filter(|_| options.interval == IntervalKind::Wald);
+    let mut fit = match recentred {
         Some(recentred) => recentred.back(fit_task(&recentred.model, rows, options)?, model)?,
         None => fit_task(model, rows, options)?,
     };
@@ -129,16 +147,28 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
         let theta = constraint.map_or_else(|| fit.theta(), |constraint| constraint.all(&fit.theta()));
         fit.at_rows = RowMeans::new(model.whole(), &theta, &fit, rows)?.map(Arc::new);
     }
-    Ok(match constraint {
+    let mut fit = match constraint {
         Some(constraint) => constraint.expand(fit),
         None => fit,
-    })
+    };
+    if let Some(replicates) = options.bootstrap.filter(|_| fit.diagnostics.no_answer().is_none()) {
+        fit.bootstrap = Some(bootstrap::bootstrap(model, rows, &fit, replicates, options)?);
+    }
+    if let Some(folds) = options.cross_validate.filter(|_| fit.diagnostics.no_answer().is_none()) {
+        fit.held_out = Some(held_out::cross_validate(model, rows, &fit, folds, options)?);
+    }
+    Ok(fit)
 }
 
 /// An estimate, and then the judgement of it.
 fn fit_task(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Fit> {
     let task = FitTask { model, rows, loss: &options.loss };
-    noise_choice::estimate(task, options)
-        .and_then(|estimated| judge(task, estimated, options))
-        .map_err(|error| density_checks::with_values(model, rows, error))
+    let estimate = || {
+        let mut estimated = noise_choice::estimate(task, options)?;
+        if options.interval == IntervalKind::Profile {
+            profile::replace_intervals(task, &mut estimated, options)?;
+        }
+        judge(task, estimated, options)
+    };
+    estimate().map_err(|error| density_checks::with_values(model, rows, error))
 }

@@ -50,14 +50,41 @@ pub(crate) fn estimate_once<'a>(task: FitTask<'a>, options: &FitOptions) -> Resu
         NoiseChoice::Auto | NoiseChoice::Exact => dosed(task, &auto_noise(task.model, task.rows)?, options),
         NoiseChoice::Given(noise) => against_given(task, noise, options),
         NoiseChoice::Words(worded) => against_given(task, &worded_noise(task, worded, options)?, options),
-        NoiseChoice::Conditional(_) => {
-            Err(Error::option("noise", "is given covariates, which the model does not have: leave them out"))
-        }
+        NoiseChoice::Conditional(_) => Err(needs_covariates()),
         NoiseChoice::Draws(draws) => {
             check_draws(task, draws)?;
             estimate_against(task, &Against::Draws(draws.clone()), options, None)
         }
     }
+}
+
+fn needs_covariates() -> Error {
+    Error::option("noise", "is given covariates, which the model does not have: leave them out")
+}
+
+/// What the options ask for, in one amount: `usual` points where that is left open.
+///
+/// # Errors
+/// When the noise cannot be had, or is designed for standard errors.
+pub(crate) fn against_one(
+    task: FitTask<'_>,
+    options: &FitOptions,
+    usual: impl FnOnce() -> usize,
+) -> Result<Against> {
+    let noise = match &options.noise {
+        NoiseChoice::Draws(draws) => {
+            check_draws(task, draws)?;
+            return Ok(Against::Draws(draws.clone()));
+        }
+        NoiseChoice::Given(noise) => noise.clone(),
+        NoiseChoice::Words(worded) => worded_noise(task, worded, options)?,
+        NoiseChoice::Conditional(_) => return Err(needs_covariates()),
+        NoiseChoice::Auto | NoiseChoice::Exact | NoiseChoice::Optimal => auto_noise(task.model, task.rows)?,
+    };
+    check_noise(task.model, noise.as_ref())?;
+    let points = options.amount.points(task.rows.total_weight(), usual);
+    check_most("noise points", points, task.model.coordinates().len())?;
+    Ok(Against::Noise(noise, points))
 }
 
 /// Against a noise that may have been fitted to these very rows, which its influence on the errors then shows.

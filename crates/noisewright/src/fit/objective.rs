@@ -3,6 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::optimize::{Evaluation, Problem};
 
+use super::differences::{SHORTER_STEPS, derivative};
 use super::evaluate::{Accumulator, ChunkEvaluator, ChunkView, ParameterPoint};
 use super::prepare;
 use super::sample_blocks::{KeptBlock, RawBlock, SampleBlocks};
@@ -238,9 +239,9 @@ impl<'a> Objective<'a> {
             if !self.linear {
                 hessian += &data.curvature * per_data + &noise.curvature * per_noise;
             }
-            place.subtract_normalizer(self, data.first * per_data + noise.first * per_noise, &mut hessian);
-            hessian
+            place.subtract_normalizer(self, data.first * per_data + noise.first * per_noise, hessian)
         });
+        let hessian = hessian.transpose()?;
         let hessian = match hessian {
             Some(_) if !(data.curved && noise.curved) => Some(self.hessian_by_differences(at)?),
             other => other,
@@ -260,10 +261,7 @@ impl<'a> Objective<'a> {
                 let evaluation = self.full_or_why(&there, Order::Gradient)?.evaluation;
                 if evaluation.value.is_finite() { Ok(evaluation.gradient) } else { Err(self.no_loss(&there)) }
             };
-            // Near the edge of what the model allows, shorter steps stay inside.
-            let steps = [1e-3, 1e-4].map(|h| h * unit);
-            let column = steps.iter().find_map(|h| five_point(*h, slope).ok());
-            hessian.set_column(j, &column.map_or_else(|| five_point(1e-6 * unit, slope), Ok)?);
+            hessian.set_column(j, &derivative(unit, SHORTER_STEPS, slope)?);
         }
         Ok((&hessian + hessian.transpose()) * 0.5)
     }
@@ -279,13 +277,6 @@ impl<'a> Objective<'a> {
     pub(crate) fn names(&self) -> Vec<String> {
         self.model.coordinates()
     }
-}
-
-/// The derivative at zero of a function of a step, to the fourth order in `h`.
-pub(crate) fn five_point(h: f64, f: impl Fn(f64) -> Result<DVector<f64>>) -> Result<DVector<f64>> {
-    let near = (f(h)? - f(-h)?) * (8.0 / (12.0 * h));
-    let far = (f(2.0 * h)? - f(-2.0 * h)?) / (12.0 * h);
-    Ok(near - far)
 }
 
 impl Problem for Objective<'_> {

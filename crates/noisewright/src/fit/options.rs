@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::penalized::Penalty;
 use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
 use crate::{
     ConditionalNoise, Error, Loss, Noise, NoiseWords, OptionFault, Points, Result, Target, WordsError,
@@ -27,7 +28,7 @@ pub struct FitOptions {
     /// K, the noise points of every row of a conditional model (MATH §11); `None`, the default, takes as many as
     /// [`Amount::Auto`] asks for.
     pub choices: Option<usize>,
-    /// How the noise is drawn (default [`DrawKind::Random`]).
+    /// How the noise is drawn (default [`DrawKind::Auto`]).
     pub draws: DrawKind,
     /// M, the ratio inside the JS loss (MATH §8); `None`, the default, takes ν for random noise, and for quiet noise the one of
     /// a few that gives the smallest errors. Infinite for KL.
@@ -44,8 +45,16 @@ pub struct FitOptions {
     pub errors: CovarianceKind,
     /// Confidence of the intervals (default 0.95).
     pub confidence: f64,
+    /// How the intervals are made (default [`IntervalKind::Wald`]).
+    pub interval: IntervalKind,
+    /// So many bootstrap samples of the rows (default none).
+    pub bootstrap: Option<usize>,
+    /// Folds of a cross-validation that finds the held-out log-likelihood (default none).
+    pub cross_validate: Option<usize>,
     /// Seed of the noise and of the starts (default 0).
     pub seed: u64,
+    /// A penalty on the parameters of a linear model (default none).
+    pub penalty: Option<Penalty>,
     /// Cancels the fit from another thread.
     pub cancel: CancelToken,
     /// From how many places at most a model that is not linear in its parameters is fitted (default 10): its start, and those
@@ -68,7 +77,7 @@ impl Default for FitOptions {
             noise: NoiseChoice::Auto,
             amount: Amount::auto(),
             choices: None,
-            draws: DrawKind::Random,
+            draws: DrawKind::Auto,
             loss_ratio: None,
             refit_noise: false,
             check_ratio: false,
@@ -76,7 +85,11 @@ impl Default for FitOptions {
             loss: Loss::Js,
             errors: CovarianceKind::Robust,
             confidence: 0.95,
+            interval: IntervalKind::Wald,
+            bootstrap: None,
+            cross_validate: None,
             seed: 0,
+            penalty: None,
             cancel: CancelToken::new(),
             starts: 10,
             max_iterations: 200,
@@ -134,7 +147,60 @@ impl FitOptions {
             let reason = "cannot be quiet beside refit_noise, which fits the noise to independent draws";
             return Err(Error::option("draws", reason));
         }
+        if let Some(penalty) = &self.penalty {
+            penalty.check()?;
+            self.refuse_beside_penalty()?;
+        }
+        if let Some(replicates) = self.bootstrap {
+            super::bootstrap::check(replicates)?;
+        }
+        if let Some(folds) = self.cross_validate {
+            super::held_out::check(folds)?;
+        }
         self.amount.check()
+    }
+
+    /// Refuses what has no meaning beside a penalty.
+    fn refuse_beside_penalty(&self) -> Result<()> {
+        if self.cross_validate.is_some() {
+            let reason = "cannot stand beside a penalty, whose strength has a cross-validation of its own";
+            return Err(Error::option("cross_validate", reason));
+        }
+        if self.bootstrap.is_some() {
+            let reason = "cannot stand beside a penalty: estimates that are shrunk or set to zero are not spread like their \
+                          bootstrap";
+            return Err(Error::option("bootstrap", reason));
+        }
+        let refit = self.penalty.as_ref().is_some_and(|penalty| penalty.refit_selected);
+        if self.interval == IntervalKind::Profile && !refit {
+            let reason = "cannot be profile beside a penalty, at whose estimates the loss has no minimum";
+            return Err(Error::option("interval", reason));
+        }
+        Ok(())
+    }
+
+    /// Refuses a penalty beside something that it cannot stand beside.
+    pub(super) fn refuse_penalty(&self, beside: &str) -> Result<()> {
+        match self.penalty {
+            Some(_) => Err(Error::option("penalty", format!("cannot stand beside {beside}: leave it out"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses what only fits of rows with one density can have.
+    pub(super) fn refuse_extras(&self, beside: &str) -> Result<()> {
+        self.refuse_penalty(beside)?;
+        let extras = [
+            (self.bootstrap.is_some(), "bootstrap"),
+            (self.cross_validate.is_some(), "cross_validate"),
+            (self.interval != IntervalKind::Wald, "interval"),
+        ];
+        match extras.into_iter().find(|(given, _)| *given) {
+            Some((_, option)) => {
+                Err(Error::option(option, format!("cannot stand beside {beside}: leave it out")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Without noise there is one loss, the likelihood.
@@ -282,11 +348,11 @@ pub struct Draws {
 pub enum DrawKind {
     /// Quietly where that pays, as measured in the fit, and at random otherwise; at random where the amount of noise is
     /// given, and for losses other than JS.
+    #[default]
     Auto,
     /// By scrambled Sobol points in independent replicates (MATH §8).
     Quiet,
     /// Independently.
-    #[default]
     Random,
 }
 
@@ -349,6 +415,31 @@ impl Amount {
                 Err(Error::range("share", BETWEEN, share))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// How intervals are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum IntervalKind {
+    /// From the standard error and a quantile of Student's distribution, on a scale without bounds.
+    #[default]
+    Wald,
+    /// From the profile of the likelihood, or of the loss, scaled to the variance of the estimate; those of the constant are
+    /// Wald's.
+    Profile,
+}
+
+impl std::str::FromStr for IntervalKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "wald" => Ok(Self::Wald),
+            "profile" => Ok(Self::Profile),
+            other => Err(Error::option("interval", format!("is wald or profile, not {other}"))),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! A part of both samples, held in memory: what a search begins with, wherever all the rows are.
 
+use std::ops::Range;
+
+use super::data_rows::held_rows;
 use super::loss_terms::Class;
 use super::objective::Objective;
 use super::sample_blocks::{HeldPoints, RowSource, SampleBlocks};
@@ -27,7 +30,9 @@ impl Part {
         };
         let (data, weights, data_log_noise) = match &objective.data.feed {
             RowSource::Memory { points, weights, log_noise } => {
-                let (data, rows) = thinned(points.view(), data_rows);
+                // The rows that would be taken if only those were held that are of a stream.
+                let (data, rows) =
+                    picked(points.view(), thinned_of(&held_rows(points.view().rows()), data_rows));
                 let log_noise = rows.iter().map(|i| log_noise[*i]).collect();
                 (data, weights.map(|w| rows.iter().map(|i| w[*i]).collect::<Vec<f64>>()), log_noise)
             }
@@ -85,8 +90,42 @@ impl Part {
 
 /// Rows spread evenly over all, and which they are.
 fn thinned(points: View<'_>, most: usize) -> (Points, Vec<usize>) {
-    let count = points.rows().min(most);
-    let rows: Vec<usize> = (0..count).map(|i| i * points.rows() / count).collect();
+    picked(points, thinned_of(std::slice::from_ref(&(0..points.rows())), most))
+}
+
+/// Numbers spread evenly over ranges of them.
+fn thinned_of(ranges: &[Range<usize>], most: usize) -> Vec<usize> {
+    let total: usize = ranges.iter().map(Range::len).sum();
+    let count = total.min(most);
+    let mut ranges = ranges.iter();
+    let (mut range, mut before) = (ranges.next().cloned().unwrap_or(0..0), 0);
+    let place = |i: usize| {
+        let at = i * total / count;
+        while at - before >= range.len() {
+            before += range.len();
+            range = ranges.next().cloned().unwrap_or(0..usize::MAX);
+        }
+        range.start + at - before
+    };
+    (0..count).map(place).collect()
+}
+
+/// Some rows, and which they are.
+fn picked(points: View<'_>, rows: Vec<usize>) -> (Points, Vec<usize>) {
     let values = (0..points.columns()).flat_map(|j| rows.iter().map(move |i| points.column(j)[*i])).collect();
-    (Points::unnamed(points.columns(), count, values), rows)
+    (Points::unnamed(points.columns(), rows.len(), values), rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(clippy::single_range_in_vec_init)]
+    fn rows_are_spread_over_ranges() {
+        assert_eq!(thinned_of(&[0..10], 4), [0, 2, 5, 7]);
+        assert_eq!(thinned_of(&[0..3, 10..13, 20..24], 5), [0, 2, 11, 20, 22]);
+        assert_eq!(thinned_of(&[4..6], 9), [4, 5]);
+        assert!(thinned_of(&[], 3).is_empty());
+    }
 }

@@ -190,27 +190,34 @@ pub(crate) fn check_noise_at_data(data: &SampleBlocks<'_>) -> Result<()> {
 /// For a linear model the scaling of its features; for another one, the identity, and the natural size of a step in
 /// each parameter.
 pub(crate) fn scaling(model: &Model, sample: View<'_>, linear: bool) -> Result<(Scaling, Vec<f64>)> {
-    let (count, rows) = (model.parameters().len(), sample.rows());
-    let at = if linear { vec![0.0; count] } else { model.start() };
-    let mut value = vec![0.0; rows];
-    let mut score = vec![0.0; rows * count];
-    let known = model.evaluate(&at, sample, &mut value, Some(&mut score));
+    let count = model.parameters().len();
     let has_constant = !model.is_normalized();
-    if known.is_err() && linear {
-        known?;
+    if !linear {
+        return Ok((Scaling::identity(count, has_constant), natural_steps(model, &model.start(), sample)));
     }
-    let moments: Vec<(f64, f64)> = score.chunks_exact(rows.max(1)).map(mean_and_variance).collect();
-    if linear {
-        let deviation: Vec<f64> = moments.iter().map(|m| m.1.sqrt()).collect();
-        let scaling = Scaling::new(moments.iter().map(|m| m.0).collect(), &deviation, has_constant);
-        return Ok((scaling, vec![1.0; count]));
-    }
-    let usable = |x: f64| x > 0.0 && x.is_finite();
-    let unit = moments.iter().zip(&at).map(|((mean, variance), at)| {
-        let size = (variance + mean * mean).sqrt();
-        if usable(size) { 1.0 / size } else { at.abs().max(1.0) }
-    });
-    Ok((Scaling::identity(count, has_constant), unit.collect()))
+    let moments = score_moments(model, &vec![0.0; count], sample)?;
+    let deviation: Vec<f64> = moments.iter().map(|m| m.1.sqrt()).collect();
+    let scaling = Scaling::new(moments.iter().map(|m| m.0).collect(), &deviation, has_constant);
+    Ok((scaling, vec![1.0; count]))
+}
+
+/// The natural size of a step in each parameter: that which changes the log-density by one, as far as it is known at θ.
+pub(crate) fn natural_steps(model: &Model, at: &[f64], sample: View<'_>) -> Vec<f64> {
+    let moments = score_moments(model, at, sample).unwrap_or_else(|_| vec![(0.0, 0.0); at.len()]);
+    let size = |(mean, variance): &(f64, f64)| (variance + mean * mean).sqrt();
+    let step = |(size, at): (f64, &f64)| {
+        if size > 0.0 && size.is_finite() { 1.0 / size } else { at.abs().max(1.0) }
+    };
+    moments.iter().map(size).zip(at).map(step).collect()
+}
+
+/// Mean and variance of each score over a sample.
+fn score_moments(model: &Model, at: &[f64], sample: View<'_>) -> Result<Vec<(f64, f64)>> {
+    let rows = sample.rows();
+    let mut value = vec![0.0; rows];
+    let mut score = vec![0.0; rows * at.len()];
+    model.evaluate(at, sample, &mut value, Some(&mut score))?;
+    Ok(score.chunks_exact(rows.max(1)).map(mean_and_variance).collect())
 }
 
 /// Whether a model gives the second derivatives of its energy.

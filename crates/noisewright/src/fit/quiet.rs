@@ -6,18 +6,16 @@ use std::sync::Arc;
 
 use super::covariance;
 use super::data_rows::{DataRows, SOME_ROWS};
+use super::diagnostics::{Finding, Remedy, Warning};
 use super::estimate::{Basis, Contrasted, Estimated, FitTask};
 use super::fit_against_noise::{Against, estimate_against};
 use super::noise_choice::{shortfall, worse_optima};
 use super::objective::Order;
 use super::options::{Amount, DrawKind, FitOptions, NoiseChoice};
-use super::result::Fit;
-use crate::noise::quiet::quiet_dimension;
+use super::result::{Fit, Optimum};
+use crate::noise::quiet::{REPLICATES, Replicates, quiet_dimension};
 use crate::{Loss, Noise, Result};
 
-/// Independent scrambles: the variance between so many has a relative error of √(2/15) = 37 %, and Student's quantile with
-/// 15 degrees of freedom is 9 % above the normal one.
-const REPLICATES: usize = 16;
 /// Points of a replicate in the first round, at least, and per unknown: all replicates together have 32 points per unknown.
 const FIRST_POINTS: (usize, usize) = (32, 2);
 /// The power of the number of points like which the noise part of a variance is taken to fall in one round: between 1 for
@@ -30,29 +28,21 @@ const PAYS: f64 = 0.5;
 /// M that is taken before anything is known, and kept unless another one is better by this share of the variances.
 pub(crate) const USUAL_RATIO: f64 = 10.0;
 const BETTER: f64 = 0.02;
-/// Ratios that are tried beside ν. KL, M = ∞, is left to those who ask for it: its weights p/p_n are unbounded, and an infinite
-/// variance does not show in a sample.
+/// Ratios that are tried beside ν. KL, M = ∞, comes last: its weights p/p_n are unbounded, so that it is taken only where
+/// their tail is light and the finite ratios are left behind by the same share once more.
 const RATIOS: [f64; 4] = [1.0, 3.0, USUAL_RATIO, 30.0];
-
-/// Replicates of quiet noise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Replicates {
-    /// Independent scrambles.
-    pub(crate) count: usize,
-    /// Points of each.
-    pub(crate) points: usize,
-}
+/// Standard errors within which two minima are one answer.
+const NEAR: f64 = 2.0;
+/// Fewest points of a replicate: a net of one point is an independent draw.
+const FEWEST: usize = 2;
 
 impl Replicates {
-    /// All points.
-    pub(crate) fn rows(self) -> usize {
-        self.count * self.points
-    }
-
-    /// As many points as asked for, to the nearest power of two of each replicate.
-    fn nearest(points: f64) -> Self {
-        let exponent = (points / REPLICATES as f64).log2().round().clamp(1.0, 32.0);
-        Self { count: REPLICATES, points: 1 << exponent as u32 }
+    /// As many as a first look at so many unknowns takes, and no more than `most` points; `None` where not even the fewest are
+    /// allowed.
+    fn first(unknowns: usize, most: usize) -> Option<Self> {
+        let wanted = FIRST_POINTS.0.max(FIRST_POINTS.1 * unknowns).next_power_of_two();
+        let allowed = (most / REPLICATES).checked_ilog2().map(|exponent| 1 << exponent)?;
+        (allowed >= FEWEST).then_some(Self { count: REPLICATES, points: wanted.min(allowed) })
     }
 
     /// Enough for a noise part that is `factor` times too large.
@@ -127,17 +117,26 @@ impl<'a> Rounds<'_, 'a> {
         start: Option<&[f64]>,
     ) -> Result<Estimated<'a>> {
         let options = FitOptions { loss_ratio: ratio.or(self.options.loss_ratio), ..self.options.clone() };
-        estimate_against(self.task, &Against::Quiet(self.noise.clone(), replicates), &options, start)
+        let against = Against::Quiet(self.noise.clone(), replicates);
+        let mut found = estimate_against(self.task, &against, &options, start)?;
+        drop_near_optima(&mut found.fit);
+        Ok(found)
     }
 
     /// With a given number of points.
     fn fixed(&self, points: f64) -> Result<Estimated<'a>> {
-        let replicates = Replicates::nearest(points);
+        let replicates = Replicates::nearest(points.round() as usize);
         let mut found = self.against(replicates, None, None)?;
-        let Some(ratio) = self.better_ratio(&mut found)? else { return Ok(found) };
-        let others = worse_optima(&found.fit);
-        let mut found = self.against(replicates, Some(ratio), Some(&found.fit.unknowns()))?;
-        found.fit.remember(&others);
+        if let Some(ratio) = self.better_ratio(&mut found)? {
+            let others = worse_optima(&found.fit);
+            found = self.against(replicates, Some(ratio), Some(&found.fit.unknowns()))?;
+            found.fit.remember(&others);
+        }
+        let (asked, drawn) = (points.round() as usize, replicates.rows());
+        if asked != drawn {
+            let finding = Finding::RoundedNoise { asked, drawn, replicates: replicates.count };
+            found.notes.warnings.push(Warning::new(finding, [Remedy::PowerOfTwo]));
+        }
         Ok(found)
     }
 
@@ -153,23 +152,26 @@ impl<'a> Rounds<'_, 'a> {
     /// Until the noise part of every standard error is small enough, or the budget ends; `None` where independent noise would
     /// do with not many more points.
     fn enough(&self, share: f64, most: usize) -> Result<Option<Estimated<'a>>> {
-        let first = FIRST_POINTS.0.max(FIRST_POINTS.1 * self.task.model.coordinates().len());
-        let mut replicates = Replicates { count: REPLICATES, points: first.next_power_of_two() };
-        if replicates.rows() > most {
-            replicates.points = ((most / REPLICATES).max(2) + 1).next_power_of_two() / 2;
+        let first = Replicates::first(self.task.model.coordinates().len(), most);
+        if first.is_none() && !self.must {
+            return Ok(None);
         }
+        let mut replicates = first.unwrap_or(Replicates { count: REPLICATES, points: FEWEST });
         let mut found = self.against(replicates, None, None)?;
         let others = worse_optima(&found.fit);
         let (mut ratio, mut chosen) = (None, false);
         for _ in 0..ROUNDS {
             let excess = shortfall(&found.fit, share);
-            if !found.fit.converged
-                || (!self.must && !pays(found.fit.noise_gain.unwrap_or(1.0), replicates, excess))
-            {
+            let gain = found.fit.noise_gain.unwrap_or(1.0);
+            if !found.fit.converged || (!self.must && !pays(gain, replicates, excess)) {
                 return Ok(self.must.then_some(found));
             }
             let next = if excess > 1.0 { replicates.grown(excess) } else { replicates };
             if next.rows() > most {
+                // That the noise part falls faster later on will not be seen: the gain must be there already.
+                if !self.must && !pays(gain, replicates, 1.0) {
+                    return Ok(None);
+                }
                 break;
             }
             if excess <= 1.0 {
@@ -183,6 +185,12 @@ impl<'a> Rounds<'_, 'a> {
             }
             replicates = next;
             found = self.against(replicates, ratio, Some(&found.fit.unknowns()))?;
+        }
+        if let Basis::Noise(contrasted) = &found.basis
+            && !self.must
+            && contrasted.has_light_tails(&found.fit)?
+        {
+            return Ok(None);
         }
         found.fit.remember(&others);
         found.fit.budget_spent = found.fit.converged && shortfall(&found.fit, share) > 1.0;
@@ -198,10 +206,15 @@ impl<'a> Rounds<'_, 'a> {
             return Ok(None);
         }
         let mut best = (1.0 - BETTER, None);
-        for ratio in RATIOS.into_iter().chain([found.fit.nu]).filter(|m| *m != USUAL_RATIO) {
+        let mut ratios: Vec<f64> = RATIOS.into_iter().chain([found.fit.nu]).collect();
+        if contrasted.weights_have_variance(&found.fit)? {
+            ratios.push(f64::INFINITY);
+        }
+        for ratio in ratios.into_iter().filter(|m| *m != USUAL_RATIO) {
             let loss = self.task.loss.with_ratio(ratio, found.fit.nu)?;
             let relative = self.relative_variance(contrasted, &found.fit, loss)?;
-            if relative < best.0 {
+            let most = if ratio.is_finite() { best.0 } else { best.0 * (1.0 - BETTER) };
+            if relative < most {
                 best = (relative, Some(ratio));
             }
         }
@@ -233,6 +246,18 @@ impl<'a> Rounds<'_, 'a> {
     }
 }
 
+/// Forgets minima within the errors of the best one: few noise points make such dents in the loss of a model with kinks, and they
+/// are no other answers.
+fn drop_near_optima(fit: &mut Fit) {
+    let near: Vec<(f64, f64)> = fit.estimates().iter().map(|e| (e.estimate, NEAR * e.se)).collect();
+    let is_near = |optimum: &Optimum| {
+        let pairs = || optimum.at.iter().zip(&near);
+        pairs().all(|(x, (best, reach))| reach.is_finite() && (x - best).abs() <= *reach)
+    };
+    let mut first = true;
+    fit.optima.retain(|optimum| std::mem::take(&mut first) || !is_near(optimum));
+}
+
 /// Whether quiet noise needs few points beside independent noise: `excess` is by how much the noise part is too large, so
 /// that of independent points, whose variances are `gain` times larger, as many times more would be needed.
 fn pays(gain: f64, replicates: Replicates, excess: f64) -> bool {
@@ -249,8 +274,11 @@ mod tests {
 
     #[test]
     fn counts_are_powers_of_two_and_a_gain_must_halve_them() {
-        let of = |points: f64| Replicates::nearest(points).points;
-        assert_eq!([1.0, 512.0, 1000.0, 1100.0, 1500.0, 1e6].map(of), [2, 32, 64, 64, 128, 65536]);
+        let of = |points: usize| Replicates::nearest(points).points;
+        assert_eq!([1, 512, 1000, 1100, 1500, 1_000_000].map(of), [2, 32, 64, 64, 128, 65536]);
+        let first = |unknowns, most| Replicates::first(unknowns, most).map(|r| r.points);
+        assert_eq!([first(5, 9999), first(40, 9999), first(40, 1000)], [Some(32), Some(128), Some(32)]);
+        assert_eq!([first(5, 33), first(5, 31), first(5, 1)], [Some(2), None, None]);
         let replicates = Replicates { count: 16, points: 64 };
         assert_eq!([1.5, 4.0, 5.0, 64.0].map(|factor| replicates.grown(factor).points), [128, 128, 256, 512]);
         // Enough already: a gain of two. Four times too much noise: twice the points do, independent ones would be 4·gain.

@@ -75,6 +75,7 @@ fn ratio_in_order(
     options: &FitOptions,
 ) -> Result<RatioFit> {
     options.check()?;
+    options.refuse_penalty("a second sample")?;
     // The second sample is what the noise would be.
     options.check_effects_beside(NoiseKind::Drawn)?;
     let options = &options.for_run();

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use nalgebra::DMatrix;
 use noisewright_numerics::optimize::Stop;
 
+use super::bootstrap::Bootstrap;
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
-use super::options::DrawKind;
+use super::held_out::HeldOut;
+use super::options::{DrawKind, IntervalKind};
+use super::penalized::{PenaltyKind, PenaltyReport};
 use crate::after::RowMeans;
 use crate::names::nearest;
 use crate::normalizer::two_sided;
@@ -194,6 +197,16 @@ pub struct Fit {
     pub confidence: f64,
     /// Which curvature of the loss the standard errors rest on.
     pub curvature: Curvature,
+    /// How the intervals of the parameters were made.
+    pub interval: IntervalKind,
+    /// The bootstrap, where it was asked for.
+    pub bootstrap: Option<Bootstrap>,
+    /// The held-out log-likelihood, where it was asked for.
+    pub held_out: Option<HeldOut>,
+    /// `tr(H⁻¹E[wψsᵀ])`, by how much the log-likelihood of these rows exceeds that of others, where it is known.
+    pub(crate) optimism: Option<f64>,
+    /// The penalty, where there is one.
+    pub penalty: Option<PenaltyReport>,
     /// What else is known: whether there is an answer, whether the noise served, whether the model fits.
     pub diagnostics: Diagnostics,
     /// What is kept of the rows for what comes after the fit; absent where there is no answer.
@@ -225,6 +238,13 @@ impl Fit {
             let unknown = Variances { data: nan, noise: nan, freedom: nan };
             Estimate::new(&constant, nan, unknown, self.confidence, false)
         })
+    }
+
+    /// Whether the lasso selected the parameters, so that they have no standard errors.
+    #[must_use]
+    pub fn is_selection(&self) -> bool {
+        let lasso = |penalty: &PenaltyReport| penalty.kind == PenaltyKind::Lasso && !penalty.refitted;
+        self.penalty.as_ref().is_some_and(lasso)
     }
 
     /// The estimated parameters θ, without the constant.

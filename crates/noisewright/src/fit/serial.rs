@@ -2,9 +2,12 @@
 
 use serde::{Serialize, Serializer};
 
+use super::bootstrap::Bootstrap;
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
-use super::options::DrawKind;
+use super::held_out::HeldOut;
+use super::options::{DrawKind, IntervalKind};
+use super::penalized::PenaltyReport;
 use super::ratio::RatioFit;
 use super::result::{Estimate, Fit, Optimum};
 use crate::serial::{Fields, Rows};
@@ -42,6 +45,10 @@ struct FitFields<'a> {
     confidence: f64,
     efficiency: Option<Fields<&'a str, Option<f64>>>,
     optima: &'a [Optimum],
+    interval: IntervalKind,
+    bootstrap: Option<&'a Bootstrap>,
+    held_out: Option<&'a HeldOut>,
+    penalty: Option<&'a PenaltyReport>,
     diagnostics: &'a Diagnostics,
 }
 
@@ -84,6 +91,10 @@ impl Serialize for Fit {
             confidence: self.confidence,
             efficiency: self.nu.is_finite().then(|| Fields(names().zip(budget).collect())),
             optima: &self.optima,
+            interval: self.interval,
+            bootstrap: self.bootstrap.as_ref(),
+            held_out: self.held_out.as_ref(),
+            penalty: self.penalty.as_ref(),
             diagnostics: &self.diagnostics,
         }
         .serialize(serializer)

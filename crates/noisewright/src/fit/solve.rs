@@ -139,7 +139,7 @@ fn places(objective: &Objective<'_>, start: Option<&[f64]>, options: &FitOptions
 }
 
 /// Whether the loss of a linear model has one minimum: both of its terms are convex in g.
-fn is_convex(loss: &Loss) -> bool {
+pub(super) fn is_convex(loss: &Loss) -> bool {
     match loss {
         Loss::Js | Loss::JsRatio { .. } | Loss::Kl | Loss::ReverseKl | Loss::Hellinger => true,
         Loss::Power(a) => (0.0..=1.0).contains(a),

@@ -83,6 +83,28 @@ impl Model {
         self.bound_by(equations)
     }
 
+    /// The same model with the penalties of some parameters multiplied in penalised fits, by name: 0 for none at all.
+    ///
+    /// # Errors
+    /// [`Error::UnknownParameter`], and for a factor that is neither zero nor a positive number.
+    pub fn with_penalty_factors<S: AsRef<str>>(self, factors: &[(S, f64)]) -> Result<Self> {
+        for (name, factor) in factors {
+            self.whole().index_of(name.as_ref())?;
+            if !(*factor >= 0.0 && factor.is_finite()) {
+                return Err(crate::fit::wrong_factor(name.as_ref(), *factor));
+            }
+        }
+        let own = factors.iter().map(|(name, factor)| (name.as_ref().to_owned(), *factor));
+        let penalty_factors = self.penalty_factors.iter().cloned().chain(own).collect();
+        Ok(Self { penalty_factors, ..self })
+    }
+
+    /// The penalty factors that are not one, by name.
+    #[must_use]
+    pub fn penalty_factors(&self) -> &[(String, f64)] {
+        &self.penalty_factors
+    }
+
     /// The model with all its parameters free: itself, unless some are held fixed or tied together.
     #[must_use]
     pub fn whole(&self) -> &Self {
@@ -177,6 +199,7 @@ impl Model {
             score_checked: Arc::clone(&whole.score_checked),
             own_energy: whole.own_energy,
             family,
+            penalty_factors: Arc::clone(&before.penalty_factors),
             constraint: Some(Arc::new(constraint)),
             ..made
         })
@@ -302,7 +325,17 @@ impl Constraint {
             let variances = Variances { data: data[(j, j)], noise: noise[(j, j)], freedom };
             let at_bound = involved().any(|e| e.at_bound);
             let fixed = involved().next().is_none();
-            Estimate { fixed, ..Estimate::new(parameter, values[j], variances, fit.confidence, at_bound) }
+            let made = Estimate {
+                fixed,
+                ..Estimate::new(parameter, values[j], variances, fit.confidence, at_bound)
+            };
+            // A free parameter keeps the interval that it has.
+            match (0..free).find(|f| self.is_free(j, *f)) {
+                Some(f) => {
+                    Estimate { lower: fit.parameters[f].lower, upper: fit.parameters[f].upper, ..made }
+                }
+                None => made,
+            }
         };
         let parameters = self.whole.parameters.iter().enumerate().map(estimate).collect();
         let optima = fit.optima.iter().map(|optimum| {

@@ -20,8 +20,16 @@ use crate::{Domain, Error, FamilyOptions, Model, Parameter, Result, Space};
 const KINDS: [&str; 3] = ["log_density", "features", "family"];
 
 /// The fields that every model can have.
-const COMMON: [&str; 7] =
-    ["variables", "covariates", "normalized", "domain", "sphere", "parameters", "constraints"];
+const COMMON: [&str; 8] = [
+    "variables",
+    "covariates",
+    "normalized",
+    "domain",
+    "sphere",
+    "parameters",
+    "constraints",
+    "penalty_factors",
+];
 
 /// The fields that are options of families.
 const OPTIONS: [&str; 5] = ["parametrization", "states", "edges", "dof", "degree"];
@@ -44,7 +52,8 @@ pub(crate) fn parse(text: &str) -> Result<Model> {
     }?
     .with_covariates(&file.covariates)?;
     let equations = table.get("constraints").map_or(Ok(vec![]), |v| read::strings("constraints", v))?;
-    parameters::constrain(model, &file.parameters, &equations)
+    let factors = table.get("penalty_factors").map_or(Ok(vec![]), parameters::penalty_factors)?;
+    parameters::constrain(model.with_penalty_factors(&factors)?, &file.parameters, &equations)
 }
 
 /// What files of all kinds have in common.

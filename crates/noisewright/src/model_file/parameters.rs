@@ -202,3 +202,10 @@ pub(super) fn constrain(model: Model, declared: &[Declared], equations: &[String
     }
     model.with_fixed(&fixed)?.with_equal(&pairs)?.with_constraints(equations)
 }
+
+/// The factors by which the penalties of parameters are multiplied, by name.
+pub(super) fn penalty_factors(value: &Value) -> Result<Vec<(String, f64)>> {
+    const FIELD: &str = "penalty_factors";
+    let table = read::table(FIELD, value, "a table of factors by the parameters' names")?;
+    table.iter().map(|(name, v)| Ok((name.clone(), read::number(&format!("{FIELD}.{name}"), v)?))).collect()
+}

@@ -9,9 +9,10 @@ use rand_distr::{Beta, Distribution, StandardNormal};
 
 use super::check::{finite, non_negative, require};
 use super::fitting::{failed, total_weight, unfitted};
+use super::quiet::directions;
 use super::spelling::list;
 use crate::text::literal;
-use crate::{Error, Landmarks, Noise, Refit, Result, SavedNoise, Scalar, View, VonMises};
+use crate::{Error, Landmarks, Noise, Refit, Result, SavedNoise, View};
 
 /// Uniform on the unit sphere of d variables, with respect to its surface measure.
 ///
@@ -59,14 +60,13 @@ impl Noise for UniformSphere {
     }
 
     fn uniforms(&self) -> Option<usize> {
-        charted(self.dimension)
+        Some(self.dimension - 1)
     }
 
-    /// By the angle, or by height and longitude (Archimedes).
     fn transport(&self, cube: View<'_>, out: &mut [f64]) {
         let mut pole = vec![0.0; self.dimension];
         pole[self.dimension - 1] = 1.0;
-        transport_directions(&pole, cube, out, |u| TAU * u, |u| 2.0 * u);
+        directions::transport(&pole, 0.0, cube, out);
     }
 
     fn landmarks(&self, _axis: usize) -> Landmarks {
@@ -220,16 +220,11 @@ impl Noise for VonMisesFisher {
     }
 
     fn uniforms(&self) -> Option<usize> {
-        charted(self.dimension())
+        Some(self.dimension() - 1)
     }
 
     fn transport(&self, cube: View<'_>, out: &mut [f64]) {
-        let kappa = self.concentration;
-        let angle = |u: f64| VonMises::new(0.0, kappa).map_or(f64::NAN, |around| around.quantile(u));
-        // exp(−κ·fall) is uniform between exp(−2κ) and 1.
-        let fall =
-            |u: f64| if kappa > 0.0 { -(u * (-2.0 * kappa).exp_m1()).ln_1p() / kappa } else { 2.0 * u };
-        transport_directions(&self.direction, cube, out, angle, fall);
+        directions::transport(&self.direction, self.concentration, cube, out);
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {
@@ -336,52 +331,6 @@ fn draw_tangent(stream: &mut Stream, mean: &[f64], out: &mut [f64]) {
             return;
         }
     }
-}
-
-/// Uniform numbers that make a direction: on the circle and the sphere, whose charts are known.
-fn charted(dimension: usize) -> Option<usize> {
-    matches!(dimension, 2 | 3).then_some(dimension - 1)
-}
-
-/// Directions around a mean one: turned by `angle(u)` on the circle; on the sphere `1 − μ·x = fall(u)`, and the longitude
-/// is the second coordinate.
-fn transport_directions(
-    mean: &[f64],
-    cube: View<'_>,
-    out: &mut [f64],
-    angle: impl Fn(f64) -> f64,
-    fall: impl Fn(f64) -> f64,
-) {
-    let rows = cube.rows();
-    for row in 0..rows {
-        let u = cube.get(row, 0);
-        if let [x, y] = *mean {
-            let (sine, cosine) = angle(u).sin_cos();
-            (out[row], out[rows + row]) = (cosine * x - sine * y, sine * x + cosine * y);
-            continue;
-        }
-        let fall = fall(u).clamp(0.0, 2.0);
-        let reach = (fall * (2.0 - fall)).sqrt();
-        let (sine, cosine) = (TAU * cube.get(row, 1)).sin_cos();
-        let [first, second] = tangents(mean);
-        for axis in 0..3 {
-            let sideways = cosine * first[axis] + sine * second[axis];
-            out[axis * rows + row] = (1.0 - fall) * mean[axis] + reach * sideways;
-        }
-    }
-}
-
-/// Two unit vectors at right angles to a third and to each other.
-fn tangents(mean: &[f64]) -> [[f64; 3]; 2] {
-    let cross = |a: &[f64], b: &[f64]| {
-        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-    };
-    let smallest = (1..3).fold(0, |best, j| if mean[j].abs() < mean[best].abs() { j } else { best });
-    let mut axis = [0.0; 3];
-    axis[smallest] = 1.0;
-    let first = cross(mean, &axis);
-    let first = first.map(|x| x / length(&first));
-    [first, cross(mean, &first)]
 }
 
 /// The κ whose mean resultant length `A(κ) = I_{d/2}(κ)/I_{d/2−1}(κ)` is `length`, by Newton's method

@@ -1,5 +1,7 @@
 //! The long-run variance of a sum over Markov chains, from batches of consecutive draws (Geyer 1992).
 
+use noisewright_numerics::summation::mean_and_variance;
+
 /// Fewest lags after which the batches are paired and the search starts anew.
 const LAGS: usize = 256;
 
@@ -83,6 +85,15 @@ impl LongRun {
     pub(super) fn independent(about_mean: f64, count: f64) -> Self {
         let plain = if count > 1.0 { about_mean * count / (count - 1.0) } else { f64::NAN };
         Self { variance_of_sum: plain, time: 1.0, freedom: count - 1.0, plain, count, neighbours: None }
+    }
+
+    /// From the sums over independent replicates of equal length: quiet draws are worth more than independent ones, and
+    /// their time is below one.
+    pub(super) fn of_replicates(sums: &[f64], independent: Self) -> Self {
+        let (_, variance) = mean_and_variance(sums);
+        let variance_of_sum = variance * sums.len() as f64;
+        let time = if independent.plain > 0.0 { variance_of_sum / independent.plain } else { 1.0 };
+        Self { variance_of_sum, time, freedom: sums.len() as f64 - 1.0, ..independent }
     }
 
     /// The same for draws too few for any lags to be summed, whose neighbours may still be seen to depend on each other.

@@ -80,7 +80,12 @@ impl Source {
     fn new(sample: &Sample<'_>, time: f64) -> Self {
         let ratios = sample.thinned(usize::MAX);
         // The length that balances bias and variance grows like n^⅓; independent draws need no blocks.
-        let block = if time > 1.0 { (time.powi(2) * ratios.len() as f64).cbrt().ceil() as usize } else { 1 };
+        // Replicates of quiet draws are resampled as wholes.
+        let block = match time {
+            _ if sample.replicated => ratios.len() / sample.chains.len().max(1),
+            time if time > 1.0 => (time.powi(2) * ratios.len() as f64).cbrt().ceil() as usize,
+            _ => 1,
+        };
         Self { chains: sample.chain_ranges(), block: block.clamp(1, ratios.len()), ratios }
     }
 

@@ -43,6 +43,7 @@ pub use allocation::{Allocation, EstimatedDivergences, Prices};
 pub use alpha::{LogAlpha, alpha_formula};
 pub(crate) use evidence::estimate_evidence;
 pub use evidence::{BayesFactor, Evidence, EvidenceOptions, NoiseKind, TracePoint, bayes_factor};
+use nce::most_quiet_ratio;
 pub use refusal::{Reason, Refusal};
 pub use result::{
     Dependence, Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, SampleSummary, Side,
@@ -105,10 +106,13 @@ pub fn log_z_with_alpha(
     estimates(data, noise, Some(log_alpha), options)
 }
 
-/// `log Z` as by [`log_z_of_draws`], from one half of the data draws against a noise fitted to the other half.
-fn log_z_of_half(data: Draws<'_>, noise: Draws<'_>, options: &LogZOptions) -> Result<LogZ> {
+/// `log Z` as by [`log_z_of_draws`], from one half of the data draws against a noise fitted to the other half; `replicated` says
+/// that the chains of the noise are independent replicates of quiet draws.
+fn log_z_of_half(data: Draws<'_>, noise: Draws<'_>, replicated: bool, options: &LogZOptions) -> Result<LogZ> {
     let data = sample::Sample::new(Side::Data, data)?.into_half();
-    of_samples(&data, &sample::Sample::new(Side::Noise, noise)?, None, options)
+    let noise = sample::Sample::new(Side::Noise, noise)?;
+    let noise = if replicated { noise.into_replicates() } else { noise };
+    of_samples(&data, &noise, None, options)
 }
 
 fn estimates(

@@ -28,6 +28,12 @@ pub(super) struct Moment {
     fewest_effective: f64,
 }
 
+/// Sums over the batches of every chain.
+fn chain_sums(batches: impl Iterator<Item = f64>, chains: &[usize]) -> Vec<f64> {
+    let mut batches = batches;
+    chains.iter().map(|count| batches.by_ref().take(*count).sum()).collect()
+}
+
 impl Moment {
     /// A number that needs no sample.
     pub(super) const EXACT: Self = Self {
@@ -58,6 +64,10 @@ impl Moment {
         let spread = about_mean / count / (mean * mean);
         let independent = LongRun::independent(about_mean, count);
         let run = match dependence {
+            _ if sample.replicated => {
+                let sums = chain_sums(batches, &sample.chains);
+                LongRun::of_replicates(&sums, independent)
+            }
             Dependence::Chains => {
                 let sizes = sample.batch_sizes();
                 let centred: Vec<f64> = batches.zip(&sizes).map(|(s, n)| s - n * (sum / count)).collect();

@@ -18,8 +18,16 @@ const AMPLE_OVERLAP: f64 = 0.5;
 const FEW: f64 = 20.0;
 /// Rounding of an overlap of one.
 const ALIKE: f64 = 1e-12;
+/// Largest ratio inside the bridge with quiet noise (MATH §8): its weights f/p_n are bounded by about so much, and with more
+/// the error hardly falls.
+const MOST_QUIET_RATIO: f64 = 30.0;
 /// Crossings from which the root is as good as normal.
 const NORMAL_CROSSINGS: f64 = 200.0;
+
+/// The logarithm of the largest ratio inside the bridge for quiet noise of a ratio given by its logarithm.
+pub(super) fn most_quiet_ratio(log_nu: f64) -> f64 {
+    log_nu.max(MOST_QUIET_RATIO.ln())
+}
 
 /// The optimal bridge with the sums at its root.
 pub(super) struct Bridge {
@@ -48,8 +56,16 @@ impl Bridge {
             return first;
         }
         let effective = |k: usize| samples[k].len() as f64 / first.moments[k].time;
+        let most = if samples[1].replicated { most_quiet_ratio(log_nu) } else { f64::INFINITY };
         let start = first.root;
-        Self::at_ratio(samples, weights, start, (effective(1) / effective(0)).ln(), options)
+        let balanced =
+            Self::at_ratio(samples, weights, start, (effective(1) / effective(0)).ln().min(most), options);
+        if !samples[1].replicated {
+            return balanced;
+        }
+        // What the densities have in common is a matter of the draws that there are, not of what quiet ones are worth.
+        let Self { crossings, by_side, overlap, sure_overlap, .. } = first;
+        Self { crossings, by_side, overlap, sure_overlap, ..balanced }
     }
 
     fn at_ratio(

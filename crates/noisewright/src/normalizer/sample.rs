@@ -30,6 +30,8 @@ pub(super) struct Sample<'a> {
     batches: Vec<Range<usize>>,
     /// Effective draws below which a chain says nothing of its error.
     pub(super) fewest_effective: f64,
+    /// Whether the chains are independent replicates of quiet draws, whose error is the spread between them.
+    pub(super) replicated: bool,
 }
 
 /// Sums over the draws of one side.
@@ -68,12 +70,18 @@ impl<'a> Sample<'a> {
         };
         let batch = count.div_ceil(BATCHES).next_power_of_two();
         let (batches, chains) = cut(lengths, batch);
-        Ok(Self { side, other, own, chains, batches, fewest_effective: FEWEST_EFFECTIVE })
+        let fewest_effective = FEWEST_EFFECTIVE;
+        Ok(Self { side, other, own, chains, batches, fewest_effective, replicated: false })
     }
 
     /// The same as one half of the draws that an estimate is made of: half as many effective draws are enough.
     pub(super) fn into_half(self) -> Self {
         Self { fewest_effective: 0.5 * FEWEST_EFFECTIVE, ..self }
+    }
+
+    /// The same with chains that are independent replicates of quiet draws (MATH §8).
+    pub(super) fn into_replicates(self) -> Self {
+        Self { replicated: true, ..self }
     }
 
     /// Other numbers in place of the log-ratios, in the same chains.
@@ -85,6 +93,7 @@ impl<'a> Sample<'a> {
             chains: self.chains.clone(),
             batches: self.batches.clone(),
             fewest_effective: self.fewest_effective,
+            replicated: self.replicated,
         }
     }
 

@@ -106,8 +106,22 @@ pub enum Purpose {
     QuietNoise,
     /// The scramble of quiet draws that the caller asked for.
     QuietSample,
+    /// Scrambles of the quiet noise of an evidence: for the first half, the second, or a trial of noises.
+    QuietEvidence {
+        /// Which of them.
+        stage: u64,
+    },
+    /// Scrambles of quiet draws of a designed noise.
+    QuietDesign,
     /// Draws of a fitted model.
     Simulate,
+    /// Rows of a bootstrap sample, and the seed of its noise.
+    BootstrapRows,
+    /// Folds of a cross-validation.
+    Folds {
+        /// Of the data, or of the noise.
+        side: u64,
+    },
 }
 
 impl Purpose {
@@ -163,7 +177,11 @@ impl Purpose {
             Self::SecondPilot => (27, 0, 0),
             Self::QuietNoise => (28, 0, 0),
             Self::QuietSample => (29, 0, 0),
+            Self::QuietEvidence { stage } => (30, stage, 0),
+            Self::QuietDesign => (31, 0, 0),
             Self::Simulate => (36, 0, 0),
+            Self::BootstrapRows => (51, 0, 0),
+            Self::Folds { side } => (50, side, 0),
         }
     }
 }

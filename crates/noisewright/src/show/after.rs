@@ -49,6 +49,12 @@ pub fn comparison_tables(found: &Comparison) -> Vec<Table> {
         .column(Column::number("AIC").significant(7))
         .column(Column::number("BIC").significant(7))
         .column(Column::number("TIC").significant(7));
+    let held_out = found.models.iter().any(|model| model.held_out.is_some());
+    if held_out {
+        models = models
+            .column(Column::number("held-out log-likelihood").significant(7))
+            .column(Column::number("std. error").significant(3));
+    }
     for model in &found.models {
         let likelihood = &model.log_likelihood;
         let mut row = vec![Cell::from(model.name.clone())];
@@ -56,6 +62,15 @@ pub fn comparison_tables(found: &Comparison) -> Vec<Table> {
         row.extend(cells(if noisy { &shown } else { &shown[..1] }, likelihood.se));
         row.push(Cell::from(model.parameters as f64));
         row.extend([Some(model.aic), Some(model.bic), model.tic].map(|x| x.map_or(Cell::Empty, Cell::from)));
+        if held_out {
+            let known = model.held_out.as_ref();
+            row.extend(
+                known.map_or_else(
+                    || vec![Cell::Empty, Cell::Empty],
+                    |h| cells(&[h.log_likelihood, h.se], h.se),
+                ),
+            );
+        }
         models.push_row(row);
     }
     if noisy {
@@ -90,4 +105,10 @@ fn tests_table(found: &Comparison) -> Table {
         }
     }
     table
+}
+
+/// The probability that a normal number is as far from zero.
+#[must_use]
+pub fn two_sided_tail(z: f64) -> f64 {
+    2.0 * noisewright_numerics::special::normal_cdf(-z.abs())
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use noisewright_report::{Cell, Column, Table, format_number, format_percent};
 
 use super::shortened;
-use crate::fit::{Estimate, Fit, RatioFit};
+use crate::fit::{Estimate, Fit, IntervalKind, PenaltyKind, RatioFit, Resampled, StrengthRule};
 
 /// Estimates with their standard errors and intervals; `loss` is named where it is known.
 #[must_use]
@@ -15,17 +15,60 @@ pub fn fit_table(fit: &Fit, title: &str, rows: String) -> Table {
     if has_noise {
         table = table.column(Column::text("noise"));
     }
-    for estimate in fit.estimates() {
+    for estimate in shown(fit) {
         let mut cells = numbers(&estimate.name, estimate);
         cells.extend(has_noise.then(|| share(estimate)));
         table.push_row(cells);
     }
     table = table.note(rows).note(noise_words(fit));
-    if has_noise {
+    if has_noise && has_errors(fit) {
         table = table
             .note("noise: the error that the noise alone causes, beside the whole; squares add".to_owned());
     }
     table
+}
+
+/// The estimates that are worth a line: of a selection those that were selected.
+fn shown(fit: &Fit) -> impl Iterator<Item = &Estimate> {
+    let selection = fit.penalty.as_ref().filter(|penalty| penalty.kind == PenaltyKind::Lasso);
+    let is_shown = move |estimate: &&Estimate| {
+        selection.is_none_or(|penalty| {
+            estimate.name == crate::LOG_NORMALIZER || penalty.selected.contains(&estimate.name)
+        })
+    };
+    fit.estimates().into_iter().filter(is_shown)
+}
+
+/// Whether any estimate has a standard error.
+fn has_errors(fit: &Fit) -> bool {
+    fit.estimates().iter().any(|estimate| estimate.se.is_finite())
+}
+
+/// How strong the penalty is, how that was chosen, and what it left.
+fn penalized(fit: &Fit) -> Option<String> {
+    let penalty = fit.penalty.as_ref()?;
+    let strength = format_number(penalty.strength, 4);
+    let chosen = match penalty.rule {
+        StrengthRule::Given => String::new(),
+        StrengthRule::OneStandardError => format!(
+            ", the largest whose selection, fitted again, has a held-out loss within one standard error of the smallest \
+             ({} folds)",
+            penalty.folds.unwrap_or(0)
+        ),
+        StrengthRule::Minimum => {
+            format!(", of the smallest held-out loss ({} folds)", penalty.folds.unwrap_or(0))
+        }
+    };
+    let selected = match penalty.kind {
+        PenaltyKind::Ridge => String::new(),
+        PenaltyKind::Lasso => format!(
+            " It selected {} of {}.",
+            counted(penalty.selected.len(), "parameter"),
+            grouped(fit.parameters.len())
+        ),
+    };
+    let refitted = if penalty.refitted { " They were fitted again without it." } else { "" };
+    Some(format!("Penalty {} with λ = {strength}{chosen}.{selected}{refitted}", penalty.kind))
 }
 
 /// The columns of estimates.
@@ -147,6 +190,7 @@ pub fn brief(words: &str) -> String {
 #[must_use]
 pub fn fit_sentences(fit: &Fit) -> Vec<String> {
     let mut lines = vec![convergence(fit)];
+    lines.extend(penalized(fit));
     if let Some(overlap) = &fit.diagnostics.overlap {
         lines.push(format!(
             "Of {} about {} lie where the data are.",
@@ -155,12 +199,57 @@ pub fn fit_sentences(fit: &Fit) -> Vec<String> {
         ));
     }
     lines.extend(quietness(fit));
+    lines.extend(interval_words(fit));
     lines.extend(efficiency(fit));
     lines.extend(likelihood(fit));
     lines.extend(designed(fit));
     lines.extend(refitted(fit));
     lines.extend(checked(fit));
     lines
+}
+
+/// Which intervals are not Wald's, and what the bootstrap was.
+fn interval_words(fit: &Fit) -> Vec<String> {
+    let mut lines = Vec::new();
+    if fit.interval == IntervalKind::Profile {
+        let of = if fit.nu.is_finite() { "loss" } else { "likelihood" };
+        lines.push(format!("The intervals of the parameters are those of the profile of the {of}."));
+    }
+    if let Some(bootstrap) = &fit.bootstrap {
+        let unit = match bootstrap.unit {
+            Resampled::Clusters => "clusters",
+            _ => "rows",
+        };
+        let failed = match bootstrap.failed {
+            0 => String::new(),
+            failed => format!(", {} without an answer left out", format_args!("{} more", grouped(failed))),
+        };
+        let count = counted(bootstrap.replicates, "sample");
+        lines.push(format!("The bootstrap is of {count} of the {unit} with replacement{failed}."));
+    }
+    lines
+}
+
+/// What the bootstrap says, beside the standard errors.
+#[must_use]
+pub fn bootstrap_table(fit: &Fit) -> Option<Table> {
+    let bootstrap = fit.bootstrap.as_ref()?;
+    let interval = format_percent(fit.confidence, 6);
+    let mut table = Table::new("Bootstrap")
+        .column(Column::text(""))
+        .column(Column::number("std. error").significant(3))
+        .column(Column::number("bias").significant(2))
+        .column(Column::number(format!("percentile {interval} from")).significant(5))
+        .column(Column::number("to").significant(5))
+        .column(Column::number("basic from").significant(5))
+        .column(Column::number("to").significant(5));
+    for (name, e) in &bootstrap.estimates {
+        let numbers = [e.se, e.bias, e.percentile[0], e.percentile[1], e.basic[0], e.basic[1]];
+        table.push_row(
+            std::iter::once(Cell::from(name.clone())).chain(cells(&numbers, e.se)).collect::<Vec<_>>(),
+        );
+    }
+    Some(table)
 }
 
 /// How the search ended.
@@ -274,6 +363,9 @@ impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let table = fit_table(self, "Fitted parameters", counted(self.rows, "row"));
         f.write_str(&table.to_text())?;
+        if let Some(table) = bootstrap_table(self) {
+            write!(f, "\n{}", table.to_text())?;
+        }
         below(f, &fit_sentences(self), self)
     }
 }

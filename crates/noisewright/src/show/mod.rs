@@ -7,8 +7,8 @@ mod fit;
 mod normalizer;
 mod theory;
 
-pub use after::{comparison_tables, derived_table, wald_sentence};
-pub use fit::{brief, cells, convergence, counted, fit_sentences, fit_table, ratio_table};
+pub use after::{comparison_tables, derived_table, two_sided_tail, wald_sentence};
+pub use fit::{bootstrap_table, brief, cells, convergence, counted, fit_sentences, fit_table, ratio_table};
 pub use normalizer::{
     evidence_table, log_z_sentences, log_z_table, path_sentences, path_table, states_table,
 };

@@ -7,3 +7,4 @@ mod family;
 mod histogram;
 mod mixture;
 mod practice;
+mod quiet;

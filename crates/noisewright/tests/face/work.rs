@@ -118,10 +118,10 @@ fn standard_fits_and_designs() {
     ];
     insta::assert_snapshot!(table.concat(), @r"
     fit, linear, ratio 5                 10 steps     90 calls     25059 points     1 curvatures
-    fit, linear, auto                     2 steps    665 calls    320704 points     2 curvatures
+    fit, linear, auto                     3 steps     80 calls     21539 points     2 curvatures
     fit, linear, exact                    4 steps    228 calls     66810 points     6 curvatures
     fit, curved, ratio 5                 13 steps   1241 calls    530949 points   510 curvatures
-    fit, curved, exact                   18 steps   2010 calls    794274 points   768 curvatures
+    fit, curved, exact                   19 steps   2027 calls    800702 points   773 curvatures
     fit, normalized, ratio 5             11 steps   1100 calls    475229 points   492 curvatures
     fit, noise optimal                    9 steps   3488 calls    554846 points   518 curvatures
     fit, two variables, ratio 5          12 steps    377 calls     58791 points     1 curvatures

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::fit::{Amount, Data, Fit, FitOptions, NoiseChoice, WarningKind, fit};
+use noisewright::fit::{Amount, Data, DrawKind, Fit, FitOptions, NoiseChoice, WarningKind, fit};
 use noisewright::{Error, Loss, Model, Normal, Points, Space, sample};
 
 fn exact() -> FitOptions {
@@ -216,8 +216,16 @@ fn the_budget_of_noise_is_kept_however_small() {
     let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
     for most in [40, 1000, 5000] {
         let amount = Amount::Auto { share: 0.1, most_values: 3 * most };
-        let fitted = fit(&model, Data::from(&data), &FitOptions { amount, ..FitOptions::default() }).unwrap();
-        assert!(fitted.noise_points <= most && 2 * fitted.noise_points > most, "{}", fitted.noise_points);
+        let with = |draws| {
+            let options = FitOptions { amount, draws, ..FitOptions::default() };
+            fit(&model, Data::from(&data), &options).unwrap()
+        };
+        let random = with(DrawKind::Random).noise_points;
+        assert!(random <= most && 2 * random > most, "{random}");
+        // Quiet noise ends where it is enough.
+        let auto = with(DrawKind::Auto);
+        let spent = 2 * auto.noise_points > most;
+        assert!(auto.noise_points <= most && (spent || auto.noise_share() <= 0.1), "{}", auto.noise_points);
     }
 }
 

@@ -129,13 +129,37 @@ fn auto_is_quiet_where_that_pays_and_random_where_the_amount_is_given() {
     assert_eq!((fixed.draws, fixed.noise_points), (Some(DrawKind::Random), 777));
 }
 
+/// A noise of one's own that only knows how to draw.
+struct OnlyDrawn;
+
+impl OnlyDrawn {
+    fn normal() -> Normal {
+        Normal::with_variance(0.0, 4.0).unwrap()
+    }
+}
+
+impl Noise for OnlyDrawn {
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) {
+        Self::normal().log_density(points, out);
+    }
+
+    fn draw(&self, stream: &mut noisewright::Stream, rows: usize, out: &mut [f64]) {
+        Self::normal().draw(stream, rows, out);
+    }
+
+    fn describe(&self) -> String {
+        "own".into()
+    }
+}
+
 #[test]
 fn a_noise_that_cannot_be_quiet_is_refused_when_asked_to() {
-    let space = Space::sphere(&["x0", "x1", "x2", "x3", "x4"]).unwrap();
-    let model = Model::from_features(&["x0", "x1"], space, vec![]).unwrap();
-    let noise = noisewright::UniformSphere::new(5).unwrap();
-    let data = sample(&noise, 500, 1);
-    let with = FitOptions { noise: NoiseChoice::Given(Arc::new(noise)), ..options(DrawKind::Quiet) };
+    let with = FitOptions { noise: NoiseChoice::Given(Arc::new(OnlyDrawn)), ..options(DrawKind::Quiet) };
+    let (model, data) = (quartic(), quartic_draws(500, 1));
     assert!(fit(&model, Data::from(&data), &with).unwrap_err().to_string().contains("drawn quietly"));
     let auto = FitOptions { draws: DrawKind::Auto, ..with };
     assert_eq!(fit(&model, Data::from(&data), &auto).unwrap().draws, Some(DrawKind::Random));

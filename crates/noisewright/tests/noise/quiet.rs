@@ -80,7 +80,11 @@ fn discrete_noises_have_their_states_in_proportion() {
 /// Projections of two samples, independent and quiet, compared: each is within the bound of Dvoretzky, Kiefer and Wolfowitz
 /// of the truth (quiet ones are nearer).
 fn check_against_independent(name: &str, noise: &dyn Noise) {
-    let (random, quiet) = (sample(noise, DRAWS, 1), quiet(noise, DRAWS, 2));
+    check_draws(name, noise, DRAWS);
+}
+
+fn check_draws(name: &str, noise: &dyn Noise, rows: usize) {
+    let (random, quiet) = (sample(noise, rows, 1), quiet(noise, rows, 2));
     let d = noise.dimension();
     let project = |points: View<'_>, direction: &[f64]| -> Vec<f64> {
         let along = |i: usize| (0..d).map(|j| direction[j] * points.get(i, j)).sum();
@@ -95,11 +99,11 @@ fn check_against_independent(name: &str, noise: &dyn Noise) {
     });
     for direction in directions {
         let reference = project(random.view(), &direction);
-        let share = |x: f64| reference.partition_point(|r| *r <= x) as f64 / DRAWS as f64;
+        let share = |x: f64| reference.partition_point(|r| *r <= x) as f64 / rows as f64;
         let distance = kolmogorov_distance(&project(quiet.view(), &direction), share);
-        assert!(distance < 2.0 * kolmogorov_bound(DRAWS), "{name} along {direction:?}: {distance}");
+        assert!(distance < 2.0 * kolmogorov_bound(rows), "{name} along {direction:?}: {distance}");
     }
-    let mut log_density = vec![0.0; DRAWS];
+    let mut log_density = vec![0.0; rows];
     noise.log_density(quiet.view(), &mut log_density);
     assert!(log_density.iter().all(|l| l.is_finite()), "{name}");
 }
@@ -123,10 +127,10 @@ fn in_several_variables_quiet_draws_have_the_same_distribution() {
     let bounds = [(0.0, f64::INFINITY), (0.2, 4.0)];
     let boxed = KernelDensity::fit_within(&bounds, view, None, Bandwidth::Scott).unwrap();
     check_against_independent("kde in a box", &boxed);
-    for dimension in [2, 3] {
+    for dimension in [2, 3, 4, 6] {
         check_against_independent("sphere", &UniformSphere::new(dimension).unwrap());
         for kappa in [0.0, 0.2, 10.0, 500.0] {
-            let mean = &[-0.8, 0.3, 0.3][..dimension];
+            let mean = &[-0.8, 0.3, 0.3, 0.1, -0.2, 0.5][..dimension];
             check_against_independent("fisher", &VonMisesFisher::new(mean, kappa).unwrap());
         }
     }
@@ -165,10 +169,76 @@ fn designed_noises_are_drawn_quietly_on_a_line() {
     }
 }
 
+/// A noise of one's own that only knows how to draw.
+struct Own;
+
+impl Noise for Own {
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn log_density(&self, points: View<'_>, out: &mut [f64]) {
+        Normal::with_variance(0.0, 1.0).unwrap().log_density(points, out);
+    }
+
+    fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
+        Normal::with_variance(0.0, 1.0).unwrap().draw(stream, rows, out);
+    }
+
+    fn describe(&self) -> String {
+        "own".into()
+    }
+}
+
+/// The designed noises of two and three variables have the distribution of their independent draws, which are made by rejection,
+/// and their means to far below the error of those: E x₁² of the model's own noise is known by quadrature.
+#[test]
+fn designed_noises_are_drawn_quietly_in_the_plane_and_in_space() {
+    let plane = "variables = ['x', 'y']\nlog_density = '-a*(x^2 + y^2)/2 - b*x*y - (x^4 + y^4)/20'\n[parameters]\na = 1\nb = 0.4";
+    let space = "variables = ['x', 'y', 'z']\nlog_density = '-a*(x^2 + y^2 + z^2)/2 - b*x*y'\n[parameters]\na = 1\nb = 0.4";
+    for (file, best) in [(plane, true), (space, false)] {
+        let model = Model::from_toml(file).unwrap();
+        let theta = [1.0, 0.4];
+        let own = ModelNoise::data(&model, &theta, &Precision::default()).unwrap();
+        assert_eq!(own.uniforms(), Some(own.dimension()));
+        // A point in space takes integrals over a plane.
+        check_draws(file, &own, if best { DRAWS } else { 2048 });
+        if best {
+            let designed = model.design(&theta).ratio(1.0).run().unwrap().noise;
+            assert_eq!(designed.uniforms(), Some(2));
+            check_against_independent("optimal", &designed);
+        }
+        let rows = if best { 4096 } else { 1024 };
+        let draws = quiet(&own, rows, 3);
+        let mean = draws.view().column(0).iter().map(|x| x * x).sum::<f64>() / rows as f64;
+        let random = sample(&own, 1 << 18, 3);
+        let expected = random.view().column(0).iter().map(|x| x * x).sum::<f64>() / (1 << 18) as f64;
+        // √(Var x²/2¹⁸) is about 0.0028 for unit variance; four of them.
+        assert!((mean - expected).abs() < 0.012, "{mean} {expected}");
+    }
+}
+
+/// The states of a designed noise have their shares to within a point.
+#[test]
+fn designed_noises_on_states_have_their_shares() {
+    let file = "variables = ['x', 'y']\nfeatures = ['x', 'y', 'x*y']\n[domain]\nx = { states = [-1, 1] }\ny = { states = [-1, 1] }";
+    let model = Model::from_toml(file).unwrap();
+    let noise = ModelNoise::data(&model, &[0.5, -0.2, 0.3], &Precision::default()).unwrap();
+    let rows = 1024;
+    let draws = quiet(&noise, rows, 1);
+    for (x, y) in [(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0)] {
+        let view = draws.view();
+        let found = (0..rows).filter(|i| view.get(*i, 0) == x && view.get(*i, 1) == y).count() as f64;
+        let mut log_density = [0.0];
+        noise.log_density(View::new(2, 1, &[x, y]), &mut log_density);
+        assert!((found - rows as f64 * log_density[0].exp()).abs() <= 2.0, "{x} {y}: {found}");
+    }
+}
+
 #[test]
 fn a_noise_without_an_inverse_says_so() {
-    let sphere = UniformSphere::new(5).unwrap();
-    let refused = quiet_sample(&sphere, 4, &Run::seeded(0)).unwrap_err();
+    let own = Own;
+    let refused = quiet_sample(&own, 4, &Run::seeded(0)).unwrap_err();
     assert!(refused.to_string().contains("drawn quietly"), "{refused}");
 }
 

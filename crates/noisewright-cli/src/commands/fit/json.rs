@@ -18,8 +18,18 @@ pub(super) fn object(answer: &Answer, matrices: bool) -> Outcome<Value> {
     value.set("data", answer.data.as_str());
     if !matrices {
         value.without_covariances(MOST_UNKNOWNS);
+        shorten_path(&mut value, fit);
     }
     Ok(value)
+}
+
+/// Leaves the estimates along the path of a penalty out where there are very many.
+fn shorten_path(value: &mut Value, fit: &Fit) {
+    let path = value.get_mut("penalty").and_then(|penalty| penalty.get_mut("path"));
+    let long = fit.parameters.len() > MOST_UNKNOWNS;
+    for point in path.filter(|_| long).map(Value::entries_mut).into_iter().flatten() {
+        point.set("values", Value::Null);
+    }
 }
 
 /// Writes the settings that warnings suggest as they are typed.

@@ -4,6 +4,7 @@ use noisewright::show::counted;
 use noisewright_report::{Card, Page, Section, format_number, format_percent};
 
 use super::Answer;
+use super::penalty_path;
 use super::pictures::{self, Budget};
 use super::scene::Scene;
 use super::show;
@@ -11,6 +12,12 @@ use super::show;
 /// The page.
 pub(super) fn page(answer: &Answer) -> Page {
     let mut page = Page::new("A fit").subtitle(show::title(answer)).section(estimates(answer));
+    if let Some(report) = &answer.fit.penalty {
+        let names: Vec<&str> = answer.problem.model.parameters().iter().map(|p| p.name.as_str()).collect();
+        if let Some(section) = penalty_path::section(report, &names) {
+            page = page.section(section);
+        }
+    }
     let theta = answer.fit.theta();
     if let Some(scene) = scene(answer, &theta) {
         page = page.section(model_and_data(&scene));
@@ -59,6 +66,9 @@ fn estimates(answer: &Answer) -> Section {
         section = section.warning(warning);
     }
     section = section.table(show::table(answer, ""));
+    if let Some(table) = noisewright::show::bootstrap_table(fit) {
+        section = section.table(table);
+    }
     for sentence in show::sentences(answer) {
         section = section.paragraph(sentence);
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, DrawKind, FitOptions, FitSetting, NoiseChoice, NoiseKind, check_effects,
+    Amount, CovarianceKind, DrawKind, FitOptions, FitSetting, IntervalKind, NoiseChoice, NoiseKind, Penalty,
+    check_effects,
 };
 use noisewright::{Error, Loss, Model, Target};
 
@@ -30,6 +31,10 @@ pub(super) struct Plan {
     refit_noise: bool,
     check_ratio: bool,
     target: Target,
+    penalty: Option<Penalty>,
+    interval: IntervalKind,
+    bootstrap: Option<usize>,
+    cross_validate: Option<usize>,
     seed: u64,
 }
 
@@ -56,6 +61,10 @@ impl Plan {
             refit_noise: arguments.refit_noise,
             check_ratio: arguments.check_nu,
             target: Target::parse(&arguments.target),
+            penalty: penalty(arguments)?,
+            interval: arguments.interval.parse()?,
+            bootstrap: arguments.bootstrap,
+            cross_validate: arguments.cross_validate,
             seed: global.seed,
         };
         refuse_idle(arguments)?;
@@ -84,6 +93,10 @@ impl Plan {
             refit_noise: self.refit_noise,
             check_ratio: self.check_ratio,
             target: self.target.clone(),
+            penalty: self.penalty.clone(),
+            interval: self.interval,
+            bootstrap: self.bootstrap,
+            cross_validate: self.cross_validate,
             ..FitOptions::default()
         }
     }
@@ -138,6 +151,13 @@ fn choices(arguments: &FitArguments) -> Outcome<Option<usize>> {
         Ok(choices) if choices > 0 => Ok(Some(choices)),
         _ => Err(Failure::Usage(format!("--choices must be a positive whole number or auto, not {given}"))),
     }
+}
+
+/// `--penalty` and `--refit-selected`.
+fn penalty(arguments: &FitArguments) -> Outcome<Option<Penalty>> {
+    let Some(words) = &arguments.penalty else { return Ok(None) };
+    let penalty: Penalty = words.parse()?;
+    Ok(Some(if arguments.refit_selected { penalty.refit_selected() } else { penalty }))
 }
 
 /// `--nu` and `--noise-points`, and the bounds of `auto`.

@@ -1,7 +1,7 @@
 //! The summary of a fit, for people.
 
 use noisewright::fit::Fit;
-use noisewright::show::{brief, counted, fit_sentences, fit_table};
+use noisewright::show::{bootstrap_table, brief, counted, fit_sentences, fit_table};
 use noisewright_report::{Table, format_number, format_percent};
 
 use super::Answer;
@@ -11,6 +11,10 @@ use crate::output;
 pub(super) fn text(answer: &Answer) -> String {
     let mut text = output::table(&table(answer, &title(answer)));
     text.push('\n');
+    if let Some(table) = bootstrap_table(&answer.fit) {
+        text.push_str(&output::table(&table));
+        text.push('\n');
+    }
     for sentence in sentences(answer) {
         text.push_str(&sentence);
         text.push('\n');

@@ -208,6 +208,15 @@ pub enum Finding {
         /// Why not.
         error: Error,
     },
+    /// Quiet noise has another number of points than was asked for.
+    RoundedNoise {
+        /// How many were asked for.
+        asked: usize,
+        /// How many were drawn.
+        drawn: usize,
+        /// In so many independent scrambles.
+        replicates: usize,
+    },
     /// No optimal noise could be designed, because it failed.
     NotDesigned {
         /// Why not.
@@ -217,6 +226,23 @@ pub enum Finding {
     NoPilot {
         /// What was found of the pilot.
         pilot: Box<Finding>,
+    },
+    /// The lasso selected the parameters, which leaves no standard errors.
+    SelectedByLasso {
+        /// How many are not zero.
+        selected: usize,
+        /// λ.
+        strength: f64,
+    },
+    /// The standard errors of shrunken estimates leave their bias out.
+    BiasLeftOut {
+        /// λ.
+        strength: f64,
+    },
+    /// The standard errors of a refit take the selection as given.
+    AfterSelection {
+        /// How many parameters were selected.
+        selected: usize,
     },
 }
 
@@ -261,8 +287,12 @@ impl Finding {
             Self::RatioMatters { .. } => (Kind::RatioMatters, "ratio-matters"),
             Self::NoiseError { .. } => (Kind::NoiseError, "noise-error"),
             Self::NotRefitted { .. } => (Kind::NotRefitted, "not-refitted"),
+            Self::RoundedNoise { .. } => (Kind::RoundedNoise, "rounded-noise"),
             Self::NotDesigned { .. } => (Kind::NotOptimal, "not-designed"),
             Self::NoPilot { .. } => (Kind::NotOptimal, "no-pilot"),
+            Self::SelectedByLasso { .. } => (Kind::ErrorsAfterPenalty, "selected-by-lasso"),
+            Self::BiasLeftOut { .. } => (Kind::ErrorsAfterPenalty, "bias-left-out"),
+            Self::AfterSelection { .. } => (Kind::ErrorsAfterPenalty, "after-selection"),
         }
     }
 }
@@ -453,8 +483,30 @@ impl Finding {
                 f.write_str("all rows belong to one cluster, so that there is no standard error")
             }
             Self::NotRefitted { error } => write!(f, "the noise was not fitted again to its draws: {error}"),
+            Self::RoundedNoise { asked, drawn, replicates } => write!(
+                f,
+                "{drawn} quiet noise points were drawn instead of {asked}: each of the {replicates} scrambles has a power of \
+                 two of them"
+            ),
             Self::NotDesigned { error } => write!(f, "no optimal noise could be designed: {error}"),
             Self::NoPilot { pilot } => write!(f, "no optimal noise could be designed: {pilot}"),
+            Self::SelectedByLasso { selected, strength } => write!(
+                f,
+                "there are no standard errors: the lasso (λ = {}) chose by the same data which {selected} parameters are not \
+                 zero and shrank them, so that their distribution is neither normal nor centred on the truth",
+                digits(*strength)
+            ),
+            Self::BiasLeftOut { strength } => write!(
+                f,
+                "the standard errors are those of the shrunken estimates around what they tend to: the bias of the ridge \
+                 penalty (λ = {}) is not in them, and intervals need not cover the truth",
+                digits(*strength)
+            ),
+            Self::AfterSelection { selected } => write!(
+                f,
+                "the standard errors take the choice of these {selected} parameters as given, though the same data made \
+                 it: they are too small as statements about parameters that might not have been chosen"
+            ),
             _ => Ok(()),
         }
     }

@@ -179,6 +179,14 @@ impl Diagnostics {
         }
     }
 
+    /// The same for penalised estimates, which may have no standard errors.
+    pub(crate) fn read_penalized(&mut self, model: &Model, fit: &Fit) {
+        self.read_bounds(model, fit);
+        if !fit.converged {
+            self.warn(messages::not_converged(fit.stop, fit.iterations));
+        }
+    }
+
     /// The same for a likelihood of which no maximum was found; `wall` is where its density ceased to integrate.
     pub(crate) fn read_without_maximum(&mut self, model: &Model, fit: &Fit, wall: Option<&crate::Error>) {
         if self.no_answer().is_none() {

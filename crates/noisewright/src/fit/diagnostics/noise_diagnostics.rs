@@ -18,7 +18,7 @@ use super::rows::{Block, Part, Rows};
 use super::runaway::{NearMinimum, Runaway};
 use super::separation::{Separation, separation};
 use super::weighted_information::WeightedTest;
-use super::{Diagnostics, efficiency, messages};
+use super::{Diagnostics, Tails, Warning, efficiency, messages};
 use crate::integrability::{NotNormalizable, of_fitted};
 use crate::run::if_possible;
 use crate::{Domain, Loss, Result};
@@ -91,12 +91,35 @@ impl Contrasted<'_> {
     /// When the rows cannot be passed over again.
     pub(crate) fn existence(&self, fit: &Fit, said: &mut Diagnostics) -> Result<()> {
         self.finiteness(fit, said)?;
-        let Some(place) = ParameterPoint::new(&self.objective, self.at.as_slice()) else { return Ok(()) };
-        let rows = PlacedRows { objective: &self.objective, place: &place };
-        let gathered = rows.gather(|| Gathered::new(fit.total_weight), Gathered::add, Gathered::join)?;
+        let Some(gathered) = self.gathered(fit)? else { return Ok(()) };
         let overlap = messages::overlap(&gathered.overlap(fit.nu), fit, subject(&self.objective));
         overlap.into_iter().for_each(|warning| said.warn(warning));
         Ok(())
+    }
+
+    /// Whether the weights p/p_n at the noise points have a tail so light that their variance is finite.
+    ///
+    /// # Errors
+    /// When the rows cannot be passed over again.
+    pub(crate) fn weights_have_variance(&self, fit: &Fit) -> Result<bool> {
+        let shape = self.gathered(fit)?.and_then(|gathered| gathered.weight_shape());
+        Ok(shape.is_some_and(|shape| shape.upper < messages::LARGEST_FINITE_VARIANCE))
+    }
+
+    /// Whether the noise's tails are seen to be lighter than the data's, so that a few of its points carry the sums.
+    ///
+    /// # Errors
+    /// When the rows cannot be passed over again.
+    pub(crate) fn has_light_tails(&self, fit: &Fit) -> Result<bool> {
+        let Some(gathered) = self.gathered(fit)? else { return Ok(false) };
+        Ok(light_tails(&self.objective, &gathered.tails(fit.nu)).is_some())
+    }
+
+    /// Overlap and tails, in a pass of their own.
+    fn gathered(&self, fit: &Fit) -> Result<Option<Gathered>> {
+        let Some(place) = ParameterPoint::new(&self.objective, self.at.as_slice()) else { return Ok(None) };
+        let rows = PlacedRows { objective: &self.objective, place: &place };
+        rows.gather(|| Gathered::new(fit.total_weight), Gathered::add, Gathered::join).map(Some)
     }
 
     /// A parameter of a model that is not linear which has no finite estimate, if there is one.
@@ -188,10 +211,28 @@ impl Contrasted<'_> {
     /// The test for a ratio of its own in the loss, or for quiet noise; the plain one serves otherwise.
     fn weighted_test(&self, fit: &Fit, place: &ParameterPoint) -> Result<Option<WeightedTest>> {
         let objective = &self.objective;
-        let tested = objective.loss.is_js() && !is_plain(objective) && is_tested(fit);
+        let tested = has_test(objective) && !is_plain(objective) && is_tested(fit);
         let sizes: Vec<f64> = self.hessian.diagonal().iter().map(|d| d.abs()).collect();
         tested.then(|| WeightedTest::gather(objective, place, &sizes)).transpose()
     }
+}
+
+/// Whether the information-matrix test is known for the loss: for JS, and for its limit M → ∞ against quiet noise.
+fn has_test(objective: &Objective<'_>) -> bool {
+    objective.loss.is_js()
+        || (matches!(objective.loss, Loss::Kl) && objective.noise.replicate_points.is_some())
+}
+
+/// Finitely many states have no tails, whatever shape their ratios have.
+fn has_tails(objective: &Objective<'_>) -> bool {
+    objective.model.space().state_count().is_none()
+}
+
+/// The warning of tails that are too light, if they are.
+fn light_tails(objective: &Objective<'_>, tails: &Tails) -> Option<Warning> {
+    let finite = |domain: &Domain| domain.bounds().0.is_finite() && domain.bounds().1.is_finite();
+    let compact = objective.model.space().domains().iter().all(finite);
+    messages::tails(tails, &objective.loss, subject(objective), compact).filter(|_| has_tails(objective))
 }
 
 /// Whether the fit is a logistic regression of independent rows.
@@ -240,7 +281,7 @@ impl PlacedRows<'_, '_> {
         diagnostics: &mut Diagnostics,
     ) -> Result<Option<InformationTest>> {
         let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
-        let js = self.objective.loss.is_js();
+        let js = has_test(self.objective);
         let tested = is_plain(self.objective) && is_tested(fit);
         let sizes: Vec<f64> = information.diagonal().iter().map(|d| d.abs()).collect();
         let new = || (Gathered::new(fit.total_weight), tested.then(|| InformationTest::new(&sizes)));
@@ -264,18 +305,14 @@ impl PlacedRows<'_, '_> {
             diagnostics.information_test_absent = Some(reason.into());
         }
         let misspecified = diagnostics.information_test.as_ref().and_then(messages::misspecified);
-        // Finitely many states have no tails, whatever shape their ratios have.
-        let has_tails = self.objective.model.space().state_count().is_none();
-        let finite = |domain: &Domain| domain.bounds().0.is_finite() && domain.bounds().1.is_finite();
-        let compact = self.objective.model.space().domains().iter().all(finite);
         let loss = &self.objective.loss;
         let power = loss.inverse_power();
         let weighted =
             (power > 0.0).then(|| messages::few_weighted_rows(gathered.weighted_share(power), fit, loss));
-        let heavy = messages::heavy_weights(&tails, loss).filter(|_| has_tails);
+        let heavy = messages::heavy_weights(&tails, loss).filter(|_| has_tails(self.objective));
         let found = [
             messages::overlap(&overlap, fit, subject(self.objective)),
-            messages::tails(&tails, loss, subject(self.objective), compact).filter(|_| has_tails),
+            light_tails(self.objective, &tails),
             heavy.or(weighted.flatten()),
             misspecified,
         ];

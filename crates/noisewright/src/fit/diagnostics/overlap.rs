@@ -3,7 +3,7 @@
 use noisewright_numerics::special::sigmoid;
 
 use super::rows::Block;
-use crate::pareto;
+use crate::pareto::{self, Shape};
 
 /// Most log ratios of noise points that the tail is fitted to: the first ones, which are as random as any.
 const MOST_WEIGHTS: usize = 1 << 15;
@@ -166,6 +166,11 @@ impl Gathered {
         let mut share = Share::default();
         self.inverse.iter().for_each(|g| share.add(1.0, (exponent * (g - top)).exp()));
         share.effective() / share.points.max(1.0)
+    }
+
+    /// The shape of the tail of the noise points' weights p/p_n; `None` for fewer than 25 noise points.
+    pub(crate) fn weight_shape(&self) -> Option<Shape> {
+        Shape::of(&self.log_ratios)
     }
 
     /// How far the tails reach.

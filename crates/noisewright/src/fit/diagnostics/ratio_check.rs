@@ -12,7 +12,8 @@ use noisewright_numerics::summation::dot;
 
 use super::super::estimate::FitTask;
 use super::super::noise_choice::dosed;
-use super::super::options::{Amount, FitOptions};
+use super::super::options::{Amount, DrawKind, FitOptions};
+use super::super::quiet::USUAL_RATIO;
 use super::super::result::Fit;
 use super::super::sample_blocks::{RawBlock, SampleBlocks};
 use super::super::two_step::scores;
@@ -60,12 +61,14 @@ fn check_ratio(task: FitTask<'_>, first: &Fit, options: &FitOptions) -> Result<R
     })?;
     let nu = MORE * first.nu;
     // Other draws than the first fit's, of the same kind. Where the ratio in the loss is set apart from ν, it is on that one
-    // that the limit of a wrong model depends.
+    // that the limit of a wrong model depends: the more so the smaller it is, and not at all beyond an infinite one.
     let apart = first.loss_ratio.filter(|ratio| *ratio != first.nu);
+    let quiet = first.replicates.is_some();
+    let other = |ratio: f64| if quiet { ratio.min(USUAL_RATIO) / MORE } else { MORE * ratio };
     let more = FitOptions {
         amount: Amount::Ratio(nu),
-        draws: first.draws.unwrap_or_default(),
-        loss_ratio: apart.map(|ratio| MORE * ratio),
+        draws: first.draws.unwrap_or(DrawKind::Random),
+        loss_ratio: apart.map(other),
         seed: Purpose::FitRatioCheck.seed(options.seed, 0),
         ..options.clone()
     };

@@ -77,6 +77,8 @@ pub enum Remedy {
     OtherNoise,
     /// A noise that has parameters.
     ParametricNoise,
+    /// A number of quiet points of which each scramble has a power of two.
+    PowerOfTwo,
     /// The noise `auto`, which was used instead.
     AutoInstead,
     /// Fit against noise rather than exactly.
@@ -140,6 +142,12 @@ pub enum Remedy {
     LookAtOthers,
     /// What the model lacks.
     ExtendModel,
+    /// A fit of the selected parameters without a penalty.
+    RefitSelected,
+    /// A fit without a penalty.
+    NoPenalty,
+    /// A refit on rows that had no part in the selection.
+    OtherRows,
 }
 
 impl Remedy {
@@ -170,6 +178,7 @@ impl Remedy {
             Self::LighterNoise => "use a noise with lighter tails",
             Self::OtherNoise => "use another noise",
             Self::ParametricNoise => "use a noise with parameters",
+            Self::PowerOfTwo => "ask for 16 times a power of two",
             Self::AutoInstead => "the noise auto was used instead",
             Self::AgainstNoise => "fit against noise",
             Self::Exact => "fit without noise",
@@ -182,6 +191,9 @@ impl Remedy {
             Self::MoreClusters => "give data of at least two clusters, better ten",
             Self::NoClusters => "leave the clusters out if the rows are independent",
             Self::LeaveOut => "leave it out",
+            Self::RefitSelected => "fit the selected parameters again without a penalty",
+            Self::NoPenalty => "fit without a penalty for errors that hold",
+            Self::OtherRows => "fit the selected parameters to rows that had no part in the selection",
             Self::VaryingData => "collect data that vary in it",
             Self::MoreOfBoth => "give more of both samples",
             Self::NearerSamples => "compare samples that have more in common",

@@ -23,9 +23,10 @@ const NO_RISE: f64 = 1e-6;
 /// Steps of a search with one parameter held, which starts next to its end.
 const STEPS: usize = 20;
 /// Halvings of the way to the limit: to two hundredths of a decade.
-const HALVINGS: usize = 8;
-/// Decades of a step towards the limit, and how many steps are taken.
-const DECADES: (f64, usize) = (4.0, 6);
+const HALVINGS: usize = 6;
+/// Decades of a step towards the limit, and how many steps are taken. Longer ones jump over the limit to where the likelihood may
+/// have another, unbounded maximum: Student's density has one with few degrees of freedom and a scale that vanishes.
+const DECADES: (f64, usize) = (1.0, 24);
 
 /// A parameter that runs to infinity.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]

@@ -46,6 +46,7 @@ fn findings() -> Vec<Finding> {
         Finding::RatioMatters { nu: 1.0, test },
         Finding::NoiseError { parameter: "a".into(), share: 0.8 },
         Finding::NotRefitted { error: Error::NoOverlap },
+        Finding::RoundedNoise { asked: 1000, drawn: 1024, replicates: 16 },
         Finding::NotDesigned { error: Error::NoOverlap },
         Finding::NoPilot { pilot: Box::new(Finding::NoOverlap { confused: 0.1, against }) },
     ]
@@ -61,6 +62,7 @@ fn remedies() -> Vec<Remedy> {
         Remedy::LighterNoise,
         Remedy::OtherNoise,
         Remedy::ParametricNoise,
+        Remedy::PowerOfTwo,
         Remedy::AutoInstead,
         Remedy::AgainstNoise,
         Remedy::Exact,

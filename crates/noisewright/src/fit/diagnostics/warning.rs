@@ -52,8 +52,12 @@ pub enum WarningKind {
     FewClusters,
     /// The noise could not be fitted again to its draws.
     NotRefitted,
+    /// Quiet noise has another number of points than was asked for.
+    RoundedNoise,
     /// The optimal noise could not be designed.
     NotOptimal,
+    /// There are no standard errors, or they leave something out.
+    ErrorsAfterPenalty,
 }
 
 impl WarningKind {
@@ -81,7 +85,9 @@ impl WarningKind {
             Self::FewEffectiveRows => "few-effective-rows",
             Self::FewClusters => "few-clusters",
             Self::NotRefitted => "not-refitted",
+            Self::RoundedNoise => "rounded-noise",
             Self::NotOptimal => "not-optimal",
+            Self::ErrorsAfterPenalty => "errors-after-penalty",
         }
     }
 

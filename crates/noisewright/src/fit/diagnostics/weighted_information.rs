@@ -104,7 +104,12 @@ impl Sums {
 /// `(1 − 2s) Σ ψ_j²` of every group and the scores, column after column, with s the classifier's probability at the ratio M.
 fn indicators_and_scores(loss: &Loss, groups: &Groups, seen: &ChunkView<'_>) -> Vec<f64> {
     let rows = seen.log_ratio.len();
-    let shift = if let Loss::JsRatio { log_shift } = loss { *log_shift } else { 0.0 };
+    let shift = match loss {
+        Loss::JsRatio { log_shift } => *log_shift,
+        // The limit M → ∞.
+        Loss::Kl => f64::NEG_INFINITY,
+        _ => 0.0,
+    };
     let scores = || (0..seen.score.columns()).map(|j| seen.score.column(j));
     let mut z = groups.squares(scores(), rows);
     for column in z.chunks_mut(rows.max(1)) {

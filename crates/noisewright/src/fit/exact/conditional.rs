@@ -14,9 +14,9 @@ use crate::fit::covariance::invert_free;
 use crate::fit::curvature::Curvature;
 use crate::fit::data::Data;
 use crate::fit::data_rows::DataRows;
+use crate::fit::differences::{SHORTER_STEPS, derivative};
 use crate::fit::estimate::{Compared, Found};
 use crate::fit::multistart;
-use crate::fit::objective::five_point;
 use crate::fit::options::{Amount, FitOptions, NoiseChoice};
 use crate::fit::prepare::scaling;
 use crate::fit::result::{Fit, Optimum};
@@ -130,7 +130,7 @@ impl<'a> ConditionalLikelihood<'a> {
     /// log Z with its derivatives at every value of the covariates, the score centred.
     fn normalizers(&self, theta: &[f64], center: &DVector<f64>, curvature: bool) -> Result<Vec<Normalizer>> {
         let frame = Frame::identity();
-        let lens = Lens { center, frame: &frame };
+        let lens = Lens { center, frame: &frame, unit: &self.unit };
         let at = |range: std::ops::Range<usize>| {
             let groups = self.groups[range].iter();
             groups.map(|group| self.way.at(&group.model, theta, lens, curvature)).collect::<Result<Vec<_>>>()
@@ -248,9 +248,10 @@ impl Problem for ConditionalLikelihood<'_> {
                 let slope = |step: f64| {
                     let mut shifted = theta.to_vec();
                     shifted[j] += step;
-                    Ok(self.look(&shifted, false)?.0.gradient)
+                    let there = self.look(&shifted, false)?.0;
+                    if there.value.is_finite() { Ok(there.gradient) } else { Err(Error::NoMass) }
                 };
-                matrix.set_column(j, &five_point(1e-3 * self.unit[j], slope)?);
+                matrix.set_column(j, &derivative(self.unit[j], SHORTER_STEPS, slope)?);
             }
             there.hessian = Some((&matrix + matrix.transpose()) * 0.5);
         }

@@ -17,15 +17,15 @@ use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
 use super::dependence::{self, Influences};
 use super::diagnostics::{self, NearMinimum, Runaway};
+use super::differences::{SHORTER_STEPS, derivative};
 use super::estimate::{Basis, Compared, Estimated, FitTask, Found, Maximised, Notes};
 use super::fit_against_noise::{SCALE_ROWS, needs_memory};
 use super::kinks;
 use super::leverage;
 use super::multistart;
 use super::noise_choice;
-use super::objective::five_point;
 use super::options::{Amount, CovarianceKind, FitOptions, NoiseChoice};
-use super::prepare::scaling;
+use super::prepare::{natural_steps, scaling};
 use super::result::Optimum;
 use super::solve::{Solution, in_box, limits};
 use crate::run::{Stage, if_possible};
@@ -46,7 +46,7 @@ const MOST_STARTS: usize = 6;
 const NEAR: f64 = 1e-4;
 
 /// The negative mean log-likelihood, in the coordinates of a frame.
-struct Likelihood<'a> {
+pub(crate) struct Likelihood<'a> {
     model: &'a Model,
     data: Data<'a>,
     way: NormalizerMethod,
@@ -77,15 +77,80 @@ pub(crate) fn estimate_exact<'a>(task: FitTask<'a>, options: &FitOptions) -> Res
     }
     let whitened = linear && way == NormalizerMethod::Quadrature;
     let frame = if whitened { Frame::of_data(model, some.view())? } else { Frame::identity() };
-    let likelihood = Likelihood { model, data, way, means, frame, unit, trouble: Mutex::new(None) };
-    let solution = likelihood.solve(some.view(), options)?;
+    let mut likelihood = Likelihood { model, data, way, means, frame, unit, trouble: Mutex::new(None) };
+    let starts = likelihood.starts(some.view(), options)?;
+    if let Some(start) = starts.first().filter(|_| !linear) {
+        // Where the search begins steps have the size that they need, whatever the units of the data.
+        likelihood.unit = natural_steps(model, start.as_slice(), some.view());
+    }
+    let solution = likelihood.solve(&starts, options)?;
     likelihood.finish(&solution, some.view(), options)
 }
 
 impl<'a> Likelihood<'a> {
-    fn solve(&self, sample: View<'_>, options: &FitOptions) -> Result<Solution> {
+    /// The likelihood in the model's own coordinates.
+    ///
+    /// # Errors
+    /// When log Z is out of reach, or a row has no density.
+    pub(crate) fn plain(task: FitTask<'a>) -> Result<Self> {
+        let Some(data) = task.rows.whole() else { return Err(needs_memory("noise")) };
+        let way = NormalizerMethod::of(task.model)?;
+        let means = Means::new(task.model, data)?;
+        let (frame, unit) = (Frame::identity(), vec![1.0; task.model.parameters().len()]);
+        Ok(Self { model: task.model, data, way, means, frame, unit, trouble: Mutex::new(None) })
+    }
+
+    pub(crate) fn model(&self) -> &'a Model {
+        self.model
+    }
+
+    /// How log Z is had, in words.
+    pub(crate) fn words(&self) -> String {
+        self.way.describe(self.model)
+    }
+
+    /// What is known at parameters that some penalty left there; `bend` is its second derivative, without which there are no
+    /// standard errors.
+    ///
+    /// # Errors
+    /// When there is no log Z.
+    pub(crate) fn found(
+        &self,
+        theta: &[f64],
+        held: &[bool],
+        bend: Option<&DMatrix<f64>>,
+        options: &FitOptions,
+    ) -> Result<Found> {
+        let there = self.evaluate(&DVector::from_column_slice(theta), true)?;
+        let hessian = there.hessian.ok_or(Error::NoMass)?;
+        let mean = self.means.at(theta, false)?.ok_or(Error::NoMass)?;
+        let normalizer = self.way.at(self.model, theta, self.lens(&mean.score), false)?;
+        let jacobian = self.jacobian(&(&normalizer.offset + mean.score));
+        let covariance = match bend {
+            None => Covariance::unknown(jacobian.nrows()),
+            Some(bend) => {
+                let free: Vec<usize> = (0..theta.len()).filter(|j| !held[*j]).collect();
+                let bread = invert_free(&(&hessian + bend), &free).map_err(|d| self.indistinct(&d))?;
+                self.covariance(theta, &bread, &jacobian, options)?
+            }
+        };
+        let mut values = theta.to_vec();
+        values.extend((!self.model.is_normalized()).then_some(normalizer.log_z));
+        Ok(Found {
+            optima: vec![Optimum { at: values.clone(), loss: there.value, starts: 1 }],
+            values,
+            held: held.to_vec(),
+            covariance,
+            hessian,
+            curvature: Curvature::Observed,
+            loss: there.value,
+            iterations: 0,
+            stop: Stop::Converged,
+        })
+    }
+
+    fn solve(&self, starts: &[DVector<f64>], options: &FitOptions) -> Result<Solution> {
         let model = self.model;
-        let starts = self.starts(sample, options)?;
         let Some(start) = starts.first() else { return Err(self.explain()) };
         if !model.energy().is_linear() {
             let begin = |theta: &[f64]| Ok(DVector::from_column_slice(theta));
@@ -177,16 +242,21 @@ impl<'a> Likelihood<'a> {
         } else {
             None
         };
-        let bread = match &separation {
-            Some(_) => DMatrix::zeros(size, size),
-            None => self.bread(theta, sample, (&inner_hessian, solution.stop), &free)?,
+        let runaway = self.runaway(solution, options)?;
+        // Far out the likelihood is flat: that is no lack of information about the parameters, but no estimate.
+        let finite = separation.is_none() && runaway.is_none();
+        let bread = if finite {
+            self.bread(theta, sample, (&inner_hessian, solution.stop), &free)?
+        } else {
+            DMatrix::zeros(size, size)
         };
         let mean = self.means.at(theta, false)?.ok_or(Error::NoMass)?;
         let normalizer = self.way.at(self.model, theta, self.lens(&mean.score), false)?;
         let jacobian = self.jacobian(&(&normalizer.offset + self.frame.apply(mean.score)));
-        let covariance = match &separation {
-            Some(_) => Covariance::infinite(jacobian.nrows()),
-            None => self.covariance(theta, &bread, &jacobian, options)?,
+        let covariance = if finite {
+            self.covariance(theta, &bread, &jacobian, options)?
+        } else {
+            Covariance::infinite(jacobian.nrows())
         };
         let stop = match &separation {
             Some(_) => Stop::RunsOff,
@@ -208,7 +278,6 @@ impl<'a> Likelihood<'a> {
         let words = self.way.describe(self.model);
         let with = Compared::undrawn(f64::INFINITY, 0, words, "likelihood".into());
         let fit = found.fit(self.model, DataRows::Memory(self.data), with, options.confidence);
-        let runaway = self.runaway(solution, options)?;
         let basis = Basis::Likelihood(Box::new(Maximised {
             data: self.data,
             separation,
@@ -366,7 +435,7 @@ impl<'a> Likelihood<'a> {
     }
 
     fn lens<'l>(&'l self, center: &'l DVector<f64>) -> Lens<'l> {
-        Lens { center, frame: &self.frame }
+        Lens { center, frame: &self.frame, unit: &self.unit }
     }
 
     /// The value and gradient, and the Hessian if the model gives its second derivatives.
@@ -417,9 +486,10 @@ impl Problem for Likelihood<'_> {
                 let slope = |step: f64| {
                     let mut shifted = theta.to_vec();
                     shifted[j] += step;
-                    Ok(self.look(&shifted, false)?.0.gradient)
+                    let there = self.look(&shifted, false)?.0;
+                    if there.value.is_finite() { Ok(there.gradient) } else { Err(Error::NoMass) }
                 };
-                matrix.set_column(j, &five_point(1e-3 * self.unit[j], slope)?);
+                matrix.set_column(j, &derivative(self.unit[j], SHORTER_STEPS, slope)?);
             }
             there.hessian = Some((&matrix + matrix.transpose()) * 0.5);
         }

@@ -5,9 +5,10 @@ use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
 use noisewright_numerics::summation::{blocked, sum};
 
 use super::whitening::Frame;
-use crate::fit::objective::five_point;
+use crate::fit::differences::of_closed_form;
 use crate::fit::sample_blocks::BLOCK;
 use crate::population::{enumerates, integrates};
+use crate::run::if_possible;
 use crate::{Domain, Error, Model, Population, Precision, Result, View};
 
 /// How log Z is found.
@@ -32,6 +33,8 @@ pub(super) struct Normalizer {
 pub(super) struct Lens<'a> {
     pub(super) center: &'a DVector<f64>,
     pub(super) frame: &'a Frame,
+    /// Natural sizes of a step in the parameters.
+    pub(super) unit: &'a [f64],
 }
 
 impl NormalizerMethod {
@@ -47,7 +50,8 @@ impl NormalizerMethod {
             return Ok(Self::Enumeration);
         }
         if integrates(model) {
-            return Ok(Self::Quadrature);
+            let closed = !model.energy().is_linear() && closed_form_holds(model)?;
+            return Ok(if closed { Self::Closed } else { Self::Quadrature });
         }
         let reason = "needs at most three variables or 2²⁰ states: leave it out to fit against noise";
         Err(Error::option("noise exact", reason))
@@ -92,6 +96,18 @@ impl NormalizerMethod {
     }
 }
 
+/// Farthest that a closed form may be from the integral over the model's own space, which may be a part of the family's.
+const SAME_CONSTANT: f64 = 1e-6;
+
+/// Whether the energy's closed form of log Z is that of the model: quadrature tells, once, at the start.
+fn closed_form_holds(model: &Model) -> Result<bool> {
+    let start = model.start();
+    let known = model.log_normalizer(&start, &mut vec![0.0; start.len()]);
+    let Some(known) = known.filter(|z| z.is_finite()) else { return Ok(false) };
+    let integrated = if_possible(Population::new(model, &start, &Precision::default()))?;
+    Ok(integrated.is_some_and(|there| (there.log_normalizer() - known).abs() < SAME_CONSTANT))
+}
+
 fn closed(model: &Model, theta: &[f64], lens: Lens<'_>, curvature: bool) -> Result<Normalizer> {
     let at = |theta: &[f64]| {
         let mut gradient = vec![0.0; theta.len()];
@@ -106,9 +122,7 @@ fn closed(model: &Model, theta: &[f64], lens: Lens<'_>, curvature: bool) -> Resu
             there[j] += step;
             Ok(at(&there)?.1)
         };
-        let size = theta[j].abs().max(1e-3);
-        let steps = [1e-3, 1e-4, 1e-6].map(|h| h * size);
-        steps.iter().find_map(|h| five_point(*h, slope).ok()).ok_or(Error::NoMass)
+        of_closed_form(lens.unit[j], theta[j], slope)
     };
     let curvature = if curvature {
         let columns = (0..theta.len()).map(column).collect::<Result<Vec<_>>>()?;

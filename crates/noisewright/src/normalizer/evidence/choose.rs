@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::super::{Dependence, Draws, LogZOptions, log_z_of_draws};
-use super::half_ratios::{Problem, Stage};
+use super::half_ratios::{Drawn, Problem, Stage};
 use super::halves::Half;
 use crate::noise::{Elliptical, Warped, fit_normal_mixture};
 use crate::{Error, MultivariateNormal, Noise, Result, View, fit_auto};
@@ -177,7 +177,7 @@ fn check_kind(problem: &Problem<'_>, kind: NoiseKind) -> Result<()> {
 fn overlap(problem: &Problem<'_>, fitted: &Fitted, other: &Half) -> Result<f64> {
     let rows = other.thinned(TRIED);
     let data = problem.selected(fitted, &rows)?;
-    let noise = problem.noise_side(fitted, TRIED, Stage::Trial)?;
+    let noise = problem.noise_side(fitted, Drawn::Independently(TRIED), Stage::Trial)?;
     let options = LogZOptions { dependence: Dependence::Independent, ..LogZOptions::default() };
     let result = log_z_of_draws(
         Draws::new(&data.log_f, &data.log_noise),

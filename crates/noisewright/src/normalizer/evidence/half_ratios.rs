@@ -8,8 +8,14 @@ use super::choose::Fitted;
 use super::density::{BLOCK, evaluate_draws};
 use crate::density::log_densities;
 use crate::memory::check_count;
+use crate::noise::quiet::{QuietDraws, Replicates};
 use crate::run::{Context, Purpose};
 use crate::{Density, Domain, Error, RealMap, Result, Space, View};
+
+/// Most variables in which noise is drawn quietly: in more it gains little (MATH §8).
+const MOST_QUIET: usize = 12;
+/// Fewest points of a replicate of quiet draws.
+const FEWEST_POINTS: usize = 8;
 
 /// The two log-densities at some points, in the space of real vectors.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +35,35 @@ pub(super) enum Stage {
 impl Stage {
     fn purpose(self) -> Purpose {
         Purpose::EvidenceNoise { stage: self as u64 }
+    }
+
+    fn quiet_purpose(self) -> Purpose {
+        Purpose::QuietEvidence { stage: self as u64 }
+    }
+}
+
+/// How many draws of a noise, and how they are made.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Drawn {
+    Independently(usize),
+    Quietly(Replicates),
+}
+
+impl Drawn {
+    /// All of them.
+    pub(super) fn count(self) -> usize {
+        match self {
+            Self::Independently(count) => count,
+            Self::Quietly(replicates) => replicates.rows(),
+        }
+    }
+
+    /// The replicates of quiet draws.
+    pub(super) fn replicates(self) -> Option<Replicates> {
+        match self {
+            Self::Independently(_) => None,
+            Self::Quietly(replicates) => Some(replicates),
+        }
     }
 }
 
@@ -142,18 +177,41 @@ impl<'a> Problem<'a> {
         Ok(TwoLogDensities { log_f, log_noise })
     }
 
-    /// Both log-densities at so many draws of the noise.
-    pub(super) fn noise_side(&self, fitted: &Fitted, count: usize, stage: Stage) -> Result<TwoLogDensities> {
+    /// Whether so many draws of the noise are made quietly, and then in which replicates: in few continuous variables, and with
+    /// points enough for every replicate to be a net.
+    pub(super) fn replicates(&self, fitted: &Fitted, count: usize) -> Option<Replicates> {
+        let continuous = self.space.domains().iter().all(|domain| !domain.is_discrete());
+        let few = self.space.dimension() <= MOST_QUIET && fitted.noise.uniforms().is_some();
+        Some(Replicates::nearest(count)).filter(|r| continuous && few && r.points >= FEWEST_POINTS)
+    }
+
+    /// Both log-densities at so many draws of the noise, quietly in replicates where those are given.
+    pub(super) fn noise_side(&self, fitted: &Fitted, drawn: Drawn, stage: Stage) -> Result<TwoLogDensities> {
+        let count = drawn.count();
         // Two log-densities of each, and as many again where they are compared.
         check_count("noise draws", count, 4)?;
+        let quiet = match drawn {
+            Drawn::Quietly(r) => {
+                let seed = self.context.seed();
+                Some(QuietDraws::new(fitted.noise.as_ref(), r.count, r.points, seed, stage.quiet_purpose())?)
+            }
+            Drawn::Independently(_) => None,
+        };
         let mut out = TwoLogDensities { log_f: vec![0.0; count], log_noise: vec![0.0; count] };
         let d = self.draws.columns();
         let blocks = out.log_noise.par_chunks_mut(BLOCK).zip(out.log_f.par_chunks_mut(BLOCK));
         blocks.enumerate().try_for_each(|(block, (log_noise, log_f))| {
             self.context.check()?;
             let rows = log_noise.len();
-            let mut points = vec![0.0; d * rows];
-            fitted.noise.draw(&mut self.context.stream(stage.purpose(), block as u64), rows, &mut points);
+            let points = match &quiet {
+                Some(quiet) => quiet.draw(block * BLOCK..block * BLOCK + rows),
+                None => {
+                    let mut points = vec![0.0; d * rows];
+                    let mut stream = self.context.stream(stage.purpose(), block as u64);
+                    fitted.noise.draw(&mut stream, rows, &mut points);
+                    points
+                }
+            };
             let view = View::new(d, rows, &points);
             fitted.noise.log_density(view, log_noise);
             self.evaluate(view, log_f)?;

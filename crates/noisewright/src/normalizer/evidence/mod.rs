@@ -17,12 +17,13 @@ pub use trace::TracePoint;
 
 use super::{
     Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, Reason, Refusal, log_z_of_half,
+    most_quiet_ratio,
 };
 use crate::memory;
 use crate::run::{Context, Stage as RunStage};
 use crate::{Density, Error, Noise, Result, View};
 use choose::{Fitted, choose, fit};
-use half_ratios::{Problem, Stage, TwoLogDensities};
+use half_ratios::{Drawn, Problem, Stage, TwoLogDensities};
 use halves::{Half, split};
 
 /// Standard errors between the halves' estimates beyond which the chain is suspected not to have settled.
@@ -101,6 +102,12 @@ pub struct Evidence {
     pub draws: usize,
     /// Number of noise draws.
     pub noise_draws: usize,
+    /// Independent scrambles of the noise draws of each half, from whose spread their part of the error comes (MATH §8); `None`
+    /// for noise that is drawn independently.
+    pub replicates: Option<usize>,
+    /// How many times smaller the noise part of the variance is than that of as many independent draws; `None` for
+    /// independent ones.
+    pub noise_gain: Option<f64>,
     /// Probability that the intervals are to cover.
     pub confidence: f64,
     /// The results of the halves: noise from the first with draws of the second, then the reverse.
@@ -203,6 +210,7 @@ struct Direction {
     data: TwoLogDensities,
     noise: TwoLogDensities,
     chains: Vec<usize>,
+    drawn: Drawn,
     result: LogZ,
 }
 
@@ -221,14 +229,17 @@ impl Direction {
             return Err(Error::range("noise_draws", "at least 2", 0.0));
         }
         let stage = if number == 0 { Stage::First } else { Stage::Second };
-        let noise = problem.noise_side(fitted, count, stage)?;
+        let drawn = problem.replicates(fitted, count).map_or(Drawn::Independently(count), Drawn::Quietly);
+        let noise = problem.noise_side(fitted, drawn, stage)?;
         let chains = half.chains();
+        let lengths = drawn.replicates().map_or_else(|| vec![drawn.count()], |r| vec![r.points; r.count]);
         let result = log_z_of_half(
             Draws::new(&data.log_f, &data.log_noise).with_chains(&chains),
-            Draws::new(&noise.log_f, &noise.log_noise),
+            Draws::new(&noise.log_f, &noise.log_noise).with_chains(&lengths),
+            drawn.replicates().is_some(),
             &options.log_z,
         )?;
-        Ok(Self { data, noise, chains, result })
+        Ok(Self { data, noise, chains, drawn, result })
     }
 
     /// The bridge's estimate.
@@ -236,10 +247,15 @@ impl Direction {
         self.result.get(Method::Nce).map_or(0.0, |e| e.log_z)
     }
 
-    /// `log ν`, in effective numbers of draws where the bridge is balanced by them.
+    /// `log ν`, in effective numbers of draws where the bridge is balanced by them, up to the largest that it takes.
     fn log_nu(&self, by_ess: bool) -> f64 {
         let (noise, data) = (&self.result.noise, &self.result.data);
-        if by_ess { (noise.ess / data.ess).ln() } else { (noise.draws as f64 / data.draws as f64).ln() }
+        let plain = (noise.draws as f64 / data.draws as f64).ln();
+        if !by_ess {
+            return plain;
+        }
+        let most = if self.drawn.replicates().is_some() { most_quiet_ratio(plain) } else { f64::INFINITY };
+        (noise.ess / data.ess).ln().min(most)
     }
 }
 
@@ -279,6 +295,8 @@ fn conclude(
         noises: fitted.map(|f| f.noise),
         draws: directions.iter().map(|d| d.data.log_f.len()).sum(),
         noise_draws: directions.iter().map(|d| d.noise.log_f.len()).sum(),
+        replicates: directions[0].drawn.replicates().map(|r| r.count),
+        noise_gain: noise_gain(directions),
         confidence: options.log_z.confidence,
         trace,
         log_ratios: kept_ratios(directions),
@@ -287,6 +305,12 @@ fn conclude(
         estimates,
         halves: results,
     }
+}
+
+/// What quiet draws are worth over independent ones, the mean of both halves.
+fn noise_gain(directions: &[Direction; 2]) -> Option<f64> {
+    let time = |d: &Direction| d.drawn.replicates().map(|_| d.result.noise.autocorrelation_time);
+    Some(2.0 / (time(&directions[0])? + time(&directions[1])?))
 }
 
 /// Why the bridge: averages over the noise alone do not notice what the noise has missed.

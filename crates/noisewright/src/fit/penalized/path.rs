@@ -1,0 +1,338 @@
+//! The path of estimates from the strongest penalty down, and the cross-validation along it.
+
+use nalgebra::DVector;
+use noisewright_numerics::optimize::{DescentOptions, PenalizedMinimum, SeparablePenalty, proximal_newton};
+use noisewright_numerics::parallel::prelude::*;
+
+use super::contrast::{Part, Want};
+use super::folds::{FOLDS, Folds};
+use super::penalty::{Penalty, PenaltyKind, Strength};
+use super::report::{PathPoint, PenaltyReport, StrengthRule};
+use super::target::{Target, Training};
+use crate::fit::options::FitOptions;
+use crate::run::{Progress, Stage};
+use crate::{Error, Result};
+
+/// Strengths of a path, and the smallest as a share of the largest (Friedman, Hastie and Tibshirani 2010).
+const STEPS: usize = 60;
+const SMALLEST: f64 = 1e-3;
+/// The largest strength of ridge, in units of the one at which the lasso selects nothing, and the smallest as a share of it.
+const RIDGE: (f64, f64) = (100.0, 1e-6);
+/// Strengths without a smaller held-out loss after which a path ends.
+const PATIENCE: usize = 8;
+/// Tolerance, in standard errors, of the estimates that only a held-out loss is wanted of.
+const ROUGH: f64 = 1e-3;
+
+/// The estimates at the chosen strength.
+pub(super) struct Chosen {
+    pub(super) minimum: PenalizedMinimum,
+    pub(super) penalty: SeparablePenalty,
+    pub(super) report: PenaltyReport,
+}
+
+/// The penalties at a strength.
+fn penalties(target: &Target<'_>, kind: PenaltyKind, factors: &[f64], strength: f64) -> SeparablePenalty {
+    let mut parts: Vec<f64> = factors.iter().map(|factor| strength * factor).collect();
+    parts.resize(target.size(), 0.0);
+    let none = vec![0.0; target.size()];
+    let (lasso, ridge) = match kind {
+        PenaltyKind::Lasso => (parts, none),
+        PenaltyKind::Ridge => (none, parts),
+    };
+    SeparablePenalty { lasso, ridge, limits: target.limits() }
+}
+
+/// No penalty on some unknowns, and the others held at zero.
+fn only(target: &Target<'_>, some: impl Fn(usize) -> bool) -> SeparablePenalty {
+    let lasso = (0..target.size()).map(|j| if some(j) { 0.0 } else { f64::INFINITY }).collect();
+    SeparablePenalty { lasso, ridge: vec![0.0; target.size()], limits: target.limits() }
+}
+
+/// A walk down the path over a part of the rows.
+struct Walk<'t, 'a> {
+    training: Training<'t, 'a>,
+    minimum: PenalizedMinimum,
+    /// Of the selected alone, without a penalty.
+    refit: DVector<f64>,
+    refitted: Vec<bool>,
+}
+
+impl<'t, 'a> Walk<'t, 'a> {
+    /// Where nothing that is penalised is in the model.
+    fn begin(
+        target: &'t Target<'a>,
+        part: Part<'t>,
+        factors: &[f64],
+        tolerance: f64,
+        options: &FitOptions,
+    ) -> Result<Self> {
+        let training = Training { target, part };
+        let free = |j: usize| factors.get(j).is_none_or(|factor| *factor == 0.0);
+        let start = target.start()?;
+        let minimum = minimize(
+            &training,
+            &only(target, free),
+            &start,
+            None,
+            (tolerance, options.max_iterations),
+            options,
+        )?;
+        let refit = minimum.at.clone();
+        Ok(Self { training, minimum, refit, refitted: Vec::new() })
+    }
+
+    fn step(&mut self, penalty: &SeparablePenalty, tolerance: f64, options: &FitOptions) -> Result<()> {
+        let known = Some((self.minimum.value, self.minimum.gradient.clone()));
+        let limits = (tolerance, options.max_iterations);
+        self.minimum = minimize(&self.training, penalty, &self.minimum.at, known, limits, options)?;
+        Ok(())
+    }
+
+    /// The selected unknowns without a penalty.
+    fn refit(&mut self, factors: &[f64], options: &FitOptions) -> Result<()> {
+        let target = self.training.target;
+        let free = |j: usize| factors.get(j).is_none_or(|factor| *factor == 0.0);
+        let selected: Vec<bool> = (0..target.size()).map(|j| free(j) || self.minimum.at[j] != 0.0).collect();
+        if selected == self.refitted {
+            return Ok(());
+        }
+        // What was selected before starts where its refit ended.
+        let start = DVector::from_fn(target.size(), |j, _| match selected[j] {
+            true if self.refit[j] != 0.0 => self.refit[j],
+            true => self.minimum.at[j],
+            false => 0.0,
+        });
+        let penalty = only(target, |j| selected[j]);
+        self.refit = minimize(&self.training, &penalty, &start, None, (ROUGH, REFIT_STEPS), options)?.at;
+        self.refitted = selected;
+        Ok(())
+    }
+}
+
+/// Steps of a refit, which has no minimum where the selected parameters tell data and noise apart.
+const REFIT_STEPS: usize = 25;
+
+fn minimize(
+    training: &Training<'_, '_>,
+    penalty: &SeparablePenalty,
+    start: &DVector<f64>,
+    known: Option<(f64, DVector<f64>)>,
+    (tolerance, max_iterations): (f64, usize),
+    options: &FitOptions,
+) -> Result<PenalizedMinimum> {
+    let watch = |_: usize, _: f64| options.context().check();
+    let descent = DescentOptions { tolerance, max_iterations, watch: &watch };
+    proximal_newton(training, penalty, start, known, &descent)
+}
+
+/// A penalised fit that is being made.
+pub(super) struct Search<'t, 'a> {
+    pub(super) target: &'t Target<'a>,
+    pub(super) penalty: &'t Penalty,
+    pub(super) factors: &'t [f64],
+    pub(super) options: &'t FitOptions,
+}
+
+impl<'t, 'a> Search<'t, 'a> {
+    /// The estimates at the strength that was given, or that cross-validation over the folds chooses.
+    ///
+    /// # Errors
+    /// When no feature has an effect on the loss, and those of an evaluation.
+    pub(super) fn run(&self, folds: Option<&'t Folds>) -> Result<Chosen> {
+        let mut whole = self.begin(Part::All, self.options.tolerance)?;
+        let largest = self.largest(&whole)?;
+        let strengths = self.strengths(largest);
+        let mut points: Vec<PathPoint> = Vec::new();
+        let mut places: Vec<DVector<f64>> = Vec::new();
+        let mut parts = match folds {
+            Some(folds) => (0..FOLDS as u8)
+                .into_par_iter()
+                .map(|fold| self.begin(Part::Without(folds, fold), ROUGH))
+                .collect::<Result<Vec<_>>>()?,
+            None => Vec::new(),
+        };
+        for (index, strength) in strengths.iter().enumerate() {
+            self.tell(index, strengths.len(), &whole)?;
+            whole.step(&self.at(*strength), self.options.tolerance, self.options)?;
+            let mut point = self.point(*strength, &whole);
+            if let Some(folds) = folds {
+                parts = self.held_out(parts, folds, *strength, &mut point)?;
+            }
+            points.push(point);
+            places.push(whole.minimum.at.clone());
+            if self.has_passed(&points) {
+                break;
+            }
+        }
+        let (chosen, rule) = self.choose(&points);
+        self.finish(&whole.training, points, &places[chosen], (chosen, rule), folds.is_some())
+    }
+
+    fn begin(&self, part: Part<'t>, tolerance: f64) -> Result<Walk<'t, 'a>> {
+        Walk::begin(self.target, part, self.factors, tolerance, self.options)
+    }
+
+    fn at(&self, strength: f64) -> SeparablePenalty {
+        penalties(self.target, self.penalty.kind, self.factors, strength)
+    }
+
+    fn tell(&self, index: usize, of: usize, whole: &Walk<'_, '_>) -> Result<()> {
+        let progress =
+            Progress { stage: Stage::Descent, iteration: index, of: Some(of), loss: whole.minimum.value };
+        self.options.context().tell(&progress)
+    }
+
+    /// The smallest strength at which the lasso selects nothing.
+    fn largest(&self, whole: &Walk<'_, '_>) -> Result<f64> {
+        let slopes = self.factors.iter().zip(whole.minimum.gradient.iter());
+        let largest = slopes.filter(|(f, _)| **f > 0.0).map(|(f, g)| g.abs() / f).fold(0.0, f64::max);
+        if largest > 0.0 && largest.is_finite() {
+            return Ok(largest);
+        }
+        Err(Error::option("penalty", "finds no feature that tells data and noise apart"))
+    }
+
+    /// The strengths from the largest down.
+    fn strengths(&self, largest: f64) -> Vec<f64> {
+        let (kind, ridge) = (self.penalty.kind, self.penalty.kind == PenaltyKind::Ridge);
+        let down = |from: f64, to: f64, steps: usize| -> Vec<f64> {
+            let ratio = (to / from).ln();
+            (1..=steps)
+                .map(|i| if i == steps { to } else { from * (ratio * i as f64 / steps as f64).exp() })
+                .collect()
+        };
+        match self.penalty.strength {
+            Strength::Given(strength) if ridge || strength >= largest => vec![strength],
+            Strength::Given(strength) => {
+                let steps = STEPS as f64 * (largest / strength).ln() / -SMALLEST.ln();
+                down(largest, strength, (steps.ceil() as usize).clamp(1, STEPS))
+            }
+            _ if kind == PenaltyKind::Ridge => {
+                down(RIDGE.0 * largest, RIDGE.0 * RIDGE.1 * largest, STEPS / 2)
+            }
+            _ => down(largest, SMALLEST * largest, STEPS),
+        }
+    }
+
+    fn point(&self, strength: f64, whole: &Walk<'_, '_>) -> PathPoint {
+        let values = self.target.parameters(&whole.minimum.at);
+        PathPoint {
+            strength,
+            selected: values.iter().filter(|value| **value != 0.0).count(),
+            loss: whole.minimum.value,
+            held_out: None,
+            held_out_se: None,
+            held_out_refit: None,
+            held_out_refit_se: None,
+            values,
+        }
+    }
+
+    /// Whether the strength is chosen by the refits of what it selects.
+    fn by_refits(&self) -> bool {
+        self.penalty.kind == PenaltyKind::Lasso && self.penalty.strength == Strength::Auto
+    }
+
+    /// The next step of every fold, and the losses of the rows that it leaves out.
+    fn held_out(
+        &self,
+        parts: Vec<Walk<'t, 'a>>,
+        folds: &'t Folds,
+        strength: f64,
+        point: &mut PathPoint,
+    ) -> Result<Vec<Walk<'t, 'a>>> {
+        let penalty = self.at(strength);
+        let one = |(fold, mut walk): (usize, Walk<'t, 'a>)| -> Result<(Walk<'t, 'a>, f64, f64)> {
+            walk.step(&penalty, ROUGH, self.options)?;
+            let loss = |at: &DVector<f64>| {
+                Ok(self.target.evaluate(Part::Of(folds, fold as u8), at, Want::Value)?.value)
+            };
+            let plain = loss(&walk.minimum.at)?;
+            let mut refit = f64::NAN;
+            if self.by_refits() {
+                walk.refit(self.factors, self.options)?;
+                refit = loss(&walk.refit)?;
+            }
+            Ok((walk, plain, refit))
+        };
+        let numbered: Vec<(usize, Walk<'t, 'a>)> = parts.into_iter().enumerate().collect();
+        let found = numbered.into_par_iter().map(one).collect::<Result<Vec<_>>>()?;
+        let (plain, refit): (Vec<f64>, Vec<f64>) =
+            found.iter().map(|(_, plain, refit)| (*plain, *refit)).unzip();
+        let (mean, error) = mean_and_error(&plain);
+        (point.held_out, point.held_out_se) = (Some(mean), Some(error));
+        if self.by_refits() {
+            let (mean, error) = mean_and_error(&refit);
+            (point.held_out_refit, point.held_out_refit_se) = (Some(mean), Some(error));
+        }
+        Ok(found.into_iter().map(|(walk, ..)| walk).collect())
+    }
+
+    /// The held-out loss that decides, with its standard error.
+    fn criterion(&self, point: &PathPoint) -> Option<(f64, f64)> {
+        if self.by_refits() {
+            point.held_out_refit.zip(point.held_out_refit_se)
+        } else {
+            point.held_out.zip(point.held_out_se)
+        }
+    }
+
+    /// The place of the smallest held-out loss.
+    fn best(&self, points: &[PathPoint]) -> Option<usize> {
+        let known = points.iter().enumerate().filter_map(|(i, p)| Some((i, self.criterion(p)?.0)));
+        known.filter(|(_, loss)| loss.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
+    }
+
+    /// Whether the smallest held-out loss lies well behind.
+    fn has_passed(&self, points: &[PathPoint]) -> bool {
+        self.best(points).is_some_and(|best| best + PATIENCE < points.len())
+    }
+
+    /// The point of the path that is the answer, and why.
+    fn choose(&self, points: &[PathPoint]) -> (usize, StrengthRule) {
+        let Some(best) = self.best(points) else { return (points.len() - 1, StrengthRule::Given) };
+        if !self.by_refits() {
+            return (best, StrengthRule::Minimum);
+        }
+        let limit = self.criterion(&points[best]).map_or(f64::INFINITY, |(loss, error)| loss + error);
+        let within = |point: &PathPoint| self.criterion(point).is_some_and(|(loss, _)| loss <= limit);
+        (points.iter().position(within).unwrap_or(best), StrengthRule::OneStandardError)
+    }
+
+    /// The estimates at the chosen point, once more from where the path was.
+    fn finish(
+        &self,
+        training: &Training<'_, '_>,
+        points: Vec<PathPoint>,
+        place: &DVector<f64>,
+        (chosen, rule): (usize, StrengthRule),
+        divided: bool,
+    ) -> Result<Chosen> {
+        let strength = points[chosen].strength;
+        let penalty = self.at(strength);
+        let limits = (self.options.tolerance, self.options.max_iterations);
+        let minimum = minimize(training, &penalty, place, None, limits, self.options)?;
+        let values = self.target.parameters(&minimum.at);
+        let named = self.target.model().parameters().iter().zip(&values);
+        let report = PenaltyReport {
+            kind: self.penalty.kind,
+            strength,
+            rule,
+            selected: named.filter(|(_, value)| **value != 0.0).map(|(p, _)| p.name.clone()).collect(),
+            refitted: false,
+            folds: divided.then_some(FOLDS),
+            scales: self.target.scales().to_vec(),
+            factors: self.factors.to_vec(),
+            path: points,
+        };
+        Ok(Chosen { minimum, penalty, report })
+    }
+}
+
+/// The mean of the folds' losses and its standard error.
+fn mean_and_error(losses: &[f64]) -> (f64, f64) {
+    let count = losses.len() as f64;
+    let mean = losses.iter().sum::<f64>() / count;
+    let variance = losses.iter().map(|loss| (loss - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (mean, (variance / count).sqrt())
+}

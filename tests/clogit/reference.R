@@ -1,0 +1,36 @@
+# Conditional logits of three data sets of survival by survival::clogit: `Rscript reference.R FOLDER` writes the rows as CSV and the
+# coefficients, standard errors and log-likelihoods as JSON into the folder.
+suppressMessages(library(survival))
+folder <- commandArgs(trailingOnly = TRUE)[1]
+
+answers <- character()
+keep <- function(name, rows, formula) {
+    fit <- clogit(formula, rows, method = "exact", control = coxph.control(eps = 1e-14, toler.chol = 1e-15, iter.max = 50))
+    numbers <- function(x) paste0("[", paste(sprintf("%.15g", x), collapse = ", "), "]")
+    answers <<- c(answers, sprintf('  "%s": {"coefficients": %s, "errors": %s, "log_likelihood": %.15g}',
+                                   name, numbers(coef(fit)), numbers(sqrt(diag(vcov(fit)))), fit$loglik[2]))
+}
+write <- function(name, rows) write.csv(rows, file.path(folder, paste0(name, ".csv")), row.names = FALSE, quote = FALSE)
+
+# Infertility after abortions: one case and its controls in every stratum.
+rows <- infert[, c("stratum", "case", "spontaneous", "induced")]
+keep("infert", rows, case ~ spontaneous + induced + strata(stratum))
+write("infert", rows)
+
+# Occupations of sons: every man chooses one of five, as in the example of ?clogit.
+levels <- levels(logan$occupation)
+rows <- data.frame(id = rep(seq_len(nrow(logan)), length(levels)), education = rep(logan$education, length(levels)),
+                   tocc = factor(rep(levels, each = nrow(logan)), levels = levels))
+rows$chosen <- as.numeric(rows$tocc == rep(logan$occupation, length(levels)))
+for (k in 2:5) rows[[paste0("o", k)]] <- as.numeric(rows$tocc == levels[k])
+rows <- rows[order(rows$id), c("id", "chosen", "education", "o2", "o3", "o4", "o5")]
+keep("logan", rows, chosen ~ o2 + o3 + o4 + o5 + o2:education + o3:education + o4:education + o5:education + strata(id))
+write("logan", rows)
+
+# Loss of sight in the treated and the other eye. Of pairs in which both or neither were lost the likelihood is one whatever the
+# parameters: clogit takes all pairs, and the file has the others.
+keep("retinopathy", retinopathy, status ~ trt + risk + strata(id))
+one <- ave(retinopathy$status, retinopathy$id, FUN = sum) == 1
+write("retinopathy", retinopathy[one, c("id", "status", "trt", "risk")])
+
+writeLines(c("{", paste(answers, collapse = ",\n"), "}"), file.path(folder, "reference.json"))
