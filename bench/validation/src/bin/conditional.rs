@@ -1,9 +1,11 @@
 //! Simulates fits of conditional models (MATH §11): the coverage of intervals, and what ranking costs at q = p.
 //!
-//! `conditional coverage [SETS [NAME]]` (default 2,000 data sets; only models with NAME in their name) or `conditional cost [SETS]`.
+//! `conditional coverage [SETS [NAME]]` (default 2,000 data sets; only models with NAME in their name), `conditional all [SETS [NAME]]`
+//! (maximum likelihood and errors that trust the model too) or `conditional cost [SETS]`.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
+use std::sync::Arc;
 
 use noisewright::fit::{CovarianceKind, NoiseChoice};
 use noisewright::run::{Context, Purpose};
@@ -19,9 +21,10 @@ fn main() -> Outcome<()> {
     let sets = arguments.next().map_or(Ok(2000), |text| text.parse::<u64>())?;
     let name = arguments.next().unwrap_or_default();
     match kind.as_str() {
-        "coverage" => coverage(sets, &name),
+        "coverage" => coverage(sets, &name, false),
+        "all" => coverage(sets, &name, true),
         "cost" => cost(sets),
-        _ => Err("ask for coverage or cost".into()),
+        _ => Err("ask for coverage, all or cost".into()),
     }
 }
 
@@ -72,34 +75,56 @@ fn cases() -> Outcome<Vec<Case>> {
 }
 
 impl Case {
-    fn data(&self, seed: u64) -> Outcome<Points> {
+    /// Data sets whose covariates are drawn, too, evenly from their values.
+    fn data(&self, sets: u64) -> Outcome<Vec<Points>> {
         let (from, to) = self.range;
-        let mut stream = Purpose::Sample.stream(seed, 0);
-        // How many rows every value of the covariate has is a draw too.
+        let place = |k: usize| from + (to - from) * k as f64 / (self.values - 1) as f64;
+        let chosen = |set: u64| -> Vec<usize> {
+            let mut stream = Purpose::Sample.stream(set, 0);
+            (0..self.rows).map(|_| stream.random_range(0..self.values)).collect()
+        };
+        let chosen: Vec<Vec<usize>> = (0..sets).map(chosen).collect();
         let mut counts = vec![0_usize; self.values];
-        (0..self.rows).for_each(|_| counts[stream.random_range(0..self.values)] += 1);
-        let mut columns = [Vec::new(), Vec::new()];
-        for (k, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
-            let z = from + (to - from) * k as f64 / (self.values - 1) as f64;
-            let context = Context::seeded(seed * 1000 + k as u64);
-            let drawn = simulate_given(&self.model, &self.truth, View::new(1, 1, &[z]), count, &context)?;
-            (0..2).for_each(|j| columns[j].extend_from_slice(drawn.points.view().column(j)));
-        }
-        Ok(Points::from_columns(&["y", "z"], &columns)?)
+        chosen.iter().flatten().for_each(|k| counts[*k] += 1);
+        // All draws at one value at once, since each is an integral.
+        let drawn = counts.iter().enumerate().map(|(k, count)| {
+            let context = Context::seeded(k as u64);
+            let drawn = simulate_given(
+                &self.model,
+                &self.truth,
+                View::new(1, 1, &[place(k)]),
+                (*count).max(1),
+                &context,
+            )?;
+            Ok(drawn.points.view().column(0).to_vec())
+        });
+        let drawn = drawn.collect::<Outcome<Vec<Vec<f64>>>>()?;
+        let mut used = vec![0; self.values];
+        let mut next = |k: usize| {
+            used[k] += 1;
+            drawn[k][used[k] - 1]
+        };
+        let one = |rows: &Vec<usize>| {
+            let y: Vec<f64> = rows.iter().map(|k| next(*k)).collect();
+            let z = rows.iter().map(|k| place(*k)).collect();
+            Ok(Points::from_columns(&["y", "z"], &[y, z])?)
+        };
+        chosen.iter().map(one).collect()
     }
 }
 
 /// How many nominal 95 % intervals contain the truth, robust and trusting the model, by ranking and by maximum likelihood.
-fn coverage(sets: u64, name: &str) -> Outcome<()> {
+fn coverage(sets: u64, name: &str, all: bool) -> Outcome<()> {
     println!(
         "| model | way | errors | coverage, % | mean squared z | noise share |\n|---|---|---|---|---|---|"
     );
     for case in cases()?.into_iter().filter(|case| case.name.contains(name)) {
-        for exact in [false, true] {
-            for errors in [CovarianceKind::Robust, CovarianceKind::ModelBased] {
+        let data = case.data(sets)?;
+        for exact in [false, true].into_iter().filter(|exact| all || !exact) {
+            let kinds = [CovarianceKind::Robust, CovarianceKind::ModelBased];
+            for errors in kinds.into_iter().filter(|kind| all || *kind == CovarianceKind::Robust) {
                 let one = |seed: u64| -> Outcome<(Vec<f64>, f64)> {
-                    let data = case.data(seed)?;
-                    let fit = case.model.fit(&data).seed(seed).errors(errors);
+                    let fit = case.model.fit(&data[seed as usize]).seed(seed).errors(errors);
                     let fit = if exact { fit.exact() } else { fit };
                     let fit = fit.run()?;
                     let each = fit.parameters.iter().zip(&case.truth);
@@ -130,29 +155,35 @@ fn coverage(sets: u64, name: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// The variance of the estimates of a line over that of least squares, with noise equal to the density: 1 + 1/K.
+/// The variance of the estimates of a line over that of least squares, with noise equal to the density: 1 + 1/K. Least squares are
+/// efficient, so that what the estimates differ from them is uncorrelated with them, and its variance adds.
 fn cost(sets: u64) -> Outcome<()> {
     let text = "variables = ['y']\ncovariates = ['z']\nlog_density = '-(y - a - b*z)^2/2'\n[parameters]\na = 0\nb = 0";
     let model = Model::from_toml(text)?;
     let words = NoiseWords::parse_given("normal(1 + 2*z, 1)", &["z"])?;
-    let noise = ConditionalNoise::from_words(&words, &Space::real(&["y"])?, &["z"])?;
-    let case = Case { name: "line", model, truth: vec![1.0, 2.0], rows: 400, range: (-1.5, 1.5), values: 31 };
+    let noise = Arc::new(ConditionalNoise::from_words(&words, &Space::real(&["y"])?, &["z"])?);
+    let case =
+        Case { name: "line", model, truth: vec![1.0, 2.0], rows: 1000, range: (-1.5, 1.5), values: 31 };
+    let data = case.data(sets)?;
     println!("| K | variance over least squares' | 1 + 1/K | ratio |\n|---|---|---|---|");
     for choices in [1_usize, 2, 4, 16] {
         let one = |seed: u64| -> Outcome<f64> {
-            let data = case.data(seed)?;
-            let noise = NoiseChoice::Conditional(std::sync::Arc::new(noise.clone()));
-            let fit = case.model.fit(&data).noise(noise).choices(choices).seed(seed).run()?;
-            let z = data.view().column(1);
+            let data = &data[seed as usize];
+            let noise = NoiseChoice::Conditional(Arc::clone(&noise));
+            let fit = case.model.fit(data).noise(noise).choices(choices).seed(seed).run()?;
+            let (y, z) = (data.view().column(0), data.view().column(1));
             let (n, sum) = (z.len() as f64, z.iter().sum::<f64>());
             let squares: f64 = z.iter().map(|z| z * z).sum();
+            let total: f64 = y.iter().sum();
+            let products: f64 = y.iter().zip(z).map(|(y, z)| y * z).sum();
             let det = n * squares - sum * sum;
+            let best = [(squares * total - sum * products) / det, (n * products - sum * total) / det];
             let least = [squares / det, n / det];
-            let each = fit.parameters.iter().zip(&case.truth).zip(least);
-            Ok(each.map(|((e, truth), least)| (e.estimate - truth).powi(2) / least).sum::<f64>() / 2.0)
+            let each = fit.parameters.iter().zip(best).zip(least);
+            Ok(each.map(|((e, best), least)| (e.estimate - best).powi(2) / least).sum::<f64>() / 2.0)
         };
         let found = (0..sets).into_par_iter().map(one).collect::<Outcome<Vec<f64>>>()?;
-        let mean = found.iter().sum::<f64>() / sets as f64;
+        let mean = 1.0 + found.iter().sum::<f64>() / sets as f64;
         let expected = 1.0 + 1.0 / choices as f64;
         println!("| {choices} | {mean:.4} | {expected:.4} | {:.4} |", mean / expected);
     }

@@ -112,6 +112,11 @@ impl Plan {
 
     /// The failure of a fit for the numbers of the noise, if it is that; otherwise the error as it was.
     pub(super) fn failure(&self, model: &Model, error: Error) -> Result<Failure, Error> {
+        if let Error::Formula { field, .. } = &error
+            && field == "noise"
+        {
+            return Ok(Failure::Usage(error.to_string()));
+        }
         match &self.noise {
             NoiseChoice::Words(noise) => noises::wrong_number(error, &noise.words, model.space()),
             _ => Err(error),
