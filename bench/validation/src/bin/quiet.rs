@@ -182,10 +182,18 @@ fn errors(
         let off = found.parameters.iter().zip(&case.truth).take(count).map(|(e, t)| (e.estimate - t).powi(2));
         Ok(case.rows as f64 * off.sum::<f64>())
     };
-    let found: Vec<f64> = (0..runs).into_par_iter().map(one).collect::<noisewright::Result<_>>()?;
-    let mean = found.iter().sum::<f64>() / runs as f64;
-    let variance = found.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (runs as f64 - 1.0);
-    Ok([mean, (variance / runs as f64).sqrt()])
+    // With a few independent points the loss may have no minimum: such a data set is left out.
+    let without_minimum = |error: &noisewright::Error| matches!(error, noisewright::Error::NoMinimum { .. });
+    let one = |seed: u64| match one(seed) {
+        Err(error) if without_minimum(&error) => Ok(None),
+        found => found.map(Some),
+    };
+    let found: Vec<Option<f64>> = (0..runs).into_par_iter().map(one).collect::<noisewright::Result<_>>()?;
+    let found: Vec<f64> = found.into_iter().flatten().collect();
+    let count = found.len() as f64;
+    let mean = found.iter().sum::<f64>() / count;
+    let variance = found.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    Ok([mean, (variance / count).sqrt()])
 }
 
 fn tables(runs: Option<u64>) -> Outcome<()> {
@@ -205,14 +213,10 @@ fn tables(runs: Option<u64>) -> Outcome<()> {
     for (points, expected) in QUARTIC {
         let cells = COLUMNS.map(|column| errors(&case, &noise, points, column, quartic_runs, 1));
         let off = row(&points.to_string(), cells, 1.0, Some((expected, QUARTIC_SHARE)))?;
-        if points >= 64 {
-            furthest = furthest.max(off);
-        }
+        furthest = furthest.max(off);
     }
-    println!(
-        "\nFurthest from MATH §8 for T_n ≥ 64: {furthest:.1} standard errors of the two simulations together"
-    );
-    for (d, rows, usual, sizes) in [(5, 2000, 60, [256, 1024, 16384]), (10, 4000, 16, [1024, 4096, 16384])] {
+    println!("\nFurthest from MATH §8: {furthest:.1} standard errors of the two simulations together");
+    for (d, rows, usual, sizes) in [(5, 2000, 60, [256, 1024]), (10, 4000, 16, [4096, 16384])] {
         let case = gaussian(d, rows)?;
         let noise = standard(d, 1.5)?;
         // Maximum likelihood: Var of the linear, the square and the product coefficients is 1, 1/2 and 1 over the rows at
@@ -233,8 +237,7 @@ fn tables(runs: Option<u64>) -> Outcome<()> {
 
 /// The quartic's errors in MATH §8, in the order of the columns, and the standard error of a mean square over its 600 data sets as a
 /// share of it: √(2/600).
-const QUARTIC: [(usize, [f64; 5]); 4] = [
-    (16, [482.0, 1173.0, 112.0, 71.5, 91.6]),
+const QUARTIC: [(usize, [f64; 5]); 3] = [
     (64, [130.0, 200.9, 24.4, 9.70, 10.6]),
     (256, [44.8, 49.9, 12.9, 10.1, 9.98]),
     (1024, [18.9, 21.0, 10.8, 10.0, 10.3]),
