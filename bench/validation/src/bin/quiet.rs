@@ -97,11 +97,9 @@ fn cases() -> Outcome<Vec<Case>> {
 /// How often nominal 95 % intervals contain the truth, with the default settings.
 fn coverage(runs: u64, name: &str) -> Outcome<()> {
     println!(
-        "{runs} data sets a model; one standard deviation of a coverage is {:.1} %\n",
-        100.0 * (0.0475 / runs as f64).sqrt()
+        "| model | rows | data sets | coverage of each parameter, % | ± | noise points | noise share | quiet |"
     );
-    println!("| model | rows | coverage of each parameter, % | noise points | noise share | quiet |");
-    println!("|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|");
     for case in cases()?.iter().filter(|case| case.name.contains(name)) {
         let one = |seed: u64| -> noisewright::Result<Fit> {
             let data = sample(case.source.as_ref(), case.rows, seed);
@@ -121,10 +119,11 @@ fn coverage(runs: u64, name: &str) -> Outcome<()> {
             .collect();
         let mean = |f: &dyn Fn(&Fit) -> f64| fits.iter().map(f).sum::<f64>() / runs as f64;
         println!(
-            "| {} | {} | {} | {:.0} | {:.3} | {:.0} % |",
+            "| {} | {} | {runs} | {} | {:.1} | {:.0} | {:.3} | {:.0} % |",
             case.name,
             case.rows,
             covered.join(" "),
+            100.0 * (0.0475 / runs as f64).sqrt(),
             mean(&|fit| fit.noise_points as f64),
             mean(&|fit| fit.noise_share()),
             share(&|fit| fit.draws == Some(DrawKind::Quiet))

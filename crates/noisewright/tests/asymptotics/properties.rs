@@ -96,7 +96,11 @@ proptest! {
         let own = Loss::from_phi(|r| r * r.sqrt(), |r| 1.5 * r.sqrt(), |r| 0.75 / r.sqrt());
         let others = [Loss::Kl, Loss::ReverseKl, Loss::Hellinger, Loss::Pearson, Loss::Power(exponent), own];
         for loss in others {
-            let other = at(&system, &*noise, nu, &loss);
+            let other = match report(&system.model, &system.parameters, &*noise, nu, &loss) {
+                // Just before it becomes infinite: finite, and too large to write.
+                Err(Error::HardlyAnyOverlap) => continue,
+                found => found.unwrap(),
+            };
             let excess = smallest_excess(&other.covariance, &best.covariance);
             let what = format!("{} against {}, nu {nu}, {loss}: {excess:e}", system.name, noise.describe());
             prop_assert!(excess > -1e-8, "{}", what);

@@ -128,7 +128,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "variables = [\"x\"]\nfeatures = [\"x\"]\ncolour = 1",
-        "`colour` is not a field of a model file; the fields are log_density, features, family, variables, normalized, domain, sphere, parameters, constraints, parametrization, states, edges, dof, degree",
+        "`colour` is not a field of a model file; the fields are log_density, features, family, variables, covariates, normalized, domain, sphere, parameters, constraints, penalty_factors, parametrization, states, edges, dof, degree",
     ),
     ("variables = \"x\"\nfeatures = [\"x\"]", "`variables` must be a list of texts in quotes, not text"),
     ("variables = []\nfeatures = [\"x\"]", "`variables` is empty; list at least one"),

@@ -120,10 +120,10 @@ fn standard_fits_and_designs() {
     fit, linear, ratio 5                 10 steps     90 calls     25059 points     1 curvatures
     fit, linear, auto                     3 steps     80 calls     21539 points     2 curvatures
     fit, linear, exact                    4 steps    228 calls     66810 points     6 curvatures
-    fit, curved, ratio 5                 13 steps   1241 calls    530949 points   510 curvatures
+    fit, curved, ratio 5                 13 steps   1245 calls    532949 points   510 curvatures
     fit, curved, exact                   19 steps   2027 calls    800702 points   773 curvatures
-    fit, normalized, ratio 5             11 steps   1100 calls    475229 points   492 curvatures
-    fit, noise optimal                    9 steps   3488 calls    554846 points   518 curvatures
+    fit, normalized, ratio 5             11 steps   1104 calls    477229 points   492 curvatures
+    fit, noise optimal                    9 steps   3492 calls    556846 points   518 curvatures
     fit, two variables, ratio 5          12 steps    377 calls     58791 points     1 curvatures
     design, mean, ratio 1                 1 steps     46 calls      7785 points     0 curvatures
     design, mean, best ratio              1 steps    350 calls     77357 points     0 curvatures
