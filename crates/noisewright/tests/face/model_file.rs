@@ -184,7 +184,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "variables = [\"x\"]\nlog_density = \"a*x\"\n[parameters]\na = \"1\"",
-        "`parameters.a` must be a number, not text",
+        "`parameters.a` must be a number, not text: formulas are for the parameters of a family with covariates",
     ),
     (
         "variables = [\"x\"]\nlog_density = \"a*x\"\n[parameters]\na = { start = -1, lower = 0 }",
