@@ -115,7 +115,7 @@ def test_a_model_that_is_none():
         (lambda: nw.Model.from_formula("-a*x^2 + b", variables="x", parameters={"a": 1}), "`b`"),
         (lambda: nw.Model.from_formula(3, variables="x", parameters={}), "`log_density` must be text"),
         (lambda: nw.Model.from_formula("-a*x", variables=[], parameters={"a": 1}), "`variables`"),
-        (lambda: nw.Model.from_formula("-a*x", variables="x", parameters={"a": "one"}), "a must be a start value"),
+        (lambda: nw.Model.from_formula("-a*x", variables="x", parameters={"a": "one"}), "`parameters.a` must be a number"),
         (lambda: nw.Model.from_formula("-a*x", variables="x", parameters={"a": (1, 2, 3)}), "between 2 and 3"),
         (lambda: nw.Model.from_features("x", variables="x"), "`features` must be a list"),
         (lambda: nw.Model.from_features(["x"], variables="x", domain="positve"), "`domain`"),

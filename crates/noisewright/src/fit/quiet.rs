@@ -25,11 +25,12 @@ const RATE: f64 = 2.0;
 const ROUNDS: usize = 6;
 /// Quiet noise pays where it needs at most this share of the points that independent noise would need.
 const PAYS: f64 = 0.5;
-/// M that is taken before anything is known, and kept unless another one is better by this share of the variances.
+/// M that is taken before anything is known.
 pub(crate) const USUAL_RATIO: f64 = 10.0;
-const BETTER: f64 = 0.02;
-/// Ratios that are tried beside ν. KL, M = ∞, comes last: its weights p/p_n are unbounded, so that it is taken only where
-/// their tail is light and the finite ratios are left behind by the same share once more.
+/// Share of the variances that is not worth another ratio. Of those that are as good the largest is taken, which is nearest to
+/// maximum likelihood, also where the model is wrong and every loss has a limit of its own.
+const AS_GOOD: f64 = 0.02;
+/// Ratios that are tried beside ν, and M = ∞, KL, where the tail of its weights p/p_n, which have no bound, is light.
 const RATIOS: [f64; 4] = [1.0, 3.0, USUAL_RATIO, 30.0];
 /// Standard errors within which two minima are one answer.
 const NEAR: f64 = 2.0;
@@ -197,28 +198,27 @@ impl<'a> Rounds<'_, 'a> {
         Ok(Some(found))
     }
 
-    /// The ratio with the smallest variances, as the samples tell at the estimate, if it is much better than the one that
-    /// was used.
+    /// The ratio with the smallest variances, as the samples tell at the estimate, or the largest that is as good; `None` if it is the
+    /// one that was used.
     fn better_ratio(&self, found: &mut Estimated<'a>) -> Result<Option<f64>> {
         let Basis::Noise(contrasted) = &mut found.basis else { return Ok(None) };
         let usual = self.options.loss_ratio.is_none() && self.task.loss.is_js();
         if !usual || !found.fit.converged {
             return Ok(None);
         }
-        let mut best = (1.0 - BETTER, None);
         let mut ratios: Vec<f64> = RATIOS.into_iter().chain([found.fit.nu]).collect();
         if contrasted.weights_have_variance(&found.fit)? {
             ratios.push(f64::INFINITY);
         }
-        for ratio in ratios.into_iter().filter(|m| *m != USUAL_RATIO) {
+        let mut known = Vec::with_capacity(ratios.len());
+        for ratio in ratios {
             let loss = self.task.loss.with_ratio(ratio, found.fit.nu)?;
-            let relative = self.relative_variance(contrasted, &found.fit, loss)?;
-            let most = if ratio.is_finite() { best.0 } else { best.0 * (1.0 - BETTER) };
-            if relative < most {
-                best = (relative, Some(ratio));
-            }
+            known.push((ratio, self.relative_variance(contrasted, &found.fit, loss)?));
         }
-        Ok(best.1)
+        let least = known.iter().map(|(_, variance)| *variance).fold(f64::INFINITY, f64::min);
+        let as_good = known.iter().filter(|(_, variance)| *variance <= least * (1.0 + AS_GOOD));
+        let best = as_good.map(|(ratio, _)| *ratio).fold(0.0, f64::max);
+        Ok((best > 0.0 && best != USUAL_RATIO).then_some(best))
     }
 
     /// The mean over the unknowns of their variances with another loss, in units of those that they have.

@@ -118,7 +118,7 @@ fn standard_fits_and_designs() {
     ];
     insta::assert_snapshot!(table.concat(), @r"
     fit, linear, ratio 5                 10 steps     90 calls     25059 points     1 curvatures
-    fit, linear, auto                     3 steps     80 calls     21539 points     2 curvatures
+    fit, linear, auto                     3 steps     89 calls     27586 points     3 curvatures
     fit, linear, exact                    4 steps    228 calls     66810 points     6 curvatures
     fit, curved, ratio 5                 13 steps   1245 calls    532949 points   510 curvatures
     fit, curved, exact                   19 steps   2027 calls    800702 points   773 curvatures

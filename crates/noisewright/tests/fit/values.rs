@@ -128,10 +128,7 @@ fn the_cases_with_the_default_noise() {
             assert!(farthest(&fitted, &theta, log_z, |_| 1.0) < 1e-6);
             continue;
         }
-        // The wind's model is wrong (its test says so), and what a wrong one tends to depends on the ratio inside the loss: by a
-        // part of a standard error.
-        let part = |e: &Estimate| if name == "wind" { e.se_noise.max(0.1 * e.se) } else { e.se_noise };
-        let off = farthest(&fitted, &theta, log_z, part);
+        let off = farthest(&fitted, &theta, log_z, |e| e.se_noise);
         println!("{name}: {off:.2} noise-part standard errors");
         assert!(off < 4.0, "{name}: {off} noise-part standard errors");
         assert!(fitted.noise_share() <= 0.1, "{name}: share {}", fitted.noise_share());
