@@ -53,7 +53,7 @@ python_environment() {
 # features of its dependencies, and build them all again. `wheel` has what users install.
 python_package() {
     local built=${CARGO_TARGET_DIR:-target}/debug/lib_core
-    cargo build --quiet --workspace --lib || return 1
+    cargo build --quiet --workspace --lib --tests || return 1
     for library in "$built".so "$built".dylib; do
         [ ! -e "$library" ] || cp "$library" python/noisewright/_core.abi3.so
     done
@@ -107,6 +107,7 @@ pytorch() {
 survival() {
     if ! Rscript -e 'library(survival)' >/dev/null 2>&1; then
         command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] &&
+            apt-get update --quiet --quiet >/dev/null 2>&1 &&
             apt-get install --quiet --quiet --yes --no-install-recommends r-base-core r-cran-survival >/dev/null 2>&1
     fi
     if ! Rscript -e 'library(survival)' >/dev/null 2>&1; then
