@@ -49,6 +49,17 @@ python_environment() {
         -r tests/oracle/requirements.txt -r tests/python/requirements.txt
 }
 
+# It waits for the network, not for a core: it is made while the crates are built.
+python_environment_begun() {
+    environment_log=$(mktemp)
+    python_environment >"$environment_log" 2>&1 &
+    environment=$!
+}
+
+python_environment_made() {
+    wait "$environment" || { cat "$environment_log" >&2; return 1; }
+}
+
 # The package in place, from libraries that the tests of the crates have built already: built by itself it would have other
 # features of its dependencies, and build them all again. `wheel` has what users install.
 python_package() {
@@ -119,12 +130,13 @@ survival() {
         CLOGIT_NUMBERS="$folder" .venv/bin/python -m pytest -q tests/python/test_clogit.py
 }
 
+python_environment_begun
 stage "format" cargo fmt --all -- --check
 stage "lints" cargo clippy --workspace --all-targets --quiet -- -D warnings
 stage "tests of the crates" rust_tests
 stage "examples in the documentation" cargo test --doc --workspace --quiet
 stage "documentation" documentation
-stage "Python environment" python_environment
+stage "Python environment" python_environment_made
 stage "the Python package" python_package
 stage "the Python package against pymbar, statsmodels and scipy" .venv/bin/python -m pytest -q tests/python
 stage "the command against scipy and mpmath" oracle_tests

@@ -2,6 +2,7 @@
 
 mod goodness;
 
+use noisewright::after::{FitRecord, Simulated};
 use noisewright::run::Context;
 use noisewright::{Model, Points, Space, check_count, run::CancelToken};
 use noisewright_data::write;
@@ -27,17 +28,7 @@ pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()>
     let model = record.model()?;
     output::refuse_column(&record.variables, "log_density")?;
     check_count("draws", arguments.count, 2 * (record.variables.len() + 1))?;
-    let progress = Progress::new(global.quiet || global.json, "drawing");
-    let context = Context::new(global.seed, &CancelToken::new(), None);
-    let drawn = match given(arguments, &model)? {
-        None => record.simulate(&model, arguments.count, &context)?,
-        Some(given) => {
-            let draws = arguments.count.saturating_mul(given.rows());
-            check_count("draws", draws, 2 * (record.variables.len() + 1))?;
-            record.simulate_given(&model, given.view(), arguments.count, &context)?
-        }
-    };
-    drop(progress);
+    let drawn = draw(&record, &model, arguments, global)?;
     let data = inputs::read_data(&arguments.compared(), model.space())?;
     let (points, mut names) = (drawn.points.view(), record.variables.clone());
     let mut columns: Vec<Vec<f64>> = (0..points.columns()).map(|j| points.column(j).to_vec()).collect();
@@ -75,6 +66,23 @@ pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()>
         }
     }
     output::print_json(&value)
+}
+
+/// The draws, at every value of the covariates where there are some.
+fn draw(
+    record: &FitRecord,
+    model: &Model,
+    arguments: &SimulateArguments,
+    global: &Global,
+) -> Outcome<Simulated> {
+    let _progress = Progress::new(global.quiet || global.json, "drawing");
+    let context = Context::new(global.seed, &CancelToken::new(), None);
+    let Some(given) = given(arguments, model)? else {
+        return Ok(record.simulate(model, arguments.count, &context)?);
+    };
+    let draws = arguments.count.saturating_mul(given.rows());
+    check_count("draws", draws, 2 * (record.variables.len() + 1))?;
+    Ok(record.simulate_given(model, given.view(), arguments.count, &context)?)
 }
 
 /// The covariates that draws are asked for at: none for a model without.

@@ -482,6 +482,13 @@ impl Finding {
             Self::OneCluster {} => {
                 f.write_str("all rows belong to one cluster, so that there is no standard error")
             }
+            _ => self.about_method(f),
+        }
+    }
+
+    /// What was done otherwise than asked for, and what a penalty does to errors.
+    fn about_method(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::NotRefitted { error } => write!(f, "the noise was not fitted again to its draws: {error}"),
             Self::RoundedNoise { asked, drawn, replicates } => write!(
                 f,
