@@ -104,7 +104,7 @@ use recentred::Recentred;
 ///
 /// # Errors
 /// One sentence: a row outside the domain or without density, too few rows, unknowns that cannot be told apart, an
-/// option that cannot be, or [`Error::Cancelled`](crate::Error::Cancelled).
+/// option that cannot be, or [`Error::Cancelled`].
 pub fn fit<'a>(model: &Model, data: impl Into<Data<'a>>, options: &FitOptions) -> Result<Fit> {
     data.into().in_order_of(model.space(), |data| fit_in_order(model, data, options))
 }
