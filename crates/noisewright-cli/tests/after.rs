@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use std::path::Path;
 
-use assert_cmd::Command;
-use serde_json::Value;
+use support::{json, refused, run};
 
 const NORMAL: &str = "variables = [\"x\"]\nlog_density = \"m*x - p*x^2/2\"\n[parameters]\nm = 0.0\np = 1.0\n";
 const CENTRED: &str = "variables = [\"x\"]\nlog_density = \"-p*x^2/2\"\n[parameters]\np = 1.0\n";
@@ -27,21 +28,6 @@ fn folder() -> tempfile::TempDir {
         .success();
     }
     folder
-}
-
-fn run(folder: &tempfile::TempDir, words: &[&str]) -> assert_cmd::assert::Assert {
-    Command::cargo_bin("noisewright").unwrap().current_dir(folder.path()).args(words).assert()
-}
-
-fn json(folder: &tempfile::TempDir, words: &[&str]) -> Value {
-    let done = run(folder, &[words, &["--json"]].concat()).success();
-    let text = String::from_utf8_lossy(&done.get_output().stdout).replace("1e999", "\"infinite\"");
-    serde_json::from_str(&text).unwrap()
-}
-
-fn refused(folder: &tempfile::TempDir, words: &[&str], code: i32) -> String {
-    let done = run(folder, words).code(code);
-    String::from_utf8_lossy(&done.get_output().stderr).into_owned()
 }
 
 #[test]

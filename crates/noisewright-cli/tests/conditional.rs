@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use std::path::Path;
 
-use assert_cmd::Command;
 use serde_json::Value;
+
+use support::{json, refused, run};
 
 /// A folder with the freight data and its model, and an exact fit saved as `fit.json`.
 fn folder() -> tempfile::TempDir {
@@ -16,23 +19,6 @@ fn folder() -> tempfile::TempDir {
     }
     run(&folder, &["fit", "model.toml", "freight.csv", "--noise", "exact", "--out", "fit.json"]).success();
     folder
-}
-
-fn run(folder: &tempfile::TempDir, words: &[&str]) -> assert_cmd::assert::Assert {
-    Command::cargo_bin("noisewright").unwrap().current_dir(folder.path()).args(words).assert()
-}
-
-fn json(folder: &tempfile::TempDir, words: &[&str]) -> Value {
-    let done = run(folder, &[words, &["--json"]].concat()).success();
-    let text = String::from_utf8_lossy(&done.get_output().stdout).replace("1e999", "\"infinite\"");
-    serde_json::from_str(&text).unwrap()
-}
-
-fn refused(folder: &tempfile::TempDir, words: &[&str], code: i32) -> String {
-    let done = run(folder, words).code(code);
-    let told = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
-    assert_eq!(told.trim_end().lines().count(), 1, "{told}");
-    told
 }
 
 const FIT: [&str; 3] = ["fit", "model.toml", "freight.csv"];

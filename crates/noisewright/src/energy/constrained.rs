@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
 
+use super::forward;
 use crate::{Energy, Result, View};
 
 /// An energy whose parameters are an affine function of fewer free ones, `θ = Aφ + b`.
@@ -38,12 +39,10 @@ impl ConstrainedEnergy {
 }
 
 impl Energy for ConstrainedEnergy {
+    forward!(self => self.inner; dimension is_linear prefers_batches);
+
     fn parameters(&self) -> Vec<String> {
         self.names.clone()
-    }
-
-    fn dimension(&self) -> usize {
-        self.inner.dimension()
     }
 
     fn evaluate(
@@ -68,14 +67,6 @@ impl Energy for ConstrainedEnergy {
     fn constants(&self) -> Vec<f64> {
         let fixed = (0..self.offset.len()).filter(|j| self.map.row(*j).iter().all(|a| *a == 0.0));
         self.inner.constants().into_iter().chain(fixed.map(|j| self.offset[j])).collect()
-    }
-
-    fn is_linear(&self) -> bool {
-        self.inner.is_linear()
-    }
-
-    fn prefers_batches(&self) -> bool {
-        self.inner.prefers_batches()
     }
 
     fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {

@@ -13,7 +13,7 @@ use super::curvature::Curvature;
 use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
 use super::diagnostics::{Block, Rows, Separation, separation};
-use super::differences::{SHORTER_STEPS, derivative};
+use super::differences;
 use super::estimate::{Compared, Found};
 use super::options::{CovarianceKind, FitOptions};
 use super::result::{Fit, Optimum};
@@ -484,16 +484,8 @@ impl Problem for ConditionalLogit<'_> {
         let mut matrix = sums.hessian;
         if hessian && !sums.curved {
             // Differences of the gradient, for a model without second derivatives.
-            let mut differences = DMatrix::zeros(at.len(), at.len());
-            for j in 0..at.len() {
-                let slope = |step: f64| {
-                    let mut shifted = theta.to_vec();
-                    shifted[j] += step;
-                    Ok(self.all(&shifted, Order::Gradient)?.gradient)
-                };
-                differences.set_column(j, &derivative(1.0 + at[j].abs(), SHORTER_STEPS, slope)?);
-            }
-            matrix = Some((&differences + differences.transpose()) * 0.5);
+            let gradient = |theta: &[f64]| Ok(self.all(theta, Order::Gradient)?.gradient);
+            matrix = Some(differences::hessian(theta, |j| 1.0 + at[j].abs(), gradient)?);
         }
         let hessian = matrix.map(|matrix| matrix / total);
         Ok(Evaluation { value: sums.loss / total, gradient: sums.gradient / total, hessian })

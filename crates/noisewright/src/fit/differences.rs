@@ -1,8 +1,8 @@
 //! Derivatives by differences, with a step that fits the place.
 
-use nalgebra::DVector;
+use nalgebra::{DMatrix, DVector};
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// The first step, as a share of what is natural: the error of fourth order is then about that of rounding.
 const FIRST: f64 = 1e-3;
@@ -13,9 +13,31 @@ const AGREE: f64 = 1e-2;
 const ROUNDING: f64 = 1e-12;
 
 /// Decades by which steps are shortened at most where every value is a pass over the rows.
-pub(super) const SHORTER_STEPS: i32 = 4;
+const SHORTER_STEPS: i32 = 4;
 /// And where it costs nothing.
 const CLOSED_FORM_STEPS: i32 = 16;
+
+/// Second derivatives as differences of a gradient, for a model that does not give its own; `unit` has the natural size of a step
+/// in each unknown.
+///
+/// # Errors
+/// The gradient's own, where it is not known on either side, however near.
+pub(super) fn hessian(
+    at: &[f64],
+    unit: impl Fn(usize) -> f64,
+    gradient: impl Fn(&[f64]) -> Result<DVector<f64>>,
+) -> Result<DMatrix<f64>> {
+    let mut matrix = DMatrix::zeros(at.len(), at.len());
+    for j in 0..at.len() {
+        let slope = |step: f64| {
+            let mut shifted = at.to_vec();
+            shifted[j] += step;
+            gradient(&shifted)
+        };
+        matrix.set_column(j, &derivative(unit(j), SHORTER_STEPS, slope)?);
+    }
+    Ok((&matrix + matrix.transpose()) * 0.5)
+}
 
 /// The derivative by a parameter of what is known in closed form: first with steps of a natural size, which may be one for other units
 /// than those of the data, then of the parameter's own.
@@ -39,22 +61,18 @@ pub(super) fn of_closed_form(
 ///
 /// # Errors
 /// The function's own, where no step is defined.
-pub(super) fn derivative(
-    size: f64,
-    decades: i32,
-    f: impl Fn(f64) -> Result<DVector<f64>>,
-) -> Result<DVector<f64>> {
-    let mut longest = None;
-    for shorter in 0..=decades {
-        let h = FIRST * size * 0.1f64.powi(shorter);
-        match five_point(h, &f) {
-            Ok((slope, true)) => return Ok(slope),
-            Ok((slope, false)) if longest.is_none() => longest = Some(Ok(slope)),
-            Err(error) if shorter == decades => longest = longest.or(Some(Err(error))),
-            _ => {}
+fn derivative(size: f64, decades: i32, f: impl Fn(f64) -> Result<DVector<f64>>) -> Result<DVector<f64>> {
+    let mut kept = five_point(FIRST * size, &f);
+    for shorter in 1..=decades {
+        if matches!(kept, Ok((_, true)) | Err(Error::Cancelled)) {
+            break;
+        }
+        let next = five_point(FIRST * size * 0.1f64.powi(shorter), &f);
+        if kept.is_err() || matches!(next, Ok((_, true)) | Err(Error::Cancelled)) {
+            kept = next;
         }
     }
-    longest.unwrap_or_else(|| f(0.0).map(|value| value * f64::NAN))
+    kept.map(|(slope, _)| slope)
 }
 
 /// The derivative at zero, and whether the step is short enough to tell.
@@ -71,7 +89,6 @@ fn five_point(h: f64, f: &impl Fn(f64) -> Result<DVector<f64>>) -> Result<(DVect
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Error;
 
     #[test]
     fn steps_fit_the_place() {

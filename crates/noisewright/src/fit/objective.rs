@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::optimize::{Evaluation, Problem};
 
-use super::differences::{SHORTER_STEPS, derivative};
+use super::differences;
 use super::evaluate::{Accumulator, ChunkEvaluator, ChunkView, ParameterPoint};
 use super::prepare;
 use super::sample_blocks::{KeptBlock, RawBlock, SampleBlocks};
@@ -251,19 +251,11 @@ impl<'a> Objective<'a> {
 
     /// Second derivatives as differences of the gradient, for a model that does not give its own.
     fn hessian_by_differences(&self, at: &[f64]) -> Result<DMatrix<f64>> {
-        let size = self.size();
-        let mut hessian = DMatrix::zeros(size, size);
-        for j in 0..size {
-            let unit = self.unit.get(j).copied().unwrap_or(1.0);
-            let slope = |step: f64| {
-                let mut there = at.to_vec();
-                there[j] += step;
-                let evaluation = self.full_or_why(&there, Order::Gradient)?.evaluation;
-                if evaluation.value.is_finite() { Ok(evaluation.gradient) } else { Err(self.no_loss(&there)) }
-            };
-            hessian.set_column(j, &derivative(unit, SHORTER_STEPS, slope)?);
-        }
-        Ok((&hessian + hessian.transpose()) * 0.5)
+        let unit = |j: usize| self.unit.get(j).copied().unwrap_or(1.0);
+        differences::hessian(at, unit, |at| {
+            let evaluation = self.full_or_why(at, Order::Gradient)?.evaluation;
+            if evaluation.value.is_finite() { Ok(evaluation.gradient) } else { Err(self.no_loss(at)) }
+        })
     }
 
     /// A loss that is not finite, though every term of the model is a number.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use noisewright::fit::{Amount, Data, FitOptions};
-use noisewright::{Model, MultivariateNormal, Normal, Space, fit, sample};
+use noisewright::{Model, MultivariateNormal, Normal, Space, Student, fit, sample};
 
 #[test]
 fn counts_are_fitted_without_noise() {
@@ -25,6 +25,21 @@ fn counts_are_fitted_without_noise() {
         for (many, one) in fitted.estimates().iter().zip(once.estimates()) {
             assert!((many.se * count.sqrt() / one.se - 1.0).abs() < 0.01, "{count}: {many:?} {one:?}");
         }
+    }
+}
+
+#[test]
+fn counts_in_a_family_are_fitted_without_noise() {
+    let data = sample(&Student::new(4.0, 1.0, 2.0).unwrap(), 500, 3);
+    let family =
+        |more: &str| Model::from_toml(&format!("variables = ['x']\nfamily = 'student'\n{more}")).unwrap();
+    let weights = vec![1e3; 500];
+    let fitted = family("dof = 4").fit(&data).weights(&weights).run().unwrap();
+    assert!(fitted.converged && fitted.noise_points == 0, "{}", fitted.noise_description);
+    // The constant in closed form, which is taken there, is the one that a normalized model has.
+    let normalized = family("dof = 4\nnormalized = true").fit(&data).weights(&weights).exact().run().unwrap();
+    for (one, other) in fitted.parameters.iter().zip(&normalized.parameters) {
+        assert!((one.estimate - other.estimate).abs() < 1e-3 * one.se, "{one:?} {other:?}");
     }
 }
 

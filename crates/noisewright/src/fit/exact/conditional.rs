@@ -14,7 +14,7 @@ use crate::fit::covariance::invert_free;
 use crate::fit::curvature::Curvature;
 use crate::fit::data::Data;
 use crate::fit::data_rows::DataRows;
-use crate::fit::differences::{SHORTER_STEPS, derivative};
+use crate::fit::differences;
 use crate::fit::estimate::{Compared, Found};
 use crate::fit::multistart;
 use crate::fit::options::{Amount, FitOptions, NoiseChoice};
@@ -243,17 +243,11 @@ impl Problem for ConditionalLikelihood<'_> {
         let theta = at.as_slice();
         let (mut there, known) = self.look(theta, hessian)?;
         if !known {
-            let mut matrix = DMatrix::zeros(theta.len(), theta.len());
-            for j in 0..theta.len() {
-                let slope = |step: f64| {
-                    let mut shifted = theta.to_vec();
-                    shifted[j] += step;
-                    let there = self.look(&shifted, false)?.0;
-                    if there.value.is_finite() { Ok(there.gradient) } else { Err(Error::NoMass) }
-                };
-                matrix.set_column(j, &derivative(self.unit[j], SHORTER_STEPS, slope)?);
-            }
-            there.hessian = Some((&matrix + matrix.transpose()) * 0.5);
+            let gradient = |theta: &[f64]| {
+                let there = self.look(theta, false)?.0;
+                if there.value.is_finite() { Ok(there.gradient) } else { Err(Error::NoMass) }
+            };
+            there.hessian = Some(differences::hessian(theta, |j| self.unit[j], gradient)?);
         }
         Ok(there)
     }

@@ -17,7 +17,7 @@ use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
 use super::dependence::{self, Influences};
 use super::diagnostics::{self, NearMinimum, Runaway};
-use super::differences::{SHORTER_STEPS, derivative};
+use super::differences;
 use super::estimate::{Basis, Compared, Estimated, FitTask, Found, Maximised, Notes};
 use super::fit_against_noise::{SCALE_ROWS, needs_memory};
 use super::kinks;
@@ -64,7 +64,7 @@ pub(crate) struct Likelihood<'a> {
 pub(crate) fn estimate_exact<'a>(task: FitTask<'a>, options: &FitOptions) -> Result<Estimated<'a>> {
     let model = task.model;
     let Some(data) = task.rows.whole() else { return Err(needs_memory("noise")) };
-    let way = NormalizerMethod::of(model)?;
+    let way = NormalizerMethod::cheapest(model)?;
     options.report(Stage::Prepare, 0, f64::NAN)?;
     let some = task.rows.spread(SCALE_ROWS);
     let linear = model.energy().is_linear();
@@ -481,17 +481,11 @@ impl Problem for Likelihood<'_> {
         let theta = outer.as_slice();
         let (mut there, known) = self.look(theta, hessian)?;
         if !known {
-            let mut matrix = DMatrix::zeros(theta.len(), theta.len());
-            for j in 0..theta.len() {
-                let slope = |step: f64| {
-                    let mut shifted = theta.to_vec();
-                    shifted[j] += step;
-                    let there = self.look(&shifted, false)?.0;
-                    if there.value.is_finite() { Ok(there.gradient) } else { Err(Error::NoMass) }
-                };
-                matrix.set_column(j, &derivative(self.unit[j], SHORTER_STEPS, slope)?);
-            }
-            there.hessian = Some((&matrix + matrix.transpose()) * 0.5);
+            let gradient = |theta: &[f64]| {
+                let there = self.look(theta, false)?.0;
+                if there.value.is_finite() { Ok(there.gradient) } else { Err(Error::NoMass) }
+            };
+            there.hessian = Some(differences::hessian(theta, |j| self.unit[j], gradient)?);
         }
         Ok(there)
     }

@@ -50,11 +50,20 @@ impl NormalizerMethod {
             return Ok(Self::Enumeration);
         }
         if integrates(model) {
-            let closed = !model.energy().is_linear() && closed_form_holds(model)?;
-            return Ok(if closed { Self::Closed } else { Self::Quadrature });
+            return Ok(Self::Quadrature);
         }
         let reason = "needs at most three variables or 2²⁰ states: leave it out to fit against noise";
         Err(Error::option("noise exact", reason))
+    }
+
+    /// The way to log Z of a model that costs least: the closed form of a family, where it is that of the model.
+    ///
+    /// # Errors
+    /// As for [`NormalizerMethod::of`].
+    pub(crate) fn cheapest(model: &Model) -> Result<Self> {
+        let way = Self::of(model)?;
+        let closed = way == Self::Quadrature && !model.energy().is_linear() && closed_form_holds(model)?;
+        Ok(if closed { Self::Closed } else { way })
     }
 
     /// In words.
