@@ -17,6 +17,8 @@ const SUBSAMPLE: usize = 15_000;
 const STEPS: usize = 100;
 /// A step of fewer standard errors is the last: the error after it, of the second order, is below 1e-10 of one.
 const TOLERANCE: f64 = 1e-5;
+/// A step this small squares to below rounding, and leaves the covariance what it is to nine digits.
+const LAST_STEP: f64 = 1e-7;
 /// Share of the draws by which a state may get more or less than it gave through rounding alone.
 const ROUNDING: f64 = 2e-15;
 
@@ -73,21 +75,28 @@ fn thin(problem: &Problem<'_>, share: f64) -> (Vec<usize>, Vec<u32>) {
     (rows, origin)
 }
 
-/// Newton's method with a line search, from zero.
+/// Newton's method with a line search, from zero; again from where it ended if its last step was too long for the sums before
+/// it to serve as those of the solution.
 fn newton(problem: &Problem<'_>) -> Result<Solution> {
     let gauged = Gauged { problem, evaluations: Cell::new(0), last: RefCell::new(None) };
     let options = DescentOptions { tolerance: TOLERANCE, max_iterations: STEPS, watch: &|_, _| Ok(()) };
-    let start = DVector::zeros(problem.states());
-    let found = optimize::newton(&gauged, &start, &options)?;
-    let evaluations = gauged.evaluations.get();
-    let sums = match gauged.last.take() {
-        Some((gradient, sums)) if gradient == found.last.gradient => sums,
-        _ => problem.sums(found.at.as_slice())?,
-    };
-    // Between states that hardly overlap the equations are solved long before the step is small.
-    let solved = sums.excess.iter().all(|excess| excess.abs() <= ROUNDING * problem.draws() as f64);
-    let converged = found.stop.converged() || solved;
-    Ok(Solution { c: found.at.as_slice().to_vec(), sums, converged, evaluations })
+    let mut start = DVector::zeros(problem.states());
+    loop {
+        let found = optimize::newton(&gauged, &start, &options)?;
+        let (place, sums) = match gauged.last.take() {
+            Some(last) if last.gradient == found.last.gradient => (last.place, last.sums),
+            _ => (found.at.clone(), problem.sums(found.at.as_slice())?),
+        };
+        let evaluations = gauged.evaluations.get();
+        if found.stop.converged() && (&found.at - place).amax() > LAST_STEP && evaluations < STEPS {
+            start = found.at;
+            continue;
+        }
+        // Between states that hardly overlap the equations are solved long before the step is small.
+        let solved = sums.excess.iter().all(|excess| excess.abs() <= ROUNDING * problem.draws() as f64);
+        let converged = found.stop.converged() || solved;
+        return Ok(Solution { c: found.at.as_slice().to_vec(), sums, converged, evaluations });
+    }
 }
 
 /// The loss in the gauge `Σ N_k c_k = 0`: with the square of that sum, which leaves the minimum where it is and gives the one
@@ -95,8 +104,14 @@ fn newton(problem: &Problem<'_>) -> Result<Solution> {
 struct Gauged<'a, 'p> {
     problem: &'a Problem<'p>,
     evaluations: Cell<usize>,
-    /// The gradient and the sums where the Hessian was last asked for.
-    last: RefCell<Option<(DVector<f64>, Sums)>>,
+    last: RefCell<Option<Last>>,
+}
+
+/// Where the Hessian was last asked for.
+struct Last {
+    place: DVector<f64>,
+    gradient: DVector<f64>,
+    sums: Sums,
 }
 
 impl optimize::Problem for Gauged<'_, '_> {
@@ -125,7 +140,7 @@ impl optimize::Problem for Gauged<'_, '_> {
         let hessian =
             hessian.then(|| curvature(self.problem, &sums).map_with_location(|i, j, h| h + gauge(i, j)));
         if hessian.is_some() {
-            self.last.replace(Some((gradient.clone(), sums)));
+            self.last.replace(Some(Last { place: c.clone(), gradient: gradient.clone(), sums }));
         }
         Ok(Evaluation { value, gradient, hessian })
     }

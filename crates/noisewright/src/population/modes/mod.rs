@@ -142,6 +142,9 @@ fn scattered(surface: &dyn Surface, mode: &Mode, count: usize) -> Vec<Vec<f64>> 
 
 /// Points of the unit cube, the same at every run.
 pub(super) fn quasi_random(dimension: usize, count: usize) -> Vec<Vec<f64>> {
+    if count == 0 {
+        return Vec::new();
+    }
     let mut points = vec![0.0; dimension * count];
     Halton::new(dimension, &mut Purpose::ModeProbe.fixed_stream()).fill(1, count, &mut points);
     (0..count).map(|i| (0..dimension).map(|j| points[j * count + i]).collect()).collect()
