@@ -97,7 +97,8 @@ impl<'a> Climb<'a> {
     /// One climb along every counted coordinate.
     fn sweep_counted(&self, place: &mut [f64]) -> Result<()> {
         for &axis in &self.counted {
-            if let Some((best, _)) = self.surface.peaks_along(axis, place, &Sight::default())?.first() {
+            let sight = Sight::default().around(place[axis]);
+            if let Some((best, _)) = self.surface.peaks_along(axis, place, &sight)?.first() {
                 place[axis] = *best;
             }
         }
@@ -128,7 +129,7 @@ impl<'a> Climb<'a> {
             let (ended, going): (Vec<_>, Vec<_>) = climbers.into_iter().partition(|c| c.ended);
             for climber in ended {
                 if modes {
-                    self.settle(climber.at)?;
+                    self.settle(climber)?;
                 } else {
                     ends.push(climber.at);
                 }
@@ -142,7 +143,7 @@ impl<'a> Climb<'a> {
         }
         for climber in climbers {
             if modes {
-                self.settle(climber.at)?;
+                self.settle(climber)?;
             } else {
                 ends.push(climber.at);
             }
@@ -238,8 +239,8 @@ impl<'a> Climb<'a> {
 
     /// Keeps the end of a climb as a mode, if it is new and the surface falls from it on all sides; the first is kept
     /// wherever there is a density.
-    fn settle(&mut self, at: Vec<f64>) -> Result<()> {
-        let height = self.surface.values(&at, 1)?[0];
+    fn settle(&mut self, climber: Climber) -> Result<()> {
+        let Climber { at, value: height, .. } = climber;
         if !height.is_finite() || self.found.iter().any(|mode| mode.distance2(&at) < KNOWN.1) {
             return Ok(());
         }
@@ -275,7 +276,7 @@ impl<'a> Climb<'a> {
             scales[axis] = ladder[fallen.unwrap_or(20)];
         }
         for &axis in &self.counted {
-            let found = self.surface.peaks_along(axis, at, &Sight::default())?;
+            let found = self.surface.peaks_along(axis, at, &Sight::default().around(at[axis]))?;
             scales[axis] = found.first().map_or(scales[axis], |peak| peak.1);
         }
         Ok(())

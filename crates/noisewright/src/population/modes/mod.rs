@@ -97,11 +97,11 @@ fn coordinate_ascent(
     scales: &mut [f64],
     sights: &[Sight],
 ) -> Result<()> {
-    let nothing = Sight::default();
     for _ in 0..SWEEPS.0 {
         let mut moved = 0.0f64;
         for axis in 0..at.len() {
-            let found = surface.peaks_along(axis, at, sights.get(axis).unwrap_or(&nothing))?;
+            let sight = sights.get(axis).cloned().unwrap_or_default().around(at[axis]);
+            let found = surface.peaks_along(axis, at, &sight)?;
             let Some(&(best, scale)) = found.first() else { continue };
             moved = moved.max((best - at[axis]).abs() / scale);
             (at[axis], scales[axis]) = (best, scale);

@@ -17,6 +17,14 @@ pub(in crate::population) struct Sight {
     pub(in crate::population) places: Vec<f64>,
 }
 
+impl Sight {
+    /// The same with a look around a value.
+    pub(super) fn around(mut self, value: f64) -> Self {
+        self.hints.push((value, 1.0));
+        self
+    }
+}
+
 /// A log-density over coordinates.
 pub(in crate::population) trait Surface {
     /// The domain of every coordinate.
@@ -72,8 +80,7 @@ pub(in crate::population) trait Surface {
             }
         };
         let (lower, upper) = if counts { (-0.5, f64::INFINITY) } else { domain.bounds() };
-        let hints: Vec<(f64, f64)> = sight.hints.iter().copied().chain([(at[axis], 1.0)]).collect();
-        let coarse = Lookout { hints: &hints, places: &sight.places, fine: false };
+        let coarse = Lookout { hints: &sight.hints, places: &sight.places, fine: false };
         let mut found = Vec::new();
         if matches!(domain, Domain::Positive | Domain::Interval(..)) {
             // A density may be highest at the very end of its domain, as x^{-0.2} e^{-x} is at zero, and have next to
