@@ -25,8 +25,10 @@ mod remarks;
 mod serial;
 mod weights;
 
+#[doc(hidden)]
 pub use densities::Densities;
 pub use dictionary::DictionaryOptions;
+#[doc(hidden)]
 pub use error_answer::ErrorAnswer;
 pub use exact::OptimalNoise;
 pub(crate) use family::best_member_on;
@@ -36,9 +38,12 @@ pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
 pub use mixture::{MixtureDesign, best_mixture, design_mixture, design_mixture_on_sample};
 pub(crate) use noise::SavedModelNoise;
 pub use noise::{ModelNoise, Shape};
+#[doc(hidden)]
 pub use problem::{Files, Problem, Purpose, noise_on};
 pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
+#[doc(hidden)]
 pub use question::{Answer, DesignSpace, EfficiencyAnswer, Kind, Question};
+#[doc(hidden)]
 pub use quiet::QuietAnswer;
 #[cfg(feature = "model-file")]
 pub use record::Record;

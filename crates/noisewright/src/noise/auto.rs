@@ -13,13 +13,13 @@ use crate::{
 };
 
 /// How much wider than the data the main part is, as a factor of the variance.
-const INFLATION: f64 = 1.5;
+pub(super) const INFLATION: f64 = 1.5;
 /// Share of the main part beside a Student or a uniform part on the circle or the sphere.
 const MAIN_SHARE: f64 = 0.75;
 /// Share of the uniform density under the histogram of an interval.
 const UNIFORM_FLOOR: f64 = 0.15;
 /// What every state has before any is counted.
-const PSEUDO_COUNT: f64 = 0.5;
+pub(super) const PSEUDO_COUNT: f64 = 0.5;
 /// States of all variables together beyond which their dependence is kept along a tree: fewer are all visited instead of
 /// drawn by a fit that is left to itself.
 const MANY_STATES: f64 = (1u64 << 20) as f64;
