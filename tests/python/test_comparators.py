@@ -248,3 +248,32 @@ def test_mc_mle_is_the_profiled_kl_loss():
     constant = special.logsumexp(features(noise) @ least.x - log_density(noise)) - math.log(len(noise))
     assert fit.log_normalizer.estimate == pytest.approx(constant, abs=1e-6)
     assert fit.method == "mc-mle" and fit.loss_name == "kl"
+
+
+def test_dictionaries_and_questions_in_python(quartic):
+    members = [nw.Normal(-2, 0.25), nw.Normal(0, 0.25), nw.Normal(2, 0.25), "normal(0, 6)"]
+    best = nw.design(quartic, at={"a": 1.0, "b": 0.1}, nu=1.0, noise=nw.Dictionary(members))
+    words = nw.design(
+        quartic, at={"a": 1.0, "b": 0.1}, nu=1.0, noise="dictionary(normal(-2, 0.25), normal(0, 0.25), normal(2, 0.25), normal(0, 6))"
+    )
+    assert best.error == words.error and best.gap < 1e-8
+    np.testing.assert_allclose(np.sum(best.weights), 1.0)
+    assert best.weights[0] == pytest.approx(best.weights[2], rel=1e-3)
+    # Any other weights have a larger error.
+    mixture = " + ".join(f"{w}*normal({m}, 0.25)" for w, m in [(0.3, -2), (0.4, 0), (0.3, 2)])
+    assert nw.error(quartic, noise=mixture, nu=1.0, at={"a": 1.0, "b": 0.1}).error > best.error
+    # The error of an answer by the delta method.
+    plain = nw.error(quartic, noise="normal(0, 4)", nu=1.0, at={"a": 1.0, "b": 0.1})
+    asked = nw.error(quartic, noise="normal(0, 4)", nu=1.0, at={"a": 1.0, "b": 0.1}, target="a/b")
+    h = np.array([1 / 0.1, -1 / 0.1**2, 0.0])
+    assert asked.error == pytest.approx(2 * h @ plain.covariance @ h, rel=1e-9)
+
+
+def test_brier_leaves_outliers_out():
+    rng = np.random.default_rng(13)
+    x = np.where(rng.random(2000) < 0.05, rng.normal(8, 0.1, 2000), rng.normal(size=2000))
+    model = nw.Model.from_formula("m*x - x^2/2", variables="x", parameters={"m": 0.0})
+    fit = nw.fit(model, x, loss="brier", noise="normal(0, 4)", nu=2, seed=1)
+    assert abs(fit["m"].estimate) < 4 * fit["m"].se
+    assert abs(fit.clean_share.estimate - np.mean(x < 5)) < 4 * fit.clean_share.se
+    assert nw.fit(model, x, loss="js", noise="normal(0, 4)", nu=2, seed=1)["m"].estimate > 0.3

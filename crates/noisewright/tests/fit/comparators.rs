@@ -1,6 +1,6 @@
 //! Score matching, pseudo-likelihood and Brier's loss against theory, and their standard errors against simulation.
 
-use noisewright::fit::{Data, Draws, FitMethod, FitOptions, NoiseChoice};
+use noisewright::fit::{Data, Dependence, Draws, FitMethod, FitOptions, NoiseChoice};
 use noisewright::{
     Contrast, Fit, Loss, Mixture, Model, Noise, Normal, Points, Population, Precision, Scalar, Target,
     asymptotic_error, fit, sample,
@@ -96,10 +96,8 @@ fn weights_and_clusters_of_comparators() {
         score_matching(&model, Data::from(&once).with_weights(&weights)),
     );
     let clusters: Vec<u64> = (0..50).chain(0..50).collect();
-    let clustered = score_matching(
-        &model,
-        Data::from(&twice).with_dependence(noisewright::fit::Dependence::Clusters(&clusters)),
-    );
+    let clustered =
+        score_matching(&model, Data::from(&twice).with_dependence(Dependence::Clusters(&clusters)));
     let plain = score_matching(&model, Data::from(&once));
     for j in 0..2 {
         assert!((repeated.parameters[j].estimate - weighted.parameters[j].estimate).abs() < 1e-12);
