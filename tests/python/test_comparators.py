@@ -129,6 +129,8 @@ def test_score_matching_refuses_what_it_cannot_do():
     laplace = nw.Model.from_formula("-a*abs(x)", variables="x", parameters={"a": (1.0, 0.0, math.inf)})
     with pytest.raises(nw.NoisewrightError, match="second derivative"):
         nw.fit(laplace, x, method="score-matching")
+    with pytest.raises(nw.NoisewrightError, match="sandwich"):
+        nw.fit(laplace, x, method="score-matching", errors="model")
     lsat, data = nw.load_example("lsat")
     with pytest.raises(nw.NoisewrightError, match="discrete"):
         nw.fit(lsat, data, method="score-matching")

@@ -19,8 +19,8 @@ const CLOSE_ENOUGH_ON_SAMPLE: f64 = 1e-4;
 const VANISHED: f64 = 1e-10;
 
 /// Newton steps at the end, and weights up to which they are taken: each costs two looks per weight.
-const MOST_NEWTON_STEPS: usize = 6;
-const MOST_ACTIVE: usize = 64;
+const MOST_NEWTON_STEPS: usize = 4;
+const MOST_ACTIVE: usize = 24;
 
 /// Step of differences of the derivatives, as a share of a weight: the cube root of their rounding.
 const DIFFERENCE: f64 = 1e-4;

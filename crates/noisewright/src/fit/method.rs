@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::effects::NoiseKind;
-use super::options::{FitOptions, NoiseChoice};
+use super::options::{CovarianceKind, FitOptions, NoiseChoice};
 use crate::{Error, Loss, Result};
 
 /// How parameters are estimated (MATH §13).
@@ -107,6 +107,12 @@ impl FitOptions {
         match (noise, loss) {
             (false, _) => Err(wrong("noise")),
             (_, false) => Err(wrong("loss")),
+            _ if method.is_without_constant() && self.errors == CovarianceKind::ModelBased => {
+                let reason = format!(
+                    "cannot trust the model beside the method {method}, whose errors are the sandwich"
+                );
+                Err(Error::option("errors", reason))
+            }
             _ if method.is_without_constant() => self.refuse_extras(&format!("the method {method}")),
             _ => Ok(()),
         }
