@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub use fault::{ChainFault, DesignFault, ExternalError, OptionFault, Quantity};
 pub use kind::{ErrorKind, ErrorSubject};
 
-use crate::text::{combination, list, number, size};
+use crate::text::{combination, digits, list, number, size};
 
 /// Result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -191,7 +191,7 @@ pub enum Error {
     #[error(
         "the weights sum to {}, but a row counts as often as its weight says: they must sum to at least {least}, the number \
          of unknowns, and at most 2⁵³; multiply them by a factor, so that they sum to the number of observations",
-        number(*total)
+        digits(*total)
     )]
     TotalWeight {
         /// Their sum.

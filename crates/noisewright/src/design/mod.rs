@@ -26,8 +26,10 @@ mod serial;
 mod targeted;
 mod weights;
 
+#[doc(hidden)]
 pub use densities::Densities;
 pub use dictionary::DictionaryOptions;
+#[doc(hidden)]
 pub use error_answer::ErrorAnswer;
 pub use exact::OptimalNoise;
 pub(crate) use family::best_member_on;
@@ -37,9 +39,12 @@ pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
 pub use mixture::{MixtureDesign, best_mixture, design_dictionary, design_mixture, design_mixture_on_sample};
 pub(crate) use noise::SavedModelNoise;
 pub use noise::{ModelNoise, Shape};
+#[doc(hidden)]
 pub use problem::{Files, Problem, Purpose, noise_on};
 pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
+#[doc(hidden)]
 pub use question::{Answer, DesignSpace, EfficiencyAnswer, Kind, Question};
+#[doc(hidden)]
 pub use quiet::QuietAnswer;
 #[cfg(feature = "model-file")]
 pub use record::Record;

@@ -3,6 +3,8 @@
 mod beta;
 mod com_poisson;
 mod constrained;
+#[cfg(feature = "dual")]
+mod dual;
 mod exp_quadratic;
 mod family;
 mod formula;
@@ -26,6 +28,8 @@ mod von_mises_fisher;
 pub use beta::Beta;
 pub use com_poisson::ComPoisson;
 pub(crate) use constrained::ConstrainedEnergy;
+#[cfg(feature = "dual")]
+pub(crate) use dual::DualEnergy;
 pub use family::{Dof, FamilyInfo, FamilyOptions, families};
 pub(crate) use family::{Parts as FamilyParts, build as build_family};
 pub(crate) use formula::wrong_formula;

@@ -8,7 +8,7 @@ use noisewright_numerics::gram::Columns;
 use noisewright_numerics::optimize::{Evaluation, Problem, Stop};
 use noisewright_numerics::summation::{log_sum_exp, try_blocked};
 
-use super::covariance::{Covariance, invert_free, sandwich};
+use super::covariance::{Covariance, invert_free};
 use super::curvature::Curvature;
 use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
@@ -19,6 +19,7 @@ use super::options::{CovarianceKind, FitOptions};
 use super::result::{Fit, Optimum};
 use super::solve::{in_box, limits};
 use crate::after::RowMeans;
+use crate::moments::sandwich;
 use crate::{Error, Model, Points, Result};
 
 /// Strata that are summed at a time.

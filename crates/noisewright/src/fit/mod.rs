@@ -55,19 +55,19 @@ mod two_step;
 
 pub use bootstrap::{Bootstrap, BootstrapEstimate, Resampled};
 pub use choices::{ChoiceSets, fit_choices};
-pub(crate) use covariance::sandwich;
 pub use curvature::Curvature;
 pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind};
+#[doc(hidden)]
 pub use effects::{FitSetting, NoiseKind, check_effects};
 pub use held_out::HeldOut;
 pub use method::FitMethod;
 pub use noisewright_numerics::optimize::Stop;
 pub use optimal::OptimalReport;
-pub use options::{
-    Amount, CovarianceKind, DrawKind, Draws, FitOptions, IntervalKind, NoiseChoice, NoiseFiles, NoiseInWords,
-};
+pub use options::{Amount, CovarianceKind, DrawKind, Draws, FitOptions, IntervalKind, NoiseChoice};
+#[doc(hidden)]
+pub use options::{NoiseFiles, NoiseInWords};
 pub(crate) use penalized::wrong_factor;
 pub use penalized::{PathPoint, Penalty, PenaltyKind, PenaltyReport, Strength, StrengthRule};
 pub(crate) use quiet::USUAL_RATIO;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::method::FitMethod;
 use super::penalized::Penalty;
 use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
+use crate::tolerance::STEP_IN_STANDARD_ERRORS;
 use crate::{
     ConditionalNoise, Error, Loss, Noise, NoiseWords, OptionFault, Points, Result, Target, WordsError,
 };
@@ -97,7 +98,7 @@ impl Default for FitOptions {
             cancel: CancelToken::new(),
             starts: 10,
             max_iterations: 200,
-            tolerance: 1e-6,
+            tolerance: STEP_IN_STANDARD_ERRORS,
             progress: None,
             more: crate::More,
         }

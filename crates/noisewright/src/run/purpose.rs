@@ -71,8 +71,6 @@ pub enum Purpose {
     ChainStarts,
     /// A Markov chain.
     Chain,
-    /// Starts of a search for modes in many variables.
-    PopulationModes,
     /// Draws of a population's importance sampling.
     PopulationProposal {
         /// A stage of the adaptation, or zero for the draws themselves.
@@ -164,7 +162,6 @@ impl Purpose {
             Self::PathNoiseFit => (14, 0, 0),
             Self::ChainStarts => (15, 0, 0),
             Self::Chain => (16, 0, 0),
-            Self::PopulationModes => (17, 0, 0),
             Self::PopulationProposal { stage, component } => (18, stage, component),
             Self::PopulationTails { kind } => (19, kind, 0),
             Self::SphereCandidates => (20, 0, 0),

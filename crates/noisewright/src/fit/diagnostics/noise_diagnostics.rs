@@ -21,11 +21,12 @@ use super::weighted_information::WeightedTest;
 use super::{Diagnostics, Tails, Warning, efficiency, messages};
 use crate::integrability::{NotNormalizable, of_fitted};
 use crate::run::if_possible;
+use crate::tolerance::NO_VARIANCE;
 use crate::{Domain, Loss, Result};
 use noisewright_numerics::optimize::Stop;
 
 /// Information about some direction below that of so many points of data asks whether there is any at all.
-const FEW_POINTS: f64 = 1.0;
+pub(super) const FEW_POINTS: f64 = 1.0;
 
 /// Largest share of the noise in a variance from which a larger ratio is predicted, how many ratios are tried, and by how many times too
 /// much noise may be left in the end.
@@ -103,7 +104,7 @@ impl Contrasted<'_> {
     /// When the rows cannot be passed over again.
     pub(crate) fn weights_have_variance(&self, fit: &Fit) -> Result<bool> {
         let shape = self.gathered(fit)?.and_then(|gathered| gathered.weight_shape());
-        Ok(shape.is_some_and(|shape| shape.upper < messages::LARGEST_FINITE_VARIANCE))
+        Ok(shape.is_some_and(|shape| shape.upper < NO_VARIANCE))
     }
 
     /// Whether the noise's tails are seen to be lighter than the data's, so that a few of its points carry the sums.

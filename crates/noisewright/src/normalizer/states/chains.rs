@@ -11,10 +11,11 @@ use nalgebra::DMatrix;
 use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::summation::dot;
 
-use super::super::autocorrelation::{FEWEST_EFFECTIVE, Neighbours, STRETCH};
+use super::super::autocorrelation::{Neighbours, STRETCH};
 use super::problem::{Scratch, cut};
 use super::unsampled::Weights;
 use crate::Result;
+use crate::tolerance::FEWEST_EFFECTIVE_ROWS;
 
 /// Lags to be summed at most.
 const LAGS: usize = 16;
@@ -125,7 +126,7 @@ fn of_state(weights: &Weights<'_>, chains: &[&Chain]) -> LongRun {
     let dependent = trace > 0.0 && neighbours.is_visible();
     let inefficiency = if dependent { summed.max(neighbours.least_time(1.0)) } else { summed };
     let effective = count / inefficiency;
-    let reliable = found && !(dependent && effective < FEWEST_EFFECTIVE);
+    let reliable = found && !(dependent && effective < FEWEST_EFFECTIVE_ROWS);
     let windows = rows(&series) as f64 / (2 * lags + 1) as f64;
     let scaled = weights.in_units_of_weights((sum * (inefficiency / summed)).as_slice());
     LongRun {

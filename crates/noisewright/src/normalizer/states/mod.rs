@@ -14,6 +14,7 @@ mod unsampled;
 
 pub use input::{Origin, Pooled};
 pub use result::{StatesEstimate, StatesWarning};
+#[doc(hidden)]
 pub use serial::NamedStates;
 
 use nalgebra::DMatrix;

@@ -4,7 +4,9 @@ use nalgebra::DMatrix;
 
 use super::super::interval::student_deviation;
 use super::StatesOptions;
-use super::covariance::{HEAVY, Heavy};
+use super::covariance::Heavy;
+
+use crate::tolerance::HEAVY_TAIL;
 
 /// Effective draws below which an error bar is only a hint.
 const FEW: f64 = 50.0;
@@ -102,11 +104,11 @@ impl StatesWarning {
                 name(*state)
             ),
             Self::HeavyTail { state, pareto_k } => {
-                let tail = if *pareto_k > HEAVY {
-                    format!("have too heavy a tail (Pareto k = {pareto_k:.2}, above {HEAVY})")
+                let tail = if *pareto_k > HEAVY_TAIL {
+                    format!("have too heavy a tail (Pareto k = {pareto_k:.2}, above {HEAVY_TAIL})")
                 } else {
                     format!(
-                        "may have too heavy a tail (Pareto k = {pareto_k:.2}, too uncertain to be below {HEAVY})"
+                        "may have too heavy a tail (Pareto k = {pareto_k:.2}, too uncertain to be below {HEAVY_TAIL})"
                     )
                 };
                 format!(
