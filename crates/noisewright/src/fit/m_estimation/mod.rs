@@ -11,7 +11,7 @@ use noisewright_numerics::optimize::{Evaluation, Problem};
 use noisewright_numerics::summation::{dot, try_blocked};
 
 use super::constant::Constant;
-use super::covariance::{Covariance, invert_free, sandwich};
+use super::covariance::{Covariance, invert_free};
 use super::curvature::Curvature;
 use super::data::{Data, Dependence};
 use super::data_rows::{DataRows, SOME_ROWS};
@@ -31,6 +31,7 @@ use super::sample_blocks::{BLOCK, CHUNK};
 use super::solve::{Solution, in_box, limits};
 use crate::integrability;
 use crate::memory::check_count;
+use crate::moments::sandwich;
 use crate::run::Stage;
 use crate::{Error, Model, Quantity, Result, View};
 
