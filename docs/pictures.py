@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import quiet_pictures
+import robust_pictures
 
 EXAMPLES = Path("examples")
 COMMANDS = {
@@ -42,3 +43,4 @@ if __name__ == "__main__":
             subprocess.run([sys.argv[1], *command, "--quiet", "--report", page], check=True, stdout=subprocess.DEVNULL)
             (Path("docs/src/pictures") / f"{name}.svg").write_text(first_figure(page.read_text()))
     quiet_pictures.draw(sys.argv[1], Path("docs/src/pictures"))
+    (Path("docs/src/pictures") / "robust.svg").write_text(robust_pictures.outliers(sys.argv[1]))

@@ -43,6 +43,8 @@ class FitResult(AfterFit, Result):
     `se_data` is the part that no amount of noise removes, `se_noise` the part that more noise does.
     """
 
+    #: By which method: `nce`, `exact`, `score-matching`, `pseudo-likelihood` or `mc-mle`.
+    method: str
     parameters: dict[str, Estimate]
     log_normalizer: Estimate | None
     coordinates: list[str]
@@ -93,6 +95,8 @@ class FitResult(AfterFit, Result):
     held_out: dict[str, Any] | None
     #: The penalty: `kind`, `strength`, `rule`, the names `selected`, and the `path` of strengths that were tried.
     penalty: dict[str, Any] | None
+    #: The share of the rows that follow the model, for the loss `brier`, where log Z can be computed.
+    clean_share: Estimate | None
     diagnostics: dict[str, Any]
     warnings: list[str]
     #: Why the estimates are no answer at all, if they are none.
@@ -174,6 +178,7 @@ def fit(
     model: Model,
     data: Any,
     *,
+    method: Literal["nce", "exact", "score-matching", "pseudo-likelihood", "mc-mle"] = "nce",
     noise: NoiseLike | NoiseDraws = "auto",
     nu: float | Literal["auto"] = "auto",
     loss: str = "js",
@@ -219,10 +224,13 @@ def fit(
         data: one row per point: an array, a data frame or table (columns by the names of the model's variables), or a
             dictionary of columns. The path of a file (CSV, Parquet, NPY) is read in blocks, again at each pass, and may be
             larger than memory; its rows are taken to be independent.
+        method: `nce` (against noise), `exact` (maximum likelihood, as `noise="exact"`), `mc-mle` (the loss `kl`: Monte-Carlo
+            maximum likelihood), or without noise and constant: `score-matching` for continuous variables,
+            `pseudo-likelihood` for variables with finitely many states.
         noise: the noise, as an object or in words; `auto` is fitted to the data, `optimal` is designed at a pilot fit,
             `exact` is maximum likelihood with the constant integrated; `NoiseDraws` are draws of your own.
         nu: noise points per data point; `auto` adds noise until it hardly matters.
-        loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson` or `power:A`.
+        loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson`, `brier` or `power:A`.
         seed: seed of the noise; the same seed gives the same result to the bit.
         draws: `random` (independent noise points), `quiet` (scrambled Sobol points in 16 replicates, whose spread gives the
             noise part of the errors), or `auto` (with `nu="auto"`: quiet where that needs at most half the points).
@@ -281,6 +289,7 @@ def fit(
         noise_points,
         noise_share,
         max_noise,
+        method=method,
         loss=loss,
         draws=draws,
         loss_ratio=loss_ratio,
@@ -341,6 +350,7 @@ def fit(
             sets = _choices(strata, chosen, log_probability, data, count)
             _refuse_noise(
                 {
+                    "method": (method, "nce"),
                     "noise": (noise, "auto"),
                     "nu": (nu, "auto"),
                     "noise_points": (noise_points, None),
@@ -364,6 +374,7 @@ def _settings(
     noise_share: float = 0.1,
     max_noise: int | None = None,
     *,
+    method: str = "nce",
     loss: str,
     draws: str = "auto",
     loss_ratio: float | str = "auto",
@@ -404,8 +415,9 @@ def _settings(
         "check_ratio": bool(check_ratio),
         "choices": not (isinstance(choices, str) and choices == "auto"),
     }
-    _core.check_settings(request[0], isinstance(noise, NoiseDraws), [name for name, is_given in given.items() if is_given])
+    _core.check_settings(str(method), request[0], isinstance(noise, NoiseDraws), [name for name, is_given in given.items() if is_given])
     return {
+        "method": str(method),
         "noise": request,
         "nu": number(nu, "nu") if given["nu"] else None,
         "noise_points": None if noise_points is None else whole(noise_points, "noise_points"),
@@ -603,6 +615,8 @@ def _shaped(
     answer["parameters"] = {name: Estimate(**value) for name, value in answer["parameters"].items()}
     constant = answer["log_normalizer"]
     answer["log_normalizer"] = None if constant is None else Estimate(**constant)
+    if (share := answer.get("clean_share")) is not None:
+        answer["clean_share"] = Estimate(**share)
     if answer["grid"] is not None and x is not None:
         bins = int(np.clip(np.ceil(2 * len(x) ** (1 / 3)), 5, 80))
         heights, edges = np.histogram(x, bins=bins, density=True, weights=weights)

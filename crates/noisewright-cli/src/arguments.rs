@@ -146,7 +146,7 @@ pub(crate) struct ErrorArguments {
     /// Noise points per data point
     #[arg(long, default_value_t = 1.0, value_name = "R", allow_hyphen_values = true)]
     pub(crate) nu: f64,
-    /// The loss: js, kl, reverse-kl, hellinger, pearson or power:A
+    /// The loss: js, kl, reverse-kl, hellinger, pearson, brier or power:A
     #[arg(long, default_value = "js", value_name = "LOSS")]
     pub(crate) loss: String,
     /// The ratio M inside the loss js, where it is not to be ν (inf: kl); auto is ν

@@ -347,7 +347,8 @@ pub fn asymptotic_error(
     let population = Population::for_contrast(model, parameters, contrast, precision)?;
     let log_noise = population.log_noise(contrast.noise)?;
     check_mass(&population, contrast.noise, &log_noise)?;
-    error_report(&population, &log_noise, contrast.nu, contrast.loss, target)
+    let target = target.resolved(model, parameters, || Ok(population.log_normalizer()))?;
+    error_report(&population, &log_noise, contrast.nu, contrast.loss, &target)
 }
 
 /// A noise that has more mass than one on the points alone is no density; points that miss some of it show less.

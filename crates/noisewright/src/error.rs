@@ -75,7 +75,7 @@ pub enum Error {
     },
     /// A loss that does not exist.
     #[error(
-        "unknown loss `{name}`: the losses are js, kl, reverse-kl, hellinger, pearson and power:A with a number A"
+        "unknown loss `{name}`: the losses are js, kl, reverse-kl, hellinger, pearson, brier and power:A with a number A"
     )]
     UnknownLoss {
         /// The name as given.

@@ -10,8 +10,8 @@ use noisewright::design::ModelNoise;
 use noisewright::fit::{Amount, Data, DrawKind, Draws, FitOptions, NoiseChoice};
 use noisewright::run::Context;
 use noisewright::{
-    Domain, Fit, Gamma, Loss, Model, MultivariateNormal, Noise, Normal, Points, Precision, Space,
-    Truncated, VonMises, density, evidence, fit, quiet_sample, sample,
+    Domain, Fit, Gamma, Loss, Model, MultivariateNormal, Noise, Normal, Points, Precision, Space, Truncated,
+    VonMises, density, evidence, fit, quiet_sample, sample,
 };
 use rayon::prelude::*;
 

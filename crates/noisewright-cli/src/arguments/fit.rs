@@ -24,6 +24,10 @@ pub(crate) struct FitArguments {
     pub(crate) data: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) rows: RowArguments,
+    /// By which method: nce (against noise), exact (maximum likelihood, as --noise exact), mc-mle (the loss kl, Geyer's Monte-Carlo
+    /// maximum likelihood), or without noise and constant: score-matching (continuous variables), pseudo-likelihood (finite states)
+    #[arg(long, default_value = "nce", value_name = "METHOD")]
+    pub(crate) method: String,
     #[arg(long, default_value = "auto", help = NOISE_HELP, value_name = "NOISE", allow_hyphen_values = true)]
     pub(crate) noise: String,
     /// Noise points per data point, or auto: enough that they add little to the standard errors
@@ -41,7 +45,7 @@ pub(crate) struct FitArguments {
     /// With --nu auto: most noise points (default: as many as the memory budget allows)
     #[arg(long, value_name = "N")]
     pub(crate) max_noise: Option<usize>,
-    /// The loss: js, kl, reverse-kl, hellinger, pearson or power:A
+    /// The loss: js, kl, reverse-kl, hellinger, pearson, brier or power:A
     #[arg(long, default_value = "js", value_name = "LOSS")]
     pub(crate) loss: String,
     /// How the noise is drawn: random (independently), quiet (scrambled Sobol points in 16 replicates, from whose spread its
@@ -195,7 +199,7 @@ pub(crate) struct RatioArguments {
     /// Column that says how often a row of the first sample counts
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
     pub(crate) weights: Option<String>,
-    /// The loss: js, kl, reverse-kl, hellinger, pearson or power:A
+    /// The loss: js, kl, reverse-kl, hellinger, pearson, brier or power:A
     #[arg(long, default_value = "js", value_name = "LOSS")]
     pub(crate) loss: String,
     /// Standard errors that hold for a wrong model too (robust), or that trust the model

@@ -25,7 +25,8 @@ mod row_means;
 mod simulate;
 mod wald;
 
-pub use compare::{Comparison, LikelihoodRatio, ModelScore, compare};
+pub use compare::{Comparison, LikelihoodRatio, ModelScore, SharedEstimate, SharedParameter, compare};
+pub(crate) use derive::linearized;
 pub(crate) use given::mean_log_likelihood;
 pub use given::simulate_given;
 pub use joint::JointEstimate;

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use super::settings::{run_settings, setters};
 use super::threads::on_threads;
 use crate::fit::{
-    Amount, CovarianceKind, Data, Dependence, DrawKind, FitOptions, IntervalKind, NoiseChoice, Penalty, fit,
+    Amount, CovarianceKind, Data, Dependence, DrawKind, FitMethod, FitOptions, IntervalKind, NoiseChoice,
+    Penalty, fit,
 };
 use crate::{Fit, Loss, Model, Result, Target};
 
@@ -59,6 +60,8 @@ impl<'a> FitBuilder<'a> {
     setters! {
         /// Where the descent starts, one value per parameter (default: the model's start values).
         start(parameters: &[f64]) => start = Some(parameters.to_vec());
+        /// By which method: against noise, exactly, or by score matching or pseudo-likelihood (default [`FitMethod::Nce`]).
+        method(method: FitMethod) => options.method = method;
         /// The noise: any [`Noise`](crate::Noise), or a [`NoiseChoice`] (default [`NoiseChoice::Auto`]).
         noise(noise: impl Into<NoiseChoice>) => options.noise = noise.into();
     }

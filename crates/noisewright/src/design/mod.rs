@@ -23,6 +23,7 @@ mod record;
 mod refinement;
 mod remarks;
 mod serial;
+mod targeted;
 mod weights;
 
 #[doc(hidden)]
@@ -35,7 +36,7 @@ pub(crate) use family::best_member_on;
 pub use family::{Builder, FamilyOptimum, Member, best_member};
 pub use histogram::{HistogramDesign, best_histogram_1d, best_histogram_2d};
 pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
-pub use mixture::{MixtureDesign, best_mixture, design_mixture, design_mixture_on_sample};
+pub use mixture::{MixtureDesign, best_mixture, design_dictionary, design_mixture, design_mixture_on_sample};
 pub(crate) use noise::SavedModelNoise;
 pub use noise::{ModelNoise, Shape};
 #[doc(hidden)]
@@ -94,6 +95,13 @@ impl Default for DesignOptions {
 }
 
 impl DesignOptions {
+    /// The options at parameters, where what the target asks is known.
+    fn resolved(&self, model: &Model, parameters: &[f64]) -> Result<Self> {
+        let problem = Problem { precision: self.precision.clone(), ..Problem::new(model, parameters) };
+        let target = self.target.resolved(model, parameters, || problem.log_normalizer())?.into_owned();
+        Ok(Self { target, ..self.clone() })
+    }
+
     /// A result of a design that was not cancelled.
     fn conclude<T>(&self, result: Result<T>) -> Result<T> {
         Context::within(self.precision.seed, &self.precision.cancel, None).conclude(result)
@@ -156,6 +164,7 @@ impl Design {
 /// When the model has no population at these parameters, its scores are collinear, or ν or a price is not a
 /// positive number.
 pub fn design(model: &Model, parameters: &[f64], options: &DesignOptions) -> Result<Design> {
+    let options = &options.resolved(model, parameters)?;
     options.conclude(Search::on_model(model, parameters, options)?.run())
 }
 

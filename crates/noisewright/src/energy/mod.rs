@@ -32,6 +32,7 @@ pub(crate) use constrained::ConstrainedEnergy;
 pub(crate) use dual::DualEnergy;
 pub use family::{Dof, FamilyInfo, FamilyOptions, families};
 pub(crate) use family::{Parts as FamilyParts, build as build_family};
+pub(crate) use formula::wrong_formula;
 pub use formula::{FeatureEnergy, FormulaEnergy};
 pub(crate) use function::{BatchEnergy, FunctionEnergy, ScoredEnergy};
 pub use gamma::Gamma;
@@ -145,6 +146,12 @@ pub trait Energy: Send + Sync {
         false
     }
 
+    /// The formula that it is, where it is one; its parameters stand in the order of [`parameters`](Self::parameters), under
+    /// names that may be others. Score matching takes derivatives in the variables from it. None by default.
+    fn as_formula(&self) -> Option<&noisewright_formula::Formula> {
+        None
+    }
+
     /// Whether a call costs something by itself, so that many points should be asked for at once: `true` for functions
     /// of another language.
     fn prefers_batches(&self) -> bool {
@@ -197,8 +204,8 @@ pub trait Energy: Send + Sync {
 macro_rules! forward {
     ($self:ident => $to:expr; all) => {
         $crate::energy::forward! { $self => $to;
-            parameters dimension evaluate point_gradient canonical constants is_linear prefers_batches log_normalizer
-            add_weighted_score add_curvature
+            parameters dimension evaluate point_gradient canonical constants is_linear as_formula prefers_batches
+            log_normalizer add_weighted_score add_curvature
         }
     };
     ($self:ident => $to:expr; $($method:ident)*) => {
@@ -243,6 +250,11 @@ macro_rules! forward {
     (@is_linear $self:ident $to:expr) => {
         fn is_linear(&$self) -> bool {
             $to.is_linear()
+        }
+    };
+    (@as_formula $self:ident $to:expr) => {
+        fn as_formula(&$self) -> Option<&noisewright_formula::Formula> {
+            $to.as_formula()
         }
     };
     (@prefers_batches $self:ident $to:expr) => {

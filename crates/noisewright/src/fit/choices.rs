@@ -79,6 +79,7 @@ fn fit_in_order(model: &Model, data: Data<'_>, sets: ChoiceSets<'_>, options: &F
         let reason = "cannot stand beside strata, whose alternatives are in the data: call them variables";
         return Err(Error::field("covariates", reason));
     }
+    options.refuse_method("strata")?;
     options.refuse_extras("strata")?;
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
