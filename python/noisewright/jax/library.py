@@ -1,0 +1,29 @@
+"""JAX as the losses see it, and double precision for them whatever the setting of the process."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import logsumexp
+
+from ..functions import _double_precision
+from ..networks.losses import Library
+
+__all__ = ["JAX", "in_double"]
+
+JAX = Library(jnp.exp, jax.nn.softplus, logsumexp, jnp.clip)
+
+
+def in_double(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, called where JAX has double precision; arrays of single precision stay what they are."""
+
+    @functools.wraps(function)
+    def called(*arguments: Any, **named: Any) -> Any:
+        with _double_precision(jax)(True):
+            return function(*arguments, **named)
+
+    return called
