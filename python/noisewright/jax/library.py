@@ -15,7 +15,14 @@ from ..networks.losses import Library
 
 __all__ = ["JAX", "in_double"]
 
-JAX = Library(jnp.exp, jax.nn.softplus, logsumexp, jnp.clip)
+
+
+def _repeat(times: int, step: Callable[[Any], Any], start: Any) -> Any:
+    """A loop that is compiled once, and not once for every time."""
+    return jax.lax.fori_loop(0, times, lambda _, value: step(value), start)
+
+
+JAX = Library(jnp.exp, jax.nn.softplus, logsumexp, jnp.clip, _repeat)
 
 
 def in_double(function: Callable[..., Any]) -> Callable[..., Any]:

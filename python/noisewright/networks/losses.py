@@ -28,6 +28,8 @@ class Library:
     log_sum_exp: Callable[[Any], Any]
     #: Between two numbers.
     clip: Callable[[Any, float, float], Any]
+    #: So many times a function of a value, from a start.
+    repeat: Callable[[int, Callable[[Any], Any], Any], Any]
 
     def log_mean_exp(self, values: Any) -> Any:
         """log of the mean of exponentials."""
@@ -53,8 +55,8 @@ def best_constant(data: Any, noise: Any, options: Options, library: Library) -> 
 
 def _bridge_root(data: Any, noise: Any, start: Any, log_ratio: float, library: Library) -> Any:
     """The root of log M E_n σ(g) = log E_d σ(−g) in c, g = ℓ − c − log M, by Newton's method."""
-    c = start
-    for _ in range(NEWTON_STEPS):
+
+    def step(c: Any) -> Any:
         # log σ(x) = −softplus(−x), on both sides: the logarithms of the terms and of their slopes.
         g_data, g_noise = data - c - log_ratio, noise - c - log_ratio
         up, down = -library.softplus(-g_noise), -library.softplus(g_data)
@@ -62,8 +64,9 @@ def _bridge_root(data: Any, noise: Any, start: Any, log_ratio: float, library: L
         value = log_ratio + total_up - total_down + math.log(data.shape[0] / noise.shape[0])
         # σ(−g) = e^{log σ(g) − g}
         slope = library.exp(2.0 * up - g_noise - total_up).sum() + library.exp(2.0 * down + g_data - total_down).sum()
-        c = c + library.clip(value / (slope + 1e-12), -LONGEST_STEP, LONGEST_STEP)
-    return c
+        return c + library.clip(value / (slope + 1e-12), -LONGEST_STEP, LONGEST_STEP)
+
+    return library.repeat(NEWTON_STEPS, step, start)
 
 
 def loss_value(data: Any, noise: Any, c: Any, options: Options, library: Library) -> Any:

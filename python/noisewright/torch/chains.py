@@ -50,6 +50,7 @@ def model_draws(
         start: rows to start from; by default noise draws, picked by their weights under the model.
         seed: of the chains.
     """
+    nce.eval()
     devices = [] if like is None or not like.is_cuda else [like.device]
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)

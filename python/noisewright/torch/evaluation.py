@@ -44,26 +44,17 @@ def evaluate(
         seed: of draws and chains.
     """
     x = rows_of(x_test)
-    was_training = nce.training
+    # Dropout and the like are for training.
     nce.eval()
-    try:
-        with torch.random.fork_rng(devices=[x.device] if x.is_cuda else []):
-            torch.manual_seed(seed + 1)
-            with torch.no_grad():
-                noise = nce.sides(nce.noise.draw(noise_draws, x, quiet=False))
-        found = model or model_draws(nce, draws, chains=chains, warm_up=warm_up, thin=thin, like=x, seed=seed)
-        moved = Chains(nce.sides(found.flat), found.points.shape[0], found.acceptance, found.step)
-        return judge(
-            nce.sides(x),
-            noise,
-            moved,
-            dimension=x.shape[1],
-            bin_width=bin_width,
-            confidence=confidence,
-            notes=_notes(nce),
-        )
-    finally:
-        nce.train(was_training)
+    with torch.random.fork_rng(devices=[x.device] if x.is_cuda else []):
+        torch.manual_seed(seed + 1)
+        with torch.no_grad():
+            noise = nce.sides(nce.noise.draw(noise_draws, x, quiet=False))
+    found = model or model_draws(nce, draws, chains=chains, warm_up=warm_up, thin=thin, like=x, seed=seed)
+    moved = Chains(nce.sides(found.flat), found.points.shape[0], found.acceptance, found.step)
+    return judge(
+        nce.sides(x), noise, moved, dimension=x.shape[1], bin_width=bin_width, confidence=confidence, notes=_notes(nce)
+    )
 
 
 def _notes(nce: NCE) -> tuple[str, ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch.nn.functional import softplus
 
@@ -9,4 +12,11 @@ from ..networks.losses import Library
 
 __all__ = ["TORCH"]
 
-TORCH = Library(torch.exp, softplus, lambda values: torch.logsumexp(values, 0), torch.clamp)
+
+def _repeat(times: int, step: Callable[[Any], Any], start: Any) -> Any:
+    for _ in range(times):
+        start = step(start)
+    return start
+
+
+TORCH = Library(torch.exp, softplus, lambda values: torch.logsumexp(values, 0), torch.clamp, _repeat)

@@ -143,7 +143,9 @@ def as_noise(noise: Any, quiet: bool | None = None) -> Noise:
         return Noise(_Lazy(noise), quiet)
     if isinstance(noise, torch.distributions.Distribution):
         # Outside of the support the density is zero; PyTorch would raise.
-        noise._validate_args = False
+        for part in (noise, getattr(noise, "base_dist", None)):
+            if part is not None:
+                part._validate_args = False
     return Noise(noise, quiet)
 
 

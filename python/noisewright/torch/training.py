@@ -185,7 +185,8 @@ def _held_out_loss(nce: NCE, rows: Tensor, noise: Tensor, keep: bool = False) ->
     c = nce.log_z_free if nce.log_z_free is not None else best_constant(data, drawn, nce.options, TORCH)
     if keep:
         nce.log_z_running.copy_(c)
-    nce.train()
+    else:
+        nce.train()
     return float(loss_value(data, drawn, c, nce.options, TORCH))
 
 
@@ -218,6 +219,7 @@ def run(
             weights.average.swap()
             state.end(Epoch(epoch, mean, score, constant(), rate, time.monotonic() - began))
     state.restore_best()
+    module.eval()
     reason = "patience" if len(state.epochs) < plan.epochs else "epochs"
     count = len(state.epochs) * plan.steps
     return Training(state.epochs, state.stopper.best_epoch, state.stopper.best, count, time.monotonic() - start, reason, resumed)
@@ -246,7 +248,9 @@ def _epoch(step: Eager, weights: Weights, schedule: Cosine, source: Source, plan
         step()
         if k % 64 == 0:
             bar((epoch + k / plan.steps) / plan.epochs)
-    mean = float(step.total) / plan.steps
+    if _world() > 1:
+        torch.distributed.all_reduce(step.total)
+    mean = float(step.total) / plan.steps / _world()
     if not np.isfinite(mean):
         raise NoAnswerError(
             f"the loss became {mean} in epoch {epoch}: lower `rate`, lower `clip`, or take a noise with tails as heavy as the data's"
