@@ -33,11 +33,11 @@ def main() -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     results: dict[str, Any] = {"machine": machine()}
     parts = {
+        "speeds": lambda: [] if options.tiny else toys.speeds(device),
         "toys": lambda: toys.main(device, options.tiny),
         "information": lambda: information.main(device, options.tiny),
         "pictures": lambda: _images(device, options),
         "coverage": lambda: coverage.main(device, options.tiny),
-        "speeds": lambda: [] if options.tiny else toys.speeds(device),
     }
     for name, part in parts.items():
         if options.only and name not in options.only:

@@ -38,7 +38,7 @@ def _information(rows: list[dict[str, Any]]) -> list[str]:
          f"{100 * (r['estimate'] / r['truth'] - 1):+.2f} %", r["bridges"], f"{r['seconds']:.0f}"]
         for r in rows
     ]
-    return ["## Mutual information", "", "100,000 rows; pairs of correlation 0.79506; two folds.", "", *_table(head, body)]
+    return ["## Mutual information", "", "100,000 rows; pairs of correlation 0.79506; five folds.", "", *_table(head, body)]
 
 
 def _pictures(rows: list[dict[str, Any]]) -> list[str]:

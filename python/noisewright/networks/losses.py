@@ -12,8 +12,8 @@ from .options import Options
 __all__ = ["Library", "best_constant", "loss_value"]
 
 #: Newton steps for the root of the bridge equation: a fixed number, so that a graph can hold them. They start from a closed form, and
-#: the slope in the logarithm is −1 at the truth, so that five reach rounding; the rest is for batches that hardly overlap.
-NEWTON_STEPS = 8
+#: the slope in the logarithm is −1 at the truth, so that five reach rounding.
+NEWTON_STEPS = 6
 #: The longest Newton step: the equation is linear at both ends, so that longer ones are rounding.
 LONGEST_STEP = 20.0
 

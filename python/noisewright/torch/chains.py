@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..errors import NoAnswerError
+from ..errors import InputError, NoAnswerError
 from ..networks.moves import ACCEPTANCE, FIRST_STEP, LEAPFROGS
 from .nce import NCE, rows_of
 
@@ -54,37 +54,61 @@ def model_draws(
     devices = [] if like is None or not like.is_cuda else [like.device]
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)
-        x = _started(nce, chains, like) if start is None else rows_of(start)
-        scale = x.std(0).clamp_min(1e-6 * (x.abs().max() + 1e-30))
-        state = _State(nce, x, scale)
+        target = _Target(nce, nce.noise.chart if start is None else None)
+        at = target.start(chains, like) if start is None else rows_of(start)
+        scale = at.std(0).clamp_min(1e-6 * (at.abs().max() + 1e-30))
+        state = _State(target, at, scale)
         for move in range(warm_up):
             state.move(tune=1.0 / (1 + 0.05 * move))
-        kept, accepted = [], torch.zeros((), device=x.device)
+        kept, accepted = [], torch.zeros((), device=at.device)
         for _ in range(draws):
             for _ in range(thin):
                 accepted += state.move()
-            kept.append(state.x)
+            kept.append(target.points(state.x).detach())
     rate = float(accepted) / (draws * thin)
     if rate < 0.01:
         raise NoAnswerError("the chains hardly move: the energy is not smooth on its own scale, or has no integral")
     return Draws(torch.stack(kept, 1), rate, float(state.step))
 
 
-@torch.no_grad()
-def _started(nce: NCE, chains: int, like: Tensor | None) -> Tensor:
-    """Noise draws resampled by their weights: near the model already, so that the warm-up is short."""
-    assert like is not None, "rows to be like"
-    points = nce.noise.draw(max(4096, 8 * chains), like, quiet=False)
-    ratio = nce.log_ratio(points)
-    weights = torch.softmax(torch.where(torch.isfinite(ratio), ratio, torch.full_like(ratio, -torch.inf)), 0)
-    return points[torch.multinomial(weights, chains, replacement=True)]
+class _Target:
+    """The density that chains move in: log f itself or, where the noise is a flow, that of the flow's normal coordinates z,
+    log f(T(z)) − log q(T(z)) − |z|²/2, in which the model is nearly a standard normal density (Hoffman et al. 2019)."""
+
+    def __init__(self, nce: NCE, chart: Any) -> None:
+        self.nce, self.chart = nce, chart
+
+    def points(self, at: Tensor) -> Tensor:
+        """The rows that coordinates stand for."""
+        return at if self.chart is None else self.chart.from_normal(at)
+
+    def log_density(self, at: Tensor) -> Tensor:
+        """Of the coordinates, up to a constant."""
+        x = self.points(at)
+        value = self.nce.log_f(x)
+        return value if self.chart is None else value - self.chart.log_prob(x).to(value) - 0.5 * at.to(value).square().sum(1)
+
+    @torch.no_grad()
+    def start(self, chains: int, like: Tensor | None) -> Tensor:
+        """Draws resampled by their weights: near the model already, so that the warm-up is short."""
+        if like is None:
+            raise InputError("`like` or `start` must be given: the rows that draws are to be like")
+        count = max(4096, 8 * chains)
+        if self.chart is None:
+            at = self.nce.noise.draw(count, like, quiet=False)
+            weights = self.nce.log_ratio(at)
+        else:
+            at = torch.randn(count, like.shape[1], device=like.device, dtype=like.dtype)
+            weights = self.log_density(at) + 0.5 * at.double().square().sum(1)
+        weights = torch.where(torch.isfinite(weights), weights, torch.full_like(weights, -torch.inf))
+        return at[torch.multinomial(torch.softmax(weights, 0), chains, replacement=True)]
 
 
 class _State:
     """All chains, their log-density and gradient, and the common step."""
 
-    def __init__(self, nce: NCE, x: Tensor, scale: Tensor) -> None:
-        self.nce, self.x, self.scale = nce, x, scale
+    def __init__(self, target: _Target, x: Tensor, scale: Tensor) -> None:
+        self.target, self.x, self.scale = target, x, scale
         self.log_f, self.slope = self._density(x)
         self.log_step = torch.tensor(FIRST_STEP / x.shape[1] ** 0.25, device=x.device).log()
 
@@ -93,10 +117,10 @@ class _State:
         return self.log_step.exp()
 
     def _density(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """log f and its gradient; where it is no number there is no density."""
+        """The log-density and its gradient; where it is no number there is no density."""
         with torch.enable_grad():
             at = x.detach().requires_grad_(True)
-            value = self.nce.log_f(at)
+            value = self.target.log_density(at)
             (slope,) = torch.autograd.grad(value.sum(), at)
         value = torch.where(torch.isnan(value), torch.full_like(value, -torch.inf), value).detach()
         return value, torch.nan_to_num(slope, nan=0.0, posinf=0.0, neginf=0.0)

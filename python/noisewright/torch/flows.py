@@ -31,6 +31,9 @@ class SplineFlow(nn.Module):  # type: ignore[misc]
         seed: of the rotations.
     """
 
+    #: `from_normal` is smooth, one to one, and can be differentiated.
+    invertible = True
+
     def __init__(self, data: Tensor, *, layers: int = 6, hidden: int = 128, bins: int = 8, seed: int = 0) -> None:
         super().__init__()
         d = data.shape[1]
@@ -175,7 +178,8 @@ class Elliptic(nn.Module):  # type: ignore[misc]
         which = torch.searchsorted(self.weights.cumsum(0), place).clamp_max(len(self.weights) - 1)
         spread = z
         if not math.isinf(self.degrees):
-            squares = torch.distributions.Chi2(torch.full_like(place, self.degrees)).sample()
-            spread = z / (squares / self.degrees).sqrt()[:, None]
+            # Degrees of freedom are whole numbers here: a mean of squares, which a CUDA graph can hold.
+            squares = torch.randn(len(z), round(self.degrees), device=z.device, dtype=z.dtype).square()
+            spread = z / squares.mean(1, keepdim=True).sqrt()
         turned = spread @ self.factors.mT
         return self.locations[which] + turned[which, torch.arange(len(which), device=which.device)]

@@ -69,8 +69,8 @@ class NCE(nn.Module):  # type: ignore[misc]
         self.running = float(running)
         #: Called around the network: mixed precision (see `train`).
         self.autocast: Any = None
-        #: The compiled network, in a list so that it is no submodule of its own.
-        self.compiled: list[Any] = []
+        #: While `train` compiles: the network, the constant and the loss; no submodules of their own.
+        self.compiled: dict[str, Any] = {}
         if residual and zero_start:
             _zero_last_layer(energy)
         kind, device = _double(_device_of(energy)), _device_of(energy)
@@ -90,13 +90,18 @@ class NCE(nn.Module):  # type: ignore[misc]
             noise = rows_of(noise)
         both = self.log_ratio(torch.cat([x, noise]))
         data, drawn = both[: x.shape[0]], both[x.shape[0] :]
-        return loss_value(data, drawn, self._constant(data.detach(), drawn.detach()), self.options, TORCH)
+        if self.log_z_free is not None:
+            return loss_value(data, drawn, self.log_z_free, self.options, TORCH)
+        best = self._best(_gathered(data.detach()), _gathered(drawn.detach()))
+        if self.training:
+            self._follow(best)
+        return self._value(data, drawn, best)
 
     def log_ratio(self, x: Tensor) -> Tensor:
         """ℓ = log f − log p_n at rows, in double precision; its constant is not in it."""
         x = rows_of(x)
         with self.autocast or nullcontext():
-            value = (self.compiled[0] if self.compiled and self.training else self.energy)(x)
+            value = (self.compiled.get("energy", self.energy) if self.training else self.energy)(x)
         ratio = _one_per_row(value, x.shape[0]).to(_double(x.device))
         return ratio if self.residual else ratio - self.noise.log_prob(x).to(ratio.dtype)
 
@@ -160,16 +165,19 @@ class NCE(nn.Module):  # type: ignore[misc]
         linear = _one_per_row(caught[1], x.shape[0]).double()
         return features.double().cpu().numpy(), (linear - ratio).cpu().numpy()
 
-    def _constant(self, data: Tensor, noise: Tensor) -> Tensor:
-        if self.log_z_free is not None:
-            return self.log_z_free
-        best = best_constant(_gathered(data), _gathered(noise), self.options, TORCH)
-        if self.training:
-            # The plain mean of the first batches, then a moving one: no start value has to be forgotten.
-            self.batches += 1
-            share = torch.clamp(1.0 / self.batches.to(best.dtype), min=1.0 - self.running)
-            self.log_z_running.lerp_(best.to(self.log_z_running.dtype), share)
-        return best
+    def _best(self, data: Tensor, noise: Tensor) -> Tensor:
+        best = self.compiled.get("constant", best_constant) if self.training else best_constant
+        return best(data, noise, self.options, TORCH)
+
+    def _value(self, data: Tensor, noise: Tensor, c: Tensor) -> Tensor:
+        value = self.compiled.get("loss", loss_value) if self.training else loss_value
+        return value(data, noise, c, self.options, TORCH)
+
+    def _follow(self, best: Tensor) -> None:
+        """The plain mean of the first batches, then a moving one: no start value has to be forgotten."""
+        self.batches += 1
+        share = torch.clamp(1.0 / self.batches.to(best.dtype), min=1.0 - self.running)
+        self.log_z_running.lerp_(best.to(self.log_z_running.dtype), share)
 
 
 def rows_of(x: Any) -> Tensor:

@@ -64,6 +64,13 @@ class Noise(nn.Module):  # type: ignore[misc]
         """Whether uniform numbers can be mapped to draws."""
         return _transport_of(self.source) is not None
 
+    @property
+    def chart(self) -> Any:
+        """A smooth invertible map from standard normal coordinates with a density, if the noise or its first component has one: a flow."""
+        if isinstance(self.source, Mixed):
+            return self.source.parts[0].chart
+        return self.source if getattr(self.source, "invertible", False) else None
+
     def transport(self, uniforms: Tensor) -> Tensor:
         """Draws from uniform numbers in (0, 1)^d."""
         way = _transport_of(self.source)

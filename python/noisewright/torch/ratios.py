@@ -12,7 +12,18 @@ from torch.nn.functional import softplus
 
 from ..checks import counted, shown
 from ..errors import InputError
-from ..networks.information import MOST_BRIDGES, InformationResult, combined, equal_angles, folds_of, telescoped, too_far, waymark
+from ..networks.information import (
+    MOST_BRIDGES,
+    InformationResult,
+    Judged,
+    combined,
+    equal_angles,
+    extrapolated,
+    folds_of,
+    telescoped,
+    too_far,
+    waymark,
+)
 from ..networks.schedule import Training
 from .nce import CHUNK, _check_rows, rows_of
 from .training import Plan, Source, run
@@ -75,6 +86,7 @@ class Ratio:
         self.make = SquareUnits if network is None else network
         self.bridges = bridges
         self.settings = (epochs, batch, rate, weight_decay, patience, seed, log, progress)
+        #: Where the waymarks are; set it to use those of another ratio.
         self.places: Any = None
         self.network: Any = None
         self.training: Training | None = None
@@ -90,7 +102,7 @@ class Ratio:
         seed = self.settings[5]
         with torch.random.fork_rng(devices=[x.device] if x.is_cuda else []):
             torch.manual_seed(seed)
-            self.places = self._placed(x)
+            self.places = self._placed(x) if self.places is None else self.places
             self._train(x, len(self.places) - 1, self.settings[0], None)
         return self
 
@@ -100,14 +112,14 @@ class Ratio:
         with torch.no_grad():
             return torch.cat([self.network(part).double().sum(1) for part in torch.split(rows, CHUNK)])
 
-    def judge(self, first: Any, second: Any, confidence: float = 0.95, seed: int = 0) -> Any:
+    def judge(self, first: Any, second: Any, seed: int = 0) -> Judged:
         """The mean log ratio over rows of p that it was not trained on, recalibrated, and the bridges."""
         pairs = _Pairs(rows_of(first), rows_of(second), self._pairs.mixed)
         with torch.random.fork_rng(devices=[pairs.first.device] if pairs.first.is_cuda else []):
             torch.manual_seed(seed)
             near, far = self._outputs(pairs)
         at_data = self._all(pairs.first)
-        return telescoped(near, far, at_data, self.places, confidence)
+        return telescoped(near, far, at_data, self.places)
 
     def _all(self, x: Tensor) -> Any:
         with torch.no_grad():
@@ -127,8 +139,8 @@ class Ratio:
         while self.bridges == "auto":
             self.places = places
             self._train(x, len(places) - 1, None, PILOT_STEPS)
-            _, bridges = self.judge(self._pairs.first[: 1 << 14], self._pairs.second)
-            added = too_far(np.array([b.loss for b in bridges]), places)
+            judged = self.judge(self._pairs.first[: 1 << 14], self._pairs.second)
+            added = too_far(np.array([bridge.loss for bridge in judged.bridges]), places)
             if len(added) == 0 or len(places) - 1 + len(added) > MOST_BRIDGES:
                 break
             places = np.sort(np.concatenate([places, added]))
@@ -194,13 +206,14 @@ def mutual_information(
     *,
     network: Callable[[int, int], Any] | None = None,
     bridges: int | str = "auto",
-    folds: int = 2,
+    folds: int = 5,
     confidence: float = 0.95,
     **options: Any,
 ) -> InformationResult:
     """The mutual information of x and y in nats, with an interval, by networks through bridges from joint to independent rows.
 
-    The rows are cut into folds; the networks of each are trained on the others, and judged on it.
+    The rows are cut into folds. Networks are trained on the rows of the other folds, and on half of them, and judged on the fold; the
+    two are extrapolated to endless rows, and the folds' spread enters the error.
 
     Args:
         x, y: rows that belong together.
@@ -211,9 +224,16 @@ def mutual_information(
     a, b = rows_of(x), rows_of(y)
     array, mixed, parts = folds_of(a.detach().cpu().numpy(), b.detach().cpu().numpy(), folds)
     rows = torch.as_tensor(array).to(a)
-    found: list[Any] = []
+    found: list[Judged] = []
+    places = None
     for fold, (rest, held) in enumerate(parts):
-        trained, judged = (rows[torch.as_tensor(at, device=rows.device)] for at in (rest, held))
-        ratio = Ratio(network, bridges, **{**options, "seed": options.get("seed", 0) + fold}).fit(trained, trained, mixed)
-        found.append(ratio.judge(judged, judged, confidence, seed=fold))
+        judged = rows[torch.as_tensor(held, device=rows.device)]
+        both = []
+        for at in (rest, rest[::2]):
+            ratio = Ratio(network, bridges, **{**options, "seed": options.get("seed", 0) + fold})
+            ratio.places = places
+            trained = rows[torch.as_tensor(at, device=rows.device)]
+            both.append(ratio.fit(trained, trained, mixed).judge(judged, judged, seed=fold))
+            places = ratio.places
+        found.append(extrapolated(*both))
     return combined(found, rows.shape[0], confidence)

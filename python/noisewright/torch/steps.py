@@ -57,8 +57,9 @@ class Average:
         """After a step."""
         self.count += 1
         share = torch.clamp(9.0 / (10.0 + self.count), min=1.0 - self.decay)
-        for value, parameter in zip(self.values, self.parameters):
-            value.lerp_(parameter, share.to(value.dtype))
+        away = torch._foreach_sub(self.parameters, self.values)
+        torch._foreach_mul_(away, share)
+        torch._foreach_add_(self.values, away)
 
     @torch.no_grad()
     def swap(self) -> None:

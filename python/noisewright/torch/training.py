@@ -125,7 +125,7 @@ def train(
         weight_decay: AdamW's.
         patience: epochs without a better held-out loss before it stops.
         seed: of the order of the rows and of the noise.
-        accelerate: `none`, `graph` (a CUDA graph of the whole step), `compile` (the network compiled, in a graph) or `auto`: `graph`
+        accelerate: `none`, `graph` (a CUDA graph of the whole step), `compile` (network and loss compiled, in a graph) or `auto`: `graph`
             on a GPU.
         precision: `float32`, `tf32` (a GPU's faster products) or `bf16`; `auto` is `tf32` on a GPU. Log ratios are always double.
         checkpoint: a file, written after every epoch. Where it exists, training goes on from it, to the same bits on one CPU.
@@ -347,8 +347,9 @@ def _compiled(nce: NCE, accelerate: str) -> Iterator[None]:
     if accelerate != "compile":
         yield
         return
-    nce.compiled = [torch.compile(nce.energy, dynamic=False)]
+    parts = {"energy": nce.energy, "constant": best_constant, "loss": loss_value}
+    nce.compiled = {name: torch.compile(part, dynamic=False) for name, part in parts.items()}
     try:
         yield
     finally:
-        nce.compiled = []
+        nce.compiled = {}
