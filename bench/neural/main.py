@@ -37,7 +37,7 @@ def main() -> None:
         "toys": lambda: toys.main(device, options.tiny),
         "information": lambda: information.main(device, options.tiny),
         "pictures": lambda: _images(device, options),
-        "coverage": lambda: coverage.main(device, options.tiny),
+        "coverage": lambda: coverage.main(options.tiny),
     }
     for name, part in parts.items():
         if options.only and name not in options.only:

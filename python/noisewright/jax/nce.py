@@ -87,7 +87,8 @@ class NCE:
         """As the function `evaluate`."""
         from .evaluation import evaluate
 
-        return evaluate(self, x_test, **options)
+        found: Evaluation = evaluate(self, x_test, **options)
+        return found
 
     @in_double
     def sides(self, x: Any) -> Sides:

@@ -32,8 +32,13 @@ __all__ = ["Ratio", "mutual_information", "square_units"]
 def square_units(columns: int, outputs: int, hidden: int = 128, seed: int = 0) -> tuple[Any, Any]:
     """The default network: a perceptron beside a layer of squared units, which have the quadratic log ratio of two normals exactly."""
     keys = jax.random.split(jax.random.key(seed), 3)
-    wide = lambda key, a, b: jax.random.normal(key, (a, b), jnp.float32) / np.sqrt(a).astype(np.float32)
-    zeros = lambda *shape: jnp.zeros(shape, jnp.float32)
+
+    def wide(key: Any, a: int, b: int) -> Any:
+        return jax.random.normal(key, (a, b), jnp.float32) / np.sqrt(a).astype(np.float32)
+
+    def zeros(*shape: int) -> Any:
+        return jnp.zeros(shape, jnp.float32)
+
     parameters = {
         "first": wide(keys[0], columns, hidden),
         "bias": zeros(hidden),
@@ -55,7 +60,7 @@ class Ratio:
     """log p − log q of two densities from a sample of each, through bridges (MATH §12).
 
     Args:
-        network: a function of (columns, outputs) that gives a pair (apply, parameters); every bridge is one output.
+        network: a function of (columns, outputs) that gives a pair (apply, parameters); every waymark is one output.
         bridges: how many there are.
         epochs, batch, rate, patience, seed: of the training.
     """
@@ -89,7 +94,7 @@ class Ratio:
         if x.shape[1] != y.shape[1]:
             raise InputError(f"`first` has {x.shape[1]} columns and `second` {y.shape[1]}, and they must have the same")
         self.mixed = slice(0, x.shape[1]) if mixed is None else mixed
-        self.apply, start = self.make(x.shape[1], len(self.places) - 1)
+        self.apply, start = self.make(x.shape[1], len(self.places))
         held = max(1, len(x) // 10)
         seed = self.settings["seed"]
         judged = jax.jit(lambda p: self._loss(p, x[:held], y, jax.random.key(seed + 2)))
@@ -112,18 +117,22 @@ class Ratio:
     @in_double
     def log_ratio(self, x: Any) -> Any:
         """log p − log q at rows: the sum of the bridges, as trained (not recalibrated)."""
-        return self.apply(self.parameters, rows_of(x)).astype(jnp.float64).sum(1)
+        return self._outputs(rows_of(x)).sum(0)
+
+    def _outputs(self, x: Any) -> Any:
+        """The log ratio of every bridge at rows: the difference of neighbouring outputs."""
+        outputs = np.asarray(self.apply(self.parameters, x), dtype=float)
+        return (outputs[:, :-1] - outputs[:, 1:]).T
 
     @in_double
     def judge(self, first: Any, second: Any, seed: int = 0) -> Judged:
         """The mean log ratio over rows of p that it was not trained on, recalibrated, and the bridges."""
         x, y = rows_of(first), rows_of(second)
         keys = jax.random.split(jax.random.key(seed), len(self.places))
-        outputs = [np.asarray(self.apply(self.parameters, self._marks(x, y, k)[i]), dtype=float).T for i, k in enumerate(keys)]
+        outputs = [self._outputs(self._marks(x, y, k)[i]) for i, k in enumerate(keys)]
         bridges = range(len(outputs) - 1)
         near, far = (np.stack([outputs[k + side][k] for k in bridges]) for side in (0, 1))
-        at_data = np.asarray(self.apply(self.parameters, x), dtype=float).T
-        return telescoped(near, far, at_data, self.places)
+        return telescoped(near, far, self._outputs(x), self.places)
 
     def _marks(self, x: Any, y: Any, key: Any) -> Any:
         """All waymarks of rows, with one partner of the second sample each."""
@@ -132,12 +141,11 @@ class Ratio:
         return jnp.stack([x.at[:, self.mixed].set(part) for part in moved])
 
     def _loss(self, parameters: Any, x: Any, y: Any, key: Any) -> Any:
-        """The sum over bridges of the logistic loss between their sides."""
+        """The cross-entropy of telling which waymark a row is of, all of them at once (Srivastava et al. 2023)."""
         marks = self._marks(x, y, key)
-        outputs = self.apply(parameters, marks.reshape(-1, x.shape[1])).reshape(len(self.places), len(x), -1).astype(jnp.float64)
-        bridges = jnp.arange(len(self.places) - 1)
-        near, far = outputs[bridges, :, bridges], outputs[bridges + 1, :, bridges]
-        return (jax.nn.softplus(-near).mean(1) + jax.nn.softplus(far).mean(1)).sum()
+        outputs = self.apply(parameters, marks.reshape(-1, x.shape[1])).astype(jnp.float64)
+        which = jnp.repeat(jnp.arange(len(self.places)), len(x))
+        return -jnp.take_along_axis(jax.nn.log_softmax(outputs), which[:, None], 1).mean()
 
 
 def mutual_information(x: Any, y: Any, *, bridges: int = 4, folds: int = 5, confidence: float = 0.95, **options: Any) -> InformationResult:

@@ -95,7 +95,8 @@ def run(
     leaves, structure = jax.tree_util.tree_flatten(jax.tree_util.tree_map(jnp.asarray, parameters))
     epoch_of = jax.jit(_epoch(loss, structure, clip, ema))
     state = _start(leaves)
-    stopper, history, best, resumed = Stopper(patience), [], leaves, False
+    stopper, best, resumed = Stopper(patience), leaves, False
+    history: list[Epoch] = []
     if checkpoint is not None and os.path.exists(checkpoint):
         state, best, stopper, history = _loaded(checkpoint, settings, leaves, patience)
         resumed = True
@@ -160,7 +161,7 @@ def adam(state: Any, gradient: list[Any], rate: Any, clip: float, ema: float) ->
 def _save(path: Any, settings: dict[str, Any], state: Any, best: list[Any], stopper: Stopper, history: list[Epoch]) -> None:
     """The checkpoint, which replaces the last one as a whole."""
     groups = {"parameters": state[0], "first": state[1], "second": state[2], "average": state[3], "best": best}
-    arrays = {f"{name}{k}": np.asarray(leaf) for name, leaves in groups.items() for k, leaf in enumerate(leaves)}
+    arrays: dict[str, Any] = {f"{name}{k}": np.asarray(leaf) for name, leaves in groups.items() for k, leaf in enumerate(leaves)}
     numbers = np.array([list(vars(epoch).values()) for epoch in history], dtype=float)
     same = np.array([float(value) for value in settings.values()])
     stop = np.array([stopper.best, stopper.best_epoch, stopper.last])

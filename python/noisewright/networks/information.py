@@ -1,6 +1,6 @@
 """Log ratios through bridges: neighbours are told apart one by one, and their log ratios add up, with an error for the sum.
 
-Rhodes, Xu and Gutmann (2020), MATH §12. The networks are trained on some rows; on others every bridge's output is
+Rhodes, Xu and Gutmann (2020), MATH §12; all waymarks are told apart at once (Srivastava et al. 2023). The networks are trained on some rows; on others every bridge's output is
 recalibrated by a logistic regression on (output, 1), whose scores are stacked and clustered by row.
 """
 
@@ -91,7 +91,7 @@ def equal_angles(bridges: int) -> Array:
     return np.asarray(np.sin(np.linspace(0.0, np.pi / 2, bridges + 1)))
 
 
-def folds_of(x: Array, y: Array, folds: int) -> tuple[Array, slice, list[tuple[Array, Array]]]:
+def folds_of(x: Array, y: Array, folds: int) -> tuple[Array, slice, list[tuple[Any, Any]]]:
     """Both sides of the rows beside each other, the columns of the second, and for every fold the other rows and its own."""
     if len(x) != len(y):
         raise InputError(f"`x` has {len(x)} rows and `y` {len(y)}, and they must belong together")

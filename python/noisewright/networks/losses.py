@@ -11,9 +11,10 @@ from .options import Options
 
 __all__ = ["Library", "best_constant", "loss_value"]
 
-#: Newton steps for the root of the bridge equation: a fixed number, so that a graph can hold them. They start from a closed form, and
-#: the slope in the logarithm is −1 at the truth, so that five reach rounding.
-NEWTON_STEPS = 6
+#: Newton steps for the root of the bridge equation: a fixed number, so that a graph can hold them. They start from a closed form, and the
+#: slope in the logarithm is −1 at the truth, so that four reach the rounding of single precision (in which a GPU has far faster
+#: logarithms), and two more that of double.
+SINGLE_STEPS, DOUBLE_STEPS = 4, 2
 #: The longest Newton step: the equation is linear at both ends, so that longer ones are rounding.
 LONGEST_STEP = 20.0
 
@@ -30,6 +31,10 @@ class Library:
     clip: Callable[[Any, float, float], Any]
     #: So many times a function of a value, from a start.
     repeat: Callable[[int, Callable[[Any], Any], Any], Any]
+    #: In single precision.
+    single: Callable[[Any], Any]
+    #: The first in the precision of the second.
+    like: Callable[[Any, Any], Any]
 
     def log_mean_exp(self, values: Any) -> Any:
         """log of the mean of exponentials."""
@@ -55,18 +60,26 @@ def best_constant(data: Any, noise: Any, options: Options, library: Library) -> 
 
 def _bridge_root(data: Any, noise: Any, start: Any, log_ratio: float, library: Library) -> Any:
     """The root of log M E_n σ(g) = log E_d σ(−g) in c, g = ℓ − c − log M, by Newton's method."""
+    shift = start + log_ratio
+    g_data, g_noise = data - shift, noise - shift
+    fast = _newton(library.single(g_data), library.single(g_noise), log_ratio, library)
+    near = library.repeat(SINGLE_STEPS, fast, library.single(0.0 * start))
+    return start + library.repeat(DOUBLE_STEPS, _newton(g_data, g_noise, log_ratio, library), library.like(near, start))
+
+
+def _newton(data: Any, noise: Any, log_ratio: float, library: Library) -> Callable[[Any], Any]:
+    """A step towards the root from log odds g at a first constant, in what is added to it."""
+    offset = log_ratio + math.log(data.shape[0] / noise.shape[0])
 
     def step(c: Any) -> Any:
-        # log σ(x) = −softplus(−x), on both sides: the logarithms of the terms and of their slopes.
-        g_data, g_noise = data - c - log_ratio, noise - c - log_ratio
+        # log σ(x) = −softplus(−x), on both sides: the logarithms of the terms, and of their slopes by σ(−g) = e^{log σ(g) − g}.
+        g_data, g_noise = data - c, noise - c
         up, down = -library.softplus(-g_noise), -library.softplus(g_data)
         total_up, total_down = library.log_sum_exp(up), library.log_sum_exp(down)
-        value = log_ratio + total_up - total_down + math.log(data.shape[0] / noise.shape[0])
-        # σ(−g) = e^{log σ(g) − g}
         slope = library.exp(2.0 * up - g_noise - total_up).sum() + library.exp(2.0 * down + g_data - total_down).sum()
-        return c + library.clip(value / (slope + 1e-12), -LONGEST_STEP, LONGEST_STEP)
+        return c + library.clip((offset + total_up - total_down) / (slope + 1e-12), -LONGEST_STEP, LONGEST_STEP)
 
-    return library.repeat(NEWTON_STEPS, step, start)
+    return step
 
 
 def loss_value(data: Any, noise: Any, c: Any, options: Options, library: Library) -> Any:

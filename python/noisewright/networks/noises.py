@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class Elliptical:
         return np.asarray(start - volume - 0.5 * (nu + d) * np.log1p(distances / nu))
 
 
-def split(rows: int, share: float, seed: int) -> tuple[Array, Array]:
+def split(rows: int, share: float, seed: int) -> tuple[Any, Any]:
     """The numbers of the rows to train on and of those held out, at random."""
     order = np.random.default_rng([seed, 31]).permutation(rows)
     held = max(1, round(share * rows))

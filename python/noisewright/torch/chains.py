@@ -88,20 +88,20 @@ class _Target:
         value = self.nce.log_f(x)
         return value if self.chart is None else value - self.chart.log_prob(x).to(value) - 0.5 * at.to(value).square().sum(1)
 
-    @torch.no_grad()
     def start(self, chains: int, like: Tensor | None) -> Tensor:
         """Draws resampled by their weights: near the model already, so that the warm-up is short."""
         if like is None:
             raise InputError("`like` or `start` must be given: the rows that draws are to be like")
-        count = max(4096, 8 * chains)
-        if self.chart is None:
-            at = self.nce.noise.draw(count, like, quiet=False)
-            weights = self.nce.log_ratio(at)
-        else:
-            at = torch.randn(count, like.shape[1], device=like.device, dtype=like.dtype)
-            weights = self.log_density(at) + 0.5 * at.double().square().sum(1)
-        weights = torch.where(torch.isfinite(weights), weights, torch.full_like(weights, -torch.inf))
-        return at[torch.multinomial(torch.softmax(weights, 0), chains, replacement=True)]
+        with torch.no_grad():
+            count = max(4096, 8 * chains)
+            if self.chart is None:
+                at = self.nce.noise.draw(count, like, quiet=False)
+                weights = self.nce.log_ratio(at)
+            else:
+                at = torch.randn(count, like.shape[1], device=like.device, dtype=like.dtype)
+                weights = self.log_density(at) + 0.5 * at.double().square().sum(1)
+            weights = torch.where(torch.isfinite(weights), weights, torch.full_like(weights, -torch.inf))
+            return at[torch.multinomial(torch.softmax(weights, 0), chains, replacement=True)]
 
 
 class _State:

@@ -70,11 +70,11 @@ class SplineFlow(nn.Module):  # type: ignore[misc]
             z = z @ turn
         return z @ self.factor.T + self.location
 
-    @torch.no_grad()
     def sample(self, n: int) -> Tensor:
         """Independent draws."""
         kind = self.location
-        return self.from_normal(torch.randn(n, kind.shape[0], device=kind.device, dtype=kind.dtype))
+        with torch.no_grad():
+            return self.from_normal(torch.randn(n, kind.shape[0], device=kind.device, dtype=kind.dtype))
 
     def _couple(self, z: Tensor, network: Any, inverse: bool) -> tuple[Tensor, Tensor]:
         kept, moved = z[:, : self.kept], z[:, self.kept :]
@@ -167,7 +167,6 @@ class Elliptic(nn.Module):  # type: ignore[misc]
         place = ((torch.arange(n, device=z.device) + torch.rand((), device=z.device)) / n)[order]
         return self._placed(z.double(), place.double())
 
-    @torch.no_grad()
     def sample(self, n: int) -> Tensor:
         """Independent draws."""
         device = self.weights.device

@@ -70,7 +70,7 @@ def learn_noise(
         core = _trained(flow, parts[0], parts[1], epochs, batch, positive(rate, "rate"), patience, seed, log, progress)
     else:
         raise InputError(f"`kind` must be flow, mixture, student or a flow, not {kind!r}")
-    return as_noise(core) if wide == 0.0 else as_noise(Mixed([core, _wide(rows, widen)], [1.0 - wide, wide]))
+    return as_noise(core) if wide == 0.0 else as_noise(Mixed([core, _wide(rows, widen)], [1.0 - wide, wide]).to(rows.device))
 
 
 def refit_noise(noise: Any, model: Draws, kind: Any = "mixture", *, keep: float = 0.2, seed: int = 0, **options: Any) -> Noise:
@@ -82,7 +82,7 @@ def refit_noise(noise: Any, model: Draws, kind: Any = "mixture", *, keep: float 
         kind, options: as for `learn_noise`.
         keep: the weight of the noise before, so that nothing it reached is lost.
     """
-    return as_noise(Mixed([learn_noise(model.flat, kind, seed=seed, **options), as_noise(noise)], [1.0 - keep, keep]))
+    return as_noise(Mixed([learn_noise(model.flat, kind, seed=seed, **options), as_noise(noise)], [1.0 - keep, keep]).to(model.points.device))
 
 
 def _trained(flow: Any, rows: Tensor, judged: Tensor, epochs: int, batch: int, rate: float, patience: int, seed: int, log: Any, progress: bool | None) -> Any:
@@ -104,10 +104,12 @@ def _trained(flow: Any, rows: Tensor, judged: Tensor, epochs: int, batch: int, r
 
 
 def _on(fitted: Elliptical, rows: Tensor) -> Elliptic:
-    return Elliptic(fitted.weights, fitted.locations, fitted.factors, fitted.degrees).to(rows.device)
+    noise = Elliptic(fitted.weights, fitted.locations, fitted.factors, fitted.degrees)
+    noise.to(rows.device)
+    return noise
 
 
 def _wide(rows: Tensor, widen: float) -> Elliptic:
     array = rows.detach().double().cpu().numpy()
     factor = np.diag(widen * array.std(axis=0) + 1e-12)
-    return Elliptic(np.ones(1), array.mean(axis=0)[None], factor[None], DEGREES[0]).to(rows.device)
+    return _on(Elliptical(np.ones(1), array.mean(axis=0)[None], factor[None], DEGREES[0]), rows)

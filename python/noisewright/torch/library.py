@@ -19,4 +19,4 @@ def _repeat(times: int, step: Callable[[Any], Any], start: Any) -> Any:
     return start
 
 
-TORCH = Library(torch.exp, softplus, lambda values: torch.logsumexp(values, 0), torch.clamp, _repeat)
+TORCH = Library(torch.exp, softplus, lambda values: torch.logsumexp(values, 0), torch.clamp, _repeat, lambda x: x.float(), lambda x, y: x.to(y.dtype))

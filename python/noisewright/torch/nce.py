@@ -64,7 +64,7 @@ class NCE(nn.Module):  # type: ignore[misc]
             raise InputError(f"`energy` must be a module or a function of rows, not {type(energy).__name__}")
         self.options = Options.checked(nu, loss, loss_ratio, log_z)
         self.energy = energy
-        self.noise: Noise = as_noise(noise, quiet)
+        self.noise: Noise = as_noise(noise, quiet).to(_device_of(energy))
         self.residual = bool(residual)
         self.running = float(running)
         #: Called around the network: mixed precision (see `train`).
@@ -107,7 +107,7 @@ class NCE(nn.Module):  # type: ignore[misc]
 
     def log_density(self, x: Tensor) -> Tensor:
         """The log-density of the model at rows, by the running constant; `evaluate` has it with its error."""
-        return self.log_f(x) - self.constant
+        return self.log_f(x) - self.constant.detach()
 
     def log_f(self, x: Tensor) -> Tensor:
         """log f at rows, in double precision."""
@@ -126,14 +126,13 @@ class NCE(nn.Module):  # type: ignore[misc]
 
         return evaluate(self, x_test, **options)
 
-    @torch.no_grad()
     def sides(self, x: Tensor) -> Sides:
         """log f and log p_n at rows, as arrays of double precision, in chunks."""
-        parts = [(self.log_ratio(part), self.noise.log_prob(part)) for part in torch.split(x, CHUNK)]
+        with torch.no_grad():
+            parts = [(self.log_ratio(part), self.noise.log_prob(part)) for part in torch.split(x, CHUNK)]
         ratio, base = (torch.cat(column).double().cpu().numpy() for column in zip(*parts))
         return Sides(ratio + base, base)
 
-    @torch.no_grad()
     def linear_fit(self, x: Tensor, *, noise: Tensor | None = None, **options: Any) -> FitResult:
         """The last linear layer as a linear model: its exact solution with standard errors, tests and diagnostics of `fit`.
 
@@ -146,8 +145,9 @@ class NCE(nn.Module):  # type: ignore[misc]
         """
         x = rows_of(x)
         _check_rows(x, "`x`")
-        points = self.noise.draw(self.options.noise_points(x.shape[0]), x) if noise is None else rows_of(noise)
-        (data, base_data), (drawn, base_noise) = (self._features(rows) for rows in (x, points))
+        with torch.no_grad():
+            points = self.noise.draw(self.options.noise_points(x.shape[0]), x) if noise is None else rows_of(noise)
+            (data, base_data), (drawn, base_noise) = (self._features(rows) for rows in (x, points))
         return linear_fit(data, drawn, base_data, base_noise, **options)
 
     def _features(self, x: Tensor) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from torch.nn.functional import softplus
+from torch.nn.functional import cross_entropy
 
 from ..checks import counted, shown
 from ..errors import InputError
@@ -61,7 +61,7 @@ class Ratio:
     """log p − log q of two densities from a sample of each, through bridges (MATH §12).
 
     Args:
-        network: a function of (columns, outputs) that makes a module; every bridge is one output. By default `SquareUnits`.
+        network: a function of (columns, outputs) that makes a module; every waymark, one more than there are bridges, is one output. By default `SquareUnits`.
         bridges: how many, or `auto`: as many as it takes until no bridge's sides are nearly separate.
         epochs, batch, rate, weight_decay, patience: of the training.
         seed: of everything random.
@@ -110,7 +110,8 @@ class Ratio:
         """log p − log q at rows: the sum of the bridges, as trained (not recalibrated)."""
         rows = rows_of(x)
         with torch.no_grad():
-            return torch.cat([self.network(part).double().sum(1) for part in torch.split(rows, CHUNK)])
+            outputs = torch.cat([self.network(part).double() for part in torch.split(rows, CHUNK)])
+        return outputs[:, 0] - outputs[:, -1]
 
     def judge(self, first: Any, second: Any, seed: int = 0) -> Judged:
         """The mean log ratio over rows of p that it was not trained on, recalibrated, and the bridges."""
@@ -122,8 +123,10 @@ class Ratio:
         return telescoped(near, far, at_data, self.places)
 
     def _all(self, x: Tensor) -> Any:
+        """The log ratio of every bridge at rows: the difference of neighbouring outputs."""
         with torch.no_grad():
-            return torch.cat([self.network(part).double() for part in torch.split(x, CHUNK)]).T.cpu().numpy()
+            outputs = torch.cat([self.network(part).double() for part in torch.split(x, CHUNK)])
+        return (outputs[:, :-1] - outputs[:, 1:]).T.cpu().numpy()
 
     def _outputs(self, pairs: _Pairs) -> tuple[Any, Any]:
         """Every bridge's output at both of its sides; row i of a side belongs to row i of the first sample."""
@@ -148,7 +151,7 @@ class Ratio:
 
     def _train(self, x: Tensor, bridges: int, epochs: int | None, steps: int | None) -> None:
         _, batch, rate, decay, patience, seed, log, progress = self.settings
-        self.network = self.make(x.shape[1], bridges).to(x)
+        self.network = self.make(x.shape[1], bridges + 1).to(x)
         held = max(1, x.shape[0] // 10)
         order = torch.arange(x.shape[0], device=x.device)
         source = Source(order[held:, None], batch, steps)
@@ -166,12 +169,11 @@ class Ratio:
         self.training = trained
 
     def _loss(self, at: Tensor) -> Tensor:
-        """The sum over bridges of the logistic loss between their sides; all waymarks share their rows."""
+        """The cross-entropy of telling which waymark a row is of, all of them at once (Srivastava et al. 2023): every output is
+        trained on the rows of all waymarks, and so on those at which the sum is evaluated, which pairs of neighbours are not."""
         marks = self._pairs.along([float(place) for place in self.places], at)
-        outputs = self.network(marks.flatten(0, 1)).unflatten(0, marks.shape[:2])
-        bridges = torch.arange(marks.shape[0] - 1, device=at.device)
-        near, far = outputs[bridges, :, bridges], outputs[bridges + 1, :, bridges]
-        return (softplus(-near.double()).mean(1) + softplus(far.double()).mean(1)).sum()
+        which = torch.arange(marks.shape[0], device=at.device).repeat_interleave(marks.shape[1])
+        return cross_entropy(self.network(marks.flatten(0, 1)).double(), which)
 
 
 class _Pairs:

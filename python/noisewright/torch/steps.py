@@ -21,7 +21,7 @@ class Weights:
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         device = self.parameters[0].device
         on_gpu = device.type == "cuda"
-        self.rate = torch.tensor(rate, device=device) if on_gpu else rate
+        self.rate: Any = torch.tensor(rate, device=device) if on_gpu else rate
         self.optimizer = torch.optim.AdamW(self.parameters, lr=self.rate, weight_decay=weight_decay, capturable=on_gpu, fused=on_gpu or None)
         self.average = Average(self.parameters, ema)
         self.clip = clip
@@ -52,22 +52,22 @@ class Average:
         self.values = [p.detach().clone() for p in parameters]
         self.count = torch.zeros((), device=parameters[0].device)
 
-    @torch.no_grad()
     def follow(self) -> None:
         """After a step."""
-        self.count += 1
-        share = torch.clamp(9.0 / (10.0 + self.count), min=1.0 - self.decay)
-        away = torch._foreach_sub(self.parameters, self.values)
-        torch._foreach_mul_(away, share)
-        torch._foreach_add_(self.values, away)
+        with torch.no_grad():
+            self.count += 1
+            share = torch.clamp(9.0 / (10.0 + self.count), min=1.0 - self.decay)
+            away = torch._foreach_sub(self.parameters, self.values)
+            torch._foreach_mul_(away, share)
+            torch._foreach_add_(self.values, away)
 
-    @torch.no_grad()
     def swap(self) -> None:
         """Exchanges the parameters and their average; twice is nothing."""
-        for value, parameter in zip(self.values, self.parameters):
-            kept = parameter.clone()
-            parameter.copy_(value)
-            value.copy_(kept)
+        with torch.no_grad():
+            for value, parameter in zip(self.values, self.parameters):
+                kept = parameter.clone()
+                parameter.copy_(value)
+                value.copy_(kept)
 
 
 def _reduce(gradients: list[Tensor]) -> None:
@@ -127,12 +127,13 @@ class _Snapshot:
         self.pairs = [(t, t.detach().clone()) for t in [*weights.parameters, *buffers, *average]]
         self.state = {id(p): {k: v.clone() for k, v in s.items() if torch.is_tensor(v)} for p, s in weights.optimizer.state.items()}
 
-    @torch.no_grad()
     def restore(self) -> None:
-        for tensor, value in self.pairs:
-            tensor.copy_(value)
-        for parameter, state in self.weights.optimizer.state.items():
-            before = self.state.get(id(parameter), {})
-            for name, value in state.items():
-                if torch.is_tensor(value):
-                    value.copy_(before[name]) if name in before else value.zero_()
+        """Puts everything back; what the optimizer had not yet is zero."""
+        with torch.no_grad():
+            for tensor, value in self.pairs:
+                tensor.copy_(value)
+            for parameter, state in self.weights.optimizer.state.items():
+                before = self.state.get(id(parameter), {})
+                for name, value in state.items():
+                    if torch.is_tensor(value):
+                        value.copy_(before[name]) if name in before else value.zero_()

@@ -54,7 +54,7 @@ class Source:
     """Batches of equal sizes: rows in a new order at every epoch, or fresh ones from a function."""
 
     def __init__(self, data: Any, batch: int, steps: int | None) -> None:
-        self.draw = data if callable(data) and not torch.is_tensor(data) else None
+        self.draw: Any = data if callable(data) and not torch.is_tensor(data) else None
         self.rows = None if self.draw else rows_of(data)
         if self.rows is None:
             self.batch, self.steps = batch, 100 if steps is None else steps
@@ -155,7 +155,7 @@ def train(
             torch.manual_seed(plan.seed)
             with torch.no_grad():
                 noise = nce.noise.draw(nce.options.noise_points(judged.shape[0]), judged)
-        done = run(nce, lambda: nce(source()), lambda: _held_out_loss(nce, judged, noise), source, plan, lambda: float(nce.constant))
+        done = run(nce, lambda: nce(source()), lambda: _held_out_loss(nce, judged, noise), source, plan, lambda: float(nce.constant.detach()))
         _held_out_loss(nce, judged, noise, keep=True)
     return done
 
@@ -177,17 +177,17 @@ def _sources(data: Any, held_out: Any, batch: int, steps: int | None, seed: int)
     return Source(rows[first], batch, steps), rows[second]
 
 
-@torch.no_grad()
 def _held_out_loss(nce: NCE, rows: Tensor, noise: Tensor, keep: bool = False) -> float:
     """The loss of held-out rows against the same noise points every time; `keep` makes their constant the running one."""
     nce.eval()
-    data, drawn = nce.log_ratio(rows), nce.log_ratio(noise)
-    c = nce.log_z_free if nce.log_z_free is not None else best_constant(data, drawn, nce.options, TORCH)
-    if keep:
-        nce.log_z_running.copy_(c)
-    else:
-        nce.train()
-    return float(loss_value(data, drawn, c, nce.options, TORCH))
+    with torch.no_grad():
+        data, drawn = nce.log_ratio(rows), nce.log_ratio(noise)
+        c = nce.log_z_free if nce.log_z_free is not None else best_constant(data, drawn, nce.options, TORCH)
+        if keep:
+            nce.log_z_running.copy_(c)
+        else:
+            nce.train()
+        return float(loss_value(data, drawn, c, nce.options, TORCH))
 
 
 def run(
@@ -258,6 +258,12 @@ def _epoch(step: Eager, weights: Weights, schedule: Cosine, source: Source, plan
     return mean, rate
 
 
+def _copied(sources: list[Tensor], targets: list[Tensor]) -> None:
+    with torch.no_grad():
+        for source, target in zip(sources, targets):
+            target.copy_(source)
+
+
 class _State:
     """Where a training stands: what a checkpoint holds."""
 
@@ -267,15 +273,13 @@ class _State:
         self.epochs: list[Epoch] = []
         self.best = [p.detach().clone() for p in weights.parameters]
 
-    @torch.no_grad()
     def keep_best(self) -> None:
-        for kept, parameter in zip(self.best, self.weights.parameters):
-            kept.copy_(parameter)
+        """The parameters as they are become the best."""
+        _copied(self.weights.parameters, self.best)
 
-    @torch.no_grad()
     def restore_best(self) -> None:
-        for kept, parameter in zip(self.best, self.weights.parameters):
-            parameter.copy_(kept)
+        """The best parameters become those of the module."""
+        _copied(self.best, self.weights.parameters)
 
     def end(self, epoch: Epoch) -> None:
         """After an epoch: the log, and the checkpoint, which replaces the last one as a whole."""
@@ -313,9 +317,7 @@ class _State:
         self.module.load_state_dict(found["module"])
         self.weights.optimizer.load_state_dict(found["optimizer"])
         average = self.weights.average
-        with torch.no_grad():
-            for tensor, value in zip([*average.values, average.count, *self.best], [*found["average"], *found["best"]]):
-                tensor.copy_(value)
+        _copied([*found["average"], *found["best"]], [*average.values, average.count, *self.best])
         self.stopper.best, self.stopper.best_epoch, self.stopper.last = found["stopper"]
         self.epochs = [Epoch(*values) for values in found["epochs"]]
         if torch.is_tensor(self.weights.rate):
