@@ -1,0 +1,138 @@
+"""Densities of images: a flow alone, then tilted by noise contrast; held-out likelihood, log Z in two ways, other images told apart."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from systems import dequantised, images
+from torch import nn
+
+from noisewright.torch import NCE, evaluate, learn_noise, model_draws, train
+
+
+class Bounded(nn.Module):
+    """A network whose output stays within ±bound, so that importance weights do: their variance is finite."""
+
+    def __init__(self, network: nn.Module, bound: float, scale: float) -> None:
+        super().__init__()
+        self.network, self.bound, self.scale = network, bound, scale
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.bound * torch.tanh(self.network(x / self.scale - 0.5) / self.bound)
+
+
+def dense(columns: int) -> nn.Module:
+    return nn.Sequential(
+        nn.Linear(columns, 256), nn.SiLU(), nn.Dropout(0.3), nn.Linear(256, 256), nn.SiLU(), nn.Dropout(0.3), nn.Linear(256, 1)
+    )
+
+
+def convolutional(side: int) -> nn.Module:
+    return nn.Sequential(
+        nn.Unflatten(1, (1, side, side)),
+        nn.Conv2d(1, 32, 3, padding=1),
+        nn.SiLU(),
+        nn.Conv2d(32, 64, 4, stride=2, padding=1),
+        nn.SiLU(),
+        nn.Conv2d(64, 64, 4, stride=2, padding=1),
+        nn.SiLU(),
+        nn.Flatten(),
+        nn.Dropout(0.3),
+        nn.Linear(64 * (side // 4) ** 2, 128),
+        nn.SiLU(),
+        nn.Linear(128, 1),
+    )
+
+
+def density(name: str, device: torch.device, tiny: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """One data set: what is learned, and arrays for pictures."""
+    grey, labels = images(name)
+    levels, side = (17, 8) if name == "digits" else (256, 28)
+    order = np.random.default_rng(1).permutation(len(grey))
+    held = order[: len(grey) // 5]
+    train_rows, test = (torch.as_tensor(dequantised(grey[at], 2), device=device) for at in (order[len(grey) // 5 :], held))
+    if tiny:
+        train_rows, test = train_rows[:200], test[:100]
+    began = time.monotonic()
+    flow = {"epochs": 1, "hidden": 16, "layers": 2} if tiny else {"epochs": 200, "hidden": 128 if name == "digits" else 192, "layers": 6, "batch": 128}
+    noise = learn_noise(train_rows, "flow", rate=1e-3 if name == "digits" else 5e-4, **flow)
+    learned = time.monotonic() - began
+    network = dense(side * side) if name == "digits" else convolutional(side)
+    nce = NCE(Bounded(network, 4.0, levels).to(device), noise, nu=4)
+    began = time.monotonic()
+    settings = {"epochs": 1, "batch": 64} if tiny else {"epochs": 150, "batch": 128, "rate": 5e-4, "weight_decay": 1e-2, "patience": 15}
+    training = train(nce, train_rows, **settings)
+    trained = time.monotonic() - began
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sizes = {"noise_draws": 500, "chains": 8, "draws": 10, "warm_up": 5} if tiny else {"noise_draws": 100_000, "chains": 256, "draws": 120, "warm_up": 120}
+        began = time.monotonic()
+        drawn = model_draws(nce, sizes["draws"], chains=sizes["chains"], warm_up=sizes["warm_up"], like=test)
+        found = evaluate(nce, test, noise_draws=sizes["noise_draws"], model=drawn)
+    with torch.no_grad():
+        alone = noise.source.parts[0].log_prob(test).double()
+    gain = found.gain
+    record = {
+        "data": name,
+        "rows": len(test),
+        "flow_log_likelihood": float(alone.mean()),
+        "gain_over_flow": float(found.log_likelihood.estimate - alone.mean()),
+        "log_likelihood": found.log_likelihood.estimate,
+        "log_likelihood_se": found.log_likelihood.se,
+        "bits_per_dimension": found.bits_per_dimension.estimate,
+        "bits_se": found.bits_per_dimension.se,
+        "gain": gain.estimate,
+        "gain_se": gain.se,
+        "gain_in_errors": gain.estimate / gain.se if np.isfinite(gain.se) else 0.0,
+        "is": found.importance_sampling.log_z,
+        "is_se": found.importance_sampling.se,
+        "bridge": found.bridge.log_z,
+        "bridge_se": found.bridge.se,
+        "disagreement": found.disagreement,
+        "pareto_k": found.pareto_k,
+        "accuracy": found.calibration.accuracy,
+        "worst_bin": found.calibration.worst,
+        "r_hat": found.chains["r_hat"],
+        "acceptance": found.chains["acceptance"],
+        "epochs": len(training.epochs),
+        "warnings": found.warnings,
+        "summary": found.summary(),
+        "seconds": [learned, trained, time.monotonic() - began],
+        "other": others(nce, name, test, device),
+        "ok": bool(gain.estimate > 5 * gain.se and found.disagreement < 3),
+    }
+    with torch.no_grad():
+        shown = noise.draw(25, test, quiet=False)
+    arrays = {f"{name}_data": test[:25].cpu().numpy(), f"{name}_noise": shown.cpu().numpy(), f"{name}_model": drawn.points[:25, -1].cpu().numpy()}
+    return record, arrays
+
+
+def others(nce: NCE, name: str, test: torch.Tensor, device: torch.device) -> dict[str, float]:
+    """How well log f tells the held-out images from others: the area under the curve (1 is perfect, 0.5 is chance)."""
+    side = 8 if name == "digits" else 28
+    square = test.reshape(-1, side, side)
+    kinds = {
+        "upside down": square.flip(1).reshape(test.shape),
+        "columns shuffled": square[:, :, torch.randperm(side, generator=torch.Generator().manual_seed(0)).to(device)].reshape(test.shape),
+        "inverted": ((16 if name == "digits" else 255) + 1 - test),
+    }
+    inside = nce.sides(test)
+    out = {}
+    for kind, rows in kinds.items():
+        there = nce.sides(rows)
+        for label, a, b in (("model", inside.log_f, there.log_f), ("noise", inside.log_noise, there.log_noise)):
+            out[f"{kind}, {label}"] = float((a[:, None] > b[None]).mean())
+    return out
+
+
+def main(device: torch.device, tiny: bool) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+    records, arrays = [], {}
+    for name in ("digits",) if tiny else ("digits", "mnist"):
+        record, found = density(name, device, tiny)
+        records.append(record)
+        arrays.update(found)
+    return records, arrays
