@@ -58,6 +58,7 @@ from .normalizers import (
     log_z_states,
     mbar,
 )
+from .ratios import DensityRatioResult, Divergences, InformationResult, LogRatio, mutual_information
 from .results import Estimate, Result
 from .theory import DesignResult, ErrorResult, design, error
 
@@ -72,8 +73,10 @@ __all__ = [
     "Beta",
     "Categorical",
     "ComparisonResult",
+    "DensityRatioResult",
     "DesignResult",
     "DesignedNoise",
+    "Divergences",
     "ErrorResult",
     "Estimate",
     "EvidenceResult",
@@ -85,10 +88,12 @@ __all__ = [
     "FittedNoise",
     "FunctionError",
     "Gamma",
+    "InformationResult",
     "InputError",
     "KernelDensity",
     "Laplace",
     "LogNormal",
+    "LogRatio",
     "LogZResult",
     "Logistic",
     "MissingLibraryError",
@@ -130,5 +135,6 @@ __all__ = [
     "log_z_path",
     "log_z_states",
     "mbar",
+    "mutual_information",
     "ratio",
 ]

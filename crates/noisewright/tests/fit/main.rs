@@ -3,6 +3,7 @@
 
 mod batches;
 mod conditional;
+mod density_ratio;
 mod diagnostics;
 mod extremes;
 mod fitted_noise;
