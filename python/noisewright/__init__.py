@@ -59,6 +59,7 @@ from .normalizers import (
     log_z_states,
     mbar,
 )
+from .ratios import DensityRatioResult, Divergences, InformationResult, LogRatio, mutual_information
 from .results import Estimate, Result
 from .theory import DesignResult, ErrorResult, design, error
 
@@ -73,8 +74,10 @@ __all__ = [
     "Beta",
     "Categorical",
     "ComparisonResult",
+    "DensityRatioResult",
     "DesignResult",
     "DesignedNoise",
+    "Divergences",
     "ErrorResult",
     "Estimate",
     "Dictionary",
@@ -87,10 +90,12 @@ __all__ = [
     "FittedNoise",
     "FunctionError",
     "Gamma",
+    "InformationResult",
     "InputError",
     "KernelDensity",
     "Laplace",
     "LogNormal",
+    "LogRatio",
     "LogZResult",
     "Logistic",
     "MissingLibraryError",
@@ -132,5 +137,6 @@ __all__ = [
     "log_z_path",
     "log_z_states",
     "mbar",
+    "mutual_information",
     "ratio",
 ]

@@ -169,6 +169,25 @@ def ratio(
     tick: Any = None,
 ) -> dict[str, Any]: ...
 
+class FittedRatio:
+    def log_ratio(self, array: _Array) -> dict[str, Any]: ...
+
+def ratio_on_basis(
+    model: Model | None,
+    names: list[str],
+    first: _Array,
+    second: _Array,
+    settings: dict[str, Any],
+    tick: Any = None,
+) -> tuple[dict[str, Any], FittedRatio]: ...
+def information(
+    model: Model | None,
+    names: list[str],
+    data: _Array,
+    between: tuple[list[str], list[str]],
+    settings: dict[str, Any],
+    tick: Any = None,
+) -> dict[str, Any]: ...
 def finish_cancelled() -> None: ...
 
 VERSION: str

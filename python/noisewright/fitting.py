@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from .models import Model
 from .fitted_noises import FittedNoise
 from .noises import NoiseLike, noise_request
 from .progress import Bar
+from .ratios import DensityRatioResult, density_ratio
 from .results import Column, Estimate, Panel, Result, columns_of, plain, short
 
 __all__ = ["FitResult", "NoiseDraws", "RatioResult", "fit", "ratio"]
@@ -550,11 +551,18 @@ class RatioResult(FitResult):
         return super().__repr__().replace("<fit", "<ratio")
 
 
+@overload
+def ratio(model: Model, first: Any, second: Any, /, **options: Any) -> RatioResult | DensityRatioResult: ...
+@overload
+def ratio(first: Any, second: Any, /, **options: Any) -> DensityRatioResult: ...
 def ratio(
-    model: Model,
-    first: Any,
-    second: Any,
+    model: Any = None,
+    first: Any = None,
+    second: Any = None,
     *,
+    basis: Literal["auto", "quadratic", "splines", "centers"] = "auto",
+    bridges: int | Literal["auto"] | None = None,
+    permutations: int | None = None,
     loss: str = "js",
     weights: Any = None,
     errors: Literal["robust", "model"] = "robust",
@@ -564,23 +572,60 @@ def ratio(
     tolerance: float = 1e-6,
     seed: int = 0,
     progress: bool | None = None,
-) -> RatioResult:
-    """Fits the logarithm of the ratio of two samples' densities as a combination of the model's features.
+) -> RatioResult | DensityRatioResult:
+    """Fits the logarithm of the ratio of two samples' densities: `ratio(first, second)`, or `ratio(model, first, second)`.
+
+    Without a model the log ratio is a combination of functions of a basis with a ridge penalty, both chosen by their
+    leave-one-out loss. With a model it is a combination of its features.
 
     Args:
         model: the features: `log p₁/p₂` is its log-density less a constant.
         first, second: the samples, as for `fit`.
-        weights: how many times each row of the first sample counts.
-        loss, errors, confidence, starts, max_iterations, tolerance, seed, progress: as for `fit`.
+        basis: the functions where there is no model: `quadratic`, `splines` with products of pairs, `centers` (Gaussian bumps), or
+            `auto` for the best.
+        bridges: so many bridges between the samples, for densities that are far apart, or `auto` for as many as needed.
+        permutations: permutations of the two-sample test (default 499; without a model, or with bridges).
+        weights: how many times each row of the first sample counts (with a model, without bridges).
+        loss, errors: as for `fit` (with a model, without bridges).
+        confidence, starts, max_iterations, tolerance, seed, progress: as for `fit`.
 
     >>> import noisewright as nw
     >>> first, second = nw.Normal(1, 1).sample(4000, seed=1), nw.Normal(0, 1).sample(4000, seed=2)
     >>> result = nw.ratio(nw.Model.from_features(["x"], variables="x"), first, second)
     >>> abs(result["x"].estimate - 1) < 4 * result["x"].se
     True
+    >>> kl = nw.ratio(first, second).divergences.kl
+    >>> abs(kl.estimate - 0.5) < 4 * kl.se
+    True
     """
-    if not isinstance(model, Model):
+    if second is None and not isinstance(model, Model):
+        model, first, second = None, model, first
+    if model is not None and not isinstance(model, Model):
         raise InputError(f"`model` must be a noisewright.Model, not {type(model).__name__}")
+    if first is None or second is None:
+        raise InputError("`ratio` needs two samples: ratio(first, second) or ratio(model, first, second)")
+    if model is not None and basis != "auto":
+        raise InputError("`basis` is for a ratio without a model, whose features are its basis")
+    if model is None or bridges is not None:
+        given = {"loss": loss != "js", "weights": weights is not None, "errors": errors != "robust"}
+        wrong = [name for name, is_given in given.items() if is_given]
+        if wrong:
+            raise InputError(f"`{wrong[0]}` is for a ratio of a model's features without bridges: give a model, and no bridges")
+        return density_ratio(
+            model,
+            first,
+            second,
+            basis=basis,
+            bridges=1 if bridges is None else bridges,
+            permutations=499 if permutations is None else permutations,
+            confidence=confidence,
+            max_iterations=max_iterations,
+            tolerance=tolerance,
+            seed=seed,
+            progress=progress,
+        )
+    if permutations is not None:
+        raise InputError("`permutations` is for a ratio without a model, or with bridges")
     built = model._for(first)
     rows = [points(sample, built.variables, name) for sample, name in ((first, "first"), (second, "second"))]
     count = rows[0].shape[1]

@@ -15,6 +15,7 @@ mod normalizer;
 mod path;
 mod pool;
 mod problem;
+mod ratio;
 mod settings;
 mod show;
 mod task;
@@ -45,6 +46,8 @@ mod _core {
     use super::normalizer::{evidence, log_z, log_z_states};
     #[pymodule_export]
     use super::path::log_z_path;
+    #[pymodule_export]
+    use super::ratio::{FittedRatio, information, ratio_on_basis};
     #[pymodule_export]
     use super::settings::check_settings;
     #[pymodule_export]

@@ -14,7 +14,9 @@ use crate::usage;
 pub(crate) use self::after::{
     AfterArguments, ChoiceArguments, CompareArguments, DensityArguments, SimulateArguments,
 };
-pub(crate) use self::fit::{DEFAULT_SHARE, FitArguments, RatioArguments, RowArguments};
+pub(crate) use self::fit::{
+    BridgeArguments, DEFAULT_SHARE, FitArguments, InformationArguments, RatioArguments, RowArguments,
+};
 
 /// Noise-contrastive estimation: unnormalized models fitted to data, and the noise that does it best.
 #[derive(Debug, Parser)]
@@ -58,7 +60,9 @@ pub(crate) enum Command {
     /// Fit a model to data: estimates with standard errors, and its normalizing constant
     Fit(Box<FitArguments>),
     /// Fit the ratio of the densities of two samples
-    Ratio(RatioArguments),
+    Ratio(Box<RatioArguments>),
+    /// The mutual information of two groups of columns, with its error
+    Information(InformationArguments),
     /// What a noise would cost: the asymptotic error of estimating a model with it
     Error(ErrorArguments),
     /// The best noise for a model, and how much of it: those that minimise the error

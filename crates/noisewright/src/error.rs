@@ -526,6 +526,14 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// Two samples, or the ends of a bridge between them, that have too little in common.
+    #[error("{}", apart(*bridge, *bridges))]
+    BridgeApart {
+        /// Which bridge, from 1.
+        bridge: usize,
+        /// Of how many.
+        bridges: usize,
+    },
     /// Fits that cannot be compared.
     #[error("the fits cannot be compared: {reason}")]
     Incomparable {
@@ -610,6 +618,19 @@ impl Error {
 fn one_line(text: &str) -> String {
     let visible = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(visible).collect()
+}
+
+/// What is wrong with a bridge, and what would help.
+fn apart(bridge: usize, bridges: usize) -> String {
+    if bridges == 1 {
+        return "the two samples have too little in common to compare their densities directly: put bridges between them \
+                (bridges auto), or compare samples that are nearer"
+            .into();
+    }
+    format!(
+        "the ends of bridge {bridge} of {bridges} have too little in common to be told apart: use more bridges (bridges auto), \
+         fewer features, or more rows of both samples"
+    )
 }
 
 /// `1 point is`, `2 points are`.

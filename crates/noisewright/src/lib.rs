@@ -146,7 +146,7 @@ mod text;
 mod tolerance;
 
 pub use asymptotics::{Asymptotics, ErrorReport, asymptotic_error, cramer_rao_covariance, error_report};
-pub use builders::{chains, evidence, log_z, path, states};
+pub use builders::{chains, evidence, information, log_z, path, ratio, states};
 pub use density::{BatchDensity, Density, FunctionDensity, ModelDensity, batch_density, density};
 pub use divergence::{Divergences, NormalizerErrors, divergences};
 pub use domain::{Domain, Space};

@@ -180,6 +180,48 @@ pub(crate) struct RowArguments {
     pub(crate) chain_column: Option<String>,
 }
 
+/// What a log ratio is made of, and the bridges that it goes through.
+#[derive(Args, Debug)]
+pub(crate) struct BridgeArguments {
+    /// Functions that the log ratio is made of, with a ridge penalty: quadratic, splines, centers (Gaussian bumps), or auto for
+    /// the best of them by leave-one-out loss (default)
+    #[arg(long, value_name = "BASIS", conflicts_with = "features")]
+    pub(crate) basis: Option<String>,
+    /// Number of bridges between what is compared, for densities that are far apart, or auto for as many as the distance needs
+    #[arg(long, value_name = "K")]
+    pub(crate) bridges: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct InformationArguments {
+    /// Data file (CSV, Parquet, NPY, NPZ; `-` for standard input)
+    #[arg(value_name = "DATA")]
+    pub(crate) data: PathBuf,
+    /// Columns on one side, such as x,y
+    #[arg(long, value_name = "NAME,…")]
+    pub(crate) between: String,
+    /// Columns on the other side
+    #[arg(long, value_name = "NAME,…")]
+    pub(crate) and: String,
+    /// Features of the log ratio of the joint density to the product of its marginals: quadratic, or formulas in the columns
+    /// (default: a basis that is chosen by cross-validation)
+    #[arg(long, value_name = "FEATURES", allow_hyphen_values = true)]
+    pub(crate) features: Option<String>,
+    #[command(flatten)]
+    pub(crate) path: BridgeArguments,
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+    /// Confidence of the interval
+    #[arg(
+        long,
+        default_value_t = 0.95,
+        value_name = "P",
+        allow_hyphen_values = true,
+        help_heading = "Errors"
+    )]
+    pub(crate) confidence: f64,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct RatioArguments {
     /// Sample from the first density
@@ -188,9 +230,18 @@ pub(crate) struct RatioArguments {
     /// Sample from the second density
     #[arg(value_name = "DATA2")]
     pub(crate) second: PathBuf,
-    /// Features of the log ratio: linear, quadratic, or formulas in the columns such as "x, x^2, x*y"
-    #[arg(long, default_value = "quadratic", value_name = "FEATURES", allow_hyphen_values = true)]
-    pub(crate) features: String,
+    /// Features of the log ratio: linear, quadratic, or formulas in the columns such as "x, x^2, x*y" (default: a basis
+    /// that is chosen by cross-validation)
+    #[arg(long, value_name = "FEATURES", allow_hyphen_values = true)]
+    pub(crate) features: Option<String>,
+    #[command(flatten)]
+    pub(crate) path: BridgeArguments,
+    /// Permutations of the two-sample test; 0 for the asymptotic one alone (default: 499)
+    #[arg(long, value_name = "N", help_heading = "Errors")]
+    pub(crate) permutations: Option<usize>,
+    /// Where to write the rows of the second sample with the weights that make them look like the first
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) importance: Option<PathBuf>,
     /// Columns to use, such as x,y (default: all that both files have, but the weights)
     #[arg(long, value_name = "NAME,…", help_heading = "Data")]
     pub(crate) columns: Option<String>,
@@ -251,12 +302,13 @@ impl RatioArguments {
 
     /// How the second sample and the points are read.
     pub(crate) fn other_rows(&self) -> RowArguments {
-        RowArguments {
-            read: self.read.clone(),
-            weights: None,
-            cluster: None,
-            chains: false,
-            chain_column: None,
-        }
+        RowArguments::plain(&self.read)
+    }
+}
+
+impl RowArguments {
+    /// Rows that count once each and are independent.
+    pub(crate) fn plain(read: &ReadArguments) -> Self {
+        Self { read: read.clone(), weights: None, cluster: None, chains: false, chain_column: None }
     }
 }

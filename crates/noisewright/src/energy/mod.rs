@@ -1,5 +1,6 @@
 //! Models as log-densities up to a constant: the one trait a user implements, and the built-in families.
 
+pub(crate) mod basis;
 mod beta;
 mod com_poisson;
 mod constrained;

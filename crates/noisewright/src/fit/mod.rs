@@ -72,7 +72,11 @@ pub(crate) use penalized::wrong_factor;
 pub use penalized::{PathPoint, Penalty, PenaltyKind, PenaltyReport, Strength, StrengthRule};
 pub(crate) use quiet::USUAL_RATIO;
 pub(crate) use quiet::replicates::ReplicateSums;
-pub use ratio::{LogRatio, RatioFit, ratio};
+pub use ratio::{
+    BasisCandidate, BridgeReport, Bridges, DensityRatio, ImportanceWeights, InformationTrial, LogRatio,
+    MutualInformation, RatioBasis, RatioDivergences, RatioFit, RatioOptions, TwoSampleTest, density_ratio,
+    mutual_information, ratio,
+};
 pub(crate) use result::Variances;
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;

@@ -255,7 +255,7 @@ pub(crate) fn with_constant(objective: &Objective<'_>, theta: &[f64]) -> Result<
 }
 
 /// The mean of the finite log ratios of a sample.
-fn mean_log_ratio<'a>(
+pub(super) fn mean_log_ratio<'a>(
     objective: &Objective<'a>,
     side: &SampleBlocks<'a>,
     place: &ParameterPoint,

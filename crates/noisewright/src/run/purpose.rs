@@ -120,6 +120,10 @@ pub enum Purpose {
         /// Of the data, or of the noise.
         side: u64,
     },
+    /// Permutations of the labels of two samples.
+    Permutation,
+    /// The order in which rows are taken for draws of the product of their marginals.
+    ProductOrder,
 }
 
 impl Purpose {
@@ -179,6 +183,8 @@ impl Purpose {
             Self::Simulate => (36, 0, 0),
             Self::BootstrapRows => (51, 0, 0),
             Self::Folds { side } => (50, side, 0),
+            Self::Permutation => (60, 0, 0),
+            Self::ProductOrder => (61, 0, 0),
         }
     }
 }

@@ -4,6 +4,7 @@
 mod batches;
 mod comparators;
 mod conditional;
+mod density_ratio;
 mod diagnostics;
 mod extremes;
 mod fitted_noise;

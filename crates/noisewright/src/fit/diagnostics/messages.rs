@@ -43,7 +43,7 @@ pub(super) fn separated(separation: &Separation, against: Against) -> Warning {
             Remedy::BoundParameter,
             Remedy::LeaveOut,
         ],
-        Against::Sample => vec![Remedy::LeaveOut, Remedy::MoreOfBoth],
+        Against::Sample => vec![Remedy::LeaveOut, Remedy::MoreOfBoth, Remedy::Bridges],
         Against::Domain => vec![Remedy::LeaveOut, Remedy::BoundParameter, Remedy::VaryingData],
     };
     let finding = Finding::Separation {
@@ -60,12 +60,14 @@ pub(super) fn not_normalizable(found: &NotNormalizable) -> Warning {
     Warning::new(Finding::NotNormalizable(found.clone()), remedies)
 }
 
-/// Whether data and noise have too little in common to say anything.
-pub(super) fn is_hopeless(overlap: &Overlap) -> bool {
-    // At a minimum with a free constant the two numbers are the same. Where they are not, the model or the search is at
-    // fault, and not the overlap.
-    let most = overlap.data_taken_for_noise.max(overlap.noise_taken_for_data);
-    most < FEWEST_CROSSINGS && overlap.overlap < AMPLE_OVERLAP
+impl Overlap {
+    /// Whether data and noise have too little in common to say anything.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        // At a minimum with a free constant the two numbers are the same. Where they are not, the model or the search is at
+        // fault, and not the overlap.
+        let most = self.data_taken_for_noise.max(self.noise_taken_for_data);
+        most < FEWEST_CROSSINGS && self.overlap < AMPLE_OVERLAP
+    }
 }
 
 pub(super) fn overlap(overlap: &Overlap, fit: &Fit, against: Against) -> Option<Warning> {
@@ -73,10 +75,14 @@ pub(super) fn overlap(overlap: &Overlap, fit: &Fit, against: Against) -> Option<
         Against::Noise => Remedy::NearerNoise,
         _ => Remedy::NearerSamples,
     };
-    if is_hopeless(overlap) {
+    if overlap.is_hopeless() {
         let confused = overlap.data_taken_for_noise + overlap.noise_taken_for_data;
-        let more = (against == Against::Noise).then_some(Remedy::MoreNoise { nu: Some(10.0 * fit.nu) });
-        let remedies: Vec<Remedy> = std::iter::once(near).chain(more).collect();
+        let remedies = match against {
+            Against::Noise => {
+                vec![near, Remedy::MoreNoise { nu: Some(10.0 * fit.nu) }, Remedy::PathForConstant]
+            }
+            _ => vec![near, Remedy::Bridges],
+        };
         return Some(Warning::new(Finding::NoOverlap { confused, against }, remedies));
     }
     let (rows, unknowns) = (overlap.effective_data, fit.estimates().len());
