@@ -21,7 +21,14 @@ from .errors import (
     NoisewrightError,
     NoisewrightWarning,
 )
-from .evidences import BayesFactor, EvidenceResult, bayes_factor, evidence
+from .evidences import (
+    BayesFactor,
+    EvidenceComparison,
+    EvidenceResult,
+    bayes_factor,
+    compare_evidence,
+    evidence,
+)
 from .examples import Example, example_names, load_example
 from .fitting import FitResult, NoiseDraws, RatioResult, fit, ratio
 from .models import Model, Parameter, families
@@ -53,14 +60,25 @@ from .normalizers import (
     LogZResult,
     NormalizerEstimate,
     PathResult,
-    StatesResult,
     log_z,
     log_z_path,
-    log_z_states,
-    mbar,
 )
 from .ratios import DensityRatioResult, Divergences, InformationResult, LogRatio, mutual_information
 from .results import Estimate, Result
+from .states import (
+    ConvergenceResult,
+    EnergiesResult,
+    ExpectationsResult,
+    StatesResult,
+    SurfaceResult,
+    convergence,
+    energies,
+    equilibration,
+    expectations,
+    log_z_states,
+    mbar,
+    surface,
+)
 from .theory import DesignResult, ErrorResult, design, error
 
 __version__ = _core.VERSION
@@ -74,15 +92,19 @@ __all__ = [
     "Beta",
     "Categorical",
     "ComparisonResult",
+    "ConvergenceResult",
     "DensityRatioResult",
     "DesignResult",
     "DesignedNoise",
+    "Dictionary",
     "Divergences",
+    "EnergiesResult",
     "ErrorResult",
     "Estimate",
-    "Dictionary",
+    "EvidenceComparison",
     "EvidenceResult",
     "Example",
+    "ExpectationsResult",
     "FREE",
     "FiniteDifferenceWarning",
     "FitResult",
@@ -118,6 +140,7 @@ __all__ = [
     "Result",
     "StatesResult",
     "Student",
+    "SurfaceResult",
     "Truncated",
     "Uniform",
     "VonMises",
@@ -125,10 +148,15 @@ __all__ = [
     "WaldTest",
     "bayes_factor",
     "compare",
+    "compare_evidence",
+    "convergence",
     "design",
+    "energies",
+    "equilibration",
     "error",
     "evidence",
     "example_names",
+    "expectations",
     "families",
     "fit",
     "load",
@@ -139,4 +167,5 @@ __all__ = [
     "mbar",
     "mutual_information",
     "ratio",
+    "surface",
 ]

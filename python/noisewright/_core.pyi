@@ -142,17 +142,27 @@ def log_z(
     settings: dict[str, Any],
     tick: Any = None,
 ) -> dict[str, Any]: ...
-def log_z_states(
+def log_z_states(log_f: _Array, pool: dict[str, Any], tick: Any = None) -> dict[str, Any]: ...
+def state_expectations(
     log_f: _Array,
-    counts: list[int] | None,
-    origin: list[int] | None,
-    chains: list[int] | None,
-    reference: int,
-    reference_log_z: float,
-    independent: bool,
-    names: list[str],
+    pool: dict[str, Any],
+    observables: list[str],
+    values: _Array,
+    under: list[int],
     tick: Any = None,
 ) -> dict[str, Any]: ...
+def state_surface(
+    log_f: _Array,
+    pool: dict[str, Any],
+    coordinates: list[str],
+    values: _Array,
+    state: int,
+    cells: dict[str, Any],
+    tick: Any = None,
+) -> dict[str, Any]: ...
+def state_energies(log_f: _Array, pool: dict[str, Any], tick: Any = None) -> dict[str, Any]: ...
+def state_equilibration(log_f: _Array, pool: dict[str, Any], tick: Any = None) -> list[dict[str, Any]]: ...
+def state_convergence(log_f: _Array, pool: dict[str, Any], parts: int, tick: Any = None) -> dict[str, Any]: ...
 def evidence(
     model: Model,
     parameters: list[float],

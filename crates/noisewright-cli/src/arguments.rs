@@ -210,6 +210,36 @@ pub(crate) struct StatesArguments {
     /// The state whose log Z is taken for 0 (default: the first)
     #[arg(long, value_name = "STATE", help_heading = "Many states")]
     pub(crate) reference: Option<String>,
+    /// Columns whose means under every state are asked for, sampled or not
+    #[arg(long, value_name = "COLUMN,…", value_delimiter = ',', help_heading = "Many states")]
+    pub(crate) observable: Vec<String>,
+    /// One or two columns along which the free energy, −log of the density, is asked for
+    #[arg(long, value_name = "COLUMN[,COLUMN]", value_delimiter = ',', help_heading = "Many states")]
+    pub(crate) surface: Vec<String>,
+    /// The state of the surface, such as the one without a bias (default: the first)
+    #[arg(long, value_name = "STATE", help_heading = "Many states")]
+    pub(crate) surface_state: Option<String>,
+    /// Cells of the surface along each column (default: 50 along one, 30 along each of two)
+    #[arg(long, value_name = "N[,N]", value_delimiter = ',', help_heading = "Many states")]
+    pub(crate) bins: Vec<usize>,
+    /// A normal kernel about the centre of each cell instead of a histogram
+    #[arg(long, help_heading = "Many states")]
+    pub(crate) kernel: bool,
+    /// Its standard deviation along each column (default: by Silverman's rule)
+    #[arg(long, value_name = "H[,H]", value_delimiter = ',', help_heading = "Many states")]
+    pub(crate) bandwidth: Vec<f64>,
+    /// What is zero on the surface: lowest (its lowest cell, the default), normalized, or the cell at a point such as 0.5 or 0.5,1
+    #[arg(long, value_name = "WHERE", allow_hyphen_values = true, help_heading = "Many states")]
+    pub(crate) surface_reference: Option<String>,
+    /// Also the mean energies −log f and the entropies of all states, relative to the reference
+    #[arg(long, help_heading = "Many states")]
+    pub(crate) energies: bool,
+    /// Also the estimates from the first and the last 1/N, 2/N, … of the draws of every chain
+    #[arg(long, value_name = "N", help_heading = "Many states")]
+    pub(crate) convergence: Option<usize>,
+    /// Also where every chain has come to equilibrium, and what its draws are worth from there on
+    #[arg(long, help_heading = "Many states")]
+    pub(crate) equilibration: bool,
 }
 
 /// A path of bridges.

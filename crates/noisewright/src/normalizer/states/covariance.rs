@@ -27,6 +27,17 @@ pub(super) enum Heavy {
     Largest(f64),
 }
 
+/// Whether one draw makes up too much of the standard error of a sum of these deviations for it to be near normal.
+pub(super) fn one_decides(deviations: &[f64]) -> Option<Heavy> {
+    let (mut largest, mut sum, mut squares) = (0.0_f64, 0.0, 0.0);
+    for d in deviations {
+        largest = largest.max(d.abs());
+        sum += d.abs();
+        squares += d * d;
+    }
+    (largest > LARGEST * squares.sqrt()).then(|| Heavy::Largest(largest / sum))
+}
+
 /// The centred Gram matrix of all states with the counts, zero for states without draws.
 pub(super) struct Gram {
     pub(super) centred: DMatrix<f64>,

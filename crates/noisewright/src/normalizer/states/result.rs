@@ -130,6 +130,16 @@ impl StatesWarning {
     }
 }
 
+impl Heavy {
+    /// What the reader is told of a state whose weights are so.
+    pub(super) fn warning(self, state: usize) -> StatesWarning {
+        match self {
+            Self::Tail(pareto_k) => StatesWarning::HeavyTail { state, pareto_k },
+            Self::Largest(share) => StatesWarning::LargestWeight { state, share },
+        }
+    }
+}
+
 /// The log-normalizers of all states.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -328,10 +338,7 @@ impl Parts {
         if groups.iter().filter(|group| !alone(group)).count() > 1 {
             warnings.push(StatesWarning::Disconnected { groups: groups.to_vec() });
         }
-        warnings.extend(heavy.iter().map(|&(state, heavy)| match heavy {
-            Heavy::Tail(pareto_k) => StatesWarning::HeavyTail { state, pareto_k },
-            Heavy::Largest(share) => StatesWarning::LargestWeight { state, share },
-        }));
+        warnings.extend(heavy.iter().map(|&(state, heavy)| heavy.warning(state)));
         for (at, &effective) in self.effective.iter().enumerate() {
             let state = caller[at];
             if log_z[state] == f64::NEG_INFINITY {
