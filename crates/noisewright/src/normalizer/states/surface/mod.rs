@@ -15,7 +15,7 @@ use std::fmt;
 use noisewright_numerics::parallel::prelude::*;
 
 use self::grid::Grid;
-use super::covariance::CROSSINGS;
+use crate::tolerance::FEWEST_CROSSINGS;
 use super::expectations::check_column;
 use super::reweighting::Reweighting;
 use crate::{Error, Result};
@@ -145,7 +145,7 @@ pub(super) fn estimate(
     let amounts = Amounts { grid: &grid, coordinates, cells, bandwidths };
     let found: Vec<Cell> =
         (0..grid.len()).into_par_iter().map(|cell| cell_of(&weights, &amounts.of(cell))).collect();
-    let known: Vec<bool> = found.iter().map(|cell| cell.effective >= CROSSINGS).collect();
+    let known: Vec<bool> = found.iter().map(|cell| cell.effective >= FEWEST_CROSSINGS).collect();
     let reference = reference(&options.reference, &grid, &found, &known)?;
     let heavy = reweighting.heavy(place);
     let mut se = vec![f64::INFINITY; grid.len()];
@@ -159,7 +159,7 @@ pub(super) fn estimate(
     let zero = reference.map_or(0.0, |cell| -found[cell].density.ln());
     let mut warnings: Vec<SurfaceWarning> =
         heavy.into_iter().map(|heavy| SurfaceWarning::State(heavy.warning(state))).collect();
-    let few = found.iter().filter(|cell| cell.density > 0.0 && cell.effective < CROSSINGS).count();
+    let few = found.iter().filter(|cell| cell.density > 0.0 && cell.effective < FEWEST_CROSSINGS).count();
     if few > 0 {
         warnings.push(SurfaceWarning::FewDraws { cells: few, of: grid.len() });
     }
