@@ -88,7 +88,7 @@ impl Location {
         let coordinates = landscape.coordinates();
         let dimension = coordinates.dimension();
         let line = |axis: usize, values: &[f64]| -> Vec<f64> {
-            values.iter().map(|x| coordinates.to_line(axis, *x)).collect()
+            values.iter().map(|x| coordinates.on_line(axis, *x)).collect()
         };
         let sight = |axis: usize| {
             let hint = |&(at, scale): &(f64, f64)| {

@@ -27,7 +27,7 @@ impl<'a> Coordinates<'a> {
     }
 
     /// A value of a variable on the line; not a number outside of the domain.
-    pub(in crate::population) fn to_line(&self, axis: usize, x: f64) -> f64 {
+    pub(in crate::population) fn on_line(&self, axis: usize, x: f64) -> f64 {
         self.chart(axis).to_real(x)
     }
 
