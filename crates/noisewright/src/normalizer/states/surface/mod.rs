@@ -15,9 +15,9 @@ use std::fmt;
 use noisewright_numerics::parallel::prelude::*;
 
 use self::grid::Grid;
-use crate::tolerance::FEWEST_CROSSINGS;
 use super::expectations::check_column;
 use super::reweighting::Reweighting;
+use crate::tolerance::FEWEST_CROSSINGS;
 use crate::{Error, Result};
 
 /// Cells whose errors are found in one pass over the draws: their columns stay in a few tens of megabytes for 10⁵ draws.
