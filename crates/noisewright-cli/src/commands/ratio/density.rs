@@ -8,7 +8,9 @@ use noisewright::show::{
 };
 use noisewright::{Model, Space, View};
 use noisewright_data::write;
-use noisewright_report::{Axis, Bars, Card, Figure, Page, Panel, Section, Table, Value, format_number};
+use noisewright_report::{
+    Axis, Bars, Card, Figure, Page, Panel, Reference, Section, Table, Value, format_number,
+};
 
 use super::points::{self, Points};
 use super::show::{classifier_of, curve_of, file, points_table};
@@ -183,9 +185,11 @@ fn page(answer: &Answer) -> Page {
 /// The path of bridges in a picture.
 pub(in crate::commands) fn path_section(bridges: &[BridgeReport]) -> Section {
     let edges: Vec<f64> = bridges.iter().map(|b| b.from).chain(bridges.last().map(|last| last.to)).collect();
+    let inner: Vec<f64> = bridges.iter().skip(1).map(|b| b.from).collect();
     let panel = |label: &str, heights: Vec<f64>| {
-        Panel::new(Axis::linear("α: first sample 0, second 1"), Axis::linear(label.to_owned()))
-            .with(Bars::new("bridges", edges.clone(), heights).color(0))
+        let bars = Panel::new(Axis::linear("α: first sample 0, second 1"), Axis::linear(label.to_owned()))
+            .with(Bars::new("bridges", edges.clone(), heights).color(0));
+        inner.iter().fold(bars, |panel, edge| panel.with(Reference::vertical(*edge, "")))
     };
     let divergences = bridges.iter().map(|b| b.divergence).collect();
     let overlaps = bridges.iter().map(|b| b.overlap.overlap).collect();
