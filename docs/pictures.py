@@ -46,11 +46,23 @@ def figure(page, place):
     return found[place]
 
 
+def bridges(binary, folder):
+    """The path of bridges between two normal samples that hardly meet, as in the chapter on bridges."""
+    for name, mean, seed in [("near", 0, 3), ("far", 8, 4)]:
+        words = ["sample", "2000", "--noise", f"normal({mean}, 1)", "--seed", str(seed), "--out", f"{name}.csv"]
+        subprocess.run([binary, *words, "--quiet"], check=True, cwd=folder)
+    words = ["ratio", "near.csv", "far.csv", "--columns", "x", "--bridges", "auto", "--quiet", "--report", "page.html"]
+    subprocess.run([binary, *words], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+    return figure((Path(folder) / "page.html").read_text(), 0)
+
+
 if __name__ == "__main__":
     for name, command in COMMANDS.items():
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "page.html"
             subprocess.run([sys.argv[1], *command, "--quiet", "--report", page], check=True, stdout=subprocess.DEVNULL)
             (Path("docs/src/pictures") / f"{name}.svg").write_text(figure(page.read_text(), PLACES.get(name, 0)))
+    with tempfile.TemporaryDirectory() as folder:
+        (Path("docs/src/pictures") / "path.svg").write_text(bridges(str(Path(sys.argv[1]).resolve()), folder))
     quiet_pictures.draw(sys.argv[1], Path("docs/src/pictures"))
     (Path("docs/src/pictures") / "robust.svg").write_text(robust_pictures.outliers(sys.argv[1]))

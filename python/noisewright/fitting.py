@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -551,10 +551,6 @@ class RatioResult(FitResult):
         return super().__repr__().replace("<fit", "<ratio")
 
 
-@overload
-def ratio(model: Model, first: Any, second: Any, /, **options: Any) -> RatioResult | DensityRatioResult: ...
-@overload
-def ratio(first: Any, second: Any, /, **options: Any) -> DensityRatioResult: ...
 def ratio(
     model: Any = None,
     first: Any = None,

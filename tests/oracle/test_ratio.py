@@ -108,7 +108,7 @@ def test_weights_of_the_first_sample(command):
 
 
 def test_report(command, samples):
-    process = command.run("ratio", "a.csv", "b.csv", "--report", "page.html")
+    process = command.run("ratio", "a.csv", "b.csv", "--features", "quadratic", "--report", "page.html")
     assert process.returncode == 0, process.stderr
     assert "constant" in process.stdout and "1,500 rows and 2,500 rows" in process.stdout
     assert (command.folder / "page.html").read_text().count("<svg") >= 4
@@ -129,3 +129,41 @@ def test_no_answer(command, first, second, arguments, says):
     write_csv(command.folder / "a.csv", first)
     write_csv(command.folder / "b.csv", second)
     command.refuses("ratio", "a.csv", "b.csv", *arguments, says=[says])
+
+
+def test_without_features_the_log_ratio_is_the_truth_within_its_interval(command, samples):
+    (command.folder / "p.csv").write_text("x\n-1\n0\n1\n2\n")
+    found = command.json("ratio", "a.csv", "b.csv", "--points", "p.csv", "--importance", "w.csv", "--permutations", "99")
+    x = np.array(found["points"]["x"])
+    truth = x - x**2 / 4 - 0.5 + math.log(2) / 2
+    half = np.array(found["points"]["upper"]) - np.array(found["points"]["log_ratio"])
+    # Twice the half-width is about four standard errors.
+    assert np.all(np.abs(np.array(found["points"]["log_ratio"]) - truth) < 2 * half)
+    # KL(N(1, 1), N(0, 2)) = ½(1/2 + 1/2 − 1 + log 2).
+    kl = found["divergences"]["kl"]
+    assert abs(kl["estimate"] - 0.5 * math.log(2)) < 4 * kl["se"]
+    weights = np.loadtxt(command.folder / "w.csv", delimiter=",", skiprows=1)
+    assert np.average(weights[:, 0], weights=weights[:, 1]) == pytest.approx(1, abs=0.15)
+    effective = weights[:, 1].sum() ** 2 / (weights[:, 1] ** 2).sum()
+    assert effective == pytest.approx(found["importance"]["effective_size"], rel=1e-9)
+
+
+def test_samples_apart_need_bridges(command):
+    generator = np.random.default_rng(5)
+    write_csv(command.folder / "a.csv", {"x": generator.normal(0, 1, 1000)})
+    write_csv(command.folder / "b.csv", {"x": generator.normal(8, 1, 1000)})
+    command.refuses("ratio", "a.csv", "b.csv", says=["--bridges auto"])
+    kl = command.json("ratio", "a.csv", "b.csv", "--features", "x", "--bridges", "auto")["divergences"]["kl"]
+    assert abs(kl["estimate"] - 32) < 4 * kl["se"] and kl["se"] < 3
+    for wrong in (["--loss", "kl"], ["--bridges", "none"], ["--basis", "wavelets"]):
+        command.refuses("ratio", "a.csv", "b.csv", *wrong, says=[wrong[0]])
+
+
+def test_mutual_information_of_a_normal_pair(command):
+    generator = np.random.default_rng(6)
+    x = generator.normal(size=2000)
+    write_csv(command.folder / "pairs.csv", {"x": x, "y": 0.8 * x + 0.6 * generator.normal(size=2000), "z": generator.normal(size=2000)})
+    found = command.json("information", "pairs.csv", "--between", "x", "--and", "y,z")["information"]
+    assert abs(found["estimate"] + 0.5 * math.log(1 - 0.8**2)) < 4 * found["se"]
+    command.refuses("information", "pairs.csv", "--between", "x", "--and", "w", says=["`w`"])
+    command.refuses("information", "pairs.csv", "--between", "x", "--and", "x", says=["`x`"])

@@ -105,6 +105,9 @@ pub fn density_ratio_sentences(found: &DensityRatio) -> Vec<String> {
             format_number(found.importance.effective_size, 4)
         ),
     ];
+    if found.divergences.pearson.estimate.is_nan() {
+        out.push("Pearson's χ² is infinite as far as can be told: the ratio has too heavy a tail over the second sample.".into());
+    }
     out.extend(found.basis.as_ref().map(penalty_sentence));
     out
 }
@@ -112,7 +115,7 @@ pub fn density_ratio_sentences(found: &DensityRatio) -> Vec<String> {
 /// What the penalty does to the answer.
 fn penalty_sentence(basis: &BasisCandidate) -> String {
     format!(
-        "The ridge penalty ({}, chosen with the basis by leave-one-out loss) pulls the log ratio towards a flat one: standard \
+        "The ridge penalty (an eighth of {}, which with the basis has the smallest leave-one-out loss) pulls the log ratio towards a flat one: standard \
          errors are around what it is pulled to, intervals allow for the pull.",
         format_number(basis.strength, 3)
     )

@@ -9,7 +9,7 @@ use noisewright::show::{
 use noisewright::{Model, Space, View};
 use noisewright_data::write;
 use noisewright_report::{
-    Axis, Card, Figure, Line, Page, Panel, Points as Dots, Section, Table, Value, format_number,
+    Axis, Bars, Card, Figure, Page, Panel, Reference, Section, Table, Value, format_number,
 };
 
 use super::points::{self, Points};
@@ -184,22 +184,22 @@ fn page(answer: &Answer) -> Page {
 
 /// The path of bridges in a picture.
 pub(in crate::commands) fn path_section(bridges: &[BridgeReport]) -> Section {
-    let middle = |bridge: &BridgeReport| f64::midpoint(bridge.from, bridge.to);
-    let axis = || Axis::linear("α, from the first sample (0) to the second (1)");
-    let divergences: Vec<(f64, f64)> = bridges.iter().map(|b| (middle(b), b.divergence)).collect();
-    let overlaps: Vec<(f64, f64)> = bridges.iter().map(|b| (middle(b), b.overlap.overlap)).collect();
-    let panel = |label: &str, points: Vec<(f64, f64)>| {
-        Panel::new(axis(), Axis::linear(label.to_owned()))
-            .with(Line::new("", points.clone()).color(0))
-            .with(Dots::new("bridges", points).color(0))
+    let edges: Vec<f64> = bridges.iter().map(|b| b.from).chain(bridges.last().map(|last| last.to)).collect();
+    let inner: Vec<f64> = bridges.iter().skip(1).map(|b| b.from).collect();
+    let panel = |label: &str, heights: Vec<f64>| {
+        let bars = Panel::new(Axis::linear("α: first sample 0, second 1"), Axis::linear(label.to_owned()))
+            .with(Bars::new("bridges", edges.clone(), heights).color(0));
+        inner.iter().fold(bars, |panel, edge| panel.with(Reference::vertical(*edge, "")))
     };
+    let divergences = bridges.iter().map(|b| b.divergence).collect();
+    let overlaps = bridges.iter().map(|b| b.overlap.overlap).collect();
     let figure = Figure::new()
         .panel(panel("divergence of the ends", divergences))
         .panel(panel("overlap of the ends", overlaps))
         .columns(2);
     Section::new("The path").figure(
         figure,
-        "One point per bridge. Left: Jeffreys' divergence of its two ends, which should be about the same for all. Right: their \
+        "One bar per bridge, between its ends. Left: Jeffreys' divergence of its two ends, which should be about the same for all. Right: their \
          overlap, 1 for equal densities and 0 for densities that never meet.",
     )
 }

@@ -15,6 +15,9 @@ use crate::{Error, Model, Parameter, Result, Space};
 
 /// Precisions of the priors of scaled coefficients that are tried, from strong to next to none.
 const PRIORS: [f64; 6] = [256.0, 32.0, 4.0, 0.5, 0.06, 1e-3];
+/// Share of the penalty of the smallest leave-one-out loss that the estimate is made with: that penalty makes bias and spread about
+/// equal, and an interval needs the bias to be the smaller (undersmoothing; Hall 1992).
+const UNDERSMOOTHED: f64 = 1.0 / 8.0;
 /// Rows of either sample on which bases are compared, and whose moments and quantiles scale them.
 const COMPARED_ROWS: usize = 1 << 12;
 const SCALED_ROWS: usize = 1 << 12;
@@ -76,7 +79,8 @@ pub struct BasisCandidate {
     /// Whether the variables were carried to coordinates in which both samples' covariances are diagonal, as there are too many
     /// products of them.
     pub rotated: bool,
-    /// Precision s of the normal prior of every scaled coefficient that the ridge penalty stands for.
+    /// Precision s of the normal prior of every scaled coefficient that the ridge penalty of the smallest loss stands for; the
+    /// estimate is made with an eighth of it.
     pub strength: f64,
     /// The leave-one-out loss, the logistic loss of both samples.
     pub held_out: f64,
@@ -97,13 +101,13 @@ fn shapes(basis: RatioBasis, variables: usize, rows: usize) -> Vec<(RatioBasis, 
     let splines = |knots, products| (RatioBasis::Splines, BasisShape { knots, products, ..quadratic });
     let bumps = |centers, width| (RatioBasis::Centers, BasisShape { centers, width, ..quadratic });
     let turned = |(kind, shape)| (kind, BasisShape { products: 0, rotated: true, ..shape });
-    let mut all = vec![(RatioBasis::Quadratic, quadratic), splines(3, 1), splines(6, 1)];
+    let mut all = vec![(RatioBasis::Quadratic, quadratic)];
     if quadratic.size(variables) > MOST_FUNCTIONS.min(rows / ROWS_PER_FUNCTION) {
         all = [(RatioBasis::Quadratic, quadratic), splines(3, 1)].map(turned).to_vec();
     } else if variables == 1 {
-        all.extend([splines(10, 1), splines(16, 1)]);
+        all.extend([splines(5, 1), splines(10, 1), splines(16, 1), bumps(20, 0.5)]);
     } else {
-        all.extend([splines(3, 3), bumps(40, 0.5), bumps(40, 1.0)]);
+        all.extend([splines(3, 1), splines(6, 1), splines(3, 3), bumps(40, 0.5), bumps(40, 1.0)]);
     }
     let most = (rows / ROWS_PER_FUNCTION).min(MOST_FUNCTIONS);
     all.retain(|(kind, _)| basis == RatioBasis::Auto || *kind == basis);
@@ -173,6 +177,7 @@ pub(super) fn choose(
             held_out < known.best.held_out - worth(more, part.units())
         };
         if best.as_ref().is_none_or(better) {
+            let prior = UNDERSMOOTHED * prior;
             best = Some(Chosen { model, scaling, prior, best: candidate, candidates: Vec::new() });
         }
     }

@@ -17,6 +17,7 @@ use crate::fit::result::{Estimate, Variances};
 use crate::fit::scaling::Scaling;
 use crate::more::More;
 use crate::normalizer::two_sided;
+use crate::pareto;
 use crate::run::{CancelToken, ProgressHook};
 use crate::{Error, Model, Parameter, Result, Space, View};
 
@@ -28,6 +29,8 @@ const MOST_BRIDGES: usize = 512;
 const DOUBLINGS: usize = 3;
 /// The longest stretch over the mean one from which on bridges are spaced again by the divergences found.
 const UNEVEN: f64 = 1.4;
+/// Shape k̂ of the tail of the ratio over the second sample from which on its square has no mean there, and Pearson's χ² is infinite.
+const ENDLESS: f64 = 0.5;
 /// Rows that features of a given model are scaled by.
 const SCALED_ROWS: usize = 1 << 14;
 
@@ -169,7 +172,7 @@ pub struct RatioDivergences {
     pub reverse_kl: Estimate,
     /// Jensen and Shannon's, at most log 2.
     pub js: Estimate,
-    /// Pearson's χ², `∫p₁²/p₂ − 1`.
+    /// Pearson's χ², `∫p₁²/p₂ − 1`; no number where the tail of the ratio says that it is infinite (shape k̂ of ½ or more).
     pub pearson: Estimate,
 }
 
@@ -429,11 +432,16 @@ fn finished(
         let (value, variances) = joint.functionals[f];
         estimate(name, value, variances, options.confidence)
     };
+    let endless = pareto::shape(&joint.log_ratios[1]) >= ENDLESS;
     let divergences = RatioDivergences {
         kl: named(0, "kl"),
         reverse_kl: named(1, "reverse_kl"),
         js: named(2, "js"),
-        pearson: named(3, "pearson"),
+        pearson: if endless {
+            estimate("pearson", f64::NAN, [f64::NAN; 2], 0.5)
+        } else {
+            named(3, "pearson")
+        },
     };
     let mut sorted = joint.log_ratios[0].clone();
     sorted.sort_by(f64::total_cmp);
