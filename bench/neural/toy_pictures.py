@@ -25,8 +25,8 @@ def main(steps: int, width: int) -> None:
         torch.manual_seed(row)
         known = system(torch.device("cpu"))
         nce = NCE(Scaled(perceptron(2, width, 3), 2.0), noise_for(name, torch.device("cpu")), nu=1)
-        train(nce, known.draw, epochs=10, steps=steps // 10, batch=1024, rate=3e-3, patience=None, ema=0.99)
-        kl = divergence(nce, known, 400)
+        train(nce, known.draw, epochs=10, steps=steps // 10, batch=512, rate=5e-3, patience=None, ema=0.99)
+        kl = divergence(nce, known, 300)
         edge = 6.0 if row == 0 else 4.5
         side = torch.linspace(-edge, edge, 160)
         grid = torch.cartesian_prod(side, side)
@@ -49,4 +49,4 @@ def main(steps: int, width: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 4000, 96)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 4000, int(sys.argv[2]) if len(sys.argv) > 2 else 96)

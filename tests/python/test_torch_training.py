@@ -143,16 +143,17 @@ def test_a_ratio_of_two_normals():
 
 
 def test_mutual_information_adds_bridges_until_sides_overlap():
-    """Four pairs of correlation 0.97: 5.7 nats, where one classifier is nearly perfect."""
+    """Four pairs of correlation 0.9: 3.32 nats."""
     rng = np.random.default_rng(3)
     x = rng.normal(size=(4000, 4))
-    y = 0.97 * x + math.sqrt(1 - 0.97**2) * rng.normal(size=x.shape)
+    y = 0.9 * x + math.sqrt(1 - 0.81) * rng.normal(size=x.shape)
     small = lambda columns, outputs: SquareUnits(columns, outputs, hidden=8)
     rows = (torch.tensor(part.astype(np.float32)) for part in (x, y))
-    found = mutual_information(*rows, network=small, epochs=40, rate=1e-2, batch=250, folds=2)
-    truth = -2 * math.log(1 - 0.97**2)
+    found = mutual_information(*rows, network=small, epochs=20, rate=1e-2, batch=250, folds=2)
+    truth = -2 * math.log(1 - 0.81)
     assert len(found.bridges) > 1
-    assert abs(found.information.estimate / truth - 1) < 0.15 or found.information.lower < truth < found.information.upper
+    assert abs(found.information.estimate / truth - 1) < 0.12
+    assert found.information.lower < truth < found.information.upper
 
 
 def test_the_posterior_in_the_book_is_the_known_one():
