@@ -122,8 +122,10 @@ def test_two_processes_have_the_loss_of_one(rows, tmp_path):
         assert done.returncode == 0, done.stderr[-2000:]
     (one, weights), (two, others) = torch.load(tmp_path / "one"), torch.load(tmp_path / "two")
     assert two == pytest.approx(one, abs=1e-6)
-    # The optimizer divides gradients by their size, so that rounding grows where they are near zero.
-    assert max(float((weights[name].double() - others[name].double()).abs().max()) for name in weights) < 1e-3
+    for state in (weights, others):
+        # The last bias and the profiled constant are one number, whose parts wander with rounding.
+        state["log_z_running"] = state["log_z_running"] - state.pop("energy.2.bias").double()[0]
+    assert max(float((weights[name].double() - others[name].double()).abs().max()) for name in weights) < 1e-5
 
 
 def test_a_ratio_of_two_normals():
