@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must hold. Plain: on a machine with a Rust toolchain and Python 3 and nothing else.
-# --all: also what needs more: the packed crates, builds without default features, PyTorch, R.
+# --all: also what needs more: the packed crates, builds without default features, PyTorch, PyMC, NumPyro, alchemlyb, R.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -86,6 +86,11 @@ features() {
     cargo check --quiet -p noisewright --no-default-features &&
     cargo check --quiet -p noisewright --no-default-features --features parallel &&
     cargo check --quiet -p noisewright --no-default-features --features model-file &&
+    cargo check --quiet -p noisewright --no-default-features --features dual &&
+    cargo check --quiet -p noisewright --no-default-features --features ndarray &&
+    cargo check --quiet -p noisewright --no-default-features --features arrow &&
+    cargo test --quiet -p noisewright --features dual,ndarray,arrow --lib -- points:: energy::dual &&
+    cargo test --quiet -p noisewright --features dual,ndarray,arrow --doc -- points model &&
     cargo check --quiet -p noisewright-data --no-default-features &&
     cargo check --quiet -p noisewright-cli --no-default-features &&
     cargo check --quiet -p noisewright --all-features
@@ -112,6 +117,16 @@ pytorch() {
     .venv/bin/python -c 'import torch' 2>/dev/null ||
         .venv/bin/python -m pip install --quiet --disable-pip-version-check torch
     .venv/bin/python -m pytest -q tests/python -k torch
+}
+
+# Packages whose models and data ours take, in an environment of their own: their demands on NumPy and pandas are theirs alone.
+neighbours() {
+    local folder=.venv/neighbours
+    [ -x $folder/bin/python ] || python3 -m venv $folder || return 1
+    $folder/bin/python -m pip install --quiet --disable-pip-version-check \
+        pytest scipy pandas matplotlib alchemlyb alchemtest pymbar pymc numpyro &&
+    PYTHONPATH=python $folder/bin/python -m pytest -q tests/python/test_neighbours.py tests/python/test_probabilistic.py \
+        tests/python/test_alchemtest.py
 }
 
 # R's numbers made anew, and the package against them. Without R, and without the means to install it, there is nothing to compare.
@@ -145,6 +160,7 @@ if $all; then
     stage "packages" packages
     stage "wheel" wheel
     stage "energies of PyTorch" pytorch
+    stage "models of PyMC and NumPyro, data of alchemtest" neighbours
     stage "conditional logits against survival of R" survival
 fi
 

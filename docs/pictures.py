@@ -1,4 +1,4 @@
-"""Draws the book's pictures of results: the first figure of a command's page, as it is on the page.
+"""Draws the book's pictures of results: a figure of a command's page, as it is on the page.
 
 `python3 docs/pictures.py target/release/noisewright`, from the root of the repository. The other pictures come from
 `noisewright reproduce` and from the example `choosing` of `noisewright-paper`.
@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import quiet_pictures
+import robust_pictures
 
 EXAMPLES = Path("examples")
 COMMANDS = {
@@ -21,18 +22,28 @@ COMMANDS = {
         EXAMPLES / "evidence-regression/model.toml",
         *sorted((EXAMPLES / "evidence-regression").glob("chain_*.csv")),
     ],
+    "windows-overlap": ["logz", EXAMPLES / "windows/draws.csv", "--states", "u_*"],
+    "surface": [
+        *("logz", EXAMPLES / "windows/draws.csv", "--states", "u_*"),
+        *("--surface", "x", "--surface-state", "u_free", "--bins", "24"),
+    ],
 }
+#: Which picture of the page it is, where it is not the first; every figure is there twice, wide and narrow.
+PLACES = {"surface": -2}
 
 
-def first_figure(page):
-    """The first outermost <svg> of a page; figures hold other ones for what is clipped."""
-    start = page.index("<svg xmlns")
-    depth = 0
-    for tag in re.finditer(r"<svg\b|</svg>", page[start:]):
-        depth += 1 if tag[0] == "<svg" else -1
+def figure(page, place):
+    """One of the outermost <svg> of a page; figures hold other ones for what is clipped."""
+    found, start, depth = [], 0, 0
+    for tag in re.finditer(r"<svg xmlns|<svg\b|</svg>", page):
+        if depth == 0 and tag[0] != "<svg xmlns":
+            continue
         if depth == 0:
-            return page[start : start + tag.end()] + "\n"
-    raise ValueError("the page ends inside a figure")
+            start = tag.start()
+        depth += -1 if tag[0] == "</svg>" else 1
+        if depth == 0:
+            found.append(page[start : tag.end()] + "\n")
+    return found[place]
 
 
 if __name__ == "__main__":
@@ -40,5 +51,6 @@ if __name__ == "__main__":
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "page.html"
             subprocess.run([sys.argv[1], *command, "--quiet", "--report", page], check=True, stdout=subprocess.DEVNULL)
-            (Path("docs/src/pictures") / f"{name}.svg").write_text(first_figure(page.read_text()))
+            (Path("docs/src/pictures") / f"{name}.svg").write_text(figure(page.read_text(), PLACES.get(name, 0)))
     quiet_pictures.draw(sys.argv[1], Path("docs/src/pictures"))
+    (Path("docs/src/pictures") / "robust.svg").write_text(robust_pictures.outliers(sys.argv[1]))

@@ -21,7 +21,14 @@ from .errors import (
     NoisewrightError,
     NoisewrightWarning,
 )
-from .evidences import BayesFactor, EvidenceResult, bayes_factor, evidence
+from .evidences import (
+    BayesFactor,
+    EvidenceComparison,
+    EvidenceResult,
+    bayes_factor,
+    compare_evidence,
+    evidence,
+)
 from .examples import Example, example_names, load_example
 from .fitting import FitResult, NoiseDraws, RatioResult, fit, ratio
 from .models import Model, Parameter, families
@@ -31,6 +38,7 @@ from .noises import (
     Bernoulli,
     Beta,
     Categorical,
+    Dictionary,
     Gamma,
     KernelDensity,
     Laplace,
@@ -52,13 +60,25 @@ from .normalizers import (
     LogZResult,
     NormalizerEstimate,
     PathResult,
-    StatesResult,
     log_z,
     log_z_path,
+)
+from .ratios import DensityRatioResult, Divergences, InformationResult, LogRatio, mutual_information
+from .results import Estimate, Result
+from .states import (
+    ConvergenceResult,
+    EnergiesResult,
+    ExpectationsResult,
+    StatesResult,
+    SurfaceResult,
+    convergence,
+    energies,
+    equilibration,
+    expectations,
     log_z_states,
     mbar,
+    surface,
 )
-from .results import Estimate, Result
 from .theory import DesignResult, ErrorResult, design, error
 
 __version__ = _core.VERSION
@@ -72,12 +92,19 @@ __all__ = [
     "Beta",
     "Categorical",
     "ComparisonResult",
+    "ConvergenceResult",
+    "DensityRatioResult",
     "DesignResult",
     "DesignedNoise",
+    "Dictionary",
+    "Divergences",
+    "EnergiesResult",
     "ErrorResult",
     "Estimate",
+    "EvidenceComparison",
     "EvidenceResult",
     "Example",
+    "ExpectationsResult",
     "FREE",
     "FiniteDifferenceWarning",
     "FitResult",
@@ -85,10 +112,12 @@ __all__ = [
     "FittedNoise",
     "FunctionError",
     "Gamma",
+    "InformationResult",
     "InputError",
     "KernelDensity",
     "Laplace",
     "LogNormal",
+    "LogRatio",
     "LogZResult",
     "Logistic",
     "MissingLibraryError",
@@ -111,6 +140,7 @@ __all__ = [
     "Result",
     "StatesResult",
     "Student",
+    "SurfaceResult",
     "Truncated",
     "Uniform",
     "VonMises",
@@ -118,10 +148,15 @@ __all__ = [
     "WaldTest",
     "bayes_factor",
     "compare",
+    "compare_evidence",
+    "convergence",
     "design",
+    "energies",
+    "equilibration",
     "error",
     "evidence",
     "example_names",
+    "expectations",
     "families",
     "fit",
     "load",
@@ -130,5 +165,7 @@ __all__ = [
     "log_z_path",
     "log_z_states",
     "mbar",
+    "mutual_information",
     "ratio",
+    "surface",
 ]

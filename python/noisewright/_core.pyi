@@ -81,7 +81,7 @@ def noise_from_saved(
 def table(
     title: str, columns: list[_Column], rows: list[list[Any]], notes: list[str]
 ) -> tuple[str, str]: ...
-def check_settings(noise: str, drawn: bool, given: list[str]) -> None: ...
+def check_settings(method: str, noise: str, drawn: bool, given: list[str]) -> None: ...
 def figure(panels: list[Any], description: str) -> str: ...
 def error(
     model: Model,
@@ -142,17 +142,27 @@ def log_z(
     settings: dict[str, Any],
     tick: Any = None,
 ) -> dict[str, Any]: ...
-def log_z_states(
+def log_z_states(log_f: _Array, pool: dict[str, Any], tick: Any = None) -> dict[str, Any]: ...
+def state_expectations(
     log_f: _Array,
-    counts: list[int] | None,
-    origin: list[int] | None,
-    chains: list[int] | None,
-    reference: int,
-    reference_log_z: float,
-    independent: bool,
-    names: list[str],
+    pool: dict[str, Any],
+    observables: list[str],
+    values: _Array,
+    under: list[int],
     tick: Any = None,
 ) -> dict[str, Any]: ...
+def state_surface(
+    log_f: _Array,
+    pool: dict[str, Any],
+    coordinates: list[str],
+    values: _Array,
+    state: int,
+    cells: dict[str, Any],
+    tick: Any = None,
+) -> dict[str, Any]: ...
+def state_energies(log_f: _Array, pool: dict[str, Any], tick: Any = None) -> dict[str, Any]: ...
+def state_equilibration(log_f: _Array, pool: dict[str, Any], tick: Any = None) -> list[dict[str, Any]]: ...
+def state_convergence(log_f: _Array, pool: dict[str, Any], parts: int, tick: Any = None) -> dict[str, Any]: ...
 def evidence(
     model: Model,
     parameters: list[float],
@@ -169,6 +179,25 @@ def ratio(
     tick: Any = None,
 ) -> dict[str, Any]: ...
 
+class FittedRatio:
+    def log_ratio(self, array: _Array) -> dict[str, Any]: ...
+
+def ratio_on_basis(
+    model: Model | None,
+    names: list[str],
+    first: _Array,
+    second: _Array,
+    settings: dict[str, Any],
+    tick: Any = None,
+) -> tuple[dict[str, Any], FittedRatio]: ...
+def information(
+    model: Model | None,
+    names: list[str],
+    data: _Array,
+    between: tuple[list[str], list[str]],
+    settings: dict[str, Any],
+    tick: Any = None,
+) -> dict[str, Any]: ...
 def finish_cancelled() -> None: ...
 
 VERSION: str

@@ -179,6 +179,8 @@ def load(path: str | os.PathLike[str], *, model: Model | None = None) -> FitResu
     known["parameters"] = {name: _estimate(value) for name, value in known["parameters"].items()}
     constant = known["log_normalizer"]
     known["log_normalizer"] = None if constant is None else _estimate(constant)
+    if known.get("clean_share") is not None:
+        known["clean_share"] = _estimate(known["clean_share"])
     known["warnings"] = [] if known["warnings"] is None else list(known["warnings"])
     names = {field.name for field in fields(FitResult)}
     chosen = {name: known.get(name) for name in names}
@@ -217,11 +219,13 @@ def _unknown_results(record: Mapping[str, Any]) -> dict[str, Any]:
 class ComparisonResult(Result):
     """Fits of several models to the same rows."""
 
-    #: One record a model: `name`, `log_likelihood` (an estimate), `parameters`, `aic`, `bic`, `tic`, `held_out`.
+    #: One record a model: `name`, `method`, `log_likelihood` (an estimate), `parameters`, `aic`, `bic`, `tic`, `held_out`.
     models: Rows
     #: Likelihood-ratio tests of nested models: `smaller`, `larger`, `statistic`, `statistic_se`, `degrees`, `p_value`,
     #: `p_value_se`, and the `reason` where there is no p-value.
     tests: Rows
+    #: Parameters that two or more fits share: `name`, and in `fits` the `estimate` and `se` of each, in their order.
+    estimates: Rows
     rows: int
 
     def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
@@ -280,7 +284,7 @@ def compare(*fits: Any, nested: bool = False) -> ComparisonResult:
     models = [None if fit.model is None else fit.model._built for fit in results.values()]
     answer = _core.compare(list(results), numbers, models, bool(nested))
     scores = [{**m, "log_likelihood": Estimate(**m["log_likelihood"])} for m in answer["models"]]
-    return ComparisonResult(models=Rows(scores), tests=Rows(answer["tests"]), rows=answer["rows"])
+    return ComparisonResult(models=Rows(scores), tests=Rows(answer["tests"]), estimates=Rows(answer["estimates"]), rows=answer["rows"])
 
 
 def _named(fits: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _core
 from .arrays import Array, names_of, points, vector
-from .checks import chain_lengths, whole
+from .checks import chain_lengths, number, positive, whole
 from .errors import InputError
 from .functions import Backend
 from .models import Model, values_at
@@ -25,11 +25,19 @@ from .normalizers import (
     settings,
     warn,
 )
+from .probabilistic import Target, target_of
 from .progress import Bar
 from .results import Column, Panel, Result, Rows, columns_of
 from .transforms import Layout, Transform
 
-__all__ = ["BayesFactor", "EvidenceResult", "bayes_factor", "evidence"]
+__all__ = [
+    "BayesFactor",
+    "EvidenceComparison",
+    "EvidenceResult",
+    "bayes_factor",
+    "compare_evidence",
+    "evidence",
+]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -121,9 +129,10 @@ class BayesFactor:
 
 
 def evidence(
-    log_density: Model | Callable[..., Any],
+    log_density: Any,
     draws: Any,
-    *,
+    *args: Any,
+    model_kwargs: Mapping[str, Any] | None = None,
     at: Any = None,
     transforms: dict[str, Transform] | None = None,
     constrained: bool = False,
@@ -147,9 +156,12 @@ def evidence(
 
     Args:
         log_density: a `Model`, or a function of points (one row each) on the real line that gives one value per row, with
-            the Jacobian of the transformation where variables are constrained, as Stan's and PyMC's log-densities have it.
+            the Jacobian of the transformation where variables are constrained, as Stan's and PyMC's log-densities have it;
+            or a PyMC model, or the function that is a NumPyro model, which bring their transformations along.
         draws: ArviZ `InferenceData` (its posterior), a dictionary of draws (chain × draw × shape, or one chain's draws),
-            an array (draw × variable, or chain × draw × variable) or a data frame.
+            an array (draw × variable, or chain × draw × variable) or a data frame; NumPyro's `MCMC` after its run.
+        args: the arguments of a NumPyro model,
+        model_kwargs: and those by name; by default those of the run.
         at: the parameters of a `Model`.
         transforms: how variables in the draws are constrained, by name: `"positive"`, `(lo, hi)` with `None` for an open
             end, `"simplex"`, `"ordered"`; the draws are then mapped to the real line (simplexes as Stan does it).
@@ -173,24 +185,29 @@ def evidence(
     >>> bool(abs(result.log_evidence - 0.5 * np.log(8 * np.pi)) < 4 * result.se)
     True
     """
-    if isinstance(log_density, Model):
-        model = log_density
-        for_functions = {
-            "transforms": bool(transforms),
-            "constrained": constrained,
-            "var_names": var_names is not None,
-            "vectorized": not vectorized,
-            "backend": backend != "auto",
-        }
-        for argument, given in for_functions.items():
-            if given:
-                raise InputError(f"`{argument}` is for functions, and has no meaning with a model: leave it out")
-        built = model._for(draws)
+    for_functions = {
+        "transforms": bool(transforms),
+        "constrained": constrained,
+        "var_names": var_names is not None,
+        "vectorized": not vectorized,
+        "backend": backend != "auto",
+    }
+    lengths: list[int] | None
+    target = target_of(log_density, draws, args, model_kwargs)
+    if target is None and (args or model_kwargs is not None):
+        raise InputError("`args` and `model_kwargs` are the arguments of a NumPyro model: leave them out")
+    if target is not None:
+        _refuse({**for_functions, "at": at is not None}, "has no meaning with a model of PyMC or NumPyro")
+        built, parameters = _of_target(target)._core, []
+        lengths = target.lengths
+        table = np.ascontiguousarray(target.draws.T)
+    elif isinstance(log_density, Model):
+        _refuse(for_functions, "is for functions, and has no meaning with a model")
+        built = log_density._for(draws)
         table, lengths = _model_draws(draws, built.variables)
         parameters = values_at(built, at)
     elif callable(log_density):
-        if at is not None:
-            raise InputError("`at` gives the parameters of a model, and has no meaning with a function: leave it out")
+        _refuse({"at": at is not None}, "gives the parameters of a model, and has no meaning with a function")
         values, shapes, lengths = _function_draws(draws, var_names)
         layout = Layout(shapes, transforms)
         table = np.ascontiguousarray(layout.free(values).T)
@@ -221,6 +238,22 @@ def evidence(
     return EvidenceResult(**answer)
 
 
+def _refuse(given: dict[str, bool], why: str) -> None:
+    """Refuses arguments that are given and have no effect."""
+    for argument, there in given.items():
+        if there:
+            raise InputError(f"`{argument}` {why}: leave it out")
+
+
+def _of_target(target: Target) -> Model:
+    """A model of another package as one of points on the real line and of no parameters."""
+
+    def log_density(z: Any, theta: Any) -> Any:
+        return target.log_density(np.asarray(z))
+
+    return Model.from_functions(log_density, n_params=0, variables=target.names, backend="numpy")
+
+
 def bayes_factor(first: EvidenceResult | LogZResult, second: EvidenceResult | LogZResult) -> BayesFactor:
     """The Bayes factor of the first model over the second, from their evidence, whose errors are independent.
 
@@ -245,6 +278,115 @@ def bayes_factor(first: EvidenceResult | LogZResult, second: EvidenceResult | Lo
     probability = (1 if log_factor >= 0 else tail) / (1 + tail)
     wide = reach * se if np.isfinite(se) else np.inf
     return BayesFactor(log_factor, se, log_factor - wide, log_factor + wide, probability)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class EvidenceComparison(Result):
+    """Models by their evidence: the best first."""
+
+    names: list[str]
+    log_evidence: Array
+    se: Array
+    #: The logarithm of the Bayes factor of every model over the best, and its standard error.
+    log_factor: Array
+    log_factor_se: Array
+    #: Posterior probabilities of the models, NaN where an evidence has no answer, with their standard errors and intervals.
+    probability: Array
+    probability_se: Array
+    lower: Array
+    upper: Array
+    prior: Array
+    confidence: float
+
+    def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
+        columns: list[Column] = [("model", None), ("log evidence", 7), ("se", 3), ("log Bayes factor", 5), ("se", 3)]
+        columns += [("probability", 4), ("lower", 4), ("upper", 4)]
+        _, rows = self._frame()
+        return "models by their evidence", columns, [[name, *row.values()] for name, row in zip(self.names, rows)], []
+
+    def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
+        fields = ("log_evidence", "se", "log_factor", "log_factor_se", "probability", "lower", "upper")
+        columns = zip(*(map(float, getattr(self, field)) for field in fields))
+        return self.names, [dict(zip(fields, row)) for row in columns]
+
+    def __repr__(self) -> str:
+        return f"<{len(self.names)} models, {self.names[0]} the most probable>"
+
+
+def compare_evidence(
+    results: Mapping[str, EvidenceResult | LogZResult],
+    *,
+    prior: Mapping[str, float] | None = None,
+    confidence: float = 0.95,
+) -> EvidenceComparison:
+    """Bayes factors and posterior probabilities of models from their evidence, with errors.
+
+    The errors of the evidences are independent. With `p_k ∝ prior_k Z_k`, the logit of `p_k` has the variance
+    `se_k² + Σ_l q_l² se_l²`, with q the shares of the other models among each other; intervals are made on that scale.
+
+    Args:
+        results: results of `evidence` or `log_z` by the names of the models.
+        prior: the models' probabilities before the data, by name and up to a constant; equal by default.
+        confidence: of the intervals.
+
+    >>> import numpy as np
+    >>> x = np.random.default_rng(1).normal(size=(2000, 1))
+    >>> thrice = evidence(lambda x: np.log(3) - x[:, 0] ** 2 / 2, x)
+    >>> once = evidence(lambda x: -x[:, 0] ** 2 / 2, x)
+    >>> compare_evidence({"once": once, "thrice": thrice}).probability.round(6).tolist()
+    [0.75, 0.25]
+    """
+    if not isinstance(results, Mapping) or not results:
+        raise InputError("`results` must be a dictionary with a result of evidence or log_z for every model")
+    for name, result in results.items():
+        if not isinstance(result, (EvidenceResult, LogZResult)):
+            raise InputError(f"`results`: `{name}` must be a result of evidence or log_z, not {type(result).__name__}")
+    level = number(confidence, "confidence")
+    if not 0.0 < level < 1.0:
+        raise InputError(f"`confidence` must be between 0 and 1, not {level!r}")
+    names = sorted((str(name) for name in results), key=lambda name: -results[name].log_z)
+    before = _prior(prior, names)
+    log_z = np.array([results[name].log_z for name in names])
+    se = np.array([results[name].se for name in names])
+    numbers = _probabilities(log_z + np.log(before), se, level)
+    return EvidenceComparison(
+        names=names,
+        log_evidence=log_z,
+        se=se,
+        log_factor=log_z - log_z[0],
+        log_factor_se=np.where(np.arange(len(se)) == 0, 0.0, np.hypot(se, se[0])),
+        prior=before,
+        confidence=level,
+        **numbers,
+    )
+
+
+def _prior(prior: Mapping[str, float] | None, names: list[str]) -> Array:
+    if prior is None:
+        return np.full(len(names), 1 / len(names))
+    if set(map(str, prior)) != set(names):
+        raise InputError("`prior` must have a probability for every model, and for no other")
+    values = np.array([positive(prior[name], "prior") for name in names])
+    return np.asarray(values / values.sum())
+
+
+def _probabilities(log_weights: Array, se: Array, confidence: float) -> dict[str, Array]:
+    """Probabilities of models with errors and intervals, all unknown where one of the evidences is."""
+    count = len(se)
+    if not (np.isfinite(log_weights).all() and np.isfinite(se).all()):
+        unknown = np.full(count, np.nan)
+        return {name: unknown.copy() for name in ("probability", "probability_se", "lower", "upper")}
+    weights = np.exp(log_weights - log_weights.max())
+    p = weights / weights.sum()
+    rest = weights.sum() - weights
+    shares = np.divide(weights[np.newaxis, :], rest[:, np.newaxis], out=np.zeros((count, count)), where=rest[:, np.newaxis] > 0)
+    np.fill_diagonal(shares, 0.0)
+    error = np.sqrt(se**2 + (shares**2) @ se**2)
+    with np.errstate(divide="ignore"):
+        logit = log_weights - log_weights.max() - np.log(rest)
+    reach = NormalDist().inv_cdf(0.5 + 0.5 * confidence) * error
+    ends = [1 / (1 + np.exp(-(logit + side * reach))) for side in (-1, 1)]
+    return {"probability": p, "probability_se": p * (1 - p) * error, "lower": ends[0], "upper": ends[1]}
 
 
 def _on_real_line(

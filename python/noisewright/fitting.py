@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from .models import Model
 from .fitted_noises import FittedNoise
 from .noises import NoiseLike, noise_request
 from .progress import Bar
+from .ratios import DensityRatioResult, density_ratio
 from .results import Column, Estimate, Panel, Result, columns_of, plain, short
 
 __all__ = ["FitResult", "NoiseDraws", "RatioResult", "fit", "ratio"]
@@ -43,6 +44,8 @@ class FitResult(AfterFit, Result):
     `se_data` is the part that no amount of noise removes, `se_noise` the part that more noise does.
     """
 
+    #: By which method: `nce`, `exact`, `score-matching`, `pseudo-likelihood` or `mc-mle`.
+    method: str
     parameters: dict[str, Estimate]
     log_normalizer: Estimate | None
     coordinates: list[str]
@@ -93,6 +96,8 @@ class FitResult(AfterFit, Result):
     held_out: dict[str, Any] | None
     #: The penalty: `kind`, `strength`, `rule`, the names `selected`, and the `path` of strengths that were tried.
     penalty: dict[str, Any] | None
+    #: The share of the rows that follow the model, for the loss `brier`, where log Z can be computed.
+    clean_share: Estimate | None
     diagnostics: dict[str, Any]
     warnings: list[str]
     #: Why the estimates are no answer at all, if they are none.
@@ -174,6 +179,7 @@ def fit(
     model: Model,
     data: Any,
     *,
+    method: Literal["nce", "exact", "score-matching", "pseudo-likelihood", "mc-mle"] = "nce",
     noise: NoiseLike | NoiseDraws = "auto",
     nu: float | Literal["auto"] = "auto",
     loss: str = "js",
@@ -219,10 +225,13 @@ def fit(
         data: one row per point: an array, a data frame or table (columns by the names of the model's variables), or a
             dictionary of columns. The path of a file (CSV, Parquet, NPY) is read in blocks, again at each pass, and may be
             larger than memory; its rows are taken to be independent.
+        method: `nce` (against noise), `exact` (maximum likelihood, as `noise="exact"`), `mc-mle` (the loss `kl`: Monte-Carlo
+            maximum likelihood), or without noise and constant: `score-matching` for continuous variables,
+            `pseudo-likelihood` for variables with finitely many states.
         noise: the noise, as an object or in words; `auto` is fitted to the data, `optimal` is designed at a pilot fit,
             `exact` is maximum likelihood with the constant integrated; `NoiseDraws` are draws of your own.
         nu: noise points per data point; `auto` adds noise until it hardly matters.
-        loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson` or `power:A`.
+        loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson`, `brier` or `power:A`.
         seed: seed of the noise; the same seed gives the same result to the bit.
         draws: `random` (independent noise points), `quiet` (scrambled Sobol points in 16 replicates, whose spread gives the
             noise part of the errors), or `auto` (with `nu="auto"`: quiet where that needs at most half the points).
@@ -281,6 +290,7 @@ def fit(
         noise_points,
         noise_share,
         max_noise,
+        method=method,
         loss=loss,
         draws=draws,
         loss_ratio=loss_ratio,
@@ -341,6 +351,7 @@ def fit(
             sets = _choices(strata, chosen, log_probability, data, count)
             _refuse_noise(
                 {
+                    "method": (method, "nce"),
                     "noise": (noise, "auto"),
                     "nu": (nu, "auto"),
                     "noise_points": (noise_points, None),
@@ -364,6 +375,7 @@ def _settings(
     noise_share: float = 0.1,
     max_noise: int | None = None,
     *,
+    method: str = "nce",
     loss: str,
     draws: str = "auto",
     loss_ratio: float | str = "auto",
@@ -404,8 +416,9 @@ def _settings(
         "check_ratio": bool(check_ratio),
         "choices": not (isinstance(choices, str) and choices == "auto"),
     }
-    _core.check_settings(request[0], isinstance(noise, NoiseDraws), [name for name, is_given in given.items() if is_given])
+    _core.check_settings(str(method), request[0], isinstance(noise, NoiseDraws), [name for name, is_given in given.items() if is_given])
     return {
+        "method": str(method),
         "noise": request,
         "nu": number(nu, "nu") if given["nu"] else None,
         "noise_points": None if noise_points is None else whole(noise_points, "noise_points"),
@@ -538,11 +551,18 @@ class RatioResult(FitResult):
         return super().__repr__().replace("<fit", "<ratio")
 
 
+@overload
+def ratio(model: Model, first: Any, second: Any, /, **options: Any) -> RatioResult | DensityRatioResult: ...
+@overload
+def ratio(first: Any, second: Any, /, **options: Any) -> DensityRatioResult: ...
 def ratio(
-    model: Model,
-    first: Any,
-    second: Any,
+    model: Any = None,
+    first: Any = None,
+    second: Any = None,
     *,
+    basis: Literal["auto", "quadratic", "splines", "centers"] = "auto",
+    bridges: int | Literal["auto"] | None = None,
+    permutations: int | None = None,
     loss: str = "js",
     weights: Any = None,
     errors: Literal["robust", "model"] = "robust",
@@ -552,23 +572,60 @@ def ratio(
     tolerance: float = 1e-6,
     seed: int = 0,
     progress: bool | None = None,
-) -> RatioResult:
-    """Fits the logarithm of the ratio of two samples' densities as a combination of the model's features.
+) -> RatioResult | DensityRatioResult:
+    """Fits the logarithm of the ratio of two samples' densities: `ratio(first, second)`, or `ratio(model, first, second)`.
+
+    Without a model the log ratio is a combination of functions of a basis with a ridge penalty, both chosen by their
+    leave-one-out loss. With a model it is a combination of its features.
 
     Args:
         model: the features: `log p₁/p₂` is its log-density less a constant.
         first, second: the samples, as for `fit`.
-        weights: how many times each row of the first sample counts.
-        loss, errors, confidence, starts, max_iterations, tolerance, seed, progress: as for `fit`.
+        basis: the functions where there is no model: `quadratic`, `splines` with products of pairs, `centers` (Gaussian bumps), or
+            `auto` for the best.
+        bridges: so many bridges between the samples, for densities that are far apart, or `auto` for as many as needed.
+        permutations: permutations of the two-sample test (default 499; without a model, or with bridges).
+        weights: how many times each row of the first sample counts (with a model, without bridges).
+        loss, errors: as for `fit` (with a model, without bridges).
+        confidence, starts, max_iterations, tolerance, seed, progress: as for `fit`.
 
     >>> import noisewright as nw
     >>> first, second = nw.Normal(1, 1).sample(4000, seed=1), nw.Normal(0, 1).sample(4000, seed=2)
     >>> result = nw.ratio(nw.Model.from_features(["x"], variables="x"), first, second)
     >>> abs(result["x"].estimate - 1) < 4 * result["x"].se
     True
+    >>> kl = nw.ratio(first, second).divergences.kl
+    >>> abs(kl.estimate - 0.5) < 4 * kl.se
+    True
     """
-    if not isinstance(model, Model):
+    if second is None and not isinstance(model, Model):
+        model, first, second = None, model, first
+    if model is not None and not isinstance(model, Model):
         raise InputError(f"`model` must be a noisewright.Model, not {type(model).__name__}")
+    if first is None or second is None:
+        raise InputError("`ratio` needs two samples: ratio(first, second) or ratio(model, first, second)")
+    if model is not None and basis != "auto":
+        raise InputError("`basis` is for a ratio without a model, whose features are its basis")
+    if model is None or bridges is not None:
+        given = {"loss": loss != "js", "weights": weights is not None, "errors": errors != "robust"}
+        wrong = [name for name, is_given in given.items() if is_given]
+        if wrong:
+            raise InputError(f"`{wrong[0]}` is for a ratio of a model's features without bridges: give a model, and no bridges")
+        return density_ratio(
+            model,
+            first,
+            second,
+            basis=basis,
+            bridges=1 if bridges is None else bridges,
+            permutations=499 if permutations is None else permutations,
+            confidence=confidence,
+            max_iterations=max_iterations,
+            tolerance=tolerance,
+            seed=seed,
+            progress=progress,
+        )
+    if permutations is not None:
+        raise InputError("`permutations` is for a ratio without a model, or with bridges")
     built = model._for(first)
     rows = [points(sample, built.variables, name) for sample, name in ((first, "first"), (second, "second"))]
     count = rows[0].shape[1]
@@ -603,6 +660,8 @@ def _shaped(
     answer["parameters"] = {name: Estimate(**value) for name, value in answer["parameters"].items()}
     constant = answer["log_normalizer"]
     answer["log_normalizer"] = None if constant is None else Estimate(**constant)
+    if (share := answer.get("clean_share")) is not None:
+        answer["clean_share"] = Estimate(**share)
     if answer["grid"] is not None and x is not None:
         bins = int(np.clip(np.ceil(2 * len(x) ** (1 / 3)), 5, 80))
         heights, edges = np.histogram(x, bins=bins, density=True, weights=weights)

@@ -20,6 +20,7 @@ __all__ = [
     "Bernoulli",
     "Beta",
     "Categorical",
+    "Dictionary",
     "Gamma",
     "KernelDensity",
     "Laplace",
@@ -372,6 +373,24 @@ class Mixture(Noise):
             inner = noise._terms(built)
             terms.extend((_times(weight, share), words) for share, words in inner)
         return terms
+
+
+class Dictionary(Noise):
+    """Noises of which `design` finds the best mixture; `Dictionary("auto")` makes them from the model or the data.
+
+    >>> Dictionary([Normal(-1, 1), "normal(1, 1)"]).words
+    'dictionary(normal(-1.0, 1.0), normal(1, 1))'
+    """
+
+    def __init__(self, members: Sequence[NoiseLike] | str) -> None:
+        self._members = [as_noise(members)] if isinstance(members, str) else [as_noise(member) for member in members]
+        if not self._members:
+            raise InputError("`members` of a dictionary must have at least one noise")
+        self._domain = self._members[0]._domain
+        self._dimension = self._members[0]._dimension
+
+    def _terms(self, built: list[_core.Noise] | None) -> list[tuple[float | str | None, str]]:
+        return [(None, f"dictionary({', '.join(_joined(member._terms(built)) for member in self._members)})")]
 
 
 def as_noise(noise: NoiseLike) -> Noise:

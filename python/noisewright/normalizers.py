@@ -1,4 +1,4 @@
-"""Normalizing constants: from the log-densities of two samples or of many states, or along a path that is sampled here."""
+"""Normalizing constants: from the log-densities of two samples, or along a path that is sampled here."""
 
 from __future__ import annotations
 
@@ -22,11 +22,8 @@ __all__ = [
     "LogZResult",
     "NormalizerEstimate",
     "PathResult",
-    "StatesResult",
     "log_z",
     "log_z_path",
-    "log_z_states",
-    "mbar",
 ]
 
 
@@ -119,63 +116,6 @@ class LogZResult(Result):
 
     def __repr__(self) -> str:
         return f"<{self._quantity} = {self.log_z:.6g} ± {self.se:.2g} by {self.recommended}>"
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class StatesResult(Result):
-    """Log-normalizers of many states relative to one of them, with their covariance."""
-
-    #: Every state by its name: `log_z`, `se`, `draws`, `ess`, `inefficiency`.
-    states: dict[str, dict[str, Any]]
-    names: list[str]
-    reference: str
-    log_z: Array
-    se: Array
-    #: `log_z` of the second state less that of the first, by row and column, and its `se`.
-    differences: dict[str, Array]
-    covariance: Array
-    overlap: Array
-    ess: Array
-    inefficiency: Array
-    #: The names of the states that hang together.
-    groups: list[list[str]]
-    dependence: str
-    converged: bool
-    warnings: list[str]
-    #: The names of the warnings for programs.
-    warning_codes: list[str]
-
-    @property
-    def difference_se(self) -> Array:
-        """The standard errors of `differences`."""
-        return self.differences["se"]
-
-    def difference(self, first: int | str, second: int | str) -> tuple[float, float]:
-        """`log Z` of the second state less that of the first, and its standard error."""
-        i, j = (self.names.index(state) if isinstance(state, str) else state for state in (first, second))
-        return float(self.log_z[j] - self.log_z[i]), float(self.difference_se[i, j])
-
-    def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
-        columns: list[Column] = [("state", None), ("log Z", 6), ("se", 3), ("effective draws", 4)]
-        rows: list[list[Any]] = [
-            [name, float(z), float(se), float(n)]
-            for name, z, se, n in zip(self.names, self.log_z, self.se, self.ess)
-        ]
-        return f"{len(rows)} states", columns, rows, self.warnings
-
-    def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
-        columns = zip(self.log_z, self.se, self.ess)
-        return self.names, [{"log_z": float(z), "se": float(s), "ess": float(n)} for z, s, n in columns]
-
-    def _panels(self) -> list[Panel]:
-        at = np.arange(len(self.names), dtype=float)
-        kept = np.isfinite(self.log_z) & np.isfinite(self.se)
-        z, reach = self.log_z[kept], 1.96 * self.se[kept]
-        columns = [at[kept].tolist(), z.tolist(), (z - reach).tolist(), (z + reach).tolist()]
-        return [(("state", "linear"), ("log Z", "linear"), [("points", "log Z", columns)])]
-
-    def __repr__(self) -> str:
-        return f"<log Z of {len(self.names)} states>"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -363,68 +303,6 @@ def log_z_path(
     return PathResult(**answer)
 
 
-def log_z_states(
-    log_f: Any,
-    counts: Sequence[int] | None = None,
-    *,
-    origin: Sequence[int] | None = None,
-    chains: Sequence[int] | None = None,
-    reference: int = 0,
-    reference_log_z: float = 0.0,
-    independent: bool = False,
-    names: Sequence[str] | None = None,
-    progress: bool | None = None,
-) -> StatesResult:
-    """Log-normalizers of many states from pooled draws of them (MBAR).
-
-    Args:
-        log_f: one row per state and one column per draw: the log-density of every draw under every state.
-        counts: how many draws come from each state, the draws being in that order;
-        origin: or the state of every draw, numbered from 0.
-        chains: a label of the Markov chain for every draw.
-        reference: the state whose log-normalizer is known,
-        reference_log_z: and its value.
-        independent: the draws are independent; otherwise the standard errors allow for autocorrelation.
-        names: the names of the states.
-        progress: whether to show a progress bar; by default when somebody is looking.
-
-    >>> import numpy as np
-    >>> x = np.random.default_rng(1).normal(size=2000)
-    >>> wide = np.concatenate([x[:1000], 2 * x[1000:]])
-    >>> result = log_z_states(np.stack([-wide**2 / 2, -wide**2 / 8]), [1000, 1000])
-    >>> bool(abs(result.log_z[1] - np.log(2)) < 4 * result.se[1])
-    True
-    """
-    table = _states(log_f)
-    if (counts is None) == (origin is None):
-        raise InputError("`counts` or `origin` must be given, and not both")
-    labels = [f"{k}" for k in range(len(table))] if names is None else [str(name) for name in names]
-    if len(labels) != len(table):
-        raise InputError(f"`names` has {len(labels)} names for {len(table)} states")
-    known = whole(reference, "reference")
-    if known >= len(table) > 0:
-        raise InputError(f"`reference` is {known}, and must be the number of a state, from 0 to {len(table) - 1}")
-    with Bar("log Z of states", progress) as bar:
-        answer = _core.log_z_states(
-            table,
-            None if counts is None else [whole(count, "counts") for count in counts],
-            None if origin is None else [whole(state, "origin") for state in origin],
-            None if chains is None else [int(n) for n in np.unique(np.asarray(chains), return_inverse=True)[1]],
-            known,
-            number(reference_log_z, "reference_log_z"),
-            bool(independent),
-            labels,
-            bar,
-        )
-    if not answer["converged"]:
-        warnings.warn("log_z_states did not converge", NoisewrightWarning, stacklevel=2)
-    return StatesResult(**answer)
-
-
-#: The name under which chemists know it.
-mbar = log_z_states
-
-
 def _side(log_f: Any, log_noise: Any, side: str) -> tuple[Array, Array]:
     """The two log-densities of one side, as they are where the layout allows."""
     first, second = vector(log_f, f"log_f_{side}"), vector(log_noise, f"log_noise_{side}")
@@ -433,21 +311,6 @@ def _side(log_f: Any, log_noise: Any, side: str) -> tuple[Array, Array]:
             f"`log_f_{side}` has {len(first)} values and `log_noise_{side}` {len(second)}, and they must have the same number"
         )
     return first, second
-
-
-def _states(log_f: Any) -> Array:
-    if isinstance(log_f, (list, tuple)):
-        columns = [vector(row, "log_f", str(k)) for k, row in enumerate(log_f)]
-        if columns and any(len(column) != len(columns[0]) for column in columns):
-            raise InputError("`log_f` must have the same number of values for every state")
-        return np.stack(columns) if columns else np.empty((0, 0))
-    array = np.asarray(log_f)
-    if np.ma.isMaskedArray(log_f) or array.ndim != 2 or array.dtype.kind not in "fiub":
-        raise InputError(
-            f"`log_f` has the shape {array.shape} and holds {array.dtype}, and must have one row of numbers per state and "
-            "one column per draw"
-        )
-    return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def settings(

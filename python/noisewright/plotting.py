@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .errors import InputError, MissingLibraryError
 
-__all__ = ["draw"]
+__all__ = ["draw", "heat_map"]
 
 
 def draw(panels: list[Any], ax: Any = None) -> Any:
     """Draws panels below each other, or into the axes given; gives the axes, an array where there are several."""
     if not panels:
         raise InputError("this result has nothing to draw")
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise MissingLibraryError("`plot` needs matplotlib: pip install 'noisewright[plot]'") from None
+    pyplot = _pyplot()
     if ax is None:
         _, axes = pyplot.subplots(len(panels), 1, figsize=(6.4, 3.2 * len(panels)), squeeze=False, layout="tight")
         flat = list(axes[:, 0])
@@ -25,6 +23,27 @@ def draw(panels: list[Any], ax: Any = None) -> Any:
     for panel, place in zip(panels, flat):
         _panel(place, *panel)
     return flat[0] if len(flat) == 1 else flat
+
+
+def _pyplot() -> Any:
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingLibraryError("`plot` needs matplotlib: pip install 'noisewright[plot]'") from None
+    return pyplot
+
+
+def heat_map(
+    ax: Any, x: Any, y: Any, values: Any, labels: Sequence[str], scale: str, limits: tuple[float, float] | None = None
+) -> Any:
+    """Draws cells between the edges `x` and `y`, one row of `values` for every cell along `y`; gives the axes."""
+    place = _pyplot().subplots(layout="tight")[1] if ax is None else ax
+    low, high = limits or (None, None)
+    mesh = place.pcolormesh(x, y, values, vmin=low, vmax=high, cmap="viridis")
+    place.figure.colorbar(mesh, ax=place, label=scale)
+    place.set_xlabel(labels[0])
+    place.set_ylabel(labels[1])
+    return place
 
 
 def _panel(ax: Any, x: tuple[str, str], y: tuple[str, str], series: list[Any]) -> None:

@@ -93,6 +93,8 @@ class DesignResult(Result):
     gap: float | None
     stationary_points: int | None
     noise: DesignedNoise
+    #: The weights of the members of a dictionary, in their order; `None` for other designs.
+    weights: Array | None
     #: What quiet draws of the noise would need: `rows`, `independent_points`, `points` (`None` where they would not pay),
     #: `replicates`, `loss_ratio`, `relative_error`; `None` for a noise that cannot be drawn quietly.
     quiet: dict[str, Any] | None
@@ -161,7 +163,7 @@ def error(
         noise: the noise, as an object or in words.
         nu: noise points per data point.
         at: where the model is true: parameters by name, a sequence, or a fit; the start values by default.
-        loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson` or `power:A`.
+        loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson`, `brier` or `power:A`.
         loss_ratio: the ratio M inside the loss `js` where it is not `nu` (`math.inf`: `kl`).
         target: `mse` (all coordinates), `kl`, or some parameters.
         data: a sample, for noises that are fitted to data, and for expectations.

@@ -68,6 +68,8 @@ impl OwnedRows {
 #[derive(FromPyObject)]
 pub(crate) struct Settings {
     #[pyo3(item)]
+    method: String,
+    #[pyo3(item)]
     noise: NoiseArgument,
     #[pyo3(item)]
     nu: Option<f64>,
@@ -232,6 +234,7 @@ fn owned_draws(given: &GivenDraws<'_>, names: &[String]) -> PyResult<Draws> {
 
 /// The settings, free of the interpreter.
 struct Plan {
+    method: String,
     request: Request,
     nu: Option<f64>,
     noise_points: Option<usize>,
@@ -261,6 +264,7 @@ struct Plan {
 impl From<Settings> for Plan {
     fn from(given: Settings) -> Self {
         Self {
+            method: given.method,
             request: given.noise.into(),
             nu: given.nu,
             noise_points: given.noise_points,
@@ -292,6 +296,7 @@ impl From<Settings> for Plan {
 impl Plan {
     fn options(&self, model: &Model, draws: Option<Draws>, monitor: &Arc<Monitor>) -> Outcome<FitOptions> {
         Ok(FitOptions {
+            method: self.method.parse()?,
             noise: match draws {
                 Some(draws) => NoiseChoice::Draws(Arc::new(draws)),
                 None => self.noise(model)?,

@@ -15,8 +15,10 @@ mod normalizer;
 mod path;
 mod pool;
 mod problem;
+mod ratio;
 mod settings;
 mod show;
+mod states;
 mod task;
 mod theory;
 mod tree;
@@ -42,13 +44,20 @@ mod _core {
     #[pymodule_export]
     use super::noise::{BuiltNoise, build_noise, noise_from_record, noise_from_saved};
     #[pymodule_export]
-    use super::normalizer::{evidence, log_z, log_z_states};
+    use super::normalizer::{evidence, log_z};
     #[pymodule_export]
     use super::path::log_z_path;
+    #[pymodule_export]
+    use super::ratio::{FittedRatio, information, ratio_on_basis};
     #[pymodule_export]
     use super::settings::check_settings;
     #[pymodule_export]
     use super::show::{figure, table};
+    #[pymodule_export]
+    use super::states::{
+        log_z_states, state_convergence, state_energies, state_equilibration, state_expectations,
+        state_surface,
+    };
     #[pymodule_export]
     use super::task::finish_cancelled;
     #[pymodule_export]

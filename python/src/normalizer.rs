@@ -1,8 +1,7 @@
-//! `log_z`, many states, and evidence.
+//! `log_z` and evidence.
 
 use std::sync::Arc;
 
-use noisewright::normalizer::states::{self, Origin, Pooled};
 use noisewright::normalizer::{
     Dependence, Draws, Evidence, EvidenceOptions, LogZ, LogZOptions, Prices, alpha_formula,
     log_z_of_draws as solve, log_z_with_alpha,
@@ -98,7 +97,7 @@ pub(crate) fn log_z<'py>(
 }
 
 /// How draws hang together, as the command's JSON says it.
-fn dependence_word(dependence: Dependence) -> &'static str {
+pub(crate) fn dependence_word(dependence: Dependence) -> &'static str {
     if dependence == Dependence::Chains { "chains" } else { "independent" }
 }
 
@@ -118,43 +117,6 @@ fn both_sides(
             log_z_with_alpha(side(0), side(1), alpha_formula(text).map_err(wrong)?.as_ref(), options)?
         }
     })
-}
-
-/// Log-normalizers of many states from pooled draws: `log_f` has one row per state and one column per draw.
-#[pyfunction]
-#[pyo3(signature = (log_f, counts, origin, chains, reference, reference_log_z, independent, names, tick=None))]
-pub(crate) fn log_z_states<'py>(
-    py: Python<'py>,
-    log_f: PyReadonlyArray2<'py, f64>,
-    counts: Option<Vec<usize>>,
-    origin: Option<Vec<usize>>,
-    chains: Option<Vec<usize>>,
-    reference: usize,
-    reference_log_z: f64,
-    independent: bool,
-    names: Vec<String>,
-    tick: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Tree> {
-    let draws = log_f.as_array().ncols();
-    let values = log_f.as_slice()?;
-    let dependence = if independent { Dependence::Independent } else { Dependence::Chains };
-    let states = log_f.as_array().nrows();
-    let answer = task::run_borrowing(py, tick, |monitor| {
-        dependence.check_chains(chains.is_some())?;
-        let cancel = monitor.cancel.clone();
-        let options =
-            states::StatesOptions { reference, reference_log_z, dependence, cancel, more: noisewright::More };
-        let columns: Vec<&[f64]> = (0..states).map(|k| &values[k * draws..(k + 1) * draws]).collect();
-        let origin = match (&counts, &origin) {
-            (Some(counts), _) => Origin::Counts(counts),
-            (None, Some(rows)) => Origin::Rows(rows),
-            (None, None) => return Err(Failure::Input("`counts` or `origin` is missing".into())),
-        };
-        let pooled = Pooled { log_f: &columns, origin, chains: chains.as_deref() };
-        states::estimate(&pooled, &options).map_err(Failure::from)
-    })?;
-    let tree = Tree::of(&answer.with_names(&names)).map_err(|failure| failure.exception(py))?;
-    Ok(tree.with("dependence", dependence_word(dependence)))
 }
 
 /// How evidence is estimated, beyond what `log_z` asks.

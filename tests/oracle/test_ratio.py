@@ -48,7 +48,7 @@ def test_it_is_logistic_regression(command, samples):
 
 @pytest.mark.parametrize("loss", ["js", "kl", "hellinger"])
 def test_losses_find_the_truth(command, samples, loss):
-    fit = command.json("ratio", "a.csv", "b.csv", "--loss", loss)
+    fit = command.json("ratio", "a.csv", "b.csv", "--features", "quadratic", "--loss", loss)
     for name, truth in [("x", 1.0), ("x^2", -0.25)]:
         assert abs(fit["parameters"][name]["estimate"] - truth) < 4 * fit["parameters"][name]["se"]
     assert abs(fit["constant"]["estimate"] - 0.5 + 0.5 * math.log(2)) < 4 * fit["constant"]["se"]
@@ -90,7 +90,7 @@ def test_columns_in_common_are_taken(command):
     a, b = generator.normal(size=(3, 200)), generator.normal(size=(3, 200))
     write_csv(command.folder / "a.csv", {"x": a[0], "y": a[1], "only": a[2]})
     write_csv(command.folder / "b.csv", {"other": b[2], "y": b[1], "x": b[0]})
-    assert list(command.json("ratio", "a.csv", "b.csv")["parameters"]) == ["x", "y", "x^2", "y^2", "x*y"]
+    assert list(command.json("ratio", "a.csv", "b.csv", "--features", "quadratic")["parameters"]) == ["x", "y", "x^2", "y^2", "x*y"]
     assert list(command.json("ratio", "a.csv", "b.csv", "--columns", "y", "--features", "linear")["parameters"]) == ["y"]
 
 
@@ -100,8 +100,8 @@ def test_weights_of_the_first_sample(command):
     write_csv(command.folder / "w.csv", {"x": x, "n": n})
     write_csv(command.folder / "r.csv", {"x": np.repeat(x, n)})
     write_csv(command.folder / "b.csv", {"x": generator.normal(size=300)})
-    weighted = command.json("ratio", "w.csv", "b.csv", "--weights", "n", "--columns", "x")
-    repeated = command.json("ratio", "r.csv", "b.csv")
+    weighted = command.json("ratio", "w.csv", "b.csv", "--weights", "n", "--columns", "x", "--features", "quadratic")
+    repeated = command.json("ratio", "r.csv", "b.csv", "--features", "quadratic")
     for name, entry in repeated["parameters"].items():
         assert weighted["parameters"][name]["estimate"] == pytest.approx(entry["estimate"], rel=1e-6)
         assert weighted["parameters"][name]["se"] == pytest.approx(entry["se"], rel=1e-3)

@@ -67,7 +67,7 @@ def test_every_flag_of_the_book_is_one():
     # Other names of the same.
     known |= {"errors", "check-ratio"}
     book = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "src").glob("*.md"))
-    blocks = re.findall(r"noisewright (?:fit|ratio|error|design|logz|sample|evidence)[^\n`]*", book)
+    blocks = re.findall(r"noisewright (?:fit|ratio|information|error|design|logz|sample|evidence)[^\n`]*", book)
     used = {flag for block in blocks for flag in re.findall(r"(?<![\w-])--([a-z][a-z-]*)", block)}
     assert used - known == set() and len(used) > 20
 
@@ -94,6 +94,7 @@ def by_command(folder, job, options):
     words = {
         "fit": ["fit", "m.toml", "d.csv"],
         "ratio": ["ratio", "d.csv", "e.csv", "--columns", "x", "--features", "x"],
+        "mutual_information": ["information", "s.csv", "--between", "u_1", "--and", "c"],
         "error": ["error", "m.toml"],
         "design": ["design", "m.toml"],
         "log_z": ["logz", "f.csv", "g.csv"],
@@ -132,6 +133,7 @@ def by_package(job, options):
     arguments = {
         "fit": (model, X),
         "ratio": (nw.Model.from_features(["x"], variables="x"), X, X[::-1] + 0.3),
+        "mutual_information": (X, np.arange(60) % 7),
         "error": (model,),
         "design": (model,),
         "log_z": (-(X**2) / 2, -(X**2) / 3, -(X**2) / 2.1, -(X**2) / 3),

@@ -14,7 +14,9 @@ use crate::usage;
 pub(crate) use self::after::{
     AfterArguments, ChoiceArguments, CompareArguments, DensityArguments, SimulateArguments,
 };
-pub(crate) use self::fit::{DEFAULT_SHARE, FitArguments, RatioArguments, RowArguments};
+pub(crate) use self::fit::{
+    BridgeArguments, DEFAULT_SHARE, FitArguments, InformationArguments, RatioArguments, RowArguments,
+};
 
 /// Noise-contrastive estimation: unnormalized models fitted to data, and the noise that does it best.
 #[derive(Debug, Parser)]
@@ -58,7 +60,9 @@ pub(crate) enum Command {
     /// Fit a model to data: estimates with standard errors, and its normalizing constant
     Fit(Box<FitArguments>),
     /// Fit the ratio of the densities of two samples
-    Ratio(RatioArguments),
+    Ratio(Box<RatioArguments>),
+    /// The mutual information of two groups of columns, with its error
+    Information(InformationArguments),
     /// What a noise would cost: the asymptotic error of estimating a model with it
     Error(ErrorArguments),
     /// The best noise for a model, and how much of it: those that minimise the error
@@ -146,7 +150,7 @@ pub(crate) struct ErrorArguments {
     /// Noise points per data point
     #[arg(long, default_value_t = 1.0, value_name = "R", allow_hyphen_values = true)]
     pub(crate) nu: f64,
-    /// The loss: js, kl, reverse-kl, hellinger, pearson or power:A
+    /// The loss: js, kl, reverse-kl, hellinger, pearson, brier or power:A
     #[arg(long, default_value = "js", value_name = "LOSS")]
     pub(crate) loss: String,
     /// The ratio M inside the loss js, where it is not to be ν (inf: kl); auto is ν
@@ -206,6 +210,36 @@ pub(crate) struct StatesArguments {
     /// The state whose log Z is taken for 0 (default: the first)
     #[arg(long, value_name = "STATE", help_heading = "Many states")]
     pub(crate) reference: Option<String>,
+    /// Columns whose means under every state are asked for, sampled or not
+    #[arg(long, value_name = "COLUMN,…", value_delimiter = ',', help_heading = "Many states")]
+    pub(crate) observable: Vec<String>,
+    /// One or two columns along which the free energy, −log of the density, is asked for
+    #[arg(long, value_name = "COLUMN[,COLUMN]", value_delimiter = ',', help_heading = "Many states")]
+    pub(crate) surface: Vec<String>,
+    /// The state of the surface, such as the one without a bias (default: the first)
+    #[arg(long, value_name = "STATE", help_heading = "Many states")]
+    pub(crate) surface_state: Option<String>,
+    /// Cells of the surface along each column (default: 50 along one, 30 along each of two)
+    #[arg(long, value_name = "N[,N]", value_delimiter = ',', help_heading = "Many states")]
+    pub(crate) bins: Vec<usize>,
+    /// A normal kernel about the centre of each cell instead of a histogram
+    #[arg(long, help_heading = "Many states")]
+    pub(crate) kernel: bool,
+    /// Its standard deviation along each column (default: by Silverman's rule)
+    #[arg(long, value_name = "H[,H]", value_delimiter = ',', help_heading = "Many states")]
+    pub(crate) bandwidth: Vec<f64>,
+    /// What is zero on the surface: lowest (its lowest cell, the default), normalized, or the cell at a point such as 0.5 or 0.5,1
+    #[arg(long, value_name = "WHERE", allow_hyphen_values = true, help_heading = "Many states")]
+    pub(crate) surface_reference: Option<String>,
+    /// Also the mean energies −log f and the entropies of all states, relative to the reference
+    #[arg(long, help_heading = "Many states")]
+    pub(crate) energies: bool,
+    /// Also the estimates from the first and the last 1/N, 2/N, … of the draws of every chain
+    #[arg(long, value_name = "N", help_heading = "Many states")]
+    pub(crate) convergence: Option<usize>,
+    /// Also where every chain has come to equilibrium, and what its draws are worth from there on
+    #[arg(long, help_heading = "Many states")]
+    pub(crate) equilibration: bool,
 }
 
 /// A path of bridges.

@@ -78,7 +78,12 @@ fn sentence(error: &Error) -> String {
 
 /// The flag of an option of the library, where there is one.
 fn flag(option: &str) -> Option<&'static str> {
-    const FLAGS: [(&str, &str); 35] = [
+    const FLAGS: [(&str, &str); 40] = [
+        ("method", "method"),
+        ("basis", "basis"),
+        ("between", "between"),
+        ("bridges", "bridges"),
+        ("weights", "weights"),
         ("tolerance", "tolerance"),
         ("weight_by_ess", "weight-by-ess"),
         ("check_ratio", "check-nu"),

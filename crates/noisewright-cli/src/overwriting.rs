@@ -74,7 +74,11 @@ fn outputs(asked: &Arguments) -> Vec<Named> {
         Command::Reproduce(own) => Some(own.out.join("index.html")),
         command => table_of(command).cloned(),
     };
-    let given = [("--out", out), ("--report", asked.global.report.clone())];
+    let importance = match &asked.command {
+        Command::Ratio(own) => own.importance.clone(),
+        _ => None,
+    };
+    let given = [("--out", out), ("--importance", importance), ("--report", asked.global.report.clone())];
     given.into_iter().filter_map(|(flag, path)| Some((flag, path?))).collect()
 }
 
@@ -93,6 +97,7 @@ fn inputs(command: &Command) -> Vec<Named> {
             optional("the points", &own.points),
         ]
         .concat(),
+        Command::Information(own) => vec![(DATA, own.data.clone())],
         Command::Error(own) => [
             vec![(MODEL, own.model.model.clone())],
             optional(DATA, &own.model.data.data),

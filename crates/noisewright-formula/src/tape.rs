@@ -69,6 +69,21 @@ impl Tape {
         self.order
     }
 
+    /// How many operations one evaluation takes: shared parts count once.
+    ///
+    /// ```
+    /// use noisewright_formula::{Formula, Order, Symbols};
+    /// let count = |text: &str| {
+    ///     Formula::parse(text, &Symbols::new(&["x"], &["a"]).unwrap()).unwrap().compile(Order::Value).operations()
+    /// };
+    /// // The exponential is computed once.
+    /// assert!(count("sin(exp(x)) + cos(exp(x))") < count("sin(exp(x)) + cos(exp(2*x))"));
+    /// ```
+    #[must_use]
+    pub fn operations(&self) -> usize {
+        self.program.scalars.len() + self.program.instructions.len()
+    }
+
     /// How many columns it writes: 1, `1 + k` or `1 + k + k(k+1)/2` for `k` parameters.
     #[must_use]
     pub fn outputs(&self) -> usize {

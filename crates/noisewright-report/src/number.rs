@@ -41,21 +41,22 @@ pub fn format_number(x: f64, significant: usize) -> String {
     with_sign(x, body)
 }
 
-/// Writes `x` as it was given: all its digits, without hundreds of zeros where it is huge, infinity as its sign.
+/// Writes `x` as it was given: all its digits, without hundreds of zeros where it is huge or tiny, infinity as its sign.
 ///
 /// ```
 /// use noisewright_report::format_given;
 /// assert_eq!(format_given(-0.1), "-0.1");
 /// assert_eq!(format_given(1e300), "1e300");
+/// assert_eq!(format_given(2e-300), "2e-300");
 /// assert_eq!(format_given(f64::NEG_INFINITY), "−∞");
 /// ```
 pub fn format_given(x: f64) -> String {
     if !x.is_finite() {
         format_not_finite(x)
-    } else if x.abs() >= 1e16 {
-        format!("{x:e}")
-    } else {
+    } else if x == 0.0 || (1e-9..1e16).contains(&x.abs()) {
         x.to_string()
+    } else {
+        format!("{x:e}")
     }
 }
 

@@ -1,7 +1,5 @@
 //! Systems of one variable beyond the Gaussian: on the line, half of it, an interval, and counts.
 
-use std::sync::Arc;
-
 use nalgebra::{DMatrix, DVector, dmatrix};
 use noisewright::energy::Dof;
 use noisewright::{
@@ -107,7 +105,7 @@ pub fn truncated_gaussian(lower: f64, upper: f64, h: f64, p: f64, normalized: bo
     let scale = DMatrix::from_diagonal(&factors);
     let known = (mean.component_mul(&factors), &scale * covariance * &scale);
     let name = format!("gaussian {h}, {p} on [{lower}, {upper}]");
-    let noise = Truncated::new(Arc::new(Normal::with_variance(h / p, 1.0 / p)?), lower, upper)?;
+    let noise = Truncated::new(Normal::with_variance(h / p, 1.0 / p)?, lower, upper)?;
     Ok(System::new(name, model, &[h, p], mass.ln(), known).with_noise(noise))
 }
 

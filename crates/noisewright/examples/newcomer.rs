@@ -3,8 +3,6 @@
 //! Run it with `cargo run --example newcomer`.
 #![allow(clippy::print_stdout)]
 
-use std::sync::Arc;
-
 use noisewright::prelude::*;
 
 fn show(name: &str, fit: &Fit) {
@@ -47,8 +45,7 @@ pub fn main() -> Result<()> {
     // A Gaussian cut off at zero.
     let half = Space::product(&[("x", Domain::Positive)])?;
     let cut = Model::from_fn(&["h", "p"], half, |t, x| t[0] * x[0] - 0.5 * t[1] * x[0].powi(2))?;
-    let positive =
-        sample(&Truncated::new(Arc::new(Normal::with_std(1.0, 1.0)?), 0.0, f64::INFINITY)?, 3000, 5);
+    let positive = sample(&Truncated::new(Normal::with_std(1.0, 1.0)?, 0.0, f64::INFINITY)?, 3000, 5);
     show("cut off", &cut.fit(&positive).start(&[0.0, 1.0]).ratio(5.0).run()?);
 
     // Constants.

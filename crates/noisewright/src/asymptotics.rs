@@ -4,7 +4,8 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 use noisewright_numerics::summation::{blocked, log_sum_exp};
 
-use crate::population::{log_scaled_noise, weighted_outer};
+use crate::moments::{sandwich, weighted_outer};
+use crate::population::log_scaled_noise;
 use crate::run::CancelToken;
 use crate::{
     Accuracy, Contrast, Divergences, Divergent, Error, Loss, Method, Model, Noise, Population, Precision,
@@ -39,7 +40,8 @@ impl Asymptotics {
         if weights.log_scale == f64::NEG_INFINITY {
             return Err(Error::NoOverlap);
         }
-        let bread = match invert(&population.weighted_outer(&weights.scaled, &CancelToken::new())) {
+        let moments = population.moments(&weights.scaled, &CancelToken::new());
+        let bread = match invert(&moments.information) {
             Inverse::Regular(inverse) => inverse,
             // Scores that the data tell apart, and the few data where the noise is do not.
             Inverse::Singular(_) if weights.mean() < SLIGHT && cramer_rao_covariance(population).is_ok() => {
@@ -47,13 +49,9 @@ impl Asymptotics {
             }
             Inverse::Singular(direction) => return Err(collinear(population, &direction)),
         };
-        let mean = population.weighted_score(&weights.scaled);
-        let (meat, log_scale) = weights.meat(population, &mean, nu);
+        let (meat, log_scale) = weights.meat(population, &moments.mean, nu);
         let scale = (log_scale - 2.0 * weights.log_scale).exp();
-        let mut covariance = &bread * meat * &bread * scale;
-        covariance = 0.5 * (&covariance + covariance.transpose());
-        // A variance of nothing but rounding, as of a constant with p_n = p_d, may come out below zero.
-        (0..covariance.nrows()).for_each(|j| covariance[(j, j)] = covariance[(j, j)].max(0.0));
+        let mut covariance = sandwich(&bread, &meat) * scale;
         if !covariance.iter().all(|v| v.is_finite()) {
             covariance.fill(f64::INFINITY);
         }
@@ -349,7 +347,8 @@ pub fn asymptotic_error(
     let population = Population::for_contrast(model, parameters, contrast, precision)?;
     let log_noise = population.log_noise(contrast.noise)?;
     check_mass(&population, contrast.noise, &log_noise)?;
-    error_report(&population, &log_noise, contrast.nu, contrast.loss, target)
+    let target = target.resolved(model, parameters, || Ok(population.log_normalizer()))?;
+    error_report(&population, &log_noise, contrast.nu, contrast.loss, &target)
 }
 
 /// A noise that has more mass than one on the points alone is no density; points that miss some of it show less.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub use fault::{ChainFault, DesignFault, ExternalError, OptionFault, Quantity};
 pub use kind::{ErrorKind, ErrorSubject};
 
-use crate::text::{combination, list, number, size};
+use crate::text::{combination, digits, list, number, size};
 
 /// Result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -75,7 +75,7 @@ pub enum Error {
     },
     /// A loss that does not exist.
     #[error(
-        "unknown loss `{name}`: the losses are js, kl, reverse-kl, hellinger, pearson and power:A with a number A"
+        "unknown loss `{name}`: the losses are js, kl, reverse-kl, hellinger, pearson, brier and power:A with a number A"
     )]
     UnknownLoss {
         /// The name as given.
@@ -191,7 +191,7 @@ pub enum Error {
     #[error(
         "the weights sum to {}, but a row counts as often as its weight says: they must sum to at least {least}, the number \
          of unknowns, and at most 2⁵³; multiply them by a factor, so that they sum to the number of observations",
-        number(*total)
+        digits(*total)
     )]
     TotalWeight {
         /// Their sum.
@@ -526,6 +526,14 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// Two samples, or the ends of a bridge between them, that have too little in common.
+    #[error("{}", apart(*bridge, *bridges))]
+    BridgeApart {
+        /// Which bridge, from 1.
+        bridge: usize,
+        /// Of how many.
+        bridges: usize,
+    },
     /// Fits that cannot be compared.
     #[error("the fits cannot be compared: {reason}")]
     Incomparable {
@@ -610,6 +618,19 @@ impl Error {
 fn one_line(text: &str) -> String {
     let visible = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(visible).collect()
+}
+
+/// What is wrong with a bridge, and what would help.
+fn apart(bridge: usize, bridges: usize) -> String {
+    if bridges == 1 {
+        return "the two samples have too little in common to compare their densities directly: put bridges between them \
+                (bridges auto), or compare samples that are nearer"
+            .into();
+    }
+    format!(
+        "the ends of bridge {bridge} of {bridges} have too little in common to be told apart: use more bridges (bridges auto), \
+         fewer features, or more rows of both samples"
+    )
 }
 
 /// `1 point is`, `2 points are`.

@@ -128,6 +128,7 @@ mod memory;
 mod model;
 #[cfg(feature = "model-file")]
 mod model_file;
+mod moments;
 mod more;
 mod names;
 mod noise;
@@ -142,31 +143,39 @@ mod serial;
 pub mod show;
 mod target;
 mod text;
+mod tolerance;
 
 pub use asymptotics::{Asymptotics, ErrorReport, asymptotic_error, cramer_rao_covariance, error_report};
-pub use builders::{chains, evidence, log_z, path, states};
+pub use builders::{chains, evidence, information, log_z, path, ratio, states};
 pub use density::{BatchDensity, Density, FunctionDensity, ModelDensity, batch_density, density};
 pub use divergence::{Divergences, NormalizerErrors, divergences};
 pub use domain::{Domain, Space};
 pub use energy::{Energy, FamilyOptions, families};
-pub use error::{
-    ChainFault, DesignFault, Error, ErrorKind, ErrorSubject, ExternalError, OptionFault, Quantity, Result,
-};
+#[doc(hidden)]
+pub use error::ErrorSubject;
+pub use error::{ChainFault, DesignFault, Error, ErrorKind, ExternalError, OptionFault, Quantity, Result};
 pub use fit::{Estimate, Fit, fit};
 pub use loss::{Loss, LossFunction};
 pub(crate) use map::{Chart, RealMap};
+#[doc(hidden)]
 pub use memory::{check_count, free_memory};
-pub use model::{LOG_NORMALIZER, Model, Parameter};
+#[doc(hidden)]
+pub use model::LOG_NORMALIZER;
+pub use model::{Model, Parameter};
 #[doc(hidden)]
 pub use more::More;
-pub use noise::language::{Argument, Call, Context, NoiseWords, Span, Weight, WordsError};
+#[doc(hidden)]
+pub use noise::language::{Argument, Call, Context, Span, Weight};
+pub use noise::language::{NoiseWords, WordsError};
 pub use noise::{
-    Bandwidth, Beta, Categorical, ConditionalNoise, FitAgain, Gamma, Histogram1d, Histogram2d, KernelDensity,
+    Bandwidth, Beta, Categorical, ConditionalNoise, Gamma, Histogram1d, Histogram2d, KernelDensity,
     Landmarks, Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent,
     NegativeBinomial, Noise, Normal, Poisson, Product, Refit, SavedNoise, Scalar, Student, Truncated,
-    Uniform, UniformSphere, VonMises, VonMisesFisher, equal_edges, fit_auto, fit_auto_given, quiet_blocks,
-    quiet_sample, sample, sample_blocks, try_sample,
+    Uniform, UniformSphere, VonMises, VonMisesFisher, equal_edges, fit_auto, fit_auto_given, quiet_sample,
+    sample, try_sample,
 };
+#[doc(hidden)]
+pub use noise::{FitAgain, quiet_blocks, sample_blocks};
 pub use points::{Points, View};
 pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};
 pub use serial::to_json;
@@ -174,4 +183,6 @@ pub use target::Target;
 
 pub use nalgebra;
 pub use noisewright_numerics::random::Stream;
+#[cfg(feature = "dual")]
+pub use num_dual;
 pub use rand;

@@ -61,6 +61,9 @@ pub enum Loss {
     Hellinger,
     /// Pearson χ²: least-squares fit of the ratio.
     Pearson,
+    /// Brier's score, `E_d (1 − σ(g))² + ν E_n σ(g)²` (MATH §10): its weight `2r/(1+r)³` vanishes where the model expects no data,
+    /// so that outliers do not count, and where it expects no noise. Not convex.
+    Brier,
     /// The power family: weight `r^{−a}`; a = 0, ½, 1, −1 are KL, squared Hellinger, reverse KL, Pearson.
     Power(f64),
     /// A loss of one's own.
@@ -164,6 +167,7 @@ impl Loss {
             Self::ReverseKl => -g,
             Self::Hellinger => -0.5 * g - std::f64::consts::LN_2,
             Self::Pearson => g,
+            Self::Brier => std::f64::consts::LN_2 + g - 3.0 * softplus(g),
             Self::Power(a) => -a * g,
             Self::Own(own) => own.log_weight(g),
         }
@@ -179,6 +183,7 @@ impl Loss {
             Self::ReverseKl => -1.0,
             Self::Hellinger => -0.5,
             Self::Pearson => 1.0,
+            Self::Brier => 1.0 - 3.0 * sigmoid(g),
             Self::Power(a) => -a,
             Self::Own(own) => own.log_weight_slope(g),
         }
@@ -191,6 +196,7 @@ impl Loss {
             Self::Js => softplus(-g),
             Self::JsRatio { log_shift } => softplus(-g - log_shift),
             Self::Hellinger => (-0.5 * g).exp(),
+            Self::Brier => sigmoid(-g).powi(2),
             Self::Own(own) => own.data_term(g),
             Self::Kl | Self::ReverseKl | Self::Pearson | Self::Power(_) => {
                 let a = self.exponent();
@@ -206,6 +212,7 @@ impl Loss {
             Self::Js => softplus(g),
             Self::JsRatio { log_shift } => (-log_shift).exp() * softplus(g + log_shift),
             Self::Hellinger => (0.5 * g).exp(),
+            Self::Brier => sigmoid(g).powi(2),
             Self::Own(own) => own.noise_term(g),
             Self::Kl | Self::ReverseKl | Self::Pearson | Self::Power(_) => {
                 let b = 1.0 - self.exponent();
@@ -240,6 +247,8 @@ impl Loss {
             }
             Self::JsRatio { log_shift } => (0.0, -softplus(g + log_shift)),
             Self::Hellinger => (0.5, -std::f64::consts::LN_2),
+            Self::Brier if g > 0.0 => (2.0, std::f64::consts::LN_2 - 3.0 * softplus(-g)),
+            Self::Brier => (-1.0, std::f64::consts::LN_2 - 3.0 * softplus(g)),
             Self::Own(own) if g.abs() <= FAR => (0.0, own.log_weight(g)),
             Self::Own(own) => {
                 let edge = FAR.copysign(g);
@@ -265,7 +274,8 @@ impl Loss {
             Self::Hellinger => 0.5,
             Self::Pearson => -1.0,
             Self::Power(a) => *a,
-            Self::Kl | Self::Js | Self::JsRatio { .. } | Self::Own(_) => 0.0,
+            // What is left for `inverse_power`: bounded weights.
+            Self::Kl | Self::Js | Self::JsRatio { .. } | Self::Brier | Self::Own(_) => 0.0,
         }
     }
 }
@@ -278,6 +288,7 @@ impl fmt::Display for Loss {
             Self::ReverseKl => f.write_str("reverse-kl"),
             Self::Hellinger => f.write_str("hellinger"),
             Self::Pearson => f.write_str("pearson"),
+            Self::Brier => f.write_str("brier"),
             Self::Power(a) => write!(f, "power:{a}"),
             Self::Own(own) => f.write_str(&own.name()),
         }
@@ -301,6 +312,7 @@ impl FromStr for Loss {
             "reverse-kl" => Self::ReverseKl,
             "hellinger" => Self::Hellinger,
             "pearson" => Self::Pearson,
+            "brier" => Self::Brier,
             _ => {
                 let exponent = text.strip_prefix("power:").ok_or_else(unknown)?;
                 let exponent: f64 = exponent.trim().parse().map_err(|_| unknown())?;
@@ -374,6 +386,7 @@ mod tests {
             Loss::ReverseKl,
             Loss::Hellinger,
             Loss::Pearson,
+            Loss::Brier,
             own,
         ];
         named.into_iter().chain(power).collect()
@@ -399,7 +412,7 @@ mod tests {
 
     #[test]
     fn names_round_trip_and_others_are_refused() {
-        for name in ["js", "kl", "reverse-kl", "hellinger", "pearson", "power:0.25", "power:-1"] {
+        for name in ["js", "kl", "reverse-kl", "hellinger", "pearson", "brier", "power:0.25", "power:-1"] {
             assert_eq!(name.parse::<Loss>().unwrap().to_string(), name);
         }
         for bad in ["", "JS", "power", "power:", "power:x", "power:inf", "power:nan"] {

@@ -11,6 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub(crate) use self::constraint::Constraint;
+#[cfg(feature = "dual")]
+use crate::energy::DualEnergy;
 use crate::energy::{BatchEnergy, FeatureEnergy, FormulaEnergy, FunctionEnergy, ScoredEnergy};
 use crate::energy::{FamilyParts, build_family};
 use crate::names::nearest;
@@ -218,6 +220,35 @@ impl Model {
     ) -> Result<Self> {
         let (names, parameters) = named_parameters(parameters);
         let energy = FunctionEnergy::new(names, space.dimension(), log_density);
+        Self::from_shared(Arc::new(energy), space, parameters, true)
+    }
+
+    /// The same for a function of dual numbers, whose score is exact: the parameters carry a derivative, and so does what
+    /// is computed from them.
+    ///
+    /// ```
+    /// use noisewright::num_dual::{Dual64, DualNum};
+    /// use noisewright::prelude::*;
+    /// let space = Space::real(&["x"])?;
+    /// let model = Model::from_dual_fn(&["m", "s"], space, |t: &[Dual64], x: &[f64]| {
+    ///     (-t[0] + x[0]).powi(2) * (-t[1]).exp() * -0.5
+    /// })?;
+    /// let (mut value, mut score) = ([0.0], [0.0; 2]);
+    /// model.evaluate(&[0.5, 0.2], View::new(1, 1, &[1.5]), &mut value, Some(&mut score))?;
+    /// assert!((score[0] - (-0.2f64).exp()).abs() < 1e-15 && (score[1] + value[0]).abs() < 1e-15);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`from_fn`](Self::from_fn).
+    #[cfg(feature = "dual")]
+    pub fn from_dual_fn<S: AsRef<str>>(
+        parameters: &[S],
+        space: Space,
+        log_density: impl Fn(&[num_dual::Dual64], &[f64]) -> num_dual::Dual64 + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let (names, parameters) = named_parameters(parameters);
+        let energy = DualEnergy::new(names, space.dimension(), log_density);
         Self::from_shared(Arc::new(energy), space, parameters, true)
     }
 

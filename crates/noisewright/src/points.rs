@@ -1,6 +1,10 @@
 //! A batch of points, column-major, and the views through which everything reads it.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod convert;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 
 use std::borrow::Cow;
 use std::ops::Range;

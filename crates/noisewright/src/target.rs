@@ -16,12 +16,16 @@ pub enum Target {
     Kl,
     /// The mean squared error of some coordinates, by name.
     Coordinates(Vec<String>),
+    /// The mean squared error of the answer to a question: a formula of the parameters such as `b/a`, and of `density(x)` and
+    /// `log_density(x)` at points, such as `density(1.2) - density(0.3)`; M = hhᵀ with h its slope in the unknowns.
+    Question(String),
     /// Any symmetric positive semi-definite matrix.
     Matrix(DMatrix<f64>),
 }
 
 impl Target {
-    /// From its name: `mse`, `kl`, or a comma-separated list of parameters.
+    /// From its name: `mse`, `kl`, a comma-separated list of parameters, or a question. What looks like a formula and is the name
+    /// of a parameter, such as a feature's, is that parameter.
     ///
     /// ```
     /// use noisewright::Target;
@@ -33,7 +37,10 @@ impl Target {
         match text {
             "mse" => Self::Mse,
             "kl" => Self::Kl,
-            list => Self::Coordinates(list.split(',').map(|name| name.trim().to_owned()).collect()),
+            question if question.contains(['(', '+', '*', '/', '^', '`']) || question.contains(" - ") => {
+                Self::Question(question.to_owned())
+            }
+            list => Self::Coordinates(names(list)),
         }
     }
 
@@ -46,14 +53,8 @@ impl Target {
         match self {
             Self::Mse => Ok(DMatrix::identity(size, size)),
             Self::Kl => Ok(0.5 * information),
-            Self::Coordinates(names) => {
-                let mut matrix = DMatrix::zeros(size, size);
-                for name in names {
-                    let at = position(name, coordinates)?;
-                    matrix[(at, at)] = 1.0;
-                }
-                Ok(matrix)
-            }
+            Self::Coordinates(names) => of_names(names, coordinates),
+            Self::Question(text) => of_names(&names(text), coordinates),
             Self::Matrix(matrix) => check(matrix, size),
         }
     }
@@ -68,6 +69,8 @@ impl Target {
             Self::Coordinates(names) => {
                 names.iter().try_for_each(|name| position(name, coordinates).map(|_| ()))
             }
+            // What it asks is known at parameters only.
+            Self::Question(_) => Ok(()),
             Self::Matrix(matrix) => check(matrix, coordinates.len()).map(|_| ()),
         }
     }
@@ -88,9 +91,25 @@ impl std::fmt::Display for Target {
             Self::Mse => f.write_str("mse"),
             Self::Kl => f.write_str("kl"),
             Self::Coordinates(names) => f.write_str(&names.join(",")),
+            Self::Question(text) => f.write_str(text),
             Self::Matrix(_) => f.write_str("matrix"),
         }
     }
+}
+
+/// The names in a list.
+pub(crate) fn names(list: &str) -> Vec<String> {
+    list.split(',').map(|name| name.trim().to_owned()).collect()
+}
+
+/// Ones at the places of some coordinates.
+fn of_names(names: &[String], coordinates: &[String]) -> Result<DMatrix<f64>> {
+    let mut matrix = DMatrix::zeros(coordinates.len(), coordinates.len());
+    for name in names {
+        let at = position(name, coordinates)?;
+        matrix[(at, at)] = 1.0;
+    }
+    Ok(matrix)
 }
 
 fn position(name: &str, coordinates: &[String]) -> Result<usize> {

@@ -10,8 +10,8 @@ use noisewright::design::ModelNoise;
 use noisewright::fit::{Amount, Data, DrawKind, Draws, FitOptions, NoiseChoice};
 use noisewright::run::Context;
 use noisewright::{
-    Domain, Fit, Gamma, Loss, Model, MultivariateNormal, Noise, Normal, Points, Precision, Scalar, Space,
-    Truncated, VonMises, density, evidence, fit, quiet_sample, sample,
+    Domain, Fit, Gamma, Loss, Model, MultivariateNormal, Noise, Normal, Points, Precision, Space, Truncated,
+    VonMises, density, evidence, fit, quiet_sample, sample,
 };
 use rayon::prelude::*;
 
@@ -70,7 +70,7 @@ fn standard(d: usize, variance: f64) -> Outcome<MultivariateNormal> {
 
 fn cases() -> Outcome<Vec<Case>> {
     let interval = Space::product(&[("x", Domain::Interval(-1.0, 2.0))])?;
-    let normal: Arc<dyn Scalar> = Arc::new(Normal::with_variance(0.5, 0.64)?);
+    let normal = Normal::with_variance(0.5, 0.64)?;
     let truncated = Case {
         name: "truncated Gaussian",
         model: Model::from_features(&["x", "x^2"], interval, vec![])?,

@@ -24,6 +24,10 @@ pub(crate) struct FitArguments {
     pub(crate) data: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) rows: RowArguments,
+    /// By which method: nce (against noise), exact (maximum likelihood, as --noise exact), mc-mle (the loss kl, Geyer's Monte-Carlo
+    /// maximum likelihood), or without noise and constant: score-matching (continuous variables), pseudo-likelihood (finite states)
+    #[arg(long, default_value = "nce", value_name = "METHOD")]
+    pub(crate) method: String,
     #[arg(long, default_value = "auto", help = NOISE_HELP, value_name = "NOISE", allow_hyphen_values = true)]
     pub(crate) noise: String,
     /// Noise points per data point, or auto: enough that they add little to the standard errors
@@ -41,7 +45,7 @@ pub(crate) struct FitArguments {
     /// With --nu auto: most noise points (default: as many as the memory budget allows)
     #[arg(long, value_name = "N")]
     pub(crate) max_noise: Option<usize>,
-    /// The loss: js, kl, reverse-kl, hellinger, pearson or power:A
+    /// The loss: js, kl, reverse-kl, hellinger, pearson, brier or power:A
     #[arg(long, default_value = "js", value_name = "LOSS")]
     pub(crate) loss: String,
     /// How the noise is drawn: random (independently), quiet (scrambled Sobol points in 16 replicates, from whose spread its
@@ -176,6 +180,48 @@ pub(crate) struct RowArguments {
     pub(crate) chain_column: Option<String>,
 }
 
+/// What a log ratio is made of, and the bridges that it goes through.
+#[derive(Args, Debug)]
+pub(crate) struct BridgeArguments {
+    /// Functions that the log ratio is made of, with a ridge penalty: quadratic, splines, centers (Gaussian bumps), or auto for
+    /// the best of them by leave-one-out loss (default)
+    #[arg(long, value_name = "BASIS", conflicts_with = "features")]
+    pub(crate) basis: Option<String>,
+    /// Number of bridges between what is compared, for densities that are far apart, or auto for as many as the distance needs
+    #[arg(long, value_name = "K")]
+    pub(crate) bridges: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct InformationArguments {
+    /// Data file (CSV, Parquet, NPY, NPZ; `-` for standard input)
+    #[arg(value_name = "DATA")]
+    pub(crate) data: PathBuf,
+    /// Columns on one side, such as x,y
+    #[arg(long, value_name = "NAME,…")]
+    pub(crate) between: String,
+    /// Columns on the other side
+    #[arg(long, value_name = "NAME,…")]
+    pub(crate) and: String,
+    /// Features of the log ratio of the joint density to the product of its marginals: quadratic, or formulas in the columns
+    /// (default: a basis that is chosen by cross-validation)
+    #[arg(long, value_name = "FEATURES", allow_hyphen_values = true)]
+    pub(crate) features: Option<String>,
+    #[command(flatten)]
+    pub(crate) path: BridgeArguments,
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+    /// Confidence of the interval
+    #[arg(
+        long,
+        default_value_t = 0.95,
+        value_name = "P",
+        allow_hyphen_values = true,
+        help_heading = "Errors"
+    )]
+    pub(crate) confidence: f64,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct RatioArguments {
     /// Sample from the first density
@@ -184,9 +230,18 @@ pub(crate) struct RatioArguments {
     /// Sample from the second density
     #[arg(value_name = "DATA2")]
     pub(crate) second: PathBuf,
-    /// Features of the log ratio: linear, quadratic, or formulas in the columns such as "x, x^2, x*y"
-    #[arg(long, default_value = "quadratic", value_name = "FEATURES", allow_hyphen_values = true)]
-    pub(crate) features: String,
+    /// Features of the log ratio: linear, quadratic, or formulas in the columns such as "x, x^2, x*y" (default: a basis
+    /// that is chosen by cross-validation)
+    #[arg(long, value_name = "FEATURES", allow_hyphen_values = true)]
+    pub(crate) features: Option<String>,
+    #[command(flatten)]
+    pub(crate) path: BridgeArguments,
+    /// Permutations of the two-sample test; 0 for the asymptotic one alone (default: 499)
+    #[arg(long, value_name = "N", help_heading = "Errors")]
+    pub(crate) permutations: Option<usize>,
+    /// Where to write the rows of the second sample with the weights that make them look like the first
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) importance: Option<PathBuf>,
     /// Columns to use, such as x,y (default: all that both files have, but the weights)
     #[arg(long, value_name = "NAME,…", help_heading = "Data")]
     pub(crate) columns: Option<String>,
@@ -195,7 +250,7 @@ pub(crate) struct RatioArguments {
     /// Column that says how often a row of the first sample counts
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
     pub(crate) weights: Option<String>,
-    /// The loss: js, kl, reverse-kl, hellinger, pearson or power:A
+    /// The loss: js, kl, reverse-kl, hellinger, pearson, brier or power:A
     #[arg(long, default_value = "js", value_name = "LOSS")]
     pub(crate) loss: String,
     /// Standard errors that hold for a wrong model too (robust), or that trust the model
@@ -247,12 +302,13 @@ impl RatioArguments {
 
     /// How the second sample and the points are read.
     pub(crate) fn other_rows(&self) -> RowArguments {
-        RowArguments {
-            read: self.read.clone(),
-            weights: None,
-            cluster: None,
-            chains: false,
-            chain_column: None,
-        }
+        RowArguments::plain(&self.read)
+    }
+}
+
+impl RowArguments {
+    /// Rows that count once each and are independent.
+    pub(crate) fn plain(read: &ReadArguments) -> Self {
+        Self { read: read.clone(), weights: None, cluster: None, chains: false, chain_column: None }
     }
 }

@@ -110,7 +110,7 @@ fn on_data(problem: &Problem, constant: Option<f64>) -> Outcome<design::Problem<
 fn failure(error: noisewright::Error, sought: &DesignSpace, problem: &Problem) -> Failure {
     match sought {
         DesignSpace::Words(words) => noises::failure(error, words, problem.model.space()),
-        DesignSpace::Optimal | DesignSpace::Mixture => error.into(),
+        DesignSpace::Optimal | DesignSpace::Mixture | DesignSpace::Dictionary(_) => error.into(),
     }
 }
 

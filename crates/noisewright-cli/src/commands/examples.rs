@@ -104,6 +104,12 @@ const EXAMPLES: &[Example] = &[
         files: &[file!("umbrella", "draws.csv")],
     },
     Example {
+        name: "windows",
+        about: "the free energy along x of a double well from umbrella windows",
+        command: "logz examples/windows/draws.csv --states u_* --observable x --surface x --surface-state u_free --bins 24",
+        files: &[file!("windows", "draws.csv")],
+    },
+    Example {
         name: "evidence-beta-binomial",
         about: "the evidence of a binomial model, 1/11, from draws",
         command: "evidence examples/evidence-beta-binomial/model.toml examples/evidence-beta-binomial/draws.csv --independent",

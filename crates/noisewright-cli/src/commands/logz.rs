@@ -3,6 +3,7 @@
 mod draws;
 mod page;
 mod path;
+mod reweighted;
 mod states;
 mod ways;
 mod wildcard;

@@ -9,6 +9,7 @@ mod error;
 mod evidence;
 mod examples;
 mod fit;
+mod information;
 mod logz;
 mod pictures;
 mod ratio;
@@ -39,6 +40,7 @@ fn dispatch(asked: &Arguments) -> Outcome<()> {
     match &asked.command {
         Command::Fit(own) => fit::run(own, global),
         Command::Ratio(own) => ratio::run(own, global),
+        Command::Information(own) => information::run(own, global),
         Command::Error(own) => error::run(own, global),
         Command::Design(own) => design::run(own, global),
         Command::Logz(own) => logz::run(own, global),

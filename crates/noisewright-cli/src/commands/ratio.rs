@@ -1,10 +1,11 @@
 //! `noisewright ratio`: the logarithm of the ratio of two densities, from a sample of each.
 
+mod density;
 mod points;
 mod show;
 
 use noisewright::fit::{self, RatioFit};
-use noisewright::{Model, Parameter, Space};
+use noisewright::{Model, Parameter, Space, View};
 
 use crate::arguments::{Global, RatioArguments};
 use crate::failure::{Failure, Outcome};
@@ -13,7 +14,9 @@ use crate::output;
 use crate::progress::Progress;
 use crate::rows::Rows;
 
+pub(super) use self::density::{choices, path_section};
 use self::points::Points;
+pub(super) use self::points::listed;
 
 /// A fitted ratio, and what it was made of.
 struct Answer {
@@ -25,6 +28,16 @@ struct Answer {
 }
 
 pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
+    if arguments.features.is_none() || arguments.path.bridges.is_some() {
+        return density::run(arguments, global);
+    }
+    let idle = [
+        ("--importance", arguments.importance.is_some()),
+        ("--permutations", arguments.permutations.is_some()),
+    ];
+    if let Some((flag, _)) = idle.into_iter().find(|(_, given)| *given) {
+        return Err(Failure::Usage(format!("{flag} is for a ratio without --features, or with --bridges")));
+    }
     let options = fit::FitOptions {
         loss: inputs::loss(&arguments.loss)?,
         confidence: arguments.confidence,
@@ -39,11 +52,9 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     let names = points::columns(arguments)?;
     let space = Space::real(&names)?;
     if arguments.out.is_some() {
-        ["log_ratio", "se", "lower", "upper"]
-            .iter()
-            .try_for_each(|own| output::refuse_column(&names, own))?;
+        points::refuse_columns(&names)?;
     }
-    let (model, features) = model(&arguments.features, &names)?;
+    let (model, features) = model(arguments.features.as_deref().unwrap_or("quadratic"), &names)?;
     let first = Rows::read(std::slice::from_ref(&arguments.first), &space, &arguments.first_rows())?;
     let second = Rows::read(std::slice::from_ref(&arguments.second), &space, &arguments.other_rows())?;
     let options = fit::FitOptions { progress: Some(progress.hook()), ..options };
@@ -51,8 +62,9 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     if let Some(warning) = fit.fit.diagnostics.no_answer() {
         return Err(Failure::NoAnswer(warning.in_words(&output::typed)));
     }
+    let values = |view: View<'_>| -> Outcome<_> { Ok((fit.log_ratio_at(view)?, None)) };
     let points =
-        arguments.points.as_ref().map(|path| Points::read(path, &space, &fit, arguments)).transpose()?;
+        arguments.points.as_ref().map(|path| Points::read(path, &space, arguments, values)).transpose()?;
     drop(progress);
     let answer = Answer { fit, features: features.join(", "), first, second, points };
     if let (Some(path), Some(points)) = (&arguments.out, &answer.points) {
@@ -67,7 +79,7 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
 ///
 /// A column may be called `petal length`, `exp` or `a-b`, which a formula reads otherwise: the features that are made here
 /// are then written with other names, and keep their own.
-fn model(words: &str, names: &[String]) -> Outcome<(Model, Vec<String>)> {
+pub(super) fn model(words: &str, names: &[String]) -> Outcome<(Model, Vec<String>)> {
     let shown = features(words, names);
     let made = matches!(words.trim(), "linear" | "quadratic");
     let plain = names.iter().all(|name| is_plain(name));

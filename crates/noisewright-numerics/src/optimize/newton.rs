@@ -118,6 +118,30 @@ pub(super) fn damped_step(here: &Evaluation, damping: &mut f64) -> DVector<f64> 
     }
 }
 
+/// Curvature, as a share of the largest, that is rounding.
+const NO_CURVATURE: f64 = 1e-13;
+
+/// `−H⁺g`, the shortest step to the minimum of the second-order model in the metric of the curvature, with nothing along
+/// directions without any.
+pub(super) fn least_step(here: &Evaluation) -> Option<DVector<f64>> {
+    let hessian = here.hessian.as_ref()?;
+    let metric = metric(hessian);
+    if let Some(factor) = factor(hessian, &metric, 0.0) {
+        return Some(-factor.solve(&here.gradient));
+    }
+    let scale = metric.map(|m| 1.0 / m.sqrt());
+    let eigen = scaled(hessian, &scale).symmetric_eigen();
+    let along = eigen.eigenvectors.tr_mul(&here.gradient.component_mul(&scale));
+    let divided =
+        along.zip_map(&eigen.eigenvalues, |g, bend| if bend > NO_CURVATURE { -g / bend } else { 0.0 });
+    Some((eigen.eigenvectors * divided).component_mul(&scale))
+}
+
+/// `SHS` with S diagonal.
+fn scaled(hessian: &DMatrix<f64>, scale: &DVector<f64>) -> DMatrix<f64> {
+    hessian.map_with_location(|i, j, h| h * scale[i] * scale[j])
+}
+
 /// Curvature, as a share of the largest, below which a direction counts as flat.
 const FLAT: f64 = 1e-10;
 
@@ -134,7 +158,7 @@ pub fn undamped_gain(here: &Evaluation) -> f64 {
         return f64::INFINITY;
     };
     let scale = metric(hessian).map(|m| 1.0 / m.sqrt());
-    let scaled = DMatrix::from_fn(scale.len(), scale.len(), |i, j| hessian[(i, j)] * scale[i] * scale[j]);
+    let scaled = scaled(hessian, &scale);
     if let Some(factor) = scaled.clone().cholesky().filter(|f| f.l_dirty().diagonal().min().powi(2) > FLAT) {
         let slope = here.gradient.component_mul(&scale);
         return slope.dot(&factor.solve(&slope));
@@ -172,7 +196,7 @@ fn leave_saddle<P: Problem + ?Sized>(
 ) -> Result<Option<(DVector<f64>, Evaluation)>, P::Error> {
     let Some(hessian) = here.hessian.as_ref().filter(|_| damping > 0.0) else { return Ok(None) };
     let scale = metric(hessian).map(|m| 1.0 / m.sqrt());
-    let scaled = DMatrix::from_fn(scale.len(), scale.len(), |i, j| hessian[(i, j)] * scale[i] * scale[j]);
+    let scaled = scaled(hessian, &scale);
     // No eigenvalue is below −1e-8 where the matrix with that much more of the identity is definite.
     if (&scaled + DMatrix::identity(scale.len(), scale.len()) * 1e-8).cholesky().is_some() {
         return Ok(None);

@@ -7,7 +7,7 @@
 
 use nalgebra::DVector;
 
-use super::newton::{FIRST_DAMPING, NO_DAMPING, damped_step, is_near, undamped_gain};
+use super::newton::{FIRST_DAMPING, NO_DAMPING, damped_step, is_near, least_step, undamped_gain};
 use super::{Descent, DescentOptions, Evaluation, Problem, Stop};
 
 /// Share of the slope that may be left where a search along a step ends.
@@ -44,7 +44,7 @@ pub(super) fn descend<P: Problem + ?Sized>(
     for iteration in 1..=options.max_iterations {
         (options.watch)(iteration, here.value)?;
         if undamped_gain(&here) * problem.rows() <= options.tolerance.powi(2) {
-            let step = damped_step(&here, &mut 0.0);
+            let step = direction(problem, &here, &mut 0.0);
             return end(at + step, here, iteration, Stop::Converged);
         }
         let found = step(problem, &at, &here, &mut damping)?;
@@ -70,7 +70,7 @@ fn step<P: Problem + ?Sized>(
     damping: &mut f64,
 ) -> Result<Option<(DVector<f64>, Evaluation)>, P::Error> {
     while *damping <= MOST_DAMPING {
-        let step = damped_step(here, damping);
+        let step = direction(problem, here, damping);
         let search = Search { problem, at, here, step: &step };
         if let Some((share, next)) = search.run()? {
             if share >= FAIR_SHARE {
@@ -83,6 +83,12 @@ fn step<P: Problem + ?Sized>(
         *damping = (10.0 * *damping).max(FIRST_DAMPING);
     }
     Ok(None)
+}
+
+/// The damped step; without damping, where the function may be flat, that of least length.
+fn direction<P: Problem + ?Sized>(problem: &P, here: &Evaluation, damping: &mut f64) -> DVector<f64> {
+    let flat = if problem.may_be_flat() && *damping == 0.0 { least_step(here) } else { None };
+    flat.unwrap_or_else(|| damped_step(here, damping))
 }
 
 /// A search along one step.

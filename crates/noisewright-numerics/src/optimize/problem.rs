@@ -32,6 +32,12 @@ pub trait Problem {
         false
     }
 
+    /// Whether it may be flat along whole lines, so that steps of a convex search leave their directions alone; otherwise the
+    /// search is damped there.
+    fn may_be_flat(&self) -> bool {
+        false
+    }
+
     /// Value, gradient and, where asked for, Hessian; an infinite value is a wall.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::nested::is_nested;
 use super::record::FitRecord;
-use crate::fit::{HeldOut, Variances};
+use crate::fit::{FitMethod, HeldOut, Variances};
 use crate::{Error, Estimate, Model, Parameter, Result};
 
 /// Largest Monte-Carlo standard error of a likelihood ratio, as a share of the standard deviation that the statistic has
@@ -26,7 +26,9 @@ const REVERSED: (f64, f64) = (4.0, 1e-6);
 pub struct ModelScore {
     /// The name of the fit.
     pub name: String,
-    /// Log-likelihood of all rows, with the Monte-Carlo error of log Z.
+    /// By which method.
+    pub method: FitMethod,
+    /// Log-likelihood of all rows, with the Monte-Carlo error of log Z; no number where the constant is not known.
     pub log_likelihood: Estimate,
     /// Number of free parameters.
     pub parameters: usize,
@@ -63,6 +65,26 @@ pub struct LikelihoodRatio {
     pub reason: Option<&'static str>,
 }
 
+/// A parameter of several fits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SharedParameter {
+    /// Its name.
+    pub name: String,
+    /// What each fit says of it, in their order; `None` for a fit without it.
+    pub fits: Vec<Option<SharedEstimate>>,
+}
+
+/// What one fit says of a shared parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SharedEstimate {
+    /// The estimate.
+    pub estimate: f64,
+    /// Its standard error; no number at a bound or after a selection.
+    pub se: f64,
+}
+
 /// Fits side by side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -71,6 +93,8 @@ pub struct Comparison {
     pub models: Vec<ModelScore>,
     /// Tests of every model within each larger one that contains it.
     pub tests: Vec<LikelihoodRatio>,
+    /// Parameters that two or more of the fits share, with the estimate of each fit.
+    pub estimates: Vec<SharedParameter>,
     /// Number of rows.
     pub rows: usize,
 }
@@ -82,9 +106,13 @@ impl FitRecord {
     /// it is `v·β̂` with `v = (−mean ∇u, 1)`.
     ///
     /// # Errors
-    /// [`Error::SavedFit`] for a record without a constant.
+    /// [`Error::SavedFit`] for a record without a constant; by a method that gives none it is no number.
     pub fn log_likelihood(&self) -> Result<Estimate> {
-        let value = self.total_weight * (self.mean_energy - self.log_normalizer()?);
+        let log_z = match self.log_normalizer() {
+            Err(_) if self.method.is_without_constant() => f64::NAN,
+            known => known?,
+        };
+        let value = self.total_weight * (self.mean_energy - log_z);
         let noise = if self.has_constant {
             let slope = self.mean_score.iter().map(|s| -s).chain([1.0]);
             let slope = DVector::from_iterator(self.joint.values.len(), slope);
@@ -103,6 +131,7 @@ impl FitRecord {
         let parameters = self.free_parameters;
         Ok(ModelScore {
             name: name.into(),
+            method: self.method,
             parameters,
             aic: deviance + 2.0 * parameters as f64,
             bic: deviance + parameters as f64 * self.total_weight.ln(),
@@ -110,6 +139,15 @@ impl FitRecord {
             held_out: self.held_out.clone(),
             log_likelihood,
         })
+    }
+
+    /// What the fit says of a parameter.
+    fn shared(&self, name: &str) -> Option<SharedEstimate> {
+        let at = self.joint.coordinates.iter().position(|known| known == name)?;
+        let known = !self.joint.without_errors && !self.joint.at_bound[at];
+        let slope = DVector::from_fn(self.joint.values.len(), |j, _| if j == at { 1.0 } else { 0.0 });
+        let se = if known { self.joint.variances(&slope).iter().sum::<f64>().sqrt() } else { f64::NAN };
+        Some(SharedEstimate { estimate: self.joint.values[at], se })
     }
 
     fn is_at_bound(&self) -> bool {
@@ -157,7 +195,23 @@ pub fn compare(fits: &[(String, &FitRecord)], models: &[Option<&Model>], nested:
             }
         }
     }
-    Ok(Comparison { models: scores, tests, rows: reference.rows })
+    Ok(Comparison { models: scores, tests, estimates: shared_parameters(fits), rows: reference.rows })
+}
+
+/// The parameters of the fits, each once, that more than one of them has.
+fn shared_parameters(fits: &[(String, &FitRecord)]) -> Vec<SharedParameter> {
+    let mut names: Vec<&String> = Vec::new();
+    for name in fits.iter().flat_map(|(_, record)| &record.joint.coordinates) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let of = |name: &String| {
+        let fits: Vec<_> = fits.iter().map(|(_, record)| record.shared(name)).collect();
+        let several = fits.iter().flatten().count() > 1;
+        several.then(|| SharedParameter { name: name.clone(), fits })
+    };
+    names.into_iter().filter_map(of).collect()
 }
 
 fn too_few() -> Error {
@@ -197,6 +251,10 @@ fn likelihood_ratio(
     let half = 0.5 * degrees as f64;
     let reason = if small.is_at_bound() || large.is_at_bound() {
         Some("an estimate lies on its bound, where the statistic has no χ² distribution")
+    } else if small.method.is_without_constant() || large.method.is_without_constant() {
+        Some(
+            "a fit by score matching or pseudo-likelihood is not at the maximum of the likelihood: use a Wald test",
+        )
     } else if small.dependent_rows || large.dependent_rows {
         Some("the rows depend on one another, and the statistic has no χ² distribution then: use a Wald test")
     } else if error > LARGEST_ERROR * (4.0 * half).sqrt() {

@@ -9,9 +9,9 @@ use crate::names::nearest;
 use crate::{Error, Estimate, Parameter, Result};
 
 /// The value of a function of the unknowns at the estimate, and its slope there.
-pub(super) struct Linearized {
-    pub(super) value: f64,
-    pub(super) slope: DVector<f64>,
+pub(crate) struct Linearized {
+    pub(crate) value: f64,
+    pub(crate) slope: DVector<f64>,
 }
 
 impl JointEstimate {
@@ -36,51 +36,63 @@ impl JointEstimate {
 
     /// The value and slope of a formula in the unknowns.
     pub(super) fn linearized(&self, field: &'static str, text: &str) -> Result<Linearized> {
-        let (text, names) = self.named(field, text)?;
-        let wrong =
-            |source| Error::Formula { field: field.into(), text: text.clone(), source: Box::new(source) };
-        let none: [&str; 0] = [];
-        let symbols = Symbols::new(&none, &names).map_err(wrong)?;
-        let tape = Formula::parse(text.trim(), &symbols).map_err(wrong)?.compile(Order::First);
-        let mut out = vec![0.0; tape.outputs()];
-        tape.evaluate(&self.values, &[], &mut out.chunks_exact_mut(1).collect::<Vec<_>>());
-        if out.iter().any(|x| !x.is_finite()) {
-            let reason = format!("has no finite value and slope at the estimates: `{}`", text.trim());
-            return Err(Error::option(field, reason));
-        }
-        Ok(Linearized { value: out[0], slope: DVector::from_column_slice(&out[1..]) })
+        linearized(&self.coordinates, &self.values, field, text)
     }
+}
 
-    /// The text with its quoted names replaced by identifiers, and the identifiers of the unknowns.
-    fn named(&self, field: &'static str, text: &str) -> Result<(String, Vec<String>)> {
-        let none: [&str; 0] = [];
-        let plain = Symbols::new(&none, &self.coordinates).is_ok();
-        let names: Vec<String> = if plain {
-            self.coordinates.clone()
-        } else {
-            (0..self.coordinates.len()).map(|j| format!("unknown_{j}")).collect()
-        };
-        if !plain && !text.contains('`') {
-            let reason = "must have the parameters between backquotes, because some of their names are no plain names: \
-                          `x^2`/`x`";
-            return Err(Error::option(field, reason));
-        }
-        let mut out = String::new();
-        for (k, part) in text.split('`').enumerate() {
-            if k % 2 == 0 {
-                out.push_str(part);
-                continue;
-            }
-            let known = || self.coordinates.iter().map(String::as_str);
-            let Some(j) = known().position(|name| name == part) else {
-                return Err(Error::UnknownParameter {
-                    name: part.into(),
-                    nearest: nearest(part, known()).map(Into::into),
-                    known: self.coordinates.clone(),
-                });
-            };
-            out.push_str(&names[j]);
-        }
-        Ok((out, names))
+/// The value and slope of a formula in unknowns of these names, at these values.
+///
+/// # Errors
+/// When the formula cannot be read, or has no finite value and slope there.
+pub(crate) fn linearized(
+    coordinates: &[String],
+    values: &[f64],
+    field: &'static str,
+    text: &str,
+) -> Result<Linearized> {
+    let (text, names) = named(coordinates, field, text)?;
+    let wrong = |source| Error::Formula { field: field.into(), text: text.clone(), source: Box::new(source) };
+    let none: [&str; 0] = [];
+    let symbols = Symbols::new(&none, &names).map_err(wrong)?;
+    let tape = Formula::parse(text.trim(), &symbols).map_err(wrong)?.compile(Order::First);
+    let mut out = vec![0.0; tape.outputs()];
+    tape.evaluate(values, &[], &mut out.chunks_exact_mut(1).collect::<Vec<_>>());
+    if out.iter().any(|x| !x.is_finite()) {
+        let reason = format!("has no finite value and slope at the estimates: `{}`", text.trim());
+        return Err(Error::option(field, reason));
     }
+    Ok(Linearized { value: out[0], slope: DVector::from_column_slice(&out[1..]) })
+}
+
+/// The text with its quoted names replaced by identifiers, and the identifiers of the unknowns.
+fn named(coordinates: &[String], field: &'static str, text: &str) -> Result<(String, Vec<String>)> {
+    let none: [&str; 0] = [];
+    let plain = Symbols::new(&none, coordinates).is_ok();
+    let names: Vec<String> = if plain {
+        coordinates.to_vec()
+    } else {
+        (0..coordinates.len()).map(|j| format!("unknown_{j}")).collect()
+    };
+    if !plain && !text.contains('`') {
+        let reason = "must have the parameters between backquotes, because some of their names are no plain names: \
+                          `x^2`/`x`";
+        return Err(Error::option(field, reason));
+    }
+    let mut out = String::new();
+    for (k, part) in text.split('`').enumerate() {
+        if k % 2 == 0 {
+            out.push_str(part);
+            continue;
+        }
+        let known = || coordinates.iter().map(String::as_str);
+        let Some(j) = known().position(|name| name == part) else {
+            return Err(Error::UnknownParameter {
+                name: part.into(),
+                nearest: nearest(part, known()).map(Into::into),
+                known: coordinates.to_vec(),
+            });
+        };
+        out.push_str(&names[j]);
+    }
+    Ok((out, names))
 }

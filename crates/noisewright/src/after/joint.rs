@@ -93,10 +93,11 @@ impl JointEstimate {
         Ok(())
     }
 
-    /// Refuses another model than that which the unknowns are of.
+    /// Refuses another model than that which the unknowns are of; some methods leave the constant out.
     pub(super) fn check_model(&self, model: &Model) -> Result<()> {
         let (expected, found) = (model.coordinates().len(), self.values.len());
-        if expected == found { Ok(()) } else { Err(Error::Shape { what: "estimates", expected, found }) }
+        let right = [expected, model.parameters().len()].contains(&found);
+        if right { Ok(()) } else { Err(Error::Shape { what: "estimates", expected, found }) }
     }
 
     /// The two parts of the variance of `slope · β`.

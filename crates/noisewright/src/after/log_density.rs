@@ -53,7 +53,7 @@ impl JointEstimate {
         let mut slope_of_constant = vec![0.0; count];
         let constant = match self.values.get(count) {
             Some(constant) => *constant,
-            None => model.log_normalizer(theta, &mut slope_of_constant).ok_or(Error::NoMass)?,
+            None => model.log_normalizer(theta, &mut slope_of_constant).ok_or_else(unknown_constant)?,
         };
         let reach = two_sided(self.confidence, self.freedom(|_| true));
         let at = |row: usize| {
@@ -68,4 +68,10 @@ impl JointEstimate {
         };
         Ok((0..rows).map(at).collect())
     }
+}
+
+/// Of a fit by a method that gives no constant, where it could not be computed either.
+fn unknown_constant() -> Error {
+    let reason = "it has no constant, without which there is no density: fit it by nce".into();
+    Error::SavedFit { reason }
 }

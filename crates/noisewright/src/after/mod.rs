@@ -25,12 +25,15 @@ mod row_means;
 mod simulate;
 mod wald;
 
-pub use compare::{Comparison, LikelihoodRatio, ModelScore, compare};
+pub use compare::{Comparison, LikelihoodRatio, ModelScore, SharedEstimate, SharedParameter, compare};
+pub(crate) use derive::linearized;
 pub(crate) use given::mean_log_likelihood;
 pub use given::simulate_given;
 pub use joint::JointEstimate;
 pub use log_density::LogDensity;
-pub use record::{FitRecord, RecordHeader};
+pub use record::FitRecord;
+#[doc(hidden)]
+pub use record::RecordHeader;
 pub use row_means::RowMeans;
 pub use simulate::{Simulated, Simulation, simulate};
 pub use wald::WaldTest;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::joint::JointEstimate;
 use super::log_density::LogDensity;
 use super::simulate::{Simulated, simulate};
-use crate::fit::HeldOut;
+use crate::fit::{FitMethod, HeldOut};
 use crate::run::Context;
 use crate::{Error, Fit, Model, Result, View};
 
@@ -74,6 +74,9 @@ pub struct FitRecord {
     pub version: String,
     /// The model file; `None` for a model that has none.
     pub model: Option<String>,
+    /// By which method.
+    #[serde(default)]
+    pub method: FitMethod,
     /// Names of the variables.
     pub variables: Vec<String>,
     /// Estimates and covariances.
@@ -133,6 +136,7 @@ impl Fit {
             format: FORMAT.into(),
             version: env!("CARGO_PKG_VERSION").into(),
             model: model_file.map(Into::into),
+            method: self.method,
             variables: means.some.names().to_vec(),
             joint: self.joint(),
             has_constant: self.log_normalizer.is_some(),
@@ -178,7 +182,8 @@ impl FitRecord {
                 return Err(Error::Shape { what, expected, found });
             }
         }
-        if !self.has_constant && self.known_log_normalizer.is_none() && !self.conditional {
+        let unknown = !self.has_constant && self.known_log_normalizer.is_none();
+        if unknown && !self.conditional && !self.method.is_without_constant() {
             return Err(Error::SavedFit { reason: "it has no constant".into() });
         }
         Ok(())
@@ -197,11 +202,12 @@ impl FitRecord {
     pub fn log_normalizer(&self) -> Result<f64> {
         let fitted = self.joint.values.get(self.mean_score.len()).copied();
         let none = || {
-            let reason = match self.conditional {
-                true => {
+            let reason = match (self.conditional, self.method.is_without_constant()) {
+                (true, _) => {
                     "its likelihood is not known, since its constants are not computed: fit it with the noise exact"
                 }
-                false => "it has no constant",
+                (_, true) => "its method gives no constant, and it could not be computed: use nce",
+                _ => "it has no constant",
             };
             Error::SavedFit { reason: reason.into() }
         };
@@ -219,7 +225,11 @@ impl FitRecord {
             wrong("its model was made of functions, which no file holds: give the model beside it")
         })?;
         let model = Model::from_toml(text)?.whole().clone();
-        if model.coordinates() != self.joint.coordinates || model.space().names() != self.variables {
+        let mut coordinates = model.coordinates();
+        if self.method.is_without_constant() {
+            coordinates.truncate(self.joint.coordinates.len());
+        }
+        if coordinates != self.joint.coordinates || model.space().names() != self.variables {
             return Err(wrong("its estimates are not those of its model file"));
         }
         Ok(model)

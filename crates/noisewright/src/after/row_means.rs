@@ -203,7 +203,7 @@ impl RowMeans {
 /// `tr(J⁻¹K)`, with K the spread of the scores: `T_d tr(J Var θ̂)`, since `Var θ̂ = J⁻¹KJ⁻¹/T_d` for maximum likelihood.
 fn takeuchi_penalty(fit: &Fit) -> Option<f64> {
     let count = fit.parameters.len();
-    if fit.nu.is_finite() {
+    if fit.nu.is_finite() || fit.method.is_without_constant() {
         return fit.optimism;
     }
     let exact = !fit.nu.is_finite() && fit.hessian.nrows() == count && fit.covariance_data.nrows() >= count;

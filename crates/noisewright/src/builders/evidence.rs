@@ -47,6 +47,15 @@ impl<'a> EvidenceBuilder<'a> {
     }
 
     /// The draws are Markov chains of these lengths, one after the other (default: one chain).
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let draws = sample(&Normal::with_variance(3.0, 4.0)?, 4000, 1);
+    /// let f = density(Space::real(&["x"])?, |x: &[f64]| -(x[0] - 3.0).powi(2) / 8.0);
+    /// let result = evidence(&f, &draws).chains(&[2000, 2000]).run()?;
+    /// assert!((result.log_evidence - 0.5 * (4.0 * std::f64::consts::TAU).ln()).abs() < 4.0 * result.se);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     pub fn chains(mut self, lengths: &'a [usize]) -> Self {
         self.draws = self.draws.with_dependence(crate::fit::Dependence::Chains(lengths));
         self

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use super::settings::{run_settings, setters};
 use super::threads::on_threads;
 use crate::fit::{
-    Amount, CovarianceKind, Data, Dependence, DrawKind, FitOptions, IntervalKind, NoiseChoice, Penalty, fit,
+    Amount, CovarianceKind, Data, Dependence, DrawKind, FitMethod, FitOptions, IntervalKind, NoiseChoice,
+    Penalty, fit,
 };
 use crate::{Fit, Loss, Model, Result, Target};
 
@@ -33,6 +34,18 @@ impl Model {
 }
 
 /// A fit that is being asked for: see [`Model::fit`].
+///
+/// ```
+/// use noisewright::prelude::*;
+/// let model = Model::from_formula("m*x - x^2/2", Space::real(&["x"])?, vec![Parameter::new("m", 0.0)], false)?;
+/// let data = vec![0.0, 1.0, 2.0, 5.0, 1.0, 3.0];
+/// let token = CancelToken::new();
+/// let job = model.fit(&data).exact().seed(7).threads(1).cancel(&token);
+/// assert!(job.clone().run().is_ok());
+/// token.cancel();
+/// assert!(matches!(job.run(), Err(Error::Cancelled)));
+/// # Ok::<(), noisewright::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing is done before `run`"]
 pub struct FitBuilder<'a> {
@@ -47,11 +60,22 @@ impl<'a> FitBuilder<'a> {
     setters! {
         /// Where the descent starts, one value per parameter (default: the model's start values).
         start(parameters: &[f64]) => start = Some(parameters.to_vec());
+        /// By which method: against noise, exactly, or by score matching or pseudo-likelihood (default [`FitMethod::Nce`]).
+        method(method: FitMethod) => options.method = method;
         /// The noise: any [`Noise`](crate::Noise), or a [`NoiseChoice`] (default [`NoiseChoice::Auto`]).
         noise(noise: impl Into<NoiseChoice>) => options.noise = noise.into();
     }
 
     /// Maximum likelihood, with log Z by quadrature or enumeration: [`NoiseChoice::Exact`].
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_formula("m*x - x^2/2", Space::real(&["x"])?, vec![Parameter::new("m", 0.0)], false)?;
+    /// let data = vec![0.0, 1.0, 2.0, 5.0, 1.0, 3.0];
+    /// let fit = model.fit(&data).exact().run()?;
+    /// assert!((fit.get("m")?.estimate - 2.0).abs() < 1e-6); // the mean
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     pub fn exact(self) -> Self {
         self.noise(NoiseChoice::Exact)
     }
@@ -88,12 +112,30 @@ impl<'a> FitBuilder<'a> {
     }
 
     /// How many times each row counts.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_formula("m*x - x^2/2", Space::real(&["x"])?, vec![Parameter::new("m", 0.0)], false)?;
+    /// let data = vec![0.0, 1.0, 2.0, 5.0, 1.0, 3.0];
+    /// let fit = model.fit(&data).exact().weights(&[1.0, 1.0, 1.0, 1.0, 4.0, 4.0]).run()?;
+    /// assert!((fit.get("m")?.estimate - 2.0).abs() < 1e-6); // 24 / 12
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     pub fn weights(mut self, weights: &'a [f64]) -> Self {
         self.data = self.data.with_weights(weights);
         self
     }
 
     /// Which rows are correlated (default none).
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_formula("m*x - x^2/2", Space::real(&["x"])?, vec![Parameter::new("m", 0.0)], false)?;
+    /// let data = vec![0.0, 1.0, 2.0, 5.0, 1.0, 3.0];
+    /// let fit = model.fit(&data).exact().dependence(Dependence::Clusters(&[1, 1, 2, 2, 3, 3])).run()?;
+    /// assert!((fit.get("m")?.estimate - 2.0).abs() < 1e-6); // only its error is another one
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     pub fn dependence(mut self, dependence: Dependence<'a>) -> Self {
         self.data = self.data.with_dependence(dependence);
         self

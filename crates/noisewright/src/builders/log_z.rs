@@ -59,6 +59,17 @@ impl<'a> LogZBuilder<'a> {
     }
 
     /// The noise, with draws of it that are there already.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let f = density(Space::real(&["x"])?, |x: &[f64]| -0.25 * (x[0] - 1.0).powi(2));
+    /// let draws = sample(&Normal::with_variance(1.0, 2.0)?, 2000, 1);
+    /// let noise = Normal::with_variance(0.0, 3.0)?;
+    /// let made = sample(&noise, 2000, 2);
+    /// let z = log_z(&f, &draws).against_draws(noise, &made).independent().run()?;
+    /// assert!((z.best().log_z - 0.5 * (2.0 * std::f64::consts::TAU).ln()).abs() < 4.0 * z.best().se);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     pub fn against_draws(mut self, noise: impl Noise + 'a, draws: impl Into<Data<'a>>) -> Self {
         self.noise = Some(Arc::new(noise));
         self.noise_draws = NoiseDraws::Made(draws.into());
@@ -72,6 +83,16 @@ impl<'a> LogZBuilder<'a> {
     }
 
     /// The draws are Markov chains of these lengths, one after the other.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let f = density(Space::real(&["x"])?, |x: &[f64]| -0.25 * (x[0] - 1.0).powi(2));
+    /// let draws = sample(&Normal::with_variance(1.0, 2.0)?, 2000, 1);
+    /// let noise = Normal::with_variance(0.0, 3.0)?;
+    /// let z = log_z(&f, &draws).chains(&[1000, 1000]).against(noise, 2000).run()?;
+    /// assert!((z.best().log_z - 0.5 * (2.0 * std::f64::consts::TAU).ln()).abs() < 4.0 * z.best().se);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     pub fn chains(mut self, lengths: &'a [usize]) -> Self {
         self.draws = self.draws.with_dependence(crate::fit::Dependence::Chains(lengths));
         self

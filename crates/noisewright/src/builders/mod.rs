@@ -5,6 +5,8 @@
 //! | [`Model::fit`](crate::Model::fit) | [`Fit`](crate::Fit) |
 //! | [`Model::design`](crate::Model::design) | [`Design`](crate::design::Design) |
 //! | [`Model::error`](crate::Model::error) | [`ErrorReport`](crate::ErrorReport) |
+//! | [`ratio`] | [`DensityRatio`](crate::fit::DensityRatio) |
+//! | [`information`] | [`MutualInformation`](crate::fit::MutualInformation) |
 //! | [`log_z`] | [`LogZ`](crate::normalizer::LogZ) |
 //! | [`states`] | [`StatesEstimate`](crate::normalizer::states::StatesEstimate) |
 //! | [`evidence`] | [`Evidence`](crate::normalizer::Evidence) |
@@ -20,6 +22,7 @@ mod evidence;
 mod fit;
 mod log_z;
 mod path;
+mod ratio;
 mod settings;
 mod states;
 mod threads;
@@ -31,6 +34,7 @@ pub use evidence::{EvidenceBuilder, evidence};
 pub use fit::FitBuilder;
 pub use log_z::{LogZBuilder, log_z};
 pub use path::{PathBuilder, path};
+pub use ratio::{InformationBuilder, RatioBuilder, information, ratio};
 pub use states::{StatesBuilder, states};
 
 use noisewright_numerics::parallel::prelude::*;

@@ -49,6 +49,18 @@ impl<'a, D: Density> StatesBuilder<'a, D> {
     }
 
     /// The state whose log-normalizer is known, and its value (default: the first, 0).
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let bell = |v: f64| -> Result<_> {
+    ///     Ok(density(Space::real(&["x"])?, move |x: &[f64]| -0.5 * x[0] * x[0] / v))
+    /// };
+    /// let draws = [sample(&Normal::with_variance(0.0, 1.0)?, 1000, 1), sample(&Normal::with_variance(0.0, 2.0)?, 1000, 2)];
+    /// let known = 0.5 * std::f64::consts::TAU.ln();
+    /// let result = states(&[bell(1.0)?, bell(2.0)?]).draws(&draws).independent().reference(0, known).run()?;
+    /// assert!((result.log_z()[1] - known - 0.5 * 2f64.ln()).abs() < 4.0 * result.se()[1]);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     pub fn reference(mut self, state: usize, log_z: f64) -> Self {
         (self.options.reference, self.options.reference_log_z) = (state, log_z);
         self

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use nalgebra::{DMatrix, DVector};
 
-use super::criterion::Moments;
+use crate::moments::Moments;
 
 /// Steps that are remembered.
 const MEMORY: usize = 8;

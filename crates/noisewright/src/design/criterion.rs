@@ -5,6 +5,7 @@ use noisewright_numerics::linalg::{Inverse, invert};
 use noisewright_numerics::summation::blocked;
 
 use crate::asymptotics::{Centred, collinear, trace_product};
+use crate::moments::Moments;
 use crate::run::CancelToken;
 use crate::{Error, Population, Result, Target};
 
@@ -24,13 +25,6 @@ pub(crate) struct State {
     pub(super) value: f64,
     /// The sensitivity `a(x) = ψᵀ quadratic ψ + linearᵀ ψ`, so that `δV/δw = −p_d a`.
     pub(super) sensitivity: Sensitivity,
-}
-
-/// The few numbers that an optimum is known up to: `I_w = E_d[wψψᵀ]` and `m_w = E_d[wψ]`.
-#[derive(Clone, Debug)]
-pub(crate) struct Moments {
-    pub(super) information: DMatrix<f64>,
-    pub(super) mean: DVector<f64>,
 }
 
 /// `a(x)` of MATH §6, a quadratic in the score.
@@ -88,13 +82,9 @@ impl<'a> Criterion<'a> {
         ratio.iter().zip(&self.weights).map(|(h, q)| q * nu * h / (1.0 + nu * h)).collect()
     }
 
-    /// `m_w` and `I_w` of the noise `p_n = h p_d`.
+    /// `m_w` and `I_w` of the noise `p_n = h p_d`: the few numbers that an optimum is known up to.
     pub(crate) fn moments(&self, ratio: &[f64], nu: f64) -> Moments {
-        let weighted = self.weighted(ratio, nu);
-        Moments {
-            information: self.population.weighted_outer(&weighted, &self.cancel),
-            mean: self.population.weighted_score(&weighted),
-        }
+        self.population.moments(&self.weighted(ratio, nu), &self.cancel)
     }
 
     /// The value and derivative at the noise `p_n = h p_d`.

@@ -278,7 +278,7 @@ impl Marginal {
             Domain::Real => Arc::new(Normal::with_variance(center, variance)?),
             Domain::Positive | Domain::Interval(..) => {
                 let (lo, hi) = self.domain.bounds();
-                Arc::new(Truncated::new(Arc::new(Normal::with_variance(center, variance)?), lo, hi)?)
+                Arc::new(Truncated::new(Normal::with_variance(center, variance)?, lo, hi)?)
             }
             Domain::Circle => Arc::new(VonMises::new(center, self.concentration / (scale * scale))?),
             Domain::States(states) => Arc::new(Categorical::new(states, &self.tilted(states, shift, scale))?),

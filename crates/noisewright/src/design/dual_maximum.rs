@@ -7,9 +7,10 @@
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::optimize::{LbfgsOptions, try_lbfgs};
 
-use super::criterion::{Criterion, Moments, Sensitivity};
+use super::criterion::{Criterion, Sensitivity};
 use super::exact::fill;
 use crate::Error;
+use crate::moments::Moments;
 
 /// The sensitivities `XXᵀ` at the maximum of the dual, from moments near those of the optimum.
 ///

@@ -23,6 +23,8 @@ pub struct ErrorAnswer {
     pub population: Population,
     log_noise: Vec<f64>,
     nu: f64,
+    /// The target at the parameters.
+    target: Target,
 }
 
 impl Problem<'_> {
@@ -56,18 +58,21 @@ impl Problem<'_> {
             }
         };
         let log_noise = population.log_noise(noise)?;
-        let report = error_report(&population, &log_noise, nu, loss, target)?;
+        let target =
+            target.resolved(self.model, self.parameters, || Ok(population.log_normalizer()))?.into_owned();
+        let report = error_report(&population, &log_noise, nu, loss, &target)?;
         let infinite = report.why_infinite(divergences.as_ref(), loss);
-        Ok(ErrorAnswer { report, divergences, infinite, population, log_noise, nu })
+        Ok(ErrorAnswer { report, divergences, infinite, population, log_noise, nu, target })
     }
 }
 
 impl ErrorAnswer {
-    /// The error as a function of the noise proportion, with the same noise and loss.
+    /// The error as a function of the noise proportion, with the same noise and loss; a question is the one that was asked.
     ///
     /// # Errors
     /// When the target does not fit the model.
     pub fn curve(&self, loss: &Loss, target: &Target) -> Result<Curve> {
+        let target = if matches!(target, Target::Question(_)) { &self.target } else { target };
         let matrix = target.matrix(self.population.coordinates(), &self.population.information())?;
         Curve::new(Curve::places(&self.population, PLACES, 1), |nu| {
             let loss = loss.at_other_nu(self.nu, nu);

@@ -1,9 +1,10 @@
 //! The exact optimal noise at a given ν (MATH §6): fill, move, certify.
 
 use super::anderson::Mixing;
-use super::criterion::{Criterion, Moments, Sensitivity};
+use super::criterion::{Criterion, Sensitivity};
 use super::dual_maximum;
 use super::limits::all_noise_ratio;
+use crate::moments::Moments;
 use crate::{DesignFault, Error, Result};
 
 /// Most moves from one start.

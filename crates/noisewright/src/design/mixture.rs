@@ -77,15 +77,43 @@ pub fn design_mixture(
     dictionary: &DictionaryOptions,
     options: &DesignOptions,
 ) -> Result<MixtureDesign> {
+    let options = &options.resolved(model, parameters)?;
     let population = Population::new(model, parameters, &options.precision)?;
     let parts = dictionary_on(model, &population, dictionary, options)?;
     if population.accuracy().method != Method::Quadrature || model.space().dimension() > 1 {
         return best_mixture(&population, &parts, options);
     }
     // Along a line nodes are cheap: once more on nodes that know the components, narrow ones with them.
-    let cover = equal_mixture(&parts)?;
+    design_dictionary(model, parameters, &parts, options)
+}
+
+/// The best mixture of given components for the model, true at `parameters`, on nodes that know all of them (MATH §9.4).
+///
+/// ```
+/// use noisewright::{Model, Noise, Normal, design::{DesignOptions, Ratio, design_dictionary}};
+/// use std::sync::Arc;
+/// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
+/// let members: Vec<Arc<dyn Noise>> = [-1.0, 0.0, 1.0].map(|m| Arc::new(Normal::with_std(m, 1.0).unwrap()) as _).to_vec();
+/// let options = DesignOptions { ratio: Ratio::Fixed(1.0), ..DesignOptions::default() };
+/// let best = design_dictionary(&model, &[0.0], &members, &options)?;
+/// // Symmetric, better than the noise N(0, 1) with its error 4, and certified.
+/// assert!((best.weights[0] - best.weights[2]).abs() < 1e-3 && best.error < 4.0 && best.gap < 1e-8);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// As for [`best_mixture`], and when the model has no population at these parameters.
+pub fn design_dictionary(
+    model: &Model,
+    parameters: &[f64],
+    components: &[Arc<dyn Noise>],
+    options: &DesignOptions,
+) -> Result<MixtureDesign> {
+    let options = &options.resolved(model, parameters)?;
+    let cover = equal_mixture(components)?;
     let contrast = Contrast { noise: &cover, nu: first_ratio(options)?, loss: &Loss::Js };
-    best_mixture(&Population::for_contrast(model, parameters, contrast, &options.precision)?, &parts, options)
+    let population = Population::for_contrast(model, parameters, contrast, &options.precision)?;
+    best_mixture(&population, components, options)
 }
 
 /// The best mixture on a sample of the data instead of the model's own population: any dimension, no quadrature.

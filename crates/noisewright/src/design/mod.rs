@@ -23,22 +23,28 @@ mod record;
 mod refinement;
 mod remarks;
 mod serial;
+mod targeted;
 mod weights;
 
+#[doc(hidden)]
 pub use densities::Densities;
 pub use dictionary::DictionaryOptions;
+#[doc(hidden)]
 pub use error_answer::ErrorAnswer;
 pub use exact::OptimalNoise;
 pub(crate) use family::best_member_on;
 pub use family::{Builder, FamilyOptimum, Member, best_member};
 pub use histogram::{HistogramDesign, best_histogram_1d, best_histogram_2d};
 pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
-pub use mixture::{MixtureDesign, best_mixture, design_mixture, design_mixture_on_sample};
+pub use mixture::{MixtureDesign, best_mixture, design_dictionary, design_mixture, design_mixture_on_sample};
 pub(crate) use noise::SavedModelNoise;
 pub use noise::{ModelNoise, Shape};
+#[doc(hidden)]
 pub use problem::{Files, Problem, Purpose, noise_on};
 pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
+#[doc(hidden)]
 pub use question::{Answer, DesignSpace, EfficiencyAnswer, Kind, Question};
+#[doc(hidden)]
 pub use quiet::QuietAnswer;
 #[cfg(feature = "model-file")]
 pub use record::Record;
@@ -89,6 +95,13 @@ impl Default for DesignOptions {
 }
 
 impl DesignOptions {
+    /// The options at parameters, where what the target asks is known.
+    fn resolved(&self, model: &Model, parameters: &[f64]) -> Result<Self> {
+        let problem = Problem { precision: self.precision.clone(), ..Problem::new(model, parameters) };
+        let target = self.target.resolved(model, parameters, || problem.log_normalizer())?.into_owned();
+        Ok(Self { target, ..self.clone() })
+    }
+
     /// A result of a design that was not cancelled.
     fn conclude<T>(&self, result: Result<T>) -> Result<T> {
         Context::within(self.precision.seed, &self.precision.cancel, None).conclude(result)
@@ -151,6 +164,7 @@ impl Design {
 /// When the model has no population at these parameters, its scores are collinear, or ν or a price is not a
 /// positive number.
 pub fn design(model: &Model, parameters: &[f64], options: &DesignOptions) -> Result<Design> {
+    let options = &options.resolved(model, parameters)?;
     options.conclude(Search::on_model(model, parameters, options)?.run())
 }
 

@@ -148,6 +148,9 @@ impl<'a> Problem<'a> {
                 options.conclude(self.search(&options).and_then(|s| s.run())).map(|best| shared(best.noise))
             }
             "auto" => self.auto(),
+            "dictionary" => {
+                Err(refused(call, "a dictionary is weighed by a design: give it to design alone"))
+            }
             "histogram" => self.histogram(call, &self.options(purpose)).map(|best| best.noise),
             "file" => from_file(call, files),
             _ => return None,

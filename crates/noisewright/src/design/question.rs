@@ -8,13 +8,14 @@ use super::proportion::at_end;
 use super::quiet::{QuietAnswer, QuietQuestion};
 use super::{
     Curve, DesignOptions, DictionaryOptions, FamilyOptimum, Member, MixtureDesign, ModelNoise, Prices, Ratio,
-    best_member, best_member_on, best_ratio, design_mixture, design_mixture_on_sample, ratio_for_efficiency,
+    best_member, best_member_on, best_mixture, best_ratio, design_dictionary, design_mixture,
+    design_mixture_on_sample, ratio_for_efficiency,
 };
 use crate::asymptotics::trace_product;
 use crate::run::if_possible;
 use crate::{
-    Asymptotics, Call, Contrast, Error, Loss, Noise, NoiseWords, Population, Result, Target, WordsError,
-    cramer_rao_covariance,
+    Argument, Asymptotics, Call, Contrast, Error, Loss, Noise, NoiseWords, Population, Result, Target,
+    WordsError, cramer_rao_covariance,
 };
 
 /// Proportions at which the curve of a given noise is computed.
@@ -31,14 +32,16 @@ const SUMS_OF_A_SEARCH: usize = 20;
 pub enum DesignSpace {
     /// Over all noises: `optimal`.
     Optimal,
-    /// Over the weights of a dictionary: `mixture`.
+    /// Over the weights of a dictionary that is made from the model or the data: `mixture`, or `dictionary(auto)`.
     Mixture,
+    /// Over the weights of these noises: `dictionary(normal(-1, 1), normal(1, 1))`.
+    Dictionary(Vec<NoiseWords>),
     /// Over the free places of the words, over the bins of a histogram, or a given noise's proportion alone.
     Words(NoiseWords),
 }
 
 impl DesignSpace {
-    /// From its words: `optimal`, `mixture`, or a noise in words.
+    /// From its words: `optimal`, `mixture`, `dictionary(…)` of noises, or a noise in words.
     ///
     /// # Errors
     /// When the words are no noise.
@@ -47,8 +50,28 @@ impl DesignSpace {
             return Ok(Self::Mixture);
         }
         let words = NoiseWords::parse(text)?;
-        Ok(if words.to_string() == "optimal" { Self::Optimal } else { Self::Words(words) })
+        Ok(match (words.to_string().as_str(), dictionary(&words)) {
+            ("optimal", _) => Self::Optimal,
+            (_, Some(members)) if members.is_empty() => Self::Mixture,
+            (_, Some(members)) => Self::Dictionary(members),
+            _ => Self::Words(words),
+        })
     }
+}
+
+/// The members of `dictionary(…)`, none for those that are to be made; `None` for other words, which it stands within too.
+fn dictionary(words: &NoiseWords) -> Option<Vec<NoiseWords>> {
+    let [(_, call)] = words.terms.as_slice() else { return None };
+    if call.name != "dictionary" {
+        return None;
+    }
+    let member = |argument: &Argument| match argument {
+        Argument::Noise(words) => Some((**words).clone()),
+        _ => None,
+    };
+    let members: Vec<NoiseWords> = call.arguments.iter().map(member).collect::<Option<_>>()?;
+    let automatic = matches!(members.as_slice(), [only] if only.to_string() == "auto");
+    Some(if automatic { Vec::new() } else { members })
 }
 
 /// What is asked for.
@@ -183,13 +206,17 @@ impl Question<'_> {
     /// is not what it must be.
     pub fn answer(&self, sought: &DesignSpace) -> Result<Answer> {
         self.prices.check()?;
-        self.options(self.ratio).conclude(self.designed(sought))
+        let Problem { model, parameters, .. } = &self.problem;
+        let target = self.target.resolved(model, parameters, || self.problem.log_normalizer())?;
+        let asked = Self { target: target.into_owned(), ..self.clone() };
+        asked.options(self.ratio).conclude(asked.designed(sought))
     }
 
     fn designed(&self, sought: &DesignSpace) -> Result<Answer> {
         let answer = match sought {
             DesignSpace::Optimal => self.over_all_noises(),
-            DesignSpace::Mixture => self.over_mixtures(),
+            DesignSpace::Mixture => self.over_mixtures(None),
+            DesignSpace::Dictionary(members) => self.over_mixtures(Some(members)),
             DesignSpace::Words(words) if words.free_count() > 0 => self.over_family(words),
             DesignSpace::Words(words) => match words.terms.as_slice() {
                 [(_, call)] if call.name == "histogram" => self.over_histograms(call),
@@ -319,11 +346,14 @@ impl Question<'_> {
         }
     }
 
-    /// The best weights of a dictionary of noises that can be drawn from.
-    fn over_mixtures(&self) -> Result<Answer> {
-        let best = self.mixture(self.ratio)?;
+    /// The best weights of a dictionary of noises that can be drawn from: of these members, or of those that are made.
+    fn over_mixtures(&self, members: Option<&[NoiseWords]>) -> Result<Answer> {
+        let build = |words: &NoiseWords| self.problem.noise(words, self.purpose(), self.files);
+        let members = members.map(|all| all.iter().map(build).collect::<Result<Vec<_>>>()).transpose()?;
+        let best = self.mixture(members.as_deref(), self.ratio)?;
         let answer = self.at(Arc::clone(&best.noise), Ratio::Fixed(best.nu))?;
-        let value = |nu: f64| Ok(self.mixture(Ratio::Fixed(nu))?.error / self.prices.scale(nu));
+        let value =
+            |nu: f64| Ok(self.mixture(members.as_deref(), Ratio::Fixed(nu))?.error / self.prices.scale(nu));
         Ok(Answer {
             error: best.error,
             gap: best.convex.then_some(best.gap),
@@ -334,12 +364,14 @@ impl Question<'_> {
         })
     }
 
-    fn mixture(&self, ratio: Ratio) -> Result<MixtureDesign> {
+    fn mixture(&self, members: Option<&[Arc<dyn Noise>]>, ratio: Ratio) -> Result<MixtureDesign> {
         let Problem { model, parameters, .. } = &self.problem;
         let (options, dictionary) = (self.options(ratio), DictionaryOptions::default());
-        match self.problem.sample() {
-            None => design_mixture(model, parameters, &dictionary, &options),
-            Some(sample) => {
+        match (self.problem.sample(), members) {
+            (None, None) => design_mixture(model, parameters, &dictionary, &options),
+            (None, Some(members)) => design_dictionary(model, parameters, members, &options),
+            (Some(_), Some(members)) => best_mixture(&self.problem.population()?, members, &options),
+            (Some(sample), None) => {
                 let log_z = self.problem.log_normalizer()?;
                 design_mixture_on_sample(model, parameters, log_z, sample, &dictionary, &options)
             }

@@ -5,7 +5,8 @@ use noisewright_numerics::linalg::{Inverse, invert};
 
 use super::problem::Problem;
 use crate::asymptotics::trace_product;
-use crate::fit::{ReplicateSums, USUAL_RATIO, sandwich};
+use crate::fit::{ReplicateSums, USUAL_RATIO};
+use crate::moments::sandwich;
 use crate::noise::quiet::{QuietDraws, REPLICATES, Replicates, quiet_dimension};
 use crate::run::{CancelToken, Purpose};
 use crate::{Asymptotics, Loss, Noise, Population, Result, View};
@@ -99,7 +100,7 @@ impl QuietQuestion<'_> {
     fn bread(&self, log_noise: &[f64]) -> Option<DMatrix<f64>> {
         let terms = self.population.log_weights().iter().zip(self.population.log_density()).zip(log_noise);
         let weights: Vec<f64> = terms.map(|((q, d), n)| q.exp() * Self::weight(d - n)).collect();
-        match invert(&self.population.weighted_outer(&weights, &CancelToken::new())) {
+        match invert(&self.population.moments(&weights, &CancelToken::new()).information) {
             Inverse::Regular(inverse) => Some(inverse),
             Inverse::Singular(_) => None,
         }

@@ -16,6 +16,8 @@ struct DesignFields<'a> {
     stationary_points: Option<usize>,
     noise: &'a Kind,
     #[serde(skip_serializing_if = "Option::is_none")]
+    weights: Option<Option<&'a [f64]>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     quiet: Option<Option<&'a QuietAnswer>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     efficiency: Option<Option<&'a EfficiencyAnswer>>,
@@ -36,6 +38,7 @@ impl Serialize for Answer {
             gap: self.gap,
             stationary_points: self.stationary_points,
             noise: &self.kind,
+            weights: Some(if let Kind::Mixture(best) = &self.kind { Some(&best.weights) } else { None }),
             quiet: Some(self.quiet.as_ref()),
             efficiency: Some(self.enough.as_ref()),
             curve: Some(&self.curve),
@@ -58,6 +61,7 @@ impl Serialize for Design {
             gap: self.gap(),
             stationary_points: Some(self.optimum.stationary_points),
             noise: &noise,
+            weights: None,
             quiet: None,
             efficiency: None,
             curve: None,

@@ -126,7 +126,7 @@ impl FormulaEnergy {
 }
 
 /// Makes a [`FormulaError`] into ours, with the field and its text.
-fn wrong_formula<'a>(field: &'a str, text: &'a str) -> impl Fn(FormulaError) -> Error + 'a {
+pub(crate) fn wrong_formula<'a>(field: &'a str, text: &'a str) -> impl Fn(FormulaError) -> Error + 'a {
     move |source| Error::Formula { field: field.into(), text: text.into(), source: Box::new(source) }
 }
 
@@ -193,6 +193,10 @@ impl Energy for FormulaEnergy {
 
     fn is_linear(&self) -> bool {
         self.linear
+    }
+
+    fn as_formula(&self) -> Option<&Formula> {
+        Some(&self.formula)
     }
 
     fn log_normalizer(&self, _: &[f64], gradient: &mut [f64]) -> Option<f64> {
@@ -304,7 +308,7 @@ impl Energy for FeatureEnergy {
         self.names.clone()
     }
 
-    forward!(self => self.sum; dimension evaluate point_gradient constants);
+    forward!(self => self.sum; dimension evaluate point_gradient constants as_formula);
 
     fn is_linear(&self) -> bool {
         true

@@ -1,8 +1,11 @@
 //! Models as log-densities up to a constant: the one trait a user implements, and the built-in families.
 
+pub(crate) mod basis;
 mod beta;
 mod com_poisson;
 mod constrained;
+#[cfg(feature = "dual")]
+mod dual;
 mod exp_quadratic;
 mod family;
 mod formula;
@@ -26,8 +29,11 @@ mod von_mises_fisher;
 pub use beta::Beta;
 pub use com_poisson::ComPoisson;
 pub(crate) use constrained::ConstrainedEnergy;
+#[cfg(feature = "dual")]
+pub(crate) use dual::DualEnergy;
 pub use family::{Dof, FamilyInfo, FamilyOptions, families};
 pub(crate) use family::{Parts as FamilyParts, build as build_family};
+pub(crate) use formula::wrong_formula;
 pub use formula::{FeatureEnergy, FormulaEnergy};
 pub(crate) use function::{BatchEnergy, FunctionEnergy, ScoredEnergy};
 pub use gamma::Gamma;
@@ -141,6 +147,12 @@ pub trait Energy: Send + Sync {
         false
     }
 
+    /// The formula that it is, where it is one; its parameters stand in the order of [`parameters`](Self::parameters), under
+    /// names that may be others. Score matching takes derivatives in the variables from it. None by default.
+    fn as_formula(&self) -> Option<&noisewright_formula::Formula> {
+        None
+    }
+
     /// Whether a call costs something by itself, so that many points should be asked for at once: `true` for functions
     /// of another language.
     fn prefers_batches(&self) -> bool {
@@ -193,8 +205,8 @@ pub trait Energy: Send + Sync {
 macro_rules! forward {
     ($self:ident => $to:expr; all) => {
         $crate::energy::forward! { $self => $to;
-            parameters dimension evaluate point_gradient canonical constants is_linear prefers_batches log_normalizer
-            add_weighted_score add_curvature
+            parameters dimension evaluate point_gradient canonical constants is_linear as_formula prefers_batches
+            log_normalizer add_weighted_score add_curvature
         }
     };
     ($self:ident => $to:expr; $($method:ident)*) => {
@@ -239,6 +251,11 @@ macro_rules! forward {
     (@is_linear $self:ident $to:expr) => {
         fn is_linear(&$self) -> bool {
             $to.is_linear()
+        }
+    };
+    (@as_formula $self:ident $to:expr) => {
+        fn as_formula(&$self) -> Option<&noisewright_formula::Formula> {
+            $to.as_formula()
         }
     };
     (@prefers_batches $self:ident $to:expr) => {

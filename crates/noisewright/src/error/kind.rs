@@ -125,6 +125,7 @@ table! {
     LogDensity: "log-density", input(Data);
     ChainLengths: "chain-lengths", input(Data);
     Choices: "choice-sets", NO_ANSWER;
+    BridgeApart: "bridge-apart", NO_ANSWER;
     SavedFit: "saved-fit", input(Data);
     Incomparable: "incomparable-fits", input(Data);
     ModelField: "model-field", input(Model);

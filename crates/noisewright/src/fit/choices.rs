@@ -8,7 +8,7 @@ use noisewright_numerics::gram::Columns;
 use noisewright_numerics::optimize::{Evaluation, Problem, Stop};
 use noisewright_numerics::summation::{log_sum_exp, try_blocked};
 
-use super::covariance::{Covariance, invert_free, sandwich};
+use super::covariance::{Covariance, invert_free};
 use super::curvature::Curvature;
 use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
@@ -19,6 +19,7 @@ use super::options::{CovarianceKind, FitOptions};
 use super::result::{Fit, Optimum};
 use super::solve::{in_box, limits};
 use crate::after::RowMeans;
+use crate::moments::sandwich;
 use crate::{Error, Model, Points, Result};
 
 /// Strata that are summed at a time.
@@ -78,6 +79,7 @@ fn fit_in_order(model: &Model, data: Data<'_>, sets: ChoiceSets<'_>, options: &F
         let reason = "cannot stand beside strata, whose alternatives are in the data: call them variables";
         return Err(Error::field("covariates", reason));
     }
+    options.refuse_method("strata")?;
     options.refuse_extras("strata")?;
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);

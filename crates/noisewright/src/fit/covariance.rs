@@ -1,7 +1,7 @@
 //! The covariance of the estimate (MATH §3): what the data leave open, and what the noise adds.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::gram::{add_combination, weighted_gram, weighted_sum};
+use noisewright_numerics::gram::add_combination;
 use noisewright_numerics::linalg::{Inverse, invert};
 use noisewright_numerics::special::ln_sigmoid;
 
@@ -14,6 +14,7 @@ use super::objective::{Full, Objective, Sums};
 use super::options::{CovarianceKind, FitOptions};
 use super::quiet::replicates::replicate_variance;
 use super::sample_blocks::{RowSource, SampleBlocks};
+use crate::moments::{Moments, sandwich};
 use crate::normalizer::joint_freedom;
 use crate::{Error, Loss, Model, Result, View};
 
@@ -244,20 +245,18 @@ fn correlated(
 /// The sums that MATH §3 takes under the model, estimated from both samples together, whose density is
 /// `T_d (p + ν p_n)`: each point has the weight `p / (p + ν p_n) = σ(g)`.
 struct Pooled {
-    /// `E[w ψ]`.
-    mean: DVector<f64>,
-    /// `E[w ψψᵀ]`.
-    bread: DMatrix<f64>,
-    /// `E[w² ψψᵀ]`.
-    data: DMatrix<f64>,
-    /// `E[w² r ψψᵀ]`.
-    noise: DMatrix<f64>,
+    /// With the weight w.
+    weighted: Moments,
+    /// With w², the part of v under the data.
+    data: Moments,
+    /// With w² r, its part under the noise.
+    noise: Moments,
 }
 
 impl Pooled {
     fn new(size: usize) -> Self {
-        let zero = || DMatrix::zeros(size, size);
-        Self { mean: DVector::zeros(size), bread: zero(), data: zero(), noise: zero() }
+        let zeros = || Moments::zeros(size);
+        Self { weighted: zeros(), data: zeros(), noise: zeros() }
     }
 
     /// Adds rows; `shift` is what another ratio in the loss adds to g, whose points have the density that they have.
@@ -272,19 +271,17 @@ impl Pooled {
             };
             rows().map(|(row, g)| if g.is_finite() { count(row) * term(*g) } else { 0.0 }).collect()
         };
-        let first = weights(1.0, 0.0);
-        weighted_sum(seen.score, &first, self.mean.as_mut_slice());
-        weighted_gram(seen.score, &first, self.bread.as_mut_slice());
-        weighted_gram(seen.score, &weights(2.0, 0.0), self.data.as_mut_slice());
-        weighted_gram(seen.score, &weights(2.0, 1.0), self.noise.as_mut_slice());
+        self.weighted.add_rows(seen.score, &weights(1.0, 0.0));
+        self.data.add_rows(seen.score, &weights(2.0, 0.0));
+        self.noise.add_rows(seen.score, &weights(2.0, 1.0));
     }
 
-    fn join(mut self, other: Self) -> Self {
-        self.mean += other.mean;
-        self.bread += other.bread;
-        self.data += other.data;
-        self.noise += other.noise;
-        self
+    fn join(self, other: Self) -> Self {
+        Self {
+            weighted: self.weighted + other.weighted,
+            data: self.data + other.data,
+            noise: self.noise + other.noise,
+        }
     }
 }
 
@@ -308,11 +305,11 @@ pub(crate) fn model_based(
     };
     let pooled = sums(&objective.data)?.join(sums(&objective.noise)?);
     let total = objective.data.total;
-    let mean = &pooled.mean / total;
+    let mean = &pooled.weighted.mean / total;
     let square = &mean * mean.transpose();
-    let inverse = bread(objective, at, &(&pooled.bread / total), free)?;
-    let data = (&pooled.data / total - &square) / total;
-    let noise = (&pooled.noise / total - square / nu) / total;
+    let inverse = bread(objective, at, &(&pooled.weighted.information / total), free)?;
+    let data = (&pooled.data.information / total - &square) / total;
+    let noise = (&pooled.noise.information / total - square / nu) / total;
     Ok((sandwich(&inverse, &data), sandwich(&inverse, &noise)))
 }
 
@@ -320,16 +317,6 @@ pub(crate) fn model_based(
 fn centred(squares: &DMatrix<f64>, sums: &DVector<f64>, rows: f64) -> DMatrix<f64> {
     let mean = sums / rows;
     (squares / rows - &mean * mean.transpose()) / rows
-}
-
-/// `B V B`, symmetric to the bit, with no variance below zero.
-pub(crate) fn sandwich(bread: &DMatrix<f64>, meat: &DMatrix<f64>) -> DMatrix<f64> {
-    let product = bread * meat * bread;
-    let mut out = (&product + product.transpose()) * 0.5;
-    for j in 0..out.nrows() {
-        out[(j, j)] = out[(j, j)].max(0.0);
-    }
-    out
 }
 
 /// Names what cannot be told apart: for a linear model the combination of features that does not vary.

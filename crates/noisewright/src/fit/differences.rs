@@ -1,6 +1,7 @@
 //! Derivatives by differences, with a step that fits the place.
 
 use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::optimize::Evaluation;
 
 use crate::{Error, Result};
 
@@ -37,6 +38,27 @@ pub(super) fn hessian(
         matrix.set_column(j, &derivative(unit(j), SHORTER_STEPS, slope)?);
     }
     Ok((&matrix + matrix.transpose()) * 0.5)
+}
+
+/// An evaluation whose Hessian, where it is asked for and `look` does not know it, comes from differences of the gradient.
+///
+/// # Errors
+/// Those of `look`, and where no gradient is known on either side.
+pub(super) fn evaluation(
+    at: &[f64],
+    unit: &[f64],
+    hessian: bool,
+    look: impl Fn(&[f64], bool) -> Result<(Evaluation, bool)>,
+) -> Result<Evaluation> {
+    let (mut there, known) = look(at, hessian)?;
+    if !known {
+        let gradient = |at: &[f64]| {
+            let there = look(at, false)?.0;
+            if there.value.is_finite() { Ok(there.gradient) } else { Err(Error::NoMass) }
+        };
+        there.hessian = Some(self::hessian(at, |j| unit[j], gradient)?);
+    }
+    Ok(there)
 }
 
 /// The derivative by a parameter of what is known in closed form: first with steps of a natural size, which may be one for other units

@@ -39,6 +39,8 @@ pub enum NoiseKind {
     Exact,
     /// Points drawn elsewhere.
     Drawn,
+    /// One that the method has no need of.
+    Unneeded,
     /// One that is designed for a target.
     Designed,
     /// Any other.
@@ -113,6 +115,9 @@ impl FitSetting {
             (_, NoiseKind::Exact) => Some(
                 "has no meaning with the noise exact, which maximises the likelihood without noise: leave one of them out",
             ),
+            (_, NoiseKind::Unneeded) => {
+                Some("has no meaning with a method that needs no noise: leave one of them out")
+            }
             (Self::CheckRatio | Self::RefitNoise, NoiseKind::Drawn) => Some(
                 "has no meaning with noise that was drawn elsewhere, since no more can be drawn: leave it out",
             ),
@@ -163,7 +168,8 @@ pub fn check_effects(noise: NoiseKind, given: &[FitSetting]) -> Result<()> {
 impl FitOptions {
     /// Refuses options that have no effect beside the noise.
     pub(super) fn check_effects(&self) -> Result<()> {
-        self.check_effects_beside(NoiseKind::of_choice(&self.noise))
+        let by_method = self.method.noise_kind();
+        self.check_effects_beside(by_method.unwrap_or_else(|| NoiseKind::of_choice(&self.noise)))
     }
 
     /// Refuses options that have no effect beside a noise of this kind.

@@ -9,6 +9,7 @@ use super::curvature::Curvature;
 use super::data::Data;
 use super::data_rows::DataRows;
 use super::diagnostics::{Diagnostics, Runaway, Separation, Warning};
+use super::method::FitMethod;
 use super::objective::Objective;
 use super::optimal::OptimalReport;
 use super::options::{DrawKind, IntervalKind};
@@ -157,9 +158,12 @@ impl Found {
             Estimate::new(&parameter, self.values[j], variances, confidence, held)
         };
         let mut parameters: Vec<Estimate> =
-            coordinates(model).into_iter().enumerate().map(estimate).collect();
-        let log_normalizer = if model.has_free_constant() { parameters.pop() } else { None };
+            coordinates(model).into_iter().take(self.values.len()).enumerate().map(estimate).collect();
+        // A method that says nothing of the constant may leave it out.
+        let constant = parameters.len() > model.parameters().len();
+        let log_normalizer = if constant { parameters.pop() } else { None };
         Fit {
+            method: if with.nu.is_finite() { FitMethod::Nce } else { FitMethod::Exact },
             parameters,
             log_normalizer,
             covariance: self.covariance.whole(),
@@ -195,6 +199,7 @@ impl Found {
             penalty: None,
             diagnostics: Diagnostics::default(),
             at_rows: None,
+            clean_share: None,
         }
     }
 }

@@ -13,6 +13,8 @@
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, weighted_gram};
 
+use crate::tolerance::RANK;
+
 /// Rows beyond which leverages are too small to be worth a pass over the rows: the correction is of the order p/n.
 pub(crate) const MOST_ROWS: usize = 1 << 17;
 
@@ -25,9 +27,6 @@ pub(crate) fn is_worth(rows: usize, size: usize) -> bool {
     rows <= MOST_ROWS
         && (rows.saturating_mul(size * size) <= MOST_PRODUCTS.0 || rows < MOST_PRODUCTS.1 * size)
 }
-
-/// Eigenvalue of the correlation of the terms below which a combination of them does not vary.
-const RANK: f64 = 1e-10;
 
 /// The part of a covariance that comes from one sample.
 #[derive(Clone, Debug)]

@@ -91,7 +91,7 @@ mod tests {
         #[test]
         fn derivatives_are_those_of_the_value(g in -6.0..6.0f64) {
             let ratio = Loss::JsRatio { log_shift: -1.3 };
-            for loss in [Loss::Js, ratio, Loss::Kl, Loss::ReverseKl, Loss::Hellinger, Loss::Pearson, Loss::Power(0.3)] {
+            for loss in [Loss::Js, ratio, Loss::Kl, Loss::ReverseKl, Loss::Hellinger, Loss::Pearson, Loss::Brier, Loss::Power(0.3)] {
                 for class in [Class::Data, Class::Noise] {
                     let step = 1e-4;
                     let mut terms = Terms::default();
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn outside_the_support_noise_adds_nothing_and_data_are_a_wall() {
-        for loss in [Loss::Js, Loss::Kl, Loss::ReverseKl, Loss::Hellinger, Loss::Pearson] {
+        for loss in [Loss::Js, Loss::Kl, Loss::ReverseKl, Loss::Hellinger, Loss::Pearson, Loss::Brier] {
             let mut terms = Terms::default();
             terms.fill(&loss, Class::Noise, &[f64::NEG_INFINITY]);
             assert_eq!((terms.value[0], terms.first[0], terms.second[0]), (0.0, 0.0, 0.0), "{loss}");

@@ -7,6 +7,7 @@
 mod bootstrap;
 mod choices;
 mod conditional;
+mod constant;
 mod covariance;
 mod curvature;
 mod data;
@@ -25,6 +26,8 @@ mod judge;
 mod kinks;
 mod leverage;
 mod loss_terms;
+mod m_estimation;
+mod method;
 mod multistart;
 mod no_start;
 mod noise_choice;
@@ -52,23 +55,28 @@ mod two_step;
 
 pub use bootstrap::{Bootstrap, BootstrapEstimate, Resampled};
 pub use choices::{ChoiceSets, fit_choices};
-pub(crate) use covariance::sandwich;
 pub use curvature::Curvature;
 pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind};
+#[doc(hidden)]
 pub use effects::{FitSetting, NoiseKind, check_effects};
 pub use held_out::HeldOut;
+pub use method::FitMethod;
 pub use noisewright_numerics::optimize::Stop;
 pub use optimal::OptimalReport;
-pub use options::{
-    Amount, CovarianceKind, DrawKind, Draws, FitOptions, IntervalKind, NoiseChoice, NoiseFiles, NoiseInWords,
-};
+pub use options::{Amount, CovarianceKind, DrawKind, Draws, FitOptions, IntervalKind, NoiseChoice};
+#[doc(hidden)]
+pub use options::{NoiseFiles, NoiseInWords};
 pub(crate) use penalized::wrong_factor;
 pub use penalized::{PathPoint, Penalty, PenaltyKind, PenaltyReport, Strength, StrengthRule};
 pub(crate) use quiet::USUAL_RATIO;
 pub(crate) use quiet::replicates::ReplicateSums;
-pub use ratio::{LogRatio, RatioFit, ratio};
+pub use ratio::{
+    BasisCandidate, BridgeReport, Bridges, DensityRatio, ImportanceWeights, InformationTrial, LogRatio,
+    MutualInformation, RatioBasis, RatioDivergences, RatioFit, RatioOptions, TwoSampleTest, density_ratio,
+    mutual_information, ratio,
+};
 pub(crate) use result::Variances;
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;
@@ -77,7 +85,7 @@ pub use two_step::TwoStepReport;
 use std::sync::Arc;
 
 use crate::after::RowMeans;
-use crate::{Error, Model, Result};
+use crate::{Error, Loss, Model, Result};
 pub(crate) use data_rows::DataRows;
 use estimate::FitTask;
 use judge::judge;
@@ -115,7 +123,10 @@ fn fit_in_order(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<F
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
     let fitted = if model.is_conditional() {
-        options.refuse_extras("covariates").and_then(|()| conditional::fit(model, data, options))
+        options
+            .refuse_method("covariates")
+            .and_then(|()| options.refuse_extras("covariates"))
+            .and_then(|()| conditional::fit(model, data, options))
     } else if options.choices.is_some() {
         let reason = "needs a model with covariates, whose rows have noise points of their own: leave it out";
         Err(Error::option("choices", reason))
@@ -137,15 +148,30 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
     // A profile is that of a parameter itself, which around another center is a combination of several.
     let recentred = Recentred::of(model, rows).filter(|_| options.interval == IntervalKind::Wald);
     let mut fit = match recentred {
+        _ if options.method.is_without_constant() => m_estimation::fit(model, rows, options)?,
         Some(recentred) => recentred.back(fit_task(&recentred.model, rows, options)?, model)?,
         None => fit_task(model, rows, options)?,
     };
+    if options.method == FitMethod::McMle {
+        fit.method = options.method;
+    }
     // Without noise the loss is the likelihood.
-    fit.log_likelihood = (!fit.nu.is_finite()).then(|| -fit.loss * fit.total_weight);
+    let likelihood = !fit.nu.is_finite() && !fit.method.is_without_constant();
+    fit.log_likelihood = likelihood.then(|| -fit.loss * fit.total_weight);
+    if matches!(options.loss, Loss::Brier) && fit.diagnostics.no_answer().is_none() {
+        fit.clean_share = constant::clean_share(model, &fit, &options.cancel)?;
+    }
     let constraint = model.constraint();
     if fit.diagnostics.no_answer().is_none() {
         let theta = constraint.map_or_else(|| fit.theta(), |constraint| constraint.all(&fit.theta()));
-        fit.at_rows = RowMeans::new(model.whole(), &theta, &fit, rows)?.map(Arc::new);
+        let means = RowMeans::new(model.whole(), &theta, &fit, rows)?;
+        if let (None, Some(means), FitMethod::ScoreMatching | FitMethod::PseudoLikelihood) =
+            (fit.log_likelihood, &means, fit.method)
+        {
+            let constant = fit.log_normalizer.as_ref().map(|c| c.estimate).or(means.known_log_normalizer);
+            fit.log_likelihood = constant.map(|log_z| (means.energy - log_z) * fit.total_weight);
+        }
+        fit.at_rows = means.map(Arc::new);
     }
     let mut fit = match constraint {
         Some(constraint) => constraint.expand(fit),

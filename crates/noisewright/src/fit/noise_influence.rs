@@ -17,9 +17,9 @@ use super::data::Dependence;
 use super::loss_terms::{Class, Terms};
 use super::options::{CovarianceKind, FitOptions};
 use super::result::Fit;
-use super::two_step::{covariance_of_mean, scores, symmetric};
+use super::two_step::{covariance_of_mean, scores};
+use crate::moments::{sandwich, weighted_outer};
 use crate::noise::{Refit, sample_for};
-use crate::population::weighted_outer;
 use crate::run::Purpose;
 use crate::{Model, Noise, Result, View};
 
@@ -57,7 +57,7 @@ pub(crate) fn correct(
     }
     let influence = Influence { model, fit, noise, family, options };
     let Some((with, without)) = influence.meats(data.points)? else { return Ok(()) };
-    let part = |meat: DMatrix<f64>| symmetric(&(&bread * meat * &bread));
+    let part = |meat: DMatrix<f64>| sandwich(&bread, &meat);
     // What was corrected for leverage stays so: the difference of the two is added.
     let added = part(with) - part(without);
     fit.add_to_data_part(model, &added);

@@ -141,6 +141,14 @@ impl<'a> Objective<'a> {
         Objective { data, noise, scaling, unit, loss, ..*self }.keeping_features()
     }
 
+    /// The same in other coordinates, with the features of a linear model kept where there is room for them.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub(crate) fn in_coordinates(self, scaling: Scaling) -> Result<Self> {
+        Self { scaling, ..self }.keeping_features()
+    }
+
     /// Computes the features of a linear model once, where there is room for them.
     fn keeping_features(mut self) -> Result<Self> {
         if self.linear && (self.data.rows + self.noise.rows) * self.size() <= prepare::most_kept() {

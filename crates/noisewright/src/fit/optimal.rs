@@ -104,15 +104,17 @@ fn designed(
         return Ok(Err(Finding::NoPilot { pilot: Box::new(warning.finding) }));
     }
     let some = fit.rows.spread(SOME_ROWS);
+    let constant = pilot.fit.log_normalizer.as_ref().map_or(0.0, |c| c.estimate);
+    let target = options.target.resolved(fit.model, &pilot.fit.theta(), || Ok(constant))?;
     let task = Task {
         model: fit.model,
         parameters: &pilot.fit.theta(),
-        log_normalizer: pilot.fit.log_normalizer.as_ref().map_or(0.0, |c| c.estimate),
+        log_normalizer: constant,
         data: some.view(),
         safe: Arc::clone(safe),
         nu,
         loss: fit.loss,
-        target: &options.target,
+        target: &target,
         seed: options.seed,
         cancel: options.cancel.clone(),
     };

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::method::FitMethod;
 use super::penalized::Penalty;
 use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
+use crate::tolerance::STEP_IN_STANDARD_ERRORS;
 use crate::{
     ConditionalNoise, Error, Loss, Noise, NoiseWords, OptionFault, Points, Result, Target, WordsError,
 };
@@ -21,6 +23,8 @@ const MOST_STARTS: usize = 10_000;
 /// ```
 #[derive(Clone)]
 pub struct FitOptions {
+    /// By which method (default [`FitMethod::Nce`]).
+    pub method: FitMethod,
     /// The noise (default [`NoiseChoice::Auto`]).
     pub noise: NoiseChoice,
     /// How much noise (default [`Amount::auto`]); of no use to [`NoiseChoice::Exact`].
@@ -74,6 +78,7 @@ pub struct FitOptions {
 impl Default for FitOptions {
     fn default() -> Self {
         Self {
+            method: FitMethod::default(),
             noise: NoiseChoice::Auto,
             amount: Amount::auto(),
             choices: None,
@@ -93,7 +98,7 @@ impl Default for FitOptions {
             cancel: CancelToken::new(),
             starts: 10,
             max_iterations: 200,
-            tolerance: 1e-6,
+            tolerance: STEP_IN_STANDARD_ERRORS,
             progress: None,
             more: crate::More,
         }
@@ -103,6 +108,7 @@ impl Default for FitOptions {
 impl fmt::Debug for FitOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FitOptions")
+            .field("method", &self.method)
             .field("noise", &self.noise)
             .field("amount", &self.amount)
             .field("loss", &self.loss)
@@ -125,6 +131,7 @@ impl FitOptions {
         if !(self.tolerance > 0.0 && self.tolerance <= 1.0) {
             return Err(Error::range("tolerance", BETWEEN, self.tolerance));
         }
+        self.check_method()?;
         self.check_exact()?;
         self.check_effects()?;
         for (option, count) in [("starts", self.starts), ("max_iterations", self.max_iterations)] {
@@ -187,6 +194,15 @@ impl FitOptions {
         }
     }
 
+    /// Refuses a method that only fits of rows with one density can have.
+    pub(super) fn refuse_method(&self, beside: &str) -> Result<()> {
+        if self.method.is_without_constant() {
+            let reason = format!("cannot be {} beside {beside}: leave it out", self.method);
+            return Err(Error::option("method", reason));
+        }
+        Ok(())
+    }
+
     /// Refuses what only fits of rows with one density can have.
     pub(super) fn refuse_extras(&self, beside: &str) -> Result<()> {
         self.refuse_penalty(beside)?;
@@ -217,7 +233,7 @@ impl FitOptions {
 
     /// The same options for one run: what the hook breaks off stays so for all its stages, and for no other run.
     pub(crate) fn for_run(&self) -> Self {
-        Self { cancel: self.cancel.child(), ..self.clone() }
+        Self { cancel: self.cancel.child(), ..self.clone() }.for_method()
     }
 
     /// The context of the run that these options are for.

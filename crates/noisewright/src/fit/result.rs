@@ -9,6 +9,7 @@ use super::bootstrap::Bootstrap;
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
 use super::held_out::HeldOut;
+use super::method::FitMethod;
 use super::options::{DrawKind, IntervalKind};
 use super::penalized::{PenaltyKind, PenaltyReport};
 use crate::after::RowMeans;
@@ -139,9 +140,11 @@ pub struct Optimum {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Fit {
+    /// By which method.
+    pub method: FitMethod,
     /// The parameters, in the model's order.
     pub parameters: Vec<Estimate>,
-    /// The constant, for a model that is not normalized.
+    /// The constant, for a model that is not normalized; `None` also where the method does not give it and it cannot be computed.
     pub log_normalizer: Option<Estimate>,
     /// Covariance of all unknowns, the constant last.
     pub covariance: DMatrix<f64>,
@@ -207,6 +210,8 @@ pub struct Fit {
     pub(crate) optimism: Option<f64>,
     /// The penalty, where there is one.
     pub penalty: Option<PenaltyReport>,
+    /// The share of the rows that follow the model, for the loss `brier` (MATH §10), where log Z can be computed.
+    pub clean_share: Option<Estimate>,
     /// What else is known: whether there is an answer, whether the noise served, whether the model fits.
     pub diagnostics: Diagnostics,
     /// What is kept of the rows for what comes after the fit; absent where there is no answer.

@@ -6,6 +6,7 @@ use super::bootstrap::Bootstrap;
 use super::curvature::Curvature;
 use super::diagnostics::Diagnostics;
 use super::held_out::HeldOut;
+use super::method::FitMethod;
 use super::options::{DrawKind, IntervalKind};
 use super::penalized::PenaltyReport;
 use super::ratio::RatioFit;
@@ -16,6 +17,7 @@ use noisewright_numerics::optimize::Stop;
 /// The fields of a fit.
 #[derive(Serialize)]
 struct FitFields<'a> {
+    method: FitMethod,
     parameters: Fields<&'a str, &'a Estimate>,
     log_normalizer: Option<&'a Estimate>,
     coordinates: Vec<&'a str>,
@@ -49,6 +51,7 @@ struct FitFields<'a> {
     bootstrap: Option<&'a Bootstrap>,
     held_out: Option<&'a HeldOut>,
     penalty: Option<&'a PenaltyReport>,
+    clean_share: Option<&'a Estimate>,
     diagnostics: &'a Diagnostics,
 }
 
@@ -62,6 +65,7 @@ impl Serialize for Fit {
         let names = || self.estimates().into_iter().map(|estimate| estimate.name.as_str());
         let budget = self.diagnostics.error_budget.iter().map(|entry| entry.efficiency);
         FitFields {
+            method: self.method,
             parameters: by_name(&self.parameters),
             log_normalizer: self.log_normalizer.as_ref(),
             coordinates: names().collect(),
@@ -95,6 +99,7 @@ impl Serialize for Fit {
             bootstrap: self.bootstrap.as_ref(),
             held_out: self.held_out.as_ref(),
             penalty: self.penalty.as_ref(),
+            clean_share: self.clean_share.as_ref(),
             diagnostics: &self.diagnostics,
         }
         .serialize(serializer)

@@ -73,9 +73,28 @@ pub(super) fn search(
     if objective.model.is_normalized() {
         return linear_normalized(objective, start, options);
     }
+    if matches!(objective.loss, Loss::Brier) {
+        let begins = around(objective, start, options);
+        return best_of(objective, &begins.iter().map(|begin| Some(&begin[..])).collect::<Vec<_>>(), options);
+    }
     let limits = limits(objective.model, &objective.scaling.scale);
     let solution = in_box(objective, &limits, &linear_start(objective, start)?, options)?;
     Ok(with_optimum(objective, solution))
+}
+
+/// The given unknowns and places around them, from which a loss with several minima is searched.
+fn around(objective: &Objective<'_>, start: Option<&[f64]>, options: &FitOptions) -> Vec<Vec<f64>> {
+    let model = objective.model;
+    let first = multistart::first(model, start);
+    let unit: Vec<f64> = match objective.linear {
+        true => objective.scaling.scale.iter().map(|s| 1.0 / s).collect(),
+        false => objective.unit.clone(),
+    };
+    let mut places = multistart::nearby(model, &unit, &first, options);
+    if let Some(start) = start {
+        places[0] = start.to_vec();
+    }
+    places
 }
 
 /// A search that found no way down has converged where that is a minimum at a kink.
@@ -130,6 +149,9 @@ fn places(objective: &Objective<'_>, start: Option<&[f64]>, options: &FitOptions
     {
         return start_values::places(&part, &first, options);
     }
+    if matches!(objective.loss, Loss::Brier) {
+        return Ok(around(objective, start, options));
+    }
     // All unknowns are known from a fit of fewer rows or of another loss: the search there has been made.
     if let Some(known) = start.filter(|start| start.len() == objective.size()) {
         let constant = &known[first.len()..];
@@ -143,7 +165,7 @@ pub(super) fn is_convex(loss: &Loss) -> bool {
     match loss {
         Loss::Js | Loss::JsRatio { .. } | Loss::Kl | Loss::ReverseKl | Loss::Hellinger => true,
         Loss::Power(a) => (0.0..=1.0).contains(a),
-        Loss::Pearson | Loss::Own(_) => false,
+        Loss::Pearson | Loss::Brier | Loss::Own(_) => false,
     }
 }
 
@@ -169,10 +191,15 @@ fn linear_normalized(
     start: Option<&[f64]>,
     options: &FitOptions,
 ) -> Result<Solution> {
+    best_of(objective, &[start, None], options)
+}
+
+/// The lowest of the minima that a linear model's searches from several places end in.
+fn best_of(objective: &Objective<'_>, begins: &[Option<&[f64]>], options: &FitOptions) -> Result<Solution> {
     let limits = limits(objective.model, &objective.scaling.scale);
     let mut found: Vec<(f64, Solution)> = Vec::new();
-    for begin in [start, None] {
-        let solution = in_box(objective, &limits, &linear_start(objective, begin)?, options)?;
+    for begin in begins {
+        let solution = in_box(objective, &limits, &linear_start(objective, *begin)?, options)?;
         let loss = objective.evaluate(&solution.at, false)?.value;
         if loss.is_finite() {
             found.push((loss, solution));
@@ -228,7 +255,7 @@ pub(crate) fn with_constant(objective: &Objective<'_>, theta: &[f64]) -> Result<
 }
 
 /// The mean of the finite log ratios of a sample.
-fn mean_log_ratio<'a>(
+pub(super) fn mean_log_ratio<'a>(
     objective: &Objective<'a>,
     side: &SampleBlocks<'a>,
     place: &ParameterPoint,

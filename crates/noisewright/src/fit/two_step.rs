@@ -26,8 +26,8 @@ use super::fit_against_noise::{Against, estimate_against};
 use super::loss_terms::{Class, Terms};
 use super::noise_choice;
 use super::{Fit, FitOptions};
+use crate::moments::{sandwich, weighted_outer};
 use crate::noise::{Refit, sample_for};
-use crate::population::weighted_outer;
 use crate::run::{Context, Purpose};
 use crate::{Error, Model, Noise, Points, Result, View};
 
@@ -171,7 +171,7 @@ impl Correction<'_> {
         let Inverse::Regular(bread) = invert(&self.fit.hessian) else {
             return Ok(self.fit.covariance_noise.clone());
         };
-        Ok(symmetric(&(&bread * meat * &bread)))
+        Ok(sandwich(&bread, &meat))
     }
 
     fn rows(
@@ -247,8 +247,4 @@ pub(crate) fn covariance_of_mean(columns: &[f64], size: usize, rows: usize) -> D
         column.iter_mut().for_each(|x| *x -= mean);
     }
     weighted_outer(&centred, size, &vec![1.0 / rows as f64; rows]) / rows as f64
-}
-
-pub(crate) fn symmetric(matrix: &DMatrix<f64>) -> DMatrix<f64> {
-    (matrix + matrix.transpose()) * 0.5
 }

@@ -9,10 +9,8 @@ use super::{Family, Model, Parameter};
 use crate::energy::ConstrainedEnergy;
 use crate::fit::diagnostics::ErrorBudget;
 use crate::fit::{Optimum, Variances};
+use crate::tolerance::RANK;
 use crate::{Error, Estimate, Fit, Result};
-
-/// Pivots below this share of an equation's largest factor are rounding.
-const ROUNDING: f64 = 1e-10;
 
 /// A linear equation between parameters, `factors · θ = value`.
 #[derive(Clone, Debug)]
@@ -217,7 +215,7 @@ fn eliminate(equations: &mut [Equation], size: usize) -> Result<Vec<(usize, usiz
         let unused = (0..equations.len()).filter(|row| !pivots.iter().any(|(_, used)| used == row));
         let share = |row: usize| equations[row].factors[column].abs() / scale[row];
         let Some(row) =
-            unused.max_by(|a, b| share(*a).total_cmp(&share(*b))).filter(|row| share(*row) > ROUNDING)
+            unused.max_by(|a, b| share(*a).total_cmp(&share(*b))).filter(|row| share(*row) > RANK)
         else {
             continue;
         };
@@ -234,8 +232,7 @@ fn eliminate(equations: &mut [Equation], size: usize) -> Result<Vec<(usize, usiz
         pivots.push((column, row));
     }
     let used = |row: usize| pivots.iter().any(|(_, used)| *used == row);
-    match (0..equations.len()).find(|row| !used(*row) && equations[*row].value.abs() > ROUNDING * scale[*row])
-    {
+    match (0..equations.len()).find(|row| !used(*row) && equations[*row].value.abs() > RANK * scale[*row]) {
         Some(row) => {
             let reason =
                 format!("contradict one another: `{}` cannot hold beside the others", equations[row].text);

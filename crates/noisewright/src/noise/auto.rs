@@ -7,19 +7,19 @@ use super::heavy_tails::{self, StudentFit};
 use super::whitening::mean_and_covariance;
 use crate::noise::tree::StateTree;
 use crate::{
-    Categorical, Domain, Error, Gamma, Histogram1d, LogNormal, Mixture, MultivariateNormal,
+    Beta, Categorical, Domain, Error, Gamma, Histogram1d, LogNormal, Mixture, MultivariateNormal,
     MultivariateStudent, NegativeBinomial, Noise, Normal, Product, Result, Scalar, Space, Student,
     UniformSphere, View, VonMises, VonMisesFisher, equal_edges,
 };
 
 /// How much wider than the data the main part is, as a factor of the variance.
-const INFLATION: f64 = 1.5;
+pub(super) const INFLATION: f64 = 1.5;
 /// Share of the main part beside a Student or a uniform part on the circle or the sphere.
 const MAIN_SHARE: f64 = 0.75;
 /// Share of the uniform density under the histogram of an interval.
 const UNIFORM_FLOOR: f64 = 0.15;
 /// What every state has before any is counted.
-const PSEUDO_COUNT: f64 = 0.5;
+pub(super) const PSEUDO_COUNT: f64 = 0.5;
 /// States of all variables together beyond which their dependence is kept along a tree: fewer are all visited instead of
 /// drawn by a fit that is left to itself.
 const MANY_STATES: f64 = (1u64 << 20) as f64;
@@ -30,6 +30,9 @@ const MARGIN: f64 = 0.25;
 /// A cell with more than this share of the data is divided, into so many with equal shares.
 const CROWDED: f64 = 0.25;
 const DIVIDED: usize = 8;
+/// An exponent of a beta distribution below which its end of an interval is a pole, which no cell of a histogram follows:
+/// under a constant density ratios have a finite third moment for larger ones.
+const POLE: f64 = 0.75;
 /// How much wider the lower half of the logarithms may be than the upper half for a log-normal part fitted to all of them.
 const SKEWED: f64 = 2.0;
 
@@ -40,7 +43,7 @@ const SKEWED: f64 = 2.0;
 /// | real, one or several variables together | 75 % normal with the covariance × (1 + 1/(2√d)), 25 % Student with 5 degrees of freedom and that matrix for its scale |
 /// | real with tails too heavy for moments | 75 % Student by maximum likelihood, widened as much, 25 % with half its degrees of freedom |
 /// | positive | 65 % gamma with the variance × 1.5, 25 % log-normal with the variance of the logarithm × 1.5 (that of its upper half, where the lower one is much wider), 10 % exponential, which keeps the density at zero positive |
-/// | interval | smoothed histogram with 15 % uniform, on at most 64 bins over the domain, or over the data where they fill less than a quarter of it; crowded bins are divided |
+/// | interval | smoothed histogram with 15 % uniform, on at most 64 bins over the domain, or over the data where they fill less than a quarter of it; crowded bins are divided; towards a pole, half of it a beta with a steeper one |
 /// | circle | 75 % von Mises with the concentration / 1.5, 25 % uniform |
 /// | states | frequencies with half a count added to each state; of more than 2²⁰ together, each variable given one other (a Chow–Liu tree) |
 /// | counts | negative binomial with 1.5 times the variance of the data (or of Poisson counts, if that is larger) |
@@ -288,7 +291,20 @@ fn interval(lo: f64, hi: f64, data: View<'_>, weights: Option<&[f64]>) -> Result
     };
     let floor = |i: usize| UNIFORM_FLOOR * width(i) / (hi - lo);
     let probabilities: Vec<f64> = (0..bins).map(|i| floor(i) + (1.0 - UNIFORM_FLOOR) * smooth(i)).collect();
-    Ok(Arc::new(Histogram1d::new(&edges, &probabilities)?))
+    let histogram = Histogram1d::new(&edges, &probabilities)?;
+    match poles(lo, hi, data, weights)? {
+        Some(beta) => mixed(vec![(0.5, Arc::new(histogram)), (0.5, Arc::new(beta))]),
+        None => Ok(Arc::new(histogram)),
+    }
+}
+
+/// A beta distribution with the poles that the data have at the ends of the interval, steeper than theirs; none if they have none.
+fn poles(lo: f64, hi: f64, data: View<'_>, weights: Option<&[f64]>) -> Result<Option<Beta>> {
+    // Data that sit at both ends only have no such fit, and no use for one.
+    let Ok(fitted) = Beta::fit_on(lo, hi, data, weights) else { return Ok(None) };
+    let (a, b) = fitted.shape();
+    let steeper = |exponent: f64| if exponent < POLE { exponent / INFLATION } else { exponent };
+    if a.min(b) < POLE { Beta::new(steeper(a), steeper(b))?.on(lo, hi).map(Some) } else { Ok(None) }
 }
 
 fn circle(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {

@@ -1,5 +1,6 @@
 //! Checks of the numbers that a distribution is made from.
 
+use crate::tolerance::SUM_OF_PROBABILITIES;
 use crate::{Error, Result};
 
 /// `value` when it is finite.
@@ -46,7 +47,12 @@ pub(super) fn probabilities(parameter: &str, values: &[f64]) -> Result<Vec<f64>>
         non_negative(parameter, value)?;
     }
     let sum: f64 = values.iter().sum();
-    require((sum - 1.0).abs() <= 1e-9, &format!("the sum of {parameter}"), sum, "it must be 1")?;
+    require(
+        (sum - 1.0).abs() <= SUM_OF_PROBABILITIES,
+        &format!("the sum of {parameter}"),
+        sum,
+        "it must be 1",
+    )?;
     let rounding = f64::EPSILON * values.len() as f64;
     let scale = if (sum - 1.0).abs() <= rounding { 1.0 } else { sum };
     Ok(values.iter().map(|value| value / scale).collect())

@@ -51,6 +51,33 @@ impl<N: ?Sized> Clone for Mixture<N> {
     }
 }
 
+impl Mixture<dyn Noise> {
+    /// One noise, to which [`and`](Self::and) adds others.
+    ///
+    /// ```
+    /// use noisewright::{Mixture, Noise, Normal, Student};
+    /// let mixture = Mixture::of(Normal::with_variance(0.0, 1.0)?).and(0.3, Student::new(5.0, 0.0, 2.0)?)?;
+    /// assert_eq!(mixture.describe(), "0.7*normal(0, 1) + 0.3*student(5, 0, 2)");
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    #[must_use]
+    pub fn of(noise: impl Noise + 'static) -> Self {
+        let weights = vec![1.0];
+        Self { picker: Picker::new(&weights), weights, components: vec![Arc::new(noise)] }
+    }
+
+    /// With a share of another noise; the weights of the others become so much smaller.
+    ///
+    /// # Errors
+    /// When the share is not between 0 and 1, or the noise has another number of variables.
+    pub fn and(self, share: f64, noise: impl Noise + 'static) -> Result<Self> {
+        let kept = self.weights.iter().map(|weight| weight * (1.0 - share));
+        let mut parts: Vec<(f64, Arc<dyn Noise>)> = kept.zip(self.components).collect();
+        parts.push((share, Arc::new(noise)));
+        Self::new(parts)
+    }
+}
+
 impl<N: Noise + ?Sized> Mixture<N> {
     /// Weights with their components; the weights must sum to one within 1e-9.
     ///

@@ -9,9 +9,8 @@ use crate::{Error, Landmarks, Noise, Refit, Result, SavedNoise, View};
 /// Independent blocks of variables, each with its own noise; most often one noise per variable.
 ///
 /// ```
-/// use std::sync::Arc;
 /// use noisewright::{Normal, Noise, Product, Uniform, View};
-/// let noise = Product::new(vec![Arc::new(Normal::with_variance(0.0, 1.0)?), Arc::new(Uniform::new(0.0, 2.0)?)])?;
+/// let noise = Product::of(Normal::with_variance(0.0, 1.0)?).and(Uniform::new(0.0, 2.0)?);
 /// let mut out = [0.0];
 /// noise.log_density(View::new(2, 1, &[0.0, 1.0]), &mut out);
 /// assert!((out[0] + 0.5 * std::f64::consts::TAU.ln() + 2.0f64.ln()).abs() < 1e-15);
@@ -23,7 +22,20 @@ pub struct Product {
 }
 
 impl Product {
-    /// The noises, over consecutive variables.
+    /// One noise, to which [`and`](Self::and) adds those of the variables after its own.
+    #[must_use]
+    pub fn of(noise: impl Noise + 'static) -> Self {
+        Self { blocks: vec![Arc::new(noise)] }
+    }
+
+    /// With another noise for the next variables.
+    #[must_use]
+    pub fn and(mut self, noise: impl Noise + 'static) -> Self {
+        self.blocks.push(Arc::new(noise));
+        self
+    }
+
+    /// Noises that are shared, over consecutive variables.
     ///
     /// # Errors
     /// When there is none.

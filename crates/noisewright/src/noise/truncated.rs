@@ -14,9 +14,8 @@ use crate::{Error, Result, Scalar};
 /// A scalar noise given that it falls in `[lo, hi]` (either end may be infinite).
 ///
 /// ```
-/// use std::sync::Arc;
 /// use noisewright::{Normal, Scalar, Truncated};
-/// let half = Truncated::new(Arc::new(Normal::with_variance(0.0, 1.0)?), 0.0, f64::INFINITY)?;
+/// let half = Truncated::new(Normal::with_variance(0.0, 1.0)?, 0.0, f64::INFINITY)?;
 /// let mut out = [0.0];
 /// half.log_density_of(&[0.0], &mut out);
 /// assert!((out[0] - 0.5 * (2.0 / std::f64::consts::PI).ln()).abs() < 1e-15);
@@ -46,7 +45,15 @@ impl Truncated {
     ///
     /// # Errors
     /// When `lo` is not below `hi`, or `inner` has no mass between them that numbers can tell.
-    pub fn new(inner: Arc<dyn Scalar>, lo: f64, hi: f64) -> Result<Self> {
+    pub fn new(inner: impl Scalar + 'static, lo: f64, hi: f64) -> Result<Self> {
+        Self::of_shared(Arc::new(inner), lo, hi)
+    }
+
+    /// The same for a noise that is shared.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn of_shared(inner: Arc<dyn Scalar>, lo: f64, hi: f64) -> Result<Self> {
         let ordered = lo < hi || (lo == hi && inner.is_discrete());
         require(ordered, "the upper end of a truncation", hi, "it must be above the lower end")?;
         let ln_mass = inner.ln_mass(lo, hi);

@@ -5,8 +5,6 @@ use noisewright_numerics::summation::mean_and_variance;
 /// Fewest lags after which the batches are paired and the search starts anew.
 const LAGS: usize = 256;
 
-/// Effective draws below which a chain does not show its autocorrelation time, nor the variance of its mean (MATH §15).
-pub(super) const FEWEST_EFFECTIVE: f64 = 20.0;
 /// Autocorrelation times that the autocovariances of a chain stretch over: after 1.5 of them on either side, those of
 /// an autoregression are e^−3 of the first.
 pub(super) const STRETCH: f64 = 3.0;

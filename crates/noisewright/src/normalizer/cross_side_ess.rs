@@ -2,8 +2,9 @@
 
 use noisewright_numerics::summation::log_mean_exp;
 
-use super::estimate::FEWEST_EFFECTIVE;
 use super::{Method, NormalizerEstimate, Refusal, Side};
+
+use crate::tolerance::FEWEST_EFFECTIVE_WEIGHTS;
 
 /// How much the weights of importance sampling vary, as the draws of the other side see it.
 ///
@@ -38,7 +39,7 @@ impl Cross {
                 _ => continue,
             };
             let effective = count as f64 / second;
-            if effective < FEWEST_EFFECTIVE && second > 1.0 + 1e-9 {
+            if effective < FEWEST_EFFECTIVE_WEIGHTS && second > 1.0 + 1e-9 {
                 e.refuse(&Refusal::FewByOtherSide { side, effective });
             }
         }

@@ -17,20 +17,12 @@ use super::{
 use crate::Result;
 use crate::pareto::Shape;
 use crate::run::Context;
+use crate::tolerance::{DISAGREE, EVEN_WEIGHTS, FEWEST_EFFECTIVE_WEIGHTS, HEAVY_TAIL, NO_VARIANCE};
 
-/// Shape of the tail above which the mean of the weights cannot be trusted (Vehtari et al. 2024).
-pub(super) const HEAVY: f64 = 0.7;
-/// Shape of the tail from which on the weights have no variance, and their mean no standard error.
-pub(super) const NO_VARIANCE: f64 = 0.5;
-/// Share of the draws that weights are worth which hardly vary: few of them show too little of a tail to be judged by.
-const EVEN: f64 = 0.9;
-/// Effective draws below which averages of weights are too skewed for a standard error, unless they hardly vary.
-pub(super) const FEWEST_EFFECTIVE: f64 = 30.0;
+/// Variance of weights, relative to their mean, that is rounding.
 const HARDLY_VARIES: f64 = 1e-24;
 /// Independent draws' worth of a chain below which its autocorrelation is hardly known.
 const ENOUGH_TO_KNOW_TIME: f64 = 50.0;
-/// Standard errors by which an average of weights may differ from the bridge.
-const AGREEMENT: f64 = 4.0;
 
 /// Place of the bridge among the estimates.
 const NCE: usize = 3;
@@ -119,7 +111,7 @@ fn disagreeing(estimates: &mut [NormalizerEstimate]) {
     }
     for e in estimates.iter_mut().filter(|e| e.se.is_finite() && e.method != Method::Nce) {
         let apart = (e.log_z - nce).abs() / e.se.hypot(nce_se);
-        if apart > AGREEMENT && (e.log_z - nce).abs() > rounding(nce) {
+        if apart > DISAGREE && (e.log_z - nce).abs() > rounding(nce) {
             e.refuse(&Refusal::DiffersFromBridge { standard_errors: apart });
         }
     }
@@ -154,7 +146,7 @@ impl Parts {
             freedoms: [data.freedom, noise.freedom],
             sizes: [data, noise].map(|m| m.count.is_finite().then(|| m.effective_size())),
             shapes: [None, None],
-            even: [data, noise].map(|m| 1.0 >= EVEN * (1.0 + m.spread)),
+            even: [data, noise].map(|m| 1.0 >= EVEN_WEIGHTS * (1.0 + m.spread)),
             short: data.too_short(Side::Data).or_else(|| noise.too_short(Side::Noise)),
         }
     }
@@ -233,7 +225,7 @@ impl Parts {
             if let Some(why) = self.shapes[k].and_then(|shape| heavy(shape, self.even[k], side)) {
                 return Some(why);
             }
-            if size < FEWEST_EFFECTIVE && (variance.is_nan() || variance >= HARDLY_VARIES) {
+            if size < FEWEST_EFFECTIVE_WEIGHTS && (variance.is_nan() || variance >= HARDLY_VARIES) {
                 return Some(Refusal::FewEffective { side, effective: size });
             }
         }
@@ -244,7 +236,7 @@ impl Parts {
 /// Why weights with such a tail have a mean without a standard error, if so: their variance may well be infinite.
 fn heavy(shape: Shape, even: bool, side: Side) -> Option<Refusal> {
     let Shape { k: pareto_k, upper } = shape;
-    if pareto_k > HEAVY {
+    if pareto_k > HEAVY_TAIL {
         return Some(Refusal::HeavyTail { side, pareto_k });
     }
     (!even && upper >= NO_VARIANCE).then_some(Refusal::InfiniteVariance { side, pareto_k, upper })

@@ -10,10 +10,8 @@ use super::power::Weights;
 use super::sample::{Sample, Sums};
 use super::{LogZOptions, Method, NormalizerEstimate, Refusal, Side};
 
-/// Expected crossings below which nothing can be said.
-pub(super) const FEWEST_CROSSINGS: f64 = 5.0;
-/// Overlap from which few crossings do no harm: there are few draws, but they look alike.
-const AMPLE_OVERLAP: f64 = 0.5;
+use crate::tolerance::{AMPLE_OVERLAP, FEWEST_CROSSINGS};
+
 /// Draws of a side below which its variance is taken from the other side by the model, not from its own sample.
 const FEW: f64 = 20.0;
 /// Rounding of an overlap of one.

@@ -1,8 +1,8 @@
 //! Why an estimate of log Z is refused, and why one estimator is recommended: as data, with a code and a sentence.
 
 use super::Side;
-use super::estimate::{FEWEST_EFFECTIVE, HEAVY, NO_VARIANCE};
-use super::nce::FEWEST_CROSSINGS;
+
+use crate::tolerance::{FEWEST_CROSSINGS, FEWEST_EFFECTIVE_WEIGHTS, HEAVY_TAIL, NO_VARIANCE};
 
 /// Why nothing can be said about the error of an estimate.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -37,7 +37,7 @@ pub enum Refusal {
     },
     /// Weights with a heavy tail.
     #[error(
-        "the weights of the {} draws have too heavy a tail (Pareto k = {pareto_k:.2}, above {HEAVY})",
+        "the weights of the {} draws have too heavy a tail (Pareto k = {pareto_k:.2}, above {HEAVY_TAIL})",
         side.word()
     )]
     HeavyTail {
@@ -48,7 +48,7 @@ pub enum Refusal {
     },
     /// Weights that are carried by few draws.
     #[error(
-        "the {} draws are worth only {effective:.1} equally weighted ones, and below {FEWEST_EFFECTIVE} their average is \
+        "the {} draws are worth only {effective:.1} equally weighted ones, and below {FEWEST_EFFECTIVE_WEIGHTS} their average is \
          too skewed",
         side.word()
     )]

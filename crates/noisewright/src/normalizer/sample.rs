@@ -5,8 +5,8 @@ use std::ops::Range;
 use noisewright_numerics::kernels;
 use noisewright_numerics::summation::{Compensated, blocked};
 
-use super::autocorrelation::FEWEST_EFFECTIVE;
 use super::{Draws, Side};
+use crate::tolerance::FEWEST_EFFECTIVE_ROWS;
 use crate::{Error, Result};
 
 /// Log-ratios formed at a time: two of them fit the nearest cache.
@@ -70,13 +70,13 @@ impl<'a> Sample<'a> {
         };
         let batch = count.div_ceil(BATCHES).next_power_of_two();
         let (batches, chains) = cut(lengths, batch);
-        let fewest_effective = FEWEST_EFFECTIVE;
+        let fewest_effective = FEWEST_EFFECTIVE_ROWS;
         Ok(Self { side, other, own, chains, batches, fewest_effective, replicated: false })
     }
 
     /// The same as one half of the draws that an estimate is made of: half as many effective draws are enough.
     pub(super) fn into_half(self) -> Self {
-        Self { fewest_effective: 0.5 * FEWEST_EFFECTIVE, ..self }
+        Self { fewest_effective: 0.5 * FEWEST_EFFECTIVE_ROWS, ..self }
     }
 
     /// The same with chains that are independent replicates of quiet draws (MATH §8).

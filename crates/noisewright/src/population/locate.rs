@@ -1,21 +1,37 @@
-//! Where a model's density has its mass: a peak, its widths, and the covariance that its curvature suggests.
+//! Where a model's density has its mass: its heaviest mode, the widths there, and the other modes.
 
 use nalgebra::DMatrix;
-use noisewright_numerics::quadrature::{Lookout, peaks};
 
-use super::modes::{Mode, other_modes};
-use crate::{Domain, Error, Landmarks, Model, Result, View};
+use super::modes::{Mode, Search, Sight, Surface, find_modes, quasi_random};
+use super::sampling::{Charted, Height, Landscape};
+use crate::{Domain, Landmarks, Model, Result, View};
 
-/// A peak of the density and its surroundings.
+/// Starts of climbs around the heaviest mode.
+const SCATTERED: usize = 540;
+
+/// Most starts at combinations of the numbers that occur in the model.
+const MOST_COMBINATIONS: usize = 256;
+
+/// Starts around the centers of the noise.
+const AROUND_NOISE: usize = 64;
+
+/// Most modes that are kept.
+const MOST_MODES: usize = 9;
+
+/// A mode whose mass is below that of the heaviest one by more than this many nats carries nothing: its share is below
+/// rounding, with as much again for what Laplace's approximation misjudges.
+const DEPTH: f64 = 40.0;
+
+/// A mode of the density and its surroundings.
 pub(super) struct Location {
-    /// The peak.
+    /// The mode.
     pub(super) peak: Vec<f64>,
-    /// Peaks along each variable through the main one: location and scale.
+    /// Peaks along each variable through the mode: location and scale, that of the mode first.
     slices: Vec<Vec<(f64, f64)>>,
-    /// Inverse of the negative curvature at the peak, where that is positive definite.
+    /// Inverse of the negative curvature at the mode, where every variable is continuous.
     pub(super) covariance: Option<DMatrix<f64>>,
-    /// Other peaks, in several dimensions.
-    pub(super) others: Vec<Mode>,
+    /// Other modes, in several dimensions: locations, and scales along every variable.
+    pub(super) others: Vec<(Vec<f64>, Vec<f64>)>,
 }
 
 impl Location {
@@ -25,43 +41,126 @@ impl Location {
         if let (Some(covariance), Some(first)) = (&self.covariance, centers.first_mut()) {
             first.1 = first.1.max(covariance[(axis, axis)].sqrt());
         }
-        centers.extend(self.others.iter().map(|mode| (mode.at[axis], mode.scales[axis])));
+        centers.extend(self.others.iter().map(|(at, scales)| (at[axis], scales[axis])));
         centers
     }
 }
 
-/// Climbs the log-density along one variable after the other; then looks for other peaks.
+/// Finds the modes of a model's density, and the peaks along every variable through the heaviest.
 ///
 /// Along a line they are sought over all orders of magnitude, at all distances from the highest ones, around the noise's
 /// centers, and at the numbers that occur in the model: its parameters and constants, with both signs. In several
-/// dimensions, by climbing from such places. A needle to which none of them points is missed.
+/// dimensions climbs start from such places too.
 pub(super) fn locate(model: &Model, parameters: &[f64], landmarks: &[Landmarks]) -> Result<Location> {
     let domains = model.space().domains();
-    let slope = Slice::new(model, parameters);
-    let mut peak: Vec<f64> = domains.iter().zip(landmarks).map(|(d, l)| start(d, l)).collect();
-    let mut slices = vec![Vec::new(); peak.len()];
-    let sweeps = if peak.len() == 1 { 1 } else { 12 };
-    for _ in 0..sweeps {
-        let mut moved = 0.0f64;
-        for axis in 0..peak.len() {
-            let found = slope.along(axis, &peak, &domains[axis], &landmarks[axis])?;
-            if let Some((best, scale)) = found.first().copied() {
-                moved = moved.max((best - peak[axis]).abs() / scale);
-                peak[axis] = best;
-            }
-            slices[axis] = found;
-        }
-        if moved < 1e-3 {
-            break;
-        }
+    let density = Slice { model, parameters };
+    let places = numbers_in(model, parameters);
+    let start: Vec<f64> = domains.iter().zip(landmarks).map(|(d, l)| start(d, l)).collect();
+    let mut location = Location { peak: start, slices: Vec::new(), covariance: None, others: Vec::new() };
+    if domains.len() > 1 {
+        location.move_to_modes(&density, landmarks, &places)?;
     }
-    let scales: Vec<f64> = slices.iter().map(|s| s.first().map_or(1.0, |c| c.1)).collect();
-    let covariance = if peak.len() > 1 { slope.covariance(&peak, &scales)? } else { None };
-    let mut location = Location { peak, slices, covariance, others: Vec::new() };
-    if domains.len() > 1 && !domains.iter().any(Domain::is_discrete) {
-        location.others = other_modes(&slope, &location, &scales, landmarks)?;
+    for (axis, landmarks) in landmarks.iter().enumerate() {
+        let sight = Sight { hints: landmarks.centers.clone(), places: places.clone() };
+        location.slices.push(density.peaks_along(axis, &location.peak, &sight)?);
     }
+    if let (1, Some(first)) = (domains.len(), location.slices[0].first()) {
+        location.peak[0] = first.0;
+    }
+    location.slices.iter_mut().zip(&location.peak).for_each(|(slice, at)| lead_with(slice, *at));
     Ok(location)
+}
+
+/// Puts the peak at a place first.
+fn lead_with(slice: &mut Vec<(f64, f64)>, at: f64) {
+    let own = slice.iter().position(|(peak, scale)| (peak - at).abs() <= *scale);
+    match own {
+        Some(own) => slice[..=own].rotate_right(1),
+        None => slice.insert(0, (at, slice.first().map_or(1.0, |peak| peak.1))),
+    }
+}
+
+impl Location {
+    /// Moves to the heaviest mode in several dimensions and notes the others.
+    fn move_to_modes(&mut self, density: &Slice<'_>, landmarks: &[Landmarks], places: &[f64]) -> Result<()> {
+        let landscape = Landscape { model: density.model, parameters: density.parameters, contrast: None };
+        let surface = Charted::new(landscape, Height::Density, 0.0);
+        let coordinates = landscape.coordinates();
+        let dimension = coordinates.dimension();
+        let line = |axis: usize, values: &[f64]| -> Vec<f64> {
+            values.iter().map(|x| coordinates.to_line(axis, *x)).collect()
+        };
+        let sight = |axis: usize| {
+            let hint = |&(at, scale): &(f64, f64)| {
+                let ends = line(axis, &[at, at + scale]);
+                (ends[0], (ends[1] - ends[0]).abs())
+            };
+            let known = |hint: &(f64, f64)| hint.0.is_finite() && hint.1.is_finite();
+            let hints = landmarks[axis].centers.iter().map(hint).filter(known).collect();
+            let places = line(axis, places).into_iter().filter(|z| z.is_finite()).collect();
+            Sight { hints, places }
+        };
+        // Counted variables are summed over, and need no modes but the first.
+        let continuous = surface.counted().is_empty();
+        let named = if continuous { named(places, landmarks, dimension) } else { Vec::new() };
+        let search = Search {
+            start: coordinates.of_points(&self.peak, 1),
+            sights: (0..dimension).map(sight).collect(),
+            places: named.iter().map(|place| coordinates.of_points(place, 1)).collect(),
+            scattered: if continuous { SCATTERED } else { 0 },
+            depth: DEPTH,
+            most: MOST_MODES,
+        };
+        let scales = |mode: &Mode| -> Vec<f64> {
+            (0..dimension).map(|j| mode.scales[j] * coordinates.stretch(j, mode.at[j])).collect()
+        };
+        let modes = find_modes(&surface, &search)?;
+        let Some((first, others)) = modes.split_first() else { return Ok(()) };
+        self.peak = coordinates.points(&first.at, 1);
+        let stretch = |j: usize| coordinates.stretch(j, first.at[j]);
+        let covariance = first.covariance.as_ref().filter(|_| continuous);
+        self.covariance = covariance.map(|c| c.map_with_location(|a, b, v| v * stretch(a) * stretch(b)));
+        self.others = others.iter().map(|mode| (coordinates.points(&mode.at, 1), scales(mode))).collect();
+        Ok(())
+    }
+}
+
+/// Places at combinations of the numbers that occur in a model, and around the centers of the noise.
+fn named(places: &[f64], landmarks: &[Landmarks], dimension: usize) -> Vec<Vec<f64>> {
+    combinations(places, dimension).into_iter().chain(around(landmarks)).collect()
+}
+
+/// All points whose coordinates are such places, or as many of them as are allowed, spread evenly, and those at which all
+/// coordinates are the same.
+fn combinations(places: &[f64], size: usize) -> Vec<Vec<f64>> {
+    let Some(total) = places.len().checked_pow(size as u32).filter(|total| *total > 0) else {
+        return Vec::new();
+    };
+    let count = total.min(MOST_COMBINATIONS);
+    let digits = |mut index: usize| {
+        let mut next = || {
+            let place = places[index % places.len()];
+            index /= places.len();
+            place
+        };
+        (0..size).map(|_| next()).collect()
+    };
+    let spread = (0..count).map(|i| digits((i as u128 * total as u128 / count as u128) as usize));
+    places.iter().map(|place| vec![*place; size]).chain(spread).collect()
+}
+
+/// Points within three scales of the centers of the noise.
+fn around(landmarks: &[Landmarks]) -> Vec<Vec<f64>> {
+    let components = landmarks.iter().map(|l| l.centers.len()).min().unwrap_or(0);
+    if components == 0 {
+        return Vec::new();
+    }
+    let place = |(i, u): (usize, Vec<f64>)| {
+        let center = |l: &Landmarks| l.centers[i % components];
+        let within = |(l, u): (&Landmarks, &f64)| center(l).0 + 3.0 * center(l).1 * (2.0 * u - 1.0);
+        landmarks.iter().zip(&u).map(within).collect()
+    };
+    quasi_random(landmarks.len(), AROUND_NOISE).into_iter().enumerate().map(place).collect()
 }
 
 /// Variables up to which modes are looked for by climbs from many places.
@@ -79,7 +178,7 @@ pub(crate) fn modes_of(model: &Model, parameters: &[f64]) -> Result<Vec<Vec<f64>
     if dimension == 1 {
         return Ok(location.centers(0).into_iter().map(|(at, _)| vec![at]).collect());
     }
-    Ok(std::iter::once(location.peak).chain(location.others.into_iter().map(|mode| mode.at)).collect())
+    Ok(std::iter::once(location.peak).chain(location.others.into_iter().map(|(at, _)| at)).collect())
 }
 
 /// Most numbers of a model that are places to look at.
@@ -107,158 +206,25 @@ fn start(domain: &Domain, landmarks: &Landmarks) -> f64 {
     }
 }
 
-/// A model at parameter values, looked at place by place.
+/// A model at parameter values, in its own variables.
 pub(super) struct Slice<'a> {
-    model: &'a Model,
-    parameters: &'a [f64],
-    /// Coordinates to look at.
-    pub(super) places: Vec<f64>,
+    pub(super) model: &'a Model,
+    pub(super) parameters: &'a [f64],
 }
 
-impl<'a> Slice<'a> {
-    /// With the numbers that occur in the model as places to look at.
-    pub(super) fn new(model: &'a Model, parameters: &'a [f64]) -> Self {
-        Self { model, parameters, places: numbers_in(model, parameters) }
+impl Surface for Slice<'_> {
+    fn domain(&self, axis: usize) -> &Domain {
+        &self.model.space().domains()[axis]
     }
 
-    /// Peaks along one variable, the others held.
-    fn along(&self, axis: usize, at: &[f64], domain: &Domain, hints: &Landmarks) -> Result<Vec<(f64, f64)>> {
-        if let Domain::States(states) = domain {
-            let values = self.values(axis, at, states)?;
-            let best = (0..states.len()).fold(0, |best, i| if values[i] > values[best] { i } else { best });
-            return Ok(vec![(states[best], 1.0)]);
-        }
-        let failure = std::cell::RefCell::new(None);
-        let look = |x: &[f64], out: &mut [f64]| {
-            let grid: Vec<f64> = match domain {
-                Domain::Counts => x.iter().map(|v| v.max(0.0).round()).collect(),
-                _ => x.to_vec(),
-            };
-            match self.values(axis, at, &grid) {
-                Ok(values) => out.copy_from_slice(&values),
-                Err(error) => *failure.borrow_mut() = Some(error),
-            }
-        };
-        let (lower, upper) = domain.bounds();
-        let mut found = Vec::new();
-        let coarse = Lookout { hints: &hints.centers, places: &self.places, fine: false };
-        if matches!(domain, Domain::Positive | Domain::Interval(..)) {
-            // A density may be highest at the very end of its domain, as x^{-0.2} e^{-x} is at zero, and have next to
-            // no mass there. Times the distance to the end, it is highest where the mass is.
-            let mass = |x: &[f64], out: &mut [f64]| {
-                look(x, out);
-                out.iter_mut().zip(x).for_each(|(o, x)| *o += (x - lower).min(upper - x).ln());
-            };
-            found = peaks(lower, upper, coarse, &mass);
-        }
-        let fine = at.len() == 1 && *domain != Domain::Counts;
-        found.extend(peaks(lower, upper, Lookout { fine, ..coarse }, &look));
-        failure.into_inner().map_or(Ok(found), Err)
+    fn dimension(&self) -> usize {
+        self.model.space().dimension()
     }
 
-    fn values(&self, axis: usize, at: &[f64], along: &[f64]) -> Result<Vec<f64>> {
-        let rows = along.len();
-        let mut points = Vec::with_capacity(rows * at.len());
-        for (j, x) in at.iter().enumerate() {
-            if j == axis {
-                points.extend_from_slice(along);
-            } else {
-                points.resize(points.len() + rows, *x);
-            }
-        }
-        self.energy(&points, rows)
-    }
-
-    /// The log-density at column-major points.
-    pub(super) fn energy(&self, points: &[f64], rows: usize) -> Result<Vec<f64>> {
+    fn values(&self, places: &[f64], rows: usize) -> Result<Vec<f64>> {
         let mut out = vec![0.0; rows];
-        self.model.evaluate(
-            self.parameters,
-            View::new(self.model.space().dimension(), rows, points),
-            &mut out,
-            None,
-        )?;
+        let view = View::new(self.dimension(), rows, places);
+        self.model.evaluate(self.parameters, view, &mut out, None)?;
         Ok(out)
     }
-
-    /// The inverse of the negative Hessian by differences over steps as wide as the peak itself.
-    fn covariance(&self, peak: &[f64], scales: &[f64]) -> Result<Option<DMatrix<f64>>> {
-        let size = peak.len();
-        let shifted = |moves: &[(usize, f64)]| -> Result<f64> {
-            let mut x = peak.to_vec();
-            moves.iter().for_each(|(j, sign)| x[*j] += sign * 0.5 * scales[*j]);
-            Ok(self.energy(&x, 1)?[0])
-        };
-        let center = shifted(&[])?;
-        let mut curvature = DMatrix::zeros(size, size);
-        for a in 0..size {
-            curvature[(a, a)] = 2.0 * center - shifted(&[(a, 1.0)])? - shifted(&[(a, -1.0)])?;
-            for b in 0..a {
-                let same = shifted(&[(a, 1.0), (b, 1.0)])? + shifted(&[(a, -1.0), (b, -1.0)])?;
-                let opposite = shifted(&[(a, 1.0), (b, -1.0)])? + shifted(&[(a, -1.0), (b, 1.0)])?;
-                curvature[(a, b)] = -(same - opposite) / 4.0;
-                curvature[(b, a)] = curvature[(a, b)];
-            }
-        }
-        let inverse = curvature.cholesky().map(|c| c.inverse());
-        Ok(inverse.map(|m| DMatrix::from_fn(size, size, |a, b| 0.25 * m[(a, b)] * scales[a] * scales[b])))
-    }
-}
-
-/// The direction of the highest density on the sphere, and how far (as 1 − cos) the density has fallen by e^{-1/2}.
-pub(super) fn locate_on_sphere(model: &Model, parameters: &[f64]) -> Result<(Vec<f64>, f64)> {
-    let slope = Slice { model, parameters, places: Vec::new() };
-    let size = model.space().dimension();
-    let mut best = (vec![1.0; size], f64::NEG_INFINITY);
-    let mut reach = 1.0f64;
-    for round in 0..60 {
-        let candidates = directions(&best.0, reach, round == 0);
-        let rows = candidates.len() / size;
-        let values = slope.energy(&candidates, rows)?;
-        let top = (0..rows).fold(0, |top, i| if values[i] > values[top] { i } else { top });
-        if values[top] > best.1 {
-            best = ((0..size).map(|j| candidates[j * rows + top]).collect(), values[top]);
-        } else {
-            reach *= 0.5;
-        }
-    }
-    if best.1 == f64::NEG_INFINITY {
-        return Err(Error::NoMass);
-    }
-    Ok((best.0.clone(), sphere_spread(&slope, &best.0, best.1)?))
-}
-
-/// Unit vectors: along all signed axes and diagonals at first, then small steps from the best one.
-fn directions(from: &[f64], reach: f64, first: bool) -> Vec<f64> {
-    let size = from.len();
-    let mut rows: Vec<Vec<f64>> = Vec::new();
-    for a in 0..size {
-        for b in 0..=a {
-            for (sa, sb) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
-                let mut v = if first { vec![0.0; size] } else { from.to_vec() };
-                v[a] += sa * reach;
-                v[b] += sb * reach;
-                let norm = v.iter().map(|x| x * x).sum::<f64>().sqrt();
-                if norm > 1e-9 {
-                    rows.push(v.iter().map(|x| x / norm).collect());
-                }
-            }
-        }
-    }
-    (0..size).flat_map(|j| rows.iter().map(move |r| r[j])).collect()
-}
-
-fn sphere_spread(slope: &Slice<'_>, peak: &[f64], height: f64) -> Result<f64> {
-    let frame = super::quadrature_chart::frame_with_pole(peak);
-    let mut spread = 2.0;
-    for _ in 0..60 {
-        let radius = f64::sqrt(spread * (2.0 - spread));
-        let at: Vec<f64> =
-            (0..peak.len()).map(|j| radius * frame[(j, 0)] + (1.0 - spread) * peak[j]).collect();
-        if slope.energy(&at, 1)?[0] >= height - 0.5 {
-            break;
-        }
-        spread *= 0.5;
-    }
-    Ok(spread)
 }

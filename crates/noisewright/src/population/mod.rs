@@ -12,17 +12,16 @@ mod quadrature_chart;
 mod sampling;
 
 pub(crate) use divergence_integrals::integrate_pair;
+pub(crate) use enumeration::StateTable;
 pub(crate) use locate::{modes_of, numbers_in};
 pub(crate) use quadrature::{log_ratio, log_scaled_noise};
 
-use std::ops::Range;
-
-use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::gram::{Columns, weighted_gram};
-use noisewright_numerics::summation::blocked;
+use nalgebra::DMatrix;
 
 use crate::memory::check_most;
+use crate::moments::Moments;
 use crate::run::CancelToken;
+use crate::tolerance::INTEGRAL_ACCURACY;
 use crate::{Error, Loss, Model, Noise, Points, Quantity, Result, View};
 
 /// Whether every state of the model's space can be visited.
@@ -93,7 +92,14 @@ pub struct Precision {
 impl Default for Precision {
     fn default() -> Self {
         let cancel = CancelToken::new();
-        Self { relative: 1e-10, max_nodes: 1 << 22, draws: 1 << 17, seed: 0, cancel, more: crate::More }
+        Self {
+            relative: INTEGRAL_ACCURACY,
+            max_nodes: 1 << 22,
+            draws: 1 << 17,
+            seed: 0,
+            cancel,
+            more: crate::More,
+        }
     }
 }
 
@@ -464,21 +470,12 @@ impl Population {
     #[must_use]
     pub fn information(&self) -> DMatrix<f64> {
         let weights: Vec<f64> = self.log_weights.iter().map(|w| w.exp()).collect();
-        self.weighted_outer(&weights, &CancelToken::new())
+        self.moments(&weights, &CancelToken::new()).information
     }
 
-    /// `Σ_i weights_i ψ_i ψ_iᵀ`; nonsense once the computation is cancelled.
-    pub(crate) fn weighted_outer(&self, weights: &[f64], cancel: &CancelToken) -> DMatrix<f64> {
-        weighted_outer_for(&self.score, self.coordinates.len(), weights, cancel)
-    }
-
-    /// `Σ_i weights_i ψ_i`.
-    pub(crate) fn weighted_score(&self, weights: &[f64]) -> DVector<f64> {
-        DVector::from_iterator(
-            self.coordinates.len(),
-            (0..self.coordinates.len())
-                .map(|j| self.score_of(j).iter().zip(weights).map(|(s, w)| s * w).sum()),
-        )
+    /// `Σ_i weights_i ψ_i` and `Σ_i weights_i ψ_i ψ_iᵀ`; nonsense once the computation is cancelled.
+    pub(crate) fn moments(&self, weights: &[f64], cancel: &CancelToken) -> Moments {
+        Moments::of(&self.score, self.coordinates.len(), weights, cancel)
     }
 
     /// The log-density of a noise at the points.
@@ -496,26 +493,6 @@ impl Population {
         noise.log_density(self.points.view(), &mut out);
         out
     }
-}
-
-/// `Σ_i w_i a_i a_iᵀ` of column-major rows `a_i`, in fixed blocks: the same for any number of threads.
-pub(crate) fn weighted_outer(columns: &[f64], size: usize, weights: &[f64]) -> DMatrix<f64> {
-    weighted_outer_for(columns, size, weights, &CancelToken::new())
-}
-
-fn weighted_outer_for(columns: &[f64], size: usize, weights: &[f64], cancel: &CancelToken) -> DMatrix<f64> {
-    const BLOCK: usize = 4096;
-    let rows = weights.len();
-    let gram = |range: Range<usize>| {
-        let mut out = DMatrix::zeros(size, size);
-        if cancel.is_cancelled() {
-            return out;
-        }
-        let block = Columns::new(&columns[range.start..], range.len(), size, rows);
-        weighted_gram(block, &weights[range], out.as_mut_slice());
-        out
-    };
-    blocked(rows, BLOCK, gram, |sum, part| sum + part).unwrap_or_else(|| DMatrix::zeros(size, size))
 }
 
 /// What a way of integrating hands over: the points, their base-measure weights, and how good they are.

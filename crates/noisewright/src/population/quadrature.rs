@@ -9,7 +9,8 @@ use noisewright_numerics::quadrature::{
 };
 use noisewright_numerics::special::softplus;
 
-use super::locate::{Location, locate, locate_on_sphere};
+use super::locate::{Location, locate};
+use super::modes::locate_on_sphere;
 use super::quadrature_chart::{Chart, frame_with_pole};
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
 use crate::integrability;
@@ -469,8 +470,8 @@ fn whitened(location: &Location, factor: DMatrix<f64>, landmarks: &[Landmarks]) 
             centers[j].push((z[j], scale.sqrt()));
         }
     };
-    for mode in &location.others {
-        carry(DVector::from_column_slice(&mode.at), &mode.scales);
+    for (at, scales) in &location.others {
+        carry(DVector::from_column_slice(at), scales);
     }
     for c in 0..components {
         let scales: Vec<f64> = landmarks.iter().map(|l| l.centers[c].1).collect();

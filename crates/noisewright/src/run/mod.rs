@@ -12,4 +12,5 @@ pub use cancel::CancelToken;
 pub use context::Context;
 pub(crate) use context::if_possible;
 pub use progress::{Progress, ProgressHook, Stage};
+#[doc(hidden)]
 pub use purpose::Purpose;

@@ -71,8 +71,6 @@ pub enum Purpose {
     ChainStarts,
     /// A Markov chain.
     Chain,
-    /// Starts of a search for modes in many variables.
-    PopulationModes,
     /// Draws of a population's importance sampling.
     PopulationProposal {
         /// A stage of the adaptation, or zero for the draws themselves.
@@ -122,6 +120,10 @@ pub enum Purpose {
         /// Of the data, or of the noise.
         side: u64,
     },
+    /// Permutations of the labels of two samples.
+    Permutation,
+    /// The order in which rows are taken for draws of the product of their marginals.
+    ProductOrder,
 }
 
 impl Purpose {
@@ -164,7 +166,6 @@ impl Purpose {
             Self::PathNoiseFit => (14, 0, 0),
             Self::ChainStarts => (15, 0, 0),
             Self::Chain => (16, 0, 0),
-            Self::PopulationModes => (17, 0, 0),
             Self::PopulationProposal { stage, component } => (18, stage, component),
             Self::PopulationTails { kind } => (19, kind, 0),
             Self::SphereCandidates => (20, 0, 0),
@@ -182,6 +183,8 @@ impl Purpose {
             Self::Simulate => (36, 0, 0),
             Self::BootstrapRows => (51, 0, 0),
             Self::Folds { side } => (50, side, 0),
+            Self::Permutation => (60, 0, 0),
+            Self::ProductOrder => (61, 0, 0),
         }
     }
 }

@@ -4,7 +4,7 @@ use noisewright_report::{Cell, Column, Table, format_number};
 
 use super::fit::{cells, estimates_table, numbers};
 use crate::Estimate;
-use crate::after::{Comparison, WaldTest};
+use crate::after::{Comparison, SharedEstimate, WaldTest};
 
 /// Functions of the parameters with their errors.
 #[must_use]
@@ -61,7 +61,8 @@ pub fn comparison_tables(found: &Comparison) -> Vec<Table> {
         let shown = [likelihood.estimate, likelihood.se];
         row.extend(cells(if noisy { &shown } else { &shown[..1] }, likelihood.se));
         row.push(Cell::from(model.parameters as f64));
-        row.extend([Some(model.aic), Some(model.bic), model.tic].map(|x| x.map_or(Cell::Empty, Cell::from)));
+        let criteria = [Some(model.aic), Some(model.bic), model.tic].map(|x| x.filter(|x| !x.is_nan()));
+        row.extend(criteria.map(|x| x.map_or(Cell::Empty, Cell::from)));
         if held_out {
             let known = model.held_out.as_ref();
             row.extend(
@@ -77,10 +78,36 @@ pub fn comparison_tables(found: &Comparison) -> Vec<Table> {
         models = models.note("std. error: the Monte-Carlo error of log Z, times the rows");
     }
     let mut tables = vec![models];
+    if (1..=MOST_SHARED).contains(&found.estimates.len()) {
+        tables.push(estimates_side_by_side(found));
+    }
     if !found.tests.is_empty() {
         tables.push(tests_table(found));
     }
     tables
+}
+
+/// Parameters of which a table is shown.
+const MOST_SHARED: usize = 30;
+
+/// Every shared parameter with the estimates and standard errors of the fits.
+fn estimates_side_by_side(found: &Comparison) -> Table {
+    let mut table = Table::new("estimates (std. errors)").column(Column::text(""));
+    for model in &found.models {
+        table = table.column(Column::text(model.name.clone()));
+    }
+    for parameter in &found.estimates {
+        let cell = |fit: &Option<SharedEstimate>| match fit {
+            None => Cell::Empty,
+            Some(fit) if fit.se.is_finite() => {
+                Cell::from(format!("{} ({})", format_number(fit.estimate, 5), format_number(fit.se, 3)))
+            }
+            Some(fit) => Cell::from(format_number(fit.estimate, 5)),
+        };
+        let name = Cell::from(parameter.name.clone());
+        table.push_row(std::iter::once(name).chain(parameter.fits.iter().map(cell)).collect::<Vec<_>>());
+    }
+    table
 }
 
 fn tests_table(found: &Comparison) -> Table {

@@ -5,7 +5,7 @@ use std::fmt;
 use noisewright_report::{Cell, Column, Table, format_number, format_percent};
 
 use super::shortened;
-use crate::fit::{Estimate, Fit, IntervalKind, PenaltyKind, RatioFit, Resampled, StrengthRule};
+use crate::fit::{Estimate, Fit, FitMethod, IntervalKind, PenaltyKind, RatioFit, Resampled, StrengthRule};
 
 /// Estimates with their standard errors and intervals; `loss` is named where it is known.
 #[must_use]
@@ -137,6 +137,9 @@ fn noise_words(fit: &Fit) -> String {
     if fit.at_rows.as_ref().is_some_and(|rows| rows.choices) {
         return "no noise: the conditional logit of what was chosen in each stratum".into();
     }
+    if fit.method.is_without_constant() {
+        return without_noise(fit);
+    }
     if !fit.nu.is_finite() {
         return "no noise: maximum likelihood, with log Z computed exactly".into();
     }
@@ -159,6 +162,30 @@ fn noise_words(fit: &Fit) -> String {
         fit.replicates.map(|count| format!(", {count} replicates")).unwrap_or_default(),
         fit.loss_name
     )
+}
+
+/// A method that needs no noise, and what is known of the constant.
+fn without_noise(fit: &Fit) -> String {
+    let method = match fit.method {
+        FitMethod::PseudoLikelihood => "pseudo-likelihood",
+        _ => "score matching",
+    };
+    let constant = match &fit.log_normalizer {
+        Some(_) => "log Z at the estimate computed afterwards",
+        None => "log Z is not known",
+    };
+    format!("no noise: {method}; {constant}")
+}
+
+/// How many of the rows follow the model, by a loss that leaves the others out.
+fn clean_share(fit: &Fit) -> Option<String> {
+    let share = fit.clean_share.as_ref()?;
+    let percent = |x: f64| format_percent(x, 3);
+    Some(format!(
+        "About {} of the rows follow the model (std. error {}).",
+        percent(share.estimate),
+        percent(share.se)
+    ))
 }
 
 /// What quiet noise was worth.
@@ -199,6 +226,7 @@ pub fn fit_sentences(fit: &Fit) -> Vec<String> {
         ));
     }
     lines.extend(quietness(fit));
+    lines.extend(clean_share(fit));
     lines.extend(interval_words(fit));
     lines.extend(efficiency(fit));
     lines.extend(likelihood(fit));
@@ -259,7 +287,11 @@ pub fn convergence(fit: &Fit) -> String {
         "{} after {}; {} {}.",
         if fit.converged { "Converged" } else { "Stopped" },
         counted(fit.iterations, "step"),
-        if fit.nu.is_finite() { "mean loss" } else { "negative mean log-likelihood" },
+        if fit.nu.is_finite() || fit.method.is_without_constant() {
+            "mean loss"
+        } else {
+            "negative mean log-likelihood"
+        },
         format_number(fit.loss, 6)
     )
 }

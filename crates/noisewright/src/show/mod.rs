@@ -5,12 +5,19 @@
 mod after;
 mod fit;
 mod normalizer;
+mod ratio;
+mod states;
 mod theory;
 
 pub use after::{comparison_tables, derived_table, two_sided_tail, wald_sentence};
 pub use fit::{bootstrap_table, brief, cells, convergence, counted, fit_sentences, fit_table, ratio_table};
-pub use normalizer::{
-    evidence_table, log_z_sentences, log_z_table, path_sentences, path_table, states_table,
+pub use normalizer::{evidence_table, log_z_sentences, log_z_table, path_sentences, path_table};
+pub use states::{
+    convergence_table, energies_table, equilibration_table, expectations_table, states_table, surface_table,
+};
+pub use ratio::{
+    bridges_table, candidates_table, density_ratio_sentences, divergences_table, information_table,
+    interval_label,
 };
 pub use theory::{design_table, error_table};
 

@@ -1,4 +1,4 @@
-//! Estimates of log Z, evidences, states and paths as tables and sentences.
+//! Estimates of log Z, evidences and paths as tables and sentences.
 
 use std::fmt;
 
@@ -6,7 +6,6 @@ use noisewright_report::{Cell, Column, Table, format_number, format_percent};
 
 use super::shortened;
 use crate::normalizer::path::PathEstimate;
-use crate::normalizer::states::StatesEstimate;
 use crate::normalizer::{Evidence, LogZ};
 
 /// The estimators beside each other; `quantity` is what they estimate.
@@ -154,41 +153,8 @@ pub fn path_sentences(result: &PathEstimate) -> Vec<String> {
     lines
 }
 
-/// Every state by its name.
-#[must_use]
-pub fn states_table(result: &StatesEstimate, names: &[String], source: &str) -> Table {
-    let draws: usize = result.draws().iter().sum();
-    let mut table = Table::new(format!("log Z of {} states from {draws} draws", names.len()))
-        .column(Column::text("state"))
-        .column(Column::number("draws"))
-        .column(Column::number("log Z").significant(7))
-        .column(Column::number("std. error").significant(3))
-        .column(Column::number("step").significant(6))
-        .column(Column::number("± of it").significant(3))
-        .column(Column::number("ESS").significant(4))
-        .column(Column::number("ineff.").significant(3));
-    for (k, error) in result.se().into_iter().enumerate() {
-        let (step, step_error) = result.difference(k.saturating_sub(1), k);
-        let first = k == 0;
-        table.push_row([
-            Cell::from(names[k].as_str()),
-            (result.draws()[k] as f64).into(),
-            result.log_z()[k].into(),
-            error.into(),
-            if first { Cell::Empty } else { step.into() },
-            if first { Cell::Empty } else { step_error.into() },
-            result.ess()[k].into(),
-            result.inefficiency()[k].into(),
-        ]);
-    }
-    let reference = &names[result.reference()];
-    table.note(format!("{source}log Z relative to that of {reference}, step: from the state before")).note(
-        "ESS: what all draws are worth for a state; ineff.: draws of it that are worth an independent one",
-    )
-}
-
 /// A table, and sentences one a line below it.
-fn write(f: &mut fmt::Formatter<'_>, table: &Table, sentences: &[String]) -> fmt::Result {
+pub(super) fn write(f: &mut fmt::Formatter<'_>, table: &Table, sentences: &[String]) -> fmt::Result {
     writeln!(f, "{}", table.to_text())?;
     sentences.iter().try_for_each(|sentence| writeln!(f, "{sentence}"))
 }
@@ -213,15 +179,5 @@ impl fmt::Display for PathEstimate {
     /// The table that the command prints, and the answer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write(f, &path_table(self), &path_sentences(self))
-    }
-}
-
-impl fmt::Display for StatesEstimate {
-    /// The table that the command prints, with the states numbered from 0.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<String> = (0..self.log_z().len()).map(|k| k.to_string()).collect();
-        let warnings = self.warnings().iter().map(|warning| warning.sentence(&names));
-        let lines: Vec<String> = warnings.map(|warning| format!("Warning: {warning}.")).collect();
-        write(f, &states_table(self, &names, ""), &lines)
     }
 }

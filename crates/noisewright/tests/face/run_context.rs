@@ -37,7 +37,6 @@ fn purposes() -> Vec<Purpose> {
         Purpose::PathNoiseFit,
         Purpose::ChainStarts,
         Purpose::Chain,
-        Purpose::PopulationModes,
         Purpose::SphereCandidates,
         Purpose::DesignStarts,
         Purpose::DesignStandIn,

@@ -124,7 +124,7 @@ fn standard_fits_and_designs() {
     fit, curved, exact                   19 steps   2027 calls    800702 points   773 curvatures
     fit, normalized, ratio 5             11 steps   1104 calls    477229 points   492 curvatures
     fit, noise optimal                    9 steps   3492 calls    556846 points   518 curvatures
-    fit, two variables, ratio 5          12 steps    377 calls     58791 points     1 curvatures
+    fit, two variables, ratio 5          12 steps    368 calls     65328 points     1 curvatures
     design, mean, ratio 1                 1 steps     46 calls      7785 points     0 curvatures
     design, mean, best ratio              1 steps    350 calls     77357 points     0 curvatures
     design, quartic, ratio 1              1 steps   1825 calls     51542 points     0 curvatures

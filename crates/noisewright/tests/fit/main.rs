@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod batches;
+mod comparators;
 mod conditional;
+mod density_ratio;
 mod diagnostics;
 mod extremes;
 mod fitted_noise;

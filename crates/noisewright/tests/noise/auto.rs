@@ -88,6 +88,17 @@ fn interval_noise_has_a_floor_everywhere() {
 }
 
 #[test]
+fn interval_noise_follows_poles() {
+    for words in ["beta(0.05, 3)", "beta(0.5, 0.5)", "beta(2, 0.1)"] {
+        let (auto, truth) = fitted("[0, 1]", 1, words);
+        let near_an_end = (1..300).map(|k| 10f64.powi(-k));
+        let ends: Vec<f64> = near_an_end.flat_map(|x| [x, 1.0 - x]).filter(|x| *x < 1.0).collect();
+        let ratio = largest_log_ratio(auto.as_ref(), truth.as_ref(), &ends);
+        assert!(ratio < 4f64.ln(), "{words}: {ratio}");
+    }
+}
+
+#[test]
 fn circular_noise_is_flatter_than_the_data() {
     let (auto, truth) = fitted("circle", 1, "von-mises(1, 8)");
     let pi = std::f64::consts::PI;

@@ -385,7 +385,7 @@ proptest! {
         let mixture: Arc<dyn Scalar> = Arc::new(Mixture::new(vec![(w, a), (1.0 - w, b)]).unwrap());
         let whole = total(mixture.as_ref(), f64::NEG_INFINITY, f64::INFINITY);
         prop_assert!((whole - 1.0).abs() < 1e-9, "{}: {whole}", mixture.words());
-        if let Ok(part) = Truncated::new(Arc::clone(&mixture), lo, lo + width) {
+        if let Ok(part) = Truncated::of_shared(Arc::clone(&mixture), lo, lo + width) {
             let mass = total(&part, lo, lo + width);
             prop_assert!((mass - 1.0).abs() < 1e-9, "{}: {mass}", part.words());
             let inside = total(mixture.as_ref(), lo, lo + width);

@@ -1,8 +1,6 @@
 //! Every sampler follows its log-density, fits recover parameters, and draws depend on the seed alone.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::sync::Arc;
-
 use crate::support::*;
 use noisewright::*;
 
@@ -368,7 +366,7 @@ fn fits_that_cannot_be_made_are_errors_with_a_reason() {
     // A third column that is the sum of the first two.
     let dependent = [1.0, 2.0, 4.0, 0.0, 5.0, 1.0, 3.0, 3.0, 6.0, 3.0, 7.0, 3.0];
     assert!(MultivariateNormal::fit(View::new(3, 4, &dependent), None).is_err());
-    assert!(Truncated::new(Arc::new(Uniform::new(0.0, 1.0).unwrap()), 2.0, 3.0).is_err());
+    assert!(Truncated::new(Uniform::new(0.0, 1.0).unwrap(), 2.0, 3.0).is_err());
     assert!(Normal::with_variance(0.0, -1.0).unwrap_err().to_string().contains("must be a positive number"));
 }
 

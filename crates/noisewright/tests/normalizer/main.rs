@@ -8,6 +8,7 @@ mod evidence;
 mod path;
 mod posteriors;
 mod properties;
+mod reweighting;
 mod simulation;
 mod states;
 mod values;

@@ -77,6 +77,7 @@ fn table(arguments: &FitArguments, problem: &Problem) -> Outcome<Table> {
 fn refuse_idle(arguments: &FitArguments) -> Outcome<()> {
     let rows = &arguments.rows;
     let given = [
+        ("--method", arguments.method != "nce"),
         ("--noise", arguments.noise != "auto"),
         ("--nu", arguments.nu != "auto"),
         ("--noise-points", arguments.noise_points.is_some()),

@@ -47,7 +47,8 @@ fn estimates(answer: &Answer) -> Section {
     let noise = if fit.nu.is_finite() {
         Card::new("ν", format_number(fit.nu, 4)).note(counted(fit.noise_points, "noise point"))
     } else {
-        Card::new("ν", "∞").note("maximum likelihood")
+        let method = if fit.method.is_without_constant() { fit.method.name() } else { "maximum likelihood" };
+        Card::new("ν", "∞").note(method)
     };
     let mut cards = vec![
         Card::new("rows", counted(fit.rows, "row").trim_end_matches(" rows").to_owned())

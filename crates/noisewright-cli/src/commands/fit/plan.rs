@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, DrawKind, FitOptions, FitSetting, IntervalKind, NoiseChoice, NoiseKind, Penalty,
-    check_effects,
+    Amount, CovarianceKind, DrawKind, FitMethod, FitOptions, FitSetting, IntervalKind, NoiseChoice,
+    NoiseKind, Penalty, check_effects,
 };
 use noisewright::{Error, Loss, Model, Target};
 
@@ -16,6 +16,7 @@ use crate::progress::Progress;
 
 /// Checked arguments.
 pub(super) struct Plan {
+    method: FitMethod,
     noise: NoiseChoice,
     amount: Amount,
     max_noise: Option<usize>,
@@ -41,6 +42,7 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(arguments: &FitArguments, global: &Global) -> Outcome<Self> {
         let plan = Self {
+            method: arguments.method.parse()?,
             noise: NoiseChoice::parse_given(
                 &arguments.noise,
                 &inputs::covariates(&arguments.model),
@@ -67,7 +69,7 @@ impl Plan {
             cross_validate: arguments.cross_validate,
             seed: global.seed,
         };
-        refuse_idle(arguments)?;
+        refuse_idle(arguments, plan.method)?;
         if plan.max_noise == Some(0) {
             return Err(Failure::Usage("--max-noise must be at least 1".into()));
         }
@@ -78,6 +80,7 @@ impl Plan {
     /// The options, without progress.
     fn silent(&self) -> FitOptions {
         FitOptions {
+            method: self.method,
             noise: self.noise.clone(),
             amount: self.amount,
             choices: self.choices,
@@ -125,7 +128,7 @@ impl Plan {
 }
 
 /// Refuses settings that have no effect beside the noise or each other.
-fn refuse_idle(arguments: &FitArguments) -> Outcome<()> {
+fn refuse_idle(arguments: &FitArguments, method: FitMethod) -> Outcome<()> {
     let given = [
         (FitSetting::Nu, arguments.nu != "auto"),
         (FitSetting::NoisePoints, arguments.noise_points.is_some()),
@@ -140,7 +143,8 @@ fn refuse_idle(arguments: &FitArguments) -> Outcome<()> {
         (FitSetting::Choices, arguments.noise_choices != "auto"),
     ];
     let given: Vec<FitSetting> = given.iter().filter(|(_, given)| *given).map(|(s, _)| *s).collect();
-    Ok(check_effects(NoiseKind::of_words(&arguments.noise), &given)?)
+    let kind = method.noise_kind().unwrap_or_else(|| NoiseKind::of_words(&arguments.noise));
+    Ok(check_effects(kind, &given)?)
 }
 
 /// `--choices`: nothing for auto.

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use noisewright::Error;
 use noisewright::normalizer::Dependence;
-use noisewright::normalizer::states::{Origin, Pooled, StatesEstimate, StatesOptions, estimate};
+use noisewright::normalizer::states::{Origin, Pooled, StatesEstimate, StatesOptions, reweight};
 use noisewright::show::states_table;
 use noisewright_data::{Format, Stream, Table as Data};
 use noisewright_report::{
     Axis, Card, Figure, HeatMap, Page, Panel, Points, Section, Table, Value, format_number,
 };
 
+use super::reweighted::Reweighted;
 use super::wildcard::Wildcard;
 use crate::arguments::{Global, LogzArguments, StatesArguments};
 use crate::failure::{Failure, Outcome};
@@ -25,6 +26,7 @@ struct Answer<'a> {
     counts: &'a [usize],
     result: &'a StatesEstimate,
     dependence: Dependence,
+    more: &'a Reweighted,
 }
 
 pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
@@ -36,12 +38,19 @@ pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
     let slices: Vec<&[f64]> = draws.columns.iter().map(Vec::as_slice).collect();
     let pooled =
         Pooled { log_f: &slices, origin: Origin::Rows(&draws.origin), chains: draws.chains.as_deref() };
-    let result = estimate(&pooled, &options).map_err(|error| draws.named(error))?;
+    let reweighting = reweight(&pooled, &options).map_err(|error| draws.named(error))?;
+    let more = Reweighted::of(&reweighting, &pooled, &options, own, &draws)?;
     drop(progress);
     let mut counts = vec![0; draws.names.len()];
     draws.origin.iter().for_each(|state| counts[*state] += 1);
-    let answer =
-        Answer { source: &draws.source, names: &draws.names, counts: &counts, result: &result, dependence };
+    let answer = Answer {
+        source: &draws.source,
+        names: &draws.names,
+        counts: &counts,
+        result: reweighting.estimate(),
+        dependence,
+        more: &more,
+    };
     let json = answer.json()?;
     output::write_report(global, || answer.page(), &json)?;
     if global.json {
@@ -54,9 +63,11 @@ pub(super) fn run(arguments: &LogzArguments, global: &Global) -> Outcome<()> {
 }
 
 /// The pooled draws of a file.
-struct Draws {
+pub(super) struct Draws {
     source: String,
-    names: Vec<String>,
+    pub(super) names: Vec<String>,
+    /// Columns beside those of the states, by name.
+    pub(super) others: Vec<(String, Vec<f64>)>,
     columns: Vec<Vec<f64>>,
     origin: Vec<usize>,
     chains: Option<Vec<usize>>,
@@ -82,6 +93,8 @@ impl Draws {
         if own.counts.is_none() {
             wanted.push(state_column.to_owned());
         }
+        let others = super::reweighted::columns(own);
+        wanted.extend(others.iter().filter(|name| !names.contains(name)).cloned());
         wanted.extend(arguments.chain.clone());
         options.labels.clone_from(&arguments.chain);
         let table = noisewright_data::read(path, &options.columns(&wanted))
@@ -95,21 +108,28 @@ impl Draws {
             Some(column) => Some(labels(table.column(column)?)),
             None => table.chains().map(chain_labels),
         };
+        let other = |name: &String| Ok((name.clone(), table.column(name)?.to_vec()));
+        let others = others.iter().map(other).collect::<Outcome<Vec<_>>>()?;
         let mut columns = table.into_columns();
         columns.truncate(names.len());
-        Ok(Self { source, names, columns, origin, chains })
+        Ok(Self { source, names, others, columns, origin, chains })
     }
 
     /// The state that all others are relative to.
     fn reference(&self, own: &StatesArguments) -> Outcome<usize> {
-        let Some(name) = &own.reference else { return Ok(0) };
+        self.state("--reference", own.reference.as_deref())
+    }
+
+    /// A state by its name, the first by default.
+    pub(super) fn state(&self, option: &str, name: Option<&str>) -> Outcome<usize> {
+        let Some(name) = name else { return Ok(0) };
         self.names.iter().position(|known| known == name).ok_or_else(|| {
-            Failure::Usage(format!("--reference: `{name}` is none of the states {}", self.names.join(", ")))
+            Failure::Usage(format!("{option}: `{name}` is none of the states {}", self.names.join(", ")))
         })
     }
 
     /// An error with the file and the column that it is about.
-    fn named(&self, error: Error) -> Failure {
+    pub(super) fn named(&self, error: Error) -> Failure {
         let sentence = match &error {
             Error::StateValue { state, row, value } => format!(
                 "{}: row {row}, column `{}` is {value}; it must be a log-density, or -inf where the density is zero",
@@ -222,7 +242,12 @@ fn chain_labels(lengths: &[usize]) -> Vec<usize> {
 
 impl Answer<'_> {
     fn warnings(&self) -> Vec<String> {
-        self.result.warnings().iter().map(|warning| warning.sentence(self.names)).collect()
+        let own = self.result.warnings().iter().map(|warning| warning.sentence(self.names));
+        let mut all: Vec<String> = own.collect();
+        all.extend(
+            self.more.warnings(self.names).into_iter().filter(|more| !all.contains(more)).collect::<Vec<_>>(),
+        );
+        all
     }
 
     /// Why there is no answer, if no ratio at all has a finite error.
@@ -234,11 +259,14 @@ impl Answer<'_> {
     fn json(&self) -> Outcome<Value> {
         let mut value = output::value(&self.result.with_names(self.names))?;
         value.set("dependence", super::dependence(self.dependence));
+        self.more.add_to(&mut value, self.names)?;
         Ok(value)
     }
 
     fn text(&self) -> String {
-        output::table_and_sentences(&self.table(), self.sentences())
+        let more: String =
+            self.more.tables(self.names).iter().map(|table| output::table(table) + "\n").collect();
+        output::table_and_sentences(&self.table(), self.sentences()) + &more
     }
 
     fn table(&self) -> Table {
@@ -273,10 +301,11 @@ impl Answer<'_> {
                 self.constants_figure(),
                 "log Z of every state relative to the reference, with two standard errors where they are finite.",
             );
-        Page::new("Normalizing constants of many states")
+        let page = Page::new("Normalizing constants of many states")
             .subtitle(self.source)
             .section(section.table(self.table()))
-            .section(pictures)
+            .section(pictures);
+        self.more.sections(self.names).into_iter().fold(page, Page::section)
     }
 
     fn constants_figure(&self) -> Figure {

@@ -1,6 +1,6 @@
 //! The four ways to log Z, and which options go with which.
 
-use crate::arguments::LogzArguments;
+use crate::arguments::{LogzArguments, StatesArguments};
 use crate::failure::{Failure, Outcome};
 
 /// How log Z is to be found.
@@ -59,7 +59,7 @@ impl Way {
 }
 
 /// Every option, whether it is given, and the ways that it goes with.
-fn options(arguments: &LogzArguments) -> [(&'static str, bool, &'static [Way]); 29] {
+fn options(arguments: &LogzArguments) -> [(&'static str, bool, &'static [Way]); 39] {
     use Way::{Columns, Path, Points, States};
     const TWO: &[Way] = &[Columns, Points];
     const FILES: &[Way] = &[Columns, Points, States];
@@ -69,6 +69,16 @@ fn options(arguments: &LogzArguments) -> [(&'static str, bool, &'static [Way]); 
         ("--state-column", many.state_column.is_some(), &[States]),
         ("--counts", many.counts.is_some(), &[States]),
         ("--reference", many.reference.is_some(), &[States]),
+        ("--observable", !many.observable.is_empty(), &[States]),
+        ("--surface", !many.surface.is_empty(), &[States]),
+        ("--surface-state", many.surface_state.is_some(), &[States]),
+        ("--bins", !many.bins.is_empty(), &[States]),
+        ("--kernel", many.kernel, &[States]),
+        ("--bandwidth", !many.bandwidth.is_empty(), &[States]),
+        ("--surface-reference", many.surface_reference.is_some(), &[States]),
+        ("--energies", many.energies, &[States]),
+        ("--convergence", many.convergence.is_some(), &[States]),
+        ("--equilibration", many.equilibration, &[States]),
         ("--path-states", bridges.path_states.is_some(), &[Path]),
         ("--chains", bridges.chains.is_some(), &[Path]),
         ("--warm-up", bridges.warm_up.is_some(), &[Path]),
@@ -110,6 +120,7 @@ fn check_pairs(arguments: &LogzArguments, way: Way) -> Outcome<()> {
     if arguments.many.counts.is_some() && arguments.many.state_column.is_some() {
         return wrong("--counts and --state-column both tell the states of the draws: leave one out");
     }
+    check_surface(&arguments.many)?;
     if way == Way::Points && arguments.noise_draws.is_some() && arguments.draws.is_some() {
         return wrong("--draws is for noise that is drawn here: leave it out, or the file of noise draws");
     }
@@ -117,6 +128,25 @@ fn check_pairs(arguments: &LogzArguments, way: Way) -> Outcome<()> {
         return wrong(
             "--noise-chain names a column of the file of noise draws, and there is none: leave it out",
         );
+    }
+    Ok(())
+}
+
+/// Options of a surface without one, and a kernel's without a kernel.
+fn check_surface(many: &StatesArguments) -> Outcome<()> {
+    let given = [
+        ("--surface-state", many.surface_state.is_some()),
+        ("--bins", !many.bins.is_empty()),
+        ("--kernel", many.kernel),
+        ("--surface-reference", many.surface_reference.is_some()),
+    ];
+    if let Some((name, _)) = given.iter().find(|(_, given)| *given && many.surface.is_empty()) {
+        return Err(Failure::Usage(format!(
+            "{name} is about the surface of --surface, and there is none: leave it out"
+        )));
+    }
+    if !many.bandwidth.is_empty() && !many.kernel {
+        return Err(Failure::Usage("--bandwidth is that of --kernel: leave it out, or give both".into()));
     }
     Ok(())
 }

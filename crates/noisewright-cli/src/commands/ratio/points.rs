@@ -2,25 +2,20 @@
 
 use std::path::Path;
 
-use noisewright::Space;
-use noisewright::fit::{LogRatio, RatioFit};
+use noisewright::fit::LogRatio;
+use noisewright::{Space, View};
 use noisewright_data::{Options, Stream, read, write};
 use noisewright_report::Value;
 
 use crate::arguments::RatioArguments;
 use crate::failure::{Failure, Outcome};
+use crate::output;
 use crate::rows::Rows;
 
 /// The columns asked for, or all that both files have but the weights.
 pub(super) fn columns(arguments: &RatioArguments) -> Outcome<Vec<String>> {
     if let Some(list) = &arguments.columns {
-        let names: Vec<String> =
-            list.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
-        return if names.is_empty() {
-            Err(Failure::Usage("--columns names no column".into()))
-        } else {
-            Ok(names)
-        };
+        return listed("--columns", list);
     }
     let options = arguments.first_rows().options()?;
     let (first, second) = (names(&arguments.first, &options)?, names(&arguments.second, &options)?);
@@ -34,6 +29,20 @@ pub(super) fn columns(arguments: &RatioArguments) -> Outcome<Vec<String>> {
         )));
     }
     Ok(common)
+}
+
+/// Names with commas between them.
+pub(in crate::commands) fn listed(flag: &str, list: &str) -> Outcome<Vec<String>> {
+    let names: Vec<String> =
+        list.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
+    if names.is_empty() { Err(Failure::Usage(format!("{flag} names no column"))) } else { Ok(names) }
+}
+
+/// Refuses variables that are called like what is written beside them.
+pub(super) fn refuse_columns(names: &[String]) -> Outcome<()> {
+    ["log_ratio", "se", "lower", "upper", "typicality"]
+        .iter()
+        .try_for_each(|own| output::refuse_column(names, own))
 }
 
 /// The names of a file's columns, without reading the rest where that can be.
@@ -55,22 +64,25 @@ pub(super) struct Points {
     pub(super) names: Vec<String>,
     pub(super) columns: Vec<Vec<f64>>,
     pub(super) ratios: Vec<LogRatio>,
+    /// The share of the first sample with a log ratio as small.
+    pub(super) typicality: Option<Vec<f64>>,
 }
+
+/// Log ratios with the typicality of their points.
+type Values = (Vec<LogRatio>, Option<Vec<f64>>);
 
 impl Points {
     pub(super) fn read(
         path: &Path,
         space: &Space,
-        fit: &RatioFit,
         arguments: &RatioArguments,
+        values: impl Fn(View<'_>) -> Outcome<Values>,
     ) -> Outcome<Self> {
         let rows = Rows::read(&[path.to_owned()], space, &arguments.other_rows())?;
         let view = rows.points.view();
-        Ok(Self {
-            names: space.names().to_vec(),
-            columns: (0..view.columns()).map(|j| view.column(j).to_vec()).collect(),
-            ratios: fit.log_ratio_at(view)?,
-        })
+        let (ratios, typicality) = values(view)?;
+        let columns = (0..view.columns()).map(|j| view.column(j).to_vec()).collect();
+        Ok(Self { names: space.names().to_vec(), columns, ratios, typicality })
     }
 
     /// The points' columns and those of the log ratio.
@@ -84,6 +96,10 @@ impl Points {
         push("se", |ratio| ratio.se);
         push("lower", |ratio| ratio.lower);
         push("upper", |ratio| ratio.upper);
+        if let Some(typicality) = &self.typicality {
+            names.push("typicality".into());
+            columns.push(typicality.clone());
+        }
         (names, columns)
     }
 

@@ -1,14 +1,14 @@
 //! A fitted ratio for people and for programs.
 
-use noisewright::View;
-use noisewright::show::{cells, convergence, counted, ratio_table};
+use noisewright::fit::LogRatio;
+use noisewright::show::{cells, convergence, counted, interval_label, ratio_table};
+use noisewright::{Points, View};
 use noisewright_report::{
     Axis, Band, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, Value,
-    format_percent,
 };
 
 use super::Answer;
-use super::points::Points;
+use super::points::Points as AskedPoints;
 use crate::commands::classifier::{self, Class};
 use crate::commands::fit::json::type_settings;
 use crate::commands::fit::show::warnings;
@@ -27,7 +27,7 @@ pub(super) fn json(answer: &Answer, matrices: bool) -> Outcome<Value> {
     type_settings(&mut value, &answer.fit.fit);
     value.set("dropped", output::value(&[answer.first.dropped, answer.second.dropped])?);
     value.set("features", answer.features.as_str());
-    value.set("points", answer.points.as_ref().map(Points::value));
+    value.set("points", answer.points.as_ref().map(AskedPoints::value));
     if !matrices {
         value.without_covariances(MOST_UNKNOWNS);
     }
@@ -58,7 +58,7 @@ fn table(answer: &Answer) -> Table {
         .note("log p₁/p₂ = Σ estimate × feature − constant")
 }
 
-fn file(rows: &Rows) -> String {
+pub(super) fn file(rows: &Rows) -> String {
     rows.files.join(", ")
 }
 
@@ -67,7 +67,7 @@ fn rows(rows: &Rows) -> String {
     if rows.dropped > 0 { format!("{count} ({} left out)", rows.dropped) } else { count }
 }
 
-fn points_table(points: &Points) -> Table {
+pub(super) fn points_table(points: &AskedPoints) -> Table {
     let mut table = Table::new("log ratio at the points");
     for name in &points.names {
         table = table.column(Column::number(name.as_str()).significant(6));
@@ -75,10 +75,14 @@ fn points_table(points: &Points) -> Table {
     for name in ["log ratio", "std. error", "from", "to"] {
         table = table.column(Column::number(name).significant(5));
     }
+    if points.typicality.is_some() {
+        table = table.column(Column::number("typicality").significant(3));
+    }
     for (i, ratio) in points.ratios.iter().enumerate().take(LISTED) {
         let place = points.columns.iter().map(|column| Cell::from(column[i]));
         let ratio = cells(&[ratio.value, ratio.se, ratio.lower, ratio.upper], ratio.se);
-        table.push_row(place.chain(ratio));
+        let typical = points.typicality.as_ref().map(|all| Cell::from(all[i]));
+        table.push_row(place.chain(ratio).chain(typical));
     }
     match points.ratios.len().saturating_sub(LISTED) {
         0 => table,
@@ -124,32 +128,49 @@ pub(super) fn page(answer: &Answer) -> Page {
 
 /// The ratio in one variable.
 fn curve(answer: &Answer) -> Option<Figure> {
-    let views = [answer.first.points.view(), answer.second.points.view()];
+    let (first, second) = (&answer.first.points, &answer.second.points);
+    curve_of([first, second], answer.fit.fit.confidence, |view| answer.fit.log_ratio_at(view).ok())
+}
+
+/// A log ratio in one variable over where both samples are.
+pub(super) fn curve_of(
+    samples: [&Points; 2],
+    confidence: f64,
+    log_ratio: impl Fn(View<'_>) -> Option<Vec<LogRatio>>,
+) -> Option<Figure> {
+    let views = samples.map(Points::view);
     if views[0].columns() != 1 {
         return None;
     }
     let values = || views.iter().flat_map(|view| view.column(0).iter().copied());
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
     let x: Vec<f64> = (0..PLACES).map(|i| low + (high - low) * i as f64 / (PLACES - 1) as f64).collect();
-    let ratios = answer.fit.log_ratio_at(View::new(1, PLACES, &x)).ok()?;
+    let ratios = log_ratio(View::new(1, PLACES, &x))?;
     let band = x.iter().zip(&ratios).map(|(x, r)| (*x, r.lower, r.upper));
-    let interval = format!("{} interval", format_percent(answer.fit.fit.confidence, 4));
-    let panel = Panel::new(Axis::linear(answer.first.points.names()[0].clone()), Axis::linear("log p₁/p₂"))
-        .with(Band::new(interval, band).color(0))
+    let panel = Panel::new(Axis::linear(samples[0].names()[0].clone()), Axis::linear("log p₁/p₂"))
+        .with(Band::new(interval_label(confidence), band).color(0))
         .with(Line::new("log ratio", x.iter().zip(&ratios).map(|(x, r)| (*x, r.value))).color(0))
         .with(Reference::horizontal(0.0, ""));
     Some(Figure::from(panel))
 }
 
 fn classifier(answer: &Answer) -> Option<(Figure, f64)> {
+    classifier_of([&answer.first, &answer.second], |view| answer.fit.log_ratio_at(view).ok())
+}
+
+/// The picture of the classifier that a log ratio is.
+pub(super) fn classifier_of(
+    [first_rows, second_rows]: [&Rows; 2],
+    log_ratio: impl Fn(View<'_>) -> Option<Vec<LogRatio>>,
+) -> Option<(Figure, f64)> {
     let weights = |rows: &Rows| rows.weights.clone().unwrap_or_else(|| vec![1.0; rows.points.rows()]);
-    let (first, second) = (weights(&answer.first), weights(&answer.second));
+    let (first, second) = (weights(first_rows), weights(second_rows));
     let shift = (first.iter().sum::<f64>() / second.iter().sum::<f64>()).ln();
     let ratios = |rows: &Rows| -> Option<Vec<f64>> {
-        let ratios = answer.fit.log_ratio_at(rows.points.view()).ok()?;
+        let ratios = log_ratio(rows.points.view())?;
         Some(ratios.iter().map(|ratio| ratio.value + shift).collect())
     };
-    let one = Class { name: "first", ratios: ratios(&answer.first)?, weights: first };
-    let two = Class { name: "second", ratios: ratios(&answer.second)?, weights: second };
+    let one = Class { name: "first", ratios: ratios(first_rows)?, weights: first };
+    let two = Class { name: "second", ratios: ratios(second_rows)?, weights: second };
     classifier::figure(&one, &two)
 }

@@ -2,11 +2,12 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::fit::covariance::{Covariance, sandwich};
+use crate::fit::covariance::Covariance;
 use crate::fit::data::{Data, Dependence};
 use crate::fit::dependence::{self, Influences};
 use crate::fit::leverage::{self, Leverages};
 use crate::fit::options::CovarianceKind;
+use crate::moments::sandwich;
 
 /// The covariance of all sources together, with the degrees of freedom of every variance and what chains are worth.
 pub(crate) struct Whole {

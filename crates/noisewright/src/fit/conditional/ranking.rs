@@ -8,7 +8,7 @@ use noisewright_numerics::optimize::Problem;
 use super::covariance::by_row;
 use super::draws::choice_sets;
 use crate::fit::choices::{ConditionalLogit, is_flat};
-use crate::fit::covariance::{invert_free, sandwich};
+use crate::fit::covariance::invert_free;
 use crate::fit::curvature::Curvature;
 use crate::fit::data::Data;
 use crate::fit::data_rows::DataRows;
@@ -19,6 +19,7 @@ use crate::fit::options::{Amount, DrawKind, FitOptions};
 use crate::fit::prepare::scaling;
 use crate::fit::result::{Fit, Optimum};
 use crate::fit::solve::{Solution, in_box, limits};
+use crate::moments::sandwich;
 use crate::run::{Stage, if_possible};
 use crate::{ConditionalNoise, Error, Model, Result};
 

@@ -3,6 +3,8 @@
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 
+use crate::moments::asymptotic_covariance;
+
 /// The variance of one estimate, by its sources.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[non_exhaustive]
@@ -65,7 +67,7 @@ pub(crate) fn error_budget(
     names.iter().enumerate().map(of).collect()
 }
 
-/// `(H⁻¹ − (1 + 1/ν) u uᵀ)/T_d` with `u = H⁻¹ m_w`: MATH §3 for the JS loss, whose `I_v` is `I_w`.
+/// `Σ/T_d` for the JS loss, whose `I_v` is `I_w`, the Hessian.
 pub(crate) fn model_based(
     hessian: &DMatrix<f64>,
     mean: &DVector<f64>,
@@ -73,7 +75,5 @@ pub(crate) fn model_based(
     data_points: f64,
 ) -> Option<DMatrix<f64>> {
     let Inverse::Regular(inverse) = invert(hessian) else { return None };
-    let direction = &inverse * mean;
-    let centring = &direction * direction.transpose() * (1.0 + 1.0 / nu);
-    Some((inverse - centring) / data_points)
+    Some(asymptotic_covariance(&inverse, hessian, mean, 1.0 + 1.0 / nu) / data_points)
 }

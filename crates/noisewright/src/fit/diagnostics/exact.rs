@@ -11,9 +11,6 @@ use super::{Diagnostics, messages};
 use crate::{Method, Model, Population, Precision, Result, View, check_count};
 use noisewright_numerics::optimize::Stop;
 
-/// Information about some direction below that of so many points of data asks whether there is any at all.
-const FEW_POINTS: f64 = 1.0;
-
 impl Diagnostics {
     /// The information-matrix test of an exact fit, or why there is none; `population` is the fitted model, where it can be
     /// summed over.
@@ -94,7 +91,9 @@ fn is_flat(information: &DMatrix<f64>) -> bool {
     let scale = information.diagonal().map(|d| if d > 0.0 { 1.0 / d.sqrt() } else { 0.0 });
     let least = information.diagonal().iter().copied().fold(f64::INFINITY, f64::min);
     let scaled = DMatrix::from_fn(size, size, |i, j| information[(i, j)] * scale[i] * scale[j]);
-    least < FEW_POINTS || !scaled.iter().all(|v| v.is_finite()) || scaled.symmetric_eigenvalues().min() < 1e-8
+    least < super::noise_diagnostics::FEW_POINTS
+        || !scaled.iter().all(|v| v.is_finite())
+        || scaled.symmetric_eigenvalues().min() < 1e-8
 }
 
 /// Whether the means of a linear model's statistics are on the border of their convex hull over all states.

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::messages::{FEWEST_EFFECTIVE_ROWS, LARGEST_FINITE_VARIANCE, LARGEST_SHAPE};
 use super::runaway::Runaway;
 use super::separation::DivergingParameter;
 use super::{ChiSquareTest, NotNormalizable, Stop, WarningKind};
 use crate::Error;
 use crate::text::digits;
+use crate::tolerance::{FEWEST_EFFECTIVE_ROWS, HEAVY_TAIL, NO_VARIANCE};
 
 /// What the data are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -375,7 +375,7 @@ impl Finding {
                 write!(
                     f,
                     "the {against} has lighter tails than the data: the ratio of their densities has the tail shape {} \
-                     (above {LARGEST_SHAPE}), so that ",
+                     (above {HEAVY_TAIL}), so that ",
                     digits(*pareto_k)
                 )?;
                 match bounded {
@@ -390,9 +390,16 @@ impl Finding {
                 digits(*points),
                 digits(largest_log_ratio.round())
             ),
+            _ => self.about_weights(f),
+        }
+    }
+
+    /// What the weights of the loss, and the noise's own error, do to the estimates.
+    fn about_weights(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::WeightShape { loss, shape } => write!(
                 f,
-                "the weights of the loss {loss} at the data have the tail shape {} (above {LARGEST_FINITE_VARIANCE}: no \
+                "the weights of the loss {loss} at the data have the tail shape {} (above {NO_VARIANCE}: no \
                  variance), so that a few rows decide and the standard errors are too small",
                 digits(*shape)
             ),
@@ -420,7 +427,7 @@ impl Finding {
         }
     }
 
-    /// How the search ended, and what tests say.
+    /// How the search ended.
     fn about_search(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoMaximum { stop, iterations } => write!(
@@ -457,6 +464,13 @@ impl Finding {
                 "the weights sum to {}, fewer than the {unknowns} unknowns: a weight says how many rows its row stands for",
                 digits(*total)
             ),
+            _ => self.about_rows(f),
+        }
+    }
+
+    /// What tests say, and rows that are too few or depend on one another too much.
+    fn about_rows(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::Misspecified(test) => write!(
                 f,
                 "the model does not fit the data: the two forms of its information differ more than by chance (χ² = {} \

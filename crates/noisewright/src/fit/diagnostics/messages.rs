@@ -6,21 +6,11 @@ use super::overlap::{Overlap, Tails};
 use super::remedy::Remedy;
 use super::separation::Separation;
 use super::{ChiSquareTest, NotNormalizable, Runaway, Stop, Warning};
+use crate::tolerance::{AMPLE_OVERLAP, FEWEST_CROSSINGS, HEAVY_TAIL, NO_VARIANCE};
 use crate::{Error, Loss};
-
-/// Fewest expected confusions of the classifier about which anything can be said.
-const FEWEST_CONFUSIONS: f64 = 5.0;
-
-/// Overlap from which on a handful of points are few only because there are no more of them.
-const WIDE_OVERLAP: f64 = 0.5;
 
 /// Overlap below which the errors are much larger than they need be.
 const LITTLE_OVERLAP: f64 = 0.05;
-
-/// Largest Pareto shape of weights whose mean can be trusted (Vehtari et al. 2024).
-pub(super) const LARGEST_SHAPE: f64 = 0.7;
-/// Shape above which a weight has no variance.
-pub(super) const LARGEST_FINITE_VARIANCE: f64 = 0.5;
 
 /// Logarithm of a ratio of densities at a data point, a hundred, below which the noise is not scarce there.
 const LARGE_LOG_RATIO: f64 = 4.6;
@@ -34,9 +24,6 @@ const MOST_OF_THE_ROWS: f64 = 0.5;
 /// 10 spins, 500 rows, 56 unknowns against independent spins: reverse KL covers 0.89 with 292 rows left, 0.59 with 111.
 const WEIGHTED_ROWS_PER_UNKNOWN: f64 = 8.0;
 const MOST_WEIGHTED: f64 = 0.9;
-
-/// Independent rows that chains must be worth: below, their long-run variance has fewer than about three degrees of freedom.
-pub(super) const FEWEST_EFFECTIVE_ROWS: f64 = 20.0;
 
 /// Below this p-value a right model is a bad bet.
 const DOUBTFUL: f64 = 0.01;
@@ -56,7 +43,7 @@ pub(super) fn separated(separation: &Separation, against: Against) -> Warning {
             Remedy::BoundParameter,
             Remedy::LeaveOut,
         ],
-        Against::Sample => vec![Remedy::LeaveOut, Remedy::MoreOfBoth],
+        Against::Sample => vec![Remedy::LeaveOut, Remedy::MoreOfBoth, Remedy::Bridges],
         Against::Domain => vec![Remedy::LeaveOut, Remedy::BoundParameter, Remedy::VaryingData],
     };
     let finding = Finding::Separation {
@@ -73,12 +60,14 @@ pub(super) fn not_normalizable(found: &NotNormalizable) -> Warning {
     Warning::new(Finding::NotNormalizable(found.clone()), remedies)
 }
 
-/// Whether data and noise have too little in common to say anything.
-pub(super) fn is_hopeless(overlap: &Overlap) -> bool {
-    // At a minimum with a free constant the two numbers are the same. Where they are not, the model or the search is at
-    // fault, and not the overlap.
-    let most = overlap.data_taken_for_noise.max(overlap.noise_taken_for_data);
-    most < FEWEST_CONFUSIONS && overlap.overlap < WIDE_OVERLAP
+impl Overlap {
+    /// Whether data and noise have too little in common to say anything.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        // At a minimum with a free constant the two numbers are the same. Where they are not, the model or the search is at
+        // fault, and not the overlap.
+        let most = self.data_taken_for_noise.max(self.noise_taken_for_data);
+        most < FEWEST_CROSSINGS && self.overlap < AMPLE_OVERLAP
+    }
 }
 
 pub(super) fn overlap(overlap: &Overlap, fit: &Fit, against: Against) -> Option<Warning> {
@@ -86,10 +75,14 @@ pub(super) fn overlap(overlap: &Overlap, fit: &Fit, against: Against) -> Option<
         Against::Noise => Remedy::NearerNoise,
         _ => Remedy::NearerSamples,
     };
-    if is_hopeless(overlap) {
+    if overlap.is_hopeless() {
         let confused = overlap.data_taken_for_noise + overlap.noise_taken_for_data;
-        let more = (against == Against::Noise).then_some(Remedy::MoreNoise { nu: Some(10.0 * fit.nu) });
-        let remedies: Vec<Remedy> = std::iter::once(near).chain(more).collect();
+        let remedies = match against {
+            Against::Noise => {
+                vec![near, Remedy::MoreNoise { nu: Some(10.0 * fit.nu) }, Remedy::PathForConstant]
+            }
+            _ => vec![near, Remedy::Bridges],
+        };
         return Some(Warning::new(Finding::NoOverlap { confused, against }, remedies));
     }
     let (rows, unknowns) = (overlap.effective_data, fit.estimates().len());
@@ -108,7 +101,7 @@ pub(super) fn tails(tails: &Tails, loss: &Loss, against: Against, compact: bool)
     if bounded && (against == Against::Sample || tails.largest_log_ratio_data < LARGE_LOG_RATIO) {
         return None;
     }
-    let finding = match tails.pareto_k.filter(|k| *k > LARGEST_SHAPE) {
+    let finding = match tails.pareto_k.filter(|k| *k > HEAVY_TAIL) {
         Some(pareto_k) => Finding::TailShape { pareto_k, bounded, against },
         None if tails.out_of_reach > 0.0 => Finding::OutOfReach {
             points: tails.out_of_reach,
@@ -130,7 +123,7 @@ pub(super) fn tails(tails: &Tails, loss: &Loss, against: Against, compact: bool)
 pub(super) fn heavy_weights(tails: &Tails, loss: &Loss) -> Option<Warning> {
     let exponent = loss.inverse_power();
     let shape = exponent * tails.inverse_pareto_k.filter(|_| exponent > 0.0)?;
-    (shape > LARGEST_FINITE_VARIANCE).then(|| {
+    (shape > NO_VARIANCE).then(|| {
         let finding = Finding::WeightShape { loss: loss.to_string(), shape };
         Warning::new(finding, [Remedy::BoundedLoss, Remedy::LighterNoise])
     })

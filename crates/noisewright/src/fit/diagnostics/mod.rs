@@ -23,19 +23,23 @@ pub(crate) use cross_fit::{NoiseFit, cross_fitted_test};
 pub use efficiency::ErrorBudget;
 pub(crate) use efficiency::error_budget;
 pub(crate) use exact::on_border;
-pub use finding::{Against, Finding};
+pub use finding::Against;
+#[doc(hidden)]
+pub use finding::Finding;
 pub use information::ChiSquareTest;
 pub(crate) use messages::SMALL_SHARE;
-pub(crate) use noise_diagnostics::{out_of_touch, separated};
+pub(crate) use noise_diagnostics::{out_of_touch, overlap_at, separated};
 pub use overlap::{Overlap, Tails};
 pub use ratio_check::RatioCheck;
 pub(crate) use ratio_check::add_ratio_check;
+#[doc(hidden)]
 pub use remedy::{Remedy, Setting};
 pub(crate) use rows::{Block, Rows};
 pub(crate) use runaway::NearMinimum;
 pub use runaway::Runaway;
 pub(crate) use separation::separation;
 pub use separation::{DivergingParameter, Separation};
+#[doc(hidden)]
 pub use warning::{Warning, WarningKind};
 
 use super::estimate::Notes;
@@ -162,7 +166,8 @@ impl Diagnostics {
     /// What the numbers of a fit say by themselves.
     pub(crate) fn read(&mut self, model: &Model, fit: &Fit) {
         self.read_bounds(model, fit);
-        if let Some(rows) = fit.effective_rows.filter(|rows| *rows < messages::FEWEST_EFFECTIVE_ROWS) {
+        if let Some(rows) = fit.effective_rows.filter(|rows| *rows < crate::tolerance::FEWEST_EFFECTIVE_ROWS)
+        {
             self.warn(messages::few_effective_rows(rows));
         }
         if fit.covariance_data.diagonal().iter().any(|variance| variance.is_nan()) {

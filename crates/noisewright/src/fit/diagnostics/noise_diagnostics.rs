@@ -18,14 +18,15 @@ use super::rows::{Block, Part, Rows};
 use super::runaway::{NearMinimum, Runaway};
 use super::separation::{Separation, separation};
 use super::weighted_information::WeightedTest;
-use super::{Diagnostics, Tails, Warning, efficiency, messages};
+use super::{Diagnostics, Overlap, Tails, Warning, efficiency, messages};
 use crate::integrability::{NotNormalizable, of_fitted};
 use crate::run::if_possible;
-use crate::{Domain, Loss, Result};
+use crate::tolerance::NO_VARIANCE;
+use crate::{Domain, Error, Loss, Result};
 use noisewright_numerics::optimize::Stop;
 
 /// Information about some direction below that of so many points of data asks whether there is any at all.
-const FEW_POINTS: f64 = 1.0;
+pub(super) const FEW_POINTS: f64 = 1.0;
 
 /// Largest share of the noise in a variance from which a larger ratio is predicted, how many ratios are tried, and by how many times too
 /// much noise may be left in the end.
@@ -73,15 +74,26 @@ pub(crate) fn separated(
     Ok(found.map(|found| found.among(free, names.len()).outer(&objective.scaling)))
 }
 
+/// How much data and noise overlap at this place.
+///
+/// # Errors
+/// When the rows cannot be passed over again.
+pub(crate) fn overlap_at(objective: &Objective<'_>, at: &[f64]) -> Result<Overlap> {
+    let place = ParameterPoint::new(objective, at).ok_or(Error::NoMass)?;
+    let new = || Gathered::new(objective.data.total);
+    let gathered = PlacedRows { objective, place: &place }.gather(new, Gathered::add, Gathered::join)?;
+    Ok(gathered.overlap(objective.nu))
+}
+
 /// Whether data and noise have so little in common at this place that nothing can be said.
 ///
 /// # Errors
 /// When the rows cannot be passed over again.
 pub(crate) fn out_of_touch(objective: &Objective<'_>, at: &[f64]) -> Result<bool> {
-    let Some(place) = ParameterPoint::new(objective, at) else { return Ok(false) };
-    let new = || Gathered::new(objective.data.total);
-    let gathered = PlacedRows { objective, place: &place }.gather(new, Gathered::add, Gathered::join)?;
-    Ok(messages::is_hopeless(&gathered.overlap(objective.nu)))
+    if ParameterPoint::new(objective, at).is_none() {
+        return Ok(false);
+    }
+    Ok(overlap_at(objective, at)?.is_hopeless())
 }
 
 impl Contrasted<'_> {
@@ -103,7 +115,7 @@ impl Contrasted<'_> {
     /// When the rows cannot be passed over again.
     pub(crate) fn weights_have_variance(&self, fit: &Fit) -> Result<bool> {
         let shape = self.gathered(fit)?.and_then(|gathered| gathered.weight_shape());
-        Ok(shape.is_some_and(|shape| shape.upper < messages::LARGEST_FINITE_VARIANCE))
+        Ok(shape.is_some_and(|shape| shape.upper < NO_VARIANCE))
     }
 
     /// Whether the noise's tails are seen to be lighter than the data's, so that a few of its points carry the sums.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
-use noisewright_numerics::summation::dot;
 
 use super::super::estimate::FitTask;
 use super::super::noise_choice::dosed;
@@ -18,8 +17,8 @@ use super::super::result::Fit;
 use super::super::sample_blocks::{RawBlock, SampleBlocks};
 use super::super::two_step::scores;
 use super::{ChiSquareTest, messages};
-use crate::population::weighted_outer;
-use crate::run::Purpose;
+use crate::moments::{Moments, weighted_outer};
+use crate::run::{CancelToken, Purpose};
 use crate::{Error, Noise, Result};
 
 /// How many times as much noise the second fit has.
@@ -88,12 +87,6 @@ fn check_ratio(task: FitTask<'_>, first: &Fit, options: &FitOptions) -> Result<R
     })
 }
 
-/// Sums over rows of the differences of their two influences.
-struct Sums {
-    squares: DMatrix<f64>,
-    mean: DVector<f64>,
-}
-
 /// `Cov_d(φ_ν − φ_4ν)/T_d`: what the data that both fits share add to their difference.
 fn shared_covariance(task: FitTask<'_>, fits: [&Fit; 2], noise: &Arc<dyn Noise>) -> Result<DMatrix<f64>> {
     let side = task.rows.against(noise);
@@ -103,17 +96,11 @@ fn shared_covariance(task: FitTask<'_>, fits: [&Fit; 2], noise: &Arc<dyn Noise>)
             let one = influence(task, fits[0], &raw, &breads[0])?;
             let between: Vec<f64> =
                 one.iter().zip(influence(task, fits[1], &raw, &breads[1])?).map(|(a, b)| a - b).collect();
-            let counts = counts(&raw);
-            let mean = between.chunks(counts.len().max(1)).map(|column| dot(column, &counts));
-            let mean = DVector::from_iterator(breads[0].nrows(), mean);
-            Ok(Sums { squares: weighted_outer(&between, breads[0].nrows(), &counts), mean })
+            Ok(Moments::of(&between, breads[0].nrows(), &counts(&raw), &CancelToken::new()))
         },
-        |a, b| Sums { squares: a.squares + b.squares, mean: a.mean + b.mean },
+        |a, b| a + b,
     )?;
-    let total = fits[0].total_weight;
-    let Some(Sums { squares, mean }) = sums else { return Err(Error::NoData) };
-    let mean = mean / total;
-    Ok((squares / total - &mean * mean.transpose()) / total)
+    sums.map(|sums| sums.covariance_of_mean(fits[0].total_weight)).ok_or(Error::NoData)
 }
 
 /// How often each row of a block counts.

@@ -16,6 +16,8 @@ pub enum Setting {
     Noise(&'static str),
     /// A loss by its name.
     Loss(&'static str),
+    /// As many bridges between two samples as they are far apart.
+    Bridges,
 }
 
 impl Setting {
@@ -27,6 +29,7 @@ impl Setting {
             Self::Choices(choices) => ("choices", choices.to_string()),
             Self::Noise(name) => ("noise", name.into()),
             Self::Loss(name) => ("loss", name.into()),
+            Self::Bridges => ("bridges", "auto".into()),
         }
     }
 }
@@ -45,6 +48,7 @@ impl fmt::Display for Setting {
             Self::Noise("exact") => f.write_str("NoiseChoice::Exact"),
             Self::Noise(name) => write!(f, "noise {name}"),
             Self::Loss("js") => f.write_str("Loss::Js"),
+            Self::Bridges => f.write_str(".bridges(Bridges::Auto)"),
             Self::Loss(name) => write!(f, "loss {name}"),
         }
     }
@@ -109,6 +113,10 @@ pub enum Remedy {
     MoreOfBoth,
     /// Samples that have more in common.
     NearerSamples,
+    /// Bridges between the two samples.
+    Bridges,
+    /// For the constant alone, a path of densities from the noise to the model.
+    PathForConstant,
     /// The two samples the other way round.
     ExchangeSamples,
     /// Bound the parameter that makes the density fall.
@@ -161,6 +169,7 @@ impl Remedy {
             Self::ParametricNoise => Setting::Noise("normal"),
             Self::Exact => Setting::Noise("exact"),
             Self::BoundedLoss => Setting::Loss("js"),
+            Self::Bridges => Setting::Bridges,
             _ => return None,
         })
     }
@@ -197,6 +206,10 @@ impl Remedy {
             Self::VaryingData => "collect data that vary in it",
             Self::MoreOfBoth => "give more of both samples",
             Self::NearerSamples => "compare samples that have more in common",
+            Self::Bridges => "put bridges between the two samples",
+            Self::PathForConstant => {
+                "find the constant at known parameters by a path of densities from the noise to the model"
+            }
             Self::ExchangeSamples => "exchange the two samples",
             Self::BoundFall { at_zero: true } => {
                 "bound the parameter that makes it fall (lower = 0 or upper = 0)"

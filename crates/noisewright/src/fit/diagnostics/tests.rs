@@ -74,6 +74,8 @@ fn remedies() -> Vec<Remedy> {
     all.extend([
         Remedy::MoreOfBoth,
         Remedy::NearerSamples,
+        Remedy::Bridges,
+        Remedy::PathForConstant,
         Remedy::ExchangeSamples,
         Remedy::BoundFall { at_zero: true },
         Remedy::BoundFall { at_zero: false },

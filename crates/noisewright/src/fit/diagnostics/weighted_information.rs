@@ -17,6 +17,7 @@ use super::super::loss_terms::{Class, Terms};
 use super::super::objective::Objective;
 use super::super::quiet::replicates::ReplicateSums;
 use super::information::{ChiSquareTest, Groups};
+use crate::moments::Moments;
 use crate::{Loss, Result};
 
 /// Sums over both samples of what the test needs, indicators first, scores after them.
@@ -24,10 +25,9 @@ pub(crate) struct WeightedTest {
     indicators: usize,
     /// `E_d[w z]` less `ν E_n[w r z]`.
     slope: DVector<f64>,
-    /// `E[w zzᵀ]`, `E[w² zzᵀ]`, `E[w z]` under the model.
-    bread: DMatrix<f64>,
-    squares: DMatrix<f64>,
-    mean: DVector<f64>,
+    /// With the weights w and w² under the model.
+    weighted: Moments,
+    squared: Moments,
     /// The noise part of the covariance of the slope.
     noise: DMatrix<f64>,
     data_points: f64,
@@ -38,22 +38,19 @@ struct Sums {
     weight: f64,
     slope: DVector<f64>,
     slope_squares: DMatrix<f64>,
-    bread: DMatrix<f64>,
-    squares: DMatrix<f64>,
-    mean: DVector<f64>,
+    weighted: Moments,
+    squared: Moments,
     replicates: Option<ReplicateSums>,
 }
 
 impl Sums {
     fn new(size: usize, replicates: Option<ReplicateSums>) -> Self {
-        let (vector, matrix) = (|| DVector::zeros(size), || DMatrix::zeros(size, size));
         Self {
             weight: 0.0,
-            slope: vector(),
-            slope_squares: matrix(),
-            bread: matrix(),
-            squares: matrix(),
-            mean: vector(),
+            slope: DVector::zeros(size),
+            slope_squares: DMatrix::zeros(size, size),
+            weighted: Moments::zeros(size),
+            squared: Moments::zeros(size),
             replicates,
         }
     }
@@ -62,9 +59,8 @@ impl Sums {
         self.weight += other.weight;
         self.slope += other.slope;
         self.slope_squares += other.slope_squares;
-        self.bread += other.bread;
-        self.squares += other.squares;
-        self.mean += other.mean;
+        self.weighted = self.weighted + other.weighted;
+        self.squared = self.squared + other.squared;
         self.replicates = self.replicates.zip(other.replicates).map(|(a, b)| a.join(&b));
         self
     }
@@ -94,10 +90,8 @@ impl Sums {
             let term = |g: &f64| (log_nu + g + power * objective.loss.log_weight(*g)).exp();
             seen.log_ratio.iter().map(|g| if g.is_finite() { term(g) } else { 0.0 }).collect()
         };
-        let first = weights(1.0);
-        weighted_sum(columns, &first, self.mean.as_mut_slice());
-        weighted_gram(columns, &first, self.bread.as_mut_slice());
-        weighted_gram(columns, &weights(2.0), self.squares.as_mut_slice());
+        self.weighted.add_rows(columns, &weights(1.0));
+        self.squared.add_rows(columns, &weights(2.0));
     }
 }
 
@@ -154,9 +148,8 @@ impl WeightedTest {
             indicators: groups.count,
             // A data term falls with g.
             slope: -(data.slope / data.weight + noise.slope * (nu / rows)),
-            bread: noise.bread / rows,
-            squares: noise.squares / rows,
-            mean: noise.mean / rows,
+            weighted: noise.weighted.scaled(1.0 / rows),
+            squared: noise.squared.scaled(1.0 / rows),
             noise: of_noise * (nu * nu),
             data_points: data.weight,
         })
@@ -164,27 +157,30 @@ impl WeightedTest {
 
     /// The covariance of the slope if the model is true.
     fn covariance(&self) -> DMatrix<f64> {
-        (&self.squares - &self.mean * self.mean.transpose()) / self.data_points + &self.noise
+        (&self.squared.information - &self.weighted.mean * self.weighted.mean.transpose()) / self.data_points
+            + &self.noise
     }
 
     /// The result; `None` where there is nothing to test.
     pub(crate) fn finish(&self) -> Option<ChiSquareTest> {
         let (g, k) = (self.indicators, self.slope.len() - self.indicators);
-        let Inverse::Regular(inverse) = invert(&self.bread.view((g, g), (k, k)).into_owned()) else {
+        let Inverse::Regular(inverse) = invert(&self.weighted.information.view((g, g), (k, k)).into_owned())
+        else {
             return None;
         };
         let mut take = DMatrix::zeros(g, g + k);
         take.fill_diagonal(1.0);
-        take.view_mut((0, g), (g, k)).copy_from(&-(self.bread.view((0, g), (g, k)) * inverse));
+        take.view_mut((0, g), (g, k)).copy_from(&-(self.weighted.information.view((0, g), (g, k)) * inverse));
         let variance = &take * self.covariance() * take.transpose();
-        let reference = self.squares.diagonal().rows(0, g) / self.data_points;
+        let reference = self.squared.information.diagonal().rows(0, g) / self.data_points;
         ChiSquareTest::of(&(&take * &self.slope), &variance, &reference)
     }
 
     /// The covariance of the estimate if the model is true.
     pub(crate) fn model_based(&self) -> Option<DMatrix<f64>> {
         let (g, k) = (self.indicators, self.slope.len() - self.indicators);
-        let Inverse::Regular(inverse) = invert(&self.bread.view((g, g), (k, k)).into_owned()) else {
+        let Inverse::Regular(inverse) = invert(&self.weighted.information.view((g, g), (k, k)).into_owned())
+        else {
             return None;
         };
         Some(&inverse * self.covariance().view((g, g), (k, k)) * &inverse)

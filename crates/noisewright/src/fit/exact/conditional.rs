@@ -241,14 +241,6 @@ impl Problem for ConditionalLikelihood<'_> {
 
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
         let theta = at.as_slice();
-        let (mut there, known) = self.look(theta, hessian)?;
-        if !known {
-            let gradient = |theta: &[f64]| {
-                let there = self.look(theta, false)?.0;
-                if there.value.is_finite() { Ok(there.gradient) } else { Err(Error::NoMass) }
-            };
-            there.hessian = Some(differences::hessian(theta, |j| self.unit[j], gradient)?);
-        }
-        Ok(there)
+        differences::evaluation(theta, &self.unit, hessian, |theta, hessian| self.look(theta, hessian))
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::optimize::{Evaluation, Problem, Stop, undamped_gain};
 
-use super::covariance::{Covariance, flattest, invert_free, sandwich, varies_in};
+use super::covariance::{Covariance, flattest, invert_free, varies_in};
 use super::curvature::{Curvature, Seen};
 use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
@@ -28,6 +28,7 @@ use super::options::{Amount, CovarianceKind, FitOptions, NoiseChoice};
 use super::prepare::{natural_steps, scaling};
 use super::result::Optimum;
 use super::solve::{Solution, in_box, limits};
+use crate::moments::sandwich;
 use crate::run::{Stage, if_possible};
 use crate::{Error, Loss, Model, Result, View};
 pub(crate) use conditional::{estimate_given, is_exact_given};
@@ -479,14 +480,6 @@ impl Problem for Likelihood<'_> {
     fn evaluate(&self, at: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
         let outer = self.frame.outer(at);
         let theta = outer.as_slice();
-        let (mut there, known) = self.look(theta, hessian)?;
-        if !known {
-            let gradient = |theta: &[f64]| {
-                let there = self.look(theta, false)?.0;
-                if there.value.is_finite() { Ok(there.gradient) } else { Err(Error::NoMass) }
-            };
-            there.hessian = Some(differences::hessian(theta, |j| self.unit[j], gradient)?);
-        }
-        Ok(there)
+        differences::evaluation(theta, &self.unit, hessian, |theta, hessian| self.look(theta, hessian))
     }
 }

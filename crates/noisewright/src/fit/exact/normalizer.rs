@@ -7,9 +7,9 @@ use noisewright_numerics::summation::{blocked, sum};
 use super::whitening::Frame;
 use crate::fit::differences::of_closed_form;
 use crate::fit::sample_blocks::BLOCK;
-use crate::population::{enumerates, integrates};
+use crate::population::{StateTable, enumerates, integrates};
 use crate::run::if_possible;
-use crate::{Domain, Error, Model, Population, Precision, Result, View};
+use crate::{Error, Model, Population, Precision, Result, View};
 
 /// How log Z is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,50 +226,15 @@ fn integrated(model: &Model, theta: &[f64], lens: Lens<'_>, curvature: bool) -> 
 
 /// All states, a block at a time, so that their number does not matter to the memory.
 fn enumerated(model: &Model, theta: &[f64], lens: Lens<'_>, curvature: bool) -> Result<Normalizer> {
-    let states: Vec<&[f64]> = model
-        .space()
-        .domains()
-        .iter()
-        .filter_map(|domain| match domain {
-            Domain::States(states) => Some(states.as_slice()),
-            _ => None,
-        })
-        .collect();
-    let rows: usize = states.iter().map(|s| s.len()).product();
+    let table = StateTable::new(model.space());
     let leaf = |range: std::ops::Range<usize>| {
-        let values = combinations(&states, rows, range.clone());
-        let points = View::new(states.len(), range.len(), &values);
+        let values = table.combinations(range.clone());
+        let points = View::new(model.space().dimension(), range.len(), &values);
         let mut energy = vec![0.0; range.len()];
         let mut score = vec![0.0; range.len() * theta.len()];
         model.evaluate(theta, points, &mut energy, Some(&mut score))?;
         Mass::new(model, theta, points, &energy, &score, lens, curvature)
     };
-    let total = blocked(rows, BLOCK, leaf, |a: Result<Mass>, b| Ok(a?.join(b?)));
+    let total = blocked(table.rows, BLOCK, leaf, |a: Result<Mass>, b| Ok(a?.join(b?)));
     total.unwrap_or(Err(Error::NoMass))?.finish(lens.frame)
-}
-
-/// Some of all combinations of states, column-major, the last variable changing fastest.
-fn combinations(states: &[&[f64]], rows: usize, range: std::ops::Range<usize>) -> Vec<f64> {
-    let mut out = Vec::with_capacity(range.len() * states.len());
-    let mut repeat = rows;
-    for values in states {
-        repeat /= values.len();
-        out.extend(range.clone().map(|row| values[row / repeat % values.len()]));
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn combinations_in_parts_are_the_combinations() {
-        let states: [&[f64]; 3] = [&[0.0, 1.0], &[5.0, 6.0, 7.0], &[2.0, 3.0]];
-        let all = combinations(&states, 12, 0..12);
-        let part = combinations(&states, 12, 5..9);
-        for column in 0..3 {
-            assert_eq!(part[column * 4..column * 4 + 4], all[column * 12 + 5..column * 12 + 9]);
-        }
-    }
 }

@@ -5,23 +5,20 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::optimize::{DescentOptions, Evaluation, Problem, newton};
 
 use super::ConditionalNoise;
+use crate::noise::auto::{INFLATION, PSEUDO_COUNT};
 use crate::noise::fitting::{total_weight, unfitted};
 use crate::noise::language::{Argument, Call, NoiseWords};
 use crate::text::literal;
+use crate::tolerance::RANK;
 use crate::{Categorical, Domain, Error, Result, Space, View, fit_auto};
 
-/// How much wider than the data counts are, as a factor of the variance; as for `auto` without covariates.
-const INFLATION: f64 = 1.5;
-/// What every state has before any is counted, and the share of these frequencies beside the multinomial logit.
-const PSEUDO_COUNT: f64 = 0.5;
+/// Share of the frequencies of the states beside the multinomial logit.
 const FREQUENCY_SHARE: f64 = 0.2;
 /// Coefficients of a multinomial logit beyond which states have their frequencies, whatever the covariates.
 const MOST_COEFFICIENTS: usize = 64;
 /// Precision of the coefficients around zero, for covariates of variance one: without it states that never occur beside some
 /// values of the covariates would have endless coefficients.
 const RIDGE: f64 = 1.0;
-/// Share of the largest singular value below which columns of the design are combinations of others.
-const RANK: f64 = 1e-10;
 
 /// The noise `auto` of variables given covariates: `data` has a column for each variable and then one for each covariate.
 ///

@@ -219,7 +219,7 @@ fn restrict_scalar(scalar: Arc<dyn Scalar>, (lo, hi): (f64, f64)) -> Result<(Bui
     if scalar.is_circular() {
         return Err(failed(&scalar.words(), "a noise on the circle cannot be truncated, it has no ends"));
     }
-    let truncated = Truncated::new(scalar, lo, hi)?;
+    let truncated = Truncated::of_shared(scalar, lo, hi)?;
     let kept = truncated.ln_mass_kept();
     Ok((Built::Scalar(Arc::new(truncated)), kept))
 }

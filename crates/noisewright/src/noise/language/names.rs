@@ -1,7 +1,8 @@
 //! The names of the noises, and the nearest one to a name that is none.
 
 /// Noises that need a model, a design or a file, which the caller of `build` provides.
-pub(super) const DESIGNED: [&str; 7] = ["data", "model", "all-noise", "optimal", "auto", "histogram", "file"];
+pub(super) const DESIGNED: [&str; 8] =
+    ["data", "model", "all-noise", "optimal", "auto", "histogram", "dictionary", "file"];
 
 /// Noises that are built here.
 pub(super) const BUILT: [&str; 17] = [

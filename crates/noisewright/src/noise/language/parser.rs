@@ -4,11 +4,10 @@ use super::lexer::{Token, column, tokens};
 use super::names::{is_known, nearest};
 use super::{Argument, Call, NoiseWords, Span, Weight, WordsError};
 
+use crate::tolerance::SUM_OF_PROBABILITIES;
+
 /// Levels of noises within noises and lists within lists that are read.
 const MAX_DEPTH: usize = 16;
-
-/// How far a sum of weights may be from one.
-const WEIGHT_TOLERANCE: f64 = 1e-9;
 
 pub(super) fn parse(text: &str, covariates: &[String]) -> Result<NoiseWords, WordsError> {
     let tokens = tokens(text, covariates)?;
@@ -224,6 +223,6 @@ fn check_weights(words: &NoiseWords, text: &str, start: usize) -> Result<(), Wor
     let fixed = words.terms.iter().map(|(weight, _)| if let Weight::Number(w) = weight { *w } else { 0.0 });
     let sum: f64 = fixed.sum();
     let free = words.terms.iter().any(|(weight, _)| *weight == Weight::Free);
-    let right = if free { sum < 1.0 } else { (sum - 1.0).abs() <= WEIGHT_TOLERANCE };
+    let right = if free { sum < 1.0 } else { (sum - 1.0).abs() <= SUM_OF_PROBABILITIES };
     if right { Ok(()) } else { Err(WordsError::WeightSum { column: column(text, start), sum, free }) }
 }

@@ -3,11 +3,12 @@
 use noisewright_numerics::kernels;
 use noisewright_numerics::summation::{mean_and_variance, sum};
 
-use super::super::autocorrelation::{FEWEST_EFFECTIVE, LongRun, long_run};
+use super::super::autocorrelation::{LongRun, long_run};
 use super::super::{Dependence, LogZ, NormalizerEstimate, Refusal, Side};
 use super::EvidenceOptions;
 use super::half_ratios::TwoLogDensities;
 use super::halves::Half;
+use crate::tolerance::FEWEST_EFFECTIVE_ROWS;
 use crate::{Space, View};
 
 /// Draws whose autocorrelation is looked at one by one; more are joined to batches first.
@@ -73,12 +74,12 @@ pub(super) fn too_slow(
     let columns = numbers.map(|axis| draws.column(axis)).chain([log_f]);
     columns
         .map(|column| run_of(column, &chains, options.log_z.dependence))
-        .filter(|run| run.is_too_short(FEWEST_EFFECTIVE))
+        .filter(|run| run.is_too_short(FEWEST_EFFECTIVE_ROWS))
         .min_by(|a, b| a.effective().total_cmp(&b.effective()))
         .map(|run| Refusal::ShortChain {
             side: Side::Data,
             effective: run.effective(),
-            fewest: FEWEST_EFFECTIVE,
+            fewest: FEWEST_EFFECTIVE_ROWS,
         })
 }
 

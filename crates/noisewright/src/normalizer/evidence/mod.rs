@@ -21,13 +21,12 @@ use super::{
 };
 use crate::memory;
 use crate::run::{Context, Stage as RunStage};
+use crate::tolerance::DISAGREE;
 use crate::{Density, Error, Noise, Result, View};
 use choose::{Fitted, choose, fit};
 use half_ratios::{Drawn, Problem, Stage, TwoLogDensities};
 use halves::{Half, split};
 
-/// Standard errors between the halves' estimates beyond which the chain is suspected not to have settled.
-const APART: f64 = 4.0;
 /// Standard errors beyond which the halves contradict each other: no error bar covers both.
 const CONTRADICTED: f64 = 6.0;
 /// Log-ratios of either side that are kept for pictures.
@@ -337,7 +336,7 @@ fn warnings(results: &[LogZ; 2], correlation: f64, drift: (f64, f64)) -> Vec<Log
         }
     }
     let mut told = |what, (difference, standard_errors)| {
-        if standard_errors > APART {
+        if standard_errors > DISAGREE {
             all.push(LogZWarning::HalvesDisagree { what, difference, standard_errors });
         }
     };

@@ -1,10 +1,11 @@
 //! What a path says: log Z with its error, every state on the way, and what the reader should know.
 
-use super::super::autocorrelation::{FEWEST_EFFECTIVE, LongRun, long_run};
+use super::super::autocorrelation::{LongRun, long_run};
 use super::super::interval::{student_deviation, two_sided};
 use super::parallel_tempering::Tempered;
 use super::{Dependence, Origin, PathOptions, Pooled, Problem, Sample, states};
 use crate::chain::{Bridge, Moves, convergence};
+use crate::tolerance::FEWEST_EFFECTIVE_ROWS;
 use crate::{Domain, Result};
 
 /// R̂ beyond which chains disagree.
@@ -332,7 +333,7 @@ impl Errors<'_> {
         if run.variance_of_sum.is_nan() || run.variance_of_sum <= 0.0 {
             return Error { plain: 0.0, ..Error::NONE };
         }
-        if run.is_too_short(FEWEST_EFFECTIVE) {
+        if run.is_too_short(FEWEST_EFFECTIVE_ROWS) {
             return Error { plain: run.variance_of_sum.sqrt(), freedom: 1.0, factor: 1.0 };
         }
         let (between, freedom) = between(&series, &lengths);

@@ -11,10 +11,11 @@ use nalgebra::DMatrix;
 use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::summation::dot;
 
-use super::super::autocorrelation::{FEWEST_EFFECTIVE, Neighbours, STRETCH};
+use super::super::autocorrelation::{Neighbours, STRETCH};
 use super::problem::{Scratch, cut};
 use super::unsampled::Weights;
 use crate::Result;
+use crate::tolerance::FEWEST_EFFECTIVE_ROWS;
 
 /// Lags to be summed at most.
 const LAGS: usize = 16;
@@ -114,22 +115,29 @@ fn window(series: &mut [Series], components: usize) -> (usize, bool) {
 }
 
 fn of_state(weights: &Weights<'_>, chains: &[&Chain]) -> LongRun {
-    let mut series: Vec<Series> = chains.iter().map(|chain| Series::read(weights, chain)).collect();
-    centre(&mut series, weights.states());
-    let plain: Vec<f64> = (0..weights.states()).map(|j| autocovariance(&series, j, 0)).collect();
+    let states = weights.states();
+    let series = chains.iter().map(|chain| Series::read(weights, chain)).collect();
+    let run = of_series(series, states);
+    let scaled = weights.in_units_of_weights(run.covariance.as_slice());
+    LongRun { covariance: DMatrix::from_vec(states, states, scaled), ..run }
+}
+
+/// The long-run covariance of the sums of all components over the chains of one state, in the units of the series.
+pub(super) fn of_series(mut series: Vec<Series>, components: usize) -> LongRun {
+    centre(&mut series, components);
+    let plain: Vec<f64> = (0..components).map(|j| autocovariance(&series, j, 0)).collect();
     let (trace, count) = (plain.iter().sum::<f64>(), rows(&series) as f64);
     let neighbours = Neighbours::from_squares(mean_square_difference(&series), trace / count, count, 1.0);
-    let (lags, found) = window(&mut series, weights.states());
-    let sum = sum_of_lags(&series, weights.states(), lags);
+    let (lags, found) = window(&mut series, components);
+    let sum = sum_of_lags(&series, components, lags);
     let summed = if trace > 0.0 && sum.trace() > 0.0 { sum.trace() / trace } else { 1.0 };
     let dependent = trace > 0.0 && neighbours.is_visible();
     let inefficiency = if dependent { summed.max(neighbours.least_time(1.0)) } else { summed };
     let effective = count / inefficiency;
-    let reliable = found && !(dependent && effective < FEWEST_EFFECTIVE);
+    let reliable = found && !(dependent && effective < FEWEST_EFFECTIVE_ROWS);
     let windows = rows(&series) as f64 / (2 * lags + 1) as f64;
-    let scaled = weights.in_units_of_weights((sum * (inefficiency / summed)).as_slice());
     LongRun {
-        covariance: DMatrix::from_vec(weights.states(), weights.states(), scaled),
+        covariance: sum * (inefficiency / summed),
         inefficiency,
         reliable,
         freedom: if reliable { windows.min(effective / STRETCH).max(1.0) } else { 1.0 },
@@ -176,6 +184,14 @@ pub(super) struct Series {
 }
 
 impl Series {
+    /// The rows of one chain of columns that have a value for every draw of the pool.
+    pub(super) fn of_columns(columns: &[&[f64]], chain: &Chain) -> Self {
+        let pick =
+            |column: &&[f64]| chain.pieces.iter().flat_map(|piece| &column[piece.clone()]).copied().collect();
+        let columns: Vec<Vec<f64>> = columns.iter().map(pick).collect();
+        Self { rows: chain.pieces.iter().map(ExactSizeIterator::len).sum(), columns }
+    }
+
     fn read(weights: &Weights<'_>, chain: &Chain) -> Self {
         let rows = chain.pieces.iter().map(ExactSizeIterator::len).sum();
         let mut columns = vec![Vec::with_capacity(rows); weights.states()];

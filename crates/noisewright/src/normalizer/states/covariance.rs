@@ -10,12 +10,10 @@ use nalgebra::DMatrix;
 
 use super::unsampled::Tail;
 
-/// Independent draws that must go over between two groups of states for anything to be said about their ratio.
-pub(super) const CROSSINGS: f64 = 5.0;
-/// Pareto shape beyond which the mean of weights cannot be trusted (Vehtari et al. 2024).
-pub(super) const HEAVY: f64 = 0.7;
+use crate::tolerance::{EVEN_WEIGHTS, FEWEST_CROSSINGS, HEAVY_TAIL};
+
 /// Draws below which a state is judged by its weights, as one without any is: twice the crossings that would tie it to others.
-pub(super) const HARDLY_SAMPLED: f64 = 2.0 * CROSSINGS;
+pub(super) const HARDLY_SAMPLED: f64 = 2.0 * FEWEST_CROSSINGS;
 /// Share of the standard error that a single weight may make up: a mean with a larger one is not near normal (Lindeberg's
 /// condition), and what the draws have missed may weigh as much.
 const LARGEST: f64 = 1.0 / 3.0;
@@ -29,8 +27,16 @@ pub(super) enum Heavy {
     Largest(f64),
 }
 
-/// Share of the draws that weights are worth which hardly vary: few of them show too little of a tail to be judged by.
-const EVEN: f64 = 0.9;
+/// Whether one draw makes up too much of the standard error of a sum of these deviations for it to be near normal.
+pub(super) fn one_decides(deviations: &[f64]) -> Option<Heavy> {
+    let (mut largest, mut sum, mut squares) = (0.0_f64, 0.0, 0.0);
+    for d in deviations {
+        largest = largest.max(d.abs());
+        sum += d.abs();
+        squares += d * d;
+    }
+    (largest > LARGEST * squares.sqrt()).then(|| Heavy::Largest(largest / sum))
+}
 
 /// The centred Gram matrix of all states with the counts, zero for states without draws.
 pub(super) struct Gram {
@@ -66,8 +72,8 @@ impl Gram {
     pub(super) fn heavy(&self, k: usize) -> Option<Heavy> {
         let tail = self.tails[k].as_ref()?;
         let effective = self.effective(k);
-        let uneven = effective < EVEN * self.draws;
-        if tail.shape.k > HEAVY || (uneven && tail.shape.upper > HEAVY) {
+        let uneven = effective < EVEN_WEIGHTS * self.draws;
+        if tail.shape.k > HEAVY_TAIL || (uneven && tail.shape.upper > HEAVY_TAIL) {
             return Some(Heavy::Tail(tail.shape.k));
         }
         let error = (1.0 / effective - 1.0 / self.draws).max(0.0).sqrt();
@@ -85,7 +91,7 @@ impl Gram {
         self.counts[k] * self.counts[l] * self.full(k, l)
     }
 
-    /// The states in groups, each as large as [`CROSSINGS`] lets it be; `inefficiency` is how many draws of each
+    /// The states in groups, each as large as [`FEWEST_CROSSINGS`] lets it be; `inefficiency` is how many draws of each
     /// state are worth one independent draw.
     pub(super) fn groups(&self, inefficiency: &[f64]) -> Vec<Vec<usize>> {
         let (hardly, sampled): (Vec<usize>, Vec<usize>) =
@@ -105,7 +111,7 @@ impl Gram {
 
     /// The group that a state with hardly any draws is a mixture of, if it is of one alone and its weights are worth something.
     fn home(&self, i: usize, groups: &[Vec<usize>]) -> Option<usize> {
-        if self.effective(i) < CROSSINGS || self.heavy(i).is_some() {
+        if self.effective(i) < FEWEST_CROSSINGS || self.heavy(i).is_some() {
             return None;
         }
         let share = |group: &[usize]| group.iter().map(|l| self.counts[*l] * self.full(i, *l)).sum::<f64>();
@@ -140,7 +146,7 @@ impl Gram {
     }
 }
 
-/// Joins the two groups with the strongest link until the strongest is below [`CROSSINGS`].
+/// Joins the two groups with the strongest link until the strongest is below [`FEWEST_CROSSINGS`].
 fn merge(states: &[usize], link: impl Fn(usize, usize) -> f64) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = states.iter().map(|k| vec![*k]).collect();
     let mut links: Vec<Vec<f64>> =
@@ -148,7 +154,9 @@ fn merge(states: &[usize], link: impl Fn(usize, usize) -> f64) -> Vec<Vec<usize>
     loop {
         let pairs = (0..groups.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
         let strongest = pairs.max_by(|(a, b), (c, d)| links[*a][*b].total_cmp(&links[*c][*d]));
-        let Some((a, b)) = strongest.filter(|(a, b)| links[*a][*b] >= CROSSINGS) else { return groups };
+        let Some((a, b)) = strongest.filter(|(a, b)| links[*a][*b] >= FEWEST_CROSSINGS) else {
+            return groups;
+        };
         let members = groups.swap_remove(a);
         groups[b].extend(members);
         let row = links.swap_remove(a);

@@ -3,18 +3,32 @@
 //! The many-state form of the optimal bridge of MATH §4: for K = 2 it is the NCE estimate. See [`estimate`].
 
 mod chains;
+mod convergence;
 mod covariance;
+mod equilibration;
+mod expectations;
+mod influence;
 mod input;
 mod problem;
 mod result;
+mod reweighting;
 mod serial;
 mod solve;
 mod start;
+mod surface;
 mod unsampled;
 
+pub use convergence::{Convergence, convergence};
+pub use equilibration::{Equilibration, NamedEquilibrations};
+pub use expectations::{Expectations, NamedExpectations, Observable};
 pub use input::{Origin, Pooled};
 pub use result::{StatesEstimate, StatesWarning};
+pub use reweighting::{Energies, Reweighting, reweight};
+#[doc(hidden)]
 pub use serial::NamedStates;
+pub use surface::{
+    Bins, Coordinate, NamedSurface, Smoothing, Surface, SurfaceOptions, SurfaceReference, SurfaceWarning,
+};
 
 use nalgebra::DMatrix;
 
@@ -73,7 +87,7 @@ pub struct StatesOptions {
 /// under its own state, or there are no draws at all.
 #[doc(alias = "mbar")]
 pub fn estimate(pooled: &Pooled<'_>, options: &StatesOptions) -> Result<StatesEstimate> {
-    Ok(solved(pooled, options, false)?.0)
+    Ok(solved(pooled, options, false)?.0.into_estimate())
 }
 
 /// What every step adds to the error of every log-normalizer: chain after chain, state after state, step after step.
@@ -85,14 +99,15 @@ pub(super) fn side_by_side(
     pooled: &Pooled<'_>,
     options: &StatesOptions,
 ) -> Result<(StatesEstimate, Option<Influence>)> {
-    solved(pooled, options, true)
+    let (reweighting, influence) = solved(pooled, options, true)?;
+    Ok((reweighting.into_estimate(), influence))
 }
 
-fn solved(
-    pooled: &Pooled<'_>,
+fn solved<'a>(
+    pooled: &Pooled<'a>,
     options: &StatesOptions,
     side_by_side: bool,
-) -> Result<(StatesEstimate, Option<Influence>)> {
+) -> Result<(Reweighting<'a>, Option<Influence>)> {
     let (origin, counts) = checked(pooled, options)?;
     let order = Order::new(&counts);
     let internal: Vec<u32> = origin.iter().map(|k| order.place[*k as usize] as u32).collect();
@@ -114,10 +129,10 @@ fn solved(
     for (k, tail) in hardly.iter().zip(unsampled::tails(&problem, &solution.c, &columns)?) {
         gram.tails[*k] = tail;
     }
-    let (mut long_run, mut joint) = (None, None);
+    let (mut long_run, mut joint, mut chains) = (None, None, Vec::new());
     if options.dependence == Dependence::Chains {
         // Chains know their states by the caller's numbers.
-        let mut chains = pooled.chains(&origin)?;
+        chains = pooled.chains(&origin)?;
         chains.iter_mut().for_each(|chain| chain.state = order.place[chain.state]);
         long_run = Some(chains::long_run(&weights, &chains)?);
         if side_by_side {
@@ -130,10 +145,24 @@ fn solved(
     let log_z: Vec<f64> = sampled_c.chain(unsampled_c.iter().copied()).collect();
     let covariance = joint.as_deref().map(chains::joint_covariance);
     let estimate =
-        assemble(log_z, &gram, long_run.as_deref(), covariance.as_ref(), &solution, &order, options);
+        assemble(log_z.clone(), &gram, long_run.as_deref(), covariance.as_ref(), &solution, &order, options);
     options.cancel.check()?;
     let whole = joint.filter(|_| estimate.groups().len() == 1);
-    Ok((estimate, whole.map(|chains| chains.into_iter().map(|chain| chain.columns).collect())))
+    let Problem { counts, offsets, .. } = problem;
+    let reweighting = Reweighting {
+        pooled: *pooled,
+        options: options.clone(),
+        order,
+        origin: internal,
+        counts,
+        offsets,
+        c: solution.c,
+        log_z,
+        gram,
+        chains,
+        estimate,
+    };
+    Ok((reweighting, whole.map(|chains| chains.into_iter().map(|chain| chain.columns).collect())))
 }
 
 /// The state of each draw and the draws of each state, of input in which nothing is wrong.

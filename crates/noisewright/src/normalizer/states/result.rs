@@ -4,7 +4,9 @@ use nalgebra::DMatrix;
 
 use super::super::interval::student_deviation;
 use super::StatesOptions;
-use super::covariance::{HEAVY, Heavy};
+use super::covariance::Heavy;
+
+use crate::tolerance::HEAVY_TAIL;
 
 /// Effective draws below which an error bar is only a hint.
 const FEW: f64 = 50.0;
@@ -102,11 +104,11 @@ impl StatesWarning {
                 name(*state)
             ),
             Self::HeavyTail { state, pareto_k } => {
-                let tail = if *pareto_k > HEAVY {
-                    format!("have too heavy a tail (Pareto k = {pareto_k:.2}, above {HEAVY})")
+                let tail = if *pareto_k > HEAVY_TAIL {
+                    format!("have too heavy a tail (Pareto k = {pareto_k:.2}, above {HEAVY_TAIL})")
                 } else {
                     format!(
-                        "may have too heavy a tail (Pareto k = {pareto_k:.2}, too uncertain to be below {HEAVY})"
+                        "may have too heavy a tail (Pareto k = {pareto_k:.2}, too uncertain to be below {HEAVY_TAIL})"
                     )
                 };
                 format!(
@@ -124,6 +126,16 @@ impl StatesWarning {
             Self::ZeroDensity { state } => {
                 format!("state {} has density zero at all draws: its log-normalizer is −∞", name(*state))
             }
+        }
+    }
+}
+
+impl Heavy {
+    /// What the reader is told of a state whose weights are so.
+    pub(super) fn warning(self, state: usize) -> StatesWarning {
+        match self {
+            Self::Tail(pareto_k) => StatesWarning::HeavyTail { state, pareto_k },
+            Self::Largest(share) => StatesWarning::LargestWeight { state, share },
         }
     }
 }
@@ -326,10 +338,7 @@ impl Parts {
         if groups.iter().filter(|group| !alone(group)).count() > 1 {
             warnings.push(StatesWarning::Disconnected { groups: groups.to_vec() });
         }
-        warnings.extend(heavy.iter().map(|&(state, heavy)| match heavy {
-            Heavy::Tail(pareto_k) => StatesWarning::HeavyTail { state, pareto_k },
-            Heavy::Largest(share) => StatesWarning::LargestWeight { state, share },
-        }));
+        warnings.extend(heavy.iter().map(|&(state, heavy)| heavy.warning(state)));
         for (at, &effective) in self.effective.iter().enumerate() {
             let state = caller[at];
             if log_z[state] == f64::NEG_INFINITY {

@@ -1,23 +1,26 @@
-//! Newton on the convex loss, with steps that cannot go astray.
+//! The log-normalizers of all states by Newton's method on the convex loss.
+
+use std::cell::{Cell, RefCell};
 
 use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::optimize::{self, DescentOptions, Evaluation};
 
 use super::problem::{Problem, Sums};
 use super::start::start;
-use crate::Result;
+use crate::{Error, Result};
 
 /// Above so many draws the start comes from a subsample.
 const SUBSAMPLE_ABOVE: usize = 60_000;
 /// Draws in it.
 const SUBSAMPLE: usize = 15_000;
-/// Steps of Newton, backtracked ones included, before giving up.
+/// Most steps of Newton's method.
 const STEPS: usize = 100;
-/// A step this small squares to below rounding: it is taken without another look.
+/// A step of fewer standard errors is the last: the error after it, of the second order, is below 1e-10 of one.
+const TOLERANCE: f64 = 1e-5;
+/// A step this small squares to below rounding, and leaves the covariance what it is to nine digits.
 const LAST_STEP: f64 = 1e-7;
 /// Share of the draws by which a state may get more or less than it gave through rounding alone.
 const ROUNDING: f64 = 2e-15;
-/// Directions of relative curvature below this are rounding: nothing ties the states along them together.
-const FLAT: f64 = 1e-13;
 
 /// The log-normalizers and the sums next to them.
 pub(super) struct Solution {
@@ -72,82 +75,75 @@ fn thin(problem: &Problem<'_>, share: f64) -> (Vec<usize>, Vec<u32>) {
     (rows, origin)
 }
 
+/// Newton's method with a line search, from zero; again from where it ended if its last step was too long for the sums before
+/// it to serve as those of the solution.
 fn newton(problem: &Problem<'_>) -> Result<Solution> {
-    let mut c = vec![0.0; problem.states()];
-    let mut sums = problem.sums(&c)?;
-    let (mut evaluations, mut converged) = (1, false);
-    while evaluations < STEPS {
-        let step = newton_step(problem, &sums);
-        let length = step.amax();
-        if length < LAST_STEP {
-            c.iter_mut().zip(step.iter()).for_each(|(c, d)| *c += d);
-            converged = true;
-            break;
+    let gauged = Gauged { problem, evaluations: Cell::new(0), last: RefCell::new(None) };
+    let options = DescentOptions { tolerance: TOLERANCE, max_iterations: STEPS, watch: &|_, _| Ok(()) };
+    let mut start = DVector::zeros(problem.states());
+    loop {
+        let found = optimize::newton(&gauged, &start, &options)?;
+        let (place, sums) = match gauged.last.take() {
+            Some(last) if last.gradient == found.last.gradient => (last.place, last.sums),
+            _ => (found.at.clone(), problem.sums(found.at.as_slice())?),
+        };
+        let evaluations = gauged.evaluations.get();
+        if found.stop.converged() && (&found.at - place).amax() > LAST_STEP && evaluations < STEPS {
+            start = found.at;
+            continue;
         }
         // Between states that hardly overlap the equations are solved long before the step is small.
-        if sums.excess.iter().all(|excess| excess.abs() <= ROUNDING * problem.draws() as f64) {
-            converged = true;
-            break;
+        let solved = sums.excess.iter().all(|excess| excess.abs() <= ROUNDING * problem.draws() as f64);
+        let converged = found.stop.converged() || solved;
+        return Ok(Solution { c: found.at.as_slice().to_vec(), sums, converged, evaluations });
+    }
+}
+
+/// The loss in the gauge `Σ N_k c_k = 0`: with the square of that sum, which leaves the minimum where it is and gives the one
+/// direction in which nothing is determined the curvature of the others.
+struct Gauged<'a, 'p> {
+    problem: &'a Problem<'p>,
+    evaluations: Cell<usize>,
+    last: RefCell<Option<Last>>,
+}
+
+/// Where the Hessian was last asked for.
+struct Last {
+    place: DVector<f64>,
+    gradient: DVector<f64>,
+    sums: Sums,
+}
+
+impl optimize::Problem for Gauged<'_, '_> {
+    type Error = Error;
+
+    fn rounding(&self) -> f64 {
+        1e-13
+    }
+
+    fn is_convex(&self) -> bool {
+        true
+    }
+
+    fn may_be_flat(&self) -> bool {
+        true
+    }
+
+    fn evaluate(&self, c: &DVector<f64>, hessian: bool) -> Result<Evaluation> {
+        let (counts, draws) = (&self.problem.counts, self.problem.draws() as f64);
+        let sums = self.problem.sums(c.as_slice())?;
+        self.evaluations.set(self.evaluations.get() + 1);
+        let drift: f64 = counts.iter().zip(c.iter()).map(|(n, c)| n * c).sum();
+        let value = sums.loss + 0.5 * drift * drift / draws;
+        let gradient = DVector::from_fn(c.len(), |k, _| counts[k] * drift / draws - sums.excess[k]);
+        let gauge = |i: usize, j: usize| counts[i] * counts[j] / draws;
+        let hessian =
+            hessian.then(|| curvature(self.problem, &sums).map_with_location(|i, j, h| h + gauge(i, j)));
+        if hessian.is_some() {
+            self.last.replace(Some(Last { place: c.clone(), gradient: gradient.clone(), sums }));
         }
-        let Some((next, at_next)) = search(problem, &c, &sums, &step, &mut evaluations)? else { break };
-        c = next;
-        sums = at_next;
+        Ok(Evaluation { value, gradient, hessian })
     }
-    Ok(Solution { c, sums, converged, evaluations })
-}
-
-/// A place along Newton's direction where the loss is lower: far off, where the curvature misleads, shorter steps do.
-/// `None` when there are no evaluations left.
-fn search(
-    problem: &Problem<'_>,
-    c: &[f64],
-    sums: &Sums,
-    step: &DVector<f64>,
-    evaluations: &mut usize,
-) -> Result<Option<(Vec<f64>, Sums)>> {
-    let descent: f64 = -step.iter().zip(&sums.excess).map(|(d, e)| d * e).sum::<f64>();
-    let slack = 1e-13 * sums.loss.abs();
-    let mut factor = (20.0 / step.amax()).min(1.0);
-    while *evaluations < STEPS {
-        let shortest = factor < 1e-3;
-        let next: Vec<f64> = if shortest {
-            self_consistent(problem, c, sums)
-        } else {
-            c.iter().zip(step.iter()).map(|(c, d)| c + factor * d).collect()
-        };
-        let at_next = problem.sums(&next)?;
-        *evaluations += 1;
-        if shortest || at_next.loss <= sums.loss + 1e-4 * factor * descent + slack {
-            return Ok(Some((next, at_next)));
-        }
-        factor *= 0.3;
-    }
-    Ok(None)
-}
-
-/// `c_k + ln(Σ_n p_nk / N_k)`: never raises the loss, since it minimises a bound that touches it.
-fn self_consistent(problem: &Problem<'_>, c: &[f64], sums: &Sums) -> Vec<f64> {
-    let terms = c.iter().zip(&sums.excess).zip(&problem.counts);
-    terms.map(|((c, excess), count)| c + (excess / count).ln_1p()).collect()
-}
-
-/// `−H⁻¹∇L` in the gauge `Σ N_k c_k = 0`, without the directions in which the loss is flat.
-fn newton_step(problem: &Problem<'_>, sums: &Sums) -> DVector<f64> {
-    let states = problem.states();
-    let root: Vec<f64> = problem.counts.iter().map(|n| n.sqrt()).collect();
-    let curvature = curvature(problem, sums);
-    // Scaled by the counts the diagonal is at most one; the gauge direction √N gets the eigenvalue one.
-    let scaled = DMatrix::from_fn(states, states, |i, j| {
-        curvature[(i, j)] / (root[i] * root[j]) + root[i] * root[j] / problem.draws() as f64
-    });
-    let pull = DVector::from_fn(states, |i, _| sums.excess[i] / root[i]);
-    let eigen = scaled.symmetric_eigen();
-    let mut along = eigen.eigenvectors.transpose() * pull;
-    for (a, value) in along.iter_mut().zip(eigen.eigenvalues.iter()) {
-        *a = if *value > FLAT { *a / value } else { 0.0 };
-    }
-    let step = eigen.eigenvectors * along;
-    DVector::from_fn(states, |i, _| step[i] / root[i])
 }
 
 /// `diag(Σ p) − Σ p pᵀ`, from the centred sums.

@@ -79,11 +79,8 @@ impl Tail {
     }
 }
 
-/// The tails of the weights `f_i / Σ_l N_l f_l e^(−c_l)` of every column; `None` for fewer than 25 positive weights.
-pub(super) fn tails(problem: &Problem<'_>, c: &[f64], columns: &[&[f64]]) -> Result<Vec<Option<Tail>>> {
-    if columns.is_empty() {
-        return Ok(Vec::new());
-    }
+/// `ln Σ_l N_l f_l(x_n) e^(−c_l)` of every draw.
+pub(super) fn log_mixture(problem: &Problem<'_>, c: &[f64]) -> Result<Vec<f64>> {
     let leaf = |range: Range<usize>| {
         let mut scratch = Scratch::new(problem.states());
         let mut log_mixture = Vec::with_capacity(range.len());
@@ -94,7 +91,15 @@ pub(super) fn tails(problem: &Problem<'_>, c: &[f64], columns: &[&[f64]]) -> Res
         }
         log_mixture
     };
-    let log_mixture = problem.over_leaves(leaf, |a, b| [a, b].concat())?.unwrap_or_default();
+    Ok(problem.over_leaves(leaf, |a, b| [a, b].concat())?.unwrap_or_default())
+}
+
+/// The tails of the weights `f_i / Σ_l N_l f_l e^(−c_l)` of every column; `None` for fewer than 25 positive weights.
+pub(super) fn tails(problem: &Problem<'_>, c: &[f64], columns: &[&[f64]]) -> Result<Vec<Option<Tail>>> {
+    if columns.is_empty() {
+        return Ok(Vec::new());
+    }
+    let log_mixture = log_mixture(problem, c)?;
     let log_weights = |column: &&[f64]| -> Vec<f64> {
         column.iter().zip(&log_mixture).map(|(value, mixture)| value - mixture).collect()
     };

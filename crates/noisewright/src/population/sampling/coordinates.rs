@@ -4,20 +4,20 @@ use crate::{Chart, Domain, Space};
 
 /// The map from sampling coordinates z to points x, variable by variable.
 #[derive(Clone, Copy)]
-pub(super) struct Coordinates<'a> {
+pub(in crate::population) struct Coordinates<'a> {
     space: &'a Space,
 }
 
 impl<'a> Coordinates<'a> {
-    pub(super) fn new(space: &'a Space) -> Self {
+    pub(in crate::population) fn new(space: &'a Space) -> Self {
         Self { space }
     }
 
-    pub(super) fn dimension(&self) -> usize {
+    pub(in crate::population) fn dimension(&self) -> usize {
         self.space.dimension()
     }
 
-    pub(super) fn domain(&self, axis: usize) -> &'a Domain {
+    pub(in crate::population) fn domain(&self, axis: usize) -> &'a Domain {
         &self.space.domains()[axis]
     }
 
@@ -26,8 +26,18 @@ impl<'a> Coordinates<'a> {
         self.domain(axis).chart(0.0).unwrap_or(Chart::Identity)
     }
 
+    /// A value of a variable on the line; not a number outside of the domain.
+    pub(in crate::population) fn to_line(&self, axis: usize, x: f64) -> f64 {
+        self.chart(axis).to_real(x)
+    }
+
+    /// `|dx/dz|` of a variable.
+    pub(in crate::population) fn stretch(&self, axis: usize, z: f64) -> f64 {
+        self.chart(axis).log_jacobian(z).exp()
+    }
+
     /// The variables that have a density, none on a sphere.
-    pub(super) fn continuous(&self) -> Vec<usize> {
+    pub(in crate::population) fn continuous(&self) -> Vec<usize> {
         if self.space.is_sphere() {
             return Vec::new();
         }
@@ -35,7 +45,7 @@ impl<'a> Coordinates<'a> {
     }
 
     /// The variables that are counted, none on a sphere.
-    pub(super) fn discrete(&self) -> Vec<usize> {
+    pub(in crate::population) fn discrete(&self) -> Vec<usize> {
         if self.space.is_sphere() {
             return Vec::new();
         }
@@ -43,7 +53,7 @@ impl<'a> Coordinates<'a> {
     }
 
     /// Column-major points of column-major coordinates.
-    pub(super) fn points(&self, z: &[f64], rows: usize) -> Vec<f64> {
+    pub(in crate::population) fn points(&self, z: &[f64], rows: usize) -> Vec<f64> {
         if self.space.is_sphere() {
             return z.to_vec();
         }
@@ -55,7 +65,7 @@ impl<'a> Coordinates<'a> {
     }
 
     /// Coordinates of points; not a number where a point is outside the domain.
-    pub(super) fn of_points(&self, x: &[f64], rows: usize) -> Vec<f64> {
+    pub(in crate::population) fn of_points(&self, x: &[f64], rows: usize) -> Vec<f64> {
         if self.space.is_sphere() {
             return x.to_vec();
         }
@@ -67,7 +77,7 @@ impl<'a> Coordinates<'a> {
     }
 
     /// `ln |dx/dz|` of every row.
-    pub(super) fn log_jacobian(&self, z: &[f64], rows: usize) -> Vec<f64> {
+    pub(in crate::population) fn log_jacobian(&self, z: &[f64], rows: usize) -> Vec<f64> {
         let (mut out, mut scratch) = (vec![0.0; rows], vec![0.0; rows]);
         for axis in self.continuous() {
             self.chart(axis).add_log_jacobian(&z[axis * rows..(axis + 1) * rows], &mut scratch, &mut out);

@@ -50,10 +50,6 @@ impl Elliptical {
         other
     }
 
-    pub(super) fn factor(&self) -> &DMatrix<f64> {
-        &self.factor
-    }
-
     /// Uniforms that one draw takes.
     pub(super) fn uniforms(&self) -> usize {
         match self.reach {

@@ -15,15 +15,15 @@ const FAR: f64 = 1e60;
 
 /// A model at a parameter value, with the contrast it is sampled for.
 #[derive(Clone, Copy)]
-pub(super) struct Landscape<'a> {
-    pub(super) model: &'a Model,
-    pub(super) parameters: &'a [f64],
-    pub(super) contrast: Option<Contrast<'a>>,
+pub(in crate::population) struct Landscape<'a> {
+    pub(in crate::population) model: &'a Model,
+    pub(in crate::population) parameters: &'a [f64],
+    pub(in crate::population) contrast: Option<Contrast<'a>>,
 }
 
 /// Which function of the landscape.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Height {
+pub(in crate::population) enum Height {
     /// p_d.
     Density,
     /// w p_d.
@@ -37,7 +37,7 @@ pub(super) enum Height {
 }
 
 impl<'a> Landscape<'a> {
-    pub(super) fn coordinates(&self) -> Coordinates<'a> {
+    pub(in crate::population) fn coordinates(&self) -> Coordinates<'a> {
         Coordinates::new(self.model.space())
     }
 

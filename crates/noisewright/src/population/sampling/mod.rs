@@ -20,11 +20,11 @@ use noisewright_numerics::summation::log_sum_exp;
 use rand_distr::{Distribution, StandardNormal};
 
 use self::elliptical::Reach;
-use self::landscape::{Height, Landscape};
+pub(super) use self::landscape::{Height, Landscape};
 use self::proposal::{Component, Proposal, Round};
-use self::start::{Climb, Mode};
+pub(super) use self::start::Charted;
 use super::divergence_integrals::{FUNCTIONS, PairFunctions, PairIntegrals, log_values};
-use super::locate::locate_on_sphere;
+use super::modes::{Mode, locate_on_sphere};
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
 use crate::integrability::{Endless, NEAR, PLACES, Probe, by_columns};
 use crate::noise::sample_for;
@@ -110,12 +110,12 @@ fn prepare<'a>(landscape: Landscape<'a>, others: &[Height], precision: &Precisio
         let proposal = adapt::adapt(start, landscape, &heights, pilot, seed, 1, f64::NAN)?.0;
         return Ok(Prepared { proposal, divergent: vec![None; others.len()] });
     }
-    let climb = Climb::new(landscape, Height::Density, 0.0);
-    let modes = climb.modes(None, seed)?;
+    let charted = Charted::new(landscape, Height::Density, 0.0);
+    let modes = charted.modes(None)?;
     if let Some(found) = endless(landscape, Height::Density, 0.0, &modes[0], seed) {
         return Err(found.named(landscape.model.space()).error());
     }
-    let start = around(landscape, &climb, &modes)?;
+    let start = around(landscape, &charted, &modes)?;
     let (proposal, log_z) = adapt::adapt(start, landscape, &[Height::Density], pilot, seed, 1, f64::NAN)?;
     match landscape.contrast {
         Some(contrast) => widen(landscape, others, proposal, contrast, &modes[0], log_z, pilot, seed),
@@ -140,10 +140,10 @@ fn widen<'a>(
         let endless = endless(landscape, which, log_z, mode, seed);
         if endless.is_none() {
             heights.push(which);
-            let climb = Climb::new(landscape, which, log_z);
+            let charted = Charted::new(landscape, which, log_z);
             // Where there is no mode, data and noise do not meet; that is said where the moments are used.
-            if let Ok(modes) = climb.modes(Some(mode.at()), seed) {
-                proposal = joined(proposal, around(landscape, &climb, &modes)?);
+            if let Ok(modes) = charted.modes(Some(&mode.at)) {
+                proposal = joined(proposal, around(landscape, &charted, &modes)?);
             }
         }
         divergent.push(endless.map(|found| found.divergent(landscape.model.space())));
@@ -168,18 +168,18 @@ fn endless(landscape: Landscape<'_>, which: Height, log_z: f64, mode: &Mode, see
     let (space, coordinates) = (landscape.model.space(), landscape.coordinates());
     let mut random = Purpose::PopulationTails { kind: 0 }.stream(seed, 0);
     let place = |_: usize| {
-        let mut z = mode.at().to_vec();
+        let mut z = mode.at.to_vec();
         for axis in coordinates.continuous() {
             let step: f64 = StandardNormal.sample(&mut random);
-            z[axis] += step * mode.scales()[axis];
+            z[axis] += step * mode.scales[axis];
         }
         coordinates.points(&z, 1)
     };
     let places: Vec<Vec<f64>> = (0..PLACES).map(place).collect();
     // A scale on the line of a logarithm is a share of the variable.
     let scale = |(axis, domain): (usize, &Domain)| match domain {
-        Domain::Positive => places[0][axis] * mode.scales()[axis].min(1.0),
-        _ => mode.scales()[axis],
+        Domain::Positive => places[0][axis] * mode.scales[axis].min(1.0),
+        _ => mode.scales[axis],
     };
     let scales = space.domains().iter().enumerate().map(scale).collect();
     // What overflows so far out says nothing about the function where it matters.
@@ -193,10 +193,10 @@ fn endless(landscape: Landscape<'_>, which: Height, log_z: f64, mode: &Mode, see
 }
 
 /// Two components around each mode, with normal and with Student tails, and wide ones that guard the rest.
-fn around<'a>(landscape: Landscape<'a>, climb: &Climb<'_>, modes: &[Mode]) -> Result<Proposal<'a>> {
+fn around<'a>(landscape: Landscape<'a>, charted: &Charted<'_>, modes: &[Mode]) -> Result<Proposal<'a>> {
     let mut components = Vec::new();
     for mode in modes {
-        let component = climb.component(mode)?;
+        let component = charted.component(mode)?;
         if let Component::Product { continuous: Some(elliptical), counted } = &component {
             let heavy = Some(elliptical.with_reach(Reach::Student(2)));
             components.push(Component::Product { continuous: heavy, counted: counted.clone() });
@@ -318,7 +318,11 @@ impl Draws {
     fn most_effective(&self) -> f64 {
         let log_weights = self.log_weights();
         let shape = crate::pareto::shape(&log_weights);
-        if shape > 0.5 { (log_weights.len() as f64).powf(2.0 - 2.0 * shape) } else { f64::INFINITY }
+        if shape > crate::tolerance::NO_VARIANCE {
+            (log_weights.len() as f64).powf(2.0 - 2.0 * shape)
+        } else {
+            f64::INFINITY
+        }
     }
 
     /// Independent draws from the density that would be worth as much.

@@ -1,11 +1,12 @@
 //! How accurate sampled moments are: the spread of what the replicates say, each on its own or left out.
 
-use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::special::softplus;
 
-use crate::population::{Contrast, Population, log_ratio, weighted_outer};
+use crate::moments::{Moments, asymptotic_covariance};
+use crate::population::{Contrast, Population, log_ratio};
+use crate::run::CancelToken;
 
 /// Beyond so many coordinates of β the traces of inverses are not followed: their cost would exceed all else.
 const MOST_COORDINATES: usize = 80;
@@ -91,12 +92,15 @@ impl Weighted {
         contrast: Option<Contrast<'_>>,
         replicates: &[std::ops::Range<usize>],
     ) -> Vec<f64> {
-        let parts: Vec<Moments> = replicates.par_iter().map(|rows| self.moments(population, rows)).collect();
-        let total = parts.iter().skip(1).fold(parts[0].clone(), |sum, part| sum.plus(part, 1.0));
+        let parts: Vec<Replicate> =
+            replicates.par_iter().map(|rows| self.moments(population, rows)).collect();
+        let total = parts.iter().skip(1).fold(parts[0].clone(), |sum, part| sum.plus(part.clone(), 1.0));
         let kappa = contrast.map(|c| 1.0 + 1.0 / c.nu);
         let Some(whole) = total.traces(kappa, self.log_scale) else { return Vec::new() };
-        let left_out: Option<Vec<Vec<f64>>> =
-            parts.iter().map(|part| total.plus(part, -1.0).traces(kappa, self.log_scale)).collect();
+        let left_out: Option<Vec<Vec<f64>>> = parts
+            .iter()
+            .map(|part| total.clone().plus(part.clone(), -1.0).traces(kappa, self.log_scale))
+            .collect();
         // Replicates without which the matrix is singular have been everything.
         let Some(left_out) = left_out else { return vec![1.0] };
         (0..whole.len())
@@ -104,20 +108,15 @@ impl Weighted {
             .collect()
     }
 
-    fn moments(&self, population: &Population, rows: &std::ops::Range<usize>) -> Moments {
+    fn moments(&self, population: &Population, rows: &std::ops::Range<usize>) -> Replicate {
         let size = population.coordinates().len();
         let mut block = Vec::with_capacity(size * rows.len());
         (0..size).for_each(|j| block.extend_from_slice(&population.score_of(j)[rows.clone()]));
-        let outer = |w: &[f64]| weighted_outer(&block, size, &w[rows.clone()]);
-        let column = |j: usize| &block[j * rows.len()..(j + 1) * rows.len()];
-        let mean = |w: &[f64]| {
-            let dot = |j: usize| column(j).iter().zip(&w[rows.clone()]).map(|(s, w)| s * w).sum();
-            DVector::from_fn(size, |j, _| dot(j))
-        };
-        Moments {
+        let moments = |w: &[f64]| Moments::of(&block, size, &w[rows.clone()], &CancelToken::new());
+        Replicate {
             mass: self.data[rows.clone()].iter().sum(),
-            information: outer(&self.data),
-            contrast: self.weighted.as_ref().map(|[w, v]| (outer(w), outer(v), mean(w))),
+            own: moments(&self.data),
+            contrast: self.weighted.as_ref().map(|[w, v]| [moments(w), moments(v)]),
         }
     }
 }
@@ -135,36 +134,35 @@ fn sizes(population: &Population, weights: &[f64]) -> Vec<f64> {
     size
 }
 
-/// Sums of a replicate: the mass, `I`, and `I_w`, `I_v`, `m_w` under a contrast.
+/// Sums of a replicate: the mass, the moments under p_d, and those with the weights w and v of a contrast.
 #[derive(Clone)]
-struct Moments {
+struct Replicate {
     mass: f64,
-    information: DMatrix<f64>,
-    contrast: Option<(DMatrix<f64>, DMatrix<f64>, DVector<f64>)>,
+    own: Moments,
+    contrast: Option<[Moments; 2]>,
 }
 
-impl Moments {
-    fn plus(&self, other: &Self, sign: f64) -> Self {
+impl Replicate {
+    fn plus(self, other: Self, sign: f64) -> Self {
+        let join = |([w, v], [other_w, other_v]): ([Moments; 2], [Moments; 2])| {
+            [w + other_w.scaled(sign), v + other_v.scaled(sign)]
+        };
         Self {
             mass: self.mass + sign * other.mass,
-            information: &self.information + &other.information * sign,
-            contrast: self.contrast.as_ref().zip(other.contrast.as_ref()).map(
-                |((w, v, m), (other_w, other_v, other_m))| {
-                    (w + other_w * sign, v + other_v * sign, m + other_m * sign)
-                },
-            ),
+            own: self.own + other.own.scaled(sign),
+            contrast: self.contrast.zip(other.contrast).map(join),
         }
     }
 
     /// `tr I⁻¹` and, with κ, `tr Σ` and `tr ΣI` up to a constant factor; `None` where a matrix is singular.
     fn traces(&self, kappa: Option<f64>, log_scale: f64) -> Option<Vec<f64>> {
-        let information = &self.information / self.mass;
+        let information = &self.own.information / self.mass;
         let Inverse::Regular(inverse) = invert(&information) else { return None };
         let mut traces = vec![inverse.trace()];
-        if let (Some((w, v, mean)), Some(kappa)) = (&self.contrast, kappa) {
-            let Inverse::Regular(bread) = invert(&(w / self.mass)) else { return None };
-            let (meat, mean) = (v / self.mass, &bread * mean / self.mass);
-            let sigma = &bread * meat * &bread - &mean * mean.transpose() * (kappa * log_scale.exp());
+        if let (Some([w, v]), Some(kappa)) = (&self.contrast, kappa) {
+            let Inverse::Regular(inverse) = invert(&(&w.information / self.mass)) else { return None };
+            let (variance, mean) = (&v.information / self.mass, &w.mean / self.mass);
+            let sigma = asymptotic_covariance(&inverse, &variance, &mean, kappa * log_scale.exp());
             traces.push(sigma.trace());
             traces.push(sigma.component_mul(&information).sum());
         }

@@ -1,5 +1,21 @@
 //! The ratio of the densities of two samples: the same loss, with the second sample where the noise would be.
 
+mod choose;
+mod contrast;
+mod density_ratio;
+mod functionals;
+mod information;
+mod telescope;
+mod two_sample;
+mod waymarks;
+
+pub use choose::{BasisCandidate, RatioBasis};
+pub use density_ratio::{
+    BridgeReport, Bridges, DensityRatio, ImportanceWeights, RatioDivergences, RatioOptions, density_ratio,
+};
+pub use information::{InformationTrial, MutualInformation, mutual_information};
+pub use two_sample::TwoSampleTest;
+
 use nalgebra::DMatrix;
 
 use super::data::{Data, Dependence, check_total_weight};

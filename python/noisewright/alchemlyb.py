@@ -1,0 +1,146 @@
+"""alchemlyb's estimators on this library: `from noisewright.alchemlyb import MBAR` in place of `from alchemlyb.estimators import MBAR`.
+
+The free energies are those of alchemlyb to the solver's rounding. Its errors take the rows for independent, and so do these with
+`independent=True`; by default they allow for autocorrelation, so that nothing need be subsampled first.
+
+>>> import numpy as np, pandas as pd
+>>> x = np.random.default_rng(1).normal(size=2000)
+>>> x[1000:] *= 2
+>>> rows = pd.MultiIndex.from_arrays([np.tile(np.arange(1000.0), 2), np.repeat([0.0, 1.0], 1000)], names=["time", "lambda"])
+>>> u_nk = pd.DataFrame({0.0: x**2 / 2, 1.0: x**2 / 8}, index=rows)
+>>> mbar = MBAR().fit(u_nk)
+>>> bool(abs(mbar.delta_f_.loc[0.0, 1.0] + np.log(2)) < 4 * mbar.d_delta_f_.loc[0.0, 1.0])
+True
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array
+from .errors import InputError, MissingLibraryError
+from .states import StatesResult, from_u_nk, is_u_nk, log_z_states
+
+try:
+    import pandas as pd
+except ImportError:
+    raise MissingLibraryError("`noisewright.alchemlyb` needs pandas: pip install pandas") from None
+
+__all__ = ["BAR", "MBAR"]
+
+
+class _Estimator:
+    """What both estimators share: parameters as scikit-learn has them, and frames of differences."""
+
+    def __init__(self, *, independent: bool = False, progress: bool | None = None) -> None:
+        self.independent = independent
+        self.progress = progress
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name."""
+        return {"independent": self.independent, "progress": self.progress}
+
+    def set_params(self, **params: Any) -> Any:
+        """Sets parameters by name."""
+        unknown = set(params) - set(self.get_params())
+        if unknown:
+            raise InputError(f"`{min(unknown)}` is no parameter of {type(self).__name__}")
+        vars(self).update(params)
+        return self
+
+    @property
+    def states_(self) -> list[Any]:
+        """The states, as the columns of the frame have them."""
+        return self._states
+
+    def _solve(self, table: Array, origin: Any, chains: Any, names: list[str]) -> StatesResult:
+        return log_z_states(
+            table,
+            origin=origin,
+            chains=None if self.independent else chains,
+            independent=self.independent,
+            names=names,
+            progress=self.progress,
+        )
+
+    def _read(self, u_nk: Any) -> tuple[Array, Any, Any, list[str]]:
+        if not is_u_nk(u_nk):
+            raise InputError("`u_nk` must be a pandas frame with the times and the states of its rows in its index")
+        self._states = list(u_nk.columns)
+        self._attrs = dict(u_nk.attrs)
+        return from_u_nk(u_nk)
+
+    def _frame(self, matrix: Array) -> Any:
+        # A state of several λs is one label, as alchemlyb has it, and not a level for each.
+        labels = pd.Index(self._states, tupleize_cols=False)
+        frame = pd.DataFrame(np.array(matrix), columns=labels, index=labels)
+        frame.attrs = dict(self._attrs)
+        return frame
+
+
+class MBAR(_Estimator):
+    """Free energies of all states from the draws of all (Shirts and Chodera 2008).
+
+    Parameters
+    ----------
+    independent : bool, default=False
+        Whether the rows are independent, as alchemlyb takes them; otherwise the errors allow for autocorrelation.
+    progress : bool, default=None
+        Whether to show a progress bar; by default when somebody is looking.
+
+    Attributes
+    ----------
+    delta_f_, d_delta_f_ : DataFrame
+        The dimensionless free energy of the state of a column less that of a row, in kT, and its standard error.
+    states_ : list
+        The states.
+    result_ : noisewright.StatesResult
+        The same as `noisewright.log_z_states` has it, with warnings, groups and statistical inefficiencies.
+    """
+
+    def fit(self, u_nk: Any) -> MBAR:
+        """Estimates from reduced potentials: a row for every draw, a column for every state."""
+        self.result_ = self._solve(*self._read(u_nk))
+        self.delta_f_ = self._frame(-self.result_.differences["log_z"])
+        self.d_delta_f_ = self._frame(self.result_.differences["se"])
+        return self
+
+    @property
+    def overlap_matrix(self) -> Array:
+        """The share of the state of a column among the draws as the state of a row weighs them."""
+        return self.result_.overlap
+
+    def plot_overlap_matrix(self, ax: Any = None) -> Any:
+        """Draws the overlap matrix with matplotlib."""
+        return self.result_.plot_overlap(ax)
+
+
+class BAR(_Estimator):
+    """Free energies between neighbouring states, each from the draws of the two alone (Bennett 1976).
+
+    Parameters and attributes are those of `MBAR` without the overlap; as in alchemlyb the error of a difference between states that are
+    not neighbours is NaN, because neighbouring differences share draws.
+    """
+
+    def fit(self, u_nk: Any) -> BAR:
+        """Estimates from reduced potentials: a row for every draw, a column for every state."""
+        table, origin, chains, names = self._read(u_nk)
+        missing = [name for k, name in enumerate(names) if not (origin == k).any()]
+        if missing:
+            raise InputError(f"`u_nk` has no rows of the state {missing[0]}: BAR needs draws of every state")
+        steps = []
+        for k in range(len(names) - 1):
+            own = np.flatnonzero((origin == k) | (origin == k + 1))
+            pair = np.ascontiguousarray(table[k : k + 2, own])
+            steps.append(self._solve(pair, origin[own] - k, chains[own], names[k : k + 2]))
+        f = -np.concatenate([[0.0], np.cumsum([step.log_z[1] for step in steps])])
+        self.results_ = steps
+        self.delta_f_ = self._frame(f[np.newaxis, :] - f[:, np.newaxis])
+        errors = np.full((len(names), len(names)), np.nan)
+        np.fill_diagonal(errors, 0.0)
+        for k, step in enumerate(steps):
+            errors[k, k + 1] = errors[k + 1, k] = step.se[1]
+        self.d_delta_f_ = self._frame(errors)
+        return self

@@ -1,0 +1,263 @@
+"""Molecular simulation: expectations, surfaces, energies and alchemlyb's frames against pymbar, and against what is known."""
+
+import json
+import os
+import subprocess
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import noisewright as nw
+
+pymbar = pytest.importorskip("pymbar")
+pd = pytest.importorskip("pandas")
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARY = Path(os.environ.get("NOISEWRIGHT", ROOT / "target" / "debug" / "noisewright"))
+
+CENTRES = np.array([-1.5, -0.75, 0.0, 0.75, 1.5])
+COUNTS = np.array([300, 200, 250, 200, 150])
+
+
+def double_well(x):
+    return 2 * (x**2 - 1) ** 2
+
+
+@pytest.fixture(scope="module")
+def windows():
+    """Umbrella windows over a double well, drawn by rejection from a fixed seed, and the state without a bias."""
+    rng = np.random.default_rng(7)
+    parts = []
+    for centre, count in zip(CENTRES, COUNTS):
+        kept = np.empty(0)
+        while len(kept) < count:
+            x = rng.normal(centre, 0.5, size=4000)
+            kept = np.concatenate([kept, x[rng.random(4000) < np.exp(-double_well(x))]])
+        parts.append(kept[:count])
+    x = np.concatenate(parts)
+    u = np.stack([double_well(x) + 2 * (x - c) ** 2 for c in CENTRES] + [double_well(x)])
+    return x, u, [*COUNTS.tolist(), 0]
+
+
+@pytest.fixture(scope="module")
+def mbar(windows):
+    x, u, counts = windows
+    return pymbar.MBAR(u, np.array(counts), relative_tolerance=1e-12)
+
+
+def test_expectations_and_their_errors_are_those_of_pymbar(windows, mbar):
+    x, u, counts = windows
+    found = nw.expectations(-u, {"x": x, "far": 1e6 + 1e-3 * x**2}, counts, independent=True)
+    for name, values in (("x", x), ("far", 1e-3 * x**2)):
+        reference = mbar.compute_expectations(values)
+        shift = 1e6 if name == "far" else 0.0
+        for state in range(len(counts)):
+            mean, se = found[name, state]
+            assert mean - shift == pytest.approx(reference["mu"][state], abs=1e-8 if shift else 1e-9)
+            assert se == pytest.approx(reference["sigma"][state], rel=1e-6)
+
+
+def test_the_covariance_of_several_means_is_that_of_pymbar(windows, mbar):
+    x, u, counts = windows
+    found = nw.expectations(-u, {"x": x, "y": x**2}, counts, independent=True, states=[5])
+    reference = mbar.compute_multiple_expectations(np.stack([x, x**2]), u[5], return_theta=True)
+    # Its `covariances` are those of log-weights, whose diagonal is not `sigma` squared: Θ has those of the observables.
+    theta = reference["Theta"]
+    expected = theta[:2, :2] + theta[2:, 2:] - theta[:2, 2:] - theta[2:, :2]
+    assert np.diag(expected) == pytest.approx(reference["sigma"] ** 2, rel=1e-9)
+    assert found.values == pytest.approx(reference["mu"], abs=1e-9)
+    assert found.covariance == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_error_of_a_difference_knows_that_both_share_draws(windows, mbar):
+    x, u, counts = windows
+    found = nw.expectations(-u, {"x": x}, counts, independent=True)
+    reference = mbar.compute_expectations(x, output="differences")
+    for i, j in ((0, 1), (2, 5), (0, 4)):
+        value, se = found.difference(("x", i), ("x", j))
+        assert value == pytest.approx(reference["mu"][i, j], abs=1e-9)
+        assert se == pytest.approx(reference["sigma"][i, j], rel=1e-6)
+
+
+def test_a_state_without_draws_is_a_perturbed_state_of_pymbar(windows):
+    x, u, counts = windows
+    found = nw.log_z_states(-u, counts, independent=True)
+    small = pymbar.MBAR(u[:5], np.array(counts[:5]), relative_tolerance=1e-12)
+    reference = small.compute_perturbed_free_energies(u[4:])
+    value, se = found.difference(4, 5)
+    assert -value == pytest.approx(reference["Delta_f"][0, 1], abs=1e-9)
+    assert se == pytest.approx(reference["dDelta_f"][0, 1], rel=1e-6)
+
+
+def test_energies_and_entropies_are_those_of_pymbar(windows, mbar):
+    x, u, counts = windows
+    found = nw.energies(-u, counts, independent=True)
+    reference = mbar.compute_entropy_and_enthalpy()
+    assert found.energy == pytest.approx(reference["Delta_u"][0], abs=1e-8)
+    assert found.entropy == pytest.approx(reference["Delta_s"][0], abs=1e-8)
+    assert found.energy_se[1:] == pytest.approx(reference["dDelta_u"][0, 1:], rel=1e-5)
+    assert found.entropy_se[1:] == pytest.approx(reference["dDelta_s"][0, 1:], rel=1e-5)
+
+
+def reference_surface(u, counts, points, edges, at, **options):
+    fes = pymbar.FES(u[:5], np.array(counts[:5]), mbar_options={"relative_tolerance": 1e-12})
+    fes.generate_fes(u[5], points, fes_type="histogram", histogram_parameters={"bin_edges": edges})
+    return fes.get_fes(at, uncertainty_method="analytical", **options)
+
+
+@pytest.mark.parametrize("reference", ["lowest", 0.05])
+def test_a_histogram_surface_is_that_of_pymbar(windows, reference):
+    x, u, counts = windows
+    edges = np.linspace(-1.6, 1.6, 17)
+    found = nw.surface(-u, {"x": x}, counts, state=5, bins=edges, reference=reference, independent=True)
+    how = (
+        {"reference_point": "from-lowest"}
+        if reference == "lowest"
+        else {"reference_point": "from-specified", "fes_reference": reference}
+    )
+    expected = reference_surface(u, counts, x, edges, found.centres[0][:, np.newaxis], **how)
+    assert found.free_energy == pytest.approx(expected["f_i"], abs=1e-8)
+    known = np.isfinite(found.se)
+    assert known.sum() > 12
+    assert found.se[known] == pytest.approx(expected["df_i"][known], rel=1e-6, abs=1e-7)
+    truth = double_well(found.centres[0]) - double_well(found.centres[0][np.argmin(found.free_energy)])
+    if reference == "lowest":
+        assert np.abs(found.free_energy - truth)[known].max() < 4 * found.se[known].max()
+
+
+def test_a_surface_in_two_dimensions_is_that_of_pymbar(windows):
+    x, u, counts = windows
+    y = np.sin(3 * x) + 0.3 * np.random.default_rng(3).normal(size=len(x))
+    edges = [np.linspace(-1.6, 1.6, 6), np.linspace(-1.8, 1.8, 6)]
+    found = nw.surface(-u, {"x": x, "y": y}, counts, state=5, bins=edges, independent=True)
+    places = np.stack([grid.ravel() for grid in np.meshgrid(*found.centres, indexing="ij")], axis=1)
+    filled = np.isfinite(found.free_energy).ravel()
+    points = np.stack([x, y], axis=1)
+    expected = reference_surface(u, counts, points, edges, places[filled], reference_point="from-lowest")
+    assert found.free_energy.ravel()[filled] == pytest.approx(expected["f_i"], abs=1e-8)
+    known = np.isfinite(found.se.ravel()[filled])
+    assert found.se.ravel()[filled][known] == pytest.approx(expected["df_i"][known], rel=1e-6, abs=1e-7)
+
+
+def test_a_kernel_surface_is_that_of_pymbar(windows):
+    x, u, counts = windows
+    fes = pymbar.FES(u[:5], np.array(counts[:5]), mbar_options={"relative_tolerance": 1e-12})
+    fes.generate_fes(u[5], x, fes_type="kde", kde_parameters={"bandwidth": 0.1, "rtol": 1e-12})
+    found = nw.surface(-u, {"x": x}, counts, state=5, bins=20, kernel=True, bandwidth=0.1, independent=True)
+    expected = fes.get_fes(found.centres[0][:, np.newaxis], reference_point="from-lowest")["f_i"]
+    assert found.free_energy == pytest.approx(expected - expected.min(), abs=1e-6)
+
+
+def test_frames_of_alchemlyb_are_taken_as_they_are(windows):
+    x, u, counts = windows
+    own = np.repeat(np.arange(5), COUNTS)
+    times = np.concatenate([np.arange(count, dtype=float) for count in COUNTS])
+    index = pd.MultiIndex.from_arrays([times, own / 4.0], names=["time", "lambda"])
+    u_nk = pd.DataFrame(u[:5].T, columns=[0.0, 0.25, 0.5, 0.75, 1.0], index=index)
+    u_nk.attrs["temperature"] = 300.0
+    from noisewright.alchemlyb import BAR, MBAR
+
+    found = MBAR(independent=True).fit(u_nk.sample(frac=1, random_state=1))
+    reference = pymbar.MBAR(u[:5], COUNTS, relative_tolerance=1e-12).compute_free_energy_differences()
+    assert found.delta_f_.to_numpy() == pytest.approx(reference["Delta_f"], abs=1e-9)
+    assert found.d_delta_f_.to_numpy() == pytest.approx(reference["dDelta_f"], abs=1e-7)
+    assert found.states_ == [0.0, 0.25, 0.5, 0.75, 1.0] and found.delta_f_.attrs == {"temperature": 300.0}
+    assert found.overlap_matrix.sum(axis=1) == pytest.approx(1.0)
+    assert nw.log_z_states(u_nk, independent=True).log_z == pytest.approx(-reference["Delta_f"][0], abs=1e-9)
+    bar = BAR(independent=True).fit(u_nk)
+    forward = (u_nk[0.25] - u_nk[0.0])[own == 0]
+    backward = (u_nk[0.0] - u_nk[0.25])[own == 1]
+    pair = pymbar.bar(forward.to_numpy(), backward.to_numpy(), relative_tolerance=1e-12, uncertainty_method="MBAR")
+    assert bar.delta_f_.loc[0.0, 0.25] == pytest.approx(pair["Delta_f"], abs=1e-8)
+    assert bar.d_delta_f_.loc[0.0, 0.25] == pytest.approx(pair["dDelta_f"], rel=1e-6)
+    assert np.isnan(bar.d_delta_f_.loc[0.0, 0.5])
+
+
+def test_times_that_begin_again_begin_another_chain():
+    from noisewright.states import from_u_nk
+
+    index = pd.MultiIndex.from_arrays([[0.0, 1.0, 0.0, 1.0, 0.0], [0, 0, 1, 1, 0]], names=["time", "lambda"])
+    _, origin, chains, names = from_u_nk(pd.DataFrame(np.zeros((5, 2)), columns=[0, 1], index=index))
+    assert (origin.tolist(), chains.tolist(), names) == ([0, 0, 1, 1, 0], [0, 0, 0, 0, 1], ["0", "1"])
+
+
+def test_errors_of_chains_are_wider_where_draws_depend_on_each_other():
+    """An AR(1) chain of autocorrelation time (1 + ρ)/(1 − ρ) = 19 has errors √19 times those of independent draws."""
+    rng = np.random.default_rng(5)
+    count, rho = 20_000, 0.9
+    noise = rng.normal(size=count) * np.sqrt(1 - rho**2)
+    x = np.empty(count)
+    x[0] = rng.normal()
+    for n in range(1, count):
+        x[n] = rho * x[n - 1] + noise[n]
+    log_f = -(x**2)[np.newaxis] / 2
+    chain, independent = (nw.expectations(log_f, {"x": x}, [count], independent=flag)["x", 0][1] for flag in (False, True))
+    # The long-run variance from 2K + 1 ≈ 100 lags of 20,000 draws has the relative error √(2·100/20000) = 0.1.
+    assert (chain / independent) ** 2 == pytest.approx(19, rel=0.35)
+
+
+def test_forward_and_backward_end_with_all_draws(windows):
+    x, u, counts = windows
+    found = nw.convergence(-u, counts, parts=5, independent=True)
+    everything = nw.log_z_states(-u, counts, independent=True)
+    assert found.share.tolist() == [0.2, 0.4, 0.6, 0.8, 1.0]
+    assert np.array_equal(found.forward[-1], everything.log_z) and np.array_equal(found.backward[-1], everything.log_z)
+    assert not np.array_equal(found.forward[0], found.backward[0])
+
+
+@pytest.mark.parametrize(
+    ("job", "says"),
+    [
+        (lambda u, x, n: nw.expectations(-u, {"x": x[:-1]}, n), "values of `x`"),
+        (lambda u, x, n: nw.expectations(-u, {"x": np.where(x > 1, np.nan, x)}, n), "x"),
+        (lambda u, x, n: nw.expectations(-u, {"x": x}, n, states=["nope"]), "none of the states"),
+        (lambda u, x, n: nw.surface(-u, {"x": x, "y": x, "z": x}, n), "one or two"),
+        (lambda u, x, n: nw.surface(-u, {"x": x}, n, bins=[1.0, 0.0]), "increase"),
+        (lambda u, x, n: nw.surface(-u, {"x": x}, n, bandwidth=1.0), "kernel"),
+        (lambda u, x, n: nw.surface(-u, {"x": x}, n, reference=99.0), "outside"),
+        (lambda u, x, n: nw.surface(-u, {"x": 0 * x}, n), "the same at all draws"),
+        (lambda u, x, n: nw.convergence(-u, n, parts=0), "parts"),
+    ],
+)
+def test_what_cannot_be_is_refused(windows, job, says):
+    x, u, counts = windows
+    with pytest.raises(nw.InputError, match=says):
+        job(u, x, counts)
+
+
+def test_a_mean_of_a_state_out_of_reach_has_no_error():
+    x = np.random.default_rng(2).normal(size=2000)
+    log_f = np.stack([-(x**2) / 2, -((x - 6) ** 2) / 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = nw.expectations(log_f, {"x": x}, [2000, 0], independent=True)
+    assert found["x", 1][1] == np.inf and np.isfinite(found["x", 0][1])
+    assert found.warning_codes
+
+
+def test_the_command_gives_the_same_bits():
+    file = ROOT / "examples" / "windows" / "draws.csv"
+    words = ["--surface", "x", "--surface-state", "u_free", "--bins", "20", "--observable", "x,u_1", "--energies", "--convergence", "2", "--equilibration"]
+    done = subprocess.run(
+        [str(BINARY), "logz", str(file), "--states", "u_*", *words, "--json", "--quiet"], capture_output=True, text=True, check=True
+    )
+    said = json.loads(done.stdout)
+    columns = pd.read_csv(file)
+    names = [name for name in columns if name.startswith("u_")]
+    log_f = columns[names].to_numpy().T
+    pool = {"origin": columns["state"].to_numpy() - 1, "names": names}
+    means = nw.expectations(log_f, columns[["x", "u_1"]], **pool).to_dict()
+    surface = nw.surface(log_f, columns[["x"]], state="u_free", bins=20, **pool).to_dict()
+    energies = nw.energies(log_f, **pool).to_dict()
+    energies.pop("names")
+    parts = nw.convergence(log_f, parts=2, **pool)
+    assert json.loads(json.dumps(means)) == said["expectations"]
+    assert json.loads(json.dumps(surface)) == said["surface"]
+    assert json.loads(json.dumps(energies)) == said["energies"]
+    assert said["equilibration"] == nw.equilibration(log_f, **pool)
+    assert [part["forward"] for part in said["convergence"]] == parts.forward.tolist()
+    # Quadrature of the double well of make.py: the mean of x without a bias, and the barrier.
+    mean, se = said["expectations"]["values"][7], said["expectations"]["se"][7]
+    assert abs(mean + 0.41772030078613126) < 4 * se and se < 0.1
