@@ -34,7 +34,7 @@ def main() -> None:
     results: dict[str, Any] = {"machine": machine()}
     parts = {
         "speeds": lambda: [] if options.tiny else toys.speeds(device),
-        "toys": lambda: toys.main(device, options.tiny),
+        "toys": lambda: _toys(device, options),
         "information": lambda: information.main(device, options.tiny),
         "pictures": lambda: _images(device, options),
         "coverage": lambda: coverage.main(options.tiny),
@@ -51,6 +51,13 @@ def main() -> None:
         print(f"== {name}: {time.monotonic() - began:.0f} s\n{json.dumps(results.get(name), indent=1, default=str)}", flush=True)
         (options.folder / "neural.json").write_text(json.dumps(results, indent=1, default=str))
         (options.folder / "NEURAL.md").write_text(page(results))
+
+
+def _toys(device: torch.device, options: argparse.Namespace) -> Any:
+    arrays: dict[str, np.ndarray] = {}
+    rows = toys.main(device, options.tiny, arrays)
+    np.savez_compressed(options.folder / "toys.npz", kl=np.array([row["kl"] for row in rows]), **arrays)
+    return rows
 
 
 def _images(device: torch.device, options: argparse.Namespace) -> Any:

@@ -58,8 +58,8 @@ def density(name: str, device: torch.device, tiny: bool) -> tuple[dict[str, Any]
     if tiny:
         train_rows, test = train_rows[:200], test[:100]
     began = time.monotonic()
-    flow = {"epochs": 1, "hidden": 16, "layers": 2} if tiny else {"epochs": 200, "hidden": 128 if name == "digits" else 192, "layers": 6, "batch": 128}
-    noise = learn_noise(train_rows, "flow", rate=1e-3 if name == "digits" else 5e-4, **flow)
+    flow = {"epochs": 1, "hidden": 16, "layers": 2} if tiny else {"epochs": 200, "hidden": 32, "layers": 4, "batch": 128}
+    noise = learn_noise(train_rows, "flow", rate=3e-4, **flow)
     learned = time.monotonic() - began
     network = dense(side * side) if name == "digits" else convolutional(side)
     nce = NCE(Bounded(network, 4.0, levels).to(device), noise, nu=4)

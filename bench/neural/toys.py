@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
 import torch
 from systems import Checkerboard, EightGaussians, Scaled, divergence, perceptron
 
@@ -23,7 +24,23 @@ def noise_for(name: str, device: torch.device) -> Any:
     return torch.distributions.Independent(torch.distributions.Uniform(-edge, edge), 1)
 
 
-def toy(name: str, steps: int, device: torch.device, **options: Any) -> dict[str, Any]:
+def _shown(name: str, nce: NCE, system: Any) -> dict[str, np.ndarray]:
+    """Arrays for the picture: rows, noise points, and the network and the density on a grid."""
+    edge = 6.0 if name == "8 Gaussians" else 4.5
+    rows = system.draw(2000)
+    side = torch.linspace(-edge, edge, 160, device=rows.device)
+    grid = torch.cartesian_prod(side, side)
+    with torch.no_grad():
+        parts = {
+            "rows": rows,
+            "noise": nce.noise.draw(2048, grid),
+            "tilt": nce.log_ratio(grid).reshape(160, 160).T,
+            "density": nce.log_density(grid).exp().reshape(160, 160).T,
+        }
+    return {f"{name}, {part}": values.float().cpu().numpy() for part, values in parts.items()}
+
+
+def toy(name: str, steps: int, device: torch.device, keep: dict[str, np.ndarray] | None = None, **options: Any) -> dict[str, Any]:
     """One toy: its divergence, the seconds of training, compilation and capture included, and milliseconds per step."""
     torch.manual_seed(0)
     system = (EightGaussians if name == "8 Gaussians" else Checkerboard)(device)
@@ -39,14 +56,16 @@ def toy(name: str, steps: int, device: torch.device, **options: Any) -> dict[str
     # The held-out loss of an epoch is in its seconds: the median epoch over its steps is an upper bound.
     step = 1e3 * later[len(later) // 2] * epochs / done.steps
     kl = divergence(nce, system, 400 if device.type == "cpu" else 1600)
+    if keep is not None:
+        keep.update(_shown(name, nce, system))
     return {"toy": name, "kl": kl, "bound": BOUNDS[name], "seconds": seconds, "steps": done.steps, "step_ms": step, "ok": kl <= BOUNDS[name]}
 
 
-def main(device: torch.device, tiny: bool) -> list[dict[str, Any]]:
+def main(device: torch.device, tiny: bool, keep: dict[str, np.ndarray]) -> list[dict[str, Any]]:
     if tiny:
-        return [toy(name, 40, device, batch=256) for name in BOUNDS]
+        return [toy(name, 40, device, keep, batch=256) for name in BOUNDS]
     plans = {"8 Gaussians": (16_000, 2e-3), "checkerboard": (60_000, 2e-3)}
-    return [toy(name, steps, device, rate=rate, accelerate="compile") for name, (steps, rate) in plans.items()]
+    return [toy(name, steps, device, keep, rate=rate, accelerate="compile") for name, (steps, rate) in plans.items()]
 
 
 def speeds(device: torch.device) -> list[dict[str, Any]]:

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 
 import noisewright as nw
 from noisewright.errors import FunctionError, InputError
-from noisewright.jax import NCE, Ratio, evaluate, learn_noise, mutual_information, train
+from noisewright.jax import NCE, Ratio, evaluate, learn_noise, train
+from noisewright.jax.ratios import square_units
 
 
 class Normal:
@@ -66,8 +67,7 @@ def rows():
 
 
 def test_training_resumes_to_the_bit_and_the_evaluation_knows_the_density(rows, tmp_path):
-    noise = learn_noise(rows, "student")
-    nce = NCE(perceptron(2), noise, nu=2)
+    nce = NCE(perceptron(2), Normal(2.0, 2), nu=2)
     settings = {"epochs": 30, "batch": 250, "rate": 3e-2, "seed": 3, "ema": 0.98, "patience": None}
     whole, history = train(nce, rows[:2500], **settings)
     path = tmp_path / "half.npz"
@@ -101,14 +101,26 @@ def test_a_module_of_equinox_serves(rows):
     assert history.epochs[1].loss < history.epochs[0].loss
 
 
-def test_mutual_information_of_a_normal_pair():
+def test_learned_noises_have_the_density_of_their_draws(rows):
+    """Importance sampling of the learned density by a wide normal one, and of the normal one by its draws."""
+    for kind in ("student", "mixture"):
+        noise = learn_noise(rows, kind)
+        x = np.asarray(noise.sample(jax.random.key(1), (4000,)))
+        ratio = np.asarray(Normal(2.0, 2).log_prob(x)).sum(1) - np.asarray(noise.log_prob(x))
+        weights = np.exp(ratio)
+        assert abs(weights.mean() - 1.0) < 4 * weights.std() / math.sqrt(4000) < 0.3
+    with pytest.raises(InputError, match="`kind` must be flow, mixture or student"):
+        learn_noise(rows, "kde")
+
+
+def test_a_ratio_through_two_bridges():
+    """N(1.5, 1) to N(0, 1) in one dimension: KL = 1.125."""
     rng = np.random.default_rng(1)
-    x = rng.normal(size=(4000, 2))
-    y = 0.9 * x + math.sqrt(1 - 0.81) * rng.normal(size=(4000, 2))
-    found = mutual_information(x.astype(np.float32), y.astype(np.float32), bridges=2, folds=2, epochs=12, rate=1e-2, batch=500)
-    truth = -math.log(1 - 0.81)
-    assert abs(found.information.estimate - truth) < max(4 * found.information.se, 0.15)
-    assert len(found.bridges) == 2 and "nats" in found.summary()
+    first, second = (rng.normal(m, 1.0, (3000, 1)).astype(np.float32) for m in (1.5, 0.0))
+    ratio = Ratio(bridges=2, epochs=30, rate=1e-2, batch=250, network=lambda a, b: square_units(a, b, hidden=8)).fit(first[:2000], second[:2000])
+    found = ratio.judge(first[2000:], second[2000:])
+    assert abs(found.estimate - 1.125) < max(4 * found.se, 0.15) and len(found.bridges) == 2
+    assert np.asarray(ratio.log_ratio(np.array([[0.75], [1.75]], dtype=np.float32))) == pytest.approx([0.0, 1.5], abs=0.4)
 
 
 @pytest.mark.parametrize(

@@ -122,8 +122,10 @@ def test_two_processes_have_the_loss_of_one(rows, tmp_path):
         assert done.returncode == 0, done.stderr[-2000:]
     (one, weights), (two, others) = torch.load(tmp_path / "one"), torch.load(tmp_path / "two")
     assert two == pytest.approx(one, abs=1e-6)
-    # The optimizer divides gradients by their size, so that rounding grows where they are near zero.
-    assert max(float((weights[name].double() - others[name].double()).abs().max()) for name in weights) < 1e-3
+    for state in (weights, others):
+        # The last bias and the profiled constant are one number, whose parts wander with rounding.
+        state["log_z_running"] = state["log_z_running"] - state.pop("energy.2.bias").double()[0]
+    assert max(float((weights[name].double() - others[name].double()).abs().max()) for name in weights) < 1e-5
 
 
 def test_a_ratio_of_two_normals():
@@ -143,16 +145,17 @@ def test_a_ratio_of_two_normals():
 
 
 def test_mutual_information_adds_bridges_until_sides_overlap():
-    """Four pairs of correlation 0.97: 5.7 nats, where one classifier is nearly perfect."""
+    """Four pairs of correlation 0.9: 3.32 nats."""
     rng = np.random.default_rng(3)
     x = rng.normal(size=(4000, 4))
-    y = 0.97 * x + math.sqrt(1 - 0.97**2) * rng.normal(size=x.shape)
+    y = 0.9 * x + math.sqrt(1 - 0.81) * rng.normal(size=x.shape)
     small = lambda columns, outputs: SquareUnits(columns, outputs, hidden=8)
     rows = (torch.tensor(part.astype(np.float32)) for part in (x, y))
-    found = mutual_information(*rows, network=small, epochs=40, rate=1e-2, batch=250, folds=2)
-    truth = -2 * math.log(1 - 0.97**2)
+    found = mutual_information(*rows, network=small, epochs=20, rate=1e-2, batch=250, folds=2)
+    truth = -2 * math.log(1 - 0.81)
     assert len(found.bridges) > 1
-    assert abs(found.information.estimate / truth - 1) < 0.15 or found.information.lower < truth < found.information.upper
+    assert abs(found.information.estimate / truth - 1) < 0.12
+    assert found.information.lower < truth < found.information.upper
 
 
 def test_the_posterior_in_the_book_is_the_known_one():

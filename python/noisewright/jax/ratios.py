@@ -28,6 +28,9 @@ from .training import run
 
 __all__ = ["Ratio", "mutual_information", "square_units"]
 
+#: Passes over the rows.
+EPOCHS = 60
+
 
 def square_units(columns: int, outputs: int, hidden: int = 128, seed: int = 0) -> tuple[Any, Any]:
     """The default network: a perceptron beside a layer of squared units, which have the quadratic log ratio of two normals exactly."""
@@ -70,7 +73,7 @@ class Ratio:
         network: Callable[[int, int], tuple[Any, Any]] | None = None,
         bridges: int = 4,
         *,
-        epochs: int = 60,
+        epochs: int = EPOCHS,
         batch: int = 1024,
         rate: float = 1e-3,
         patience: int = 10,
@@ -154,10 +157,11 @@ def mutual_information(x: Any, y: Any, *, bridges: int = 4, folds: int = 5, conf
     rows, mixed, parts = folds_of(a.reshape(len(a), -1), b.reshape(len(b), -1), folds)
     found = []
     for fold, (rest, held) in enumerate(parts):
-        settings = {**options, "seed": options.get("seed", 0) + fold}
-        both = [
-            Ratio(bridges=bridges, **settings).fit(rows[at], rows[at], mixed).judge(rows[held], rows[held], seed=fold)
-            for at in (rest, rest[::2])
-        ]
+        both = []
+        # Half of the rows twice as often: as many steps, so that only the rows make a difference.
+        for at, passes in ((rest, 1), (rest[::2], 2)):
+            settings = {**options, "seed": options.get("seed", 0) + fold, "epochs": passes * options.get("epochs", EPOCHS)}
+            ratio = Ratio(bridges=bridges, **settings).fit(rows[at], rows[at], mixed)
+            both.append(ratio.judge(rows[held], rows[held], seed=fold))
         found.append(extrapolated(*both))
     return combined(found, len(rows), confidence)

@@ -11,6 +11,7 @@ from torch import nn
 
 from ..errors import FunctionError, InputError
 from ..fitting import FitResult
+from ..networks.dictionary import DictionaryResult, design_weights, target_matrix
 from ..networks.evaluation import Evaluation, Sides
 from ..networks.linear import linear_fit
 from ..networks.losses import best_constant, loss_value
@@ -149,6 +150,27 @@ class NCE(nn.Module):  # type: ignore[misc]
             points = self.noise.draw(self.options.noise_points(x.shape[0]), x) if noise is None else rows_of(noise)
             (data, base_data), (drawn, base_noise) = (self._features(rows) for rows in (x, points))
         return linear_fit(data, drawn, base_data, base_noise, **options)
+
+    def design(self, noises: list[Any], draws: Tensor, target: Any = "kl") -> DictionaryResult:
+        """The best weights of a mixture of noises for the coefficients of the last layer (MATH §9.4), conditional on its features.
+
+        Args:
+            noises: anything with `sample` and `log_prob`, normalized.
+            draws: rows that stand for the data's density: draws of the model (`model_draws`), or data.
+            target: the question: `kl`, `all` (every coefficient alike), or a pair of rows whose log-density ratio is asked for.
+        """
+        x = rows_of(draws)
+        with torch.no_grad():
+            features = self._with_constant(x)
+            model = self.log_f(x) - self.constant
+            ratios = torch.stack([as_noise(noise).log_prob(x).to(model) - model for noise in noises]).cpu().numpy()
+            matrix = target_matrix(features, target, lambda row: self._features(rows_of(row.reshape(1, -1)))[0])
+        return design_weights(features, ratios, matrix, self.options.nu)
+
+    def _with_constant(self, x: Tensor) -> Any:
+        """The score of the last layer and of the constant."""
+        features, _ = self._features(x)
+        return np.column_stack([features, -np.ones(len(features))])
 
     def _features(self, x: Tensor) -> tuple[Any, Any]:
         """The inputs of the last linear layer, and what is to be taken off θ·h for the log ratio."""
