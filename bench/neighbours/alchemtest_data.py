@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 
-def frames() -> Iterator[tuple[str, Any]]:
-    """Name and `u_nk` frame of every leg of every data set."""
+def frames(only: str = "") -> Iterator[tuple[str, Any]]:
+    """Name and `u_nk` frame of every leg of every data set whose name begins so."""
     from alchemlyb.parsing import amber, gmx, gomc, namd
     from alchemtest import amber as amber_data
     from alchemtest import gmx as gmx_data
@@ -30,22 +30,25 @@ def frames() -> Iterator[tuple[str, Any]]:
         "water particle": (gmx_data.load_water_particle_without_energy, 300.0),
     }
     for name, (load, temperature) in gromacs.items():
+        if not f"GROMACS {name}".startswith(only):
+            continue
         for leg, files in load()["data"].items():
             yield f"GROMACS {name} {leg}", pd.concat([gmx.extract_u_nk(str(f), T=temperature) for f in files])
     amber_sets = {
-        "bace example": amber_data.load_bace_example,
-        "bace improper": amber_data.load_bace_improper,
-        "simplesolvated": amber_data.load_simplesolvated,
-        "tyk2": amber_data.load_tyk2_example,
+        "bace example": (amber_data.load_bace_example, 298.0),
+        "bace improper": (amber_data.load_bace_improper, 298.0),
+        "simplesolvated": (amber_data.load_simplesolvated, 298.0),
+        "tyk2": (amber_data.load_tyk2_example, 300.0),
     }
-    for name, load in amber_sets.items():
+    for name, (load, temperature) in amber_sets.items():
+        if not f"AMBER {name}".startswith(only):
+            continue
         for leg, files in _legs(load()["data"]):
-            try:
-                parts = [amber.extract_u_nk(str(f), T=298.0) for f in files]
-            except Exception as error:  # noqa: BLE001 - files without MBAR energies
-                print(f"# AMBER {name} {leg} has no reduced potentials: {type(error).__name__}")
-                continue
-            yield f"AMBER {name} {leg}", pd.concat(parts)
+            parts = [amber.extract_u_nk(str(f), T=temperature) for f in files]
+            if all(part is not None for part in parts):
+                yield f"AMBER {name} {leg}", pd.concat(parts)
+            else:
+                print(f"# AMBER {name} {leg} has no reduced potentials")
     namd_sets = {
         "tyr2ala": namd_data.load_tyr2ala,
         "idws": namd_data.load_idws,
@@ -53,10 +56,14 @@ def frames() -> Iterator[tuple[str, Any]]:
         "restarted reversed": namd_data.load_restarted_reversed,
     }
     for name, load in namd_sets.items():
+        if not f"NAMD {name}".startswith(only):
+            continue
         for leg, files in load()["data"].items():
             frame = namd.extract_u_nk([str(f) for f in files], T=300.0)
             yield f"NAMD {name} {leg}", frame.sort_index(level=frame.index.names[1:])
-    for leg, files in gomc_data.load_benzene()["data"].items():
+    if not "GOMC benzene".startswith(only):
+        return
+    for leg, files in _legs(gomc_data.load_benzene()["data"]):
         yield f"GOMC benzene {leg}", pd.concat([gomc.extract_u_nk(str(f), T=298.0) for f in files])
 
 

@@ -132,7 +132,9 @@ class BAR(_Estimator):
             raise InputError(f"`u_nk` has no rows of the state {missing[0]}: BAR needs draws of every state")
         steps = []
         for k in range(len(names) - 1):
-            own = np.flatnonzero((origin == k) | (origin == k + 1))
+            # Simulations that know the energies of neighbours alone, as NAMD's, have NaN for the others, and at their ends.
+            known = ~np.isnan(table[k : k + 2]).any(axis=0)
+            own = np.flatnonzero(((origin == k) | (origin == k + 1)) & known)
             pair = np.ascontiguousarray(table[k : k + 2, own])
             steps.append(self._solve(pair, origin[own] - k, chains[own], names[k : k + 2]))
         f = -np.concatenate([[0.0], np.cumsum([step.log_z[1] for step in steps])])
