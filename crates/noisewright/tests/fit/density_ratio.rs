@@ -149,7 +149,7 @@ fn misuse_is_said_in_a_sentence() {
     assert_eq!(none.to_string(), "`bridges` must be between 1 and 512, not 0");
     let weights = vec![1.0; 100];
     let weighted = ratio(Data::from(&first).with_weights(&weights), &second).run().unwrap_err();
-    assert_eq!(weighted.code(), "option");
+    assert_eq!(weighted.code(), "option-unfit");
     let few = ratio(&normal(0.0, 1.0, 5, 1), &second).run().unwrap_err();
     assert_eq!(few.code(), "too-few-points");
 }
