@@ -158,7 +158,7 @@ mod tests {
             // The third feature is the third column, not the difference of the first two.
             let mut value = [0.0];
             model
-                .evaluate(&theta, noisewright::View::new(5, 1, &[1.0, 2.0, 7.0, 4.0, 5.0]), &mut value, None)
+                .evaluate(&theta, View::new(5, 1, &[1.0, 2.0, 7.0, 4.0, 5.0]), &mut value, None)
                 .unwrap();
             assert_eq!(value, [7.0]);
         }

@@ -81,8 +81,7 @@ impl<'a> RatioBuilder<'a> {
 /// ```
 /// use noisewright::prelude::*;
 /// // Of a normal pair with correlation ρ it is −½ log(1 − ρ²).
-/// let covariance = noisewright::nalgebra::dmatrix![1.0, 0.8; 0.8, 1.0];
-/// let pairs = sample(&MultivariateNormal::new(vec![0.0; 2], covariance)?, 4000, 1).with_names(&["x", "y"])?;
+/// let pairs = sample(&MultivariateNormal::new(&[0.0, 0.0], &[1.0, 0.8, 0.8, 1.0])?, 4000, 1).with_names(&["x", "y"])?;
 /// let found = information(&pairs, &["x"], &["y"]).run()?.information;
 /// assert!((found.estimate - 0.5108).abs() < 4.0 * found.se);
 /// # Ok::<(), noisewright::Error>(())

@@ -1,7 +1,6 @@
 //! Ratios without features, bridges, and mutual information against closed forms.
 
 use noisewright::fit::{Bridges, RatioBasis};
-use noisewright::nalgebra::DMatrix;
 use noisewright::prelude::*;
 
 fn normal(mean: f64, std: f64, rows: usize, seed: u64) -> Points {
@@ -118,8 +117,7 @@ fn the_asymptotic_test_has_its_level() {
 #[test]
 fn mutual_information_of_normal_pairs() {
     let correlated = |rho: f64, seed| {
-        let covariance = DMatrix::from_row_slice(2, 2, &[1.0, rho, rho, 1.0]);
-        let noise = MultivariateNormal::new(vec![0.0; 2], covariance).unwrap();
+        let noise = MultivariateNormal::new(&[0.0, 0.0], &[1.0, rho, rho, 1.0]).unwrap();
         sample(&noise, 3000, seed).with_names(&["x", "y"]).unwrap()
     };
     for (rho, seed) in [(0.0, 1), (0.6, 2), (0.95, 3)] {
@@ -151,7 +149,7 @@ fn misuse_is_said_in_a_sentence() {
     assert_eq!(none.to_string(), "`bridges` must be between 1 and 512, not 0");
     let weights = vec![1.0; 100];
     let weighted = ratio(Data::from(&first).with_weights(&weights), &second).run().unwrap_err();
-    assert_eq!(weighted.code(), "option");
+    assert_eq!(weighted.code(), "option-unfit");
     let few = ratio(&normal(0.0, 1.0, 5, 1), &second).run().unwrap_err();
     assert_eq!(few.code(), "too-few-points");
 }

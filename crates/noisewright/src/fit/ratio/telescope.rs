@@ -249,6 +249,7 @@ impl<'a> Telescope<'a> {
         let (units, count) = (self.samples.units(), functionals.len());
         let covariance = centred(&part, units);
         let pairs = self.samples.pairs() as f64;
+        let second_order = second_order_variance(covariance.nrows(), units);
         let found = functionals.iter().enumerate().map(|(f, functional)| {
             let values: [Vec<f64>; 2] =
                 [0, 1].map(|side| part.log_ratios[side].iter().map(|g| functional.at(side, *g).0).collect());
@@ -258,7 +259,7 @@ impl<'a> Telescope<'a> {
             for (i, unit) in unit_of_pairs(units, self.samples.pairs()).enumerate() {
                 z[unit] += (values[0][i] - means[0] + values[1][i] - means[1]) / pairs;
             }
-            let variance = dependent_variance(&z, self.samples.lag);
+            let variance = dependent_variance(&z, self.samples.lag) + second_order;
             (functional.offset + means[0] + means[1], [variance, 0.0])
         });
         let functionals = found.collect();
@@ -324,6 +325,7 @@ fn unpaired_joint(parts: [Part; 2], functionals: &[Functional]) -> Joint {
     let count = functionals.len();
     let rows = [parts[0].log_ratios[0].len(), parts[1].log_ratios[1].len()];
     let covariance = centred(&parts[0], rows[0]) + centred(&parts[1], rows[1]);
+    let second_order = 0.5 * second_order_variance(covariance.nrows(), rows[0].min(rows[1]));
     let one = |(f, functional): (usize, &Functional)| {
         let side = |side: usize| {
             let g = &parts[side].log_ratios[side];
@@ -335,7 +337,7 @@ fn unpaired_joint(parts: [Part; 2], functionals: &[Functional]) -> Joint {
                 .enumerate()
                 .map(|(i, v)| (v - middle) / n + parts[side].along[i * count + f])
                 .collect();
-            (middle, dependent_variance(&z, 0))
+            (middle, dependent_variance(&z, 0) + second_order)
         };
         let (first, second) = (side(0), side(1));
         (functional.offset + first.0 + second.0, [first.1, second.1])
@@ -343,6 +345,12 @@ fn unpaired_joint(parts: [Part; 2], functionals: &[Functional]) -> Joint {
     let functionals = functionals.iter().enumerate().map(one).collect();
     let [first, second] = parts;
     Joint { covariance, log_ratios: [first.log_ratios[0].clone(), second.log_ratios[1].clone()], functionals }
+}
+
+/// What is left of the error where the densities are equal: there the first-order terms of a divergence vanish, and k coefficients
+/// from n rows move it by the order of k/n.
+fn second_order_variance(unknowns: usize, rows: usize) -> f64 {
+    (unknowns.saturating_sub(1) as f64 / rows as f64).powi(2)
 }
 
 /// The variance of a sum of terms of which those up to so many places apart, around a circle, depend on each other.
