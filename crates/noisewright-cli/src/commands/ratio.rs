@@ -157,9 +157,7 @@ mod tests {
             let theta: Vec<f64> = (0..shown.len()).map(|j| f64::from(u8::from(j == 2))).collect();
             // The third feature is the third column, not the difference of the first two.
             let mut value = [0.0];
-            model
-                .evaluate(&theta, View::new(5, 1, &[1.0, 2.0, 7.0, 4.0, 5.0]), &mut value, None)
-                .unwrap();
+            model.evaluate(&theta, View::new(5, 1, &[1.0, 2.0, 7.0, 4.0, 5.0]), &mut value, None).unwrap();
             assert_eq!(value, [7.0]);
         }
         assert!(model("a, exp", &names).is_err());

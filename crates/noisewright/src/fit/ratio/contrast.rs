@@ -225,7 +225,8 @@ impl Features {
 
 /// At most so many rows of a sample, spread evenly over it.
 pub(super) fn some_rows(view: View<'_>, most: usize) -> Points {
-    let ranges = if view.rows() <= most { vec![0..view.rows()] } else { prepare::spread(view.rows(), most) };
+    let all = 0..view.rows();
+    let ranges = if all.len() <= most { vec![all] } else { prepare::spread(view.rows(), most) };
     prepare::pick(view, None, &ranges).0
 }
 

@@ -428,11 +428,12 @@ fn finished(
 ) -> Result<DensityRatio> {
     let scaling = &telescope.scaling;
     let values = scaling.outer(telescope.coefficients().as_slice());
+    let Joint { covariance, log_ratios: [mut sorted, of_second], functionals } = joint;
     let named = |f: usize, name: &str| {
-        let (value, variances) = joint.functionals[f];
+        let (value, variances) = functionals[f];
         estimate(name, value, variances, options.confidence)
     };
-    let endless = pareto::shape(&joint.log_ratios[1]) >= ENDLESS;
+    let endless = pareto::shape(&of_second) >= ENDLESS;
     let divergences = RatioDivergences {
         kl: named(0, "kl"),
         reverse_kl: named(1, "reverse_kl"),
@@ -443,7 +444,6 @@ fn finished(
             named(3, "pearson")
         },
     };
-    let mut sorted = joint.log_ratios[0].clone();
     sorted.sort_by(f64::total_cmp);
     let samples = telescope.samples;
     let mut found = DensityRatio {
@@ -457,7 +457,7 @@ fn finished(
         confidence: options.confidence,
         model: telescope.model.with_cancel(&CancelToken::new()),
         values,
-        covariance: scaling.outer_covariance(&joint.covariance),
+        covariance: scaling.outer_covariance(&covariance),
         bias: scaling.outer_covariance(&telescope.bias()),
         sorted,
     };
