@@ -9,8 +9,8 @@ use std::sync::Arc;
 use assert_cmd::Command;
 use noisewright::design::{Problem, Purpose};
 use noisewright::fit::{
-    Amount, CovarianceKind, Data, Dependence, Estimate, Fit, FitOptions, NoiseChoice, Source, Visit, fit,
-    fit_stream, ratio,
+    Amount, CovarianceKind, Data, Dependence, Estimate, Fit, FitMethod, FitOptions, NoiseChoice, Source,
+    Visit, fit, fit_stream, ratio,
 };
 use noisewright::{Contrast, Loss, Model, NoiseWords, Points, Target};
 use noisewright_data::{Options, Table, read};
@@ -159,6 +159,7 @@ fn options(given: &Map<String, Value>) -> Result<FitOptions, String> {
         amount,
         refit_noise: flag("refit_noise"),
         check_ratio: flag("check_ratio"),
+        method: text("method", "nce").parse::<FitMethod>().map_err(|error| error.to_string())?,
         loss: text("loss", "js").parse::<Loss>().map_err(|error| error.to_string())?,
         errors: if text("errors", "robust") == "model" {
             CovarianceKind::ModelBased

@@ -73,6 +73,7 @@ fn variants() -> Vec<Error> {
         Error::NotUnit { row: 1, length: 2.0 },
         Error::ConstantColumn { column: "x".into(), value: 1.0 },
         Error::Choices { row: 1, reason: "no alternative of its stratum was chosen".into() },
+        Error::BridgeApart { bridge: 1, bridges: 2 },
         Error::SavedFit { reason: "it is a design".into() },
         Error::Incomparable { reason: "the rows are others".into() },
         Error::field("normalized", "cannot be true"),
