@@ -20,14 +20,15 @@ use crate::{Error, Result};
 ///
 /// ```
 /// use noisewright::normalizer::states::{Observable, Origin, Pooled, StatesOptions, reweight};
-/// // Draws of N(0, 1), evenly spaced in probability, and the state N(0.5, 1), of which there are none.
-/// let x: Vec<f64> = (0..2000).map(|i| noisewright::numerics::special::normal_quantile((f64::from(i) + 0.5) / 2000.0)).collect();
+/// // Draws of N(0, 1), and the state N(0.5, 1), of which there are none.
+/// let draws = noisewright::sample(&noisewright::Normal::with_std(0.0, 1.0)?, 2000, 1);
+/// let x = draws.view().column(0);
 /// let narrow: Vec<f64> = x.iter().map(|x| -x * x / 2.0).collect();
 /// let moved: Vec<f64> = x.iter().map(|x| -(x - 0.5).powi(2) / 2.0).collect();
 /// let pooled = Pooled { log_f: &[&narrow, &moved], origin: Origin::Counts(&[2000, 0]), chains: None };
 /// let options = StatesOptions { dependence: noisewright::normalizer::Dependence::Independent, ..StatesOptions::default() };
 /// let reweighting = reweight(&pooled, &options)?;
-/// let mean = reweighting.expectations(&[Observable::new("x", &x, 1)])?;
+/// let mean = reweighting.expectations(&[Observable::new("x", x, 1)])?;
 /// assert!((mean.values()[0] - 0.5).abs() < 4.0 * mean.se()[0]);
 /// # Ok::<(), noisewright::Error>(())
 /// ```
