@@ -39,7 +39,7 @@ def test_intervals_cover_the_truth(name):
 
 def test_small_units_change_no_coverage():
     for system in systems(1e-6):
-        cells = (calibration.measure(s, 100, "exact", EXACT, 20) for s in (SYSTEMS[system.name], system))
+        cells = (calibration.measure(s, 100, "exact", EXACT, 6) for s in (SYSTEMS[system.name], system))
         one, other = ([(cell.number, cell.covered) for cell in of] for of in cells)
         assert one == other, system.name
 
