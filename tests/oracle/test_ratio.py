@@ -165,5 +165,7 @@ def test_mutual_information_of_a_normal_pair(command):
     write_csv(command.folder / "pairs.csv", {"x": x, "y": 0.8 * x + 0.6 * generator.normal(size=2000), "z": generator.normal(size=2000)})
     found = command.json("information", "pairs.csv", "--between", "x", "--and", "y,z")["information"]
     assert abs(found["estimate"] + 0.5 * math.log(1 - 0.8**2)) < 4 * found["se"]
+    assert command.json("information", "pairs.csv", "--between", "x", "and", "y", "z")["information"] == found
+    command.refuses("information", "pairs.csv", "--between", "x", says=["two sides"])
     command.refuses("information", "pairs.csv", "--between", "x", "--and", "w", says=["`w`"])
     command.refuses("information", "pairs.csv", "--between", "x", "--and", "x", says=["`x`"])

@@ -197,12 +197,12 @@ pub(crate) struct InformationArguments {
     /// Data file (CSV, Parquet, NPY, NPZ; `-` for standard input)
     #[arg(value_name = "DATA")]
     pub(crate) data: PathBuf,
-    /// Columns on one side, such as x,y
-    #[arg(long, value_name = "NAME,…")]
-    pub(crate) between: String,
-    /// Columns on the other side
-    #[arg(long, value_name = "NAME,…")]
-    pub(crate) and: String,
+    /// Columns on one side and on the other: --between x1 x2 and y
+    #[arg(long, value_name = "NAME", num_args = 1.., required = true)]
+    pub(crate) between: Vec<String>,
+    /// Columns on the other side, where the word `and` is not among the names: --between x1,x2 --and y
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    pub(crate) and: Vec<String>,
     /// Features of the log ratio of the joint density to the product of its marginals: quadratic, or formulas in the columns
     /// (default: a basis that is chosen by cross-validation)
     #[arg(long, value_name = "FEATURES", allow_hyphen_values = true)]

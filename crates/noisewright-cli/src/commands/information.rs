@@ -7,7 +7,7 @@ use noisewright_report::{Axis, Card, Figure, Page, Panel, Points as Dots, Sectio
 
 use super::ratio::{choices, listed, model, path_section};
 use crate::arguments::{Global, InformationArguments, RowArguments};
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
 use crate::rows::Rows;
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &InformationArguments, global: &Global) -> Outcome<
         ..RatioOptions::default()
     };
     options.check()?;
-    let between = [listed("--between", &arguments.between)?, listed("--and", &arguments.and)?];
+    let between = sides(arguments)?;
     let names = between.concat();
     let space = Space::real(&names)?;
     let model = arguments.features.as_deref().map(|words| model(words, &names)).transpose()?;
@@ -37,6 +37,18 @@ pub(crate) fn run(arguments: &InformationArguments, global: &Global) -> Outcome<
     json.set("dropped", output::value(&rows.dropped)?);
     output::write_report(global, || page(&found, &rows), &json)?;
     if global.json { output::print_json(&json) } else { output::print(&text(&found)) }
+}
+
+/// The columns of either side: divided by the word `and`, or given by an option each.
+fn sides(arguments: &InformationArguments) -> Outcome<[Vec<String>; 2]> {
+    let (first, second) = match arguments.between.iter().position(|word| word == "and") {
+        Some(at) if arguments.and.is_empty() => (&arguments.between[..at], &arguments.between[at + 1..]),
+        None if arguments.and.is_empty() => {
+            return Err(Failure::Usage("--between needs two sides: --between x1 x2 and y".into()));
+        }
+        _ => (&arguments.between[..], &arguments.and[..]),
+    };
+    Ok([listed("--between", &first.join(","))?, listed("--and", &second.join(","))?])
 }
 
 fn text(found: &MutualInformation) -> String {
