@@ -8,10 +8,17 @@ from typing import Any
 
 import numpy as np
 import torch
+from levels import LevelFlow
 from systems import dequantised, images
 from torch import nn
 
+import noisewright as nw
 from noisewright.torch import NCE, evaluate, learn_noise, model_draws, train
+
+#: The lengths of training that are tried, in epochs, and the largest Pareto k of the noise draws' weights that is still taken: where the
+#: tilt can tell nearly all data from nearly all noise, log Z cannot be known, and the noise should be learned anew.
+EPOCHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+LARGEST_K = 0.5
 
 
 class Bounded(nn.Module):
@@ -48,6 +55,43 @@ def convolutional(side: int) -> nn.Module:
     )
 
 
+def learned_flow(rows: torch.Tensor, levels: int, tiny: bool) -> Any:
+    """The flow alone. The tilt is bounded, and so are the weights: no wide noise is mixed in."""
+    torch.manual_seed(0)
+    # White is a bin of its own; 255 grey levels are cut into 17 bins, each with pixels enough.
+    edges = list(range(levels + 1)) if levels < 256 else [0, *range(1, levels + 1, 15)]
+    flow = LevelFlow(rows, edges, **({"hidden": 16, "layers": 2} if tiny else {"hidden": 32, "layers": 4}))
+    return learn_noise(rows, flow, wide=0.0, rate=3e-4, epochs=1 if tiny else 200, batch=128)
+
+
+def tilted(rows: torch.Tensor, noise: Any, side: int, levels: int, tiny: bool) -> tuple[NCE, Any]:
+    """The longest training whose weights still have a light tail."""
+    best = None
+    for epochs in EPOCHS[:1] if tiny else EPOCHS:
+        torch.manual_seed(1)
+        network = dense(side * side) if side == 8 else convolutional(side)
+        nce = NCE(Bounded(network, 4.0, levels).to(rows.device), noise, nu=4)
+        training = train(nce, rows, epochs=epochs, batch=128, rate=2e-3 if side == 8 else 5e-4, weight_decay=1e-2, patience=None)
+        k = pareto_k(nce, rows, 2000 if tiny else 50_000)
+        print(f"{epochs} epochs: held-out loss {training.held_out:.4f}, Pareto k {k:.2f}", flush=True)
+        if best is not None and not k < LARGEST_K:
+            break
+        best = nce, training
+    assert best is not None
+    return best
+
+
+def pareto_k(nce: NCE, like: torch.Tensor, draws: int) -> float:
+    """Of the weights of noise draws; draws resampled by them stand for the model."""
+    sides = nce.sides(nce.noise.draw(draws, like, quiet=False))
+    weights = np.exp(sides.log_ratio - sides.log_ratio.max())
+    picked = np.random.default_rng(0).choice(draws, draws // 10, p=weights / weights.sum())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = nw.log_z(sides.log_f[picked], sides.log_noise[picked], sides.log_f, sides.log_noise)["is"].pareto_k
+    return float("nan") if found is None else found
+
+
 def density(name: str, device: torch.device, tiny: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """One data set: what is learned, and arrays for pictures."""
     grey, labels = images(name)
@@ -58,29 +102,24 @@ def density(name: str, device: torch.device, tiny: bool) -> tuple[dict[str, Any]
     if tiny:
         train_rows, test = train_rows[:200], test[:100]
     began = time.monotonic()
-    flow = {"epochs": 1, "hidden": 16, "layers": 2} if tiny else {"epochs": 200, "hidden": 32, "layers": 4, "batch": 128}
-    noise = learn_noise(train_rows, "flow", rate=3e-4, **flow)
+    noise = learned_flow(train_rows, levels, tiny)
     learned = time.monotonic() - began
-    network = dense(side * side) if name == "digits" else convolutional(side)
-    nce = NCE(Bounded(network, 4.0, levels).to(device), noise, nu=4)
     began = time.monotonic()
-    settings = {"epochs": 1, "batch": 64} if tiny else {"epochs": 150, "batch": 128, "rate": 5e-4, "weight_decay": 1e-2, "patience": 15}
-    training = train(nce, train_rows, **settings)
+    nce, training = tilted(train_rows, noise, side, levels, tiny)
     trained = time.monotonic() - began
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sizes = {"noise_draws": 500, "chains": 8, "draws": 10, "warm_up": 5} if tiny else {"noise_draws": 100_000, "chains": 256, "draws": 120, "warm_up": 120}
+        sizes = {"noise_draws": 500, "chains": 8, "draws": 10, "warm_up": 5} if tiny else {"noise_draws": 100_000, "chains": 256, "draws": 60, "warm_up": 60}
         began = time.monotonic()
         drawn = model_draws(nce, sizes["draws"], chains=sizes["chains"], warm_up=sizes["warm_up"], like=test)
         found = evaluate(nce, test, noise_draws=sizes["noise_draws"], model=drawn)
     with torch.no_grad():
-        alone = noise.source.parts[0].log_prob(test).double()
+        alone = noise.log_prob(test).double()
     gain = found.gain
     record = {
         "data": name,
         "rows": len(test),
         "flow_log_likelihood": float(alone.mean()),
-        "gain_over_flow": float(found.log_likelihood.estimate - alone.mean()),
         "log_likelihood": found.log_likelihood.estimate,
         "log_likelihood_se": found.log_likelihood.se,
         "bits_per_dimension": found.bits_per_dimension.estimate,

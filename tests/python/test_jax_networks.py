@@ -14,6 +14,14 @@ from noisewright.jax import NCE, Ratio, evaluate, learn_noise, train
 from noisewright.jax.ratios import square_units
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick_compilation():
+    """Nearly all of the time here is XLA's: without its optimisations, which are for long runs, that is a fraction."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
 class Normal:
     """A normal noise with the methods of flowjax."""
 
@@ -37,10 +45,13 @@ def test_a_linear_energy_is_that_of_fit(quartic):
     nce = NCE((lambda theta, x: features(x) @ theta, np.zeros(2)), noise, nu=4, residual=False, log_z="free")
     with jax.enable_x64(True):
         flat = lambda theta: nce.loss((theta[:2], theta[2]), x, noise=y)
-        gradient, hessian = jax.jit(jax.grad(flat)), jax.jit(jax.hessian(flat))
+        # One compiled function: forward over reverse has the gradient and the Hessian.
+        slope = jax.grad(flat)
+        newton = jax.jit(lambda theta: (slope(theta), jax.jacfwd(slope)(theta)))
         theta = np.array([expected["a"].estimate + 0.1, expected["b"].estimate, 0.0])
         for _ in range(20):
-            theta = theta - np.linalg.solve(hessian(theta), gradient(theta))
+            gradient, hessian = newton(theta)
+            theta = theta - np.linalg.solve(hessian, gradient)
     assert theta[:2] == pytest.approx([expected["a"].estimate, expected["b"].estimate], abs=1e-6)
     assert theta[2] == pytest.approx(expected.log_normalizer.estimate, abs=1e-6)
     solved = nce.linear_fit(x, features, noise=y, loss_ratio=4.0, tolerance=1e-10)
