@@ -86,9 +86,7 @@ features() {
     cargo check --quiet -p noisewright --no-default-features &&
     cargo check --quiet -p noisewright --no-default-features --features parallel &&
     cargo check --quiet -p noisewright --no-default-features --features model-file &&
-    cargo check --quiet -p noisewright --no-default-features --features dual &&
-    cargo check --quiet -p noisewright --no-default-features --features ndarray &&
-    cargo check --quiet -p noisewright --no-default-features --features arrow &&
+    cargo check --quiet -p noisewright --no-default-features --features dual,ndarray,arrow &&
     cargo test --quiet -p noisewright --features dual,ndarray,arrow --lib -- points:: energy::dual &&
     cargo test --quiet -p noisewright --features dual,ndarray,arrow --doc -- points model &&
     cargo check --quiet -p noisewright-data --no-default-features &&

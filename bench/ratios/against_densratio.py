@@ -11,6 +11,8 @@ import numpy as np
 from pairs import PAIRS, draw, log_ratio
 
 ROWS, REPEATS = 2000, {"ours": 20, "theirs": 3}
+#: Other data sets than those of 0 to 19, on which the share of the penalty was chosen.
+FIRST = 100
 
 
 def ours(x, y, at):
@@ -35,7 +37,7 @@ def main(which):
     print("| pair | mean squared error | CPU s | coverage | basis |\n|---|---|---|---|---|")
     for name in PAIRS:
         errors, seconds, covered, kinds = [], [], [], []
-        for seed in range(REPEATS[which]):
+        for seed in range(FIRST, FIRST + REPEATS[which]):
             x, y = draw(name, ROWS, seed)
             at = draw(name, 1000, 10_000 + seed)[0]
             truth = log_ratio(name, at)
