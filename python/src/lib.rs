@@ -14,7 +14,6 @@ mod noise;
 mod normalizer;
 mod path;
 mod pool;
-mod problem;
 mod ratio;
 mod settings;
 mod show;
