@@ -145,7 +145,7 @@ survival() {
 
 # The R package: its crate, then the package as it would be handed out, checked by R, with the command beside it.
 r_package() {
-    local packages="testthat generics jsonlite knitr rmarkdown posterior coda bridgesampling"
+    local packages="codetools testthat generics jsonlite knitr rmarkdown posterior coda bridgesampling"
     local missing="quit(status = !all(vapply(commandArgs(TRUE), requireNamespace, NA, quietly = TRUE)))"
     if ! Rscript -e "$missing" $packages >/dev/null 2>&1; then
         command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] &&
@@ -158,10 +158,10 @@ r_package() {
     fi
     local folder=${CARGO_TARGET_DIR:-$PWD/target}/r-package
     rm -rf "$folder" && mkdir -p "$folder" &&
-    (cd r/src/rust && cargo fmt -- --check && cargo clippy --quiet --target-dir "$folder/../r" -- -D warnings) &&
+    (cd r/src/rust && cargo fmt -- --check && cargo clippy --quiet --locked --target-dir "$folder/../r" -- -D warnings) &&
+    export NOISEWRIGHT_PROFILE=dev NOISEWRIGHT_TARGET_DIR="$folder/target" &&
     r/package.sh "$folder" &&
-    (cd "$folder" && NOISEWRIGHT="$folder/../debug/noisewright" NOISEWRIGHT_TARGET_DIR="$folder/../r" _R_CHECK_FORCE_SUGGESTS_=false \
-        R CMD check --no-manual noisewright_*.tar.gz) &&
+    (cd "$folder" && NOISEWRIGHT="$folder/../debug/noisewright" _R_CHECK_FORCE_SUGGESTS_=false R CMD check --no-manual noisewright_*.tar.gz) &&
     ! grep -E "(ERROR|WARNING)$|^Status: .*(ERROR|WARNING)" "$folder/noisewright.Rcheck/00check.log"
 }
 

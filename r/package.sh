@@ -21,7 +21,7 @@ mkdir -p "$rust/noisewright/crates"
 members=""
 for crate in $crates; do
     mkdir "$rust/noisewright/crates/$crate"
-    tar -C "$repository/crates/$crate" --exclude=./tests --exclude=./benches --exclude=./examples --exclude=./public-api.txt -cf - . |
+    tar -C "$repository/crates/$crate" --dereference --exclude=./tests --exclude=./benches --exclude=./examples --exclude=./public-api.txt -cf - . |
         tar -C "$rust/noisewright/crates/$crate" -xf -
     # What only their tests, benches and examples need is not packed.
     python3 "$repository/r/tools/trim.py" "$rust/noisewright/crates/$crate/Cargo.toml"
@@ -36,7 +36,7 @@ mkdir "$rust/.cargo"
 printf '[source.crates-io]\nreplace-with = "vendored"\n\n[source.vendored]\ndirectory = "vendor"\n' >"$rust/.cargo/config.toml"
 # Their tests stay behind, and with them the list of files that checksums are of.
 rm -rf "$rust"/vendor/*/tests "$rust"/vendor/*/benches
-find "$rust/vendor" -name .cargo-checksum.json -exec sed -i 's/"files":{[^}]*}/"files":{}/' {} +
-(cd "$rust" && tar --sort=name --mtime=@0 --owner=0 --group=0 -cf - noisewright vendor .cargo | xz -6 >sources.tar.xz && rm -rf noisewright vendor .cargo)
+find "$rust/vendor" -name .cargo-checksum.json -print0 | xargs -0 sed -i 's/"files":{[^}]*}/"files":{}/'
+(cd "$rust" && tar --sort=name --mtime=@0 --owner=0 --group=0 -cf - noisewright vendor .cargo | xz -T0 -6 >sources.tar.xz && rm -rf noisewright vendor .cargo)
 
 (cd "$out" && R CMD build "$package")

@@ -58,7 +58,13 @@ evidence.default <- function(draws, log_posterior, ..., lb = NULL, ub = NULL, at
     bounded <- real_line(colnames(table), lb, ub)
     table <- bounded$free(table)
     model <- nce_model(
-      function(x, theta) density(bounded$back(x)) + bounded$log_jacobian(x),
+      function(x, theta) {
+        own <- bounded$back(x)
+        inside <- bounded$inside(own)
+        values <- rep(-Inf, nrow(x))
+        if (any(inside)) values[inside] <- density(own[inside, , drop = FALSE]) + bounded$log_jacobian(x[inside, , drop = FALSE])
+        values
+      },
       variables = colnames(table)
     )
   }
@@ -78,7 +84,13 @@ evidence.default <- function(draws, log_posterior, ..., lb = NULL, ub = NULL, at
 
 # A function of many draws from one of many or of one.
 batched <- function(log_posterior, table, vectorized, more) {
-  many <- function(x) as.double(do.call(log_posterior, c(list(x), more)))
+  many <- function(x) {
+    values <- as.double(do.call(log_posterior, c(list(x), more)))
+    if (length(values) != nrow(x)) {
+      raise("function", paste0("`log_posterior` returned ", length(values), " numbers for ", nrow(x), " draws, and must return one for each"))
+    }
+    values
+  }
   each <- function(x) vapply(seq_len(nrow(x)), function(i) as.double(do.call(log_posterior, c(list(x[i, ]), more))), 0)
   if (is.na(vectorized)) vectorized <- takes_matrices(log_posterior, table, more)
   if (vectorized) many else each
@@ -113,8 +125,17 @@ real_line <- function(names, lb, ub) {
       matrix
     }
   }
+  # Far out the numbers round to their bounds, where there is no density.
+  inside <- function(matrix) {
+    each <- lapply(names[kinds != "none"], function(name) {
+      x <- matrix[, name]
+      is.finite(x) & x > lower[[name]] & x < upper[[name]]
+    })
+    Reduce(`&`, each, rep(TRUE, nrow(matrix)))
+  }
   log_slope <- function(z, kind, lo, hi) if (kind == "both") log(hi - lo) + stats::plogis(z, log.p = TRUE) + stats::plogis(-z, log.p = TRUE) else z
   list(
+    inside = inside,
     free = function(matrix) {
       for (name in names) {
         out <- which(matrix[, name] <= lower[[name]] | matrix[, name] >= upper[[name]])
@@ -187,7 +208,7 @@ evidence.stanfit <- function(draws, log_posterior = NULL, ..., stanfit_model = d
   matrix <- t(matrix(free, nrow = dim(free)[1]))
   colnames(matrix) <- paste0("z", seq_len(ncol(matrix)))
   own <- function(z) rstan::log_prob(stanfit_model, as.double(z), adjust_transform = TRUE, gradient = FALSE)
-  evidence.default(matrix, own, ..., vectorized = FALSE, chains = unless_independent(rep(dim(free)[2], dim(free)[3]), ...))
+  evidence.default(matrix, rejecting(own, matrix[1, ]), ..., vectorized = FALSE, chains = unless_independent(rep(dim(free)[2], dim(free)[3]), ...))
 }
 
 #' @rdname evidence
@@ -200,7 +221,13 @@ evidence.CmdStanMCMC <- function(draws, log_posterior = NULL, ...) {
   matrix <- do.call(rbind, lapply(free, function(chain) do.call(rbind, chain)))
   colnames(matrix) <- paste0("z", seq_len(ncol(matrix)))
   own <- function(z) draws$log_prob(as.double(z), jacobian = TRUE)
-  evidence.default(matrix, own, ..., vectorized = FALSE, chains = unless_independent(lengths(free), ...))
+  evidence.default(matrix, rejecting(own, matrix[1, ]), ..., vectorized = FALSE, chains = unless_independent(lengths(free), ...))
+}
+
+# A log-density of Stan: an error is its way to reject a point, where there is no density; at a draw it is an error.
+rejecting <- function(log_prob, draw) {
+  log_prob(draw)
+  function(z) tryCatch(log_prob(z), error = function(e) -Inf)
 }
 
 #' Bayes factors, posterior probabilities and errors of evidence

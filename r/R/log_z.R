@@ -72,8 +72,8 @@ normalizer_result <- function(answer, class) {
 #' @export
 print.noisewright_normalizer <- function(x, digits = 6, ...) {
   what <- if (inherits(x, "noisewright_evidence")) "log evidence" else if (isTRUE(x$ratio)) "log ratio of constants" else "log Z"
-  cat(what, " = ", format(x$log_z, digits = digits), " (se ", format(x$se, digits = 3), ") by ", x$recommended, ": ", x$reason,
-    "\n\n", sep = "")
+  cat(what, " = ", format(x$log_z, digits = digits), " (se ", format(x$se, digits = 3), ")\n", x$reason, "\n\n",
+    sep = "")
   print(x$estimates[c("log_z", "se", "lower", "upper", "ess", "pareto_k")], digits = digits)
   for (warning in x$warnings) cat("Warning: ", warning, "\n", sep = "")
   invisible(x)

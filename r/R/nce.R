@@ -86,7 +86,7 @@ nce <- function(formula, data, noise = "auto", nu = "auto", loss = "js", method 
     clusters = maybe(clusters, labels_of, "clusters", nrow(rows)), chains = chain_lengths(chains, nrow(rows)),
     noise = noise_request(noise), given = as.list(names(given)[given]), settings = settings
   ), model$functions)
-  if (!is.null(answer$no_answer)) raise("no_answer", answer$no_answer, no_answer_code(answer))
+  if (!is.null(answer$no_answer)) raise("no_answer", answer$no_answer, answer$no_answer_code)
   fit <- structure(
     c(answer, list(estimates = estimates_of(answer), model = model, data = rows, row_weights = weights, call = call)),
     class = "nce"
@@ -114,12 +114,6 @@ noise_request <- function(noise) {
     return(list(words = "file(\"built:0\")", records = list(noise$record)))
   }
   list(words = words(noise, "noise"), records = list())
-}
-
-# The code of the warning that left no answer.
-no_answer_code <- function(answer) {
-  fatal <- Filter(function(w) isTRUE(w$no_answer), answer$diagnostics$warnings)
-  if (length(fatal) > 0) fatal[[1]]$code else "no-answer"
 }
 
 # Parameters and constant as a data frame.
@@ -350,19 +344,19 @@ plot.nce <- function(x, ...) {
 
 #' Functions of parameters and tests of them
 #'
-#' `derive()` gives functions of the parameters with standard errors by the delta method; `wald()` tests equations between them.
+#' `derived()` gives functions of the parameters with standard errors by the delta method; `wald()` tests equations between them.
 #' Parameters have the names of the library, those of `object$parameters`.
 #'
 #' @param object a result of [nce()].
 #' @param ... formulas in text, by name, such as `"b/a"`; for `wald()` equations, such as `"a = b"`.
-#' @return `derive()` a data frame with a row for each; `wald()` a list with `statistic`, `degrees` and `p_value`.
+#' @return `derived()` a data frame with a row for each; `wald()` a list with `statistic`, `degrees` and `p_value`.
 #' @examples
 #' model <- nce_model("a*x^2/2 - b*x^4", parameters = c(a = 1, b = 0.1), lower = c(b = 0))
 #' fit <- nce(model, data.frame(x = (faithful$waiting - 70) / 15))
-#' derive(fit, ratio = "b/a")
+#' derived(fit, ratio = "b/a")
 #' wald(fit, "a = 0")
 #' @export
-derive <- function(object, ...) {
+derived <- function(object, ...) {
   formulas <- c(...)
   found <- run_job("derive", list(fitted = object$kept, formulas = as.list(unname(formulas))))
   labels <- names(formulas) %||% formulas
@@ -373,7 +367,7 @@ derive <- function(object, ...) {
   )
 }
 
-#' @rdname derive
+#' @rdname derived
 #' @export
 wald <- function(object, ...) {
   run_job("wald", list(fitted = object$kept, formulas = as.list(c(...))))

@@ -109,10 +109,29 @@ test_that("fits of cmdstanr bring their density", {
   z <- log(rgamma(2000, 3, 1))
   fit <- structure(list(
     unconstrain_draws = function() lapply(split(z, rep(1:2, each = 1000)), as.list),
-    log_prob = function(z, jacobian) 2 * z - exp(z) + if (jacobian) z else 0
+    log_prob = function(z, jacobian) {
+      # Stan rejects by an error.
+      if (abs(z) > 50) stop("Scale parameter is 0, but must be > 0!")
+      2 * z - exp(z) + if (jacobian) z else 0
+    }
   ), class = "CmdStanMCMC")
   found <- evidence(fit)
   expect_lt(abs(logml(found) - lgamma(3)), 4 * found$se)
+})
+
+test_that("fits of rstan bring their density", {
+  if (!nzchar(Sys.getenv("NOISEWRIGHT_STAN"))) skip("a program of Stan takes minutes to compile: set NOISEWRIGHT_STAN")
+  skip_if_not_installed("rstan")
+  code <- "data { int n; vector[n] y; } parameters { real mu; real<lower=0> v; }
+    model { target += inv_gamma_lpdf(v | 2, 3); target += normal_lpdf(mu | 0, sqrt(v)); target += normal_lpdf(y | mu, sqrt(v)); }"
+  set.seed(10)
+  y <- rnorm(12, 1, 2)
+  fit <- suppressMessages(rstan::stan(model_code = code, data = list(n = 12, y = y), chains = 4, iter = 4000, refresh = 0, seed = 1))
+  found <- evidence(fit)
+  shape <- 2 + 6
+  scale <- 3 + (sum(y^2) - sum(y)^2 / 13) / 2
+  truth <- -6 * log(2 * pi) - log(13) / 2 + 2 * log(3) - shape * log(scale) + lgamma(shape) - lgamma(2)
+  expect_lt(abs(logml(found) - truth), 4 * found$se)
 })
 
 test_that("Bayes factors and probabilities follow from the evidence", {
@@ -136,6 +155,7 @@ test_that("what has no integral or overlaps with nothing is refused", {
   set.seed(9)
   draws <- cbind(x = rnorm(500))
   expect_error(evidence(draws, function(x) stop("no luck"), vectorized = TRUE), "no luck", class = "noisewright_function_error")
+  expect_error(evidence(draws, function(x) 1, vectorized = TRUE), "one for each", class = "noisewright_function_error")
   expect_error(evidence(draws, function(x) -x[, "x"]^2, lb = c(y = 0)), "no column", class = "noisewright_input_error")
   expect_error(evidence(draws, function(x) -x[, "x"]^2, lb = c(x = 0)), "not between its bounds", class = "noisewright_input_error")
   expect_error(evidence(draws, function(x) -x[, "x"]^2, chains = 3), "chains of one length", class = "noisewright_input_error")

@@ -95,7 +95,7 @@ test_that("formulas of text, functions of R and families fit alike", {
   expect_lt(max(abs(coef(own) - coef(written)) / written$estimates$se[1:2]), 1e-4)
   expect_lt(max(abs(coef(scored) - coef(written)) / written$estimates$se[1:2]), 1e-4)
   expect_equal(predict(own, data.frame(x = 1)), predict(written, data.frame(x = 1)), tolerance = 1e-6)
-  derived <- derive(written, ratio = "b/a")
+  derived <- derived(written, ratio = "b/a")
   expect_equal(derived$estimate, coef(written)[["b"]] / coef(written)[["a"]])
   expect_lt(wald(written, "a = 0")$p_value, 1)
 })
@@ -115,7 +115,8 @@ test_that("what cannot be fitted is refused with a class and a code", {
   # exp(x) has no integral over the real line: there is no answer.
   condition <- tryCatch(nce(~x, data), error = identity)
   expect_s3_class(condition, "noisewright_error")
-  expect_true(nzchar(condition$code))
+  expect_s3_class(condition, "noisewright_no_answer")
+  expect_true(nzchar(condition$code) && condition$code != "no-answer")
   own <- nce_model(function(x, theta) stop("no luck"), variables = "x", parameters = c(m = 0))
   condition <- tryCatch(nce(own, data), error = identity)
   expect_s3_class(condition, "noisewright_function_error")

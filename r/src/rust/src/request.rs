@@ -165,7 +165,9 @@ fn fit(request: FitRequest, desk: &Desk) -> Outcome<Value> {
         chains: request.chains,
     };
     let options = request.settings.options(&model, &request.noise.request()?, None, &desk.monitor)?;
-    Ok(fit_rows(&model, &rows, &options, request.model.text.as_deref())?.1)
+    let (fit, mut answer) = fit_rows(&model, &rows, &options, request.model.text.as_deref())?;
+    answer.set("no_answer_code", fit.diagnostics.no_answer().map(|warning| warning.code()));
+    Ok(answer)
 }
 
 /// A fit that is over.
