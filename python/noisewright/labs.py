@@ -116,14 +116,26 @@ def _text(model: Model) -> str:
 def state_of(result: Any) -> dict[str, Any] | None:
     """What the lab begins with to show a result; nothing where it cannot."""
     noise = getattr(result, "noise", None)
-    model = getattr(result, "model", None)
-    text = model.text if isinstance(model, Model) else getattr(noise, "_model", None)
-    if text is None or not hasattr(result, "nu") or getattr(result, "parameters", None) is None:
+    text = _model_text(result, noise)
+    if text is None or not hasattr(result, "nu") or not isinstance(getattr(result, "parameters", None), Mapping):
+        return None
+    if Model._from_text(text).covariates:
         return None
     parameters = [(name, float(value)) for name, value in result.parameters.items()]
-    words = getattr(noise, "words", None)
-    kind = getattr(noise, "kind", None)
-    return {"model": text, "noise": "optimal" if kind == "optimal" else words, "nu": float(result.nu), "at": parameters}
+    designed = getattr(noise, "kind", None) == "optimal"
+    words = "optimal" if designed else getattr(noise, "words", None)
+    ratio = float(result.nu)
+    return {"model": text, "noise": words, "nu": ratio if 0 < ratio < float("inf") else None, "at": parameters}
+
+
+def _model_text(result: Any, noise: Any) -> str | None:
+    """The model file behind a result: a fit has its model, a noise the model that it was made for."""
+    model = getattr(result, "model", None)
+    if isinstance(model, Model):
+        return model.text
+    record = getattr(noise, "_record", None)
+    text = json.loads(record).get("model") if record else getattr(noise, "_model", None)
+    return None if text is None else str(text)
 
 
 def link(result: Any) -> str:
@@ -134,8 +146,9 @@ def link(result: Any) -> str:
     if _served is None:
         return '<p class="nw-note">See its noise move: <code>nw.lab(result)</code></p>'
     at = ",".join(f"{name}={value!r}" for name, value in state["at"])
-    fields = {"model": state["model"], "at": at, "noise": state["noise"], "nu": repr(state["nu"])}
-    address = f"{_served.address}#{urlencode(fields)}"
+    fields = {"model": state["model"], "at": at, "noise": state["noise"], "nu": state["nu"]}
+    known = {name: value for name, value in fields.items() if value not in (None, "")}
+    address = f"{_served.address}#{urlencode(known)}"
     return f'<p class="nw-note"><a href="{escape(address)}" target="_blank">See its noise move in the lab</a></p>'
 
 

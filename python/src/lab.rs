@@ -43,7 +43,7 @@ impl PyLab {
     }
 
     /// Keeps a data file; gives its number.
-    fn add_data(&self, name: String, bytes: Vec<u8>) -> u64 {
+    fn add_data(&self, name: String, bytes: Vec<u8>) -> usize {
         self.lab.add_data(DataFile::new(name, bytes))
     }
 

@@ -46,7 +46,7 @@ class Page:
     def number(self, name):
         """What an element reads, as a number; nothing while there is none."""
         try:
-            return float(self.text(name).replace("−", "-").replace("%", "").strip())
+            return float(self.text(name).replace("−", "-").replace("%", "").replace("∞", "inf").strip())
         except ValueError:
             return None
 

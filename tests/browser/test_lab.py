@@ -137,6 +137,9 @@ def test_the_picture_follows_the_hand_on_a_plane(page):
     found = latencies(page, "mean-0", 40)
     print(f"2-D, noise: median {statistics.median(found):.1f} ms, largest {max(found):.1f} ms")
     assert statistics.median(found) < PLANE * busy()
+    found = latencies(page, "nu", 20)
+    print(f"2-D, ν: median {statistics.median(found):.1f} ms, largest {max(found):.1f} ms")
+    assert statistics.median(found) < PLANE * busy()
 
 
 def test_a_thousand_drags_in_ten_seconds(page):
@@ -206,7 +209,7 @@ def test_a_mistake_is_underlined_where_it_is(page):
 def test_a_new_users_way(page, tmp_path):
     """Example, drag, design, a fit of one's own file, the command, the same numbers in the terminal."""
     page.choose("example", "old-faithful")
-    page.until(lambda: "waiting" in page.find("model-text").get_property("value"))
+    page.until(lambda: "Old Faithful" in page.find("model-text").get_property("value") and page.number("error"))
     page.settled()
     own = tmp_path / "waiting.csv"
     own.write_text((ROOT / "examples" / "old-faithful" / "faithful.csv").read_text())
@@ -234,9 +237,10 @@ def test_a_new_users_way(page, tmp_path):
     shown = page.browser.execute_script("return window.noisewrightLab.fit.fit.parameters")
     for name, estimate in said["fit"]["parameters"].items():
         assert shown[name]["estimate"] == estimate["estimate"] and shown[name]["se"] == estimate["se"]
-    table = page.text("fit-table")
+    numbers = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", page.text("fit-table"))]
     for estimate in said["fit"]["parameters"].values():
-        assert re.search(rf"{float(f'{abs(estimate['estimate']):.3g}'):g}"[:3].replace(".", r"\."), table)
+        # A table shows a few digits.
+        assert any(number == pytest.approx(abs(estimate["estimate"]), rel=0.01) for number in numbers)
 
 
 def test_the_address_brings_a_state_back(page):

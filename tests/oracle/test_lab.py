@@ -217,12 +217,11 @@ def test_two_hundred_at_once(lab):
 
 
 def test_a_newer_question_cancels_the_older(lab):
-    iris = (ROOT / "examples" / "iris" / "model.toml").read_text()
-    slow = {"model": iris, "noise": "auto", "nu": 1.0}
+    slow = {**LOOK, "budget": 20_000, "count": 40}
     found = []
     threads = []
     for _ in range(5):
-        threads.append(threading.Thread(target=lambda: found.append(lab.ask("overview", slow, page="same")[0])))
+        threads.append(threading.Thread(target=lambda: found.append(lab.ask("simulate", slow, page="same")[0])))
         threads[-1].start()
         time.sleep(0.1)
     assert lab.load()["running"] <= 1

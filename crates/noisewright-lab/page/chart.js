@@ -102,8 +102,8 @@ function addSeries(clip, series, x, y, frame) {
     const shift = series.shift || 0;
     const d = xs.map((v, i) => Number.isFinite(ys[i]) ? `M${pixel(x(v) + shift)} ${frame.bottom}V${pixel(y(ys[i]))}` : "").join("");
     clip.append(svgElement("path", { class: `${cls} stems`, d }));
-  } else if (kind === "vertical") {
-    clip.append(svgElement("path", { class: cls, d: `M${pixel(x(xs[0]))} ${frame.top}V${frame.bottom}` }));
+  } else if (kind === "level") {
+    clip.append(svgElement("path", { class: cls, d: `M${frame.left} ${pixel(y(ys[0]))}H${frame.right}` }));
   } else if (kind === "dots") {
     xs.forEach((v, i) => clip.append(svgElement("circle", { class: cls, cx: pixel(x(v)), cy: pixel(y(ys[i])), r: series.size || 4 })));
   } else {
@@ -132,7 +132,7 @@ function addHandle(layer, { key, at, label, value, text, move, step, cls = "" })
 
 /** Lets the handles of an `svg` be dragged; the element stays while its content is drawn anew. */
 function listenToDrags(svg, began) {
-  let dragged = null;
+  let dragged = null, memo = {};
   const place = event => {
     const box = svg.getBoundingClientRect(), view = svg.viewBox.baseVal;
     return [(event.clientX - box.left) * view.width / box.width, (event.clientY - box.top) * view.height / box.height];
@@ -141,6 +141,7 @@ function listenToDrags(svg, began) {
     const handle = event.target.closest(".handle");
     if (!handle) return;
     dragged = handle.dataset.handle;
+    memo = {};
     svg.setPointerCapture(event.pointerId);
     handle.focus({ preventScroll: true });
     event.preventDefault();
@@ -149,7 +150,8 @@ function listenToDrags(svg, began) {
     const handle = dragged && svg.querySelector(`[data-handle="${dragged}"]`);
     if (!handle) return;
     began(event.timeStamp);
-    handle.moveTo(...place(event));
+    // What a handle wants to know of where its drag began, it keeps in `memo`.
+    handle.moveTo(...place(event), memo);
   });
   const end = () => { dragged = null; };
   svg.addEventListener("pointerup", end);
@@ -207,11 +209,11 @@ function drawPlanes(svg, options) {
     const x = scale(options.x, frame.left, frame.right), y = scale(options.y, frame.bottom, frame.top);
     const part = svgElement("g");
     part.append(svgElement("text", { class: "heading", x: left, y: top - 7 }, panel.title));
+    axes(part, frame, x, y, { x: options.x, y: { ...options.y, label: "" } });
     if (panel.values?.length) {
       const href = heatImage(panel.values, options.columns, options.rows, options.dark);
       part.append(svgElement("image", { href, x: left, y: top, width: side, height: side, preserveAspectRatio: "none", class: "heat" }));
     }
-    axes(part, frame, x, y, { x: options.x, y: { ...options.y, label: "" } });
     const box = { x: left, y: top, width: side, height: side };
     const clip = svgElement("g", { "clip-path": `url(#${svg.id}-clip-${i})` });
     part.append(svgElement("clipPath", { id: `${svg.id}-clip-${i}` }, svgElement("rect", box)), clip);

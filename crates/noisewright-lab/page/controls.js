@@ -45,7 +45,7 @@ function slider({ name, label, low, high, log, get, set, hint }) {
       box.hidden = value === undefined || value === null;
       if (box.hidden) return;
       range.value = to(value);
-      if (document.activeElement !== number && number.getRootNode().activeElement !== number) number.value = Number(value.toPrecision(8));
+      if (document.activeElement !== number && number.getRootNode().activeElement !== number) number.value = Number(value.toPrecision(6));
       range.setAttribute("aria-valuetext", shown(value));
     },
     enable(yes) { range.disabled = number.disabled = !yes; },
@@ -88,9 +88,9 @@ function noiseControls(app) {
     }),
     weight: slider({ name: "noise-weight", label: "weight", low: 0.01, high: 0.99, get: () => app.parts?.length > 1 ? part().weight : undefined, set: value => { setWeight(app.parts, app.chosen, value); app.moved(); } }),
   };
-  const words = h("input", { type: "text", id: "nw-noise-words", "data-testid": "noise-words", spellcheck: "false", autocomplete: "off", "aria-describedby": "nw-noise-message" });
+  const words = h("input", { type: "text", id: app.id("nw-noise-words"), "data-testid": "noise-words", spellcheck: "false", autocomplete: "off", "aria-describedby": app.id("nw-noise-message") });
   words.addEventListener("input", () => app.setNoise(words.value));
-  const message = h("p", { class: "mistake", id: "nw-noise-message", "data-testid": "noise-message", hidden: true });
+  const message = h("p", { class: "mistake", id: app.id("nw-noise-message"), "data-testid": "noise-message", hidden: true });
   const family = choice({ name: "noise-family", label: "family", options: [], set: value => { const p = part(); p.family = value; if (value === "student") p.dof = 5; app.moved(); } });
   const which = choice({ name: "noise-part", label: "part", options: [], set: value => { app.chosen = Number(value); app.show(); } });
   const add = h("button", { type: "button", "data-testid": "noise-add", onclick: () => app.addPart() }, "Add a part");
@@ -99,7 +99,7 @@ function noiseControls(app) {
   const quick = named.map(([value, text]) => h("button", { type: "button", class: "plain", "data-testid": `noise-${value}`, onclick: () => app.setNoise(value) }, text));
   const back = h("button", { type: "button", class: "plain", "data-testid": "noise-by-hand", onclick: () => app.setNoise(firstNoise(app.model.variables)) }, "by hand");
   const box = h("fieldset", {}, h("legend", {}, "Noise"),
-    h("div", { class: "choice" }, h("label", { for: "nw-noise-words" }, "in words"), words), message,
+    h("div", { class: "choice" }, h("label", { for: app.id("nw-noise-words") }, "in words"), words), message,
     which.box, family.box, ...Object.values(controls).map(control => control.box),
     h("div", { class: "buttons" }, add, remove), h("div", { class: "buttons" }, h("span", { class: "muted" }, "Or:"), back, ...quick));
   return {
@@ -138,14 +138,14 @@ function designControls(app) {
   const positive = (field, kind) => value => { if (value > 0) { state[field] = value; app.changed(kind); } };
   const nu = slider({ name: "nu", label: "ν, noise per datum", low: 1e-3, high: 1e3, log: true, get: () => state.nu, set: positive("nu", "nu") });
   const ratio = slider({ name: "loss-ratio", label: "M in the loss", low: 1e-2, high: 1e4, log: true, get: () => state.loss_ratio ?? state.nu, set: positive("loss_ratio", "nu"), hint: "the ratio inside the loss js; ν unless set" });
-  const same = h("input", { type: "checkbox", "data-testid": "loss-ratio-auto", id: "nw-ratio-auto" });
+  const same = h("input", { type: "checkbox", "data-testid": "loss-ratio-auto", id: app.id("nw-ratio-auto") });
   same.addEventListener("change", () => { state.loss_ratio = same.checked ? null : state.nu; app.changed("nu"); });
   const loss = choice({ name: "loss", label: "loss", options: LOSSES, set: value => { state.loss = value; if (value !== "js") state.loss_ratio = null; app.changed("nu"); } });
   const target = choice({ name: "target", label: "target", options: [], set: value => { state.target = value; app.changed("aim"); } });
   const data = slider({ name: "price-data", label: "price of a datum", low: 0.01, high: 100, log: true, get: () => state.price_data, set: positive("price_data", "aim") });
   const noise = slider({ name: "price-noise", label: "price of a noise point", low: 0.01, high: 100, log: true, get: () => state.price_noise, set: positive("price_noise", "aim") });
   const box = h("fieldset", {}, h("legend", {}, "Design"), nu.box,
-    loss.box, h("div", { class: "check" }, same, h("label", { for: "nw-ratio-auto" }, "M = ν, as in the paper")), ratio.box, target.box, data.box, noise.box);
+    loss.box, h("div", { class: "check" }, same, h("label", { for: app.id("nw-ratio-auto") }, "M = ν, as in the paper")), ratio.box, target.box, data.box, noise.box);
   return {
     box,
     show() {
@@ -195,9 +195,9 @@ function parameterControls(app) {
 /** The model's text, with what is wrong in it underlined. */
 function modelEditor(app) {
   const { state } = app;
-  const text = h("textarea", { "data-testid": "model-text", id: "nw-model-text", spellcheck: "false", autocomplete: "off", rows: 9, "aria-describedby": "nw-model-message" });
+  const text = h("textarea", { "data-testid": "model-text", id: app.id("nw-model-text"), spellcheck: "false", autocomplete: "off", rows: 9, "aria-describedby": app.id("nw-model-message") });
   const backdrop = h("pre", { class: "backdrop", "aria-hidden": "true" });
-  const message = h("p", { class: "mistake", id: "nw-model-message", "data-testid": "model-message", hidden: true });
+  const message = h("p", { class: "mistake", id: app.id("nw-model-message"), "data-testid": "model-message", hidden: true });
   let waiting;
   text.addEventListener("input", () => {
     state.model = text.value;
@@ -212,9 +212,9 @@ function modelEditor(app) {
     backdrop.replaceChildren(characters.slice(0, from).join(""), h("mark", { "data-testid": "underline" }, characters.slice(from, to).join("")), `${characters.slice(to).join("")}\n`);
     if (!place) backdrop.querySelector("mark").remove();
   }
-  const box = h("section", { class: "card", "aria-labelledby": "nw-model-title" }, h("h2", { id: "nw-model-title" }, "Model"),
+  const box = h("section", { class: "card", "aria-labelledby": app.id("nw-model-title") }, h("h2", { id: app.id("nw-model-title") }, "Model"),
     h("p", { class: "muted" }, "A model file: write or paste one, or drop it here. A formula is a log-density up to a constant."),
-    h("label", { for: "nw-model-text", class: "hidden" }, "model file"), h("div", { class: "editor" }, backdrop, text), message);
+    h("label", { for: app.id("nw-model-text"), class: "hidden" }, "model file"), h("div", { class: "editor" }, backdrop, text), message);
   return {
     box, text,
     show() {

@@ -3,7 +3,7 @@
 /** "Fit this": the fit table and the report's pictures, for ν an eighth, a quarter, a half and all of what is set. */
 function fitSection(app) {
   const { state, transport } = app;
-  const file = h("input", { type: "file", id: "nw-file", "data-testid": "data-file", onchange: () => take(file.files[0]) });
+  const file = h("input", { type: "file", id: app.id("nw-file"), "data-testid": "data-file", onchange: () => take(file.files[0]) });
   const name = h("span", { class: "muted", "data-testid": "data-name" });
   const button = h("button", { type: "button", class: "main", "data-testid": "fit", onclick: () => run() }, "Fit this");
   const more = h("button", { type: "button", "data-testid": "fit-more", onclick: () => { state.nu = Number((2 * state.nu).toPrecision(5)); app.changed("nu"); run(); } }, "Twice the noise");
@@ -11,8 +11,8 @@ function fitSection(app) {
   const stage = h("p", { class: "muted", "data-testid": "fit-stage", role: "status" });
   const table = h("div", { "data-testid": "fit-table", class: "table" });
   const words = h("div"), pictures = h("div", { class: "pictures" });
-  const drop = h("div", { class: "drop" }, h("label", { for: "nw-file" }, "Data file (CSV, Parquet, NPY, Stan CSV): choose it or drop it anywhere on the page"), file, name);
-  const box = h("section", { class: "card", "aria-labelledby": "nw-fit-title" }, h("h2", { id: "nw-fit-title" }, "Fit this"), drop,
+  const drop = h("div", { class: "drop" }, h("label", { for: app.id("nw-file") }, "Data file (CSV, Parquet, NPY, Stan CSV): choose it or drop it anywhere on the page"), file, name);
+  const box = h("section", { class: "card", "aria-labelledby": app.id("nw-fit-title") }, h("h2", { id: app.id("nw-fit-title") }, "Fit this"), drop,
     h("div", { class: "buttons" }, button, more, adopt), stage, table, words, pictures);
   let runs = 0;
   [more, adopt].forEach(own => { own.hidden = true; });
@@ -87,10 +87,10 @@ function simulationSection(app) {
   const button = h("button", { type: "button", class: "main", "data-testid": "simulate", onclick: () => app.simulating ? stop() : run() }, "Simulate");
   const status = h("p", { class: "muted", role: "status", "data-testid": "simulation-stage" });
   const table = h("table", { class: "numbers-table", "data-testid": "simulation-table" });
-  const svg = svgElement("svg", { id: "nw-simulation", class: "chart", role: "img", "aria-label": "standardized estimates against the normal curve that theory predicts" });
+  const svg = svgElement("svg", { id: app.id("nw-simulation"), class: "chart", role: "img", "aria-label": "standardized estimates against the normal curve that theory predicts" });
   const figure = h("figure", {}, h("div", {}, svg), h("figcaption", {}, "Estimates less the truth, over the predicted standard error, all unknowns together: if theory holds they follow the curve."));
   figure.hidden = true;
-  const box = h("section", { class: "card", "aria-labelledby": "nw-simulation-title" }, h("h2", { id: "nw-simulation-title" }, "Simulation"),
+  const box = h("section", { class: "card", "aria-labelledby": app.id("nw-simulation-title") }, h("h2", { id: app.id("nw-simulation-title") }, "Simulation"),
     h("p", { class: "muted" }, "Data sets are drawn from the model at these parameters, each with noise of its own, and fitted."),
     budget.box, h("div", { class: "buttons" }, button), status, table, figure);
   let runs = 0;

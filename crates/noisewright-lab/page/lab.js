@@ -18,11 +18,16 @@ function asker(transport, kind, done, failed) {
   };
 }
 
+/** How many labs a page has: a notebook may have several, whose elements have names of their own. */
+let mounts = 0;
+
 /** Puts the lab into an element. `transport` has `ask(kind, question)` and `addData(name, bytes)`. */
 export async function mount(root, transport) {
   const started = await transport.ask("start", {});
   const state = { ...DEFAULTS, model: "", name: "model.toml", example: null, at: null, data: null };
   const app = { root, transport, state, started, parts: null, chosen: 0, model: null, look: null, overview: null, fit: null, latencies: [], began: null };
+  const suffix = mounts++ ? `-${mounts}` : "";
+  app.id = name => name + suffix;
   let given = false;
   if (started.model) Object.assign(state, { model: started.model.text, name: started.model.name });
   else takeExample(state, started.examples.find(own => own.name === "quartic") || started.examples[0]);
@@ -52,8 +57,8 @@ function build(app) {
   root.replaceChildren(header(app), message, spoken,
     h("main", {}, h("div", { class: "columns" },
       h("div", { class: "stage" }, numbersBox.box, pictures.box),
-      h("div", { class: "controls" }, noise.box, design.box, parameters.box)),
-    h("div", { class: "columns" }, editor.box, share.box), fit.box, simulation.box));
+      h("div", { class: "controls" }, noise.box, design.box, parameters.box, editor.box)),
+    fit.box, simulation.box, share.box));
   root.addEventListener("dragover", event => { event.preventDefault(); root.classList.add("dropping"); });
   root.addEventListener("dragleave", event => { if (event.target === root) root.classList.remove("dropping"); });
   root.addEventListener("drop", event => {
@@ -140,15 +145,16 @@ function behave(app) {
   const askModel = asker(transport, "model", (answer, question) => tookModel(app, answer, question), mistake => modelFailed(app, mistake));
   const askLook = asker(transport, "look", answer => tookLook(app, answer), mistake => app.message(mistake));
   const askOverview = asker(transport, "overview", answer => { app.overview = answer; app.draw(); }, () => { app.overview = null; app.draw(); });
-  // On a plane the curve over ν takes longer than a hand waits for: it is asked for when the hand rests.
+  // On a plane the optimum and the curve over ν take longer than a hand waits for: they are asked for when it rests.
   let resting;
   app.askLook = () => {
-    const plane = app.model?.variables.length > 1;
-    askLook({ ...app.question(), curve: !plane });
+    const quick = app.model?.variables.length > 1;
+    askLook({ ...app.question(), quick });
     clearTimeout(resting);
-    if (plane) resting = setTimeout(() => askLook({ ...app.question(), curve: true }), 400);
+    if (quick) resting = setTimeout(() => askLook(app.question()), 250);
   };
-  app.askOverview = () => askOverview(app.question());
+  // In many variables the search takes longer than anybody waits for unasked.
+  app.askOverview = asked => { if (asked || app.model?.variables.length <= 2) askOverview(app.question()); };
   /** `model`: the text or the parameters; `aim`: target or prices; `nu`, `noise`: the rest. */
   app.changed = kind => {
     if (app.began === null) app.began = performance.now();
@@ -173,15 +179,15 @@ function behave(app) {
   app.draw = () => { app.numbersBox.show(); app.pictures.show(); };
 }
 
-function tookModel(app, answer) {
+function tookModel(app, answer, question) {
   const { state } = app;
   app.model = answer;
+  if (question.model !== app.drawn) { app.overview = app.look = null; app.drawn = question.model; }
   app.message(null);
   const [first] = answer.variables;
   if (app.freshNoise) {
     app.freshNoise = false;
     state.noise = FIRST_NOISES[app.started.examples.find(own => own.model === state.model)?.name] || firstNoise(answer.variables);
-    app.overview = app.look = null;
   }
   if (!["mse", "kl", ...answer.coordinates].includes(state.target) && !state.target.includes(",")) state.target = "mse";
   app.readParts();
@@ -191,6 +197,7 @@ function tookModel(app, answer) {
   app.draw();
   app.askLook();
   app.askOverview();
+  app.shareChanged();
 }
 
 /** A model whose start values have no density may have one where its data want it. */
@@ -211,13 +218,15 @@ function tookLook(app, answer) {
   const began = app.began;
   app.began = null;
   if (!answer.error.mistake && !answer.error.curve) answer.error.curve = app.look?.error?.curve;
+  // The optimum of another ν is shown on, but its number is not this one's.
+  if (!answer.optimum) answer.optimum = { ...app.look?.optimum, stale: true };
   app.look = answer;
   const mistake = answer.error.mistake || answer.optimum.mistake;
   if (mistake) app.message(mistake); else app.message(null);
   app.draw();
   if (began !== null) requestAnimationFrame(now => { app.latencies.push(Math.max(0, now - began)); });
   clearTimeout(app.speaking);
-  app.speaking = setTimeout(() => { app.spoken.textContent = mistake ? "" : `Error ${shown(answer.error.error)}, best at this ν ${shown(answer.optimum.error)}.`; }, 900);
+  app.speaking = setTimeout(() => { app.spoken.textContent = mistake || answer.optimum.stale ? "" : `Error ${shown(answer.error.error)}, best at this ν ${shown(answer.optimum.error)}.`; }, 900);
 }
 
 /** The numbers: error, optimum, efficiency, the best ν, and whether all that is certain. */
@@ -229,7 +238,11 @@ function numberCards(app) {
   const error = card("error", "error × T"), optimum = card("optimum", "best noise at this ν"), efficiency = card("efficiency", "efficiency"), best = card("best-nu", "best ν");
   const certificate = h("p", { class: "certificate", "data-testid": "certificate" });
   const infinite = h("p", { class: "warning", hidden: true, "data-testid": "infinite" });
-  const go = h("button", { type: "button", class: "plain", "data-testid": "go-best", onclick: () => { app.state.nu = Number(app.overview.nu.toPrecision(5)); app.changed("nu"); } }, "go there");
+  const go = h("button", { type: "button", class: "plain", "data-testid": "go-best", onclick: () => {
+    if (!app.overview) { best.value.textContent = "…"; app.askOverview(true); return; }
+    app.state.nu = Number(app.overview.nu.toPrecision(5));
+    app.changed("nu");
+  } }, "go there");
   const parts = h("table", { class: "numbers-table", "data-testid": "parts" });
   const box = h("section", { "aria-label": "numbers" }, h("div", { class: "numbers" }, error.box, optimum.box, efficiency.box, best.box), infinite, certificate,
     h("details", {}, h("summary", {}, "Parts of the error"), parts));
@@ -237,18 +250,20 @@ function numberCards(app) {
   return {
     box,
     show() {
-      const found = app.look?.error?.mistake ? null : app.look?.error, top = app.look?.optimum?.mistake ? null : app.look?.optimum, all = app.overview;
+      const found = app.look?.error?.mistake ? null : app.look?.error, top = app.look?.optimum?.mistake || app.look?.optimum?.stale ? null : app.look?.optimum, all = app.overview;
       const priced = app.state.price_data !== 1 || app.state.price_noise !== 1;
       error.box.querySelector(".name").textContent = priced ? "error × budget" : "error × T";
       error.value.textContent = found ? shown(found.priced) : "–";
       error.note.textContent = found ? `noise = data: ${shown(found.error_noise_equals_data, 4)}` : "";
-      optimum.value.textContent = top ? shown(top.error) : "–";
+      optimum.value.textContent = top ? shown(top.error) : app.look?.optimum?.stale ? "…" : "–";
       optimum.note.textContent = found && top && top.error <= found.priced ? `${percent(1 - top.error / found.priced)} fewer points` : "";
       efficiency.value.textContent = percent(found?.efficiency, 4);
       efficiency.note.textContent = "Cramér–Rao over error";
-      best.value.textContent = all ? shown(all.nu, 5) : "…";
+      best.value.textContent = all ? shown(all.nu, 5) : !app.model || app.model.variables.length <= 2 ? "…" : "–";
       best.note.textContent = all ? `error ${shown(all.error)}` : "";
-      go.hidden = !all;
+      const few = !app.model || app.model.variables.length <= 2;
+      go.hidden = !all && few;
+      go.textContent = all ? "go there" : "find it";
       infinite.hidden = !found?.infinite;
       infinite.textContent = found?.infinite ? `The error is infinite: ${found.infinite}.` : "";
       certificate.textContent = !top ? "" : top.gap !== null && top.gap !== undefined

@@ -5,24 +5,29 @@ const KEYS = [["data", "data p_d"], ["noise", "noise p_n"], ["optimum", "the opt
 function pictureSection(app) {
   const began = time => { if (app.began === null) app.began = Math.min(time, performance.now()); };
   const chart = (id, label, role = "group") => svgElement("svg", { id, class: "chart", role, "aria-label": label });
-  const density = chart("nw-density", "Densities of data, noise and optimum, with handles that move the noise");
-  const lower = chart("nw-sensitivity", "Weight of a data point and where noise helps most", "img");
-  const curve = chart("nw-curve", "Error against the proportion of noise, with a handle for ν");
+  const density = chart(app.id("nw-density"), "Densities of data, noise and optimum, with handles that move the noise");
+  const weight = chart(app.id("nw-weight"), "Weight of a data point", "img");
+  const gain = chart(app.id("nw-sensitivity"), "a(x), what a noise point gains at each place", "img");
+  const curve = chart(app.id("nw-curve"), "Error against the proportion of noise, with a handle for ν");
   const legend = h("p", { class: "legend" }, ...KEYS.map(([name, words]) => h("span", { class: `key ${name}` }, words)));
-  const lowerFigure = h("figure", {}, h("div", {}, lower), h("figcaption", {}, h("span", { class: "key weight" }, "w(x), the weight of a data point"), " ", h("span", { class: "key a" }, "a(x), what a noise point there would gain, as a share of the largest")));
+  const lower = h("div", { class: "pair" },
+    h("figure", {}, h("div", {}, weight), h("figcaption", {}, h("span", { class: "key weight" }, "w(x), the weight of a data point"))),
+    h("figure", {}, h("div", {}, gain), h("figcaption", {}, h("span", { class: "key a" }, "a(x), what noise gains there"), " ", h("span", { class: "key level" }, "μ/ν: the optimum puts noise where a is above"))));
   const box = h("section", { "aria-label": "pictures" }, h("figure", {}, legend, h("div", {}, density), h("figcaption", {}, "Drag the knobs: the peak moves the noise, the side its width, the low one its tails; with several parts, up and down moves weight. Arrow keys do the same.")),
-    lowerFigure, h("figure", {}, h("div", {}, curve), h("figcaption", {}, h("span", { class: "key noise" }, "this noise"), " ", h("span", { class: "key optimum" }, "the best noise at each proportion"), " ", h("span", { class: "key data" }, "noise = data"))));
+    lower, h("figure", {}, h("div", {}, curve), h("figcaption", {}, h("span", { class: "key noise" }, "this noise"), " ", h("span", { class: "key optimum" }, "the best noise at each proportion"), " ", h("span", { class: "key thin" }, "noise = data"))));
   [density, curve].forEach(svg => listenToDrags(svg, began));
   return {
     box,
     show() {
       const grid = app.model?.grid;
-      [density.parentElement.parentElement, lowerFigure].forEach(own => { own.hidden = !grid; });
-      lowerFigure.hidden = !grid || !!grid.y;
+      density.parentElement.parentElement.hidden = !grid;
+      lower.hidden = !grid || !!grid.y;
+      legend.hidden = !!grid?.y;
       if (grid?.y) keepingFocus(density, () => drawPlane(app, density, grid));
       else if (grid) {
         keepingFocus(density, () => drawLine(app, density, grid));
-        drawLower(app, lower, grid);
+        drawWeight(app, weight, grid);
+        drawGain(app, gain, grid);
       }
       keepingFocus(curve, () => drawCurve(app, curve));
     },
@@ -58,7 +63,7 @@ function drawLine(app, svg, grid) {
 /** Knobs of one part of a noise along a line: mean (and weight), width, tails. */
 function lineHandles(app, { x, y, frame, handles }, part, index, xs, noise) {
   const several = app.parts.length > 1, named = several ? ` of part ${index + 1}` : "";
-  const inside = ([px, py]) => [Math.min(frame.right, Math.max(frame.left, px)), Math.min(frame.bottom, Math.max(frame.top, py))];
+  const inside = ([px, py]) => [Math.min(frame.right - 8, Math.max(frame.left, px)), Math.min(frame.bottom, Math.max(frame.top, py))];
   const height = at => y(interpolate(xs, noise, at));
   const range = xs.at(-1) - xs[0];
   const choose = act => { app.chosen = index; act(); app.moved(); };
@@ -67,9 +72,12 @@ function lineHandles(app, { x, y, frame, handles }, part, index, xs, noise) {
   const setSd = value => { part.sd = Number(Math.max(range / 400, Math.abs(value)).toPrecision(4)); };
   addHandle(handles, {
     key: `mean-${index}`, at: inside([x(part.mean), height(part.mean)]), label: `mean${named}`, value: part.mean, text: several ? `${shown(part.mean, 4)}, weight ${shown(part.weight, 2)}` : shown(part.mean, 4),
-    move: (px, py) => choose(() => {
+    move: (px, py, memo) => choose(() => {
       setMean(x.back(px));
-      if (several) setWeight(app.parts, index, part.weight * Math.max(0.2, Math.min(5, y.back(py) / Math.max(1e-12, interpolate(xs, noise, part.mean)))));
+      if (!several) return;
+      memo.weight ??= part.weight;
+      memo.pixel ??= py;
+      setWeight(app.parts, index, memo.weight + (memo.pixel - py) / (frame.bottom - frame.top));
     }),
     step: (dx, dy) => choose(() => { setMean(part.mean + dx * range / 200); if (several && dy) setWeight(app.parts, index, part.weight + 0.02 * dy); }),
   });
@@ -85,13 +93,23 @@ function lineHandles(app, { x, y, frame, handles }, part, index, xs, noise) {
   });
 }
 
-function drawLower(app, svg, grid) {
-  const weight = app.look?.error?.grid?.weight, a = app.look?.optimum?.grid?.sensitivity, most = largest([a]);
-  const kind = grid.listed ? "stems" : "line", pad = grid.listed ? 0.5 : 0;
-  drawChart(svg, {
-    height: 150, x: { low: grid.x[0] - pad, high: grid.x.at(-1) + pad, label: app.model.variables[0].name }, y: { low: 0, high: 1.05, label: "share" }, description: "weight of a data point and a(x)",
-    series: [{ xs: grid.x, ys: weight, kind, name: "weight", shift: -2 }, { xs: grid.x, ys: a?.map(v => v / most), kind, name: "a", shift: 2 }],
-  });
+/** The axis of the variable, and how its values are drawn. */
+const along = (app, grid) => ({ axis: { low: grid.x[0] - (grid.listed ? 0.5 : 0), high: grid.x.at(-1) + (grid.listed ? 0.5 : 0), label: app.model.variables[0].name }, kind: grid.listed ? "stems" : "line" });
+
+function drawWeight(app, svg, grid) {
+  const { axis, kind } = along(app, grid);
+  drawChart(svg, { height: 170, x: axis, y: { low: 0, high: 1.05, label: "w(x)" }, description: "weight of a data point", series: [{ xs: grid.x, ys: app.look?.error?.grid?.weight, kind, name: "weight" }] });
+}
+
+function drawGain(app, svg, grid) {
+  const { axis, kind } = along(app, grid), best = app.look?.optimum;
+  const a = best?.grid?.sensitivity, level = best?.noise ? best.noise.multiplier / best.nu : null;
+  const known = (a || []).filter(v => Number.isFinite(v) && v > 0);
+  if (!known.length) { svg.replaceChildren(); return; }
+  const high = 1.3 * Math.max(...known, level || 0), low = Math.max(Math.min(...known, level || Infinity) / 1.3, high / 1e6);
+  const series = [{ xs: grid.x, ys: a, kind, name: "a", floor: 0 }];
+  if (level) series.push({ xs: [0], ys: [level], kind: "level", name: "level" });
+  drawChart(svg, { height: 170, x: axis, y: { low, high, log: true, label: "a(x)" }, description: "a(x)", series });
 }
 
 function drawPlane(app, svg, grid) {

@@ -135,7 +135,7 @@ function shareSection(app) {
   };
   const button = (name, words, act) => h("button", { type: "button", "data-testid": name, onclick: act }, words);
   const charts = () => [...app.root.querySelectorAll("svg.chart")].filter(svg => svg.childNodes.length && svg.getClientRects().length);
-  const box = h("section", { class: "card", "aria-labelledby": "nw-share-title" }, h("h2", { id: "nw-share-title" }, "Take it along"),
+  const box = h("section", { class: "card", "aria-labelledby": app.id("nw-share-title") }, h("h2", { id: app.id("nw-share-title") }, "Take it along"),
     h("div", { class: "buttons" },
       app.transport.address ? button("copy-address", "Copy the address", () => copy(app.transport.address(), "Address")) : null,
       button("copy-command", "Copy the command", () => copy(command.textContent, "Command")), button("copy-python", "Copy the Python", () => copy(python.textContent, "Python")),

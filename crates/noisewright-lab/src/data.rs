@@ -46,12 +46,12 @@ impl DataFile {
 /// The files that pages have sent, by number.
 #[derive(Default)]
 pub(crate) struct Files {
-    kept: Mutex<(u64, VecDeque<(u64, DataFile)>)>,
+    kept: Mutex<(usize, VecDeque<(usize, DataFile)>)>,
 }
 
 impl Files {
     /// Keeps a file, and says by which number it is asked for.
-    pub(crate) fn add(&self, file: DataFile) -> u64 {
+    pub(crate) fn add(&self, file: DataFile) -> usize {
         let mut kept = locked(&self.kept);
         kept.0 += 1;
         let number = kept.0;
@@ -62,7 +62,7 @@ impl Files {
         number
     }
 
-    pub(crate) fn get(&self, number: u64) -> Result<DataFile, Mistake> {
+    pub(crate) fn get(&self, number: usize) -> Result<DataFile, Mistake> {
         let kept = locked(&self.kept);
         let found = kept.1.iter().find(|(own, _)| *own == number).map(|(_, file)| file.clone());
         found.ok_or_else(|| Mistake::data("the data are no longer there: give the file again"))

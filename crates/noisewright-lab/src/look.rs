@@ -21,7 +21,7 @@ pub(crate) fn no_files(_: &str) -> Result<std::sync::Arc<dyn Noise>, String> {
 }
 
 /// What the model is: its variables, its parameters, and where its data lie.
-pub(crate) fn model(question: &Question, stage: &Stage) -> Result<Value, Mistake> {
+pub(crate) fn model(stage: &Stage) -> Result<Value, Mistake> {
     let space = stage.model.space();
     let variable = |(index, name): (usize, &String)| {
         let (mean, sd) = moments(stage, index);
@@ -47,7 +47,6 @@ pub(crate) fn model(question: &Question, stage: &Stage) -> Result<Value, Mistake
         ("parameters".into(), Value::List(parameters.map(parameter).collect())),
         ("coordinates".into(), value(stage.population.coordinates())?),
         ("normalized".into(), stage.model.is_normalized().into()),
-        ("seed".into(), (question.seed as f64).into()),
         ("grid".into(), stage.on_grid(vec![("data", stage.density.clone())])),
     ]))
 }
@@ -91,12 +90,12 @@ pub(crate) fn error(question: &Question, stage: &Stage, cancel: &CancelToken) ->
     let (loss, target) = (question.loss()?, question.target());
     let noise = noise(question, stage, cancel)?;
     let contrast = Contrast { noise: noise.as_ref(), nu: question.nu, loss: &loss };
-    let answer = stage.problem(precision(question, cancel)).error(contrast, &target)?;
+    let answer = stage.problem(precision(question, cancel)).error_alone(contrast, &target)?;
     let mut out = value(&answer.report)?;
     out.set("infinite", answer.infinite.clone());
     out.set("noise", noise.describe());
     out.set("priced", priced(answer.report.error, question));
-    if question.curve {
+    if !question.quick {
         out.set("curve", value(&answer.curve(&loss, &target)?)?);
     }
     let density = stage.noise_density(noise.as_ref());

@@ -31,11 +31,12 @@ pub(crate) struct Question {
     pub(crate) price_noise: f64,
     pub(crate) seed: u64,
     /// The number of a data file.
-    pub(crate) data: Option<u64>,
+    pub(crate) data: Option<usize>,
     /// Points of a simulated data set and its noise together.
     pub(crate) budget: usize,
-    /// Whether the error is also asked for at every other ν, which takes longer than the rest on a plane.
-    pub(crate) curve: bool,
+    /// Whether only what follows the hand is asked for: neither the error at every other ν, nor an optimum that is not known
+    /// yet, both of which take longer than the rest on a plane.
+    pub(crate) quick: bool,
     /// The first data set of a simulation, and how many.
     pub(crate) first: u64,
     pub(crate) count: usize,
@@ -56,7 +57,7 @@ impl Default for Question {
             seed: 0,
             data: None,
             budget: 1000,
-            curve: true,
+            quick: false,
             first: 0,
             count: 1,
         }

@@ -88,14 +88,19 @@ impl<T> Kept<T> {
         Self { most, made: Mutex::default() }
     }
 
+    /// What was made for this key.
+    pub(crate) fn find(&self, key: &str) -> Option<Arc<T>> {
+        locked(&self.made).iter().find(|(own, _)| own == key).map(|(_, found)| Arc::clone(found))
+    }
+
     /// What was made for this key, or is now.
     pub(crate) fn get(
         &self,
         key: String,
         make: impl FnOnce() -> Result<T, Mistake>,
     ) -> Result<Arc<T>, Mistake> {
-        if let Some((_, found)) = locked(&self.made).iter().find(|(own, _)| *own == key) {
-            return Ok(Arc::clone(found));
+        if let Some(found) = self.find(&key) {
+            return Ok(found);
         }
         let new = Arc::new(make()?);
         let mut made = locked(&self.made);

@@ -38,6 +38,8 @@ pub(super) fn router(lab: Arc<Lab>, guard: Guard) -> Router {
 
 async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     let mut response = match guard.check(request.uri().path(), request.headers()) {
+        // What says that it is too long is not waited for.
+        Ok(()) if announced(&request) > LONGEST_DATA => too_long(),
         Ok(()) => next.run(request).await,
         Err(refusal) => refused(refusal.status, &Mistake::new(refusal.sentence)),
     };
@@ -50,6 +52,18 @@ async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Re
     ];
     response.headers_mut().extend(HEADERS);
     response
+}
+
+/// The bytes that a request says it has.
+fn announced(request: &Request) -> usize {
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    length.and_then(|length| length.parse().ok()).unwrap_or(0)
+}
+
+fn too_long() -> Response {
+    let most = LONGEST_DATA >> 20;
+    let sentence = format!("the lab takes data files of up to {most} MB: use the command for larger ones");
+    refused(StatusCode::PAYLOAD_TOO_LARGE, &Mistake::data(sentence))
 }
 
 async fn page() -> Response {
