@@ -1,10 +1,11 @@
 """The page of the lab, as a hand and an eye know it."""
 
+import base64
 import os
 import time
 from pathlib import Path
 
-from selenium.webdriver import ActionChains
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -85,23 +86,33 @@ class Page:
         self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
         element.click()
 
-    def handle(self, key):
-        return self.browser.find_element(By.CSS_SELECTOR, f'[data-handle="{key}"] .knob')
+    def place(self, key):
+        """The middle of a knob in the window."""
+        script = """
+            const knob = () => document.querySelector(`[data-handle="${arguments[0]}"] .knob`);
+            knob().closest('svg').scrollIntoView({block: 'center'});
+            const box = knob().getBoundingClientRect();
+            return [box.x + box.width / 2, box.y + box.height / 2];
+        """
+        return self.browser.execute_script(script, key)
 
     def drag(self, key, across, up=0):
         """Drags a knob by so many pixels with the mouse."""
-        element = self.handle(key)
-        self.browser.execute_script("arguments[0].closest('svg').scrollIntoView({block: 'center'})", element)
-        steps = ActionChains(self.browser, duration=10).move_to_element(self.handle(key)).click_and_hold()
-        for _ in range(5):
-            steps = steps.move_by_offset(across / 5, -up / 5)
-        steps.release().perform()
+        self.settled()
+        x, y = self.place(key)
+        actions = ActionBuilder(self.browser, duration=10)
+        mouse = actions.pointer_action.move_to_location(round(x), round(y)).pointer_down()
+        for step in range(1, 6):
+            mouse = mouse.move_to_location(round(x + across * step / 5), round(y - up * step / 5))
+        mouse.pointer_up()
+        actions.perform()
 
     def picture(self, name):
-        """The window as a picture for the book; the file, if pictures are kept."""
+        """The window as a picture for the book, if pictures are kept."""
         if PICTURES:
             Path(PICTURES).mkdir(parents=True, exist_ok=True)
-            self.browser.save_screenshot(str(Path(PICTURES) / f"{name}.png"))
+            taken = self.browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 82})
+            (Path(PICTURES) / f"{name}.webp").write_bytes(base64.b64decode(taken["data"]))
 
     def top(self):
         self.browser.execute_script("scrollTo(0, 0)")

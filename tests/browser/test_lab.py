@@ -220,7 +220,7 @@ def test_a_new_users_way(page, tmp_path):
     page.type("nu", "4")
     page.settled()
     page.find("data-file").send_keys(str(own))
-    page.until(lambda: page.text("data-name") == "waiting.csv")
+    page.until(lambda: page.find("data-name").get_attribute("data-name") == "waiting.csv")
     page.click("fit")
     page.until(lambda: page.text("fit-stage").startswith("Fitted"))
     assert len(page.browser.find_elements(By.CSS_SELECTOR, ".pictures svg")) >= 3
@@ -328,3 +328,32 @@ def test_pictures_and_numbers_can_be_saved(page, tmp_path):
     assert (tmp_path / "lab.csv").read_text().startswith("x,data,noise,optimum,all_noise,weight,a\n")
     assert (tmp_path / "model.toml").read_text() == QUARTIC.read_text()
     assert "<svg" in (tmp_path / "density.svg").read_text()
+
+
+def test_a_notebooks_widget_is_the_same_page(browser):
+    """The widget's script in a page of its own, with this process in the place of a kernel."""
+    nw = pytest.importorskip("noisewright")
+    pytest.importorskip("anywidget")
+    lab = nw.lab(nw.load_example("quartic").model, noise="normal(0, 4)", nu=1)
+    widget, answers = lab.widget, []
+    widget.send = lambda message, *_: answers.append(message)
+    browser.get("about:blank")
+    begin = """
+        const [script, style, done] = arguments;
+        document.head.append(Object.assign(document.createElement('style'), {textContent: style}));
+        window.asked = [];
+        let heard;
+        const model = {send: message => window.asked.push(message), on: (_, listener) => { heard = listener; }, off: () => {}};
+        window.tell = message => heard(message);
+        import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'}))).then(module => { module.default.render({model, el: document.body}); done(true); }, error => done(String(error)));
+    """
+    assert browser.execute_async_script(begin, widget._esm, widget._css) is True
+    read = "return (document.querySelector('[data-testid=\"error\"]') || {}).textContent"
+    end = time.monotonic() + 40
+    while time.monotonic() < end and browser.execute_script(read) != "48.528":
+        for message in browser.execute_script("return window.asked.splice(0)"):
+            widget._heard(widget, message, [])
+        while answers:
+            browser.execute_script("window.tell(arguments[0])", answers.pop(0))
+        time.sleep(0.02)
+    assert browser.execute_script(read) == "48.528"

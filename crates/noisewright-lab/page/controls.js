@@ -56,7 +56,11 @@ function choice({ name, label, options, set }) {
   const id = `nw-${name}-${++labels}`;
   const select = h("select", { id, "data-testid": name, onchange: () => set(select.value) });
   const box = h("div", { class: "choice" }, h("label", { for: id }, label), select);
-  const offer = list => select.replaceChildren(...list.map(([value, words]) => h("option", { value }, words)));
+  let offered = "";
+  const offer = list => {
+    if (offered === (offered = list.join("\n"))) return;
+    select.replaceChildren(...list.map(([value, words]) => h("option", { value }, words)));
+  };
   offer(options);
   return { box, select, offer, show(value) { select.value = value; } };
 }

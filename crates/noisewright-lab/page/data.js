@@ -36,7 +36,8 @@ function fitSection(app) {
     [more, adopt].forEach(own => { own.hidden = true; });
   }
   function show() {
-    name.textContent = state.data ? state.data.name : "";
+    name.textContent = state.data && state.data.name !== file.files[0]?.name ? state.data.name : "";
+    name.dataset.name = state.data?.name || "";
     button.disabled = !state.data;
   }
   async function run() {

@@ -1,21 +1,23 @@
 // The lab itself: one state, what is asked for it, and how the answers are drawn.
 
-/** Asks questions of one kind, one at a time: while one is answered only the newest other waits. */
+/** Asks questions of one kind, one at a time: while one is answered only the newest other waits, unless it is quick and
+    the one that is answered is not, which then gives way. */
 function asker(transport, kind, done, failed) {
-  let busy = false, next = null;
-  return async function ask(question) {
-    if (busy) { next = question; return; }
-    busy = true;
+  let busy = null, next = null;
+  async function send(question) {
+    busy = question;
     try {
       const answer = await transport.ask(kind, question);
       // An answer that a newer question waits behind is drawn all the same: the picture follows the hand.
-      done(answer, question);
+      if (busy === question) done(answer, question);
     } catch (mistake) {
-      if (!mistake.cancelled && !next) failed(mistake, question);
+      if (busy === question && !mistake.cancelled && !next) failed(mistake, question);
     }
-    busy = false;
-    if (next) { const newest = next; next = null; ask(newest); }
-  };
+    if (busy !== question) return;
+    busy = null;
+    if (next) { const newest = next; next = null; send(newest); }
+  }
+  return question => { if (busy && (busy.quick || !question.quick)) next = question; else send(question); };
 }
 
 /** How many labs a page has: a notebook may have several, whose elements have names of their own. */
@@ -119,9 +121,12 @@ function behave(app) {
   app.setNoise = words => { state.noise = words; app.readParts(); app.changed("noise"); };
   app.moved = () => { state.noise = writeNoise(app.parts); app.changed("noise"); };
   app.addPart = () => {
-    const last = app.parts.at(-1), shift = sd => sd.map ? sd.map(s => 2 * s) : 2 * sd;
-    const moved = Array.isArray(last.mean) ? last.mean.map((m, i) => m + last.sd[i]) : last.mean + last.sd;
-    app.parts.push({ ...last, mean: moved, sd: shift(last.sd), weight: 0.3 });
+    // To the left of the last, and wider, so that no knob covers another.
+    const last = app.parts.at(-1), plane = Array.isArray(last.mean), digits = value => Number(value.toPrecision(4));
+    const mean = plane ? last.mean.map((m, i) => digits(m - last.sd[i])) : digits(last.mean - last.sd);
+    const sd = plane ? last.sd.map(s => digits(1.5 * s)) : digits(1.5 * last.sd);
+    const inside = app.model.variables[0].domain === "positive" ? Math.max(mean, last.mean / 2) : mean;
+    app.parts.push({ ...last, mean: plane ? mean : inside, sd, weight: 0.3 });
     setWeight(app.parts, app.parts.length - 1, 0.3);
     app.chosen = app.parts.length - 1;
     app.moved();
@@ -172,7 +177,14 @@ function behave(app) {
     clearTimeout(sharing);
     sharing = setTimeout(() => { app.share.show(); transport.setHash?.(writeAddress(state, app.started)); }, 150);
   };
+  // Controls are shown anew once a frame, however often a hand moves within it.
+  let showing = false;
   app.show = () => {
+    if (showing) return;
+    showing = true;
+    requestAnimationFrame(() => { showing = false; showNow(); });
+  };
+  const showNow = () => {
     [app.noise, app.design, app.parameters, app.editor, app.fitBox, app.simulation].forEach(own => own.show());
     app.examples.show(app.started.examples.find(own => own.model === state.model)?.name || "");
   };

@@ -85,7 +85,7 @@ function lineHandles(app, { x, y, frame, handles }, part, index, xs, noise) {
     key: `sd-${index}`, at: inside([x(part.mean + part.sd), height(part.mean + part.sd)]), label: `width${named}`, value: part.sd, text: shown(part.sd, 4), cls: "side",
     move: px => choose(() => setSd(x.back(px) - part.mean)), step: (dx, dy) => choose(() => setSd(part.sd * 1.02 ** (dx + dy))),
   });
-  if (!hasTails(part)) return;
+  if (!hasTails(part) || index !== app.chosen) return;
   const span = 90, at = part.mean + 2.4 * part.sd;
   addHandle(handles, {
     key: `tails-${index}`, at: inside([x(at), frame.bottom - 10 - span * tailsOf(part)]), label: `tails${named}`, value: tailsOf(part), text: part.family === "student" ? `Student, ${shown(part.dof, 3)} degrees of freedom` : "normal", cls: "low",

@@ -9,7 +9,7 @@ use noisewright_data::Options;
 use crate::Mistake;
 use crate::lanes::locked;
 
-/// Files kept at once; the oldest goes first.
+/// Files that pages have sent and that are kept at once; the oldest goes first.
 const MOST_FILES: usize = 8;
 
 /// A data file that is held in memory.
@@ -43,28 +43,62 @@ impl DataFile {
     }
 }
 
-/// The files that pages have sent, by number.
+/// The files that can be asked for, by number: those of the beginning, and the last few that pages have sent.
 #[derive(Default)]
 pub(crate) struct Files {
-    kept: Mutex<(usize, VecDeque<(usize, DataFile)>)>,
+    first: Vec<DataFile>,
+    sent: Mutex<Sent>,
+}
+
+#[derive(Default)]
+struct Sent {
+    /// The number of the next.
+    next: usize,
+    files: VecDeque<(usize, DataFile)>,
 }
 
 impl Files {
-    /// Keeps a file, and says by which number it is asked for.
+    /// Keeps a file for as long as the lab lives; gives the number by which it is asked for.
+    pub(crate) fn add_first(&mut self, file: DataFile) -> usize {
+        self.first.push(file);
+        self.first.len() - 1
+    }
+
+    /// Keeps a file that a page has sent, in place of the oldest such one if there are many.
     pub(crate) fn add(&self, file: DataFile) -> usize {
-        let mut kept = locked(&self.kept);
-        kept.0 += 1;
-        let number = kept.0;
-        kept.1.push_back((number, file));
-        if kept.1.len() > MOST_FILES {
-            kept.1.pop_front();
+        let mut sent = locked(&self.sent);
+        let number = self.first.len() + sent.next;
+        sent.next += 1;
+        sent.files.push_back((number, file));
+        if sent.files.len() > MOST_FILES {
+            sent.files.pop_front();
         }
         number
     }
 
     pub(crate) fn get(&self, number: usize) -> Result<DataFile, Mistake> {
-        let kept = locked(&self.kept);
-        let found = kept.1.iter().find(|(own, _)| *own == number).map(|(_, file)| file.clone());
+        if let Some(file) = self.first.get(number) {
+            return Ok(file.clone());
+        }
+        let sent = locked(&self.sent);
+        let found = sent.files.iter().find(|(own, _)| *own == number).map(|(_, file)| file.clone());
         found.ok_or_else(|| Mistake::data("the data are no longer there: give the file again"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_beginning_stay_and_sent_ones_make_room() {
+        let mut files = Files::default();
+        let file = |name: usize| DataFile::new(name.to_string(), Vec::new());
+        let first: Vec<usize> = (0..20).map(|name| files.add_first(file(name))).collect();
+        let sent: Vec<usize> = (20..40).map(|name| files.add(file(name))).collect();
+        assert!(first.iter().all(|number| files.get(*number).unwrap().name == number.to_string()));
+        let kept = sent.iter().filter(|number| files.get(**number).is_ok()).count();
+        assert_eq!((kept, files.get(sent[19]).unwrap().name.as_str()), (MOST_FILES, "39"));
+        assert_eq!(files.get(sent[0]).map(|file| file.name).unwrap_err().field, Some("data"));
     }
 }

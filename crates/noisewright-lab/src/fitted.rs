@@ -5,8 +5,8 @@ use std::sync::Arc;
 use noisewright::fit::{self, Amount, Data, Fit, FitOptions, NoiseChoice};
 use noisewright::run::CancelToken;
 use noisewright::show::{
-    Picture, Scene, budget_picture, counted, fit_pictures, fit_sentences, fit_table, fit_warnings, fitted_log_z,
-    typed,
+    Picture, Scene, budget_picture, counted, fit_pictures, fit_sentences, fit_table, fit_warnings,
+    fitted_log_z, typed,
 };
 use noisewright::{Loss, Model, Points};
 use noisewright_report::Value;

@@ -67,8 +67,8 @@ impl Lab {
     /// A lab with what its page begins with.
     #[must_use]
     pub fn new(started: Started) -> Self {
-        let files = Files::default();
-        let started = described(started, &files);
+        let mut files = Files::default();
+        let started = described(started, &mut files);
         Self {
             started,
             files,
@@ -132,7 +132,8 @@ impl Lab {
 
     fn computed(&self, kind: Kind, question: &Question, cancel: &CancelToken) -> Result<Value, Mistake> {
         if kind == Kind::Fit {
-            let number = question.data.ok_or_else(|| Mistake::data("there are no data: give a file first"))?;
+            let number =
+                question.data.ok_or_else(|| Mistake::data("there are no data: give a file first"))?;
             return fitted::answer(question, &self.files.get(number)?, cancel);
         }
         let stage = self.stages.get(question.place(), || Stage::new(question, cancel))?;
@@ -208,26 +209,27 @@ impl Kind {
 }
 
 /// What the page begins with, its files kept.
-fn described(started: Started, files: &Files) -> Value {
-    let file = |file: DataFile| {
+fn described(started: Started, files: &mut Files) -> Value {
+    let mut file = |file: DataFile| {
         let name = file.name.clone();
-        Value::Map(vec![("name".into(), name.into()), ("number".into(), files.add(file).into())])
+        Value::Map(vec![("name".into(), name.into()), ("number".into(), files.add_first(file).into())])
     };
     let text = |(name, text): (String, String)| {
         Value::Map(vec![("name".into(), name.into()), ("text".into(), text.into())])
     };
+    let data: Value = started.data.map(&mut file).into();
     let example = |example: Example| {
         Value::Map(vec![
             ("name".into(), example.name.into()),
             ("about".into(), example.about.into()),
             ("model".into(), example.model.into()),
-            ("data".into(), example.data.map(file).into()),
+            ("data".into(), example.data.map(&mut file).into()),
         ])
     };
     Value::Map(vec![
         ("version".into(), env!("CARGO_PKG_VERSION").into()),
         ("model".into(), started.model.map(text).into()),
-        ("data".into(), started.data.map(file).into()),
+        ("data".into(), data),
         ("noise".into(), started.noise.into()),
         ("nu".into(), started.nu.into()),
         ("at".into(), Value::Map(started.at.into_iter().map(|(name, value)| (name, value.into())).collect())),

@@ -143,8 +143,8 @@ mod tests {
     #[test]
     fn a_newer_question_cancels_the_older_of_its_kind_and_page_alone() {
         let lanes = Arc::new(Lanes::default());
-        let [first, other_kind, other_page] =
-            [("one", "look"), ("one", "fit"), ("two", "look")].map(|(page, kind)| lanes.enter(page, kind).unwrap());
+        let [first, other_kind, other_page] = [("one", "look"), ("one", "fit"), ("two", "look")]
+            .map(|(page, kind)| lanes.enter(page, kind).unwrap());
         let newer = lanes.enter("one", "look").unwrap();
         assert!(first.cancel.is_cancelled());
         assert!([&other_kind, &other_page, &newer].iter().all(|ticket| !ticket.cancel.is_cancelled()));

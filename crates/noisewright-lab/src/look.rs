@@ -82,7 +82,9 @@ pub(crate) fn noise(
     let target = question.target();
     let purpose = design::Purpose { nu: question.nu, target: &target };
     let problem = stage.problem(precision(question, cancel));
-    problem.noise(&words, purpose, &no_files).map_err(|error| Mistake { field: Some("noise"), ..error.into() })
+    problem
+        .noise(&words, purpose, &no_files)
+        .map_err(|error| Mistake { field: Some("noise"), ..error.into() })
 }
 
 /// The error of the design that is asked about, as `noisewright error` has it.
@@ -128,7 +130,10 @@ pub(crate) fn optimum_value(design: &Design, stage: &Stage) -> Result<Value, Mis
     let mut out = value(design)?;
     let sensitivity = stage.grid.as_ref().and_then(|grid| design.noise.sensitivity(grid.view()));
     let density = stage.noise_density(&design.noise);
-    out.set("grid", stage.on_grid(vec![("density", density), ("sensitivity", sensitivity.unwrap_or_default())]));
+    out.set(
+        "grid",
+        stage.on_grid(vec![("density", density), ("sensitivity", sensitivity.unwrap_or_default())]),
+    );
     Ok(out)
 }
 
@@ -145,8 +150,8 @@ pub(crate) fn overview(question: &Question, stage: &Stage, cancel: &CancelToken)
     };
     let best = asked.answer(&DesignSpace::Optimal)?;
     let target = question.target();
-    let limit =
-        design::ModelNoise::all_noise(&stage.model, &stage.parameters, &target, &precision).map_err(Mistake::from);
+    let limit = design::ModelNoise::all_noise(&stage.model, &stage.parameters, &target, &precision)
+        .map_err(Mistake::from);
     let density = match limit {
         Ok(limit) => stage.noise_density(&limit),
         // A target that no limit is known for has none to draw.

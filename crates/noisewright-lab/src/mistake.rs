@@ -73,7 +73,8 @@ fn place_in_model(error: &Error, text: &str) -> Option<(usize, usize)> {
         }
         Error::MissingValue { text: formula, column, .. } => in_formula(text, formula, Some(*column)),
         Error::ModelSyntax { line, column, .. } => {
-            let before: usize = text.lines().take(line.saturating_sub(1)).map(|l| l.chars().count() + 1).sum();
+            let before: usize =
+                text.lines().take(line.saturating_sub(1)).map(|l| l.chars().count() + 1).sum();
             Some(word_at(text, before + column.saturating_sub(1)))
         }
         Error::ModelField { field, .. } => key(text, field),

@@ -28,7 +28,8 @@ const WIDGET: Part = part!("widget.js");
 /// A part of the page. While it is written, a debug build reads it anew from the folder that `NOISEWRIGHT_LAB_PAGE` names.
 fn text((name, embedded): Part) -> Cow<'static, str> {
     let folder = if cfg!(debug_assertions) { std::env::var_os("NOISEWRIGHT_LAB_PAGE") } else { None };
-    let read = folder.and_then(|folder| std::fs::read_to_string(std::path::Path::new(&folder).join(name)).ok());
+    let read =
+        folder.and_then(|folder| std::fs::read_to_string(std::path::Path::new(&folder).join(name)).ok());
     read.map_or(Cow::Borrowed(embedded), Cow::Owned)
 }
 

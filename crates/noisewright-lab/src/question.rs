@@ -79,8 +79,7 @@ impl Question {
 
     /// The model that the text says.
     pub(crate) fn model(&self) -> Result<Model, Mistake> {
-        let model =
-            Model::from_toml(&self.model).map_err(|error| Mistake::in_model(&error, &self.model))?;
+        let model = Model::from_toml(&self.model).map_err(|error| Mistake::in_model(&error, &self.model))?;
         if model.space().dimension() + model.parameters().len() > MOST_UNKNOWNS {
             return Err(Mistake::new(format!(
                 "the lab shows models of up to {MOST_UNKNOWNS} variables and parameters together: use the command for larger ones"

@@ -35,7 +35,10 @@ impl std::fmt::Display for ServerError {
         match self {
             Self::Port(0, error) => write!(f, "no port of this machine can be listened at: {error}"),
             Self::Port(port, error) => {
-                write!(f, "port {port} of this machine cannot be listened at: {error}; leave --port out for a free one")
+                write!(
+                    f,
+                    "port {port} of this machine cannot be listened at: {error}; leave --port out for a free one"
+                )
             }
             Self::System(reason) => write!(f, "the lab cannot be served: {reason}"),
         }

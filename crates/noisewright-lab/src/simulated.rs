@@ -27,7 +27,8 @@ pub(crate) fn answer(question: &Question, stage: &Stage, cancel: &CancelToken) -
     // The theory is of independent noise.
     let options = FitOptions { draws: DrawKind::Random, ..fitted::options(question, cancel)? };
     let names = stage.model.parameters().iter().map(|p| p.name.as_str());
-    let model = stage.model.clone().with_start(&names.zip(stage.parameters.iter().copied()).collect::<Vec<_>>())?;
+    let model =
+        stage.model.clone().with_start(&names.zip(stage.parameters.iter().copied()).collect::<Vec<_>>())?;
     let mut estimates = Vec::with_capacity(question.count);
     for set in 0..question.count as u64 {
         // The draws of a data set and of its noise have streams of their own at every seed.

@@ -30,7 +30,8 @@ impl Stage {
         let population = Population::new(&model, &parameters, &precision)?;
         let problem = Problem::new(&model, &parameters);
         let grid = problem.grid(&population);
-        let density = grid.as_ref().and_then(|grid| problem.data_density(&population, grid)).unwrap_or_default();
+        let density =
+            grid.as_ref().and_then(|grid| problem.data_density(&population, grid)).unwrap_or_default();
         Ok(Self { model, parameters, population, grid, density })
     }
 
@@ -47,7 +48,8 @@ impl Stage {
     /// The places of the grid, and values on them.
     pub(crate) fn on_grid(&self, values: Vec<(&str, Vec<f64>)>) -> Value {
         let Some(grid) = &self.grid else { return Value::Null };
-        let mut fields = vec![("x".to_owned(), numbers(&grid.x)), ("listed".to_owned(), grid.is_listed.into())];
+        let mut fields =
+            vec![("x".to_owned(), numbers(&grid.x)), ("listed".to_owned(), grid.is_listed.into())];
         if let Some(y) = &grid.y {
             fields.push(("y".to_owned(), numbers(y)));
         }

@@ -40,8 +40,8 @@ fn named_text(path: &Path) -> Outcome<(String, String)> {
 
 fn read_data(path: &Path) -> Outcome<DataFile> {
     let name = path.display().to_string();
-    let bytes = std::fs::read(path)
-        .map_err(|error| Failure::NoAnswer(format!("{name}: cannot be read: {error}")))?;
+    let bytes =
+        std::fs::read(path).map_err(|error| Failure::NoAnswer(format!("{name}: cannot be read: {error}")))?;
     Ok(DataFile::new(name, bytes))
 }
 
@@ -55,7 +55,10 @@ fn examples() -> Vec<Example> {
         let moves = matches!(verb, "fit" | "design" | "error")
             && Model::from_toml(&model).is_ok_and(|model| model.covariates().is_empty());
         let folder = format!("examples/{}", example.name);
-        let data = example.files.iter().find(|(name, _)| example.command.contains(&format!("{folder}/{name}")) && *name != "model.toml");
+        let data = example
+            .files
+            .iter()
+            .find(|(name, _)| example.command.contains(&format!("{folder}/{name}")) && *name != "model.toml");
         moves.then(|| Example {
             name: example.name.to_owned(),
             about: example.about.to_owned(),

@@ -40,7 +40,10 @@ impl Guard {
         }
         let token = path.trim_start_matches('/').split('/').next().unwrap_or_default();
         if !same(token.as_bytes(), self.token.as_bytes()) {
-            return refused(StatusCode::FORBIDDEN, "the address lacks the lab's token: take the one that was printed");
+            return refused(
+                StatusCode::FORBIDDEN,
+                "the address lacks the lab's token: take the one that was printed",
+            );
         }
         Ok(())
     }

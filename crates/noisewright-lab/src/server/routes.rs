@@ -31,7 +31,9 @@ pub(super) fn router(lab: Arc<Lab>, guard: Guard) -> Router {
         .route("/{token}/status", get(status))
         .route("/{token}/ask/{kind}", post(ask).layer(DefaultBodyLimit::max(LONGEST_QUESTION)))
         .route("/{token}/data", post(data).layer(DefaultBodyLimit::max(LONGEST_DATA)))
-        .fallback(|| async { refused(StatusCode::NOT_FOUND, &Mistake::new("there is nothing at this address")) })
+        .fallback(|| async {
+            refused(StatusCode::NOT_FOUND, &Mistake::new("there is nothing at this address"))
+        })
         .with_state(lab)
         .layer(middleware::from_fn_with_state(guard, guarded))
 }
@@ -112,13 +114,15 @@ async fn ask(
         Ok(Ok(Err(mistake))) if mistake.cancelled => refused(StatusCode::CONFLICT, &mistake),
         Ok(Ok(Err(mistake))) => refused(StatusCode::UNPROCESSABLE_ENTITY, &mistake),
         Ok(Err(_)) => {
-            let sentence = "this is a mistake in the lab, not in the question: please report it with the model";
+            let sentence =
+                "this is a mistake in the lab, not in the question: please report it with the model";
             refused(StatusCode::INTERNAL_SERVER_ERROR, &Mistake::new(sentence))
         }
         Err(_) => {
             drop(abandoned);
             let seconds = LONGEST_COMPUTATION.as_secs();
-            let sentence = format!("the lab gave up after {seconds} seconds: use the command for what takes longer");
+            let sentence =
+                format!("the lab gave up after {seconds} seconds: use the command for what takes longer");
             refused(StatusCode::GATEWAY_TIMEOUT, &Mistake::new(sentence))
         }
     }

@@ -7,7 +7,6 @@ use noisewright_report::{
     format_number,
 };
 
-
 /// Most variables that get a panel of their own, and most pairs.
 const VARIABLES: usize = 8;
 const PAIRS: usize = 6;
