@@ -9,6 +9,7 @@ mod examples;
 mod failure;
 mod file;
 mod fit;
+mod lab;
 mod model;
 mod noise;
 mod normalizer;
@@ -39,6 +40,8 @@ mod _core {
     use super::file::file_columns;
     #[pymodule_export]
     use super::fit::{fit, fit_choices, fit_file, ratio};
+    #[pymodule_export]
+    use super::lab::{PyLab, lab_page};
     #[pymodule_export]
     use super::model::{PyModel, families};
     #[pymodule_export]

@@ -87,7 +87,8 @@ fn inputs(command: &Command) -> Vec<Named> {
     const DATA: &str = "the data";
     const SAVED: &str = "the saved fit";
     let several = |what, paths: &[PathBuf]| paths.iter().map(|path| (what, path.clone())).collect::<Vec<_>>();
-    let optional = |what, path: &Option<PathBuf>| path.iter().map(|path| (what, path.clone())).collect();
+    let optional =
+        |what, path: &Option<PathBuf>| path.iter().map(|path| (what, path.clone())).collect::<Vec<_>>();
     match command {
         Command::Fit(own) => {
             [vec![(MODEL, own.model.clone())], several(DATA, &own.data), noise_files(&own.noise)].concat()
@@ -117,6 +118,8 @@ fn inputs(command: &Command) -> Vec<Named> {
             own.noise.as_deref().map_or_else(Vec::new, noise_files),
         ]
         .concat(),
+        #[cfg(feature = "lab")]
+        Command::Lab(own) => [optional(MODEL, &own.model), optional(DATA, &own.data)].concat(),
         Command::Sample(own) => [
             optional(MODEL, &own.model),
             optional("the design", &own.design),

@@ -5,14 +5,13 @@ mod choices;
 pub(super) mod json;
 mod page;
 mod penalty_path;
-mod pictures;
 mod plan;
-mod scene;
 pub(super) mod show;
 
 use std::path::Path;
 
 use noisewright::fit::{self, Fit};
+use noisewright::show::fitted_log_z;
 use noisewright::{Model, Points, View};
 use noisewright_data::write;
 
@@ -173,14 +172,7 @@ impl Answer {
 
     /// log Z at the estimate: fitted, or known; one for every value of covariates is none.
     fn log_z(&self) -> Option<f64> {
-        if let Some(constant) = &self.fit.log_normalizer {
-            return Some(constant.estimate);
-        }
-        if self.model().is_conditional() {
-            return None;
-        }
-        let theta = self.fit.theta();
-        self.model().log_normalizer(&theta, &mut vec![0.0; theta.len()])
+        fitted_log_z(&self.fit, self.model())
     }
 
     /// Writes the rows with their log-density.

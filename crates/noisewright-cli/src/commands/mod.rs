@@ -1,7 +1,5 @@
 //! One file per command.
 
-mod bins;
-mod classifier;
 mod compare;
 mod density;
 mod design;
@@ -10,6 +8,8 @@ mod evidence;
 mod examples;
 mod fit;
 mod information;
+#[cfg(feature = "lab")]
+mod lab;
 mod logz;
 mod pictures;
 mod ratio;
@@ -51,6 +51,8 @@ fn dispatch(asked: &Arguments) -> Outcome<()> {
         Command::Evidence(own) => evidence::run(own, global),
         #[cfg(feature = "reproduce")]
         Command::Reproduce(own) => reproduce::run(own, global),
+        #[cfg(feature = "lab")]
+        Command::Lab(own) => lab::run(own, global),
         Command::Examples(own) => examples::run(own, global),
         Command::Families => families(global),
         Command::Completions { shell } => {
