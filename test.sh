@@ -100,7 +100,7 @@ features() {
 packages() {
     rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/{src,cache}/-*/noisewright*
     cargo package --quiet --workspace --allow-dirty \
-        --exclude noisewright-systems --exclude noisewright-python --exclude noisewright-speed --exclude noisewright-validation
+        --exclude noisewright-systems --exclude noisewright-bindings --exclude noisewright-python --exclude noisewright-speed --exclude noisewright-validation
 }
 
 # The wheel that `pip install .` builds, in an environment where nothing else of ours is.
@@ -159,6 +159,28 @@ survival() {
         CLOGIT_NUMBERS="$folder" .venv/bin/python -m pytest -q tests/python/test_clogit.py
 }
 
+# The R package: its crate, then the package as it would be handed out, checked by R, with the command beside it.
+r_package() {
+    local packages="testthat generics jsonlite knitr rmarkdown posterior coda bridgesampling"
+    local missing="quit(status = !all(vapply(commandArgs(TRUE), requireNamespace, NA, quietly = TRUE)))"
+    if ! Rscript -e "$missing" $packages >/dev/null 2>&1; then
+        command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] &&
+            apt-get update --quiet --quiet >/dev/null 2>&1 &&
+            apt-get install --quiet --quiet --yes --no-install-recommends r-base-dev pandoc $(printf 'r-cran-%s ' $packages) >/dev/null 2>&1
+    fi
+    if ! Rscript -e "$missing" $packages >/dev/null 2>&1; then
+        echo "skipped: R with its packages $packages is not here and could not be installed"
+        return 0
+    fi
+    local folder=${CARGO_TARGET_DIR:-$PWD/target}/r-package
+    rm -rf "$folder" && mkdir -p "$folder" &&
+    (cd r/src/rust && cargo fmt -- --check && cargo clippy --quiet --target-dir "$folder/../r" -- -D warnings) &&
+    r/package.sh "$folder" &&
+    (cd "$folder" && NOISEWRIGHT="$folder/../debug/noisewright" NOISEWRIGHT_TARGET_DIR="$folder/../r" _R_CHECK_FORCE_SUGGESTS_=false \
+        R CMD check --no-manual noisewright_*.tar.gz) &&
+    ! grep -E "(ERROR|WARNING)$|^Status: .*(ERROR|WARNING)" "$folder/noisewright.Rcheck/00check.log"
+}
+
 python_environment_begun
 stage "format" cargo fmt --all -- --check
 stage "lints" cargo clippy --workspace --all-targets --quiet -- -D warnings
@@ -176,6 +198,7 @@ if $all; then
     stage "energies of PyTorch" pytorch
     stage "models of PyMC and NumPyro, data of alchemtest" neighbours
     stage "conditional logits against survival of R" survival
+    stage "the R package" r_package
     stage "the lab in a browser" browser
 fi
 

@@ -2,42 +2,28 @@
 
 use std::error::Error as _;
 
-use noisewright::{Error, ErrorKind, ErrorSubject};
+use noisewright::Error;
+use noisewright_bindings::Class;
+pub(crate) use noisewright_bindings::{Failure, Outcome};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use crate::file::file_sentence;
 
-/// Why a computation gave no result.
-pub(crate) enum Failure {
-    /// The library cannot attempt it.
-    Library(Error),
-    /// An argument is wrong: a sentence that names it.
-    Input(String),
-    /// The computation broke down, which it never should.
-    Broken(String),
-}
-
-/// Result of everything that runs without the interpreter.
-pub(crate) type Outcome<T> = Result<T, Failure>;
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Library(error)
-    }
-}
-
-impl Failure {
+/// A failure as an exception.
+pub(crate) trait Raise {
     /// The exception, of a class in `noisewright.errors`.
-    pub(crate) fn exception(self, py: Python<'_>) -> PyErr {
-        match self {
-            Self::Library(error) => raise(py, class_of(&error), sentence(&error), error.code()),
-            Self::Input(sentence) => input_error(py, sentence),
-            Self::Broken(what) => {
-                let sentence = format!("noisewright broke down ({what}); please report it");
-                raise(py, "NoisewrightError", sentence, "internal")
-            }
+    fn exception(self, py: Python<'_>) -> PyErr;
+}
+
+impl Raise for Failure {
+    fn exception(self, py: Python<'_>) -> PyErr {
+        if let Self::Library(error) = &self
+            && let Some(file) = file_error(error)
+        {
+            return raise(py, "InputError", file_sentence(file), error.code());
         }
+        raise(py, class_name(self.class()), self.sentence(), self.code())
     }
 }
 
@@ -57,46 +43,18 @@ pub(crate) fn input_error(py: Python<'_>, sentence: impl Into<String>) -> PyErr 
     raise(py, "InputError", sentence.into(), "input")
 }
 
-/// The class of exceptions that an error is raised as.
-fn class_of(error: &Error) -> &'static str {
-    match (error.kind(), error.subject()) {
-        (ErrorKind::Input, Some(ErrorSubject::Model)) => "ModelError",
-        (ErrorKind::Input, _) => "InputError",
-        (ErrorKind::External, _) if file_error(error).is_some() => "InputError",
-        (ErrorKind::External, _) => "FunctionError",
-        (ErrorKind::Internal, _) => "NoisewrightError",
-        _ => "NoAnswerError",
+/// The class of exceptions that a failure is raised as.
+fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Input => "InputError",
+        Class::Model => "ModelError",
+        Class::Function => "FunctionError",
+        Class::NoAnswer => "NoAnswerError",
+        Class::Internal => "NoisewrightError",
     }
 }
 
 /// The error of a file that was read in the course of a computation.
 fn file_error(error: &Error) -> Option<&noisewright_data::Error> {
     error.source()?.downcast_ref()
-}
-
-/// The error's sentence with arguments by their names in Python.
-fn sentence(error: &Error) -> String {
-    match error {
-        Error::External { source } => file_error(error).map_or_else(|| source.to_string(), file_sentence),
-        Error::LogDensity { side, column, row, value, reason } => {
-            format!("row {row} of `{column}_{side}` is {value}; {reason}")
-        }
-        Error::NoDraws { side } => format!("`log_f_{side}` is empty, and must have at least one draw"),
-        Error::BridgeApart { .. } => error.to_string().replace("bridges auto", "bridges=\"auto\""),
-        Error::NoStates => "`log_f` is empty, and must have a row for at least one state".into(),
-        Error::NoStateDraws => "`log_f` has no draws, and must have at least one".into(),
-        Error::StateValue { .. } | Error::StateOwnDraw { .. } => format!("`log_f`: {error}"),
-        Error::OutsideDomain { .. } | Error::NoData => format!("`data`: {error}"),
-        Error::Weight { .. } => format!("`weights`: {error}"),
-        Error::NoiseRatio { .. } => format!("`nu`: {error}"),
-        Error::UnknownLoss { .. } => format!("`loss`: {error}"),
-        Error::NoiseNeedsData { noise } => {
-            format!("noise `{noise}`: it is fitted to data; give them as `data`")
-        }
-        Error::Option { option, fault } => match option.as_ref() {
-            "share" => format!("`noise_share` {fault}"),
-            _ => error.to_string(),
-        },
-        _ => error.render(),
-    }
 }

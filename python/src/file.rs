@@ -8,7 +8,7 @@ use noisewright::{Error, Points, Space, View};
 use noisewright_data::{Format, Options, Stream};
 use pyo3::prelude::*;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, Raise};
 use crate::task::Monitor;
 use crate::tree::Tree;
 
@@ -41,17 +41,16 @@ impl FileArgument {
 /// The names of a file's columns.
 #[pyfunction]
 pub(crate) fn file_columns(py: Python<'_>, file: FileArgument) -> PyResult<Tree> {
-    let open = || -> Outcome<Stream> { Ok(Stream::open(&file.path, &file.options()?)?) };
+    let open = || -> Outcome<Stream> { Stream::open(&file.path, &file.options()?).map_err(unreadable) };
     match open() {
         Ok(stream) => Ok(Tree::from(stream.names().to_vec())),
         Err(failure) => Err(failure.exception(py)),
     }
 }
 
-impl From<noisewright_data::Error> for Failure {
-    fn from(error: noisewright_data::Error) -> Self {
-        Self::Input(file_sentence(&error))
-    }
+/// A file that cannot be read.
+fn unreadable(error: noisewright_data::Error) -> Failure {
+    Failure::Input(file_sentence(&error))
 }
 
 /// The sentence about a file, with the argument that drops rows.
@@ -88,7 +87,7 @@ impl FileRows {
             names.push(weights.clone());
         }
         let options = file.options()?.columns(&names).names(&names);
-        let stream = Stream::open(&file.path, &options)?;
+        let stream = Stream::open(&file.path, &options).map_err(unreadable)?;
         Ok(Self {
             stream,
             space: space.clone(),
@@ -104,7 +103,7 @@ impl FileRows {
 
     /// Some rows for noises that are fitted and for pictures.
     pub(crate) fn some(&self, monitor: &Monitor) -> Outcome<SomeRows> {
-        let mut some = self.stream.thinned(KEPT, |_| Ok::<(), Failure>(monitor.cancel.check()?))?;
+        let mut some = self.stream.thinned(KEPT, |_| monitor.cancel.check().map_err(Broken::Visit))?;
         let weights = if self.weighted { some.columns.pop() } else { None };
         Ok(SomeRows {
             points: Points::from_columns(self.space.names(), &some.columns)?,
@@ -130,6 +129,15 @@ impl FileRows {
 enum Broken {
     File(noisewright_data::Error),
     Visit(Error),
+}
+
+impl From<Broken> for Failure {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::File(error) => unreadable(error),
+            Broken::Visit(error) => Self::Library(error),
+        }
+    }
 }
 
 impl From<noisewright_data::Error> for Broken {

@@ -15,7 +15,6 @@ mod noise;
 mod normalizer;
 mod path;
 mod pool;
-mod problem;
 mod ratio;
 mod settings;
 mod show;

@@ -2,49 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
-use noisewright::{Domain, Model, Parameter, Points, Space, View};
+use noisewright::{Model, Parameter, Points, View};
+use noisewright_bindings::{DomainWords, domain_words, space};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use crate::energy::Callback;
-use crate::failure::{Failure, input_error};
+use crate::failure::{Failure, Raise, input_error};
 use crate::task;
 use crate::tree::Tree;
-
-/// One domain as Python hands it over: a word, and the numbers that belong to it.
-type DomainWords = (String, Vec<f64>);
-
-/// The space of named variables with their domains; the word `sphere` for the first stands for all.
-pub(crate) fn space(names: &[String], domains: &[DomainWords]) -> noisewright::Result<Space> {
-    if domains.first().is_some_and(|(word, _)| word == "sphere") {
-        return Space::sphere(names);
-    }
-    let domain = |(word, numbers): &DomainWords| match (word.as_str(), numbers.as_slice()) {
-        ("positive", _) => Domain::Positive,
-        ("circle", _) => Domain::Circle,
-        ("counts", _) => Domain::Counts,
-        ("interval", [lo, hi]) => Domain::Interval(*lo, *hi),
-        ("states", states) => Domain::States(states.to_vec()),
-        _ => Domain::Real,
-    };
-    Space::product(&names.iter().zip(domains.iter().map(domain)).collect::<Vec<_>>())
-}
-
-/// The words of a space's domains.
-fn words(space: &Space) -> Vec<DomainWords> {
-    if space.is_sphere() {
-        return vec![("sphere".into(), vec![]); space.dimension()];
-    }
-    let word = |domain: &Domain| match domain {
-        Domain::Real => ("real".into(), vec![]),
-        Domain::Positive => ("positive".into(), vec![]),
-        Domain::Circle => ("circle".into(), vec![]),
-        Domain::Counts => ("counts".into(), vec![]),
-        Domain::Interval(lo, hi) => ("interval".into(), vec![*lo, *hi]),
-        Domain::States(states) => ("states".into(), states.clone()),
-    };
-    space.domains().iter().map(word).collect()
-}
 
 /// Points from an array of one row per variable.
 pub(crate) fn points(array: &PyReadonlyArray2<'_, f64>, names: &[String]) -> PyResult<Points> {
@@ -146,7 +112,7 @@ impl PyModel {
 
     #[getter]
     fn domains(&self) -> Vec<DomainWords> {
-        words(self.model.space())
+        domain_words(self.model.space())
     }
 
     /// Name, start value, lower and upper bound of every parameter.

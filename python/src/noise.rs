@@ -1,19 +1,18 @@
 //! `noisewright._core.Noise`: noises that are built, and the words that ask for one.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use noisewright::design::{Purpose, Record, noise_on};
+use noisewright::design::noise_on;
 use noisewright::run::Context;
-use noisewright::{Model, Noise, NoiseWords, SavedNoise, View, WordsError, quiet_sample, try_sample};
+use noisewright::{Model, Noise, SavedNoise, View, quiet_sample, try_sample};
+use noisewright_bindings::{DomainWords, Request, noise_of_record, space};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::failure::{Failure, Outcome};
-use crate::model::{points, space};
+use crate::failure::Failure;
+use crate::model::points;
 use crate::pool::pool;
-use crate::problem::Problem;
 use crate::task;
 
 /// A noise that Python holds.
@@ -79,52 +78,11 @@ impl BuiltNoise {
 #[derive(FromPyObject)]
 pub(crate) struct NoiseArgument(String, Vec<Py<BuiltNoise>>);
 
-/// The same, free of the interpreter.
-#[derive(Clone)]
-pub(crate) struct Request {
-    pub(crate) words: String,
-    built: Vec<Arc<dyn Noise>>,
-}
-
 impl From<NoiseArgument> for Request {
     fn from(argument: NoiseArgument) -> Self {
         let built = argument.1.iter().map(|built| Arc::clone(&built.get().noise)).collect();
         Self { words: argument.0, built }
     }
-}
-
-impl Request {
-    /// The words, read.
-    pub(crate) fn parse(&self) -> Outcome<NoiseWords> {
-        NoiseWords::parse(&self.words).map_err(wrong_words)
-    }
-
-    /// The noise on a problem.
-    pub(crate) fn build(&self, problem: &Problem, purpose: Purpose<'_>) -> Outcome<Arc<dyn Noise>> {
-        Ok(problem.question().noise(&self.parse()?, purpose, &|path| self.file(path))?)
-    }
-
-    /// The noise of `file("design.json")`, or one of those that Python holds.
-    pub(crate) fn file(&self, path: &str) -> Result<Arc<dyn Noise>, String> {
-        let index = path.strip_prefix("built:").and_then(|index| index.parse::<usize>().ok());
-        match index.and_then(|index| self.built.get(index)) {
-            Some(noise) => Ok(Arc::clone(noise)),
-            None => load(Path::new(path)),
-        }
-    }
-}
-
-/// Words that are no noise.
-pub(crate) fn wrong_words(error: WordsError) -> Failure {
-    Failure::Input(format!("noise: {error}"))
-}
-
-/// A noise saved by `design --out` or by a designed noise's `save`.
-fn load(path: &Path) -> Result<Arc<dyn Noise>, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("it cannot be read: {error}"))?;
-    let record: Record =
-        serde_json::from_str(&text).map_err(|error| format!("this is not a saved design: {error}"))?;
-    record.noise().map_err(|error| error.to_string())
 }
 
 /// A noise in words on a space, without a model; fitted to the data where it says no numbers.
@@ -133,7 +91,7 @@ pub(crate) fn build_noise(
     py: Python<'_>,
     noise: NoiseArgument,
     variables: Vec<String>,
-    domains: Vec<(String, Vec<f64>)>,
+    domains: Vec<DomainWords>,
     data: Option<PyReadonlyArray2<'_, f64>>,
 ) -> PyResult<BuiltNoise> {
     let request = Request::from(noise);
@@ -151,7 +109,7 @@ pub(crate) fn noise_from_saved(
     py: Python<'_>,
     text: String,
     variables: Vec<String>,
-    domains: Vec<(String, Vec<f64>)>,
+    domains: Vec<DomainWords>,
     model: Option<String>,
 ) -> PyResult<BuiltNoise> {
     let noise = task::run(py, None, move |_| {
@@ -165,9 +123,7 @@ pub(crate) fn noise_from_saved(
 
 /// A saved design, read back from its text.
 #[pyfunction]
-pub(crate) fn noise_from_record(py: Python<'_>, text: &str) -> PyResult<BuiltNoise> {
-    let record: Record = serde_json::from_str(text)
-        .map_err(|error| Failure::Input(format!("this is not a saved design: {error}")).exception(py))?;
-    let noise = task::run(py, None, move |_| Ok(record.noise()?))?;
+pub(crate) fn noise_from_record(py: Python<'_>, text: String) -> PyResult<BuiltNoise> {
+    let noise = task::run(py, None, move |_| noise_of_record(&text))?;
     Ok(BuiltNoise { noise })
 }

@@ -7,12 +7,12 @@ use noisewright::design::Purpose;
 use noisewright::normalizer::path::{PathOptions, fit_noise};
 use noisewright::run::Context;
 use noisewright::{Precision, Target};
+use noisewright_bindings::{Problem, Request};
 use pyo3::prelude::*;
 
 use crate::failure::Outcome;
 use crate::model::PyModel;
-use crate::noise::{NoiseArgument, Request};
-use crate::problem::Problem;
+use crate::noise::NoiseArgument;
 use crate::task::Monitor;
 use crate::tree::Tree;
 

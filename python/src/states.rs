@@ -1,63 +1,12 @@
 //! Many states: their log-normalizers, and what pooled draws say of any of them.
 
-use noisewright::normalizer::Dependence;
-use noisewright::normalizer::states::{
-    self, Bins, Coordinate, Observable, Origin, Pooled, Smoothing, StatesOptions, SurfaceOptions,
-    SurfaceReference,
-};
+use noisewright::normalizer::states::{self, Coordinate, Observable};
+use noisewright_bindings::{Cells, Pool, equilibration};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
-use crate::failure::{Failure, Outcome};
-use crate::normalizer::dependence_word;
-use crate::task::{self, Monitor};
+use crate::task;
 use crate::tree::{Tree, map};
-
-/// Where pooled draws come from, as Python hands it over.
-#[derive(FromPyObject)]
-pub(crate) struct Pool {
-    #[pyo3(item)]
-    counts: Option<Vec<usize>>,
-    #[pyo3(item)]
-    origin: Option<Vec<usize>>,
-    #[pyo3(item)]
-    chains: Option<Vec<usize>>,
-    #[pyo3(item)]
-    reference: usize,
-    #[pyo3(item)]
-    reference_log_z: f64,
-    #[pyo3(item)]
-    independent: bool,
-    #[pyo3(item)]
-    names: Vec<String>,
-}
-
-impl Pool {
-    fn dependence(&self) -> Dependence {
-        if self.independent { Dependence::Independent } else { Dependence::Chains }
-    }
-
-    fn options(&self, monitor: &Monitor) -> Outcome<StatesOptions> {
-        let dependence = self.dependence();
-        dependence.check_chains(self.chains.is_some())?;
-        Ok(StatesOptions {
-            reference: self.reference,
-            reference_log_z: self.reference_log_z,
-            dependence,
-            cancel: monitor.cancel.clone(),
-            more: noisewright::More,
-        })
-    }
-
-    fn pooled<'a>(&'a self, columns: &'a [&'a [f64]]) -> Outcome<Pooled<'a>> {
-        let origin = match (&self.counts, &self.origin) {
-            (Some(counts), _) => Origin::Counts(counts),
-            (None, Some(rows)) => Origin::Rows(rows),
-            (None, None) => return Err(Failure::Input("`counts` or `origin` is missing".into())),
-        };
-        Ok(Pooled { log_f: columns, origin, chains: self.chains.as_deref() })
-    }
-}
 
 /// The rows of an array that is read in place.
 fn rows<'a>(array: &'a PyReadonlyArray2<'_, f64>) -> PyResult<Vec<&'a [f64]>> {
@@ -77,9 +26,7 @@ pub(crate) fn log_z_states<'py>(
 ) -> PyResult<Tree> {
     let columns = rows(&log_f)?;
     task::run_borrowing(py, tick, |monitor| {
-        let answer = states::estimate(&pool.pooled(&columns)?, &pool.options(monitor)?)?;
-        let tree = Tree::of(&answer.with_names(&pool.names))?;
-        Ok(tree.with("dependence", dependence_word(pool.dependence())))
+        Ok(Tree::from(noisewright_bindings::log_z_states(&columns, &pool, monitor)?))
     })
 }
 
@@ -97,52 +44,13 @@ pub(crate) fn state_expectations<'py>(
 ) -> PyResult<Tree> {
     let (columns, values) = (rows(&log_f)?, rows(&values)?);
     task::run_borrowing(py, tick, |monitor| {
-        let reweighting = states::reweight(&pool.pooled(&columns)?, &pool.options(monitor)?)?;
+        let reweighting = pool.reweight(&columns, monitor)?;
         let each = observables.iter().zip(&values);
         let asked: Vec<Observable<'_>> = each
             .flat_map(|(name, values)| under.iter().map(move |k| Observable::new(name, values, *k)))
             .collect();
         Tree::of(&reweighting.expectations(&asked)?.with_names(&pool.names))
     })
-}
-
-/// The cells, the smoothing and the reference of a surface, as Python hands them over.
-#[derive(FromPyObject)]
-pub(crate) struct Cells {
-    #[pyo3(item)]
-    counts: Vec<usize>,
-    #[pyo3(item)]
-    edges: Vec<Vec<f64>>,
-    #[pyo3(item)]
-    kernel: bool,
-    #[pyo3(item)]
-    bandwidths: Option<Vec<f64>>,
-    #[pyo3(item)]
-    normalized: bool,
-    #[pyo3(item)]
-    point: Option<Vec<f64>>,
-}
-
-impl Cells {
-    fn options(self) -> SurfaceOptions {
-        let counts = self.counts.into_iter().map(Bins::Count);
-        let smoothing = if self.kernel {
-            Smoothing::Kernel { bandwidths: self.bandwidths }
-        } else {
-            Smoothing::Histogram
-        };
-        let reference = match self.point {
-            Some(point) => SurfaceReference::Point(point),
-            None if self.normalized => SurfaceReference::Normalized,
-            None => SurfaceReference::Lowest,
-        };
-        SurfaceOptions {
-            bins: counts.chain(self.edges.into_iter().map(Bins::Edges)).collect(),
-            smoothing,
-            reference,
-            more: noisewright::More,
-        }
-    }
 }
 
 /// The free energy along the coordinates, one row of `values` each, under a state.
@@ -160,7 +68,7 @@ pub(crate) fn state_surface<'py>(
 ) -> PyResult<Tree> {
     let (columns, values) = (rows(&log_f)?, rows(&values)?);
     task::run_borrowing(py, tick, |monitor| {
-        let reweighting = states::reweight(&pool.pooled(&columns)?, &pool.options(monitor)?)?;
+        let reweighting = pool.reweight(&columns, monitor)?;
         let along: Vec<Coordinate<'_>> =
             coordinates.iter().zip(&values).map(|(name, values)| Coordinate::new(name, values)).collect();
         Tree::of(&reweighting.surface(&along, state, &cells.options())?.with_names(&pool.names))
@@ -177,10 +85,7 @@ pub(crate) fn state_energies<'py>(
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
     let columns = rows(&log_f)?;
-    task::run_borrowing(py, tick, |monitor| {
-        let found = states::reweight(&pool.pooled(&columns)?, &pool.options(monitor)?)?.energies()?;
-        Tree::of(&found)
-    })
+    task::run_borrowing(py, tick, |monitor| Tree::of(&pool.reweight(&columns, monitor)?.energies()?))
 }
 
 /// Log-normalizers from growing parts of every chain, from its beginning and from its end.
@@ -217,8 +122,5 @@ pub(crate) fn state_equilibration<'py>(
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
     let columns = rows(&log_f)?;
-    task::run_borrowing(py, tick, |monitor| {
-        let chains = states::reweight(&pool.pooled(&columns)?, &pool.options(monitor)?)?.equilibration()?;
-        Tree::of(&states::NamedEquilibrations { chains: &chains, names: &pool.names })
-    })
+    task::run_borrowing(py, tick, |monitor| Ok(Tree::from(equilibration(&columns, &pool, monitor)?)))
 }

@@ -1,64 +1,21 @@
 //! Long computations: a thread of their own, while the caller's looks for Ctrl-C and shows progress.
 
-use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use noisewright::run::{CancelToken, Progress, ProgressHook, Stage};
+pub(crate) use noisewright_bindings::Monitor;
+use noisewright_bindings::caught;
 use pyo3::prelude::*;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, Raise};
 use crate::pool::pool;
 
 /// How often the caller's thread looks up.
 const TICK: Duration = Duration::from_millis(50);
 /// How long a computation that was cancelled is waited for before the caller goes on.
 const PATIENCE: Duration = Duration::from_millis(400);
-
-/// What the two threads tell each other: how far it is, and whether to stop.
-#[derive(Default)]
-pub(crate) struct Monitor {
-    /// Cancelled by Ctrl-C.
-    pub(crate) cancel: CancelToken,
-    /// The share that is done, as bits; NaN-free: zero until something is known.
-    share: AtomicU64,
-}
-
-impl Monitor {
-    /// Says how much is done, from 0 to 1.
-    pub(crate) fn done(&self, share: f64) {
-        self.share.store(share.clamp(0.0, 1.0).to_bits(), Ordering::Relaxed);
-    }
-
-    /// A hook by which a computation says how far it is.
-    pub(crate) fn hook(self: &Arc<Self>) -> ProgressHook {
-        let own = Arc::clone(self);
-        ProgressHook::new(move |progress| {
-            own.done(share(progress));
-            ControlFlow::Continue(())
-        })
-    }
-
-    fn share(&self) -> f64 {
-        f64::from_bits(self.share.load(Ordering::Relaxed))
-    }
-}
-
-/// How much of a computation is done, roughly: nobody knows how many steps a descent takes.
-fn share(progress: &Progress) -> f64 {
-    let steps = progress.iteration as f64;
-    match (progress.stage, progress.of) {
-        (Stage::Prepare, _) => 0.05,
-        (Stage::Pilot, _) => 0.1 + 0.1 * steps / (steps + 20.0),
-        (Stage::Descent, _) => 0.2 + 0.7 * steps / (steps + 5.0),
-        (Stage::Chains | Stage::Bootstrap, Some(all)) => 0.2 + 0.75 * steps / all.max(1) as f64,
-        _ => 0.95,
-    }
-}
 
 /// Runs work that owns all it needs. After Ctrl-C it is cancelled, and waited for at exit if it does not end soon.
 pub(crate) fn run<T: Send + 'static>(
@@ -127,15 +84,6 @@ pub(crate) fn run_borrowing<T: Send>(
             py.detach(|| drop(receive.lock().unwrap_or_else(PoisonError::into_inner).recv()));
         }
         answer
-    })
-}
-
-/// The work with a panic turned into a failure.
-fn caught<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let words = panic.downcast_ref::<&str>().map(ToString::to_string);
-        let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(Failure::Broken(words.unwrap_or_else(|| "for an unknown reason".into())))
     })
 }
 

@@ -1,0 +1,4 @@
+library(testthat)
+library(noisewright)
+
+test_check("noisewright")

@@ -1,0 +1,142 @@
+# Evidence: against closed forms, and beside bridgesampling.
+
+# A linear regression with known variance and a normal prior: the evidence is a normal density of the data.
+regression <- function(n, seed) {
+  set.seed(seed)
+  x <- cbind(1, rnorm(n), runif(n))
+  y <- as.double(x %*% c(0.5, -1, 2) + rnorm(n))
+  precision <- crossprod(x) + diag(3) / 4
+  mean <- solve(precision, crossprod(x, y))
+  root <- chol(solve(precision))
+  truth <- {
+    covariance <- diag(n) + 4 * tcrossprod(x)
+    half <- chol(covariance)
+    -n / 2 * log(2 * pi) - sum(log(diag(half))) - sum(backsolve(half, y, transpose = TRUE)^2) / 2
+  }
+  draws <- matrix(rnorm(4000 * 3), ncol = 3) %*% root + rep(mean, each = 4000)
+  colnames(draws) <- c("a", "b", "c")
+  log_posterior <- function(draw, data) {
+    beta <- draw[c("a", "b", "c")]
+    sum(dnorm(data$y, data$x %*% beta, 1, log = TRUE)) + sum(dnorm(beta, 0, 2, log = TRUE))
+  }
+  many <- function(draws, data) {
+    fitted <- data$x %*% t(draws)
+    colSums(dnorm(data$y - fitted, log = TRUE)) + rowSums(dnorm(draws, 0, 2, log = TRUE))
+  }
+  list(draws = draws, log_posterior = log_posterior, many = many, data = list(x = x, y = y), truth = truth)
+}
+
+test_that("the evidence of a regression is the one in closed form", {
+  case <- regression(50, 1)
+  found <- evidence(case$draws, case$many, data = case$data, independent = TRUE)
+  expect_lt(abs(logml(found) - case$truth), 4 * found$se)
+  expect_lt(found$se, 0.01)
+  # A function of one draw gives the same.
+  each <- evidence(case$draws, case$log_posterior, data = case$data, independent = TRUE)
+  expect_equal(logml(each), logml(found), tolerance = 1e-10)
+  expect_identical(names(summary(found))[1:4], c("Logml_Estimate", "Relative_Mean_Squared_Error", "Coefficient_of_Variation", "Percentage_Error"))
+  expect_output(print(found), "log evidence")
+  expect_identical(glance(found)$log_z, logml(found))
+})
+
+test_that("bridgesampling and we agree on four posteriors", {
+  skip_if_not_installed("bridgesampling")
+  set.seed(5)
+  n <- 4000
+  compare <- function(draws, log_posterior, lb, ub, truth = NULL, ...) {
+    free <- setNames(rep(-Inf, ncol(draws)), colnames(draws))
+    low <- replace(free, names(lb), lb)
+    high <- replace(-free, names(ub), ub)
+    theirs <- bridgesampling::bridge_sampler(draws, log_posterior = log_posterior, data = list(...)$data, lb = low, ub = high, silent = TRUE)
+    ours <- evidence(draws, log_posterior, ..., lb = lb, ub = ub, independent = TRUE)
+    error <- bridgesampling::error_measures(theirs)$cv
+    expect_lt(abs(logml(ours) - theirs$logml), 3 * sqrt(ours$se^2 + error^2))
+    if (!is.null(truth)) expect_lt(abs(logml(ours) - truth), 4 * ours$se)
+    # Our functions hand their objects over.
+    expect_identical(logml(theirs), theirs$logml)
+    invisible(ours)
+  }
+  case <- regression(40, 2)
+  compare(case$draws, case$log_posterior, NULL, NULL, case$truth, data = case$data)
+  # Poisson counts with a gamma prior: the posterior is a gamma.
+  y <- c(3, 1, 4, 2, 2, 5, 0, 3)
+  rate <- function(draw, data) sum(dpois(data, draw["rate"], log = TRUE)) + dgamma(draw["rate"], 2, 1, log = TRUE)
+  truth <- sum(-lgamma(y + 1)) + lgamma(2 + sum(y)) - lgamma(2) - (2 + sum(y)) * log(1 + length(y))
+  compare(cbind(rate = rgamma(n, 2 + sum(y), 1 + length(y))), rate, c(rate = 0), NULL, truth, data = y)
+  # Binomial with a beta prior: an interval.
+  share <- function(draw, data) dbinom(data, 20, draw["p"], log = TRUE) + dbeta(draw["p"], 2, 2, log = TRUE)
+  truth <- lchoose(20, 14) + lbeta(16, 8) - lbeta(2, 2)
+  compare(cbind(p = rbeta(n, 16, 8)), share, c(p = 0), c(p = 1), truth, data = 14)
+  # Normal data of unknown mean and variance: normal inverse gamma.
+  y <- rnorm(12, 1, 2)
+  shape <- 2 + length(y) / 2
+  middle <- sum(y) / (length(y) + 1)
+  scale <- 3 + (sum(y^2) - (length(y) + 1) * middle^2) / 2
+  variance <- 1 / rgamma(n, shape, scale)
+  draws <- cbind(mu = rnorm(n, middle, sqrt(variance / (length(y) + 1))), v = variance)
+  both <- function(draw, data) {
+    v <- draw["v"]
+    sum(dnorm(data, draw["mu"], sqrt(v), log = TRUE)) + dnorm(draw["mu"], 0, sqrt(v), log = TRUE) +
+      2 * log(3) - lgamma(2) - 3 * log(v) - 3 / v
+  }
+  truth <- -length(y) / 2 * log(2 * pi) - log(length(y) + 1) / 2 + 2 * log(3) - shape * log(scale) + lgamma(shape) - lgamma(2)
+  compare(draws, both, c(v = 0), NULL, truth, data = y)
+})
+
+test_that("draws of posterior, coda and data frames are taken with their chains", {
+  x <- chain(4000, 0.7, 6)
+  log_posterior <- function(x) -x[, "x"]^2 / 2
+  plain <- evidence(cbind(x = x), log_posterior, chains = 4)
+  expect_lt(abs(logml(plain) - log(2 * pi) / 2), 4 * plain$se)
+  expect_lt(plain$chain_ess, 3000)
+  expect_identical(logml(evidence(data.frame(x = x), log_posterior, chains = 4)), logml(plain))
+  if (requireNamespace("posterior", quietly = TRUE)) {
+    array <- array(x, c(1000, 4, 1), dimnames = list(NULL, NULL, "x"))
+    for (convert in list(posterior::as_draws_array, posterior::as_draws_df, posterior::as_draws_matrix)) {
+      expect_identical(logml(evidence(convert(posterior::as_draws_array(array)), log_posterior)), logml(plain))
+    }
+  }
+  if (requireNamespace("coda", quietly = TRUE)) {
+    chains <- lapply(split(x, rep(1:4, each = 1000)), function(x) coda::mcmc(cbind(x = x)))
+    expect_identical(logml(evidence(coda::mcmc.list(unname(chains)), log_posterior)), logml(plain))
+    expect_lt(abs(logml(evidence(chains[[1]], log_posterior)) - log(2 * pi) / 2), 0.1)
+  }
+})
+
+test_that("fits of cmdstanr bring their density", {
+  # The interface of a CmdStanMCMC whose model methods are compiled; the parameter is positive, and its logarithm free.
+  set.seed(7)
+  z <- log(rgamma(2000, 3, 1))
+  fit <- structure(list(
+    unconstrain_draws = function() lapply(split(z, rep(1:2, each = 1000)), as.list),
+    log_prob = function(z, jacobian) 2 * z - exp(z) + if (jacobian) z else 0
+  ), class = "CmdStanMCMC")
+  found <- evidence(fit)
+  expect_lt(abs(logml(found) - lgamma(3)), 4 * found$se)
+})
+
+test_that("Bayes factors and probabilities follow from the evidence", {
+  draws <- cbind(x = chain(2000, 0, 8))
+  once <- evidence(draws, function(x) -x[, "x"]^2 / 2, independent = TRUE)
+  thrice <- evidence(draws, function(x) log(3) - x[, "x"]^2 / 2, independent = TRUE)
+  # The same draws and the same noise: the difference is log 3 to rounding.
+  expect_equal(bf(thrice, once)$bf, 3, tolerance = 1e-9)
+  expect_equal(bf(thrice, once, log = TRUE)$bf, log(3), tolerance = 1e-9)
+  expect_equal(post_prob(thrice, once), c(thrice = 0.75, once = 0.25), tolerance = 1e-9)
+  expect_equal(unname(post_prob(thrice, once, prior_prob = c(1, 3))), c(0.5, 0.5), tolerance = 1e-9)
+  expect_identical(error_measures(once)$cv, once$se)
+  table <- compare_evidence(once = once, thrice = thrice)
+  expect_identical(table$model, c("thrice", "once"))
+  expect_equal(table$probability_se[1], 0.75 * 0.25 * sqrt(2) * once$se, tolerance = 1e-6)
+  expect_output(print(bf(thrice, once)), "in favor of thrice over once")
+  expect_error(bf(once, 3), class = "noisewright_input_error")
+})
+
+test_that("what has no integral or overlaps with nothing is refused", {
+  set.seed(9)
+  draws <- cbind(x = rnorm(500))
+  expect_error(evidence(draws, function(x) stop("no luck"), vectorized = TRUE), "no luck", class = "noisewright_function_error")
+  expect_error(evidence(draws, function(x) -x[, "x"]^2, lb = c(y = 0)), "no column", class = "noisewright_input_error")
+  expect_error(evidence(draws, function(x) -x[, "x"]^2, lb = c(x = 0)), "not between its bounds", class = "noisewright_input_error")
+  expect_error(evidence(draws, function(x) -x[, "x"]^2, chains = 3), "chains of one length", class = "noisewright_input_error")
+})
