@@ -31,7 +31,14 @@ impl Failure {
     /// The exception, of a class in `noisewright.errors`.
     pub(crate) fn exception(self, py: Python<'_>) -> PyErr {
         match self {
-            Self::Library(error) => raise(py, class_of(&error), sentence(&error), error.code()),
+            Self::Library(error) => {
+                let exception = raise(py, class_of(&error), sentence(&error), error.code());
+                if let Some(row) = row_of(&error) {
+                    // For whoever knows from which file the row came.
+                    let _ = exception.value(py).setattr("row", row);
+                }
+                exception
+            }
             Self::Input(sentence) => input_error(py, sentence),
             Self::Broken(what) => {
                 let sentence = format!("noisewright broke down ({what}); please report it");
@@ -66,6 +73,19 @@ fn class_of(error: &Error) -> &'static str {
         (ErrorKind::External, _) => "FunctionError",
         (ErrorKind::Internal, _) => "NoisewrightError",
         _ => "NoAnswerError",
+    }
+}
+
+/// The row of the data that an error is about, counted from 1.
+fn row_of(error: &Error) -> Option<usize> {
+    match error {
+        Error::NoDensity { row }
+        | Error::DataWithoutDensity { row, .. }
+        | Error::Weight { row, .. }
+        | Error::OutsideDomain { row, .. }
+        | Error::NotUnit { row, .. }
+        | Error::NoiseMissesData { row } => Some(*row),
+        _ => None,
     }
 }
 

@@ -233,7 +233,7 @@ fn owned_draws(given: &GivenDraws<'_>, names: &[String]) -> PyResult<Draws> {
 }
 
 /// The settings, free of the interpreter.
-struct Plan {
+pub(crate) struct Plan {
     method: String,
     request: Request,
     nu: Option<f64>,
@@ -294,7 +294,12 @@ impl From<Settings> for Plan {
 }
 
 impl Plan {
-    fn options(&self, model: &Model, draws: Option<Draws>, monitor: &Arc<Monitor>) -> Outcome<FitOptions> {
+    pub(crate) fn options(
+        &self,
+        model: &Model,
+        draws: Option<Draws>,
+        monitor: &Arc<Monitor>,
+    ) -> Outcome<FitOptions> {
         Ok(FitOptions {
             method: self.method.parse()?,
             noise: match draws {
@@ -354,14 +359,19 @@ impl Plan {
 
 /// What is known of a fit beside the fit.
 #[derive(Default)]
-struct Reading {
+pub(crate) struct Reading {
     /// Rows that were left out for a missing value.
     dropped: usize,
     /// Passes over the file, for data that were streamed.
     passes: Option<usize>,
 }
 
-fn tree(fit: &Fit, reading: Reading, grid: Option<Tree>, model_file: Option<&str>) -> Outcome<Tree> {
+pub(crate) fn tree(
+    fit: &Fit,
+    reading: Reading,
+    grid: Option<Tree>,
+    model_file: Option<&str>,
+) -> Outcome<Tree> {
     let mut value = Value::of(fit).map_err(|error| Failure::Broken(error.to_string()))?;
     let warnings = value.get_mut("diagnostics").and_then(|diagnostics| diagnostics.get_mut("warnings"));
     for (shown, warning) in

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod bins;
+pub(crate) mod block;
 mod classifier;
 mod compare;
 mod density;
@@ -39,6 +40,7 @@ fn dispatch(asked: &Arguments) -> Outcome<()> {
     let global = &asked.global;
     match &asked.command {
         Command::Fit(own) => fit::run(own, global),
+        Command::Block(own) => block::run(&own.fit, own.rows, global),
         Command::Ratio(own) => ratio::run(own, global),
         Command::Information(own) => information::run(own, global),
         Command::Error(own) => error::run(own, global),
