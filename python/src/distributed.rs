@@ -115,7 +115,8 @@ impl PyReplica {
         let options = Plan::from(settings).options(&model.model, None, &monitor);
         let options = options.map_err(|failure| failure.exception(py))?;
         // Threads of its own: it waits in one of them for as long as it lives.
-        let made = ThreadPoolBuilder::new().thread_name(|index| format!("noisewright-replica-{index}")).build();
+        let made =
+            ThreadPoolBuilder::new().thread_name(|index| format!("noisewright-replica-{index}")).build();
         let threads = made.map_err(|error| Failure::Broken(error.to_string()).exception(py))?;
         let run = move |work: &(dyn Fn() + Sync)| threads.install(work);
         let replica = Replica::start(model.model.clone(), options, shape, run);

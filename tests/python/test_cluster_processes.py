@@ -62,7 +62,7 @@ def test_what_always_dies_ends_in_a_sentence(tmp_path: Path) -> None:
     pytest.importorskip("cloudpickle")
     np.save(tmp_path / "rows.npy", rows(270_000)[:, :1])
     dying = nw.Model.from_functions(deadly(os.getpid()), parameters={"m": 0.0}, variables=["x"])
-    with pytest.raises(nw.errors.WorkersLostError, match="in a row were lost"):
+    with pytest.raises(nw.errors.WorkersLostError, match="in a row"):
         nw.fit(dying, tmp_path / "rows.npy", nu=1.0, executor=1)
 
 

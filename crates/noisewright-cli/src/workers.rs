@@ -1,7 +1,7 @@
 //! Worker processes of a fit: this program again as `noisewright block`, each with a share of the rows, replaced when lost.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, BufWriter};
+use std::io::{BufRead, BufReader, BufWriter, Read};
 use std::ops::Range;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -79,6 +79,10 @@ impl Processes {
 
     /// The failure of a fit, with the file where the library knows only the row.
     pub(crate) fn failure(&self, error: Error) -> Failure {
+        // What a worker says of itself stands alone.
+        if let Error::External { source } = &error {
+            return Failure::NoAnswer(source.to_string());
+        }
         rows::in_rows(error, &self.files(), |row| match self.rows.files.place(row) {
             Some((file, row)) => format!("{file}, row {row}"),
             None => format!("row {}", row + 1),
@@ -94,6 +98,7 @@ impl Processes {
             .env("RAYON_NUM_THREADS", threads)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()?;
         let pipe = || std::io::Error::other("a worker has no pipe");
         let input = BufWriter::new(child.stdin.take().ok_or_else(pipe)?);
@@ -178,11 +183,13 @@ enum Ask {
 impl Process {
     /// How a process ended that closed its pipe: by itself, having said why, or by a signal.
     fn end(&mut self) -> Ask {
-        match self.child.wait() {
-            Ok(status) if status.code().is_some_and(|code| code == 1 || code == 2) => {
-                Ask::Refused("a worker refused its rows, for the reason above".into())
-            }
-            _ => Ask::Lost,
+        let mut said = String::new();
+        let read = self.child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut said));
+        let ended =
+            self.child.wait().is_ok_and(|status| status.code().is_some_and(|code| code == 1 || code == 2));
+        match said.trim().strip_prefix("error: ").filter(|_| ended && matches!(read, Some(Ok(_)))) {
+            Some(sentence) => Ask::Refused(sentence.to_owned()),
+            None => Ask::Lost,
         }
     }
 }

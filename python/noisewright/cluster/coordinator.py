@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import pickle
 import queue
 import statistics
@@ -76,6 +77,10 @@ class Workers:
         answer: bytes | None = self._engine.result(future)
         return answer
 
+    def stranded(self, future: Any) -> bool:
+        """Whether a run waits for a worker that is gone."""
+        return self._engine.stranded(future)
+
     def check(self) -> None:
         """Raises where the fit was ended."""
         if self._stop.is_set():
@@ -111,13 +116,14 @@ class _Pass:
         self._answers: list[bytes | None] = [None] * len(runs)
         self._attempts = [0] * len(runs)
         self._asked = [0.0] * len(runs)
+        self._futures: list[Any] = [None] * len(runs)
         self._lost = [0] * len(runs)
         self._seconds: list[float] = []
 
     def _ask(self, number: int, told: bool = False) -> None:
         self._attempts[number] += 1
         self._asked[number] = time.monotonic()
-        future = self._workers.submit(number, self._attempts[number], self, told)
+        future = self._futures[number] = self._workers.submit(number, self._attempts[number], self, told)
         future.add_done_callback(lambda done: self._done.put((number, done)))
 
     def finish(self) -> list[bytes]:
@@ -149,7 +155,8 @@ class _Pass:
             if self._lost[number] > RETRIES:
                 start, stop = self.runs[number]
                 raise WorkersLostError(
-                    f"the sum over rows {start + 1} to {stop} was lost {self._lost[number]} times: the workers do not stay long enough"
+                    f"the workers that summed over rows {start + 1} to {stop} were lost {self._lost[number]} times in a row: they may be "
+                    "out of memory, or what they compute ends the process"
                 ) from None
             self._ask(number, told=True)
             return False
@@ -162,12 +169,11 @@ class _Pass:
 
     def _hurry(self, left: int) -> None:
         """Asks once more for what takes far longer than the rest did, or was forgotten on the way."""
-        if not self._seconds or left > len(self.runs) // 2:
-            return
-        most = max(STRAGGLER[0] * statistics.median(self._seconds), STRAGGLER[1])
-        for number, answer in enumerate(self._answers):
-            late = time.monotonic() - self._asked[number] > most
-            if answer is None and late and self._attempts[number] <= RETRIES:
+        few = self._seconds and left <= len(self.runs) // 2
+        most = max(STRAGGLER[0] * statistics.median(self._seconds), STRAGGLER[1]) if few else math.inf
+        for number in (number for number, answer in enumerate(self._answers) if answer is None):
+            late = time.monotonic() - self._asked[number] > most and self._attempts[number] <= RETRIES
+            if late or self._workers.stranded(self._futures[number]):
                 self._ask(number, told=True)
 
 

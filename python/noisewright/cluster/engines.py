@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import time
+import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
 from multiprocessing import get_context
@@ -41,6 +44,10 @@ class Engine:
         Raises `Lost` where it can be asked for again, and `WorkersLostError` where that has been tried often enough.
         """
         return future.result()
+
+    def stranded(self, future: Any) -> bool:
+        """Whether a call waits for a worker that is gone."""
+        return False
 
     def cancel(self, futures: Sequence[Any]) -> None:
         """Gives up what has been submitted."""
@@ -168,23 +175,36 @@ class DaskEngine(Engine):
     def __init__(self, client: Any) -> None:
         self._client = client
         self._addresses: list[str] = []
+        self._refreshed = -math.inf
+        #: The worker that a task was meant for.
+        self._near: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
     @property
     def workers(self) -> int:
         """Those that are connected now."""
-        return max(1, len(self._refreshed()))
+        return max(1, len(self._connected()))
 
-    def _refreshed(self) -> list[str]:
-        self._addresses = sorted(self._client.nthreads())
+    def _connected(self) -> list[str]:
+        """The addresses of the workers, asked for once a second at most."""
+        if time.monotonic() - self._refreshed > 1.0:
+            self._addresses = sorted(self._client.nthreads())
+            self._refreshed = time.monotonic()
         return self._addresses
 
     def submit(self, name: str, place: float, function: Callable[..., Any], *arguments: Any) -> Any:
         """Submits, with a worker of that place preferred, because it may have kept the rows."""
-        addresses = self._addresses
-        near = [addresses[min(int(place * len(addresses)), len(addresses) - 1)]] if addresses else None
-        return self._client.submit(
+        addresses = self._connected()
+        near = addresses[min(int(place * len(addresses)), len(addresses) - 1)] if addresses else None
+        future = self._client.submit(
             function, *arguments, key=name, pure=False, workers=near, allow_other_workers=near is not None
         )
+        if near is not None:
+            self._near[future] = near
+        return future
+
+    def stranded(self, future: Any) -> bool:
+        """Dask keeps a task waiting for the worker that it was meant for, if all workers were gone at the time."""
+        return self._near.get(future, None) not in (None, *self._connected())
 
     def tell_all(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Calls it in every worker."""

@@ -146,7 +146,7 @@ struct Fit {
 }
 
 pub(crate) fn run(arguments: &FitArguments, rows: Option<usize>, global: &Global) -> Outcome<()> {
-    global.refuse_output("block")?;
+    // A worker is started with all that was typed for its fit, and leaves the output to that.
     let plan = Plan::new(arguments, global)?;
     let problem = inputs::model_problem(&arguments.model, arguments.start.as_deref(), global)?;
     let options = plan.options(&problem.model, &Progress::new(true, ""))?;
