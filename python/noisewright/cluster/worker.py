@@ -114,8 +114,10 @@ def sum_run(
         if rows is None:
             assert recipe.source is not None
             rows = recipe.source.read(*run, recipe.names)
+        # What came through the network may lie anywhere in memory.
+        rows = np.require(rows, dtype=float, requirements=["C", "ALIGNED"])
         if recipe.weighted:
-            rows, weights = np.ascontiguousarray(rows[:-1]), np.ascontiguousarray(rows[-1])
+            rows, weights = rows[:-1], rows[-1]
     with session.lock:
         if not _can_follow(session, step, news, opening):
             return None
