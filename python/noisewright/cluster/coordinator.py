@@ -10,7 +10,7 @@ import statistics
 import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import _core
@@ -19,7 +19,7 @@ from ..models import Model
 from ..noises import NoiseLike, noise_request
 from ..progress import Bar
 from .engines import DaskEngine, DaskRows, Engine, Lost, engine_for, is_dask_collection
-from .sources import Arrow, Files, Source, columns_of_file, count_file, expanded, format_of, needs
+from .sources import Arrow, Files, Source, columns_of_file, count_file, count_fragment, expanded, format_of, needs
 from .worker import Opening, Recipe, forget, introduce, sum_run
 
 __all__ = ["fit_on"]
@@ -272,31 +272,43 @@ def _source(
         engine.submit(f"noisewright-footer-{source.identity}-{number}", number / len(paths), count_file, path, kind, names, options)
         for number, path in enumerate(paths)
     ]
-    source.groups = [_retried(engine, future, path, kind, names, options) for future, path in zip(counted, paths)]
+    source.groups = [
+        _retried(engine, future, lambda path=path: count_file(path, kind, names, options)) for future, path in zip(counted, paths)
+    ]
     return source, variables
 
 
-def _retried(engine: Engine, future: Any, path: str, kind: str, names: list[str], options: dict[str, Any]) -> list[int]:
-    """The rows of a file's pieces; what a lost worker leaves open is counted here."""
+def _retried(engine: Engine, future: Any, here: Callable[[], Any]) -> Any:
+    """What a worker counted; what a lost worker leaves open is counted here."""
     try:
-        found: list[int] = engine.result(future)
+        return engine.result(future)
     except Lost:
-        found = count_file(path, kind, names, options)
-    return found
+        return here()
 
 
 def _dataset(engine: Engine, data: Any, model: Model, weights: str | None) -> tuple[Source, list[str]]:
     """A PyArrow dataset, whose filter, if it has one, is that of `dataset.filter(…)`."""
-    needs("pyarrow.dataset", "a PyArrow dataset")
+    datasets = needs("pyarrow.dataset", "a PyArrow dataset")
     variables = _variables(model, list(data.schema.names), weights, "the dataset", None)
     # `Dataset.filter` keeps its expression here.
     condition = getattr(data, "_scan_options", {}).get("filter")
+    if condition is not None:
+        # A filtered dataset does not give its fragments: its files are asked once more.
+        where = {"schema": data.schema, "format": data.format, "filesystem": data.filesystem, "partitioning": data.partitioning}
+        data = datasets.dataset(data.files, **where)
     fragments = [
         group
         for fragment in data.get_fragments(filter=condition)
         for group in (fragment.split_by_row_group(condition) if hasattr(fragment, "split_by_row_group") else [fragment])
     ]
-    counts = [fragment.count_rows(filter=condition) for fragment in fragments]
+    counted = [
+        engine.submit(f"noisewright-count-{uuid.uuid4().hex}", number / len(fragments), count_fragment, fragment, condition, variables[0])
+        for number, fragment in enumerate(fragments)
+    ]
+    counts = [
+        _retried(engine, future, lambda fragment=fragment: count_fragment(fragment, condition, variables[0]))
+        for future, fragment in zip(counted, fragments)
+    ]
     kept = [(fragment, count) for fragment, count in zip(fragments, counts) if count]
     source = Arrow([fragment for fragment, _ in kept], condition, [count for _, count in kept], uuid.uuid4().hex)
     return source, variables

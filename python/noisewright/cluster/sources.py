@@ -20,7 +20,7 @@ from ..arrays import Array
 from ..errors import InputError, MissingLibraryError
 from .cache import rows_read
 
-__all__ = ["Arrow", "Files", "Source", "columns_of_file", "count_file", "expanded", "needs"]
+__all__ = ["Arrow", "Files", "Source", "columns_of_file", "count_file", "count_fragment", "expanded", "needs"]
 
 
 class Source(Protocol):
@@ -221,6 +221,15 @@ def count_file(path: str, format: str, names: Sequence[str], options: dict[str, 
         return rows
 
     return _readable(path, counted)  # type: ignore[return-value, arg-type]
+
+
+def count_fragment(fragment: Any, condition: Any, name: str) -> int:
+    """The rows of a fragment, or of its row group, that pass a filter; run by a worker."""
+    # `count_rows` of one row group counts those of the whole file.
+    groups = getattr(fragment, "row_groups", None)
+    if condition is None and groups:
+        return sum(group.num_rows for group in groups)
+    return int(fragment.to_table(columns=[name], filter=condition, use_threads=False).num_rows)
 
 
 def columns_of_file(path: str, format: str, options: dict[str, Any]) -> list[str] | None:
