@@ -336,6 +336,7 @@ def fit(
             raise InputError("`weights` must be the name of a column of the data")
         if executor is None:
             return _fit_file(model, data, weights, settings, format, drop_missing, progress, fixed, constraints)
+        assert not isinstance(noise, NoiseDraws)
         if drop_missing:
             raise InputError("`drop_missing` cannot stand beside `executor`: give a PyArrow dataset with a filter")
         from .cluster import fit_on

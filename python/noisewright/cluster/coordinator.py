@@ -19,7 +19,7 @@ from ..models import Model
 from ..noises import NoiseLike, noise_request
 from ..progress import Bar
 from .engines import DaskEngine, DaskRows, Engine, Lost, engine_for, is_dask_collection
-from .sources import Arrow, Files, Source, columns_of_file, count_file, count_fragment, expanded, format_of, needs
+from .sources import Arrow, Files, Source, check_column, columns_of_file, count_file, count_fragment, expanded, format_of, needs
 from .worker import Opening, Recipe, forget, introduce, sum_run
 
 __all__ = ["fit_on"]
@@ -273,7 +273,7 @@ def _source(
         for number, path in enumerate(paths)
     ]
     source.groups = [
-        _retried(engine, future, lambda path=path: count_file(path, kind, names, options)) for future, path in zip(counted, paths)
+        _retried(engine, future, functools.partial(count_file, path, kind, names, options)) for future, path in zip(counted, paths)
     ]
     return source, variables
 
@@ -306,7 +306,7 @@ def _dataset(engine: Engine, data: Any, model: Model, weights: str | None) -> tu
         for number, fragment in enumerate(fragments)
     ]
     counts = [
-        _retried(engine, future, lambda fragment=fragment: count_fragment(fragment, condition, variables[0]))
+        _retried(engine, future, functools.partial(count_fragment, fragment, condition, variables[0]))
         for future, fragment in zip(counted, fragments)
     ]
     kept = [(fragment, count) for fragment, count in zip(fragments, counts) if count]
@@ -325,8 +325,8 @@ def _variables(model: Model, columns: list[str] | None, weights: str | None, whe
     if weights is not None and weights in names:
         raise InputError(f"`weights`: column `{weights}` is a variable of the model")
     for name in [*names, *([] if weights is None else [weights])]:
-        if columns is not None and name not in columns:
-            raise InputError(f"{where} has no column `{name}`; its columns are {', '.join(columns)}")
+        if columns is not None:
+            check_column(where, name, columns)
     if width is not None and width != len(names):
         raise InputError(f"the data have {width} columns, and must have one for each of {', '.join(names)}")
     return names

@@ -12,7 +12,8 @@ import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,7 +21,10 @@ from ..arrays import Array
 from ..errors import InputError, MissingLibraryError
 from .cache import rows_read
 
-__all__ = ["Arrow", "Files", "Source", "columns_of_file", "count_file", "count_fragment", "expanded", "needs"]
+__all__ = ["Arrow", "Files", "Source", "check_column", "columns_of_file", "count_file", "count_fragment", "expanded", "needs"]
+
+
+T = TypeVar("T")
 
 
 class Source(Protocol):
@@ -65,7 +69,7 @@ def _joined(source: Any, start: int, stop: int, names: Sequence[str]) -> Array:
     out = np.empty((len(names), stop - start))
     at = 0
     for piece, low, high in pieces(source.counts, start, stop):
-        rows = rows_read().get((key, piece), lambda piece=piece: source.piece(piece, names))
+        rows = rows_read().get((key, piece), partial(source.piece, piece, names))
         if rows.shape[1] != source.counts[piece]:
             raise InputError(f"{source.name(piece)} has changed since the fit began: it has {rows.shape[1]} rows instead of {source.counts[piece]}")
         out[:, at : at + high - low] = rows[:, low:high]
@@ -149,7 +153,7 @@ class Arrow:
         return _place(self, row)
 
 
-def _readable(name: str, read: Callable[[], Array]) -> Array:
+def _readable(name: str, read: Callable[[], T]) -> T:
     """What was read, or one sentence that names the file."""
     try:
         return read()
@@ -177,7 +181,7 @@ def expanded(data: Any, options: dict[str, Any]) -> list[str]:
     """The files of paths and patterns, in the order of their names."""
     given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
     found: list[str] = []
-    for path in map(os.fspath, given):
+    for path in (os.fspath(one) for one in given):
         if not isinstance(path, str):
             raise InputError("`data`: the path of a file must be text")
         if not any(mark in path for mark in "*?["):
@@ -185,7 +189,7 @@ def expanded(data: Any, options: dict[str, Any]) -> list[str]:
             continue
         if "://" in path:
             fsspec = needs("fsspec", f"the address {path}")
-            files = _readable(path, lambda path=path: _matches(fsspec, path, options))
+            files: list[str] = _readable(path, partial(_matches, fsspec, path, options))
         else:
             files = sorted(glob.glob(path, recursive=True))
         if not files:
@@ -215,12 +219,17 @@ def count_file(path: str, format: str, names: Sequence[str], options: dict[str, 
 
     def counted() -> list[int]:
         columns, rows = _SHAPES[format](path, options)
-        missing = [] if columns is None else [name for name in names if name not in columns]
-        if missing:
-            raise InputError(f"{path} has no column `{missing[0]}`; its columns are {', '.join(columns)}")
+        for name in names if columns is not None else []:
+            check_column(path, name, columns or [])
         return rows
 
-    return _readable(path, counted)  # type: ignore[return-value, arg-type]
+    return _readable(path, counted)
+
+
+def check_column(where: str, name: str, columns: Sequence[str]) -> None:
+    """Refuses a column that is not there."""
+    if name not in columns:
+        raise InputError(f"{where} has no column `{name}`; its columns are {', '.join(columns)}")
 
 
 def count_fragment(fragment: Any, condition: Any, name: str) -> int:
@@ -234,7 +243,7 @@ def count_fragment(fragment: Any, condition: Any, name: str) -> int:
 
 def columns_of_file(path: str, format: str, options: dict[str, Any]) -> list[str] | None:
     """The names of a file's columns; `None` where they have none."""
-    return _readable(path, lambda: _SHAPES[format](path, options)[0])  # type: ignore[return-value, arg-type]
+    return _readable(path, lambda: _SHAPES[format](path, options)[0])
 
 
 def _numbers(table: Any, names: Sequence[str]) -> Array:

@@ -124,7 +124,8 @@ def sum_run(
         known = session.replica.step
         if known < step:
             session.replica.advance(opening.log[known:step] if opening is not None else (news[1] or [])[known - news[0] :])
-        return session.replica.sum(run, rows if reads else None, weights)
+        answer: bytes = session.replica.sum(run, rows if reads else None, weights)
+        return answer
 
 
 def introduce(fit: str, step: int, opening: Opening) -> None:
