@@ -143,6 +143,15 @@ browser() {
     NOISEWRIGHT="$PWD/${CARGO_TARGET_DIR:-target}/debug/noisewright" .venv/bin/python -m pytest -q tests/browser
 }
 
+# Dask clusters of real processes, files of Parquet, and object storage on the loopback.
+cluster() {
+    local folder=.venv/cluster
+    [ -x $folder/bin/python ] || python3 -m venv $folder || return 1
+    $folder/bin/python -m pip install --quiet --disable-pip-version-check \
+        pytest numpy matplotlib "dask[dataframe,distributed]" pyarrow "moto[server]" s3fs &&
+    PYTHONPATH=python $folder/bin/python -m pytest -q tests/python/test_cluster_dask.py tests/python/test_cluster_processes.py
+}
+
 # R's numbers made anew, and the package against them. Without R, and without the means to install it, there is nothing to compare.
 survival() {
     if ! Rscript -e 'library(survival)' >/dev/null 2>&1; then
@@ -197,6 +206,7 @@ if $all; then
     stage "wheel" wheel
     stage "energies of PyTorch" pytorch
     stage "models of PyMC and NumPyro, data of alchemtest" neighbours
+    stage "fits on Dask clusters" cluster
     stage "conditional logits against survival of R" survival
     stage "the R package" r_package
     stage "the lab in a browser" browser

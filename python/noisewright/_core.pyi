@@ -127,6 +127,21 @@ def fit_file(
     settings: dict[str, Any],
     tick: Any = None,
 ) -> dict[str, Any]: ...
+def fit_distributed(
+    model: Model,
+    shape: tuple[int, int, int],
+    settings: dict[str, Any],
+    workers: Any,
+    tick: Any = None,
+) -> dict[str, Any]: ...
+
+class Replica:
+    def __init__(self, model: Model, shape: tuple[int, int], settings: dict[str, Any]) -> None: ...
+    @property
+    def step(self) -> int: ...
+    def advance(self, answers: list[bytes]) -> None: ...
+    def sum(self, run: tuple[int, int], points: _Array | None = None, weights: _Array | None = None) -> bytes: ...
+
 def log_z_path(
     model: Model,
     parameters: list[float],

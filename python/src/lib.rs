@@ -4,6 +4,7 @@
 
 mod after;
 mod design;
+mod distributed;
 mod energy;
 mod examples;
 mod failure;
@@ -33,6 +34,8 @@ mod _core {
     use super::after::{Fitted, compare};
     #[pymodule_export]
     use super::design::design;
+    #[pymodule_export]
+    use super::distributed::{PyReplica, fit_distributed};
     #[pymodule_export]
     use super::examples::examples;
     #[pymodule_export]

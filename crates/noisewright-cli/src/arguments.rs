@@ -15,7 +15,8 @@ pub(crate) use self::after::{
     AfterArguments, ChoiceArguments, CompareArguments, DensityArguments, SimulateArguments,
 };
 pub(crate) use self::fit::{
-    BridgeArguments, DEFAULT_SHARE, FitArguments, InformationArguments, RatioArguments, RowArguments,
+    BlockArguments, BridgeArguments, DEFAULT_SHARE, FitArguments, InformationArguments, RatioArguments,
+    RowArguments,
 };
 
 /// Noise-contrastive estimation: unnormalized models fitted to data, and the noise that does it best.
@@ -59,6 +60,8 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Fit a model to data: estimates with standard errors, and its normalizing constant
     Fit(Box<FitArguments>),
+    /// Sum over blocks of rows for a fit in another process: requests on standard input, answers on standard output
+    Block(Box<BlockArguments>),
     /// Fit the ratio of the densities of two samples
     Ratio(Box<RatioArguments>),
     /// The mutual information of two groups of columns, with its error

@@ -93,6 +93,7 @@ fn inputs(command: &Command) -> Vec<Named> {
         Command::Fit(own) => {
             [vec![(MODEL, own.model.clone())], several(DATA, &own.data), noise_files(&own.noise)].concat()
         }
+        Command::Block(own) => [vec![(MODEL, own.fit.model.clone())], several(DATA, &own.fit.data)].concat(),
         Command::Ratio(own) => [
             vec![("the first sample", own.first.clone()), ("the second sample", own.second.clone())],
             optional("the points", &own.points),

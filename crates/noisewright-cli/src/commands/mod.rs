@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod block;
 mod compare;
 mod density;
 mod design;
@@ -39,6 +40,7 @@ fn dispatch(asked: &Arguments) -> Outcome<()> {
     let global = &asked.global;
     match &asked.command {
         Command::Fit(own) => fit::run(own, global),
+        Command::Block(own) => block::run(&own.fit, own.rows, global),
         Command::Ratio(own) => ratio::run(own, global),
         Command::Information(own) => information::run(own, global),
         Command::Error(own) => error::run(own, global),
