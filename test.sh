@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must hold. Plain: on a machine with a Rust toolchain and Python 3 and nothing else.
-# --all: also what needs more: the packed crates, builds without default features, PyTorch, PyMC, NumPyro, alchemlyb, R.
+# --all: also what needs more: the packed crates, builds without default features, PyTorch, PyMC, NumPyro, alchemlyb, R, a browser.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -91,6 +91,7 @@ features() {
     cargo test --quiet -p noisewright --features dual,ndarray,arrow --doc -- points model &&
     cargo check --quiet -p noisewright-data --no-default-features &&
     cargo check --quiet -p noisewright-cli --no-default-features &&
+    cargo check --quiet -p noisewright-lab --no-default-features &&
     cargo check --quiet -p noisewright --all-features
 }
 
@@ -125,6 +126,30 @@ neighbours() {
         pytest scipy pandas matplotlib alchemlyb alchemtest pymbar pymc numpyro &&
     PYTHONPATH=python $folder/bin/python -m pytest -q tests/python/test_neighbours.py tests/python/test_probabilistic.py \
         tests/python/test_alchemtest.py
+}
+
+# The lab in Chromium. Without a browser, and without the means to install one, its server has been tested above.
+browser() {
+    if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
+        command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] &&
+            apt-get update --quiet --quiet >/dev/null 2>&1 &&
+            apt-get install --quiet --quiet --yes --no-install-recommends chromium chromium-driver >/dev/null 2>&1
+    fi
+    if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
+        echo "skipped: chromium and chromium-driver are not here and could not be installed; the lab's server was tested above"
+        return 0
+    fi
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/browser/requirements.txt &&
+    NOISEWRIGHT="$PWD/${CARGO_TARGET_DIR:-target}/debug/noisewright" .venv/bin/python -m pytest -q tests/browser
+}
+
+# Dask clusters of real processes, files of Parquet, and object storage on the loopback.
+cluster() {
+    local folder=.venv/cluster
+    [ -x $folder/bin/python ] || python3 -m venv $folder || return 1
+    $folder/bin/python -m pip install --quiet --disable-pip-version-check \
+        pytest numpy matplotlib "dask[dataframe,distributed]" pyarrow "moto[server]" s3fs &&
+    PYTHONPATH=python $folder/bin/python -m pytest -q tests/python/test_cluster_dask.py tests/python/test_cluster_processes.py
 }
 
 # R's numbers made anew, and the package against them. Without R, and without the means to install it, there is nothing to compare.
@@ -181,8 +206,10 @@ if $all; then
     stage "wheel" wheel
     stage "energies of PyTorch" pytorch
     stage "models of PyMC and NumPyro, data of alchemtest" neighbours
+    stage "fits on Dask clusters" cluster
     stage "conditional logits against survival of R" survival
     stage "the R package" r_package
+    stage "the lab in a browser" browser
 fi
 
 printf '\n%s%6d s  all passed\n' "$summary" "$SECONDS"

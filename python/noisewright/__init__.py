@@ -31,6 +31,7 @@ from .evidences import (
 )
 from .examples import Example, example_names, load_example
 from .fitting import FitResult, NoiseDraws, RatioResult, fit, ratio
+from .labs import Lab, lab
 from .models import Model, Parameter, families
 from .fitted_noises import DesignedNoise, FittedNoise
 from .noises import (
@@ -115,6 +116,7 @@ __all__ = [
     "InformationResult",
     "InputError",
     "KernelDensity",
+    "Lab",
     "Laplace",
     "LogNormal",
     "LogRatio",
@@ -159,6 +161,7 @@ __all__ = [
     "expectations",
     "families",
     "fit",
+    "lab",
     "load",
     "load_example",
     "log_z",

@@ -11,6 +11,7 @@ __all__ = [
     "NoAnswerError",
     "NoisewrightError",
     "NoisewrightWarning",
+    "WorkersLostError",
 ]
 
 
@@ -39,6 +40,12 @@ class FunctionError(NoisewrightError, RuntimeError):
 
 class MissingLibraryError(NoisewrightError, ImportError):
     """A library that this call needs, and that is an optional extra, is not installed."""
+
+
+class WorkersLostError(NoisewrightError, RuntimeError):
+    """Workers of a cluster, or processes, were lost so often that the computation was given up."""
+
+    code = "workers-lost"
 
 
 class NoisewrightWarning(UserWarning):

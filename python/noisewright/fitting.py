@@ -217,6 +217,8 @@ def fit(
     interval: Literal["wald", "profile"] = "wald",
     bootstrap: int | None = None,
     cross_validate: int | None = None,
+    executor: Any = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> FitResult:
     """Fits a model to data by telling them from noise.
 
@@ -271,6 +273,10 @@ def fit(
             confidence says.
         bootstrap: so many samples of the rows (or of the clusters) are drawn with replacement and fitted.
         cross_validate: so many folds of a cross-validation, which finds the held-out log-likelihood, for `compare`.
+        executor: who sums over the rows: a Dask `Client`, an executor of `concurrent.futures`, or a number of processes. The data are
+            then paths or patterns of files (Parquet, CSV, NPY; local, or addresses of fsspec such as `s3://bucket/*.parquet`), a PyArrow
+            dataset or a Dask collection; the workers read them, and the result is the same to the bit.
+        storage_options: with `executor`, options of fsspec for addresses.
 
     >>> import noisewright as nw
     >>> model, data = nw.load_example("old-faithful")
@@ -313,7 +319,9 @@ def fit(
     )
     if (strata is None) != (chosen is None) or (strata is None and log_probability is not None):
         raise InputError("`strata` and `chosen` belong together: give both")
-    if isinstance(data, (str, os.PathLike)):
+    if executor is None and storage_options is not None:
+        raise InputError("`storage_options` are for `executor`: give one, or leave them out")
+    if executor is not None or isinstance(data, (str, os.PathLike)):
         in_memory = {
             "clusters": clusters is not None,
             "chains": chains is not None,
@@ -324,7 +332,30 @@ def fit(
         for argument, given in in_memory.items():
             if given:
                 raise InputError(f"`{argument}` needs the rows in memory: read the file, and pass its columns as `data`")
-        return _fit_file(model, data, weights, settings, format, drop_missing, progress, fixed, constraints)
+        if weights is not None and not isinstance(weights, str):
+            raise InputError("`weights` must be the name of a column of the data")
+        if executor is None:
+            return _fit_file(model, data, weights, settings, format, drop_missing, progress, fixed, constraints)
+        assert not isinstance(noise, NoiseDraws)
+        if drop_missing:
+            raise InputError("`drop_missing` cannot stand beside `executor`: give a PyArrow dataset with a filter")
+        from .cluster import fit_on
+
+        with Bar("fit", progress) as bar:
+            answer, built = fit_on(
+                executor,
+                model,
+                data,
+                weights=weights,
+                format=format,
+                storage_options=storage_options,
+                noise=noise,
+                settings=settings,
+                fixed=fixed,
+                constraints=constraints,
+                bar=bar,
+            )
+        return FitResult(**_shaped(answer, built, model.text, None, None), model=model)
     if format is not None or drop_missing:
         raise InputError("`format` and `drop_missing` are for files: give the path of one as `data`")
     built = _constrained(model._for(data), fixed, constraints)
@@ -505,8 +536,6 @@ def _fit_file(
     constraints: Sequence[str],
 ) -> FitResult:
     """A fit of a file that is never in memory as a whole."""
-    if weights is not None and not isinstance(weights, str):
-        raise InputError("`weights` must be the name of a column of the file")
     file = {
         "path": os.fspath(path),
         "format": None if format is None else str(format),

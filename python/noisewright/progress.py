@@ -24,6 +24,8 @@ class Bar:
         self._start = time.monotonic()
         self._bar: Any = None
         self._wanted = _looking() if shown is None else shown
+        #: What is being done at the moment, where that is known.
+        self.note = ""
 
     def __call__(self, share: float) -> None:
         """Called by the library every few hundredths of a second."""
@@ -33,6 +35,7 @@ class Bar:
             self._bar = self._open()
         if self._bar is not None:
             self._bar.n = round(100 * share)
+            self._bar.set_description(f"{self._what}, {self.note}" if self.note else self._what, refresh=False)
             self._bar.refresh()
 
     def _open(self) -> Any:

@@ -107,7 +107,9 @@ class Result:
         words = "".join(f'<p class="nw-note">{escape(note)}</p>' for note in notes)
         panels = self._panels()
         picture = _core.figure(panels, title) if panels else ""
-        return f'{_STYLE}<div class="nw-result">{table}{words}{picture}</div>'
+        from .labs import link
+
+        return f'{_STYLE}<div class="nw-result">{table}{words}{picture}{link(self)}</div>'
 
     def __str__(self) -> str:
         return self.summary()

@@ -3,12 +3,12 @@
 use pyo3::prelude::*;
 
 /// A data file: its name and its text.
-type File = (&'static str, &'static str);
+pub(crate) type File = (&'static str, &'static str);
 
 /// An example: its name, its model file if it has one, and its data files.
-type Example = (&'static str, Option<&'static str>, &'static [File]);
+pub(crate) type Example = (&'static str, Option<&'static str>, &'static [File]);
 
-const EXAMPLES: &[Example] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
+pub(crate) const EXAMPLES: &[Example] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 
 /// Every example: its name, its model file if it has one, and its data files.
 #[pyfunction]

@@ -23,7 +23,14 @@ impl Raise for Failure {
         {
             return raise(py, "InputError", file_sentence(file), error.code());
         }
-        raise(py, class_name(self.class()), self.sentence(), self.code())
+        let exception = raise(py, class_name(self.class()), self.sentence(), self.code());
+        if let Self::Library(error) = &self
+            && let Some(row) = row_of(error)
+        {
+            // For whoever knows from which file the row came.
+            let _ = exception.value(py).setattr("row", row);
+        }
+        exception
     }
 }
 
@@ -51,6 +58,19 @@ fn class_name(class: Class) -> &'static str {
         Class::Function => "FunctionError",
         Class::NoAnswer => "NoAnswerError",
         Class::Internal => "NoisewrightError",
+    }
+}
+
+/// The row of the data that an error is about, counted from 1.
+fn row_of(error: &Error) -> Option<usize> {
+    match error {
+        Error::NoDensity { row }
+        | Error::DataWithoutDensity { row, .. }
+        | Error::Weight { row, .. }
+        | Error::OutsideDomain { row, .. }
+        | Error::NotUnit { row, .. }
+        | Error::NoiseMissesData { row } => Some(*row),
+        _ => None,
     }
 }
 

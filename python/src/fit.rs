@@ -54,7 +54,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Settings {
 }
 
 /// The same, free of the interpreter.
-struct Plan {
+pub(crate) struct Plan {
     settings: FitSettings,
     request: Request,
 }
@@ -66,7 +66,12 @@ impl From<Settings> for Plan {
 }
 
 impl Plan {
-    fn options(&self, model: &Model, draws: Option<Draws>, monitor: &Arc<Monitor>) -> Outcome<FitOptions> {
+    pub(crate) fn options(
+        &self,
+        model: &Model,
+        draws: Option<Draws>,
+        monitor: &Arc<Monitor>,
+    ) -> Outcome<FitOptions> {
         self.settings.options(model, &self.request, draws, monitor)
     }
 }
@@ -184,6 +189,11 @@ fn owned_draws(given: &GivenDraws<'_>, names: &[String]) -> PyResult<Draws> {
 }
 
 /// A fit, with the noise as an object.
-fn tree(fit: &Fit, reading: &Reading, grid: Option<Value>, model_file: Option<&str>) -> Outcome<Tree> {
+pub(crate) fn tree(
+    fit: &Fit,
+    reading: &Reading,
+    grid: Option<Value>,
+    model_file: Option<&str>,
+) -> Outcome<Tree> {
     Ok(Tree::from(fit_value(fit, reading, grid, model_file)?).with("noise", fit.noise.clone()))
 }

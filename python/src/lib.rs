@@ -4,11 +4,13 @@
 
 mod after;
 mod design;
+mod distributed;
 mod energy;
 mod examples;
 mod failure;
 mod file;
 mod fit;
+mod lab;
 mod model;
 mod noise;
 mod normalizer;
@@ -33,11 +35,15 @@ mod _core {
     #[pymodule_export]
     use super::design::design;
     #[pymodule_export]
+    use super::distributed::{PyReplica, fit_distributed};
+    #[pymodule_export]
     use super::examples::examples;
     #[pymodule_export]
     use super::file::file_columns;
     #[pymodule_export]
     use super::fit::{fit, fit_choices, fit_file, ratio};
+    #[pymodule_export]
+    use super::lab::{PyLab, lab_page};
     #[pymodule_export]
     use super::model::{PyModel, families};
     #[pymodule_export]

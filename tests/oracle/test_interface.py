@@ -70,7 +70,7 @@ def test_exit_status(command):
     assert command.run("no-such-command").returncode == 2
 
 
-COMMANDS_ALL = ["fit", "ratio", "information", "error", "design", "logz", "sample", "evidence", "reproduce", "examples", "families"]
+COMMANDS_ALL = ["fit", "ratio", "information", "error", "design", "logz", "sample", "evidence", "reproduce", "lab", "examples", "families"]
 
 
 def test_manual_pages_and_completions_know_every_command(command):

@@ -15,7 +15,8 @@ pub(crate) use self::after::{
     AfterArguments, ChoiceArguments, CompareArguments, DensityArguments, SimulateArguments,
 };
 pub(crate) use self::fit::{
-    BridgeArguments, DEFAULT_SHARE, FitArguments, InformationArguments, RatioArguments, RowArguments,
+    BlockArguments, BridgeArguments, DEFAULT_SHARE, FitArguments, InformationArguments, RatioArguments,
+    RowArguments,
 };
 
 /// Noise-contrastive estimation: unnormalized models fitted to data, and the noise that does it best.
@@ -59,6 +60,8 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Fit a model to data: estimates with standard errors, and its normalizing constant
     Fit(Box<FitArguments>),
+    /// Sum over blocks of rows for a fit in another process: requests on standard input, answers on standard output
+    Block(Box<BlockArguments>),
     /// Fit the ratio of the densities of two samples
     Ratio(Box<RatioArguments>),
     /// The mutual information of two groups of columns, with its error
@@ -82,6 +85,9 @@ pub(crate) enum Command {
     /// Every figure and table of the paper on optimal noise, recomputed, with one HTML page
     #[cfg(feature = "reproduce")]
     Reproduce(ReproduceArguments),
+    /// Move the noise by hand and see what it costs: a page on this machine
+    #[cfg(feature = "lab")]
+    Lab(LabArguments),
     /// List the examples that ship, or run one
     Examples(ExamplesArguments),
     /// List the built-in families of models with their parameters and options
@@ -436,6 +442,23 @@ pub(crate) struct ReproduceArguments {
     /// Grids and histograms twice as fine as the paper's
     #[arg(long)]
     pub(crate) fine: bool,
+}
+
+#[cfg(feature = "lab")]
+#[derive(Args, Debug)]
+pub(crate) struct LabArguments {
+    /// The model file (TOML) that the page begins with (default: an example)
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: Option<PathBuf>,
+    /// The data file that "Fit this" fits it to; another can be dropped on the page
+    #[arg(value_name = "DATA")]
+    pub(crate) data: Option<PathBuf>,
+    /// The port of 127.0.0.1 (default: a free one)
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Running")]
+    pub(crate) port: u16,
+    /// Do not open a browser: the address is printed in any case
+    #[arg(long, help_heading = "Running")]
+    pub(crate) no_open: bool,
 }
 
 #[derive(Args, Debug)]

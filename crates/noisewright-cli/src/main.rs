@@ -12,6 +12,7 @@ mod progress;
 mod rows;
 mod streamed;
 mod usage;
+mod workers;
 
 use std::process::ExitCode;
 

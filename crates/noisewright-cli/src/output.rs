@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use noisewright::fit::Setting;
+pub(crate) use noisewright::show::typed;
 use noisewright_data::write_whole;
 use noisewright_report::{Page, Section, Table, TextStyle, Value};
 use serde::Serialize;
@@ -22,6 +22,12 @@ pub(crate) fn print(text: &str) -> Outcome<()> {
 /// Writes a warning to standard error.
 pub(crate) fn warn(warning: &str) {
     let _ = writeln!(std::io::stderr(), "warning: {warning}");
+}
+
+/// Says something on standard error.
+#[cfg(feature = "lab")]
+pub(crate) fn say(sentence: &str) {
+    let _ = writeln!(std::io::stderr(), "{sentence}");
 }
 
 /// Unknowns beyond which covariances are not written unless they are asked for.
@@ -60,12 +66,6 @@ fn width() -> usize {
     told.filter(|columns| *columns > 0)
         .or_else(seen)
         .map_or(USUAL_WIDTH, |columns| columns.clamp(LEAST_WIDTH, MOST_WIDTH))
-}
-
-/// A setting as it is typed: `--nu 20`.
-pub(crate) fn typed(setting: Setting) -> String {
-    let (name, value) = setting.parts();
-    format!("--{name} {value}")
 }
 
 /// A table with the sentences that belong to it, each on a line.

@@ -87,11 +87,13 @@ fn inputs(command: &Command) -> Vec<Named> {
     const DATA: &str = "the data";
     const SAVED: &str = "the saved fit";
     let several = |what, paths: &[PathBuf]| paths.iter().map(|path| (what, path.clone())).collect::<Vec<_>>();
-    let optional = |what, path: &Option<PathBuf>| path.iter().map(|path| (what, path.clone())).collect();
+    let optional =
+        |what, path: &Option<PathBuf>| path.iter().map(|path| (what, path.clone())).collect::<Vec<_>>();
     match command {
         Command::Fit(own) => {
             [vec![(MODEL, own.model.clone())], several(DATA, &own.data), noise_files(&own.noise)].concat()
         }
+        Command::Block(own) => [vec![(MODEL, own.fit.model.clone())], several(DATA, &own.fit.data)].concat(),
         Command::Ratio(own) => [
             vec![("the first sample", own.first.clone()), ("the second sample", own.second.clone())],
             optional("the points", &own.points),
@@ -117,6 +119,8 @@ fn inputs(command: &Command) -> Vec<Named> {
             own.noise.as_deref().map_or_else(Vec::new, noise_files),
         ]
         .concat(),
+        #[cfg(feature = "lab")]
+        Command::Lab(own) => [optional(MODEL, &own.model), optional(DATA, &own.data)].concat(),
         Command::Sample(own) => [
             optional(MODEL, &own.model),
             optional("the design", &own.design),

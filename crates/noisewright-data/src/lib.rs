@@ -40,6 +40,7 @@ mod parquet;
 #[cfg(not(feature = "parquet"))]
 #[path = "parquet_left_out.rs"]
 mod parquet;
+mod ranges;
 mod read;
 mod records;
 mod stan;
@@ -54,6 +55,7 @@ pub use error::{Error, Place, Result};
 pub use format::Format;
 pub use options::Options;
 pub use parquet::{write_parquet, write_parquet_to};
+pub use ranges::RowRanges;
 pub use read::{read, read_chains, read_from};
 pub use stream::{BLOCK_ROWS, Block, Blocks, Stream};
 pub use table::Table;

@@ -22,6 +22,14 @@ impl Rows {
     pub(crate) fn open(input: Input<'static>, _options: &Options) -> Result<Self> {
         refused(&input.file)
     }
+
+    pub(crate) fn said(&self) -> usize {
+        match *self {}
+    }
+
+    pub(crate) fn skip(&mut self, _rows: usize) -> Result<()> {
+        match *self {}
+    }
 }
 
 impl Decoder for Rows {

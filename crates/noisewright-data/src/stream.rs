@@ -90,8 +90,21 @@ impl Stream {
         Ok(Blocks { stream: self, decoder, gathered, values: Vec::new(), ended: false })
     }
 
+    /// The bytes, from the first on.
+    pub(crate) fn input(&self) -> Result<Input<'static>> {
+        Input::open(&self.path)
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// Whether the file is still the one that was opened first.
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let file = || self.file.clone();
         match Stamp::of(&self.path) {
             Ok(Some(stamp)) if stamp == self.stamp => Ok(()),

@@ -7,6 +7,7 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
 use noisewright_numerics::summation::blocked;
 
+use crate::fit::distributed::partial_fields;
 use crate::run::CancelToken;
 
 /// Rows that are summed together.
@@ -21,6 +22,8 @@ pub(crate) struct Moments {
     pub(crate) mean: DVector<f64>,
     pub(crate) information: DMatrix<f64>,
 }
+
+partial_fields!(Moments { mean, information });
 
 impl Moments {
     /// Those of no points.

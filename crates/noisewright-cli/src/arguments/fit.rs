@@ -122,6 +122,12 @@ pub(crate) struct FitArguments {
     /// Read the data in blocks, again at each pass, for files larger than memory (CSV, Parquet, NPY)
     #[arg(long, help_heading = "Data")]
     pub(crate) stream: bool,
+    /// Let so many processes sum over the rows, which they read themselves (Parquet): the same result to the bit
+    #[arg(long, value_name = "N", conflicts_with = "stream", help_heading = "Data")]
+    pub(crate) workers: Option<usize>,
+    /// How a worker is started, such as `ssh node noisewright` (default: this program)
+    #[arg(long, value_name = "COMMAND", requires = "workers", help_heading = "Data")]
+    pub(crate) worker_command: Option<String>,
     /// Save the fit, if the name ends in .json, for `compare`, `density` and `simulate`; otherwise write the rows with their
     /// fitted log-density (Parquet if the name ends in .parquet or .pq, otherwise CSV)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -130,6 +136,16 @@ pub(crate) struct FitArguments {
     pub(crate) choices: ChoiceArguments,
     #[command(flatten)]
     pub(crate) after: AfterArguments,
+}
+
+/// What `block` takes: a fit, whose data may come with the requests.
+#[derive(Args, Debug)]
+pub(crate) struct BlockArguments {
+    #[command(flatten)]
+    pub(crate) fit: FitArguments,
+    /// Number of rows in all, where the data are `-` and come with the requests
+    #[arg(long, value_name = "N", help_heading = "Data")]
+    pub(crate) rows: Option<usize>,
 }
 
 /// Which standard errors.

@@ -12,13 +12,13 @@ use crate::output;
 
 /// A folder of `examples/` with the command that is run in it.
 #[derive(Serialize)]
-struct Example {
-    name: &'static str,
-    about: &'static str,
+pub(super) struct Example {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
     /// What is typed after `noisewright`, from the folder above `examples`.
-    command: &'static str,
+    pub(super) command: &'static str,
     #[serde(skip)]
-    files: &'static [(&'static str, &'static [u8])],
+    pub(super) files: &'static [(&'static str, &'static [u8])],
 }
 
 /// Examples for a program, and the folder that they were copied to.
@@ -36,7 +36,7 @@ macro_rules! file {
     };
 }
 
-const EXAMPLES: &[Example] = &[
+pub(super) const EXAMPLES: &[Example] = &[
     Example {
         name: "old-faithful",
         about: "waiting times with two modes: an exponential polynomial",

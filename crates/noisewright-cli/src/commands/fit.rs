@@ -5,14 +5,13 @@ mod choices;
 pub(super) mod json;
 mod page;
 mod penalty_path;
-mod pictures;
 mod plan;
-mod scene;
 pub(super) mod show;
 
 use std::path::Path;
 
 use noisewright::fit::{self, Fit};
+use noisewright::show::fitted_log_z;
 use noisewright::{Model, Points, View};
 use noisewright_data::write;
 
@@ -23,9 +22,11 @@ use crate::output;
 use crate::progress::Progress;
 use crate::rows::Rows;
 use crate::streamed::{Streamed, Thinned};
+use crate::workers::Processes;
 
 use self::after::After;
-use self::plan::Plan;
+pub(crate) use self::plan::Plan;
+use super::block::SharedRows;
 use super::saved::{self, is_fit_file};
 
 /// A fit, and what it was made of.
@@ -54,6 +55,8 @@ pub(crate) fn run(arguments: &FitArguments, global: &Global) -> Outcome<()> {
     let progress = Progress::new(problem.quiet, "reading the data");
     let answer = if arguments.choices.strata.is_some() {
         choices::fit(arguments, &plan, problem, &progress)?
+    } else if let Some(count) = arguments.workers {
+        shared(arguments, count, &plan, problem, &progress)?
     } else if arguments.stream {
         streamed(arguments, &plan, problem, &progress)?
     } else {
@@ -81,9 +84,9 @@ pub(crate) fn run(arguments: &FitArguments, global: &Global) -> Outcome<()> {
 /// The file that the rows are to be written to, if it is not one for the fit.
 fn table_file(arguments: &FitArguments) -> Outcome<Option<&Path>> {
     let table = arguments.out.as_deref().filter(|path| !is_fit_file(path));
-    if table.is_some() && arguments.stream {
+    if table.is_some() && (arguments.stream || arguments.workers.is_some()) {
         return Err(Failure::Usage(
-            "--out writes rows, and with --stream they are not in memory: give it a name that ends in .json to save the fit"
+            "--out writes rows, and with --stream and --workers they are not in memory: give it a name that ends in .json to save the fit"
                 .into(),
         ));
     }
@@ -142,6 +145,38 @@ fn streamed(
     })
 }
 
+/// Rows that worker processes read and sum over.
+fn shared(
+    arguments: &FitArguments,
+    count: usize,
+    plan: &Plan,
+    mut problem: Problem,
+    progress: &Progress,
+) -> Outcome<Answer> {
+    if count == 0 {
+        return Err(Failure::Usage("--workers must be at least 1".into()));
+    }
+    let space = problem.model.space();
+    let rows = SharedRows::open(&arguments.data, space, &arguments.rows)?;
+    let (points, weights) = rows.thinned(space)?;
+    let workers = Processes::new(rows, count, arguments.worker_command.as_deref())?;
+    let options = plan.options(&problem.model, progress)?;
+    let fit = fit::fit_distributed(&problem.model, &workers, &options).map_err(|error| {
+        plan.failure(&problem.model, error).unwrap_or_else(|error| workers.failure(error))
+    })?;
+    problem.data = Some(points);
+    Ok(Answer {
+        problem,
+        fit,
+        data: workers.files(),
+        weights,
+        dependence: None,
+        dropped: 0,
+        passes: Some(workers.passes()),
+        seed: options.seed,
+    })
+}
+
 impl Answer {
     /// The model with all its parameters, as the fit has them.
     fn model(&self) -> &Model {
@@ -173,14 +208,7 @@ impl Answer {
 
     /// log Z at the estimate: fitted, or known; one for every value of covariates is none.
     fn log_z(&self) -> Option<f64> {
-        if let Some(constant) = &self.fit.log_normalizer {
-            return Some(constant.estimate);
-        }
-        if self.model().is_conditional() {
-            return None;
-        }
-        let theta = self.fit.theta();
-        self.model().log_normalizer(&theta, &mut vec![0.0; theta.len()])
+        fitted_log_z(&self.fit, self.model())
     }
 
     /// Writes the rows with their log-density.

@@ -1,7 +1,6 @@
 //! One file per command.
 
-mod bins;
-mod classifier;
+pub(crate) mod block;
 mod compare;
 mod density;
 mod design;
@@ -10,6 +9,8 @@ mod evidence;
 mod examples;
 mod fit;
 mod information;
+#[cfg(feature = "lab")]
+mod lab;
 mod logz;
 mod pictures;
 mod ratio;
@@ -39,6 +40,7 @@ fn dispatch(asked: &Arguments) -> Outcome<()> {
     let global = &asked.global;
     match &asked.command {
         Command::Fit(own) => fit::run(own, global),
+        Command::Block(own) => block::run(&own.fit, own.rows, global),
         Command::Ratio(own) => ratio::run(own, global),
         Command::Information(own) => information::run(own, global),
         Command::Error(own) => error::run(own, global),
@@ -51,6 +53,8 @@ fn dispatch(asked: &Arguments) -> Outcome<()> {
         Command::Evidence(own) => evidence::run(own, global),
         #[cfg(feature = "reproduce")]
         Command::Reproduce(own) => reproduce::run(own, global),
+        #[cfg(feature = "lab")]
+        Command::Lab(own) => lab::run(own, global),
         Command::Examples(own) => examples::run(own, global),
         Command::Families => families(global),
         Command::Completions { shell } => {

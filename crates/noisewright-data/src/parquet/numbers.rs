@@ -64,6 +64,22 @@ pub(super) struct Column {
 }
 
 impl Column {
+    /// Passes over the next numbers.
+    pub(super) fn skip(&mut self, count: usize) -> Result<(), ParquetError> {
+        use ColumnReader::*;
+        let skipped = match &mut self.reader {
+            BoolColumnReader(r) => r.skip_records(count),
+            FloatColumnReader(r) => r.skip_records(count),
+            DoubleColumnReader(r) => r.skip_records(count),
+            Int32ColumnReader(r) => r.skip_records(count),
+            Int64ColumnReader(r) => r.skip_records(count),
+            Int96ColumnReader(r) => r.skip_records(count),
+            FixedLenByteArrayColumnReader(r) => r.skip_records(count),
+            ByteArrayColumnReader(r) => r.skip_records(count),
+        }?;
+        if skipped == count { Ok(()) } else { Err(ParquetError::EOF("a column is too short".to_owned())) }
+    }
+
     /// Appends the next numbers to the chunk, up to `most`; fewer only at the end of the column.
     pub(super) fn read(
         &mut self,

@@ -155,6 +155,47 @@ impl Rows {
         })
     }
 
+    /// The number of all rows, as the footer says.
+    pub(crate) fn said(&self) -> usize {
+        let rows = self.reader.metadata().row_groups().iter().map(|group| group.num_rows());
+        rows.filter_map(|rows| usize::try_from(rows).ok()).sum()
+    }
+
+    /// Passes over rows without taking them.
+    ///
+    /// # Errors
+    /// Where the file ends before, or cannot be read.
+    pub(crate) fn skip(&mut self, rows: usize) -> Result<()> {
+        let file = self.file.clone();
+        guarded(&file, || self.pass_over(rows))
+    }
+
+    /// Passes over whole groups by what the footer says of them, and over rows of the next without decoding these.
+    fn pass_over(&mut self, rows: usize) -> Result<()> {
+        let mut rows = rows;
+        while rows > 0 {
+            let next = self.reader.metadata().row_groups().get(self.group).map(|group| group.num_rows());
+            match next.and_then(|count| usize::try_from(count).ok()) {
+                Some(count) if self.left == 0 && count <= rows => {
+                    self.group += 1;
+                    rows -= count;
+                }
+                _ => {
+                    if !self.open_group()? {
+                        return Err(malformed(&self.file, "it ends before the last of its rows"));
+                    }
+                    let count = rows.min(self.left);
+                    for column in &mut self.columns {
+                        column.skip(count).map_err(|error| refused(&self.file, error))?;
+                    }
+                    self.left -= count;
+                    rows -= count;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn take(&mut self, gathered: &mut Gathered, room: usize) -> Result<bool> {
         if !self.open_group()? {
             return Ok(false);

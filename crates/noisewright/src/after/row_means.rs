@@ -1,15 +1,10 @@
 //! What is kept of the rows of a fit: the means that its likelihood rests on, which rows they were, and a few of them.
 
-use noisewright_numerics::summation::{dot, try_blocked};
+use noisewright_numerics::summation::dot;
 
+use crate::fit::distributed::partial_fields;
 use crate::fit::{DataRows, Dependence};
 use crate::{Fit, Model, Points, Result, View};
-
-/// Rows evaluated at a time.
-const BLOCK: usize = 4096;
-
-/// Values of scores at a time, where many points should be asked for at once.
-const BATCH_VALUES: usize = 1 << 22;
 
 /// Rows that are kept.
 const KEPT: usize = 256;
@@ -46,6 +41,8 @@ struct Sums {
     score: Vec<f64>,
     fingerprint: u64,
 }
+
+partial_fields!(Sums { energy, score, fingerprint });
 
 impl Sums {
     fn of(model: &Model, theta: &[f64], points: View<'_>, weights: Option<&[f64]>) -> Result<Self> {
@@ -96,20 +93,9 @@ impl RowMeans {
     ///
     /// The model is the whole one and θ̂ its parameters; the fit is that of the free ones.
     pub(crate) fn new(model: &Model, theta: &[f64], fit: &Fit, rows: DataRows<'_>) -> Result<Option<Self>> {
-        let mut sums: Option<Sums> = None;
-        rows.try_for_each(|_, points, weights| {
-            let batch = (BATCH_VALUES / theta.len().max(1)).max(1);
-            let block = if model.energy().prefers_batches() { batch } else { BLOCK };
-            let part = |range: std::ops::Range<usize>| {
-                Sums::of(model, theta, points.slice(range.clone()), weights.map(|w| &w[range]))
-            };
-            let here = try_blocked(points.rows(), block, part, Sums::add)?;
-            sums = match (sums.take(), here) {
-                (Some(before), Some(here)) => Some(before.add(here)),
-                (before, here) => before.or(here),
-            };
-            Ok(())
-        })?;
+        let block =
+            |_: usize, points: View<'_>, weights: Option<&[f64]>| Sums::of(model, theta, points, weights);
+        let sums = rows.reduce(block, Sums::add)?;
         let total = rows.total_weight();
         let Some(sums) = sums.filter(|sums| sums.energy.is_finite()) else { return Ok(None) };
         let some = rows.spread(KEPT);
@@ -175,12 +161,11 @@ impl RowMeans {
         mean_log_likelihood: Option<f64>,
         parameters: usize,
     ) -> Result<Self> {
-        let mut sum = 0_u64;
-        rows.try_for_each(|_, points, weights| {
+        let block = |_: usize, points: View<'_>, weights: Option<&[f64]>| {
             let ones = vec![1.0; points.rows()];
-            sum = sum.wrapping_add(fingerprint(model, points, weights.unwrap_or(&ones)));
-            Ok(())
-        })?;
+            Ok(fingerprint(model, points, weights.unwrap_or(&ones)))
+        };
+        let sum = rows.reduce(block, u64::wrapping_add)?.unwrap_or_default();
         let some = rows.spread(KEPT);
         let kept = some.view().rows().min(KEPT);
         let columns: Vec<&[f64]> =

@@ -10,6 +10,7 @@ mod exact;
 mod family;
 mod family_scan;
 mod free_parameters;
+mod grid;
 mod histogram;
 mod limits;
 mod mixture;
@@ -34,6 +35,8 @@ pub use error_answer::ErrorAnswer;
 pub use exact::OptimalNoise;
 pub(crate) use family::best_member_on;
 pub use family::{Builder, FamilyOptimum, Member, best_member};
+#[doc(hidden)]
+pub use grid::Grid;
 pub use histogram::{HistogramDesign, best_histogram_1d, best_histogram_2d};
 pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
 pub use mixture::{MixtureDesign, best_mixture, design_dictionary, design_mixture, design_mixture_on_sample};

@@ -182,6 +182,17 @@ impl ModelNoise {
         &self.shape
     }
 
+    /// `a(x)` of MATH §6, or its limit of all noise, at points; `None` for the model itself.
+    #[must_use]
+    pub fn sensitivity(&self, points: View<'_>) -> Option<Vec<f64>> {
+        match &self.shape {
+            Shape::Data => None,
+            Shape::AllNoise { sensitivity, .. } | Shape::Optimal { sensitivity, .. } => {
+                Some(sensitivity.at(&self.score(points), points.rows()))
+            }
+        }
+    }
+
     /// The model's parameters.
     #[must_use]
     pub fn parameters(&self) -> &[f64] {
@@ -259,7 +270,7 @@ impl ModelNoise {
 
     /// Functions whose changes of sign are the kinks: `ν a/μ − 1` for the optimum, each score for all noise.
     fn sides(&self, x: &[f64]) -> Vec<Vec<f64>> {
-        let score = self.score(x);
+        let score = self.score(View::new(1, x.len(), x));
         match &self.shape {
             Shape::Data => Vec::new(),
             Shape::AllNoise { .. } => score.chunks(x.len()).map(<[f64]>::to_vec).collect(),
@@ -279,13 +290,12 @@ impl ModelNoise {
         0.5 * (a + b)
     }
 
-    /// The score at points of one variable.
-    fn score(&self, x: &[f64]) -> Vec<f64> {
-        let rows = x.len();
+    /// The score at points.
+    fn score(&self, points: View<'_>) -> Vec<f64> {
+        let rows = points.rows();
         let mut value = vec![0.0; rows];
         let mut score = vec![0.0; rows * self.parameters.len()];
-        if self.model.evaluate(&self.parameters, View::new(1, rows, x), &mut value, Some(&mut score)).is_err()
-        {
+        if self.model.evaluate(&self.parameters, points, &mut value, Some(&mut score)).is_err() {
             score.fill(0.0);
         }
         if self.model.is_normalized() {

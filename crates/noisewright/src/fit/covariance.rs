@@ -7,13 +7,14 @@ use noisewright_numerics::special::ln_sigmoid;
 
 use super::data::{Data, Dependence};
 use super::dependence::{self, Influences};
+use super::distributed::partial_fields;
 use super::evaluate::{ChunkView, ParameterPoint};
 use super::leverage::{self, Leverages, SampleVariance};
 use super::loss_terms::{Class, Terms};
 use super::objective::{Full, Objective, Sums};
 use super::options::{CovarianceKind, FitOptions};
 use super::quiet::replicates::replicate_variance;
-use super::sample_blocks::{RowSource, SampleBlocks};
+use super::sample_blocks::SampleBlocks;
 use crate::moments::{Moments, sandwich};
 use crate::normalizer::joint_freedom;
 use crate::{Error, Loss, Model, Result, View};
@@ -85,11 +86,10 @@ pub(crate) fn bread(
 ) -> Result<DMatrix<f64>> {
     if !objective.linear
         && let Some(direction) = flattest(hessian, free)
-        && let RowSource::Memory { points, .. } = &objective.data.feed
+        && let Some(some) = objective.data.spread(TOLD_BY)
         && let Some(theta) = at.get(..objective.model.parameters().len())
     {
-        let some = points.view().slice(0..points.view().rows().min(TOLD_BY));
-        if !varies_in(objective.model, theta, some, &direction)? {
+        if !varies_in(objective.model, theta, some.view(), &direction)? {
             return Err(indistinct(objective, &direction));
         }
     }
@@ -252,6 +252,8 @@ struct Pooled {
     /// With w² r, its part under the noise.
     noise: Moments,
 }
+
+partial_fields!(Pooled { weighted, data, noise });
 
 impl Pooled {
     fn new(size: usize) -> Self {

@@ -1,7 +1,9 @@
 //! The rows to be fitted: in memory, or read again and again from somewhere else.
 
 use nalgebra::DMatrix;
+use noisewright_numerics::summation::{blocked, sum};
 
+use super::sample_blocks::BLOCK;
 use crate::points::columns_by_name;
 use crate::{Error, Points, Result, Space, View};
 
@@ -81,7 +83,7 @@ impl<'a> Data<'a> {
     /// The sum of the weights, T_d.
     #[must_use]
     pub fn total_weight(&self) -> f64 {
-        self.weights.map_or(self.points.rows() as f64, noisewright_numerics::summation::sum)
+        self.weights.map_or(self.points.rows() as f64, total)
     }
 
     /// What is done with the rows once their columns are those of the space, in its order.
@@ -116,6 +118,11 @@ impl<'a> Data<'a> {
             _ => Ok(()),
         }
     }
+}
+
+/// The sum of weights, in the same tree over blocks as every sum over rows, wherever they are.
+pub(crate) fn total(weights: &[f64]) -> f64 {
+    blocked(weights.len(), BLOCK, |range| sum(&weights[range]), |a, b| a + b).unwrap_or(0.0)
 }
 
 /// Chains whose lengths make up all rows.

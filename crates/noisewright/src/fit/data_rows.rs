@@ -1,14 +1,18 @@
-//! The rows of a fit, checked once: all in memory, or read again at every pass.
+//! The rows of a fit, checked once: all in memory, read again at every pass, or with other processes.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::data::{Data, Dependence, Source, check_total_weight};
+use noisewright_numerics::summation::try_blocked;
+
+use super::data::{Data, Dependence, check_total_weight};
 use super::density_checks;
+use super::distributed::{Host, Partial, partial_fields};
 use super::loss_terms::Class;
 use super::prepare::{pick, spread};
-use super::sample_blocks::{CHUNK, HeldPoints, SampleBlocks};
+use super::sample_blocks::{BLOCK, CHUNK, HeldPoints, SampleBlocks};
+use super::stream::Elsewhere;
 use crate::memory::check_count;
 use crate::{Error, Model, Noise, Result, View};
 
@@ -21,9 +25,9 @@ pub(crate) const SOME_ROWS: usize = 1 << 18;
 pub(crate) enum DataRows<'a> {
     /// All in memory.
     Memory(Data<'a>),
-    /// Read again at every pass.
-    Stream {
-        source: &'a dyn Source,
+    /// Read again at every pass, or with other processes.
+    Elsewhere {
+        source: Elsewhere<'a>,
         /// Number of rows.
         rows: usize,
         /// The sum of their weights.
@@ -37,6 +41,31 @@ pub(crate) enum DataRows<'a> {
 pub(crate) struct SomeRows<'a> {
     points: HeldPoints<'a>,
     weights: Option<Cow<'a, [f64]>>,
+}
+
+impl<'a> SomeRows<'a> {
+    /// At most `limit` of all rows: those that would be taken if only [`SOME_ROWS`] of them were held.
+    pub(crate) fn of_all(points: View<'a>, weights: Option<&'a [f64]>, limit: usize) -> Self {
+        Self::picked(points, weights, limit, nested)
+    }
+
+    /// At most `limit` of the rows that are held.
+    pub(crate) fn of_held(points: View<'a>, weights: Option<&'a [f64]>, limit: usize) -> Self {
+        Self::picked(points, weights, limit, spread)
+    }
+
+    fn picked(
+        points: View<'a>,
+        weights: Option<&'a [f64]>,
+        limit: usize,
+        ranges: impl Fn(usize, usize) -> Vec<Range<usize>>,
+    ) -> Self {
+        if points.rows() <= limit {
+            return Self { points: HeldPoints::Borrowed(points), weights: weights.map(Cow::Borrowed) };
+        }
+        let (points, weights) = pick(points, weights, &ranges(points.rows(), limit));
+        Self { points: HeldPoints::Owned(points), weights: weights.map(Cow::Owned) }
+    }
 }
 
 impl SomeRows<'_> {
@@ -59,17 +88,19 @@ impl<'a> DataRows<'a> {
         data.check(model.space().dimension())?;
         // At least the noise's log-density at every row, and something to work with.
         check_count("rows", data.points.rows(), 2)?;
-        let mut first = RowCheck::new(model);
-        first.add(data.points, data.weights)?;
-        first.finish()?;
-        Ok(Self::Memory(data))
+        let rows = Self::Memory(data);
+        let check = |before: usize, points: View<'_>, weights: Option<&[f64]>| {
+            RowCheck::of(model, before, points, weights)
+        };
+        rows.reduce(check, RowCheck::join)?.unwrap_or_else(|| RowCheck::nothing(model)).finish(model)?;
+        Ok(rows)
     }
 
     /// Number of rows.
     pub(crate) fn rows(&self) -> usize {
         match self {
             Self::Memory(data) => data.points.rows(),
-            Self::Stream { rows, .. } => *rows,
+            Self::Elsewhere { rows, .. } => *rows,
         }
     }
 
@@ -77,14 +108,14 @@ impl<'a> DataRows<'a> {
     pub(crate) fn total_weight(&self) -> f64 {
         match self {
             Self::Memory(data) => data.total_weight(),
-            Self::Stream { total, .. } => *total,
+            Self::Elsewhere { total, .. } => *total,
         }
     }
 
     pub(crate) fn dependence(&self) -> Dependence<'a> {
         match self {
             Self::Memory(data) => data.dependence,
-            Self::Stream { .. } => Dependence::Independent,
+            Self::Elsewhere { .. } => Dependence::Independent,
         }
     }
 
@@ -92,22 +123,16 @@ impl<'a> DataRows<'a> {
     pub(crate) fn whole(&self) -> Option<Data<'a>> {
         match self {
             Self::Memory(data) => Some(*data),
-            Self::Stream { .. } => None,
+            Self::Elsewhere { .. } => None,
         }
     }
 
     /// At most `limit` rows, the same ones wherever the rows are.
     pub(crate) fn spread(&self, limit: usize) -> SomeRows<'a> {
-        let (held, ranges) = match self {
-            Self::Memory(data) => (data, nested(data.points.rows(), limit)),
-            Self::Stream { some, .. } => (some, spread(some.points.rows(), limit)),
-        };
-        if held.points.rows() <= limit {
-            let (points, weights) = (HeldPoints::Borrowed(held.points), held.weights.map(Cow::Borrowed));
-            return SomeRows { points, weights };
+        match self {
+            Self::Memory(data) => SomeRows::of_all(data.points, data.weights, limit),
+            Self::Elsewhere { some, .. } => SomeRows::of_held(some.points, some.weights, limit),
         }
-        let (points, weights) = pick(held.points, held.weights, &ranges);
-        SomeRows { points: HeldPoints::Owned(points), weights: weights.map(Cow::Owned) }
     }
 
     /// The rows as the data side of a contrast with a noise.
@@ -118,8 +143,8 @@ impl<'a> DataRows<'a> {
                 noise.log_density(data.points, &mut log_noise);
                 Self::side(*data, log_noise)
             }
-            Self::Stream { source, rows, total, some } => {
-                SampleBlocks::stream(*source, noise.clone(), (*rows, *total), *some)
+            Self::Elsewhere { source, rows, total, some } => {
+                SampleBlocks::elsewhere(*source, noise.clone(), (*rows, *total), *some)
             }
         }
     }
@@ -129,23 +154,33 @@ impl<'a> DataRows<'a> {
         SampleBlocks::memory(Class::Data, HeldPoints::Borrowed(data.points), data.weights, log_noise)
     }
 
-    /// Passes over all rows, block by block in a fixed order; blocks come without a noise.
+    /// Who sums over the rows, where other processes do.
+    pub(crate) fn host(&self) -> Option<&'a dyn Host> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Elsewhere { source, .. } => source.host(),
+        }
+    }
+
+    /// Reduces all rows block by block in a fixed tree: `map` is given the number of rows before a block, its points and their
+    /// weights.
     ///
     /// # Errors
-    /// When `visit` fails, or the rows cannot be read again.
-    pub(crate) fn try_for_each(
+    /// When `map` fails, or the rows cannot be read again.
+    pub(crate) fn reduce<T: Send + Partial>(
         &self,
-        mut visit: impl FnMut(usize, View<'_>, Option<&[f64]>) -> Result<()>,
-    ) -> Result<()> {
+        map: impl Fn(usize, View<'_>, Option<&[f64]>) -> Result<T> + Sync,
+        combine: impl Fn(T, T) -> T + Sync,
+    ) -> Result<Option<T>> {
         match self {
-            Self::Memory(data) => visit(0, data.points, data.weights),
-            Self::Stream { source, .. } => {
-                let mut before = 0;
-                source.for_each_block(&mut |points, weights| {
-                    visit(before, points, weights)?;
-                    before += points.rows();
-                    Ok(())
-                })
+            Self::Memory(data) => {
+                let block = |range: Range<usize>| {
+                    map(range.start, data.points.slice(range.clone()), data.weights.map(|w| &w[range]))
+                };
+                try_blocked(data.points.rows(), BLOCK, block, combine)
+            }
+            Self::Elsewhere { source, rows, .. } => {
+                source.reduce(*rows, &combine, |index, points, weights| map(index * BLOCK, points, weights))
             }
         }
     }
@@ -163,18 +198,19 @@ fn nested(rows: usize, limit: usize) -> Vec<Range<usize>> {
     spread(held, limit).into_iter().map(|range| outer[range.start / CHUNK].clone()).collect()
 }
 
-/// What one reading of all rows checks: every row once.
-pub(crate) struct RowCheck<'m> {
-    pub(crate) model: &'m Model,
-    /// Rows so far.
+/// What one reading of all rows finds, every row having been checked once.
+pub(crate) struct RowCheck {
+    /// Number of rows.
     pub(crate) rows: usize,
     /// Those with a positive weight.
     counting: usize,
     /// The sum of the weights.
     pub(crate) total: f64,
-    /// Of every variable its only value so far, or that it varies.
+    /// Of every variable its only value, or that it varies.
     constant: Vec<Only>,
 }
+
+partial_fields!(RowCheck { rows, counting, total, constant });
 
 /// Whether a variable has had one value only.
 #[derive(Clone, Copy, PartialEq)]
@@ -184,53 +220,91 @@ enum Only {
     Several,
 }
 
-impl<'m> RowCheck<'m> {
-    pub(crate) fn new(model: &'m Model) -> Self {
-        let constant = vec![Only::Nothing; model.space().dimension()];
-        Self { model, rows: 0, counting: 0, total: 0.0, constant }
+impl Only {
+    fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nothing, only) | (only, Self::Nothing) => only,
+            (Self::One(a), Self::One(b)) if a == b => self,
+            _ => Self::Several,
+        }
+    }
+}
+
+impl Partial for Only {
+    fn write(&self, out: &mut Vec<u8>) {
+        let value = if let Self::One(value) = self { Some(*value) } else { None };
+        ((*self == Self::Several), value).write(out);
     }
 
-    /// Checks the next rows.
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        let (several, value) = <(bool, Option<f64>)>::read(from)?;
+        Some(if several { Self::Several } else { value.map_or(Self::Nothing, Self::One) })
+    }
+}
+
+impl RowCheck {
+    /// Of no rows.
+    pub(crate) fn nothing(model: &Model) -> Self {
+        let constant = vec![Only::Nothing; model.space().dimension()];
+        Self { rows: 0, counting: 0, total: 0.0, constant }
+    }
+
+    /// Checks a block of rows, with so many before it.
     ///
     /// # Errors
     /// A value outside its domain, a weight that is none, a row at which the model can have no density.
-    pub(crate) fn add(&mut self, points: View<'_>, weights: Option<&[f64]>) -> Result<()> {
+    pub(crate) fn of(
+        model: &Model,
+        before: usize,
+        points: View<'_>,
+        weights: Option<&[f64]>,
+    ) -> Result<Self> {
         if let Some((row, value)) = weights.and_then(first_wrong_weight) {
-            return Err(Error::Weight { row: self.rows + row + 1, value });
+            return Err(Error::Weight { row: before + row + 1, value });
         }
         let data = Data { weights, ..Data::new(points) };
-        self.model.space().check_rows(points, weights, self.rows)?;
-        self.model.check_score_once(&self.model.start(), points)?;
-        density_checks::check_statistics(self.model, data, self.rows)?;
-        for (j, only) in self.constant.iter_mut().enumerate().filter(|(_, only)| **only != Only::Several) {
-            let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
-            let values = points.column(j).iter().enumerate().filter(|(row, _)| counts(*row));
-            *only = values.fold(*only, |only, (_, x)| match only {
-                Only::Nothing => Only::One(*x),
-                Only::One(value) if value == *x => only,
-                _ => Only::Several,
-            });
+        model.space().check_rows(points, weights, before)?;
+        // The same rows on any number of threads.
+        if before == 0 {
+            model.check_score_once(&model.start(), points)?;
         }
-        self.rows += points.rows();
-        self.counting += weights.map_or(points.rows(), |w| w.iter().filter(|w| **w > 0.0).count());
-        self.total += data.total_weight();
-        Ok(())
+        density_checks::check_statistics(model, data, before)?;
+        let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
+        let only = |j: usize| {
+            let values = points.column(j).iter().enumerate().filter(|(row, _)| counts(*row));
+            values.fold(Only::Nothing, |only, (_, x)| only.join(Only::One(*x)))
+        };
+        Ok(Self {
+            rows: points.rows(),
+            counting: (0..points.rows()).filter(|row| counts(*row)).count(),
+            total: data.total_weight(),
+            constant: (0..points.columns()).map(only).collect(),
+        })
+    }
+
+    /// Of two neighbouring parts of the rows.
+    pub(crate) fn join(mut self, other: Self) -> Self {
+        self.rows += other.rows;
+        self.counting += other.counting;
+        self.total += other.total;
+        self.constant.iter_mut().zip(other.constant).for_each(|(a, b)| *a = a.join(b));
+        self
     }
 
     /// Checks what only all rows together tell.
     ///
     /// # Errors
     /// No rows, fewer than unknowns, or a variable that never varies.
-    pub(crate) fn finish(&self) -> Result<()> {
+    pub(crate) fn finish(&self, model: &Model) -> Result<()> {
         if self.counting == 0 {
             return Err(Error::NoData);
         }
-        let (rows, coordinates) = (self.counting, self.model.coordinates().len());
+        let (rows, coordinates) = (self.counting, model.coordinates().len());
         if rows < coordinates {
             return Err(Error::TooFewPoints { rows, coordinates });
         }
         check_total_weight(self.total, coordinates)?;
-        for (column, only) in self.model.space().names().iter().zip(&self.constant) {
+        for (column, only) in model.space().names().iter().zip(&self.constant) {
             if let Only::One(value) = only {
                 return Err(Error::ConstantColumn { column: column.clone(), value: *value });
             }

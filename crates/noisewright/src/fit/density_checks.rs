@@ -25,23 +25,21 @@ pub(crate) fn check_fitted(model: &Model, theta: &[f64], rows: DataRows<'_>) -> 
     if model.energy().is_linear() {
         return Ok(());
     }
-    rows.try_for_each(|before, points, weights| {
+    let block = |before: usize, points: View<'_>, weights: Option<&[f64]>| {
         check(model, theta, Data { weights, ..Data::new(points) }, before, false)
-    })
+    };
+    rows.reduce(block, |(), ()| ()).map(Option::unwrap_or_default)
 }
 
 /// An error about a row without density with the values of that row; any other as it is.
 pub(crate) fn with_values(model: &Model, rows: DataRows<'_>, error: Error) -> Error {
     let Error::NoDensity { row } = error else { return error };
-    let mut point = None;
-    let read = rows.try_for_each(|before, points, _| {
-        if point.is_none() && row > before && row <= before + points.rows() {
-            point = Some(values(model, Data::new(points), row - before - 1));
-        }
-        Ok(())
-    });
-    match (read, point) {
-        (Ok(()), Some(point)) => Error::DataWithoutDensity { row, point },
+    let block = |before: usize, points: View<'_>, _: Option<&[f64]>| {
+        let here = row > before && row <= before + points.rows();
+        Ok(here.then(|| values(model, Data::new(points), row - before - 1)))
+    };
+    match rows.reduce(block, Option::or) {
+        Ok(Some(Some(point))) => Error::DataWithoutDensity { row, point },
         _ => error,
     }
 }

@@ -1,10 +1,11 @@
 //! A few hundred rows at one parameter value: log ratios, scores, and what they add to the sums.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::gram::{Columns, add_combination, add_triangle, mirror, weighted_sum};
+use noisewright_numerics::gram::{Columns, add_combination, add_triangle, weighted_sum};
 use noisewright_numerics::summation::sum;
 
 use super::differences::of_closed_form;
+use super::distributed::partial_scratch;
 use super::loss_terms::{Class, Terms};
 use super::objective::{Objective, Order, Sums};
 use super::prepare;
@@ -228,105 +229,88 @@ fn add_features(columns: Columns<'_>, factors: &[f64], out: &mut [f64]) {
     }
 }
 
-/// The sums of one block, with their scratch space.
-pub(crate) struct Accumulator<'w, 'a> {
-    objective: &'w Objective<'a>,
-    place: &'w ParameterPoint,
-    class: Class,
-    order: Order,
+/// Space that is used again for every chunk of a block.
+#[derive(Default)]
+pub(crate) struct Scratch {
     terms: Terms,
     meat_weights: Vec<f64>,
-    sums: Sums,
 }
 
-impl<'w, 'a> Accumulator<'w, 'a> {
-    pub(crate) fn new(
-        objective: &'w Objective<'a>,
-        place: &'w ParameterPoint,
-        class: Class,
-        order: Order,
-    ) -> Self {
-        let sums = Sums::new(objective.size(), order, objective.linear);
-        Self { objective, place, class, order, terms: Terms::default(), meat_weights: Vec::new(), sums }
-    }
+partial_scratch!(Scratch);
 
-    /// The sums over all rows.
-    pub(crate) fn finish(mut self) -> Sums {
-        let size = self.objective.size();
-        for matrix in [&mut self.sums.information, &mut self.sums.meat] {
-            if !matrix.is_empty() {
-                mirror(size, matrix.as_mut_slice());
-            }
-        }
-        self.sums
-    }
+/// What is added to the sums of a block, and where.
+pub(crate) struct Adder<'w, 'a> {
+    pub(crate) objective: &'w Objective<'a>,
+    pub(crate) place: &'w ParameterPoint,
+    pub(crate) class: Class,
+    pub(crate) order: Order,
+}
 
-    pub(crate) fn join(mut self, other: Self) -> Self {
-        self.sums = self.sums.join(other.sums);
-        self
-    }
-
+impl Adder<'_, '_> {
     /// Adds a chunk's value, gradient, Hessian and second moments.
-    pub(crate) fn add(&mut self, seen: &ChunkView<'_>) -> Result<()> {
-        self.fill_terms(seen);
-        let sums = &mut self.sums;
-        sums.value += sum(&self.terms.value);
-        sums.first += sum(&self.terms.first);
+    pub(crate) fn add(&self, sums: &mut Sums, scratch: &mut Scratch, seen: &ChunkView<'_>) -> Result<()> {
+        self.fill_terms(sums, scratch, seen);
+        let terms = &scratch.terms;
+        sums.value += sum(&terms.value);
+        sums.first += sum(&terms.first);
         match seen.points {
-            Some(points) if seen.score.columns() < self.objective.size() => self.add_slope(points)?,
-            _ => weighted_sum(seen.score, &self.terms.first, sums.gradient.as_mut_slice()),
+            Some(points) if seen.score.columns() < self.objective.size() => {
+                self.add_slope(sums, terms, points)?;
+            }
+            _ => weighted_sum(seen.score, &terms.first, sums.gradient.as_mut_slice()),
         }
         if self.order >= Order::Hessian {
-            add_triangle(seen.score, &self.terms.second, self.sums.information.as_mut_slice());
+            add_triangle(seen.score, &terms.second, sums.information.as_mut_slice());
             if let Some(points) = seen.points.filter(|_| !self.objective.linear) {
-                self.add_curvature(points)?;
+                self.add_curvature(sums, terms, points)?;
             }
         }
         if self.order >= Order::Meat {
-            add_triangle(seen.score, &self.meat_weights, self.sums.meat.as_mut_slice());
+            add_triangle(seen.score, &scratch.meat_weights, sums.meat.as_mut_slice());
         }
         Ok(())
     }
 
     /// `Σ first · ∇ log p`, summed by the model itself.
-    fn add_slope(&mut self, points: View<'_>) -> Result<()> {
+    fn add_slope(&self, sums: &mut Sums, terms: &Terms, points: View<'_>) -> Result<()> {
         let model = self.objective.model;
         let mut slope = vec![0.0; model.parameters().len()];
-        model.add_weighted_score(&self.place.theta, points, &self.terms.first, &mut slope)?;
-        let first = sum(&self.terms.first);
+        model.add_weighted_score(&self.place.theta, points, &terms.first, &mut slope)?;
+        let first = sum(&terms.first);
         match &self.place.shift {
             Some(shift) => slope.iter_mut().zip(shift).for_each(|(s, shift)| *s -= shift * first),
             None => slope.push(-first),
         }
-        self.sums.gradient.iter_mut().zip(slope).for_each(|(total, s)| *total += s);
+        sums.gradient.iter_mut().zip(slope).for_each(|(total, s)| *total += s);
         Ok(())
     }
 
     /// Adds `Σ first · ∇²u` to the corner that belongs to θ.
-    fn add_curvature(&mut self, points: View<'_>) -> Result<()> {
+    fn add_curvature(&self, sums: &mut Sums, terms: &Terms, points: View<'_>) -> Result<()> {
         let model = self.objective.model;
         let count = model.parameters().len();
         let mut curvature = DMatrix::zeros(count, count);
         let out = curvature.as_mut_slice();
-        let known = model.add_curvature(&self.place.theta, points, &self.terms.first, out)?;
-        self.sums.curved &= known;
-        let mut corner = self.sums.curvature.view_mut((0, 0), (count, count));
+        let known = model.add_curvature(&self.place.theta, points, &terms.first, out)?;
+        sums.curved &= known;
+        let mut corner = sums.curvature.view_mut((0, 0), (count, count));
         corner += curvature;
         Ok(())
     }
 
     /// The terms of this chunk, weighted, with the weights of the second moments.
-    fn fill_terms(&mut self, seen: &ChunkView<'_>) {
-        self.terms.fill(&self.objective.loss, self.class, seen.log_ratio);
+    fn fill_terms(&self, sums: &mut Sums, scratch: &mut Scratch, seen: &ChunkView<'_>) {
+        let Scratch { terms, meat_weights } = scratch;
+        terms.fill(&self.objective.loss, self.class, seen.log_ratio);
         if self.order >= Order::Meat {
-            self.meat_weights.clear();
-            self.meat_weights.extend(self.terms.first.iter().map(|f| f * f));
+            meat_weights.clear();
+            meat_weights.extend(terms.first.iter().map(|f| f * f));
             let weights = seen.weights.unwrap_or_default();
-            for (m, w) in self.meat_weights.iter_mut().zip(weights) {
+            for (m, w) in meat_weights.iter_mut().zip(weights) {
                 *m = if *w == 0.0 { 0.0 } else { *m * w };
             }
         }
-        self.terms.weigh(seen.weights);
-        self.sums.weight += seen.weights.map_or(seen.log_ratio.len() as f64, sum);
+        terms.weigh(seen.weights);
+        sums.weight += seen.weights.map_or(seen.log_ratio.len() as f64, sum);
     }
 }

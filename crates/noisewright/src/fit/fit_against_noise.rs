@@ -9,6 +9,7 @@ use super::covariance::{self, Covariance};
 use super::curvature::{self, Curvature};
 use super::data_rows::DataRows;
 use super::diagnostics::{self, Separation};
+use super::distributed::Host;
 use super::estimate::{Basis, Compared, Contrasted, Estimated, FitTask, Found, Notes};
 use super::kinks;
 use super::loss_terms::Class;
@@ -18,7 +19,7 @@ use super::options::{DrawKind, Draws, FitOptions};
 use super::prepare;
 use super::quiet;
 use super::result::Fit;
-use super::sample_blocks::{HeldPoints, SampleBlocks};
+use super::sample_blocks::{FEW_DRAWN, HeldPoints, SampleBlocks};
 use super::solve::{Solution, solve};
 use super::two_step::Refitted;
 use crate::noise::quiet::Replicates;
@@ -91,21 +92,26 @@ impl Against {
     }
 
     /// The noise side.
-    fn side<'a>(&self, model: &Model, context: &Context) -> Result<SampleBlocks<'a>> {
+    fn side<'a>(
+        &self,
+        model: &Model,
+        context: &Context,
+        host: Option<&'a dyn Host>,
+    ) -> Result<SampleBlocks<'a>> {
         let held = |points, log_noise| SampleBlocks::memory(Class::Noise, points, None, log_noise);
-        Ok(match self {
+        let most = if host.is_some() { FEW_DRAWN } else { usize::MAX };
+        let drawn_again = |rows: usize, noise: &dyn Noise| {
+            model.energy().is_linear() || rows > most || rows * noise.dimension() > prepare::most_kept()
+        };
+        let side = match self {
             Self::Draws(draws) => held(HeldPoints::Given(draws.clone()), draws.log_density.clone()),
             Self::Refitted(own) => held(HeldPoints::Shared(own.points.clone()), own.log_density.clone()),
             Self::Quiet(noise, replicates) => {
                 let side =
                     SampleBlocks::quiet(noise.clone(), context, (replicates.count, replicates.points))?;
-                let drawn_again =
-                    model.energy().is_linear() || side.rows * noise.dimension() > prepare::most_kept();
-                if drawn_again { side } else { side.hold()? }
+                if drawn_again(side.rows, noise.as_ref()) { side } else { side.hold()? }
             }
-            Self::Noise(noise, rows)
-                if model.energy().is_linear() || rows * noise.dimension() > prepare::most_kept() =>
-            {
+            Self::Noise(noise, rows) if drawn_again(*rows, noise.as_ref()) => {
                 SampleBlocks::drawn(noise.clone(), context, *rows)
             }
             Self::Noise(noise, rows) => {
@@ -114,7 +120,8 @@ impl Against {
                 noise.log_density(points.view(), &mut log_noise);
                 held(HeldPoints::Owned(points), log_noise)
             }
-        })
+        };
+        Ok(side.by(host))
     }
 
     /// The data side.
@@ -166,7 +173,8 @@ pub(crate) fn contrasted<'a>(
     options: &FitOptions,
 ) -> Result<(Objective<'a>, Compared)> {
     let nu = against.rows() as f64 / task.rows.total_weight();
-    let (data, noise) = (against.data_side(task.rows)?, against.side(task.model, &options.context())?);
+    let (data, noise) =
+        (against.data_side(task.rows)?, against.side(task.model, &options.context(), task.rows.host())?);
     let keep = task.rows.whole().is_some();
     let some = task.rows.spread(SCALE_ROWS);
     let loss_ratio = against.loss_ratio(options, nu);

@@ -102,7 +102,9 @@ fn retest(task: FitTask<'_>, fit: &mut Fit, options: &FitOptions) -> Result<()> 
         (_, None) => return Ok(()),
     };
     let some = task.rows.spread(SOME_ROWS);
-    let data = task.rows.whole().unwrap_or_else(|| some.data());
+    // Rows that depend on one another are in memory, and are taken as they are.
+    let dependent = task.rows.dependence() != Dependence::Independent;
+    let data = task.rows.whole().filter(|_| dependent).unwrap_or_else(|| some.data());
     if let Some(test) = diagnostics::cross_fitted_test(task.model, data, fit, &options.context(), again)? {
         fit.diagnostics.retest(test);
     }

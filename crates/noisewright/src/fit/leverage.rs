@@ -13,6 +13,7 @@
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, weighted_gram};
 
+use super::distributed::partial_fields;
 use crate::tolerance::RANK;
 
 /// Rows beyond which leverages are too small to be worth a pass over the rows: the correction is of the order p/n.
@@ -54,6 +55,8 @@ pub(crate) struct LeverageSums {
     second: DVector<f64>,
     fourth: DVector<f64>,
 }
+
+partial_fields!(LeverageSums { meat, second, fourth });
 
 impl LeverageSums {
     pub(crate) fn join(mut self, other: Self) -> Self {

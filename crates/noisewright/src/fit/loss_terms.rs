@@ -2,6 +2,7 @@
 
 use noisewright_numerics::kernels;
 
+use super::distributed::partial_scratch;
 use crate::Loss;
 
 /// Which of the two samples a point belongs to.
@@ -19,6 +20,8 @@ pub(crate) struct Terms {
     pub(crate) second: Vec<f64>,
     buffer: Vec<f64>,
 }
+
+partial_scratch!(Terms);
 
 impl Terms {
     /// Fills the terms of these points; a noise point outside the model's support (g = −∞) adds nothing, a data point

@@ -16,6 +16,7 @@ mod density_checks;
 mod dependence;
 pub mod diagnostics;
 mod differences;
+pub(crate) mod distributed;
 mod effects;
 mod estimate;
 mod evaluate;
@@ -59,6 +60,7 @@ pub use curvature::Curvature;
 pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind};
+pub use distributed::{PassRequest, Replica, Workers, fit_distributed};
 #[doc(hidden)]
 pub use effects::{FitSetting, NoiseKind, check_effects};
 pub use held_out::HeldOut;

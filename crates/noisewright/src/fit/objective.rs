@@ -1,10 +1,12 @@
 //! The loss over two samples with its first two derivatives, and the sums that the covariance needs.
 
 use nalgebra::{DMatrix, DVector};
+use noisewright_numerics::gram::mirror;
 use noisewright_numerics::optimize::{Evaluation, Problem};
 
 use super::differences;
-use super::evaluate::{Accumulator, ChunkEvaluator, ChunkView, ParameterPoint};
+use super::distributed::{Partial, Triangle};
+use super::evaluate::{Adder, ChunkEvaluator, ChunkView, ParameterPoint, Scratch};
 use super::prepare;
 use super::sample_blocks::{KeptBlock, RawBlock, SampleBlocks};
 use super::scaling::Scaling;
@@ -93,6 +95,41 @@ impl Sums {
     }
 }
 
+impl Sums {
+    /// The same with both triangles of the matrices.
+    fn mirrored(mut self) -> Self {
+        for matrix in [&mut self.information, &mut self.meat] {
+            mirror(matrix.nrows(), matrix.as_mut_slice());
+        }
+        self
+    }
+}
+
+impl Partial for Sums {
+    fn write(&self, out: &mut Vec<u8>) {
+        [self.weight, self.value, self.first].write(out);
+        self.gradient.write(out);
+        Triangle::write_of(&self.information, out);
+        self.curvature.write(out);
+        Triangle::write_of(&self.meat, out);
+        self.curved.write(out);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        let [weight, value, first] = Partial::read(from)?;
+        Some(Self {
+            weight,
+            value,
+            first,
+            gradient: Partial::read(from)?,
+            information: Triangle::read(from)?.0,
+            curvature: Partial::read(from)?,
+            meat: Triangle::read(from)?.0,
+            curved: Partial::read(from)?,
+        })
+    }
+}
+
 /// Both samples' sums at one place, and the loss made from them.
 pub(crate) struct Full {
     pub(crate) evaluation: Evaluation,
@@ -164,7 +201,7 @@ impl<'a> Objective<'a> {
     }
 
     /// Looks at every row of a sample at one place, block by block in a fixed tree.
-    pub(crate) fn fold<T: Send>(
+    pub(crate) fn fold<T: Send + Partial>(
         &self,
         side: &SampleBlocks<'a>,
         place: &ParameterPoint,
@@ -176,7 +213,7 @@ impl<'a> Objective<'a> {
     }
 
     /// The same; without `scored` the scores need not be there.
-    pub(crate) fn fold_rows<T: Send>(
+    pub(crate) fn fold_rows<T: Send + Partial>(
         &self,
         side: &SampleBlocks<'a>,
         place: &ParameterPoint,
@@ -207,10 +244,13 @@ impl<'a> Objective<'a> {
 
     /// The sums over one sample.
     fn sums(&self, side: &SampleBlocks<'a>, place: &ParameterPoint, order: Order) -> Result<Sums> {
-        let start = || Accumulator::new(self, place, side.class, order);
+        let adder = Adder { objective: self, place, class: side.class, order };
+        let start = || (Sums::new(self.size(), order, self.linear), Scratch::default());
         let scored = order > Order::Gradient || !self.sums_scores;
-        let adder = self.fold_rows(side, place, scored, start, Accumulator::add, Accumulator::join)?;
-        Ok(adder.finish())
+        let add =
+            |(sums, scratch): &mut (Sums, Scratch), seen: &ChunkView<'_>| adder.add(sums, scratch, seen);
+        let join = |a: (Sums, Scratch), b: (Sums, Scratch)| (a.0.join(b.0), a.1);
+        Ok(self.fold_rows(side, place, scored, start, add, join)?.0.mirrored())
     }
 
     /// Where the model allows no such parameters.

@@ -5,6 +5,7 @@ use noisewright_numerics::gram::{add_triangle, mirror, weighted_sum};
 use noisewright_numerics::summation::sum;
 
 use super::covariance::invert_free;
+use super::distributed::partial_fields;
 use super::estimate::Contrasted;
 use super::evaluate::{ChunkView, ParameterPoint};
 use super::loss_terms::{Class, Terms};
@@ -19,6 +20,8 @@ struct Sums {
     plain: Vec<f64>,
     terms: Terms,
 }
+
+partial_fields!(Sums { weight, square, weighted, plain, terms });
 
 impl Sums {
     fn join(mut self, other: Self) -> Self {

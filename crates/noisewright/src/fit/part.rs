@@ -36,7 +36,7 @@ impl Part {
                 let log_noise = rows.iter().map(|i| log_noise[*i]).collect();
                 (data, weights.map(|w| rows.iter().map(|i| w[*i]).collect::<Vec<f64>>()), log_noise)
             }
-            RowSource::Stream { noise, some, .. } => {
+            RowSource::Elsewhere { noise, some, .. } => {
                 let (data, rows) = thinned(some.points, data_rows);
                 let log_noise = density(noise.as_ref(), &data);
                 (data, some.weights.map(|w| rows.iter().map(|i| w[*i]).collect()), log_noise)
@@ -60,7 +60,7 @@ impl Part {
                 let log_noise = density(noise.as_ref(), &points);
                 (points, log_noise)
             }
-            RowSource::Stream { .. } => return None,
+            RowSource::Elsewhere { .. } => return None,
         };
         Some(Self { data, weights, data_log_noise, noise, noise_log_noise })
     }

@@ -4,11 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use noisewright_numerics::parallel::prelude::*;
-use noisewright_numerics::summation::{sum, try_blocked};
+use noisewright_numerics::summation::try_blocked;
 
-use super::data::{Data, Source, check_weights};
+use super::data::{Data, Source, check_weights, total};
+use super::data_rows::SomeRows;
+use super::distributed::{Host, Partial, once_by, reduce_by};
 use super::loss_terms::Class;
 use super::options::Draws;
+use super::stream::Elsewhere;
 use crate::noise::draw_block;
 use crate::noise::quiet::QuietDraws;
 use crate::run::{Context, Purpose};
@@ -21,6 +24,9 @@ pub(crate) const CHUNK: usize = 512;
 /// Blocks of a stream that are held at once, for the threads to share.
 const HELD_BLOCKS: usize = 32;
 
+/// Noise points up to which the coordinator of other processes sums by itself: asking them would take longer.
+pub(crate) const FEW_DRAWN: usize = 1 << 17;
+
 /// A sample: data or noise.
 pub(crate) struct SampleBlocks<'a> {
     pub(crate) class: Class,
@@ -32,6 +38,8 @@ pub(crate) struct SampleBlocks<'a> {
     pub(crate) replicate_points: Option<usize>,
     /// What a linear model needs to know of each block, once it has been computed.
     pub(crate) kept: Option<Vec<KeptBlock<'a>>>,
+    /// Who sums over noise, where other processes do.
+    host: Option<&'a dyn Host>,
 }
 
 /// Where the rows come from.
@@ -40,9 +48,9 @@ pub(crate) enum RowSource<'a> {
     Memory { points: HeldPoints<'a>, weights: Option<&'a [f64]>, log_noise: Vec<f64> },
     /// Drawn whenever they are needed.
     Drawn { noise: Arc<dyn Noise>, context: Context, quiet: Option<QuietDraws<Arc<dyn Noise>>> },
-    /// Read whenever they are needed.
-    Stream {
-        source: &'a dyn Source,
+    /// Read whenever they are needed, or with other processes.
+    Elsewhere {
+        source: Elsewhere<'a>,
         noise: Arc<dyn Noise>,
         /// Rows that are held, spread over all.
         some: Data<'a>,
@@ -94,7 +102,7 @@ impl<'a> SampleBlocks<'a> {
         log_noise: Vec<f64>,
     ) -> Self {
         let rows = points.view().rows();
-        let total = weights.map_or(rows as f64, sum);
+        let total = weights.map_or(rows as f64, total);
         Self::new(class, rows, total, RowSource::Memory { points, weights, log_noise })
     }
 
@@ -142,17 +150,22 @@ impl<'a> SampleBlocks<'a> {
     }
 
     fn new(class: Class, rows: usize, total: f64, feed: RowSource<'a>) -> Self {
-        Self { class, rows, total, feed, replicate_points: None, kept: None }
+        Self { class, rows, total, feed, replicate_points: None, kept: None, host: None }
+    }
+
+    /// The same noise, summed over by others where there are any.
+    pub(crate) fn by(self, host: Option<&'a dyn Host>) -> Self {
+        Self { host, ..self }
     }
 
     /// Data that are read block by block; the rows and the sum of their weights are known from a first pass.
-    pub(crate) fn stream(
-        source: &'a dyn Source,
+    pub(crate) fn elsewhere(
+        source: Elsewhere<'a>,
         noise: Arc<dyn Noise>,
         (rows, total): (usize, f64),
         some: Data<'a>,
     ) -> Self {
-        let feed = RowSource::Stream { source, noise, some };
+        let feed = RowSource::Elsewhere { source, noise, some };
         Self::new(Class::Data, rows, total, feed)
     }
 
@@ -164,55 +177,64 @@ impl<'a> SampleBlocks<'a> {
         }
     }
 
+    /// At most `limit` rows of data, the same ones wherever they are; `None` for rows that are drawn.
+    pub(crate) fn spread(&self, limit: usize) -> Option<SomeRows<'_>> {
+        match &self.feed {
+            RowSource::Memory { points, weights, .. } => {
+                Some(SomeRows::of_all(points.view(), *weights, limit))
+            }
+            RowSource::Elsewhere { some, .. } => Some(SomeRows::of_held(some.points, some.weights, limit)),
+            RowSource::Drawn { .. } => None,
+        }
+    }
+
     /// Reduces the rows block by block, in a tree that depends on their number only.
-    pub(crate) fn reduce<T: Send>(
+    pub(crate) fn reduce<T: Send + Partial>(
         &self,
         map: impl Fn(RawBlock<'_>) -> Result<T> + Sync,
         combine: impl Fn(T, T) -> T + Sync,
     ) -> Result<Option<T>> {
-        match &self.feed {
-            RowSource::Memory { points, weights, log_noise } => {
-                let all = points.view();
-                let block = |range: Range<usize>| {
-                    let raw = RawBlock {
-                        index: range.start / BLOCK,
-                        points: all.slice(range.clone()),
-                        weights: weights.map(|w| &w[range.clone()]),
-                        log_noise: &log_noise[range],
-                    };
-                    map(raw)
-                };
-                try_blocked(self.rows, BLOCK, block, combine)
-            }
-            RowSource::Drawn { noise, context, quiet } => {
-                let block = |range: Range<usize>| {
-                    let index = range.start / BLOCK;
-                    context.check()?;
-                    let (seed, rows) = (context.seed(), range.len());
-                    let values = match quiet {
-                        Some(quiet) => quiet.draw(range.clone()),
-                        None => draw_block(noise.as_ref(), Purpose::FitNoise, seed, index, rows),
-                    };
-                    let points = View::new(noise.dimension(), range.len(), &values);
-                    let mut log_noise = vec![0.0; range.len()];
-                    noise.log_density(points, &mut log_noise);
-                    map(RawBlock { index, points, weights: None, log_noise: &log_noise })
-                };
-                try_blocked(self.rows, BLOCK, block, combine)
-            }
-            RowSource::Stream { source, noise, .. } => {
-                reduce_stream(*source, self.rows, &combine, |index, points, weights| {
-                    let mut log_noise = vec![0.0; points.rows()];
-                    noise.log_density(points, &mut log_noise);
-                    let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
-                    let missed =
-                        log_noise.iter().enumerate().position(|(row, l)| !l.is_finite() && counts(row));
-                    if let Some(row) = missed {
-                        return Err(Error::NoiseMissesData { row: index * BLOCK + row + 1 });
-                    }
-                    map(RawBlock { index, points, weights, log_noise: &log_noise })
+        match (&self.feed, self.host) {
+            (RowSource::Elsewhere { source, noise, .. }, _) => {
+                source.reduce(self.rows, &combine, |index, points, weights| {
+                    map_read(noise.as_ref(), index, points, weights, &map)
                 })
             }
+            (RowSource::Drawn { .. }, Some(host)) if self.rows > FEW_DRAWN => {
+                let block = |index: usize, points: View<'_>, _: Option<&[f64]>| {
+                    self.map_block(index * BLOCK..index * BLOCK + points.rows(), &map)
+                };
+                reduce_by(host, (self.rows, false), &combine, block)
+            }
+            (_, host) => {
+                once_by(host, || try_blocked(self.rows, BLOCK, |range| self.map_block(range, &map), &combine))
+            }
+        }
+    }
+
+    /// One block of rows in memory, or drawn.
+    fn map_block<T>(&self, range: Range<usize>, map: impl Fn(RawBlock<'_>) -> Result<T>) -> Result<T> {
+        let index = range.start / BLOCK;
+        match &self.feed {
+            RowSource::Memory { points, weights, log_noise } => map(RawBlock {
+                index,
+                points: points.view().slice(range.clone()),
+                weights: weights.map(|w| &w[range.clone()]),
+                log_noise: &log_noise[range],
+            }),
+            RowSource::Drawn { noise, context, quiet } => {
+                context.check()?;
+                let (seed, rows) = (context.seed(), range.len());
+                let values = match quiet {
+                    Some(quiet) => quiet.draw(range),
+                    None => draw_block(noise.as_ref(), Purpose::FitNoise, seed, index, rows),
+                };
+                let points = View::new(noise.dimension(), rows, &values);
+                let mut log_noise = vec![0.0; rows];
+                noise.log_density(points, &mut log_noise);
+                map(RawBlock { index, points, weights: None, log_noise: &log_noise })
+            }
+            RowSource::Elsewhere { .. } => Err(Error::internal("rows that are elsewhere are asked for here")),
         }
     }
 
@@ -226,8 +248,26 @@ impl<'a> SampleBlocks<'a> {
     }
 }
 
+/// One block of data that were read, with the log-density of the noise.
+fn map_read<T>(
+    noise: &dyn Noise,
+    index: usize,
+    points: View<'_>,
+    weights: Option<&[f64]>,
+    map: impl Fn(RawBlock<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut log_noise = vec![0.0; points.rows()];
+    noise.log_density(points, &mut log_noise);
+    let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
+    let missed = log_noise.iter().enumerate().position(|(row, l)| !l.is_finite() && counts(row));
+    if let Some(row) = missed {
+        return Err(Error::NoiseMissesData { row: index * BLOCK + row + 1 });
+    }
+    map(RawBlock { index, points, weights, log_noise: &log_noise })
+}
+
 /// A block of a stream: its values, column-major, and its weights.
-struct Owned {
+pub(crate) struct Owned {
     index: usize,
     rows: usize,
     values: Vec<f64>,
@@ -245,9 +285,7 @@ pub(crate) fn reduce_stream<T: Send>(
     count_ends(0..ends.len(), &mut ends);
     let mut stack: Vec<T> = Vec::new();
     let mut finish = |blocks: &mut Vec<Owned>| -> Result<()> {
-        let leaf =
-            |b: &Owned| map(b.index, View::new(source.dimension(), b.rows, &b.values), b.weights.as_deref());
-        let leaves: Vec<Result<T>> = blocks.par_iter().map(leaf).collect();
+        let leaves = map_blocks(source.dimension(), blocks, &map);
         for (block, leaf) in blocks.drain(..).zip(leaves) {
             stack.push(leaf?);
             for _ in 0..ends.get(block.index).copied().unwrap_or(0) {
@@ -265,6 +303,16 @@ pub(crate) fn reduce_stream<T: Send>(
     Ok(stack.pop())
 }
 
+/// What a function makes of some blocks, on all threads.
+pub(crate) fn map_blocks<T: Send>(
+    dimension: usize,
+    blocks: &[Owned],
+    map: impl Fn(usize, View<'_>, Option<&[f64]>) -> Result<T> + Sync,
+) -> Vec<Result<T>> {
+    let leaf = |b: &Owned| map(b.index, View::new(dimension, b.rows, &b.values), b.weights.as_deref());
+    blocks.par_iter().map(leaf).collect()
+}
+
 /// How many nodes of the tree of `blocked` end with each leaf.
 fn count_ends(leaves: Range<usize>, ends: &mut [usize]) {
     if leaves.len() < 2 {
@@ -277,7 +325,7 @@ fn count_ends(leaves: Range<usize>, ends: &mut [usize]) {
 }
 
 /// Reads a source and hands it on as blocks of [`BLOCK`] rows, a few at a time; returns the number of rows.
-fn for_each_fixed(
+pub(crate) fn for_each_fixed(
     source: &dyn Source,
     finish: &mut dyn FnMut(&mut Vec<Owned>) -> Result<()>,
 ) -> Result<usize> {

@@ -1,25 +1,26 @@
-//! Fits of rows that do not fit in memory: every pass reads them again.
+//! Fits of rows that are not in memory: every pass reads them again, or lets others sum over them.
 
 use std::collections::BTreeMap;
 
+use noisewright_numerics::summation::blocked;
+
 use super::data::{Data, Source};
-use super::data_rows::{DataRows, RowCheck, SOME_ROWS};
+use super::data_rows::{DataRows, RowCheck, SOME_ROWS, held_rows};
+use super::distributed::{Host, Partial, reduce_by};
 use super::fit_against_noise::needs_memory;
 use super::fit_rows;
 use super::noise_choice::is_exact;
 use super::options::{FitOptions, NoiseChoice};
-use super::prepare::spread;
 use super::result::Fit;
-use super::sample_blocks::CHUNK;
+use super::sample_blocks::{BLOCK, for_each_fixed, map_blocks, reduce_stream};
 use crate::run::Stage;
 use crate::{Error, Model, Points, Result, View};
 
 /// Fits a model to rows that are read in blocks, again in every pass, in bounded memory.
 ///
-/// The answer is that of [`fit`](super::fit) on the same rows: the noise is the same, the sums are taken in the same order, and
-/// the same is checked and said. Up to 2¹⁸ rows are held in memory, and their fit is the same to the bit; of more rows as
-/// many are held, to start from, and the search for the minimum ends within its tolerance of that in memory. Rows are taken
-/// to be independent.
+/// The answer is that of [`fit`](super::fit) on the same rows, to the bit: the noise is the same, the sums are taken in the
+/// same order, and the same is checked and said. Up to 2¹⁸ rows are held in memory; of more rows as many, spread over all, to
+/// choose the noise and start from. Rows are taken to be independent.
 ///
 /// ```
 /// use noisewright::fit::{Amount, Data, FitOptions, Source, Visit, fit, fit_stream};
@@ -52,6 +53,56 @@ use crate::{Error, Model, Points, Result, View};
 /// As for [`fit`](super::fit), and when the rows cannot be read. Given draws are refused, and exact fits unless the
 /// variables have finitely many states: they need the rows in memory.
 pub fn fit_stream(model: &Model, source: &dyn Source, options: &FitOptions) -> Result<Fit> {
+    fit_elsewhere(model, Elsewhere::Source(source), options)
+}
+
+/// Rows that are not in memory.
+#[derive(Clone, Copy)]
+pub(crate) enum Elsewhere<'a> {
+    /// Read again at every pass.
+    Source(&'a dyn Source),
+    /// With other processes, which sum over them.
+    Host(&'a dyn Host),
+}
+
+impl<'a> Elsewhere<'a> {
+    pub(crate) fn dimension(self) -> usize {
+        match self {
+            Self::Source(source) => source.dimension(),
+            Self::Host(host) => host.dimension(),
+        }
+    }
+
+    /// Who sums over the rows, where others do.
+    pub(crate) fn host(self) -> Option<&'a dyn Host> {
+        match self {
+            Self::Source(_) => None,
+            Self::Host(host) => Some(host),
+        }
+    }
+
+    /// Reduces the rows, whose number is known, in the same tree as rows in memory.
+    ///
+    /// # Errors
+    /// Those of `map` for the first block that has one, and when the rows cannot be read.
+    pub(crate) fn reduce<T: Send + Partial>(
+        self,
+        rows: usize,
+        combine: &(impl Fn(T, T) -> T + Sync),
+        map: impl Fn(usize, View<'_>, Option<&[f64]>) -> Result<T> + Sync,
+    ) -> Result<Option<T>> {
+        match self {
+            Self::Source(source) => reduce_stream(source, rows, combine, map),
+            Self::Host(host) => reduce_by(host, (rows, true), combine, map),
+        }
+    }
+}
+
+/// Fits a model to rows that are not in memory.
+///
+/// # Errors
+/// As for [`fit_stream`].
+pub(crate) fn fit_elsewhere(model: &Model, source: Elsewhere<'_>, options: &FitOptions) -> Result<Fit> {
     options.check()?;
     if options.choices.is_some() {
         return Err(needs_memory("choices"));
@@ -65,7 +116,7 @@ pub fn fit_stream(model: &Model, source: &dyn Source, options: &FitOptions) -> R
     options.context().conclude(read_and_fit(model, source, options))
 }
 
-fn read_and_fit(model: &Model, source: &dyn Source, options: &FitOptions) -> Result<Fit> {
+fn read_and_fit(model: &Model, source: Elsewhere<'_>, options: &FitOptions) -> Result<Fit> {
     let (expected, found) = (model.space().dimension(), source.dimension());
     if expected != found {
         return Err(Error::Shape { what: "columns of data", expected, found });
@@ -75,110 +126,106 @@ fn read_and_fit(model: &Model, source: &dyn Source, options: &FitOptions) -> Res
         return Err(needs_memory("noise"));
     }
     options.report(Stage::Prepare, 0, f64::NAN)?;
-    let mut first = Reading::new(model, counted);
-    source.for_each_block(&mut |points, weights| first.add(points, weights))?;
-    first.check.finish()?;
-    let (rows, total) = (first.check.rows, first.check.total);
-    if let Some((points, weights)) = first.held() {
-        let data = Data { weights: weights.as_deref(), ..Data::from(&points) };
+    let check = checked(model, source)?;
+    check.finish(model)?;
+    let RowCheck { rows, total, .. } = check;
+    if counted && rows > SOME_ROWS {
+        let (points, weights) = count_states(source, rows)?;
+        let data = Data { weights: Some(&weights), ..Data::from(&points) };
         let fit = fit_rows(model, DataRows::Memory(data), options)?;
         return Ok(Fit { rows, ..fit });
     }
-    let (points, weights) = read_spread(source, rows, SOME_ROWS)?;
+    let (points, weights) = read_spread(source, rows)?;
     let some = Data { weights: weights.as_deref(), ..Data::from(&points) };
-    fit_rows(model, DataRows::Stream { source, rows, total, some }, options)
+    let all = if rows <= SOME_ROWS {
+        DataRows::Memory(some)
+    } else {
+        DataRows::Elsewhere { source, rows, total, some }
+    };
+    fit_rows(model, all, options)
 }
 
-/// What a first reading of all rows gathers.
-struct Reading<'m> {
-    check: RowCheck<'m>,
-    /// All rows, as long as they are few.
-    columns: Vec<Vec<f64>>,
-    weights: Option<Vec<f64>>,
-    /// How often each state came, for a fit that needs no more.
-    states: Option<BTreeMap<Vec<u64>, f64>>,
-}
-
-impl<'m> Reading<'m> {
-    fn new(model: &'m Model, counted: bool) -> Self {
-        let columns = vec![Vec::new(); model.space().dimension()];
-        Self { check: RowCheck::new(model), columns, weights: None, states: counted.then(BTreeMap::new) }
-    }
-
-    fn add(&mut self, points: View<'_>, weights: Option<&[f64]>) -> Result<()> {
-        if points.columns() != self.columns.len() {
-            let (expected, found) = (self.columns.len(), points.columns());
-            return Err(Error::Shape { what: "columns of data", expected, found });
+/// A first reading of all rows: every one checked, and their number found.
+fn checked(model: &Model, source: Elsewhere<'_>) -> Result<RowCheck> {
+    let block = |index: usize, points: View<'_>, weights: Option<&[f64]>| {
+        RowCheck::of(model, index * BLOCK, points, weights)
+    };
+    let source = match source {
+        Elsewhere::Host(host) => {
+            let all = reduce_by(host, (host.rows(), true), &RowCheck::join, block)?;
+            return Ok(all.unwrap_or_else(|| RowCheck::nothing(model)));
         }
-        self.check.model.check_run()?;
-        let before = self.check.rows;
-        self.check.add(points, weights)?;
-        if let Some(states) = &mut self.states {
-            for row in 0..points.rows() {
-                let state = (0..points.columns()).map(|j| points.get(row, j).to_bits()).collect();
-                *states.entry(state).or_insert(0.0) += weights.map_or(1.0, |w| w[row]);
-            }
+        Elsewhere::Source(source) => source,
+    };
+    let mut all = RowCheck::nothing(model);
+    // The tree that the weights are summed in depends on the number of blocks, which is known at the end.
+    let mut totals = Vec::new();
+    for_each_fixed(source, &mut |blocks| {
+        model.check_run()?;
+        let found = map_blocks(source.dimension(), blocks, block);
+        for block in found {
+            let block = block?;
+            totals.push(block.total);
+            all = std::mem::replace(&mut all, RowCheck::nothing(model)).join(block);
         }
-        if self.check.rows > SOME_ROWS {
-            self.columns.iter_mut().for_each(Vec::clear);
-            return Ok(());
-        }
-        for (j, column) in self.columns.iter_mut().enumerate() {
-            column.extend_from_slice(points.column(j));
-        }
-        if let Some(weights) = weights {
-            self.weights.get_or_insert_with(|| vec![1.0; before]).extend_from_slice(weights);
-        } else if let Some(own) = &mut self.weights {
-            own.resize(before + points.rows(), 1.0);
-        }
-        Ok(())
-    }
-
-    /// All rows, if they are few, or all states with their counts, if those are enough.
-    fn held(self) -> Option<(Points, Option<Vec<f64>>)> {
-        let (rows, dimension) = (self.check.rows, self.columns.len());
-        if rows <= SOME_ROWS {
-            return Some((Points::unnamed(dimension, rows, self.columns.concat()), self.weights));
-        }
-        let states = self.states?;
-        let column = |j: usize| states.keys().map(move |state| f64::from_bits(state[j]));
-        let values = (0..dimension).flat_map(column).collect();
-        Some((Points::unnamed(dimension, states.len(), values), Some(states.into_values().collect())))
-    }
-}
-
-/// Copies at most `limit` rows that are spread over all, the same that would be picked from memory.
-fn read_spread(source: &dyn Source, rows: usize, limit: usize) -> Result<(Points, Option<Vec<f64>>)> {
-    let ranges = spread(rows, limit);
-    let wanted = |row: usize| ranges.iter().any(|r| r.contains(&row));
-    let mut columns = vec![Vec::new(); source.dimension()];
-    let mut weights: Option<Vec<f64>> = None;
-    let mut first = 0;
-    source.for_each_block(&mut |points: View<'_>, block: Option<&[f64]>| {
-        for start in chunk_starts(first, points.rows()) {
-            let end = points.rows().min((first + start) / CHUNK * CHUNK + CHUNK - first);
-            if !wanted(first + start) {
-                continue;
-            }
-            let held = columns.first().map_or(0, Vec::len);
-            for (j, column) in columns.iter_mut().enumerate() {
-                column.extend_from_slice(&points.column(j)[start..end]);
-            }
-            if let Some(block) = block {
-                weights.get_or_insert_with(|| vec![1.0; held]).extend_from_slice(&block[start..end]);
-            } else if let Some(weights) = &mut weights {
-                weights.resize(held + end - start, 1.0);
-            }
-        }
-        first += points.rows();
+        blocks.clear();
         Ok(())
     })?;
+    all.total = blocked(totals.len(), 1, |range| totals[range.start], |a, b| a + b).unwrap_or(0.0);
+    Ok(all)
+}
+
+/// Columns of some rows, and their weights where they have any.
+type SomeColumns = (Vec<Vec<f64>>, Option<Vec<f64>>);
+
+/// The rows of two neighbouring blocks.
+fn appended(mut left: SomeColumns, right: SomeColumns) -> SomeColumns {
+    let rows = |columns: &[Vec<f64>]| columns.first().map_or(0, Vec::len);
+    let (before, after) = (rows(&left.0), rows(&right.0));
+    left.0.iter_mut().zip(right.0).for_each(|(left, right)| left.extend(right));
+    let ones = |count: usize| vec![1.0; count];
+    let weights = match (left.1, right.1) {
+        (None, None) => None,
+        (a, b) => Some([a.unwrap_or_else(|| ones(before)), b.unwrap_or_else(|| ones(after))].concat()),
+    };
+    (left.0, weights)
+}
+
+/// Copies at most [`SOME_ROWS`] rows that are spread over all, the same that would be picked from memory.
+fn read_spread(source: Elsewhere<'_>, rows: usize) -> Result<(Points, Option<Vec<f64>>)> {
+    let ranges = held_rows(rows);
+    let chosen = |index: usize, points: View<'_>, weights: Option<&[f64]>| {
+        let first = index * BLOCK;
+        let end = first + points.rows();
+        let here =
+            &ranges[ranges.partition_point(|r| r.end <= first)..ranges.partition_point(|r| r.start < end)];
+        let parts = || here.iter().map(|range| range.start.max(first) - first..range.end.min(end) - first);
+        let column = |j: usize| parts().flat_map(|part| &points.column(j)[part]).copied().collect();
+        let weights = weights.map(|w| parts().flat_map(|part| &w[part]).copied().collect());
+        Ok(((0..points.columns()).map(column).collect(), weights))
+    };
+    let (columns, weights) = source.reduce(rows, &appended, chosen)?.unwrap_or_default();
     let count = columns.first().map_or(0, Vec::len);
     Ok((Points::unnamed(source.dimension(), count, columns.concat()), weights))
 }
 
-/// Where, within a block that begins at row `first`, chunks of all rows begin, the block's own beginning with them.
-fn chunk_starts(first: usize, rows: usize) -> impl Iterator<Item = usize> {
-    let next = (CHUNK - first % CHUNK) % CHUNK;
-    std::iter::once(0).filter(move |_| next > 0 && rows > 0).chain((next..rows).step_by(CHUNK))
+/// All states that the rows are in, and how often each came.
+fn count_states(source: Elsewhere<'_>, rows: usize) -> Result<(Points, Vec<f64>)> {
+    type Counts = BTreeMap<Vec<u64>, f64>;
+    let block = |_: usize, points: View<'_>, weights: Option<&[f64]>| {
+        let mut states = Counts::new();
+        for row in 0..points.rows() {
+            let state = (0..points.columns()).map(|j| points.get(row, j).to_bits()).collect();
+            *states.entry(state).or_insert(0.0) += weights.map_or(1.0, |w| w[row]);
+        }
+        Ok(states)
+    };
+    let join = |mut left: Counts, right: Counts| {
+        right.into_iter().for_each(|(state, count)| *left.entry(state).or_insert(0.0) += count);
+        left
+    };
+    let states = source.reduce(rows, &join, block)?.unwrap_or_default();
+    let column = |j: usize| states.keys().map(move |state| f64::from_bits(state[j]));
+    let values = (0..source.dimension()).flat_map(column).collect();
+    Ok((Points::unnamed(source.dimension(), states.len(), values), states.into_values().collect()))
 }

@@ -115,12 +115,13 @@ pub(crate) fn refit(
     let fitted = family.refit(drawn.view())?;
     let mut log_density = vec![0.0; points];
     fitted.log_density(drawn.view(), &mut log_density);
-    rows.try_for_each(|_, points, _| {
+    let covered = |_: usize, points: View<'_>, _: Option<&[f64]>| {
         let mut at_data = vec![0.0; points.rows()];
         fitted.log_density(points, &mut at_data);
         let missed = at_data.iter().any(|l| !l.is_finite());
         if missed { Err(unfit("fitted to its draws, it has no density at some of the data")) } else { Ok(()) }
-    })?;
+    };
+    rows.reduce(covered, |(), ()| ())?;
     Ok(Refitted { points: Arc::new(drawn), log_density, noise: fitted })
 }
 

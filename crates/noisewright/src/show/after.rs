@@ -99,6 +99,7 @@ fn estimates_side_by_side(found: &Comparison) -> Table {
     for parameter in &found.estimates {
         let cell = |fit: &Option<SharedEstimate>| match fit {
             None => Cell::Empty,
+            Some(fit) if fit.se == 0.0 => Cell::from(format!("{}, fixed", format_number(fit.estimate, 5))),
             Some(fit) if fit.se.is_finite() => {
                 Cell::from(format!("{} ({})", format_number(fit.estimate, 5), format_number(fit.se, 3)))
             }

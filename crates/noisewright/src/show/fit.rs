@@ -5,7 +5,9 @@ use std::fmt;
 use noisewright_report::{Cell, Column, Table, format_number, format_percent};
 
 use super::shortened;
-use crate::fit::{Estimate, Fit, FitMethod, IntervalKind, PenaltyKind, RatioFit, Resampled, StrengthRule};
+use crate::fit::{
+    Estimate, Fit, FitMethod, IntervalKind, PenaltyKind, RatioFit, Resampled, Setting, StrengthRule,
+};
 
 /// Estimates with their standard errors and intervals; `loss` is named where it is known.
 #[must_use]
@@ -211,6 +213,17 @@ pub fn brief(words: &str) -> String {
         }
     }
     out + &list
+}
+
+/// A setting as it is typed: `--nu 20`.
+pub fn typed(setting: Setting) -> String {
+    let (name, value) = setting.parts();
+    format!("--{name} {value}")
+}
+
+/// The warnings of a fit, one sentence each, in the words of the command.
+pub fn fit_warnings(fit: &Fit) -> impl Iterator<Item = String> {
+    fit.diagnostics.warnings.iter().map(|warning| format!("{}.", brief(&warning.in_words(&typed))))
 }
 
 /// How the fit went, and how good it is.

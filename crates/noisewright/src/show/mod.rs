@@ -1,17 +1,24 @@
-//! What results look like as text: the tables and sentences that the command prints and that `Display` gives.
+//! What results look like: the tables and sentences that the command prints and that `Display` gives, and pictures of fits.
 //!
 //! Not part of the interface: tables and words may change with any version.
 
 mod after;
 mod fit;
 mod normalizer;
+mod pictures;
 mod ratio;
 mod states;
 mod theory;
 
 pub use after::{comparison_tables, derived_table, two_sided_tail, wald_sentence};
-pub use fit::{bootstrap_table, brief, cells, convergence, counted, fit_sentences, fit_table, ratio_table};
+pub use fit::{
+    bootstrap_table, brief, cells, convergence, counted, fit_sentences, fit_table, fit_warnings, ratio_table,
+    typed,
+};
 pub use normalizer::{evidence_table, log_z_sentences, log_z_table, path_sentences, path_table};
+pub use pictures::{
+    Bins, Class, Picture, Scene, budget_picture, classifier_figure, fit_pictures, fitted_log_z,
+};
 pub use ratio::{
     bridges_table, candidates_table, density_ratio_sentences, divergences_table, information_table,
     interval_label,

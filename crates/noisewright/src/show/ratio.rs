@@ -27,7 +27,7 @@ pub fn divergences_table(found: &DensityRatio, title: &str) -> Table {
     let rows = found.rows.map(|rows| counted(rows, "row"));
     table
         .note(format!("{} and {}", rows[0], rows[1]))
-        .note("divergences in nats, at log ratios of rows left out")
+        .note("divergences in nats, less what they are off by on the average")
 }
 
 /// The bases that were compared.

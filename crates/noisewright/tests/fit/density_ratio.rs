@@ -115,6 +115,34 @@ fn the_asymptotic_test_has_its_level() {
 }
 
 #[test]
+fn divergences_of_equal_densities_are_zero_on_the_average() {
+    // Next to equal densities a divergence is a half of a χ² with k = 2 degrees of freedom, times 1/n₁ + 1/n₂ and its curvature, less
+    // its mean. Over 200 pairs of samples the mean has the standard error that their own spread gives; four of them are allowed.
+    let pairs: Vec<_> = (0..200)
+        .map(|seed| (normal(0.0, 1.0, 200, 20_000 + seed), normal(0.0, 1.0, 600, 30_000 + seed)))
+        .collect();
+    let found: Vec<_> = pairs
+        .iter()
+        .map(|(a, b)| ratio(a, b).basis(RatioBasis::Quadratic).permutations(0).run().unwrap().divergences)
+        .collect();
+    // ½(1/n₁ + 1/n₂) times the standard deviation of χ²₂, which is 2.
+    let scale = 1.0 / 200.0 + 1.0 / 600.0;
+    type Pick = fn(&noisewright::fit::RatioDivergences) -> &Estimate;
+    let all: [(Pick, f64); 3] = [(|d| &d.kl, 1.0), (|d| &d.reverse_kl, 1.0), (|d| &d.js, 0.25)];
+    for (pick, curvature) in all {
+        let expected = curvature * scale;
+        let values: Vec<f64> = found.iter().map(|d| pick(d).estimate).collect();
+        let mean = values.iter().sum::<f64>() / 200.0;
+        let spread = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 199.0).sqrt();
+        assert!(mean.abs() < 4.0 * spread / 200f64.sqrt(), "{mean} {spread}");
+        // The variance of a sample variance of χ²₂: excess kurtosis 6, so that it is (6 + 2)/200 of its square.
+        assert!((spread / expected - 1.0).abs() < 4.0 * 0.5 * (8.0f64 / 200.0).sqrt(), "{spread} {expected}");
+        let covered = found.iter().filter(|d| pick(d).lower <= 0.0 && pick(d).upper >= 0.0).count();
+        assert!(covered >= 178, "{covered} of 200, 190 expected with a standard deviation of 3.1");
+    }
+}
+
+#[test]
 fn mutual_information_of_normal_pairs() {
     let correlated = |rho: f64, seed| {
         let noise = MultivariateNormal::new(&[0.0, 0.0], &[1.0, rho, rho, 1.0]).unwrap();

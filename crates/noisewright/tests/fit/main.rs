@@ -6,6 +6,7 @@ mod comparators;
 mod conditional;
 mod density_ratio;
 mod diagnostics;
+mod distributed;
 mod extremes;
 mod fitted_noise;
 mod hard_use;

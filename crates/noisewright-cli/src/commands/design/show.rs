@@ -1,7 +1,6 @@
 //! A design as text, JSON and a page.
 
-use noisewright::View;
-use noisewright::design::Answer;
+use noisewright::design::{Answer, Grid};
 use noisewright::show::design_table;
 use noisewright_report::{
     Axis, Card, Figure, HeatMap, Line, Page, Panel, Reference, Section, Stroke, Table, Value, format_number,
@@ -14,9 +13,6 @@ use crate::commands::error::{comparison, share};
 use crate::commands::pictures::{self, pairs};
 use crate::failure::Outcome;
 use crate::output;
-
-/// Cells along each side of a two-dimensional picture.
-const CELLS: usize = 60;
 
 impl Place {
     fn name(self) -> &'static str {
@@ -59,14 +55,16 @@ fn grid(asked: &Asked<'_>, answer: &Answer) -> Outcome<Option<Value>> {
     if let Some(grid) = problem.densities(&answer.population, answer.noise.as_ref(), answer.nu) {
         return output::value(&grid).map(Some);
     }
-    let fields = |plane: Plane| {
+    let fields = |(grid, y): (Grid, Vec<f64>)| {
+        let values = grid.noise_density(answer.noise.as_ref());
+        let density = Value::Matrix { columns: grid.x.len(), values };
         Value::Map(vec![
-            ("x".into(), Value::Numbers(plane.x)),
-            ("y".into(), Value::Numbers(plane.y)),
-            ("density".into(), Value::Matrix { columns: CELLS, values: plane.noise }),
+            ("x".into(), Value::Numbers(grid.x)),
+            ("y".into(), Value::Numbers(y)),
+            ("density".into(), density),
         ])
     };
-    Ok(Plane::new(asked, answer).map(fields))
+    Ok(plane(asked, answer).map(fields))
 }
 
 pub(super) fn text(asked: &Asked<'_>, answer: &Answer) -> String {
@@ -136,8 +134,8 @@ pub(super) fn page(asked: &Asked<'_>, answer: &Answer) -> Page {
             "Top: the data's density and the designed noise's. Bottom: the weight w(x) of a data point. Where the noise is \
              zero a data point carries no weight.",
         );
-    } else if let Some(plane) = Plane::new(asked, answer) {
-        section = section.figure(plane.figure(asked), "Density of the data and of the designed noise.");
+    } else if let Some(figure) = plane_figure(asked, answer) {
+        section = section.figure(figure, "Density of the data and of the designed noise.");
     }
     section = section.figure(
         curve(answer),
@@ -170,61 +168,29 @@ fn efficiency_figure(answer: &Answer) -> Option<Figure> {
     Some(Figure::from(panel))
 }
 
-/// Densities of data and noise on a grid in two dimensions.
-struct Plane {
-    x: Vec<f64>,
-    y: Vec<f64>,
-    data: Vec<f64>,
-    noise: Vec<f64>,
+/// Density of the data and of the designed noise, in two continuous variables.
+fn plane_figure(asked: &Asked<'_>, answer: &Answer) -> Option<Figure> {
+    let problem = asked.problem.question();
+    let (grid, y) = plane(asked, answer)?;
+    let data = problem.data_density(&answer.population, &grid)?;
+    let noise = grid.noise_density(answer.noise.as_ref());
+    let names = asked.problem.model.space().names();
+    let edges = |v: &[f64]| -> Vec<f64> {
+        let step = v[1] - v[0];
+        (0..=v.len()).map(|i| v[0] + (i as f64 - 0.5) * step).collect()
+    };
+    let panel = |title: &str, values: Vec<f64>| {
+        Panel::new(Axis::linear(names[0].clone()), Axis::linear(names[1].clone()))
+            .title(title)
+            .aspect(1.0)
+            .with(HeatMap::new(edges(&grid.x), edges(&y), values).scale_label("density"))
+    };
+    Some(Figure::new().panel(panel("data", data)).panel(panel("designed noise", noise)).columns(2))
 }
 
-impl Plane {
-    fn new(asked: &Asked<'_>, answer: &Answer) -> Option<Self> {
-        let problem = asked.problem;
-        let space = problem.model.space();
-        if space.dimension() != 2
-            || space.is_sphere()
-            || space.domains().iter().any(noisewright::Domain::is_discrete)
-        {
-            return None;
-        }
-        let side = |axis: usize| {
-            let column = answer.population.points().view().column(axis);
-            let weight = answer.population.log_weights().iter().map(|w| w.exp());
-            let (mean, square) =
-                column.iter().zip(weight).fold((0.0, 0.0), |(m, s), (x, w)| (m + w * x, s + w * x * x));
-            let reach = 3.5 * (square - mean * mean).max(0.0).sqrt();
-            let (lower, upper) = space.domains()[axis].bounds();
-            let (low, high) = ((mean - reach).max(lower), (mean + reach).min(upper));
-            (0..CELLS).map(|i| low + (high - low) * (i as f64 + 0.5) / CELLS as f64).collect::<Vec<f64>>()
-        };
-        let (x, y) = (side(0), side(1));
-        // Row after row: y changes slowest.
-        let points: Vec<f64> = (0..CELLS * CELLS)
-            .map(|i| x[i % CELLS])
-            .chain((0..CELLS * CELLS).map(|i| y[i / CELLS]))
-            .collect();
-        let view = View::new(2, CELLS * CELLS, &points);
-        let (mut data, mut noise) = (vec![0.0; CELLS * CELLS], vec![0.0; CELLS * CELLS]);
-        problem.model.evaluate(&problem.parameters, view, &mut data, None).ok()?;
-        answer.noise.log_density(view, &mut noise);
-        data.iter_mut().for_each(|v| *v = (*v - answer.population.log_normalizer()).exp());
-        noise.iter_mut().for_each(|v| *v = v.exp());
-        Some(Self { x, y, data, noise })
-    }
-
-    fn figure(&self, asked: &Asked<'_>) -> Figure {
-        let names = asked.problem.model.space().names();
-        let edges = |v: &[f64]| -> Vec<f64> {
-            let step = v[1] - v[0];
-            (0..=v.len()).map(|i| v[0] + (i as f64 - 0.5) * step).collect()
-        };
-        let panel = |title: &str, values: &[f64]| {
-            Panel::new(Axis::linear(names[0].clone()), Axis::linear(names[1].clone()))
-                .title(title)
-                .aspect(1.0)
-                .with(HeatMap::new(edges(&self.x), edges(&self.y), values.to_vec()).scale_label("density"))
-        };
-        Figure::new().panel(panel("data", &self.data)).panel(panel("designed noise", &self.noise)).columns(2)
-    }
+/// The grid of a plane, and its places along the second variable.
+fn plane(asked: &Asked<'_>, answer: &Answer) -> Option<(Grid, Vec<f64>)> {
+    let grid = asked.problem.question().grid(&answer.population)?;
+    let y = grid.y.clone()?;
+    Some((grid, y))
 }

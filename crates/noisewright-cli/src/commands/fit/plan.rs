@@ -15,7 +15,7 @@ use crate::noises;
 use crate::progress::Progress;
 
 /// Checked arguments.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     method: FitMethod,
     noise: NoiseChoice,
     amount: Amount,
@@ -40,7 +40,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(arguments: &FitArguments, global: &Global) -> Outcome<Self> {
+    pub(crate) fn new(arguments: &FitArguments, global: &Global) -> Outcome<Self> {
         let plan = Self {
             method: arguments.method.parse()?,
             noise: NoiseChoice::parse_given(
@@ -105,7 +105,7 @@ impl Plan {
     }
 
     /// The options for a model.
-    pub(super) fn options(&self, model: &Model, progress: &Progress) -> Outcome<FitOptions> {
+    pub(crate) fn options(&self, model: &Model, progress: &Progress) -> Outcome<FitOptions> {
         let mut options = FitOptions { progress: Some(progress.hook()), ..self.silent() };
         if let (Amount::Auto { most_values, .. }, Some(points)) = (&mut options.amount, self.max_noise) {
             *most_values = points.saturating_mul(model.coordinates().len());

@@ -1,7 +1,7 @@
 //! The summary of a fit, for people.
 
-use noisewright::fit::Fit;
-use noisewright::show::{bootstrap_table, brief, counted, fit_sentences, fit_table};
+pub(crate) use noisewright::show::fit_warnings as warnings;
+use noisewright::show::{bootstrap_table, counted, fit_sentences, fit_table};
 use noisewright_report::{Table, format_number, format_percent};
 
 use super::Answer;
@@ -23,11 +23,6 @@ pub(super) fn text(answer: &Answer) -> String {
         text.push_str(&format!("\nWarning: {warning}\n"));
     }
     text
-}
-
-/// The warnings, one sentence each.
-pub(crate) fn warnings(fit: &Fit) -> impl Iterator<Item = String> {
-    fit.diagnostics.warnings.iter().map(|warning| format!("{}.", brief(&warning.in_words(&output::typed))))
 }
 
 /// What was fitted to what.

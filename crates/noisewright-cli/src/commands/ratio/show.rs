@@ -1,7 +1,7 @@
 //! A fitted ratio for people and for programs.
 
 use noisewright::fit::LogRatio;
-use noisewright::show::{cells, convergence, counted, interval_label, ratio_table};
+use noisewright::show::{Class, cells, classifier_figure, convergence, counted, interval_label, ratio_table};
 use noisewright::{Points, View};
 use noisewright_report::{
     Axis, Band, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, Value,
@@ -9,7 +9,6 @@ use noisewright_report::{
 
 use super::Answer;
 use super::points::Points as AskedPoints;
-use crate::commands::classifier::{self, Class};
 use crate::commands::fit::json::type_settings;
 use crate::commands::fit::show::warnings;
 use crate::failure::Outcome;
@@ -172,5 +171,5 @@ pub(super) fn classifier_of(
     };
     let one = Class { name: "first", ratios: ratios(first_rows)?, weights: first };
     let two = Class { name: "second", ratios: ratios(second_rows)?, weights: second };
-    classifier::figure(&one, &two)
+    classifier_figure(&one, &two)
 }

@@ -1,12 +1,11 @@
 //! Data against draws of the fitted model: each variable, pairs of variables, and their moments.
 
+use noisewright::show::Bins;
 use noisewright::{Domain, View};
 use noisewright_report::{
     Axis, Cell, Column, Figure, Line, Page, Panel, Points as Dots, Section, Stroke, Table, Value,
     format_number,
 };
-
-use crate::commands::bins::Bins;
 
 /// Most variables that get a panel of their own, and most pairs.
 const VARIABLES: usize = 8;

@@ -22,6 +22,7 @@ use noisewright_numerics::special::gamma_q;
 
 use super::rows::Block;
 use crate::Population;
+use crate::fit::distributed::partial_fields;
 
 /// Most indicators, of squares and of products each.
 const MOST_INDICATORS: usize = 4;
@@ -157,6 +158,9 @@ pub(crate) struct InformationTest {
     score: DVector<f64>,
     points: [f64; 2],
 }
+
+partial_fields!(Groups { of, weight, count });
+partial_fields!(InformationTest { groups, indicators, slope, cross, squares, mean, score, points });
 
 impl InformationTest {
     /// Begins; `sizes` are mean squares of the scores, up to a common factor.

@@ -9,7 +9,6 @@ use super::super::loss_terms::Class;
 use super::super::objective::Objective;
 use super::super::options::FitOptions;
 use super::super::result::Fit;
-use super::super::sample_blocks::RowSource;
 use super::super::scaling::Scaling;
 use super::Against;
 use super::information::{ChiSquareTest, InformationTest};
@@ -19,6 +18,7 @@ use super::runaway::{NearMinimum, Runaway};
 use super::separation::{Separation, separation};
 use super::weighted_information::WeightedTest;
 use super::{Diagnostics, Overlap, Tails, Warning, efficiency, messages};
+use crate::fit::distributed::Partial;
 use crate::integrability::{NotNormalizable, of_fitted};
 use crate::run::if_possible;
 use crate::tolerance::NO_VARIANCE;
@@ -267,16 +267,8 @@ fn integrability(objective: &Objective<'_>, fit: &Fit) -> Option<NotNormalizable
     if objective.model.is_normalized() || !objective.of_density {
         return None;
     }
-    let drawn;
-    let sample = match &objective.data.feed {
-        RowSource::Memory { points, .. } => points.view().slice(0..points.view().rows().min(SAMPLE_ROWS)),
-        // Where the data are not at hand, the noise is where they are.
-        RowSource::Stream { noise, .. } | RowSource::Drawn { noise, .. } => {
-            drawn = crate::sample(noise.as_ref(), SAMPLE_ROWS, 0);
-            drawn.view()
-        }
-    };
-    of_fitted(objective.model, &fit.theta(), sample)
+    let some = objective.data.spread(SAMPLE_ROWS)?;
+    of_fitted(objective.model, &fit.theta(), some.view())
 }
 
 /// What one pass over the rows gathers.
@@ -340,7 +332,7 @@ impl Rows for PlacedRows<'_, '_> {
         self.objective.size()
     }
 
-    fn gather<T: Send>(
+    fn gather<T: Send + Partial>(
         &self,
         new: impl Fn() -> T + Sync,
         add: impl Fn(&mut T, &Block<'_>) + Sync,

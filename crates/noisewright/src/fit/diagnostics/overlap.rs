@@ -3,6 +3,7 @@
 use noisewright_numerics::special::sigmoid;
 
 use super::rows::Block;
+use crate::fit::distributed::partial_fields;
 use crate::pareto::{self, Shape};
 
 /// Most log ratios of noise points that the tail is fitted to: the first ones, which are as random as any.
@@ -78,6 +79,9 @@ impl Share {
         if self.squares > 0.0 { self.sum * self.sum / self.squares } else { 0.0 }
     }
 }
+
+partial_fields!(Share { points, sum, squares });
+partial_fields!(Gathered { reach, out_of_reach, data, noise, largest, log_ratios, inverse });
 
 /// Both figures, gathered block by block.
 pub(crate) struct Gathered {

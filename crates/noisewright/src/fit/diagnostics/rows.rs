@@ -4,6 +4,7 @@ use noisewright_numerics::gram::Columns;
 use noisewright_numerics::summation::blocked;
 
 use crate::Result;
+use crate::fit::distributed::Partial;
 
 /// Some rows of one side.
 #[derive(Clone, Copy)]
@@ -47,7 +48,7 @@ pub(crate) trait Rows: Sync {
     ///
     /// # Errors
     /// When the rows cannot be computed.
-    fn gather<T: Send>(
+    fn gather<T: Send + Partial>(
         &self,
         new: impl Fn() -> T + Sync,
         add: impl Fn(&mut T, &Block<'_>) + Sync,
@@ -68,7 +69,7 @@ impl<R: Rows> Rows for Part<'_, R> {
         self.free.len()
     }
 
-    fn gather<T: Send>(
+    fn gather<T: Send + Partial>(
         &self,
         new: impl Fn() -> T + Sync,
         add: impl Fn(&mut T, &Block<'_>) + Sync,
@@ -99,7 +100,7 @@ impl Rows for Centred<'_> {
         self.means.len()
     }
 
-    fn gather<T: Send>(
+    fn gather<T: Send + Partial>(
         &self,
         new: impl Fn() -> T + Sync,
         add: impl Fn(&mut T, &Block<'_>) + Sync,

@@ -10,6 +10,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::rows::{Block, Rows};
+use crate::fit::distributed::partial_fields;
 use crate::{LOG_NORMALIZER, Result};
 
 /// A product of unit vectors below this counts as zero.
@@ -249,6 +250,8 @@ struct Seen {
     noise: usize,
 }
 
+partial_fields!(Seen { violated, data, noise });
+
 impl Seen {
     fn join(self, other: Self) -> Self {
         Self {
@@ -321,6 +324,7 @@ fn report(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::fit::distributed::Partial;
     use noisewright_numerics::gram::Columns;
     use proptest::prelude::*;
 
@@ -335,7 +339,7 @@ mod tests {
             self.data[0].len()
         }
 
-        fn gather<T: Send>(
+        fn gather<T: Send + Partial>(
             &self,
             new: impl Fn() -> T + Sync,
             add: impl Fn(&mut T, &Block<'_>) + Sync,

@@ -17,6 +17,7 @@ use super::super::loss_terms::{Class, Terms};
 use super::super::objective::Objective;
 use super::super::quiet::replicates::ReplicateSums;
 use super::information::{ChiSquareTest, Groups};
+use crate::fit::distributed::partial_fields;
 use crate::moments::Moments;
 use crate::{Loss, Result};
 
@@ -42,6 +43,8 @@ struct Sums {
     squared: Moments,
     replicates: Option<ReplicateSums>,
 }
+
+partial_fields!(Sums { weight, slope, slope_squares, weighted, squared, replicates });
 
 impl Sums {
     fn new(size: usize, replicates: Option<ReplicateSums>) -> Self {

@@ -9,7 +9,7 @@ mod whitening;
 use std::sync::Mutex;
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::optimize::{Evaluation, Problem, Stop, undamped_gain};
+use noisewright_numerics::optimize::{Descent, Evaluation, Problem, Stop, bfgs, undamped_gain};
 
 use super::covariance::{Covariance, flattest, invert_free, varies_in};
 use super::curvature::{Curvature, Seen};
@@ -42,6 +42,9 @@ const PILOT_POINTS: (usize, usize) = (1 << 14, 1 << 17);
 
 /// Starts of a likelihood with one maximum, as long as none of them leads there.
 const MOST_STARTS: usize = 6;
+
+/// Parameters from which on a pass for the curvature costs many times one for the gradient.
+const MANY_PARAMETERS: usize = 32;
 
 /// Farthest that the maximum may be from where the ascent ended, in standard errors.
 const NEAR: f64 = 1e-4;
@@ -167,7 +170,9 @@ impl<'a> Likelihood<'a> {
             return kinks::settle(self, found, &information);
         }
         let limits = limits(model, &self.frame.scales(start.len()));
-        let mut solution = in_box(self, &limits, start, options)?;
+        let near = self.near_by_gradients(start, &limits, options)?;
+        let mut solution = in_box(self, &limits, near.as_ref().map_or(start, |near| &near.at), options)?;
+        solution.iterations += near.map_or(0, |near| near.iterations);
         // The likelihood has one maximum, but its edge may be in the way.
         let most = if model.space().dimension() == 1 { MOST_STARTS } else { 2 };
         for start in starts.iter().take(most).skip(1).filter(|_| self.is_convex()) {
@@ -183,6 +188,22 @@ impl<'a> Likelihood<'a> {
         let at = self.frame.outer(&solution.at).as_slice().to_vec();
         solution.optima = vec![Optimum { at, loss: self.value(&solution.at), starts: 1 }];
         Ok(solution)
+    }
+
+    /// A place near the maximum by gradients alone, where the curvature is a sum of many squares over many states: that of the
+    /// fitted model is about the covariance of the statistics in the data.
+    fn near_by_gradients(
+        &self,
+        start: &DVector<f64>,
+        limits: &[(f64, f64)],
+        options: &FitOptions,
+    ) -> Result<Option<Descent>> {
+        let bounded = limits.iter().any(|(lower, upper)| lower.is_finite() || upper.is_finite());
+        if self.way != NormalizerMethod::Enumeration || start.len() < MANY_PARAMETERS || bounded {
+            return Ok(None);
+        }
+        let about = self.means.spread(self.frame.outer(start).as_slice(), &self.frame)?;
+        options.descent(Stage::Descent, |o| bfgs(self, start, &about, o))
     }
 
     fn value(&self, at: &DVector<f64>) -> f64 {

@@ -6,6 +6,7 @@ use noisewright_numerics::optimize::Evaluation;
 use noisewright_numerics::summation::sum;
 
 use super::folds::Folds;
+use crate::fit::distributed::partial_fields;
 use crate::fit::evaluate::{ChunkView, ParameterPoint};
 use crate::fit::loss_terms::{Class, Terms};
 use crate::fit::objective::Objective;
@@ -41,6 +42,8 @@ struct Sums {
     terms: Terms,
     buffer: Vec<f64>,
 }
+
+partial_fields!(Sums { weight, value, gradient, hessian, terms, buffer });
 
 impl Sums {
     fn new(size: usize, want: Want<'_>) -> Self {

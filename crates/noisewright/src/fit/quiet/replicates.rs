@@ -2,6 +2,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::super::distributed::partial_fields;
 use super::super::evaluate::{ChunkView, ParameterPoint};
 use super::super::leverage::SampleVariance;
 use super::super::loss_terms::{Class, Terms};
@@ -41,6 +42,8 @@ pub(crate) struct ReplicateSums {
     /// Replicate after replicate.
     sums: Vec<f64>,
 }
+
+partial_fields!(ReplicateSums { count, points, size, sums });
 
 impl ReplicateSums {
     pub(crate) fn new(count: usize, points: usize, size: usize) -> Self {

@@ -6,20 +6,21 @@ use super::LogRatio;
 use super::choose::{self, BasisCandidate, RatioBasis};
 use super::contrast::pooled;
 use super::functionals::{DIVERGENCES, Functional};
-use super::telescope::{Bridge, Joint, Telescope};
+use super::joint::{Divergence, Joint};
+use super::telescope::{Bridge, Telescope};
 use super::two_sample::{self, PERMUTATIONS, TwoSampleTest};
 use super::waymarks::{Path, Samples};
 use crate::fit::data::{Data, Dependence};
 use crate::fit::diagnostics::Overlap;
 use crate::fit::options::FitOptions;
 use crate::fit::prepare;
-use crate::fit::result::{Estimate, Variances};
+use crate::fit::result::Estimate;
 use crate::fit::scaling::Scaling;
 use crate::more::More;
 use crate::normalizer::two_sided;
 use crate::pareto;
 use crate::run::{CancelToken, ProgressHook};
-use crate::{Error, Model, Parameter, Result, Space, View};
+use crate::{Error, Model, Result, Space, View};
 
 /// The root of Jeffreys' divergence of a bridge that is aimed at. In the limit of many bridges the variance of their sum no longer
 /// falls; at 2 it is within a third of that limit for normal densities.
@@ -413,12 +414,6 @@ fn refuse_model(model: &Model) -> Result<()> {
     Ok(())
 }
 
-/// An estimate with the variances that the two samples give it.
-pub(super) fn estimate(name: &str, value: f64, [data, noise]: [f64; 2], confidence: f64) -> Estimate {
-    let variances = Variances { data, noise, freedom: f64::INFINITY };
-    Estimate::new(&Parameter::new(name, 0.0), value, variances, confidence, false)
-}
-
 fn finished(
     plan: &Plan,
     telescope: &Telescope<'_>,
@@ -429,20 +424,13 @@ fn finished(
     let scaling = &telescope.scaling;
     let values = scaling.outer(telescope.coefficients().as_slice());
     let Joint { covariance, log_ratios: [mut sorted, of_second], functionals } = joint;
-    let named = |f: usize, name: &str| {
-        let (value, variances) = functionals[f];
-        estimate(name, value, variances, options.confidence)
-    };
+    let named = |f: usize, name: &str| functionals[f].estimate(name, options.confidence);
     let endless = pareto::shape(&of_second) >= ENDLESS;
     let divergences = RatioDivergences {
         kl: named(0, "kl"),
         reverse_kl: named(1, "reverse_kl"),
         js: named(2, "js"),
-        pearson: if endless {
-            estimate("pearson", f64::NAN, [f64::NAN; 2], 0.5)
-        } else {
-            named(3, "pearson")
-        },
+        pearson: if endless { Divergence::unknown().estimate("pearson", 0.5) } else { named(3, "pearson") },
     };
     sorted.sort_by(f64::total_cmp);
     let samples = telescope.samples;

@@ -7,9 +7,7 @@
 use rand::seq::SliceRandom;
 
 use super::choose::BasisCandidate;
-use super::density_ratio::{
-    BridgeReport, Bridges, INFORMATION, Plan, RatioOptions, check, estimate, space_of,
-};
+use super::density_ratio::{BridgeReport, Bridges, INFORMATION, Plan, RatioOptions, check, space_of};
 use super::telescope::Telescope;
 use super::waymarks::Samples;
 use crate::fit::data::Data;
@@ -160,8 +158,7 @@ impl Product {
         let telescope = plan.telescope(samples, fit)?;
         let value = |telescope: &Telescope<'_>| -> Result<Estimate> {
             let joint = telescope.joint(&INFORMATION)?;
-            let (value, variances) = joint.functionals[0];
-            Ok(estimate("information", value, variances, options.confidence))
+            Ok(joint.functionals[0].estimate("information", options.confidence))
         };
         let information = value(&telescope)?;
         let count = telescope.bridges.len();

@@ -5,6 +5,7 @@ mod contrast;
 mod density_ratio;
 mod functionals;
 mod information;
+mod joint;
 mod telescope;
 mod two_sample;
 mod waymarks;

@@ -129,18 +129,16 @@ fn solved<'a>(
     for (k, tail) in hardly.iter().zip(unsampled::tails(&problem, &solution.c, &columns)?) {
         gram.tails[*k] = tail;
     }
-    let (mut long_run, mut joint, mut chains) = (None, None, Vec::new());
-    if options.dependence == Dependence::Chains {
+    let dependence = match options.dependence {
         // Chains know their states by the caller's numbers.
-        chains = pooled.chains(&origin)?;
-        chains.iter_mut().for_each(|chain| chain.state = order.place[chain.state]);
-        long_run = Some(chains::long_run(&weights, &chains)?);
-        if side_by_side {
-            let everything: Vec<usize> = (0..counts.len()).collect();
-            let response = gram.response(&everything);
-            joint = response.and_then(|response| chains::side_by_side(&weights, &chains, &response));
+        Dependence::Chains => {
+            let mut chains = pooled.chains(&origin)?;
+            chains.iter_mut().for_each(|chain| chain.state = order.place[chain.state]);
+            DependentDraws::new(&weights, chains, &gram, side_by_side)?
         }
-    }
+        Dependence::Independent => DependentDraws::default(),
+    };
+    let DependentDraws { chains, long_run, joint } = dependence;
     let sampled_c = solution.c.iter().zip(&problem.offsets).map(|(c, offset)| offset + c);
     let log_z: Vec<f64> = sampled_c.chain(unsampled_c.iter().copied()).collect();
     let covariance = joint.as_deref().map(chains::joint_covariance);
@@ -163,6 +161,30 @@ fn solved<'a>(
         estimate,
     };
     Ok((reweighting, whole.map(|chains| chains.into_iter().map(|chain| chain.columns).collect())))
+}
+
+/// What the dependence of draws within chains makes of the errors; nothing where they are independent.
+#[derive(Default)]
+struct DependentDraws {
+    chains: Vec<chains::Chain>,
+    long_run: Option<Vec<LongRun>>,
+    /// Influences of all chains side by side, where they were asked for.
+    joint: Option<Vec<chains::Series>>,
+}
+
+impl DependentDraws {
+    fn new(
+        weights: &Weights<'_>,
+        chains: Vec<chains::Chain>,
+        gram: &Gram,
+        side_by_side: bool,
+    ) -> Result<Self> {
+        let long_run = Some(chains::long_run(weights, &chains)?);
+        let everything: Vec<usize> = (0..weights.states()).collect();
+        let response = side_by_side.then(|| gram.response(&everything)).flatten();
+        let joint = response.and_then(|response| chains::side_by_side(weights, &chains, &response));
+        Ok(Self { chains, long_run, joint })
+    }
 }
 
 /// The state of each draw and the draws of each state, of input in which nothing is wrong.

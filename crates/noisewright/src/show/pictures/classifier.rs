@@ -12,14 +12,14 @@ const GROUPS: usize = 10;
 const TAIL: f64 = 0.01;
 
 /// One class: the log ratio `g` at its points, and how many points each stands for.
-pub(super) struct Class<'a> {
-    pub(super) name: &'a str,
-    pub(super) ratios: Vec<f64>,
-    pub(super) weights: Vec<f64>,
+pub struct Class<'a> {
+    pub name: &'a str,
+    pub ratios: Vec<f64>,
+    pub weights: Vec<f64>,
 }
 
 /// The two pictures side by side, and the share of the second class left of them.
-pub(super) fn figure(first: &Class<'_>, second: &Class<'_>) -> Option<(Figure, f64)> {
+pub fn figure(first: &Class<'_>, second: &Class<'_>) -> Option<(Figure, f64)> {
     let (low, high) = range(first, second)?;
     let bins = Bins::equal(low, high, BINS);
     let shares = |class: &Class<'_>| bins.shares(&class.ratios, |row| class.weights[row]);

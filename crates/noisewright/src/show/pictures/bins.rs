@@ -2,15 +2,15 @@
 
 use std::f64::consts::{PI, TAU};
 
-use noisewright::Domain;
+use crate::Domain;
 use noisewright_report::{Axis, Bars};
 
 /// Most values that get a bin each.
 const VALUES: usize = 60;
 
 /// Where values are counted.
-pub(super) struct Bins {
-    pub(super) edges: Vec<f64>,
+pub struct Bins {
+    pub edges: Vec<f64>,
     /// The values, one per bin, where they can be listed.
     values: Option<Vec<f64>>,
     circle: bool,
@@ -18,7 +18,7 @@ pub(super) struct Bins {
 
 impl Bins {
     /// Bins for a sample of a variable.
-    pub(super) fn new(domain: &Domain, column: &[f64]) -> Self {
+    pub fn new(domain: &Domain, column: &[f64]) -> Self {
         match domain {
             Domain::States(states) if states.len() <= VALUES => {
                 let mut values = states.clone();
@@ -40,7 +40,7 @@ impl Bins {
     }
 
     /// Bins of equal width.
-    pub(super) fn equal(low: f64, high: f64, count: usize) -> Self {
+    pub fn equal(low: f64, high: f64, count: usize) -> Self {
         let width = if high > low { high - low } else { 1.0 };
         let edges = (0..=count).map(|i| low + width * i as f64 / count as f64).collect();
         Self { edges, values: None, circle: false }
@@ -52,21 +52,21 @@ impl Bins {
         Self { edges, values: Some(values), circle: false }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.edges.len() - 1
     }
 
     /// Whether every bin is one value, with a frequency and not a density.
-    pub(super) fn is_listed(&self) -> bool {
+    pub fn is_listed(&self) -> bool {
         self.values.is_some()
     }
 
-    pub(super) fn center(&self, bin: usize) -> f64 {
+    pub fn center(&self, bin: usize) -> f64 {
         0.5 * (self.edges[bin] + self.edges[bin + 1])
     }
 
     /// The share of the weight in each bin; what falls outside all of them is in none.
-    pub(super) fn shares(&self, column: &[f64], weight: impl Fn(usize) -> f64) -> Vec<f64> {
+    pub fn shares(&self, column: &[f64], weight: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut shares = vec![0.0; self.len()];
         let mut total = 0.0;
         for (row, x) in column.iter().enumerate() {
@@ -80,19 +80,19 @@ impl Bins {
     }
 
     /// Shares as heights: over the width of the bins, unless each is a value.
-    pub(super) fn heights(&self, shares: &[f64]) -> Vec<f64> {
+    pub fn heights(&self, shares: &[f64]) -> Vec<f64> {
         if self.is_listed() {
             return shares.to_vec();
         }
         shares.iter().zip(self.edges.windows(2)).map(|(share, edge)| share / (edge[1] - edge[0])).collect()
     }
 
-    pub(super) fn bars(&self, label: &str, shares: &[f64]) -> Bars {
+    pub fn bars(&self, label: &str, shares: &[f64]) -> Bars {
         Bars::new(label, self.edges.clone(), self.heights(shares))
     }
 
     /// The axis of the variable.
-    pub(super) fn axis(&self, name: &str) -> Axis {
+    pub fn axis(&self, name: &str) -> Axis {
         match &self.values {
             Some(values) => {
                 let step = values.len().div_ceil(12);

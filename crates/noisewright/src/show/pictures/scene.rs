@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use noisewright::{Domain, Model, Noise, Points, Population, Precision, View, sample};
+use crate::{Domain, Fit, Model, Noise, Points, Population, Precision, View, sample};
 
 /// Most noise points drawn for pictures.
 const DRAWS: usize = 1 << 17;
@@ -10,45 +10,57 @@ const DRAWS: usize = 1 << 17;
 const STATES: u64 = 1 << 12;
 
 /// A fitted model beside its data and its noise.
-pub(super) struct Scene<'a> {
-    pub(super) model: &'a Model,
-    pub(super) parameters: &'a [f64],
-    pub(super) log_z: f64,
+pub struct Scene<'a> {
+    pub model: &'a Model,
+    pub parameters: &'a [f64],
+    pub log_z: f64,
     /// `None` for a fit without noise.
-    pub(super) noise: Option<&'a dyn Noise>,
-    pub(super) nu: f64,
-    pub(super) data: View<'a>,
-    pub(super) weights: Option<&'a [f64]>,
-    pub(super) seed: u64,
+    pub noise: Option<&'a dyn Noise>,
+    pub nu: f64,
+    pub data: View<'a>,
+    pub weights: Option<&'a [f64]>,
+    pub seed: u64,
+}
+
+/// log Z at the estimate: fitted, or known; one for every value of covariates is none.
+pub fn fitted_log_z(fit: &Fit, model: &Model) -> Option<f64> {
+    if let Some(constant) = &fit.log_normalizer {
+        return Some(constant.estimate);
+    }
+    if model.is_conditional() {
+        return None;
+    }
+    let theta = fit.theta();
+    model.log_normalizer(&theta, &mut vec![0.0; theta.len()])
 }
 
 /// Points with weights that sum to one.
-pub(super) struct Weighted {
-    pub(super) points: Points,
-    pub(super) weights: Vec<f64>,
+pub struct Weighted {
+    pub points: Points,
+    pub weights: Vec<f64>,
 }
 
 impl Scene<'_> {
     /// The name of a variable.
-    pub(super) fn name(&self, variable: usize) -> &str {
+    pub fn name(&self, variable: usize) -> &str {
         &self.model.space().names()[variable]
     }
 
-    pub(super) fn domain(&self, variable: usize) -> &Domain {
+    pub fn domain(&self, variable: usize) -> &Domain {
         &self.model.space().domains()[variable]
     }
 
     /// How often a row counts.
-    pub(super) fn weight(&self, row: usize) -> f64 {
+    pub fn weight(&self, row: usize) -> f64 {
         self.weights.map_or(1.0, |weights| weights[row])
     }
 
-    pub(super) fn total_weight(&self) -> f64 {
+    pub fn total_weight(&self) -> f64 {
         (0..self.data.rows()).map(|row| self.weight(row)).sum()
     }
 
     /// Normalized log-density of the fitted model.
-    pub(super) fn log_density(&self, points: View<'_>) -> Option<Vec<f64>> {
+    pub fn log_density(&self, points: View<'_>) -> Option<Vec<f64>> {
         let mut out = vec![0.0; points.rows()];
         self.model.evaluate(self.parameters, points, &mut out, None).ok()?;
         out.iter_mut().for_each(|u| *u -= self.log_z);
@@ -56,7 +68,7 @@ impl Scene<'_> {
     }
 
     /// `g = log p − log p_n − log ν` at every point.
-    pub(super) fn log_ratio(&self, points: View<'_>) -> Option<Vec<f64>> {
+    pub fn log_ratio(&self, points: View<'_>) -> Option<Vec<f64>> {
         let noise = self.noise?;
         let mut log_noise = vec![0.0; points.rows()];
         noise.log_density(points, &mut log_noise);
@@ -65,14 +77,14 @@ impl Scene<'_> {
     }
 
     /// Draws of the noise for pictures, and how many points of the fit each stands for.
-    pub(super) fn draws(&self) -> Option<(Points, f64)> {
+    pub fn draws(&self) -> Option<(Points, f64)> {
         let asked = (self.nu * self.total_weight()).max(1.0);
         let rows = (asked as usize).clamp(1, DRAWS);
         Some((sample(self.noise?, rows, self.seed), asked / rows as f64))
     }
 
     /// The fitted model as weighted points: nodes of quadrature, all states, or noise points with importance weights.
-    pub(super) fn fitted(&self) -> Option<Weighted> {
+    pub fn fitted(&self) -> Option<Weighted> {
         let space = self.model.space();
         let few = space.dimension() <= 2 || space.state_count().is_some_and(|count| count <= 1 << 20);
         match self.noise {
@@ -99,7 +111,7 @@ impl Scene<'_> {
     }
 
     /// Fitted and observed frequency of every state, for spaces of few states.
-    pub(super) fn states(&self) -> Option<Vec<(f64, f64)>> {
+    pub fn states(&self) -> Option<Vec<(f64, f64)>> {
         self.model.space().state_count().filter(|count| *count <= STATES)?;
         let fitted = self.integrated()?;
         let mut observed: HashMap<Vec<u64>, f64> = HashMap::new();

@@ -1,10 +1,15 @@
 //! Pictures of a fit: data against the fitted density, marginals with residuals, the classifier, the error budget.
 
-use noisewright_report::{Axis, Band, Bars, Figure, Line, Panel, Points as Dots, Reference, Stroke};
+use noisewright_report::{
+    Axis, Band, Bars, Figure, Line, Panel, Points as Dots, Reference, Stroke, format_percent,
+};
 
+use super::Picture;
+use super::bins::Bins;
+use super::classifier::{self, Class};
 use super::scene::{Scene, Weighted};
-use crate::commands::bins::Bins;
-use crate::commands::classifier::{self, Class};
+use crate::fit::Fit;
+use crate::show::counted;
 
 /// Number of places a curve is drawn through.
 const PLACES: usize = 400;
@@ -13,8 +18,95 @@ const NAMES: usize = 16;
 /// Most variables that get a panel of their own.
 const VARIABLES: usize = 6;
 
+/// A fitted model beside its data, and the classifier that it is.
+pub fn pictures(scene: &Scene<'_>) -> Vec<Picture> {
+    std::iter::once(model_and_data(scene)).chain(classifier(scene)).collect()
+}
+
+const RESIDUALS: &str = "Residuals are observed less expected counts over their standard deviation; about 95 % should lie \
+    between −2 and 2, and a pattern is a sign of what the model lacks.";
+
+fn model_and_data(scene: &Scene<'_>) -> Picture {
+    const HEADING: &str = "Data against the fitted model";
+    if let Some((figure, unseen)) = states(scene).filter(|_| scene.data.columns() > 1) {
+        let rest =
+            if unseen > 0 { format!(" Never seen: {}.", counted(unseen, "state")) } else { String::new() };
+        let what =
+            "Every state of the variables together: how often it was seen against how often the model says.";
+        return Picture::new(HEADING, figure, format!("{what}{rest}"));
+    }
+    if scene.data.columns() == 1 {
+        return match density(scene) {
+            Some(figure) => {
+                let caption = format!("The data, the fitted density and the noise. {RESIDUALS}");
+                Picture::new(HEADING, figure, caption)
+            }
+            None => Picture::words(HEADING, "The fitted density cannot be drawn."),
+        };
+    }
+    match marginals(scene) {
+        Some((figure, hidden)) => {
+            let rest = if hidden > 0 {
+                format!(" {} are not shown.", counted(hidden, "more variable"))
+            } else {
+                String::new()
+            };
+            let what = "Each variable by itself: the data and the fitted model's marginal.";
+            Picture::new(HEADING, figure, format!("{what}{rest} {RESIDUALS}"))
+        }
+        None => Picture::words(HEADING, "The marginals of the fitted model cannot be drawn."),
+    }
+}
+
+fn classifier(scene: &Scene<'_>) -> Option<Picture> {
+    let (figure, left) = classifier_figure(scene)?;
+    let rest = if left > 0.0 {
+        format!(
+            " Left of the picture is {} of the noise, told from data without doubt.",
+            format_percent(left, 2)
+        )
+    } else {
+        String::new()
+    };
+    let caption = format!(
+        "Left: the log ratio g = log p − log p_n − log ν at the data and at the noise; the estimate rests on where the \
+         two overlap.{rest} Right: points in ten groups by g, the share of data that the fit says against the share \
+         found, with 95 % of chance; away from the line the model is wrong there."
+    );
+    Some(Picture::new("The classifier", figure, caption))
+}
+
+/// The parts of every standard error, and the efficiency of the fit.
+pub fn budget(fit: &Fit) -> Picture {
+    const HEADING: &str = "Where the error comes from";
+    let known = fit.efficiencies();
+    let efficiency = |index: usize| known.as_ref().and_then(|all| all.get(index).copied().flatten());
+    let estimates = fit.estimates();
+    let parts: Vec<Budget<'_>> = estimates
+        .iter()
+        .enumerate()
+        .filter(|(_, e)| e.se > 0.0 && e.se.is_finite())
+        .map(|(i, e)| Budget {
+            name: &e.name,
+            data: e.se_data / e.se,
+            noise: e.se_noise / e.se,
+            efficiency: efficiency(i),
+        })
+        .collect();
+    if parts.is_empty() {
+        return Picture::words(HEADING, "There is no variance to divide.");
+    }
+    Picture::new(
+        HEADING,
+        budget_figure(&parts),
+        "Above: the parts of each standard error, as shares of it; their squares sum to one. Only more data lower the \
+         data's part; more noise lowers the noise's. Below, for a fit with noise: the variance of maximum likelihood over \
+         that of the fit, if the fitted model is true.",
+    )
+}
+
 /// The data as a histogram, with the fitted density and the noise's, in one variable.
-pub(super) fn density(scene: &Scene<'_>) -> Option<Figure> {
+fn density(scene: &Scene<'_>) -> Option<Figure> {
     let column = scene.data.column(0);
     let bins = Bins::new(scene.domain(0), column);
     let observed = bins.shares(column, |row| scene.weight(row));
@@ -24,7 +116,7 @@ pub(super) fn density(scene: &Scene<'_>) -> Option<Figure> {
     }
     let (low, high) = (bins.edges[0], bins.edges[bins.len()]);
     let x: Vec<f64> = (0..PLACES).map(|i| low + (high - low) * (i as f64 + 0.5) / PLACES as f64).collect();
-    let view = noisewright::View::new(1, PLACES, &x);
+    let view = crate::View::new(1, PLACES, &x);
     let fitted = scene.log_density(view)?;
     let curve = |log: &[f64]| x.iter().copied().zip(log.iter().map(|l| l.exp())).collect::<Vec<_>>();
     let mut panel = Panel::new(bins.axis(scene.name(0)), Axis::linear("density"))
@@ -87,7 +179,7 @@ fn residuals(scene: &Scene<'_>, variable: usize, bins: &Bins, observed: &[f64], 
 }
 
 /// Marginals of the first variables, each above its residuals; also says how many variables are left out.
-pub(super) fn marginals(scene: &Scene<'_>) -> Option<(Figure, usize)> {
+fn marginals(scene: &Scene<'_>) -> Option<(Figure, usize)> {
     let fitted = scene.fitted()?;
     let shown = scene.data.columns().min(VARIABLES);
     let mut figure = Figure::new().columns(2);
@@ -116,7 +208,7 @@ pub(super) fn marginals(scene: &Scene<'_>) -> Option<(Figure, usize)> {
 }
 
 /// Observed against fitted frequencies of all states, and how many states were never seen.
-pub(super) fn states(scene: &Scene<'_>) -> Option<(Figure, usize)> {
+fn states(scene: &Scene<'_>) -> Option<(Figure, usize)> {
     let states = scene.states()?;
     let unseen = states.iter().filter(|(_, observed)| *observed == 0.0).count();
     let seen = states.iter().copied().filter(|(_, observed)| *observed > 0.0);
@@ -137,7 +229,7 @@ pub(super) fn states(scene: &Scene<'_>) -> Option<(Figure, usize)> {
 }
 
 /// The log ratio at data and noise, whether the share of data is what it says, and the share of noise left of the picture.
-pub(super) fn classifier(scene: &Scene<'_>) -> Option<(Figure, f64)> {
+fn classifier_figure(scene: &Scene<'_>) -> Option<(Figure, f64)> {
     let (draws, each) = scene.draws()?;
     let weights = (0..scene.data.rows()).map(|row| scene.weight(row)).collect();
     let data = Class { name: "data", ratios: scene.log_ratio(scene.data)?, weights };
@@ -147,17 +239,17 @@ pub(super) fn classifier(scene: &Scene<'_>) -> Option<(Figure, f64)> {
 }
 
 /// One unknown's standard error, its parts, and its efficiency.
-pub(super) struct Budget<'a> {
-    pub(super) name: &'a str,
+struct Budget<'a> {
+    name: &'a str,
     /// Parts of the standard error, as shares of it; their squares sum to one.
-    pub(super) data: f64,
-    pub(super) noise: f64,
+    data: f64,
+    noise: f64,
     /// Variance of maximum likelihood over that of the fit, where it is known.
-    pub(super) efficiency: Option<f64>,
+    efficiency: Option<f64>,
 }
 
 /// The standard error of every estimate in its two parts, and its efficiency.
-pub(super) fn budget(parts: &[Budget<'_>]) -> Figure {
+fn budget_figure(parts: &[Budget<'_>]) -> Figure {
     let step = parts.len().div_ceil(NAMES);
     let ticks: Vec<(f64, String)> =
         parts.iter().enumerate().step_by(step).map(|(i, part)| (i as f64, part.name.to_owned())).collect();

@@ -1,0 +1,156 @@
+//! A copy of the fit in a process that has rows: led by the coordinator's answers to the same step, it sums over runs of blocks.
+
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::failure::{from_answer, to_answer};
+use super::fit_by;
+use super::host::{Host, Pass, RunRows};
+use crate::fit::FitOptions;
+use crate::fit::sample_blocks::BLOCK;
+use crate::{Error, Model, Result, View};
+
+/// A fit that is led by the answers of the one that coordinates it, and sums over rows at the step where it has arrived.
+///
+/// The fit is deterministic: whatever it has been told of the sums over all rows so far says where it is, and what is to be
+/// summed next. So a replica is a function of the model, the options and the log, and a process that is lost is replaced by
+/// another that begins with the whole log.
+pub struct Replica {
+    orders: Sender<Order>,
+    step: usize,
+}
+
+/// Rows of their own, column by column, and their weights.
+type OwnedRun = (Vec<f64>, Option<Vec<f64>>);
+
+enum Order {
+    /// Sums over these rows of all.
+    Sum { rows: Range<usize>, values: OwnedRun, reply: Sender<Vec<u8>> },
+    /// Goes on with the answer to the step at hand.
+    Answer(Vec<u8>),
+}
+
+impl Replica {
+    /// Begins a fit of data of so many variables and rows; `run` carries out the work that it is given, as on a pool of threads.
+    ///
+    /// # Errors
+    /// When there is no thread for it.
+    pub fn start(
+        model: Model,
+        options: FitOptions,
+        (dimension, rows): (usize, usize),
+        run: impl FnOnce(&(dyn Fn() + Sync)) + Send + 'static,
+    ) -> Result<Self> {
+        let (orders, receive) = channel();
+        let led = Led { dimension, rows, orders: Mutex::new(receive) };
+        let body = move || {
+            // Quiet: the coordinator reports progress.
+            let options = FitOptions { progress: None, ..options };
+            // The end of the replica's own fit is of no interest: the coordinator comes to the same one.
+            run(&|| drop(fit_by(&model, &led, &options)));
+        };
+        thread::Builder::new().name("noisewright-replica".into()).spawn(body).map_err(Error::external)?;
+        Ok(Self { orders, step: 0 })
+    }
+
+    /// How many answers it has been given.
+    #[must_use]
+    pub fn step(&self) -> usize {
+        self.step
+    }
+
+    /// Goes on with the next answers of the log.
+    ///
+    /// # Errors
+    /// When its fit has ended.
+    pub fn advance(&mut self, answers: &[Vec<u8>]) -> Result<()> {
+        for answer in answers {
+            self.orders.send(Order::Answer(answer.clone())).map_err(|_| went_astray())?;
+            self.step += 1;
+        }
+        Ok(())
+    }
+
+    /// The answer for a run of rows at this step: their sum, or why there is none. Values come column by column; noise is drawn,
+    /// and has no values.
+    ///
+    /// # Errors
+    /// When its fit has ended, or is at a step where nothing is summed.
+    pub fn sum(&self, rows: Range<usize>, values: Vec<f64>, weights: Option<Vec<f64>>) -> Result<Vec<u8>> {
+        let (reply, receive) = channel();
+        let order = Order::Sum { rows, values: (values, weights), reply };
+        self.orders.send(order).map_err(|_| went_astray())?;
+        receive.recv().map_err(|_| went_astray())
+    }
+}
+
+/// A replica that is not where the coordinator is.
+fn went_astray() -> Error {
+    let sentence = "a process's copy of the fit went another way than the one that coordinates it: the processes must have the same \
+                    version of noisewright, and processors with the same vector instructions";
+    Error::external(std::io::Error::other(sentence))
+}
+
+/// The host of a replica's fit.
+struct Led {
+    dimension: usize,
+    rows: usize,
+    /// Taken by the replica's own fit alone.
+    orders: Mutex<Receiver<Order>>,
+}
+
+impl Led {
+    /// Follows orders until the answer to this step comes; `sum` does the summing, where there is something to sum.
+    fn follow(&self, sum: impl Fn(Range<usize>, OwnedRun) -> Option<Vec<u8>>) -> Result<Vec<u8>> {
+        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match orders.recv() {
+                Ok(Order::Sum { rows, values, reply }) => {
+                    // Without an answer the reply is dropped, and who waits for it learns that.
+                    if let Some(answer) = sum(rows, values) {
+                        drop(reply.send(answer));
+                    }
+                }
+                Ok(Order::Answer(answer)) => return from_answer(&answer),
+                // Nobody gives orders any more.
+                Err(_) => return Err(Error::Cancelled),
+            }
+        }
+    }
+}
+
+impl Host for Led {
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn pass(&self, pass: &dyn Pass) -> Result<Vec<u8>> {
+        self.follow(|rows, (values, weights)| {
+            let columns = if pass.reads() { self.dimension } else { 0 };
+            let fits = values.len() == columns * rows.len()
+                && weights.as_ref().is_none_or(|w| w.len() == rows.len())
+                && rows.start.is_multiple_of(BLOCK);
+            if !fits {
+                let (expected, found) = (columns * rows.len(), values.len());
+                return Some(to_answer(Err(Error::Shape {
+                    what: "values in a run of rows",
+                    expected,
+                    found,
+                })));
+            }
+            let points = View::new(columns, rows.len(), &values);
+            let run = rows.start / BLOCK..rows.end.div_ceil(BLOCK);
+            Some(to_answer(pass.sum(run, RunRows { points, weights: weights.as_deref() })))
+        })
+    }
+
+    fn once(&self, _: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+        self.follow(|_, _| None)
+    }
+}

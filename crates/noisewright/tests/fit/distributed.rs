@@ -1,0 +1,205 @@
+//! A fit whose sums are taken by replicas of it is the fit in memory, to the bit.
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use noisewright::fit::{
+    Amount, Data, DrawKind, FitOptions, PassRequest, Replica, Source, Visit, Workers, fit, fit_distributed,
+    fit_stream,
+};
+use noisewright::{Error, Fit, Model, Normal, Points, Result, Space, View, sample, to_json};
+
+/// Replicas that hold all rows, and are lost at some steps.
+struct Replicas<'a> {
+    model: &'a Model,
+    options: &'a FitOptions,
+    points: View<'a>,
+    weights: Option<&'a [f64]>,
+    run_rows: usize,
+    held: Mutex<Vec<Option<Replica>>>,
+    /// Every so-many runs the replica that is asked is lost before it answers.
+    lost_every: usize,
+    asked: AtomicUsize,
+    /// The most bytes that one run took, there and back, beside the sample of rows.
+    most_bytes: AtomicUsize,
+}
+
+impl<'a> Replicas<'a> {
+    fn new(
+        model: &'a Model,
+        options: &'a FitOptions,
+        points: View<'a>,
+        count: usize,
+        run_rows: usize,
+    ) -> Self {
+        let held = Mutex::new((0..count).map(|_| None).collect());
+        let (asked, most_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (weights, lost_every) = (None, usize::MAX);
+        Self { model, options, points, weights, run_rows, held, lost_every, asked, most_bytes }
+    }
+
+    fn start(&self) -> Result<Replica> {
+        let shape = (self.points.columns(), self.points.rows());
+        Replica::start(self.model.clone(), self.options.clone(), shape, |work| work())
+    }
+
+    fn answer(
+        &self,
+        slot: &mut Option<Replica>,
+        pass: &PassRequest<'_>,
+        run: &Range<usize>,
+    ) -> Result<Vec<u8>> {
+        if self.asked.fetch_add(1, Ordering::Relaxed) % self.lost_every == self.lost_every - 1 {
+            *slot = None;
+        }
+        let replica = match slot {
+            Some(replica) => replica,
+            None => slot.insert(self.start()?),
+        };
+        replica.advance(&pass.log[replica.step()..])?;
+        let (values, weights) = if pass.reads {
+            let column = |j: usize| self.points.column(j)[run.clone()].iter().copied();
+            (
+                (0..self.points.columns()).flat_map(column).collect(),
+                self.weights.map(|w| w[run.clone()].to_vec()),
+            )
+        } else {
+            (Vec::new(), None)
+        };
+        let answer = replica.sum(run.clone(), values, weights)?;
+        let there: usize = pass.log[pass.known..].iter().map(Vec::len).sum();
+        // The second pass brings the sample.
+        if pass.step() > 2 {
+            self.most_bytes.fetch_max(there + answer.len(), Ordering::Relaxed);
+        }
+        Ok(answer)
+    }
+}
+
+impl Workers for Replicas<'_> {
+    fn dimension(&self) -> usize {
+        self.points.columns()
+    }
+
+    fn rows(&self) -> usize {
+        self.points.rows()
+    }
+
+    fn run_rows(&self) -> usize {
+        self.run_rows
+    }
+
+    fn sum(&self, pass: &PassRequest<'_>) -> Result<Vec<Vec<u8>>> {
+        let mut held = self.held.lock().unwrap();
+        let count = held.len();
+        let mut answers = vec![Vec::new(); pass.runs.len()];
+        // In another order than that of the blocks.
+        for (number, run) in pass.runs.iter().enumerate().rev() {
+            answers[number] = self.answer(&mut held[number % count], pass, run)?;
+        }
+        Ok(answers)
+    }
+}
+
+struct Blocks<'a>(View<'a>, Option<&'a [f64]>, usize);
+
+impl Source for Blocks<'_> {
+    fn dimension(&self) -> usize {
+        self.0.columns()
+    }
+
+    fn for_each_block(&self, visit: Visit<'_>) -> Result<()> {
+        (0..self.0.rows()).step_by(self.2).try_for_each(|start| {
+            let range = start..self.0.rows().min(start + self.2);
+            visit(self.0.slice(range.clone()), self.1.map(|w| &w[range]))
+        })
+    }
+}
+
+fn text(fit: &Fit) -> String {
+    to_json(fit).unwrap()
+}
+
+/// The fit in memory, that of a stream, and those of replicas are compared.
+fn compare(model: &Model, points: &Points, weights: Option<&[f64]>, options: &FitOptions) {
+    let data = Data::new(points.view());
+    let data = weights.map_or(data, |w| data.with_weights(w));
+    let whole = fit(model, data, options).unwrap();
+    assert!(whole.converged);
+    let streamed = fit_stream(model, &Blocks(points.view(), weights, 10_007), options).unwrap();
+    assert_eq!(text(&whole), text(&streamed));
+    for (count, run_rows, lost_every) in [(1, 1 << 17, usize::MAX), (3, 20_000, 7)] {
+        let workers =
+            Replicas { weights, lost_every, ..Replicas::new(model, options, points.view(), count, run_rows) };
+        let distributed = fit_distributed(model, &workers, options).unwrap();
+        assert_eq!(text(&whole), text(&distributed));
+    }
+}
+
+fn gaussian() -> Model {
+    Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap()
+}
+
+#[test]
+fn a_linear_model() {
+    let points = sample(&Normal::with_variance(0.3, 1.2).unwrap(), 300_001, 1);
+    compare(&gaussian(), &points, None, &FitOptions::default());
+    let random = FitOptions { draws: DrawKind::Random, amount: Amount::Ratio(1.5), ..FitOptions::default() };
+    compare(&gaussian(), &points, None, &random);
+}
+
+#[test]
+fn weights_that_are_no_integers() {
+    let points = sample(&Normal::with_variance(0.3, 1.2).unwrap(), 280_003, 2);
+    let weights: Vec<f64> = (0..points.rows()).map(|i| 0.5 + (i as f64).sin().abs()).collect();
+    let options = FitOptions { amount: Amount::Ratio(0.5), ..FitOptions::default() };
+    compare(&gaussian(), &points, Some(&weights), &options);
+}
+
+#[test]
+fn a_model_with_several_starts() {
+    let toml = "variables = ['x']\nlog_density = '-(x-m)^2/(2*s^2) - 0.1*abs(x-m)^3'\n[parameters]\nm = 0\ns = { start = 1, lower = 0 }";
+    let model = Model::from_toml(toml).unwrap();
+    let points = sample(&Normal::with_variance(0.3, 1.2).unwrap(), 270_000, 3);
+    compare(&model, &points, None, &FitOptions { amount: Amount::Ratio(1.0), ..FitOptions::default() });
+}
+
+#[test]
+fn few_rows() {
+    let points = sample(&Normal::with_variance(0.3, 1.2).unwrap(), 3_000, 4);
+    compare(&gaussian(), &points, None, &FitOptions::default());
+}
+
+#[test]
+fn a_state_and_a_sum_are_small() {
+    let points = sample(&Normal::with_variance(0.3, 1.2).unwrap(), 300_000, 5);
+    let (model, options) = (gaussian(), FitOptions { amount: Amount::Ratio(1.0), ..FitOptions::default() });
+    let workers = Replicas::new(&model, &options, points.view(), 2, 1 << 16);
+    fit_distributed(&model, &workers, &options).unwrap();
+    assert!(workers.most_bytes.into_inner() < 4096);
+}
+
+#[test]
+fn a_bad_row_is_named_wherever_it_is() {
+    let mut values = vec![0.5; 300_000];
+    values.iter_mut().enumerate().for_each(|(i, x)| *x += (i as f64).sin());
+    values[123_456] = f64::INFINITY;
+    let points = Points::unnamed(1, values.len(), values);
+    let (model, options) = (gaussian(), FitOptions::default());
+    let workers = Replicas::new(&model, &options, points.view(), 2, 20_000);
+    let found = fit_distributed(&model, &workers, &options).unwrap_err();
+    assert_eq!(found, fit(&model, Data::new(points.view()), &options).unwrap_err());
+    assert!(matches!(found, Error::OutsideDomain { row: 123_457, .. }), "{found}");
+}
+
+#[test]
+fn a_replica_that_is_led_astray_says_so() {
+    let points = sample(&Normal::with_variance(0.3, 1.2).unwrap(), 5_000, 6);
+    let mut replica =
+        Replica::start(gaussian(), FitOptions::default(), (1, points.rows()), |work| work()).unwrap();
+    // An answer that is none of its fit's ends it.
+    replica.advance(&[vec![1, 2, 3]]).unwrap();
+    let found = replica.sum(0..4096, points.view().column(0)[..4096].to_vec(), None).unwrap_err();
+    assert!(found.to_string().contains("went another way"), "{found}");
+}

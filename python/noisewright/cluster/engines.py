@@ -1,0 +1,314 @@
+"""Who runs the work: a Dask cluster, an executor of `concurrent.futures`, or processes of our own."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+from ..errors import InputError, WorkersLostError
+from .sources import pieces
+from .worker import joined_rows, limit_threads, slice_of_partition
+
+__all__ = ["DaskEngine", "Engine", "ExecutorEngine", "Lost", "ProcessEngine", "engine_for", "is_dask_collection"]
+
+
+class Lost(Exception):
+    """A worker was lost before it answered; its run can be asked for again."""
+
+
+class Engine:
+    """Runs functions somewhere else."""
+
+    @property
+    def workers(self) -> int:
+        """How many workers there are now, as far as it is known."""
+        return os.cpu_count() or 1
+
+    def submit(self, name: str, place: float, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The future of a call. Calls of about the same `place`, from 0 to 1, go to the same worker where that can be chosen."""
+        raise NotImplementedError
+
+    def tell_all(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Calls a function in every worker, where that can be done; whoever is not reached asks later."""
+
+    def result(self, future: Any) -> Any:
+        """The result of a future that is done.
+
+        Raises `Lost` where it can be asked for again, and `WorkersLostError` where that has been tried often enough.
+        """
+        return future.result()
+
+    def stranded(self, future: Any) -> bool:
+        """Whether a call waits for a worker that is gone."""
+        return False
+
+    def cancel(self, futures: Sequence[Any]) -> None:
+        """Gives up what has been submitted."""
+        for future in futures:
+            future.cancel()
+
+    def close(self, forget: Callable[[], None]) -> None:
+        """Ends what belongs to the fit alone."""
+
+
+class ExecutorEngine(Engine):
+    """Any executor of `concurrent.futures`, which belongs to the caller."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    @property
+    def workers(self) -> int:
+        """As many as the executor says."""
+        return int(getattr(self._executor, "_max_workers", None) or super().workers)
+
+    def submit(self, name: str, place: float, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Submits to the executor."""
+        try:
+            return self._executor.submit(function, *arguments)
+        except BrokenExecutor:
+            raise WorkersLostError(_BROKEN) from None
+
+    def result(self, future: Any) -> Any:
+        """The result; a broken executor cannot be mended."""
+        try:
+            return future.result()
+        except BrokenExecutor:
+            raise WorkersLostError(_BROKEN) from None
+
+    def close(self, forget: Callable[[], None]) -> None:
+        """Forgets the fit here, where threads of this process are the workers."""
+        forget()
+
+
+_BROKEN = (
+    "a process of the executor was lost, and with it the executor: give `executor` a number of processes, which are replaced, or a "
+    "Dask client"
+)
+
+
+class ProcessEngine(Engine):
+    """Processes of our own, each with a place, and replaced when lost."""
+
+    #: Losses one after the other, without a sum in between, that are borne.
+    PATIENCE = 4
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._threads = max(1, (os.cpu_count() or 1) // count)
+        self._pools: list[ProcessPoolExecutor | None] = [None] * count
+        #: Where a call was submitted: the place, and the process that was there.
+        self._of: dict[Any, tuple[int, ProcessPoolExecutor | None]] = {}
+        self._lost = 0
+
+    @property
+    def workers(self) -> int:
+        """As many as were asked for."""
+        return self._count
+
+    def _pool(self, slot: int) -> ProcessPoolExecutor:
+        pool = self._pools[slot]
+        if pool is None:
+            # A fork would inherit locks of this process's threads.
+            pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=limit_threads, initargs=(self._threads,))
+            self._pools[slot] = pool
+        return pool
+
+    def submit(self, name: str, place: float, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Submits to the process of that place."""
+        slot = min(int(place * self._count), self._count - 1)
+        try:
+            future = self._pool(slot).submit(function, *arguments)
+        except BrokenExecutor:
+            self._pools[slot] = None
+            future = self._pool(slot).submit(function, *arguments)
+        self._of[future] = (slot, self._pools[slot])
+        return future
+
+    def tell_all(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Calls it in every process."""
+        told = [self.submit("", slot / self._count, function, *arguments) for slot in range(self._count)]
+        for future in told:
+            # Whoever was lost asks later.
+            with contextlib.suppress(Lost):
+                self.result(future)
+
+    def result(self, future: Any) -> Any:
+        """The result; the process of one that was lost is replaced."""
+        slot, pool = self._of.pop(future)
+        try:
+            answer = future.result()
+        except (BrokenExecutor, CancelledError):
+            if self._pools[slot] is pool:
+                # Once for all calls that waited for this process.
+                self._pools[slot] = None
+                self._lost += 1
+            if self._lost > self.PATIENCE:
+                raise WorkersLostError(
+                    f"{self._lost} worker processes in a row were lost before they had summed over their rows: they may be out of "
+                    "memory, or what they compute ends the process; try fewer processes, or smaller row groups"
+                ) from None
+            raise Lost from None
+        self._lost = 0
+        return answer
+
+    def close(self, forget: Callable[[], None]) -> None:
+        """Ends the processes."""
+        for pool in self._pools:
+            if pool is not None:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for process in list((getattr(pool, "_processes", None) or {}).values()):
+                    process.terminate()
+        self._pools = [None] * self._count
+
+
+class DaskEngine(Engine):
+    """A Dask cluster by its client."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._addresses: list[str] = []
+        self._refreshed = -math.inf
+        #: The worker that a task was meant for.
+        self._near: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+
+    @property
+    def workers(self) -> int:
+        """Those that are connected now."""
+        return max(1, len(self._connected()))
+
+    def _connected(self) -> list[str]:
+        """The addresses of the workers, asked for once a second at most."""
+        if time.monotonic() - self._refreshed > 1.0:
+            self._addresses = sorted(self._client.nthreads())
+            self._refreshed = time.monotonic()
+        return self._addresses
+
+    def submit(self, name: str, place: float, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Submits, with a worker of that place preferred, because it may have kept the rows."""
+        addresses = self._connected()
+        near = addresses[min(int(place * len(addresses)), len(addresses) - 1)] if addresses else None
+        future = self._client.submit(
+            function, *arguments, key=name, pure=False, workers=near, allow_other_workers=near is not None
+        )
+        if near is not None:
+            self._near[future] = near
+        return future
+
+    def stranded(self, future: Any) -> bool:
+        """Dask keeps a task waiting for the worker that it was meant for, if all workers were gone at the time."""
+        return self._near.get(future, None) not in (None, *self._connected())
+
+    def tell_all(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Calls it in every worker."""
+        # Whoever is being replaced at the moment asks later.
+        with contextlib.suppress(Exception):
+            self._client.run(function, *arguments, on_error="ignore")
+
+    def result(self, future: Any) -> Any:
+        """The result; a task whose workers died too often is not tried again."""
+        from distributed import KilledWorker
+
+        try:
+            return future.result()
+        except KilledWorker:
+            raise WorkersLostError(
+                f"{_allowed()} workers in a row were lost while they summed over the same rows: they may be out "
+                "of memory, or what they compute ends the process; on machines that are often taken away raise "
+                "Dask's `distributed.scheduler.allowed-failures`"
+            ) from None
+        except (CancelledError, TimeoutError, OSError) as error:
+            if type(error).__module__.startswith("noisewright"):
+                raise
+            raise Lost from None
+        except Exception as error:
+            if type(error).__name__ in ("FutureCancelledError", "CommClosedError", "FuturesCancelledError"):
+                raise Lost from None
+            raise
+
+    def cancel(self, futures: Sequence[Any]) -> None:
+        """Takes the tasks back from the scheduler."""
+        with contextlib.suppress(Exception):
+            self._client.cancel(list(futures), force=True)
+
+    def close(self, forget: Callable[[], None]) -> None:
+        """Lets the workers forget the fit."""
+        with contextlib.suppress(Exception):
+            self._client.run(forget, on_error="ignore")
+
+    def partitions(self, collection: Any) -> DaskRows:
+        """The partitions of a Dask collection, computed where they are."""
+        return DaskRows(self._client, collection)
+
+
+def _allowed() -> int:
+    import dask
+
+    return int(dask.config.get("distributed.scheduler.allowed-failures", 3)) + 1
+
+
+class DaskRows:
+    """Rows in partitions on a Dask cluster; only slices at the ends of runs move, from worker to worker."""
+
+    def __init__(self, client: Any, collection: Any) -> None:
+        self._client = client
+        self._parts = client.compute([part for part in _delayed(collection)])
+        self.counts: list[int] = client.gather(client.map(len, self._parts, pure=False))
+        self.columns = [str(name) for name in collection.columns] if hasattr(collection, "columns") else None
+        self.width = None if self.columns is not None else (1 if collection.ndim == 1 else collection.shape[1])
+        self._runs: dict[tuple[int, int], Any] = {}
+
+    def rows(self, run: tuple[int, int], names: Sequence[str]) -> Any:
+        """The future of a run's rows, kept on the cluster for the next pass."""
+        if run not in self._runs:
+            slices = [
+                self._client.submit(slice_of_partition, self._parts[piece], list(names), low, high, pure=False)
+                for piece, low, high in pieces(self.counts, *run)
+            ]
+            self._runs[run] = self._client.submit(joined_rows, *slices, pure=False)
+        return self._runs[run]
+
+    def place(self, row: int) -> str:
+        """Partition and row."""
+        piece, low, _ = next(pieces(self.counts, row, row + 1))
+        return f"partition {piece}, row {low + 1}"
+
+
+def _delayed(collection: Any) -> list[Any]:
+    if hasattr(collection, "to_delayed") and hasattr(collection, "columns"):
+        return list(collection.to_delayed())
+    # An array: all columns of a row in one chunk.
+    if collection.ndim == 2:
+        collection = collection.rechunk({1: -1})
+    return list(collection.to_delayed().ravel())
+
+
+def is_dask_collection(data: Any) -> bool:
+    """Whether data are a data frame or an array of Dask."""
+    return hasattr(data, "__dask_graph__") and hasattr(data, "to_delayed")
+
+
+def engine_for(executor: Any) -> tuple[Engine, bool]:
+    """The engine of an `executor=`, and whether it is ours to close."""
+    if isinstance(executor, bool):
+        raise InputError("`executor` must be a Dask client, an executor of concurrent.futures or a number of processes, not a truth value")
+    if isinstance(executor, int):
+        if executor < 1:
+            raise InputError(f"`executor` must be at least one process, not {executor}")
+        return ProcessEngine(executor), True
+    if isinstance(executor, Executor) and not hasattr(executor, "_client"):
+        return ExecutorEngine(executor), False
+    # A client, or the executor of one.
+    client = getattr(executor, "_client", executor)
+    if hasattr(client, "scheduler_info") and hasattr(client, "submit"):
+        if getattr(client, "asynchronous", False):
+            raise InputError("`executor`: the Dask client is asynchronous; give one that is not")
+        return DaskEngine(client), False
+    raise InputError(f"`executor` must be a Dask client, an executor of concurrent.futures or a number of processes, not {type(executor).__name__}")

@@ -1,0 +1,167 @@
+"""What runs in a worker: a replica of the fit, led by the log of its sums, sums over runs of rows that the worker reads itself."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..arrays import Array
+from ..errors import InputError
+from ..models import Model
+from ..noises import NoiseLike, noise_request
+from .sources import Source
+
+__all__ = ["Opening", "Recipe", "forget", "introduce", "joined_rows", "limit_threads", "slice_of_partition", "sum_run"]
+
+#: Fits that a worker remembers.
+REMEMBERED = 2
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that makes a fit, and where its rows are."""
+
+    model: Model
+    #: The variables, and the column of weights after them.
+    names: list[str]
+    weighted: bool
+    fixed: Mapping[str, float] | None
+    constraints: Sequence[str]
+    noise: NoiseLike
+    #: The settings for the library, but for the noise.
+    settings: dict[str, Any]
+    rows: int
+    #: Where the worker reads the rows; `None` where they are handed over.
+    source: Source | None
+    version: str = _core.VERSION
+
+    def built(self) -> _core.Model:
+        """The model with its variables and constraints."""
+        from ..fitting import _constrained
+
+        variables = self.names[: len(self.names) - self.weighted]
+        return _constrained(self.model._for({name: () for name in variables}), self.fixed, self.constraints)
+
+    def replica(self) -> _core.Replica:
+        """A new replica of the fit."""
+        if self.version != _core.VERSION:
+            raise InputError(f"a worker has noisewright {_core.VERSION}, and the fit is one of noisewright {self.version}: install the same version everywhere")
+        settings = {**self.settings, "noise": noise_request(self.noise)}
+        dimension = len(self.names) - self.weighted
+        return _core.Replica(self.built(), (dimension, self.rows), settings)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a worker needs that has not been at this fit yet: the recipe, pickled, and the whole log."""
+
+    recipe: bytes
+    log: list[bytes]
+
+
+class _Session:
+    """A worker's part in one fit."""
+
+    def __init__(self, opening: Opening) -> None:
+        self.recipe: Recipe = pickle.loads(opening.recipe)
+        self.replica = self.recipe.replica()
+        # The sum must be taken at the step that was asked for, whatever other threads do.
+        self.lock = threading.Lock()
+
+
+_sessions: OrderedDict[str, _Session] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _session(fit: str, step: int, opening: Opening | None) -> _Session | None:
+    with _lock:
+        session = _sessions.get(fit)
+        if opening is not None and (session is None or session.replica.step > step):
+            session = _sessions[fit] = _Session(opening)
+        if session is not None:
+            _sessions.move_to_end(fit)
+        while len(_sessions) > REMEMBERED:
+            _sessions.popitem(last=False)
+        return session
+
+
+def sum_run(
+    fit: str,
+    step: int,
+    news: tuple[int, list[bytes] | None],
+    run: tuple[int, int],
+    reads: bool,
+    opening: Opening | None = None,
+    rows: Array | None = None,
+) -> bytes | None:
+    """The sum over a run of rows at a step of the fit; `None` where the worker must be told more, by an opening.
+
+    `news` are the answers to the steps from a number on that a worker may not know yet.
+    """
+    session = _session(fit, step, opening)
+    if session is None or not _can_follow(session, step, news, opening):
+        return None
+    recipe, weights = session.recipe, None
+    if reads:
+        if rows is None:
+            assert recipe.source is not None
+            rows = recipe.source.read(*run, recipe.names)
+        # What came through the network may lie anywhere in memory.
+        rows = np.require(rows, dtype=float, requirements=["C", "ALIGNED"])
+        if recipe.weighted:
+            rows, weights = rows[:-1], rows[-1]
+    with session.lock:
+        if not _can_follow(session, step, news, opening):
+            return None
+        known = session.replica.step
+        if known < step:
+            session.replica.advance(opening.log[known:step] if opening is not None else (news[1] or [])[known - news[0] :])
+        answer: bytes = session.replica.sum(run, rows if reads else None, weights)
+        return answer
+
+
+def introduce(fit: str, step: int, opening: Opening) -> None:
+    """Tells a worker all there is to know about a fit at a step."""
+    session = _session(fit, step, opening)
+    assert session is not None
+    with session.lock:
+        session.replica.advance(opening.log[session.replica.step : step])
+
+
+def _can_follow(session: _Session, step: int, news: tuple[int, list[bytes] | None], opening: Opening | None) -> bool:
+    known = session.replica.step
+    if known == step:
+        return True
+    return known < step and (opening is not None or (news[1] is not None and known >= news[0]))
+
+
+def forget(fit: str) -> None:
+    """Ends a worker's part in a fit."""
+    with _lock:
+        _sessions.pop(fit, None)
+
+
+def limit_threads(threads: int) -> None:
+    """How many threads the library takes in a process that has not used it yet."""
+    os.environ.setdefault("RAYON_NUM_THREADS", str(threads))
+
+
+def slice_of_partition(partition: Any, names: Sequence[str], low: int, high: int) -> Array:
+    """Some rows of a partition of a Dask collection, one row of the array per column."""
+    part = partition[low:high] if isinstance(partition, np.ndarray) else partition.iloc[low:high]
+    if isinstance(part, np.ndarray):
+        return np.ascontiguousarray(part.reshape(len(part), -1).T, dtype=float)
+    return np.ascontiguousarray(np.stack([part[name].to_numpy(dtype=float, na_value=np.nan) for name in names]))
+
+
+def joined_rows(*slices: Array) -> Array:
+    """Slices of partitions one after the other."""
+    return slices[0] if len(slices) == 1 else np.concatenate(slices, axis=1)

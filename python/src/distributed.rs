@@ -1,0 +1,154 @@
+//! `fit` past one process: the coordinator, who asks Python for sums, and the replicas that take them.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use noisewright::Error;
+use noisewright::fit::{PassRequest, Replica, Workers, fit_distributed as fit_by_workers};
+use noisewright_bindings::Reading;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rayon::ThreadPoolBuilder;
+
+use crate::failure::{Failure, Raise};
+use crate::fit::{Plan, Settings, tree};
+use crate::model::PyModel;
+use crate::task::Monitor;
+use crate::tree::Tree;
+
+/// How many variables and rows there are, and how many rows one process sums over at a time.
+type Shape = (usize, usize, usize);
+
+/// Processes that Python reaches: `sum(answers, known, runs, reads)` gives the answer to every run, and is told every answer of the
+/// log once.
+struct PythonWorkers {
+    object: Py<PyAny>,
+    shape: Shape,
+    /// How many answers of the log Python has been told.
+    told: Mutex<usize>,
+    /// The first exception, whatever became of the library's error.
+    raised: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl PythonWorkers {
+    fn ask(&self, py: Python<'_>, pass: &PassRequest<'_>) -> PyResult<Vec<Vec<u8>>> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let news: Vec<Bound<'_, PyBytes>> =
+            pass.log[*told..].iter().map(|answer| PyBytes::new(py, answer)).collect();
+        *told = pass.log.len();
+        let runs: Vec<(usize, usize)> = pass.runs.iter().map(|run| (run.start, run.end)).collect();
+        self.object.bind(py).call_method1("sum", (news, pass.known, runs, pass.reads))?.extract()
+    }
+}
+
+impl Workers for PythonWorkers {
+    fn dimension(&self) -> usize {
+        self.shape.0
+    }
+
+    fn rows(&self) -> usize {
+        self.shape.1
+    }
+
+    fn run_rows(&self) -> usize {
+        self.shape.2
+    }
+
+    fn sum(&self, pass: &PassRequest<'_>) -> noisewright::Result<Vec<Vec<u8>>> {
+        let gone = || Error::external(std::io::Error::other("the interpreter is shutting down"));
+        let outcome = Python::try_attach(|py| {
+            self.ask(py, pass).map_err(|exception| {
+                let error = Error::external(exception.clone_ref(py));
+                self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(exception);
+                error
+            })
+        });
+        outcome.unwrap_or_else(|| Err(gone()))
+    }
+}
+
+/// Fits a model to rows that other processes hold.
+#[pyfunction]
+#[pyo3(signature = (model, shape, settings, workers, tick=None))]
+pub(crate) fn fit_distributed<'py>(
+    py: Python<'py>,
+    model: &PyModel,
+    shape: Shape,
+    settings: Settings,
+    workers: Py<PyAny>,
+    tick: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Tree> {
+    let (plan, text) = (Plan::from(settings), model.text.clone());
+    let raised = Arc::new(Mutex::new(None));
+    let workers = PythonWorkers { object: workers, shape, told: Mutex::new(0), raised: Arc::clone(&raised) };
+    let answer = model.run(py, tick, move |model, monitor| {
+        let options = plan.options(&model, None, monitor)?;
+        let fit = fit_by_workers(&model, &workers, &options)?;
+        tree(&fit, &Reading::default(), None, text.as_deref())
+    });
+    let exception = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+    exception.map_or(answer, Err)
+}
+
+/// A copy of a fit in a process that has rows.
+#[pyclass(frozen, module = "noisewright._core", name = "Replica")]
+pub(crate) struct PyReplica(Mutex<Replica>);
+
+impl PyReplica {
+    /// Something done with the replica while others may use the interpreter.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Replica) -> noisewright::Result<T> + Send,
+    ) -> PyResult<T> {
+        let outcome = py.detach(|| work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)));
+        outcome.map_err(|error| Failure::from(error).exception(py))
+    }
+}
+
+#[pymethods]
+impl PyReplica {
+    /// Begins a fit of data of so many variables and rows.
+    #[new]
+    fn new(py: Python<'_>, model: &PyModel, shape: (usize, usize), settings: Settings) -> PyResult<Self> {
+        let monitor = Arc::new(Monitor::default());
+        let options = Plan::from(settings).options(&model.model, None, &monitor);
+        let options = options.map_err(|failure| failure.exception(py))?;
+        // Threads of its own: it waits in one of them for as long as it lives.
+        let made =
+            ThreadPoolBuilder::new().thread_name(|index| format!("noisewright-replica-{index}")).build();
+        let threads = made.map_err(|error| Failure::Broken(error.to_string()).exception(py))?;
+        let run = move |work: &(dyn Fn() + Sync)| threads.install(work);
+        let replica = Replica::start(model.model.clone(), options, shape, run);
+        Ok(Self(Mutex::new(replica.map_err(|error| Failure::from(error).exception(py))?)))
+    }
+
+    /// How many answers it has been given.
+    #[getter]
+    fn step(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, |replica| Ok(replica.step()))
+    }
+
+    /// Goes on with the next answers of the log.
+    fn advance(&self, py: Python<'_>, answers: Vec<Vec<u8>>) -> PyResult<()> {
+        self.with(py, move |replica| replica.advance(&answers))
+    }
+
+    /// The answer for a run of rows at this step; noise is drawn, and has no points.
+    #[pyo3(signature = (run, points=None, weights=None))]
+    fn sum<'py>(
+        &self,
+        py: Python<'py>,
+        run: (usize, usize),
+        points: Option<PyReadonlyArray2<'py, f64>>,
+        weights: Option<PyReadonlyArray1<'py, f64>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let values =
+            points.map_or_else(|| Ok(Vec::new()), |points| points.as_slice().map(<[f64]>::to_vec))?;
+        let weights = weights.map(|weights| weights.as_slice().map(<[f64]>::to_vec)).transpose()?;
+        let rows: Range<usize> = run.0..run.1;
+        let answer = self.with(py, move |replica| replica.sum(rows, values, weights))?;
+        Ok(PyBytes::new(py, &answer))
+    }
+}

@@ -1,0 +1,210 @@
+"""Fits on Dask clusters of real processes: the bits of one process, whatever happens to the workers."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noisewright as nw
+from cluster_data import deadly, digest, model, rows
+from noisewright.cluster import coordinator
+
+distributed = pytest.importorskip("distributed")
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+COUNT = 300_000
+#: Settings of every fit here: noise that is fitted to the rows, and drawn by the workers.
+SETTINGS: dict[str, Any] = {"nu": 1.0}
+
+
+def table(values: np.ndarray) -> Any:
+    return pa.table({"x": values[:, 0], "w": np.ones(len(values)), "y": values[:, 1]})
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rows")
+    for number, part in enumerate(np.split(rows(COUNT), [120_000, 200_001])):
+        parquet.write_table(table(part), folder / f"part-{number}.parquet", row_group_size=30_000 + 7 * number)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(files: Path) -> str:
+    values = rows(COUNT)
+    whole = digest(nw.fit(model(), {"x": values[:, 0], "y": values[:, 1]}, **SETTINGS))
+    parquet.write_table(table(values), files / "all.pq")
+    assert digest(nw.fit(model(), files / "all.pq", format="parquet", **SETTINGS)) == whole
+    return whole
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Any]:
+    with _cluster(2, 1) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def _cluster(workers: int, threads: int) -> Any:
+    return distributed.LocalCluster(n_workers=workers, threads_per_worker=threads, processes=True, dashboard_address=None)
+
+
+def _pattern(files: Path) -> str:
+    return str(files / "part-*.parquet")
+
+
+def test_one_worker_with_two_threads(files: Path, expected: str) -> None:
+    with _cluster(1, 2) as cluster, distributed.Client(cluster) as client:
+        assert digest(nw.fit(model(), _pattern(files), executor=client, **SETTINGS)) == expected
+
+
+def test_two_workers(files: Path, expected: str, two: Any) -> None:
+    assert digest(nw.fit(model(), _pattern(files), executor=two, **SETTINGS)) == expected
+    assert digest(nw.fit(model(), _pattern(files), executor=two.get_executor(), **SETTINGS)) == expected
+
+
+def test_shuffled_arrival(files: Path, expected: str, two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    take, chance = coordinator._Pass._take, random.Random(1)
+
+    def later(self: Any, number: int, future: Any) -> bool:
+        if chance.random() < 0.6:
+            self._done.put((number, future))
+            return False
+        return take(self, number, future)
+
+    monkeypatch.setattr(coordinator._Pass, "_take", later)
+    monkeypatch.setattr(coordinator, "MOST_RUN", 1 << 14)
+    assert digest(nw.fit(model(), _pattern(files), executor=two, **SETTINGS)) == expected
+
+
+def _killing(monkeypatch: pytest.MonkeyPatch, client: Any, passes: set[int]) -> list[int]:
+    """Kills a worker a moment after each of these passes has begun."""
+    killed: list[int] = []
+    asked = coordinator.Workers.sum
+
+    def sum_and_kill(self: Any, *arguments: Any) -> list[bytes]:
+        if self._passes + 1 in passes:
+            victim = sorted(client.run(os.getpid).values())[0]
+
+            def kill() -> None:
+                killed.append(victim)
+                os.kill(victim, signal.SIGKILL)
+
+            threading.Timer(0.02, kill).start()
+        return asked(self, *arguments)
+
+    monkeypatch.setattr(coordinator.Workers, "sum", sum_and_kill)
+    return killed
+
+
+@pytest.mark.parametrize("passes", [{2}, {3, 4, 5}])
+def test_workers_that_are_killed(files: Path, expected: str, monkeypatch: pytest.MonkeyPatch, passes: set[int]) -> None:
+    with _cluster(2, 1) as cluster, distributed.Client(cluster) as client:
+        killed = _killing(monkeypatch, client, passes)
+        assert digest(nw.fit(model(), _pattern(files), executor=client, **SETTINGS)) == expected
+        assert len(killed) == len(passes)
+
+
+def test_what_always_dies_ends_in_a_sentence_within_a_minute(files: Path) -> None:
+    dying = nw.Model.from_functions(deadly(os.getpid()), parameters={"m": 0.0}, variables=["x"])
+    begun = time.monotonic()
+    with _cluster(1, 1) as cluster, distributed.Client(cluster) as client:
+        with pytest.raises(nw.errors.WorkersLostError, match="workers in a row were lost"):
+            nw.fit(dying, _pattern(files), executor=client, **SETTINGS)
+        assert time.monotonic() - begun < 60
+
+
+def test_dask_collections_and_arrow_datasets(files: Path, expected: str, two: Any) -> None:
+    import dask.array
+    import dask.dataframe
+    import pyarrow.dataset
+
+    frame = dask.dataframe.read_parquet(_pattern(files))
+    assert digest(nw.fit(model(), frame, executor=two, **SETTINGS)) == expected
+    array = dask.array.from_array(rows(COUNT), chunks=(70_001, 1))
+    assert digest(nw.fit(model(), array, executor=two, **SETTINGS)) == expected
+    dataset = pyarrow.dataset.dataset(sorted(map(str, files.glob("part-*.parquet"))))
+    assert digest(nw.fit(model(), dataset, executor=two, **SETTINGS)) == expected
+    values = rows(COUNT)
+    kept = values[values[:, 0] > 0.0]
+    positive = nw.fit(model(), dataset.filter(pyarrow.dataset.field("x") > 0.0), executor=two, **SETTINGS)
+    whole = nw.fit(model(), {"x": kept[:, 0], "y": kept[:, 1]}, **SETTINGS)
+    assert positive.rows == len(kept) and digest(positive) == digest(whole)
+
+
+def test_weights_and_other_columns(files: Path, two: Any) -> None:
+    values = rows(COUNT)
+    whole = nw.fit(model(), {"x": values[:, 0], "y": values[:, 1]}, weights=np.ones(COUNT), **SETTINGS)
+    assert digest(nw.fit(model(), _pattern(files), weights="w", executor=two, **SETTINGS)) == digest(whole)
+
+
+def test_bad_files_are_one_sentence_each(files: Path, tmp_path: Path, two: Any) -> None:
+    def refused(match: str, folder: Path) -> None:
+        with pytest.raises(nw.InputError, match=match) as caught:
+            nw.fit(model(), str(folder / "*.parquet"), executor=two, **SETTINGS)
+        assert "\n" not in str(caught.value)
+
+    good = table(rows(5000))
+    for name in ("truncated", "columns", "text", "bad"):
+        (tmp_path / name).mkdir()
+        parquet.write_table(good, tmp_path / name / "a.parquet")
+    whole = (tmp_path / "bad" / "a.parquet").read_bytes()
+    (tmp_path / "truncated" / "b.parquet").write_bytes(whole[: len(whole) // 2])
+    refused(r"truncated/b\.parquet cannot be read: ", tmp_path / "truncated")
+    parquet.write_table(good.drop_columns("y"), tmp_path / "columns" / "b.parquet")
+    refused(r"columns/b\.parquet has no column `y`; its columns are x, w", tmp_path / "columns")
+    parquet.write_table(good.set_column(2, "y", pa.array(["?"] * 5000)), tmp_path / "text" / "b.parquet")
+    refused(r"column `y` must hold numbers, not string", tmp_path / "text")
+    values = rows(5000)
+    values[4321, 0] = np.inf
+    parquet.write_table(table(values), tmp_path / "bad" / "b.parquet", row_group_size=2000)
+    refused(r"bad/b\.parquet, row group 2, row 322: ", tmp_path / "bad")
+
+
+def test_object_storage(files: Path, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    moto = pytest.importorskip("moto.server")
+    s3fs = pytest.importorskip("s3fs")
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    for name, value in {"KEY_ID": "testing", "ACCESS_KEY": "testing"}.items():
+        monkeypatch.setenv(f"AWS_{'SECRET_' if name == 'ACCESS_KEY' else 'ACCESS_'}{name}", value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    try:
+        store = s3fs.S3FileSystem(skip_instance_cache=True)
+        store.mkdir("bucket")
+        store.put(_pattern(files), "bucket/rows/")
+        with _cluster(2, 1) as cluster, distributed.Client(cluster) as client:
+            found = nw.fit(model(), "s3://bucket/rows/*.parquet", executor=client, **SETTINGS)
+            assert digest(found) == expected
+            for address in ("s3://nowhere/rows/*.parquet", "s3://nowhere/rows/a.parquet"):
+                with pytest.raises(nw.InputError, match="no such bucket|no file is named like") as caught:
+                    nw.fit(model(), address, executor=client, **SETTINGS)
+                assert "\n" not in str(caught.value)
+    finally:
+        server.stop()
+
+
+def test_bytes_through_the_scheduler(files: Path, two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run costs there and back, once the workers know the fit: at most 16 (k + 1)² bytes."""
+    most: list[int] = []
+    asked = coordinator.Workers.sum
+
+    def measured(self: Any, news: list[bytes], known: int, runs: Any, reads: bool) -> list[bytes]:
+        answers = asked(self, news, known, runs, reads)
+        if self._passes > 3:
+            most.append(max(map(len, answers)) + sum(map(len, self._log[known:])))
+        return answers
+
+    monkeypatch.setattr(coordinator.Workers, "sum", measured)
+    nw.fit(model(), _pattern(files), executor=two, **SETTINGS)
+    assert most and sorted(most)[len(most) // 2] <= 16 * (len(model().coordinates) + 1) ** 2

@@ -1,0 +1,90 @@
+"""Fits by processes of our own and by executors: the bits of one process, whatever happens to the others."""
+
+from __future__ import annotations
+
+import os
+import signal
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import active_children, get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noisewright as nw
+from cluster_data import deadly, digest, model, rows
+from noisewright.cluster import coordinator
+
+COUNT = 280_000
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rows")
+    for number, part in enumerate(np.split(rows(COUNT), [100_001, 150_000])):
+        np.save(folder / f"{number}.npy", part)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected() -> str:
+    return digest(nw.fit(model(), {"x": rows(COUNT)[:, 0], "y": rows(COUNT)[:, 1]}, nu=1.0, noise="auto"))
+
+
+def test_processes_and_executors_give_the_bits_of_memory(files: Path, expected: str) -> None:
+    pattern = str(files / "*.npy")
+    assert digest(nw.fit(model(), pattern, nu=1.0, executor=1)) == expected
+    with ThreadPoolExecutor(3) as threads:
+        assert digest(nw.fit(model(), pattern, nu=1.0, executor=threads)) == expected
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        assert digest(nw.fit(model(), pattern, nu=1.0, executor=processes)) == expected
+
+
+def test_three_kills_in_a_row(files: Path, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the beginning of three passes one after the other a process is killed."""
+    killed: list[int] = []
+    asked = coordinator.Workers.sum
+
+    def sum_after_a_kill(self: Any, *arguments: Any) -> list[bytes]:
+        children = active_children()
+        if len(killed) < 3 and len(self._log) > 1 and children:
+            killed.append(children[0].pid or 0)
+            os.kill(killed[-1], signal.SIGKILL)
+        return asked(self, *arguments)
+
+    monkeypatch.setattr(coordinator.Workers, "sum", sum_after_a_kill)
+    assert digest(nw.fit(model(), str(files / "*.npy"), nu=1.0, executor=2)) == expected
+    assert len(set(killed)) == 3
+
+
+def test_what_always_dies_ends_in_a_sentence(tmp_path: Path) -> None:
+    pytest.importorskip("cloudpickle")
+    np.save(tmp_path / "rows.npy", rows(270_000)[:, :1])
+    dying = nw.Model.from_functions(deadly(os.getpid()), parameters={"m": 0.0}, variables=["x"])
+    with pytest.raises(nw.errors.WorkersLostError, match="in a row"):
+        nw.fit(dying, tmp_path / "rows.npy", nu=1.0, executor=1)
+
+
+def test_a_bad_row_is_named_by_file_and_row(files: Path, tmp_path: Path) -> None:
+    bad = rows(1000)
+    bad[123, 1] = np.nan
+    np.save(tmp_path / "a.npy", rows(500))
+    np.save(tmp_path / "b.npy", bad)
+    with ThreadPoolExecutor(1) as threads, pytest.raises(nw.InputError, match=r"b\.npy, row 124: .*`y` is NaN"):
+        nw.fit(model(), str(tmp_path / "*.npy"), executor=threads)
+
+
+def test_refusals(files: Path) -> None:
+    with pytest.raises(nw.InputError, match="no file is named like"):
+        nw.fit(model(), str(files / "*.parquet"), executor=1)
+    with pytest.raises(nw.InputError, match="no such file"):
+        nw.fit(model(), str(files / "nothing.npy"), executor=1)
+    with pytest.raises(nw.InputError, match="leave it out for rows in memory"):
+        nw.fit(model(), rows(100), executor=1)
+    with pytest.raises(nw.InputError, match="must be a Dask client"):
+        nw.fit(model(), str(files / "*.npy"), executor="dask")
+    with pytest.raises(nw.InputError, match="at least one process"):
+        nw.fit(model(), str(files / "*.npy"), executor=0)
+    with pytest.raises(nw.InputError, match="`storage_options` are for `executor`"):
+        nw.fit(model(), str(files / "*.npy"), storage_options={})
