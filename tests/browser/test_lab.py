@@ -270,6 +270,29 @@ def test_simulated_estimates_spread_as_predicted(page):
     assert ratio == pytest.approx(1, abs=0.45)
 
 
+def assert_apart(boxes):
+    """No two of them overlap."""
+    for i, a in enumerate(boxes):
+        for b in boxes[i + 1 :]:
+            apart = a[2] <= b[0] + 0.5 or b[2] <= a[0] + 0.5 or a[3] <= b[1] + 0.5 or b[3] <= a[1] + 0.5
+            assert apart, (a, b)
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize("example", ["quartic", "lsat", "ozone", "correlation"])
+def test_numbers_never_overlap(page, width, example):
+    page.window(width, 900)
+    page.open(f"example={example}")
+    page.settled()
+    boxes = page.browser.execute_script("""
+        return [...document.querySelectorAll('svg.chart')].filter(svg => svg.getClientRects().length).map(svg => [...svg.querySelectorAll('text')].map(e => {
+            const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom] }));
+    """)
+    assert sum(map(len, boxes)) > 8
+    for chart in boxes:
+        assert_apart(chart)
+
+
 def test_dark_and_phone(page):
     page.settled()
     page.colours("dark")
@@ -289,10 +312,7 @@ def test_dark_and_phone(page):
         "return [...document.querySelectorAll('.number .value, .number .note, .number .name')].map(e => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom] })"
     )
     boxes = [box for box in boxes if box[2] > box[0]]
-    for i, a in enumerate(boxes):
-        for b in boxes[i + 1 :]:
-            apart = a[2] <= b[0] + 0.5 or b[2] <= a[0] + 0.5 or a[3] <= b[1] + 0.5 or b[3] <= a[1] + 0.5
-            assert apart, (a, b)
+    assert_apart(boxes)
 
 
 def test_everything_has_a_name_for_screen_readers(page):
