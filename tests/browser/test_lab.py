@@ -229,7 +229,9 @@ def test_a_new_users_way(page, tmp_path):
     time.sleep(0.3)
     lines = page.find("command").get_property("textContent").split("\n")
     shell = "\n".join([*lines[:-3], *(f"{line} --json > {name}.json" for line, name in zip(lines[-3:], ["error", "design", "fit"]))])
-    environment = {"PATH": f"{BINARY.parent}:/usr/bin:/bin"}
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "noisewright").symlink_to(BINARY)
+    environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
     subprocess.run(["bash", "-euo", "pipefail", "-c", shell], cwd=tmp_path, env=environment, check=True, stdout=subprocess.DEVNULL)
     said = {name: json.loads((tmp_path / f"{name}.json").read_text()) for name in ["error", "design", "fit"]}
     assert page.number("error") == pytest.approx(said["error"]["error"], rel=5e-6)
@@ -288,7 +290,7 @@ def test_numbers_never_overlap(page, width, example):
         return [...document.querySelectorAll('svg.chart')].filter(svg => svg.getClientRects().length).map(svg => [...svg.querySelectorAll('text')].map(e => {
             const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom] }));
     """)
-    assert sum(map(len, boxes)) > 8
+    assert sum(map(len, boxes)) > 6
     for chart in boxes:
         assert_apart(chart)
 
