@@ -229,7 +229,9 @@ def test_a_new_users_way(page, tmp_path):
     time.sleep(0.3)
     lines = page.find("command").get_property("textContent").split("\n")
     shell = "\n".join([*lines[:-3], *(f"{line} --json > {name}.json" for line, name in zip(lines[-3:], ["error", "design", "fit"]))])
-    environment = {"PATH": f"{BINARY.parent}:/usr/bin:/bin"}
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "noisewright").symlink_to(BINARY)
+    environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
     subprocess.run(["bash", "-euo", "pipefail", "-c", shell], cwd=tmp_path, env=environment, check=True, stdout=subprocess.DEVNULL)
     said = {name: json.loads((tmp_path / f"{name}.json").read_text()) for name in ["error", "design", "fit"]}
     assert page.number("error") == pytest.approx(said["error"]["error"], rel=5e-6)
@@ -270,6 +272,29 @@ def test_simulated_estimates_spread_as_predicted(page):
     assert ratio == pytest.approx(1, abs=0.45)
 
 
+def assert_apart(boxes):
+    """No two of them overlap."""
+    for i, a in enumerate(boxes):
+        for b in boxes[i + 1 :]:
+            apart = a[2] <= b[0] + 0.5 or b[2] <= a[0] + 0.5 or a[3] <= b[1] + 0.5 or b[3] <= a[1] + 0.5
+            assert apart, (a, b)
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize("example", ["quartic", "lsat", "ozone", "correlation"])
+def test_numbers_never_overlap(page, width, example):
+    page.window(width, 900)
+    page.open(f"example={example}")
+    page.settled()
+    boxes = page.browser.execute_script("""
+        return [...document.querySelectorAll('svg.chart')].filter(svg => svg.getClientRects().length).map(svg => [...svg.querySelectorAll('text')].map(e => {
+            const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom] }));
+    """)
+    assert sum(map(len, boxes)) > 6
+    for chart in boxes:
+        assert_apart(chart)
+
+
 def test_dark_and_phone(page):
     page.settled()
     page.colours("dark")
@@ -289,10 +314,7 @@ def test_dark_and_phone(page):
         "return [...document.querySelectorAll('.number .value, .number .note, .number .name')].map(e => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom] })"
     )
     boxes = [box for box in boxes if box[2] > box[0]]
-    for i, a in enumerate(boxes):
-        for b in boxes[i + 1 :]:
-            apart = a[2] <= b[0] + 0.5 or b[2] <= a[0] + 0.5 or a[3] <= b[1] + 0.5 or b[3] <= a[1] + 0.5
-            assert apart, (a, b)
+    assert_apart(boxes)
 
 
 def test_everything_has_a_name_for_screen_readers(page):

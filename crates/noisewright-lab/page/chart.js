@@ -1,7 +1,7 @@
 // Charts as SVG: axes, lines, areas, heat maps, and handles that are moved by pointer or keys.
 
 const SVG = "http://www.w3.org/2000/svg";
-const MARGIN = { left: 52, right: 14, top: 12, bottom: 38 };
+const MARGIN = { left: 60, right: 14, top: 12, bottom: 38 };
 
 function svgElement(name, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, name);
@@ -25,7 +25,12 @@ function logTicks(low, high) {
   }
   return ticks.filter(t => t >= low * 0.999 && t <= high * 1.001);
 }
-const tickText = x => Math.abs(x) >= 1e5 || (x !== 0 && Math.abs(x) < 1e-3) ? x.toExponential(0) : String(Number(x.toPrecision(6)));
+/** At most six characters, so that ticks never reach the name of their axis. */
+function tickText(x) {
+  const value = Number(x.toPrecision(3)), size = Math.abs(value);
+  const text = size >= 1e4 || (size !== 0 && size < 1e-3) ? value.toExponential().replace("e+", "e") : String(value);
+  return text.replace("-", "−");
+}
 
 /** A scale from values to pixels, and back. */
 function scale({ low, high, log }, from, to) {
@@ -72,7 +77,7 @@ function axes(group, frame, x, y, options) {
   text("label", [(left + right) / 2, bottom + 33], options.x.label, "middle");
   if (options.y.label) {
     const middle = (top + bottom) / 2;
-    text("label", [12, middle], options.y.label, "middle", { transform: `rotate(-90 12 ${pixel(middle)})` });
+    text("label", [10, middle], options.y.label, "middle", { transform: `rotate(-90 10 ${pixel(middle)})` });
   }
 }
 

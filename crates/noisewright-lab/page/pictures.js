@@ -158,7 +158,7 @@ function drawCurve(app, svg) {
   const own = here ? here.error.map((e, i) => e * priced(here.noise_proportion[i] / (1 - here.noise_proportion[i]))) : [];
   const all = [...own, ...(best?.error || []), ...(Number.isFinite(value) ? [value] : [])].filter(v => Number.isFinite(v) && v > 0);
   if (!all.length) { svg.replaceChildren(); return; }
-  const low = Math.min(...all) * 0.93, high = Math.max(Math.min(Math.max(...all), low * 30), (Number.isFinite(value) ? value : low) * 1.5);
+  const low = Math.min(...all, ...data) * 0.93, high = Math.max(Math.min(Math.max(...all), low * 30), (Number.isFinite(value) ? value : low) * 1.5);
   const series = [{ xs: shares, ys: data, name: "data thin" }, { xs: best?.noise_proportion || [], ys: best?.error, name: "optimum" }, { xs: here?.noise_proportion || [], ys: own, name: "noise" }];
   if (app.overview) series.push({ xs: [app.overview.noise_proportion], ys: [app.overview.error], kind: "dots", name: "optimum" });
   const drawn = drawChart(svg, { height: 250, x: { low: 0, high: 1, label: "noise proportion ν/(1+ν)", percent: true }, y: { low, high, log: true, label: "error" }, series, description: "error against the proportion of noise" });

@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &LabArguments, global: &Global) -> Outcome<()> {
     let model = arguments.model.as_deref().map(named_text).transpose()?;
     let data = arguments.data.as_deref().map(read_data).transpose()?;
     let lab = Lab::new(Started { model, data, examples: examples(), ..Started::default() });
-    let server = Server::bind(lab, arguments.port).map_err(failure)?;
+    let server = Server::bind(lab, arguments.port)?;
     let address = server.address();
     output::print(&format!("{address}\n"))?;
     if !global.quiet {
@@ -26,11 +26,13 @@ pub(crate) fn run(arguments: &LabArguments, global: &Global) -> Outcome<()> {
     if !arguments.no_open && !open(&address) && !global.quiet {
         output::say("No browser could be opened: open the address yourself.");
     }
-    server.run().map_err(failure)
+    Ok(server.run()?)
 }
 
-fn failure(error: ServerError) -> Failure {
-    Failure::NoAnswer(error.to_string())
+impl From<ServerError> for Failure {
+    fn from(error: ServerError) -> Self {
+        Self::NoAnswer(error.to_string())
+    }
 }
 
 /// A model file that can be read, whether or not its model can be: the page says what is wrong with it.

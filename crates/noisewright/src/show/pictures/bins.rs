@@ -52,7 +52,7 @@ impl Bins {
         Self { edges, values: Some(values), circle: false }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.edges.len() - 1
     }
 
@@ -67,7 +67,7 @@ impl Bins {
 
     /// The share of the weight in each bin; what falls outside all of them is in none.
     pub fn shares(&self, column: &[f64], weight: impl Fn(usize) -> f64) -> Vec<f64> {
-        let mut shares = vec![0.0; self.len()];
+        let mut shares = vec![0.0; self.count()];
         let mut total = 0.0;
         for (row, x) in column.iter().enumerate() {
             total += weight(row);
@@ -109,12 +109,12 @@ impl Bins {
             return values.iter().position(|value| *value == x);
         }
         let x = if self.circle { (x + PI).rem_euclid(TAU) - PI } else { x };
-        let (low, high) = (self.edges[0], self.edges[self.len()]);
+        let (low, high) = (self.edges[0], self.edges[self.count()]);
         if !(x >= low && x <= high) {
             return None;
         }
-        let place = ((x - low) / (high - low) * self.len() as f64) as usize;
-        Some(place.min(self.len() - 1))
+        let place = ((x - low) / (high - low) * self.count() as f64) as usize;
+        Some(place.min(self.count() - 1))
     }
 }
 
@@ -140,13 +140,13 @@ mod tests {
         assert!((bins.shares(&column, |_| 2.0).iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let circle = Bins::new(&Domain::Circle, &column);
         assert_eq!(circle.bin(PI + 0.1), Some(0));
-        assert_eq!(circle.bin(PI - 0.1), Some(circle.len() - 1));
+        assert_eq!(circle.bin(PI - 0.1), Some(circle.count() - 1));
     }
 
     #[test]
     fn counts_and_states_have_a_bin_each() {
         let counts = Bins::new(&Domain::Counts, &[2.0, 5.0, 3.0]);
-        assert_eq!((counts.len(), counts.bin(2.0), counts.bin(6.0)), (4, Some(0), None));
+        assert_eq!((counts.count(), counts.bin(2.0), counts.bin(6.0)), (4, Some(0), None));
         let states = Bins::new(&Domain::States(vec![1.0, -1.0]), &[1.0]);
         assert_eq!(states.shares(&[1.0, 1.0, -1.0, 1.0], |_| 1.0), [0.25, 0.75]);
     }

@@ -114,7 +114,7 @@ fn density(scene: &Scene<'_>) -> Option<Figure> {
         let fitted = scene.fitted()?;
         return Some(marginal(scene, 0, &fitted));
     }
-    let (low, high) = (bins.edges[0], bins.edges[bins.len()]);
+    let (low, high) = (bins.edges[0], bins.edges[bins.count()]);
     let x: Vec<f64> = (0..PLACES).map(|i| low + (high - low) * (i as f64 + 0.5) / PLACES as f64).collect();
     let view = crate::View::new(1, PLACES, &x);
     let fitted = scene.log_density(view)?;
@@ -161,14 +161,14 @@ fn compared(scene: &Scene<'_>, variable: usize, bins: &Bins, observed: &[f64], f
 /// (observed − expected) / standard deviation of the count in each bin; about 95 % lie between −2 and 2.
 fn residuals(scene: &Scene<'_>, variable: usize, bins: &Bins, observed: &[f64], fitted: &[f64]) -> Panel {
     let total = scene.total_weight();
-    let dots = (0..bins.len()).filter_map(|bin| {
+    let dots = (0..bins.count()).filter_map(|bin| {
         let p = fitted[bin];
         let spread = (p * (1.0 - p) / total).sqrt();
         // A bin that expects less than one row says little.
         (p * total >= 1.0 && spread > 0.0).then(|| (bins.center(bin), (observed[bin] - p) / spread))
     });
     Panel::new(
-        bins.axis(scene.name(variable)).range(bins.edges[0], bins.edges[bins.len()]),
+        bins.axis(scene.name(variable)).range(bins.edges[0], bins.edges[bins.count()]),
         Axis::linear("residual"),
     )
     .with(Dots::new("residual", dots.collect::<Vec<_>>()))
