@@ -84,7 +84,8 @@ fn what_workers_cannot_read_is_one_sentence() {
 fn a_block_by_standard_input_is_that_of_the_file() {
     let folder = folder();
     let request = "{\"known\": 0, \"answers\": [], \"run\": [0, 4096], \"reads\": true}\n";
-    let rows = noisewright_data::read(folder.path().join("a.parquet"), &noisewright_data::Options::default()).unwrap();
+    let rows = noisewright_data::read(folder.path().join("a.parquet"), &noisewright_data::Options::default())
+        .unwrap();
     let bytes: Vec<u8> = rows.column("x").unwrap()[..4096].iter().flat_map(|x| x.to_le_bytes()).collect();
     let answer = |words: &[&str], input: &[u8]| {
         let mut child = Command::new(assert_cmd::cargo::cargo_bin("noisewright"))
