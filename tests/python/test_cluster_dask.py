@@ -82,7 +82,7 @@ def test_shuffled_arrival(files: Path, expected: str, two: Any, monkeypatch: pyt
         return take(self, number, future)
 
     monkeypatch.setattr(coordinator._Pass, "_take", later)
-    monkeypatch.setattr(coordinator, "MOST_RUN", 1 << 14)
+    monkeypatch.setattr(coordinator, "MOST_VALUES", 1 << 15)
     assert digest(nw.fit(model(), _pattern(files), executor=two, **SETTINGS)) == expected
 
 

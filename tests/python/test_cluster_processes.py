@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import active_children, get_context
 from pathlib import Path
@@ -88,3 +91,30 @@ def test_refusals(files: Path) -> None:
         nw.fit(model(), str(files / "*.npy"), executor=0)
     with pytest.raises(nw.InputError, match="`storage_options` are for `executor`"):
         nw.fit(model(), str(files / "*.npy"), storage_options={})
+
+
+def test_an_interrupt_ends_the_processes_too(tmp_path: Path) -> None:
+    np.save(tmp_path / "rows.npy", rows(3_000_000))
+    script = (
+        "import sys, noisewright as nw\n"
+        "if __name__ == '__main__':\n"
+        "    model = nw.Model.from_features(['x', 'y', 'x^2', 'x*y', 'y^2'], variables=['x', 'y'])\n"
+        "    print('begun', flush=True)\n"
+        "    nw.fit(model, sys.argv[1], nu=5.0, executor=2)\n"
+    )
+    (tmp_path / "fit.py").write_text(script)
+    words = [sys.executable, str(tmp_path / "fit.py"), str(tmp_path / "rows.npy")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as fit:
+        assert fit.stdout is not None and fit.stdout.readline() == "begun\n"
+        time.sleep(3.0)
+        os.kill(fit.pid, signal.SIGINT)
+        _, told = fit.communicate(timeout=30)
+    assert fit.returncode != 0 and "KeyboardInterrupt" in told
+    deadline = time.monotonic() + 10.0
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(fit.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise AssertionError("there are processes left")

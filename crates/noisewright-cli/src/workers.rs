@@ -16,8 +16,9 @@ use crate::commands::block::{Request, SharedRows};
 use crate::failure::{Failure, Outcome};
 use crate::rows;
 
-/// Rows of a run, at least and at most, and the runs of a worker in a pass between them.
-const RUN_ROWS: (usize, usize) = (1 << 14, 1 << 19);
+/// Rows of a run at least, its values at most, and the runs of a worker in a pass between them.
+const LEAST_RUN: usize = 1 << 14;
+const MOST_VALUES: usize = 1 << 22;
 const RUNS_PER_WORKER: usize = 4;
 /// Losses of a worker one after the other, without a sum in between, that are borne.
 const PATIENCE: usize = 4;
@@ -208,7 +209,8 @@ impl Workers for Processes {
     }
 
     fn run_rows(&self) -> usize {
-        (self.rows() / (RUNS_PER_WORKER * self.workers.len())).clamp(RUN_ROWS.0, RUN_ROWS.1)
+        let even = self.rows() / (RUNS_PER_WORKER * self.workers.len());
+        even.max(LEAST_RUN).min(MOST_VALUES / self.dimension().max(1))
     }
 
     fn sum(&self, pass: &PassRequest<'_>) -> Result<Vec<Vec<u8>>> {

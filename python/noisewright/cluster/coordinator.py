@@ -24,8 +24,8 @@ from .worker import Opening, Recipe, forget, introduce, sum_run
 
 __all__ = ["fit_on"]
 
-#: Rows of a run, at least and at most; how many runs a worker has in a pass between them. The result does not depend on these.
-LEAST_RUN, MOST_RUN, RUNS_PER_WORKER = 1 << 14, 1 << 19, 4
+#: Rows of a run at least, its values at most, and how many runs a worker has in a pass between them. The result does not depend on these.
+LEAST_RUN, MOST_VALUES, RUNS_PER_WORKER = 1 << 14, 1 << 22, 4
 #: Bytes of new answers that go with every task; more go to every worker once.
 SMALL = 1 << 14
 #: Times that one run is asked for again.
@@ -205,7 +205,7 @@ def fit_on(
         recipe = Recipe(model, names, weights is not None, fixed, constraints, noise, plain, rows, read)
         workers = Workers(engine, recipe, held, bar)
         built = recipe.built()
-        run = min(max(rows // (RUNS_PER_WORKER * engine.workers), LEAST_RUN), MOST_RUN)
+        run = min(max(rows // (RUNS_PER_WORKER * engine.workers), LEAST_RUN), MOST_VALUES // len(names))
         handed = {**plain, "noise": noise_request(noise)}
         return _core.fit_distributed(built, (len(variables), rows, run), handed, workers, bar), built
     except NoisewrightError as error:

@@ -515,7 +515,10 @@ impl Rows for Differences<'_> {
         let mut total = new();
         let score = Columns::new(self.score, self.rows, self.size, self.rows);
         let log_ratio = vec![0.0; self.rows];
-        add(&mut total, &Block { data: true, rows: self.rows, score, log_ratio: &log_ratio, weights: None });
+        add(
+            &mut total,
+            &Block { data: true, rows: self.rows, first_row: 0, score, log_ratio: &log_ratio, weights: None },
+        );
         Ok(total)
     }
 }

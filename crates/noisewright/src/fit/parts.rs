@@ -8,6 +8,7 @@
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::optimize::{Descent, Problem, bfgs, newton};
 
+use super::distributed::{once_by, partial_fields};
 use super::objective::Objective;
 use super::options::FitOptions;
 use super::part::Part;
@@ -47,6 +48,8 @@ struct Pilot {
     hessian: DMatrix<f64>,
 }
 
+partial_fields!(Pilot { at, hessian });
+
 /// Searches a part of the rows and, from the minima there, all of them.
 ///
 /// # Errors
@@ -67,9 +70,9 @@ pub(super) fn begin_with_parts(
     if objective.linear && !objective.model.is_normalized() {
         return linear(objective, start, (small, (larger(data), larger(noise))), options);
     }
-    let Some((minima, places)) = first_minima(objective, start, small, options)? else {
-        return Ok(Begun::Nowhere);
-    };
+    // The replicas of a distributed fit take the minima from its log.
+    let minima = once_by(objective.data.host(), || first_minima(objective, start, small, options))?;
+    let Some((minima, places)) = minima else { return Ok(Begun::Nowhere) };
     let mut ends = Vec::new();
     for pilot in minima {
         match all(objective, &pilot, options)? {
@@ -117,28 +120,34 @@ fn linear(
     (small, larger): ((usize, usize), (usize, usize)),
     options: &FitOptions,
 ) -> Result<Begun> {
-    let rough = FitOptions { tolerance: options.tolerance.max(ROUGH), ..options.clone() };
-    let first = match Part::of(objective, small) {
-        Some(part) => newton_on(&part.objective(objective)?, None, start, &rough)?,
-        None => return Ok(Begun::Nowhere),
-    };
-    let second = match Part::of(objective, larger) {
-        Some(part) => {
-            let part = part.objective(objective)?;
-            match first {
-                Some(near) => refined(&part, near, &rough)?,
-                None => newton_on(&part, None, start, &rough)?,
-            }
-        }
-        None => first,
-    };
-    let Some(pilot) = second else { return Ok(Begun::Nowhere) };
+    let pilot = once_by(objective.data.host(), || linear_pilot(objective, start, (small, larger), options))?;
+    let Some(pilot) = pilot else { return Ok(Begun::Nowhere) };
     let near = || Begun::Near(vec![objective.scaling.outer(pilot.at.as_slice())]);
     let Some(found) = all(objective, &pilot, options)? else { return Ok(near()) };
     let bound = vec![false; found.at.len()];
     let Descent { at, iterations, stop, .. } = found;
     let solution = Solution { at, iterations, stop, bound, optima: Vec::new() };
     Ok(Begun::Done(Box::new(with_optimum(objective, solution))))
+}
+
+/// The minimum over the larger of two parts, with its curvature.
+fn linear_pilot(
+    objective: &Objective<'_>,
+    start: Option<&[f64]>,
+    (small, larger): ((usize, usize), (usize, usize)),
+    options: &FitOptions,
+) -> Result<Option<Pilot>> {
+    let rough = FitOptions { tolerance: options.tolerance.max(ROUGH), ..options.clone() };
+    let first = match Part::of(objective, small) {
+        Some(part) => newton_on(&part.objective(objective)?, None, start, &rough)?,
+        None => return Ok(None),
+    };
+    let Some(part) = Part::of(objective, larger) else { return Ok(first) };
+    let part = part.objective(objective)?;
+    match first {
+        Some(near) => refined(&part, near, &rough),
+        None => newton_on(&part, None, start, &rough),
+    }
 }
 
 /// The minimum over a part by Newton's method.

@@ -177,6 +177,14 @@ impl<'a> SampleBlocks<'a> {
         }
     }
 
+    /// Who sums over the rows, where other processes do.
+    pub(crate) fn host(&self) -> Option<&'a dyn Host> {
+        match &self.feed {
+            RowSource::Elsewhere { source, .. } => source.host(),
+            _ => self.host,
+        }
+    }
+
     /// At most `limit` rows of data, the same ones wherever they are; `None` for rows that are drawn.
     pub(crate) fn spread(&self, limit: usize) -> Option<SomeRows<'_>> {
         match &self.feed {

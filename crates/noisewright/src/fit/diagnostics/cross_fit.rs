@@ -115,7 +115,14 @@ impl Tested<'_> {
             let add = |test: &mut InformationTest, seen: &ChunkView<'_>| {
                 let (log_ratio, weights) = (seen.log_ratio, seen.weights);
                 let data = side.class == Class::Data;
-                test.add(&Block { data, rows: log_ratio.len(), score: seen.score, log_ratio, weights });
+                test.add(&Block {
+                    data,
+                    rows: log_ratio.len(),
+                    first_row: seen.first_row,
+                    score: seen.score,
+                    log_ratio,
+                    weights,
+                });
                 Ok(())
             };
             objective.fold(side, &place, || InformationTest::new(&sizes), add, InformationTest::join)

@@ -344,7 +344,17 @@ impl Rows for PlacedRows<'_, '_> {
             move |total: &mut T, seen: &ChunkView<'_>| {
                 let data = class == Class::Data;
                 let (log_ratio, weights) = (seen.log_ratio, seen.weights);
-                add(total, &Block { data, rows: log_ratio.len(), score: seen.score, log_ratio, weights });
+                add(
+                    total,
+                    &Block {
+                        data,
+                        rows: log_ratio.len(),
+                        first_row: seen.first_row,
+                        score: seen.score,
+                        log_ratio,
+                        weights,
+                    },
+                );
                 Ok(())
             }
         };

@@ -124,10 +124,11 @@ impl Gathered {
             }
         }
         let finite = || block.log_ratio.iter().filter(|g| g.is_finite());
-        if block.data && self.inverse.len() < MOST_WEIGHTS {
+        // The first rows, so that the sums over others stay small.
+        if block.data && block.first_row < MOST_WEIGHTS {
             self.inverse.extend(finite().map(|g| -g));
         }
-        if !block.data && self.log_ratios.len() < MOST_WEIGHTS {
+        if !block.data && block.first_row < MOST_WEIGHTS {
             self.log_ratios.extend(finite());
         }
     }
@@ -143,10 +144,8 @@ impl Gathered {
                 (a, b) => a.or(b),
             };
         }
-        let room = MOST_WEIGHTS.saturating_sub(self.log_ratios.len());
-        self.log_ratios.extend(other.log_ratios.into_iter().take(room));
-        let room = MOST_WEIGHTS.saturating_sub(self.inverse.len());
-        self.inverse.extend(other.inverse.into_iter().take(room));
+        self.log_ratios.extend(other.log_ratios);
+        self.inverse.extend(other.inverse);
         self
     }
 

@@ -13,6 +13,8 @@ pub(crate) struct Block<'a> {
     pub(crate) data: bool,
     /// Number of rows.
     pub(crate) rows: usize,
+    /// The number of the first of them in its side.
+    pub(crate) first_row: usize,
     /// `ψ = ∇_β log p`.
     pub(crate) score: Columns<'a>,
     /// `g = log p − log p_n − log ν`.
@@ -115,7 +117,8 @@ impl Rows for Centred<'_> {
             let mut out = new();
             let rows = range.len();
             let score = Columns::new(&score, rows, self.means.len(), rows);
-            add(&mut out, &Block { data: false, rows, score, log_ratio: &[], weights: None });
+            let first_row = range.start;
+            add(&mut out, &Block { data: false, rows, first_row, score, log_ratio: &[], weights: None });
             out
         };
         Ok(blocked(self.points, BLOCK, block, join).unwrap_or_else(new))

@@ -350,7 +350,10 @@ mod tests {
                 let size = self.coordinates();
                 let score: Vec<f64> = (0..size).flat_map(|j| rows.iter().map(move |row| row[j])).collect();
                 let score = Columns::new(&score, rows.len(), size, rows.len());
-                add(&mut out, &Block { data, rows: rows.len(), score, log_ratio: &[], weights: None });
+                add(
+                    &mut out,
+                    &Block { data, rows: rows.len(), first_row: 0, score, log_ratio: &[], weights: None },
+                );
             }
             Ok(out)
         }
