@@ -16,6 +16,7 @@ use super::loss_terms::Class;
 use super::no_start;
 use super::objective::{Full, Objective, Order};
 use super::options::{DrawKind, Draws, FitOptions};
+use super::parts::from_near;
 use super::prepare;
 use super::quiet;
 use super::result::Fit;
@@ -163,6 +164,34 @@ pub(crate) fn estimate_against<'a>(
     estimated(objective, solution, task.rows, compared, options)
 }
 
+/// Estimates a model of functions again with another loss over the same samples, near the estimate that is known: by gradients with
+/// the curvature there, and without another look for kinks where there are none.
+///
+/// # Errors
+/// As for [`estimate_against`].
+pub(crate) fn estimate_near<'a>(
+    task: FitTask<'a>,
+    against: &Against,
+    options: &FitOptions,
+    near: &Estimated<'a>,
+) -> Result<Estimated<'a>> {
+    let unknowns = near.fit.unknowns();
+    let Basis::Noise(known) = &near.basis else {
+        return estimate_against(task, against, options, Some(&unknowns));
+    };
+    let smooth = near.fit.curvature == Curvature::Observed;
+    if known.objective.linear || known.held.contains(&true) || !smooth {
+        return estimate_against(task, against, options, Some(&unknowns));
+    }
+    options.report(Stage::Prepare, 0, f64::NAN)?;
+    let (mut objective, compared) = contrasted(task, against, options)?;
+    let solution = match from_near(&objective, &known.at, &known.hessian, options)? {
+        Some(solution) => solution,
+        None => solve(&mut objective, Some(&unknowns), options)?,
+    };
+    estimated_at(objective, solution, smooth, task.rows, compared, options)
+}
+
 /// The loss of a model against one noise, and what that is.
 ///
 /// # Errors
@@ -216,9 +245,21 @@ pub(crate) fn estimated<'a>(
     with: Compared,
     options: &FitOptions,
 ) -> Result<Estimated<'a>> {
+    estimated_at(objective, solution, false, rows, with, options)
+}
+
+/// The same; `smooth` is whether the loss is known to have no kinks there.
+fn estimated_at<'a>(
+    objective: Objective<'a>,
+    solution: Solution,
+    smooth: bool,
+    rows: DataRows<'a>,
+    with: Compared,
+    options: &FitOptions,
+) -> Result<Estimated<'a>> {
     options.report(Stage::Errors, 0, f64::NAN)?;
     let full = objective.full(solution.at.as_slice(), Order::Meat)?;
-    let curve = Curve::at(&objective, &full, &solution)?;
+    let curve = Curve::at(&objective, &full, &solution, smooth)?;
     let (at, stop) = curve.last_step(&objective, &full, &solution)?;
     let covariance = match &curve.bread {
         Some(bread) => covariance::parts(&objective, &full, bread, at.as_slice(), rows.whole(), options)?,
@@ -284,9 +325,12 @@ struct Curve {
 }
 
 impl Curve {
-    fn at(objective: &Objective<'_>, full: &Full, solution: &Solution) -> Result<Self> {
+    fn at(objective: &Objective<'_>, full: &Full, solution: &Solution, smooth: bool) -> Result<Self> {
         let free: Vec<usize> = (0..objective.size()).filter(|j| !solution.bound[*j]).collect();
-        let (hessian, curvature) = trusted_curvature(objective, full, &solution.at, &free)?;
+        let (hessian, curvature) = match &full.evaluation.hessian {
+            Some(observed) if smooth => (observed.clone(), Curvature::Observed),
+            _ => trusted_curvature(objective, full, &solution.at, &free)?,
+        };
         let at = solution.at.as_slice();
         let separation = diagnostics::separated(objective, at, &hessian, &free, solution.stop)?;
         let bread = match &separation {

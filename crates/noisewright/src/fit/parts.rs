@@ -183,6 +183,21 @@ fn all(objective: &Objective<'_>, pilot: &Pilot, options: &FitOptions) -> Result
     Ok(found.filter(|found| inside(&found.at)))
 }
 
+/// The minimum of a model that is not linear over all rows, from near it with about the curvature there; `None` where that fails.
+///
+/// # Errors
+/// When the loss cannot be evaluated, or the fit is cancelled.
+pub(super) fn from_near(
+    objective: &Objective<'_>,
+    at: &DVector<f64>,
+    hessian: &DMatrix<f64>,
+    options: &FitOptions,
+) -> Result<Option<Solution>> {
+    let pilot = Pilot { at: at.clone(), hessian: hessian.clone() };
+    let end = all(objective, &pilot, options)?;
+    Ok(end.and_then(|end| distinct(objective, vec![(end, pilot.hessian)])))
+}
+
 /// The best end of the searches over all rows, with the minima that are not the same.
 fn distinct(objective: &Objective<'_>, mut ends: Vec<(Descent, DMatrix<f64>)>) -> Option<Solution> {
     ends.sort_by(|a, b| a.0.value.total_cmp(&b.0.value));

@@ -5,10 +5,11 @@ pub(crate) mod replicates;
 use std::sync::Arc;
 
 use super::covariance;
+use super::curvature::Curvature;
 use super::data_rows::{DataRows, SOME_ROWS};
 use super::diagnostics::{Finding, Remedy, Warning};
 use super::estimate::{Basis, Contrasted, Estimated, FitTask};
-use super::fit_against_noise::{Against, estimate_against};
+use super::fit_against_noise::{Against, estimate_against, estimate_near};
 use super::noise_choice::{shortfall, worse_optima};
 use super::objective::Order;
 use super::options::{Amount, DrawKind, FitOptions, NoiseChoice};
@@ -30,7 +31,7 @@ pub(crate) const USUAL_RATIO: f64 = 10.0;
 /// Share of the variances that is not worth another ratio. Of those that are as good the largest is taken, which is nearest to
 /// maximum likelihood, also where the model is wrong and every loss has a limit of its own.
 const AS_GOOD: f64 = 0.02;
-/// Ratios that are tried beside ν, and M = ∞, KL, where the tail of its weights p/p_n, which have no bound, is light.
+/// Ratios that are tried beside ν, unless it is near to one of them, and M = ∞, KL, where the tail of its weights p/p_n, which have no bound, is light.
 const RATIOS: [f64; 4] = [1.0, 3.0, USUAL_RATIO, 30.0];
 /// Standard errors within which two minima are one answer.
 const NEAR: f64 = 2.0;
@@ -124,13 +125,22 @@ impl<'a> Rounds<'_, 'a> {
         Ok(found)
     }
 
+    /// The same points with another ratio.
+    fn with_ratio(&self, replicates: Replicates, ratio: f64, near: &Estimated<'a>) -> Result<Estimated<'a>> {
+        let options = FitOptions { loss_ratio: Some(ratio), ..self.options.clone() };
+        let against = Against::Quiet(self.noise.clone(), replicates);
+        let mut found = estimate_near(self.task, &against, &options, near)?;
+        drop_near_optima(&mut found.fit);
+        Ok(found)
+    }
+
     /// With a given number of points.
     fn fixed(&self, points: f64) -> Result<Estimated<'a>> {
         let replicates = Replicates::nearest(points.round() as usize);
         let mut found = self.against(replicates, None, None)?;
         if let Some(ratio) = self.better_ratio(&mut found)? {
             let others = worse_optima(&found.fit);
-            found = self.against(replicates, Some(ratio), Some(&found.fit.unknowns()))?;
+            found = self.with_ratio(replicates, ratio, &found)?;
             found.fit.remember(&others);
         }
         let (asked, drawn) = (points.round() as usize, replicates.rows());
@@ -184,8 +194,11 @@ impl<'a> Rounds<'_, 'a> {
                     break;
                 }
             }
+            found = match ratio {
+                Some(ratio) if excess <= 1.0 => self.with_ratio(replicates, ratio, &found)?,
+                _ => self.against(next, ratio, Some(&found.fit.unknowns()))?,
+            };
             replicates = next;
-            found = self.against(replicates, ratio, Some(&found.fit.unknowns()))?;
         }
         if let Basis::Noise(contrasted) = &found.basis
             && !self.must
@@ -206,14 +219,29 @@ impl<'a> Rounds<'_, 'a> {
         if !usual || !found.fit.converged {
             return Ok(None);
         }
-        let mut ratios: Vec<f64> = RATIOS.into_iter().chain([found.fit.nu]).collect();
+        let nu = found.fit.nu;
+        let of_its_own = RATIOS.iter().all(|ratio| (nu / ratio).log2().abs() > 1.0);
+        let mut ratios: Vec<f64> = RATIOS.into_iter().chain(of_its_own.then_some(nu)).collect();
         if contrasted.weights_have_variance(&found.fit)? {
             ratios.push(f64::INFINITY);
         }
-        let mut known = Vec::with_capacity(ratios.len());
+        ratios.sort_by(|a, b| b.total_cmp(a));
+        let mut known: Vec<(f64, f64)> = Vec::with_capacity(ratios.len());
         for ratio in ratios {
-            let loss = self.task.loss.with_ratio(ratio, found.fit.nu)?;
-            known.push((ratio, self.relative_variance(contrasted, &found.fit, loss)?));
+            // Towards smaller ratios the variances fall to the least and rise again: behind it nothing is looked at, which saves passes
+            // over all points.
+            let least = known.iter().map(|(_, variance)| *variance).fold(f64::INFINITY, f64::min);
+            if ratio < USUAL_RATIO && known.last().is_some_and(|(_, last)| *last > least) {
+                break;
+            }
+            let smooth = found.fit.curvature == Curvature::Observed;
+            let variance = if ratio == USUAL_RATIO && smooth {
+                1.0
+            } else {
+                let loss = self.task.loss.with_ratio(ratio, nu)?;
+                self.relative_variance(contrasted, &found.fit, loss)?
+            };
+            known.push((ratio, variance));
         }
         let least = known.iter().map(|(_, variance)| *variance).fold(f64::INFINITY, f64::min);
         let as_good = known.iter().filter(|(_, variance)| *variance <= least * (1.0 + AS_GOOD));
