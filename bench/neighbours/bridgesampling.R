@@ -95,6 +95,7 @@ cat(sprintf(
   format(count, big.mark = ","), packageVersion("bridgesampling"), packageVersion("noisewright"), R.version.string
 ))
 cat("`one` is a log-posterior of one draw, as `bridge_sampler()` takes it; `many` takes all draws as a matrix, as only we do.\n")
+cat("`many` is written with sufficient statistics where there are any, so part of what is gained is the function's.\n")
 cat("`times` is their CPU over ours, `at equal error` the same with both brought to one standard error. A function of one draw is called for all\n")
 cat("draws and as many noise draws, because both halves are used, where `bridge_sampler()` calls it for half of each.\n")
 cat("`apart` is the difference of the two over their errors, `off` ours from the truth over its error.\n\n")

@@ -57,16 +57,7 @@ evidence.default <- function(draws, log_posterior, ..., lb = NULL, ub = NULL, at
     density <- batched(match.fun(log_posterior), table, vectorized, list(...))
     bounded <- real_line(colnames(table), lb, ub)
     table <- bounded$free(table)
-    model <- nce_model(
-      function(x, theta) {
-        own <- bounded$back(x)
-        inside <- bounded$inside(own)
-        values <- rep(-Inf, nrow(x))
-        if (any(inside)) values[inside] <- density(own[inside, , drop = FALSE]) + bounded$log_jacobian(x[inside, , drop = FALSE])
-        values
-      },
-      variables = colnames(table)
-    )
+    model <- nce_model(function(x, theta) bounded$log_density(density, x), variables = colnames(table))
   }
   if (!is.null(chains) && independent) refuse("`chains` has no meaning with independent draws: leave one of them out")
   answer <- run_job("evidence", list(
@@ -118,41 +109,39 @@ real_line <- function(names, lb, ub) {
   }
   lower <- bound(lb, -Inf, "lb")
   upper <- bound(ub, Inf, "ub")
-  kinds <- ifelse(is.finite(lower), ifelse(is.finite(upper), "both", "lower"), ifelse(is.finite(upper), "upper", "none"))
-  change <- function(by) {
-    function(matrix) {
-      for (name in names[kinds != "none"]) matrix[, name] <- by(matrix[, name], kinds[[name]], lower[[name]], upper[[name]])
-      matrix
+  held <- names[is.finite(lower) | is.finite(upper)]
+  kinds <- ifelse(is.finite(lower), ifelse(is.finite(upper), "both", "lower"), "upper")
+  free <- function(x) {
+    for (name in held) {
+      out <- which(x[, name] <= lower[[name]] | x[, name] >= upper[[name]])
+      if (length(out) > 0) refuse("`draws`: row ", out[1], " of ", name, " is not between its bounds")
+      above <- x[, name] - lower[[name]]
+      below <- upper[[name]] - x[, name]
+      x[, name] <- switch(kinds[[name]], lower = log(above), upper = log(below), both = log(above) - log(below))
     }
+    x
   }
-  # Far out the numbers round to their bounds, where there is no density.
-  inside <- function(matrix) {
-    each <- lapply(names[kinds != "none"], function(name) {
-      x <- matrix[, name]
-      is.finite(x) & x > lower[[name]] & x < upper[[name]]
-    })
-    Reduce(`&`, each, rep(TRUE, nrow(matrix)))
-  }
-  log_slope <- function(z, kind, lo, hi) if (kind == "both") log(hi - lo) + stats::plogis(z, log.p = TRUE) + stats::plogis(-z, log.p = TRUE) else z
-  list(
-    inside = inside,
-    free = function(matrix) {
-      for (name in names) {
-        out <- which(matrix[, name] <= lower[[name]] | matrix[, name] >= upper[[name]])
-        if (length(out) > 0) refuse("`draws`: row ", out[1], " of ", name, " is not between its bounds")
-      }
-      change(function(x, kind, lo, hi) {
-        switch(kind, lower = log(x - lo), upper = log(hi - x), both = log(x - lo) - log(hi - x))
-      })(matrix)
-    },
-    back = change(function(z, kind, lo, hi) {
-      switch(kind, lower = lo + exp(z), upper = hi - exp(z), both = lo + (hi - lo) * stats::plogis(z))
-    }),
-    log_jacobian = function(matrix) {
-      slopes <- lapply(names[kinds != "none"], function(name) log_slope(matrix[, name], kinds[[name]], lower[[name]], upper[[name]]))
-      Reduce(`+`, slopes, 0)
+  # The density on the real line, with the slope of the map; far out numbers round to their bounds, where there is none.
+  log_density <- function(density, z) {
+    if (length(held) == 0) return(density(z))
+    log_slope <- 0
+    inside <- TRUE
+    for (name in held) {
+      lo <- lower[[name]]
+      hi <- upper[[name]]
+      at <- z[, name]
+      both <- kinds[[name]] == "both"
+      x <- switch(kinds[[name]], lower = lo + exp(at), upper = hi - exp(at), both = lo + (hi - lo) * stats::plogis(at))
+      log_slope <- log_slope + if (both) log(hi - lo) + stats::plogis(at, log.p = TRUE) + stats::plogis(-at, log.p = TRUE) else at
+      inside <- inside & is.finite(x) & x > lo & x < hi
+      z[, name] <- x
     }
-  )
+    if (all(inside)) return(density(z) + log_slope)
+    values <- rep(-Inf, nrow(z))
+    if (any(inside)) values[inside] <- density(z[inside, , drop = FALSE]) + log_slope[inside]
+    values
+  }
+  list(free = free, log_density = log_density)
 }
 
 #' @rdname evidence

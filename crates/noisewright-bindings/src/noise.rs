@@ -49,6 +49,7 @@ impl Request {
 
 /// Words that are no noise.
 #[must_use]
+#[allow(clippy::needless_pass_by_value, reason = "it is a function for `map_err`")]
 pub fn wrong_words(error: WordsError) -> Failure {
     Failure::Input(format!("noise: {error}"))
 }

@@ -31,6 +31,8 @@ pub fn pool(threads: usize) -> Outcome<Arc<ThreadPool>> {
     let pool = Arc::new(made.map_err(|error| Failure::Broken(error.to_string()))?);
     let former = held.replace(Held { process, threads, pool: Arc::clone(&pool) });
     // A parent's pool has no threads here that could be ended, and must not be waited for.
-    former.filter(|former| former.process != process).map(std::mem::forget);
+    if let Some(parents) = former.filter(|former| former.process != process) {
+        std::mem::forget(parents);
+    }
     Ok(pool)
 }
