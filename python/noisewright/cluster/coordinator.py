@@ -29,7 +29,7 @@ LEAST_RUN, MOST_VALUES, RUNS_PER_WORKER = 1 << 14, 1 << 22, 4
 #: Bytes of new answers that go with every task; more go to every worker once.
 SMALL = 1 << 14
 #: Times that one run is asked for again.
-RETRIES = 3
+RETRIES = 4
 #: A run that takes so many times the median, and so many seconds at least, is asked for once more elsewhere.
 STRAGGLER = (4.0, 20.0)
 #: Seconds between two looks at the clock.

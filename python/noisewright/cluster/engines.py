@@ -19,6 +19,10 @@ from .worker import joined_rows, limit_threads, slice_of_partition
 __all__ = ["DaskEngine", "Engine", "ExecutorEngine", "Lost", "ProcessEngine", "engine_for", "is_dask_collection"]
 
 
+#: Seconds that the result of a task that is done may take to arrive.
+PATIENCE = 15.0
+
+
 class Lost(Exception):
     """A worker was lost before it answered; its run can be asked for again."""
 
@@ -215,16 +219,18 @@ class DaskEngine(Engine):
     def result(self, future: Any) -> Any:
         """The result; a task whose workers died too often is not tried again."""
         from distributed import KilledWorker
+        from distributed import TimeoutError as TooLate
 
         try:
-            return future.result()
+            # A result that is lost with its worker before it is fetched is computed again, and may wait for that worker.
+            return future.result(timeout=PATIENCE)
         except KilledWorker:
             raise WorkersLostError(
                 f"{_allowed()} workers in a row were lost while they summed over the same rows: they may be out "
                 "of memory, or what they compute ends the process; on machines that are often taken away raise "
                 "Dask's `distributed.scheduler.allowed-failures`"
             ) from None
-        except (CancelledError, TimeoutError, OSError) as error:
+        except (CancelledError, TimeoutError, TooLate, OSError) as error:
             if type(error).__module__.startswith("noisewright"):
                 raise
             raise Lost from None

@@ -47,6 +47,12 @@ impl Part {
             return None;
         }
         let (noise, noise_log_noise) = match &objective.noise.feed {
+            // Draws that are held are those that would be drawn again where there is no room for them.
+            RowSource::Memory { points: HeldPoints::Owned(points), log_noise, .. } => {
+                let first: Vec<usize> = (0..noise_rows.min(points.rows())).collect();
+                let (noise, rows) = picked(points.view(), first);
+                (noise, rows.iter().map(|i| log_noise[*i]).collect())
+            }
             RowSource::Memory { points, log_noise, .. } => {
                 let (noise, rows) = thinned(points.view(), noise_rows);
                 (noise, rows.iter().map(|i| log_noise[*i]).collect())
