@@ -88,10 +88,9 @@ pub(crate) fn bread(
         && let Some(direction) = flattest(hessian, free)
         && let Some(some) = objective.data.spread(TOLD_BY)
         && let Some(theta) = at.get(..objective.model.parameters().len())
+        && !varies_in(objective.model, theta, some.view(), &direction)?
     {
-        if !varies_in(objective.model, theta, some.view(), &direction)? {
-            return Err(indistinct(objective, &direction));
-        }
+        return Err(indistinct(objective, &direction));
     }
     invert_free(hessian, free).map_err(|direction| indistinct(objective, &direction))
 }
