@@ -57,7 +57,9 @@ fn another_host_that_loses_workers() {
     let mut shared = json(&folder, &words);
     shared["passes"] = Value::Null;
     assert_eq!(json(&folder, &FIT), shared);
-    assert_eq!(std::fs::read_to_string(folder.path().join("started")).unwrap().lines().count(), 5);
+    // Three were lost; one of those in their place may have done all before the other began.
+    let started = std::fs::read_to_string(folder.path().join("started")).unwrap().lines().count();
+    assert!((4..=5).contains(&started), "{started}");
     std::fs::write(&host, "#!/bin/sh\nkill -9 $$\n").unwrap();
     let told = refused(&folder, &words, 1);
     assert!(told.contains("5 worker processes in a row were lost"), "{told}");

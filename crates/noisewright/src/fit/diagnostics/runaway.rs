@@ -26,7 +26,10 @@ const STEPS: usize = 20;
 const HALVINGS: usize = 6;
 /// Decades of a step towards the limit, and how many steps are taken. Longer ones jump over the limit to where the likelihood may
 /// have another, unbounded maximum: Student's density has one with few degrees of freedom and a scale that vanishes.
-const DECADES: (f64, usize) = (1.0, 24);
+const DECADES: (f64, usize) = (0.3, 80);
+
+/// Decades of a step where the likelihood is flat: a search may end as far out as numbers go.
+const FLAT_DECADES: f64 = 2.0;
 
 /// A parameter that runs to infinity.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -145,15 +148,17 @@ impl NearMinimum<'_> {
     /// Where the likelihood ratio against infinity rejects, coming from there; `None` where it never does.
     fn limit(&self, j: usize, ray: Ray, least: f64, options: &FitOptions) -> Result<Option<f64>> {
         let allowed = 0.5 * normal_quantile(0.5 + 0.5 * options.confidence).powi(2);
-        let mut far = 0.0;
+        let (mut near, mut far) = (0.0, 0.0);
         let mut from = self.at.clone();
-        for step in 1..=DECADES.1 {
-            let near = -DECADES.0 * step as f64;
+        let mut flat = self.loss(self.at)? - least < NO_RISE;
+        for _ in 1..=DECADES.1 {
+            near -= if flat { FLAT_DECADES } else { DECADES.0 };
             let (loss, at) = self.profile(j, ray.at(10f64.powf(near)), &from, options)?;
             if loss - least > allowed || loss.is_nan() {
                 return Ok(Some(self.halve(j, ray, (near, far), least + allowed, &from, options)?));
             }
             (far, from) = (near, at);
+            flat = loss - least < NO_RISE;
         }
         Ok(None)
     }
