@@ -190,8 +190,8 @@ def test_functions_are_asked_for_many_points_at_once(rng):
 
     model = nw.Model.from_functions(log_density, lambda x, theta: -(x**2), start=[0.4])
     nw.fit(model, rng.normal(size=20_000), nu=2)
-    # All rows of the data in one call.
-    assert max(sizes) >= 20_000
+    # Many rows of the data in one call.
+    assert max(sizes) >= 16_384
     # A call costs about 10 µs, as much as NumPy takes for a thousand points.
     assert np.mean(sizes) > 1000
 
