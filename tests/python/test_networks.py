@@ -4,14 +4,16 @@ import math
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from noisewright.errors import InputError, NoAnswerError
 from noisewright.networks.dictionary import design_weights, target_matrix
 from noisewright.networks.evaluation import Chains, Sides, calibration, judge
 from noisewright.networks.information import combined, extrapolated, student_quantile, telescoped
 from noisewright.networks.linear import linear_fit
+from noisewright.networks.losses import Library, best_constant
 from noisewright.networks.noises import fit_mixture, fit_student
+from noisewright.networks.options import Options
 from noisewright.networks.schedule import Cosine, Stopper
 
 
@@ -35,6 +37,36 @@ def test_weights_of_a_dictionary_are_those_of_a_general_minimiser():
     assert (found.alone >= found.error).all()
     with pytest.raises(InputError, match="`target` must be all, kl or a pair"):
         target_matrix(psi, "mse", None)
+
+
+def _repeated(times, step, start):
+    for _ in range(times):
+        start = step(start)
+    return start
+
+
+#: NumPy in the place of PyTorch or JAX.
+NUMPY = Library(
+    np.exp, np.log, lambda x: np.logaddexp(0, x), special.logsumexp, np.clip, _repeated, np.sum, np.float32, lambda n, _: np.arange(1, n + 1, dtype=np.float32)
+)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("draw", ["normal", "standard_cauchy", "standard_exponential"])
+def test_the_constant_of_any_batch_is_the_root_of_the_bridge_equation(draw):
+    """Against Brent's method: few and many rows, light and heavy tails, near and far sides, ratios from 1/1,000 to 1,000."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        spread, ratio = 10 ** rng.uniform(-2, 1.5), 10 ** rng.uniform(-3, 3)
+        data, noise = (spread * (sign * rng.uniform() + getattr(rng, draw)(size=rng.integers(2, 400))) for sign in (1, -1))
+
+        def sides(c):
+            up, down = special.log_expit(noise - c - math.log(ratio)), special.log_expit(c + math.log(ratio) - data)
+            return math.log(ratio) + special.logsumexp(up) - math.log(len(up)) - special.logsumexp(down) + math.log(len(down))
+
+        both = np.concatenate([data, noise])
+        root = optimize.brentq(sides, both.min() - 20, both.max() + 20, xtol=1e-12, rtol=1e-14)
+        assert best_constant(data, noise, Options.checked(1, "js", ratio, "profile"), NUMPY) == pytest.approx(root, abs=1e-8, rel=1e-9)
 
 
 def test_quantiles_of_student():

@@ -16,6 +16,7 @@ from torch import nn
 from noisewright.errors import InputError, NoAnswerError
 from noisewright.torch import NCE, Ratio, mutual_information, train
 from noisewright.torch.ratios import SquareUnits
+from noisewright.torch.steps import Weights, adam, fused_adam
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +67,43 @@ def test_a_killed_training_resumes_to_the_bit(rows, tmp_path, log_z):
         train(make(), rows, checkpoint=path, **{**settings, "epochs": 7})
     assert first.epochs[-1].held_out < first.epochs[0].held_out
     assert lines[0].startswith("epoch    0  loss")
+
+
+@pytest.mark.parametrize("move", [adam, fused_adam])
+@pytest.mark.parametrize(("weight_decay", "clip"), [(0.0, None), (0.1, 0.3)])
+def test_steps_are_those_of_pytorchs_optimizer(rows, move, weight_decay, clip):
+    """Clipping and AdamW of PyTorch, at rates that change, and an average written out again."""
+    ours, theirs = network(), network()
+    rates = [1e-2 * (1 - k / 30) for k in range(30)]
+    weights = Weights(ours, weight_decay, clip, 30)
+    weights.move = move
+    weights.clock.begin(0, rates, 0.9)
+    optimizer = torch.optim.AdamW(theirs.parameters(), weight_decay=weight_decay)
+    average = [p.detach().clone() for p in theirs.parameters()]
+    for k, rate in enumerate(rates):
+        for module in (ours, theirs):
+            module.eval().zero_grad()
+            (module(rows[20 * k : 20 * k + 20])[:, 0] - rows[20 * k : 20 * k + 20, 0]).square().mean().backward()
+        if clip is not None:
+            torch.nn.utils.clip_grad_norm_(theirs.parameters(), clip)
+        optimizer.param_groups[0]["lr"] = rate
+        optimizer.step()
+        weights.update()
+        weights.clock.step += 1
+        share = max(9 / (11 + k), 0.1)
+        average = [a + share * (p.detach() - a) for a, p in zip(average, theirs.parameters())]
+    for one, other in zip([*ours.parameters(), *weights.average], [*theirs.parameters(), *average]):
+        assert torch.allclose(one, other, atol=1e-6, rtol=0)
+
+
+def test_a_compiled_step_has_no_gaps_and_the_same_losses(rows, monkeypatch):
+    """PyTorch sees the whole loss as one graph, draws and constant and all; its own compiler of graphs is not at issue here."""
+    compiled = torch.compile
+    monkeypatch.setattr(torch, "compile", lambda function, **options: compiled(function, backend="eager", fullgraph=True, **options))
+    settings = {"epochs": 2, "batch": 150, "rate": 1e-2, "seed": 5}
+    first, second = (train(loss(), rows, accelerate=way, **settings) for way in ("none", "compile"))
+    assert [e.loss for e in second.epochs] == pytest.approx([e.loss for e in first.epochs], abs=1e-9)
+    assert [e.held_out for e in second.epochs] == pytest.approx([e.held_out for e in first.epochs], abs=1e-9)
 
 
 def test_training_stops_early_and_keeps_the_best(rows):

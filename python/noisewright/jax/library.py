@@ -16,13 +16,16 @@ from ..networks.losses import Library
 __all__ = ["JAX", "in_double"]
 
 
-
 def _repeat(times: int, step: Callable[[Any], Any], start: Any) -> Any:
     """A loop that is compiled once, and not once for every time."""
     return jax.lax.fori_loop(0, times, lambda _, value: step(value), start)
 
 
-JAX = Library(jnp.exp, jax.nn.softplus, logsumexp, jnp.clip, _repeat, lambda x: x.astype(jnp.float32), lambda x, y: x.astype(y.dtype))
+def _count_to(n: int, _: Any) -> Any:
+    return jnp.arange(1, n + 1, dtype=jnp.float32)
+
+
+JAX = Library(jnp.exp, jnp.log, jax.nn.softplus, logsumexp, jnp.clip, _repeat, jnp.sum, lambda x: x.astype(jnp.float32), _count_to)
 
 
 def in_double(function: Callable[..., Any]) -> Callable[..., Any]:

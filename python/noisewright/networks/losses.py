@@ -11,12 +11,15 @@ from .options import Options
 
 __all__ = ["Library", "best_constant", "loss_value"]
 
-#: Newton steps for the root of the bridge equation: a fixed number, so that a graph can hold them. They start from a closed form, and the
-#: slope in the logarithm is −1 at the truth, so that four reach the rounding of single precision (in which a GPU has far faster
-#: logarithms), and two more that of double.
-SINGLE_STEPS, DOUBLE_STEPS = 4, 2
-#: The longest Newton step: the equation is linear at both ends, so that longer ones are rounding.
-LONGEST_STEP = 20.0
+#: The root of the bridge equation is looked for among so many places between its bounds, so many times, each between two of the last.
+PLACES, ROUNDS = 64, 3
+#: Then so many Newton steps follow, a fixed number, so that a graph can hold them: the equation is smooth on a scale of 1, the places are closer than
+#: that, and every step doubles the digits.
+NEWTON_STEPS = 5
+#: Log odds are cut here for Newton's steps: beyond it σ is 0 or 1, and exponentials of sums still have a value.
+LARGEST_ODDS = 300.0
+#: Rows of either side for the search among places, evenly taken from all.
+SEARCHED = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,7 @@ class Library:
     """What the losses need of a library beside arithmetic, `mean` and `sum`."""
 
     exp: Callable[[Any], Any]
+    log: Callable[[Any], Any]
     softplus: Callable[[Any], Any]
     #: Of all values.
     log_sum_exp: Callable[[Any], Any]
@@ -31,14 +35,20 @@ class Library:
     clip: Callable[[Any, float, float], Any]
     #: So many times a function of a value, from a start.
     repeat: Callable[[int, Callable[[Any], Any], Any], Any]
+    #: The sum of all values.
+    total: Callable[[Any], Any]
     #: In single precision.
     single: Callable[[Any], Any]
-    #: The first in the precision of the second.
-    like: Callable[[Any, Any], Any]
+    #: 1, 2, … n in single precision, where an array is.
+    count_to: Callable[[int, Any], Any]
 
     def log_mean_exp(self, values: Any) -> Any:
         """log of the mean of exponentials."""
         return self.log_sum_exp(values) - math.log(values.shape[0])
+
+    def mean(self, values: Any) -> Any:
+        """The mean of all values."""
+        return self.total(values) / values.shape[0]
 
 
 def best_constant(data: Any, noise: Any, options: Options, library: Library) -> Any:
@@ -54,32 +64,54 @@ def best_constant(data: Any, noise: Any, options: Options, library: Library) -> 
         return -mean(-data)
     if options.loss == "pearson":
         return mean(2.0 * noise) - mean(data)
-    middle = mean(0.5 * noise) - mean(-0.5 * data)
-    return middle if options.loss == "hellinger" else _bridge_root(data, noise, middle, options.log_ratio, library)
+    if options.loss == "hellinger":
+        return mean(0.5 * noise) - mean(-0.5 * data)
+    return _bridge_root(data, noise, options.log_ratio, library)
 
 
-def _bridge_root(data: Any, noise: Any, start: Any, log_ratio: float, library: Library) -> Any:
-    """The root of log M E_n σ(g) = log E_d σ(−g) in c, g = ℓ − c − log M, by Newton's method."""
-    shift = start + log_ratio
-    g_data, g_noise = data - shift, noise - shift
-    fast = _newton(library.single(g_data), library.single(g_noise), log_ratio, library)
-    near = library.repeat(SINGLE_STEPS, fast, library.single(0.0 * start))
-    return start + library.repeat(DOUBLE_STEPS, _newton(g_data, g_noise, log_ratio, library), library.like(near, start))
+def _bridge_root(data: Any, noise: Any, log_ratio: float, library: Library) -> Any:
+    """The root of log M E_n σ(g) = log E_d σ(−g) in c, g = ℓ − c − log M, by Newton's method from a near start.
 
-
-def _newton(data: Any, noise: Any, log_ratio: float, library: Library) -> Callable[[Any], Any]:
-    """A step towards the root from log odds g at a first constant, in what is added to it."""
+    Odds are taken once: with t added, σ(g) = e/(e + exp t) at noise and σ(−g) = e/(e + exp(−t)) at data, e the odds at the start, so that
+    a step has a division for every point and no exponential, of which a GPU has few in double precision.
+    """
+    start, longest = _near_root(data, noise, log_ratio, library)
+    at_noise = library.exp(library.clip(noise - start, -LARGEST_ODDS, LARGEST_ODDS))
+    at_data = library.exp(library.clip(start - data, -LARGEST_ODDS, LARGEST_ODDS))
     offset = log_ratio + math.log(data.shape[0] / noise.shape[0])
 
-    def step(c: Any) -> Any:
-        # log σ(x) = −softplus(−x), on both sides: the logarithms of the terms, and of their slopes by σ(−g) = e^{log σ(g) − g}.
-        g_data, g_noise = data - c, noise - c
-        up, down = -library.softplus(-g_noise), -library.softplus(g_data)
-        total_up, total_down = library.log_sum_exp(up), library.log_sum_exp(down)
-        slope = library.exp(2.0 * up - g_noise - total_up).sum() + library.exp(2.0 * down + g_data - total_down).sum()
-        return c + library.clip((offset + total_up - total_down) / (slope + 1e-12), -LONGEST_STEP, LONGEST_STEP)
+    def step(t: Any) -> Any:
+        up, down = at_noise / (at_noise + library.exp(t)), at_data / (at_data + library.exp(-t))
+        total_up, total_down = library.total(up), library.total(down)
+        slope = library.total(up * (1.0 - up)) / total_up + library.total(down * (1.0 - down)) / total_down
+        return t + library.clip((offset + library.log(total_up / total_down)) / (slope + 1e-12), -longest, longest)
 
-    return step
+    return start - log_ratio + library.repeat(NEWTON_STEPS, step, 0.0 * start)
+
+
+def _near_root(data: Any, noise: Any, log_ratio: float, library: Library) -> tuple[Any, Any]:
+    """A place near c + log M, and how far a step from there may go: both sides are compared at many places at once, in single precision.
+
+    At the largest ℓ + max(0, log 2M) the data's side is the larger one, at the smallest ℓ − max(0, log 2/M) the noise's.
+    """
+    few_data, few_noise = (side[:: -(-side.shape[0] // SEARCHED)] for side in (data, noise))
+    low = _least(few_data.min(), few_noise.min()) - max(0.0, math.log(2.0) - log_ratio)
+    high = -_least(-few_data.max(), -few_noise.max()) + max(0.0, math.log(2.0) + log_ratio)
+    ratio = math.exp(log_ratio)
+    for _ in range(ROUNDS):
+        gap = (high - low) / (PLACES + 1)
+        places = library.single(gap) * library.count_to(PLACES, data)
+        up = ratio * (1.0 / (1.0 + library.exp(places - library.single(few_noise - low)[:, None]))).sum(0) / few_noise.shape[0]
+        down = (1.0 / (1.0 + library.exp(library.single(few_data - low)[:, None] - places))).sum(0) / few_data.shape[0]
+        # Between two sides that do not overlap both vanish: then the middle.
+        below = 0.5 * (PLACES + (up > down).sum() - (up < down).sum())
+        low, high = low + gap * (below - 0.5), low + gap * (below + 1.5)
+    return 0.5 * (low + high), 1.0 + high - low
+
+
+def _least(first: Any, second: Any) -> Any:
+    """The smaller of two numbers."""
+    return 0.5 * (first + second - abs(first - second))
 
 
 def loss_value(data: Any, noise: Any, c: Any, options: Options, library: Library) -> Any:
@@ -87,11 +119,11 @@ def loss_value(data: Any, noise: Any, c: Any, options: Options, library: Library
     ratio = options.loss_ratio
     g_data, g_noise = data - c - options.log_ratio, noise - c - options.log_ratio
     if options.loss == "js":
-        return library.softplus(-g_data).mean() + ratio * library.softplus(g_noise).mean()
+        return library.mean(library.softplus(-g_data)) + ratio * library.mean(library.softplus(g_noise))
     if options.loss == "kl":
-        return -g_data.mean() + ratio * library.exp(g_noise).mean()
+        return -library.mean(g_data) + ratio * library.mean(library.exp(g_noise))
     if options.loss == "reverse-kl":
-        return library.exp(-g_data).mean() + ratio * g_noise.mean()
+        return library.mean(library.exp(-g_data)) + ratio * library.mean(g_noise)
     if options.loss == "hellinger":
-        return library.exp(-0.5 * g_data).mean() + ratio * library.exp(0.5 * g_noise).mean()
-    return 0.5 * ratio * library.exp(2.0 * g_noise).mean() - library.exp(g_data).mean()
+        return library.mean(library.exp(-0.5 * g_data)) + ratio * library.mean(library.exp(0.5 * g_noise))
+    return 0.5 * ratio * library.mean(library.exp(2.0 * g_noise)) - library.mean(library.exp(g_data))

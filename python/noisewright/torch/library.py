@@ -12,6 +12,9 @@ from ..networks.losses import Library
 
 __all__ = ["TORCH"]
 
+#: Values of a part of a sum.
+PART = 128
+
 
 def _repeat(times: int, step: Callable[[Any], Any], start: Any) -> Any:
     for _ in range(times):
@@ -19,4 +22,15 @@ def _repeat(times: int, step: Callable[[Any], Any], start: Any) -> Any:
     return start
 
 
-TORCH = Library(torch.exp, softplus, lambda values: torch.logsumexp(values, 0), torch.clamp, _repeat, lambda x: x.float(), lambda x, y: x.to(y.dtype))
+def _total(values: Any) -> Any:
+    """The sum in two stages where the rows allow: one stage would keep a single multiprocessor of a GPU busy, and the others idle."""
+    return values.reshape(-1, PART).sum(1).sum() if values.shape[0] % PART == 0 else values.sum()
+
+
+def _count_to(n: int, like: Any) -> Any:
+    return torch.arange(1, n + 1, device=like.device, dtype=torch.float32)
+
+
+TORCH = Library(
+    torch.exp, torch.log, softplus, lambda values: torch.logsumexp(values, 0), torch.clamp, _repeat, _total, lambda x: x.float(), _count_to
+)

@@ -68,10 +68,8 @@ class NCE(nn.Module):  # type: ignore[misc]
         self.noise: Noise = as_noise(noise, quiet).to(_device_of(energy))
         self.residual = bool(residual)
         self.running = float(running)
-        #: Called around the network: mixed precision (see `train`).
-        self.autocast: Any = None
-        #: While `train` compiles: the network, the constant and the loss; no submodules of their own.
-        self.compiled: dict[str, Any] = {}
+        #: Whether the network runs in bf16 (see `train`).
+        self.half = False
         if residual and zero_start:
             _zero_last_layer(energy)
         kind, device = _double(_device_of(energy)), _device_of(energy)
@@ -93,16 +91,16 @@ class NCE(nn.Module):  # type: ignore[misc]
         data, drawn = both[: x.shape[0]], both[x.shape[0] :]
         if self.log_z_free is not None:
             return loss_value(data, drawn, self.log_z_free, self.options, TORCH)
-        best = self._best(_gathered(data.detach()), _gathered(drawn.detach()))
+        best = best_constant(_gathered(data.detach()), _gathered(drawn.detach()), self.options, TORCH)
         if self.training:
             self._follow(best)
-        return self._value(data, drawn, best)
+        return loss_value(data, drawn, best, self.options, TORCH)
 
     def log_ratio(self, x: Tensor) -> Tensor:
         """ℓ = log f − log p_n at rows, in double precision; its constant is not in it."""
         x = rows_of(x)
-        with self.autocast or nullcontext():
-            value = (self.compiled.get("energy", self.energy) if self.training else self.energy)(x)
+        with torch.autocast(x.device.type, dtype=torch.bfloat16, cache_enabled=False) if self.half else nullcontext():
+            value = self.energy(x)
         ratio = _one_per_row(value, x.shape[0]).to(_double(x.device))
         return ratio if self.residual else ratio - self.noise.log_prob(x).to(ratio.dtype)
 
@@ -186,14 +184,6 @@ class NCE(nn.Module):  # type: ignore[misc]
         features = caught[0].reshape(x.shape[0], -1)
         linear = _one_per_row(caught[1], x.shape[0]).double()
         return features.double().cpu().numpy(), (linear - ratio).cpu().numpy()
-
-    def _best(self, data: Tensor, noise: Tensor) -> Tensor:
-        best = self.compiled.get("constant", best_constant) if self.training else best_constant
-        return best(data, noise, self.options, TORCH)
-
-    def _value(self, data: Tensor, noise: Tensor, c: Tensor) -> Tensor:
-        value = self.compiled.get("loss", loss_value) if self.training else loss_value
-        return value(data, noise, c, self.options, TORCH)
 
     def _follow(self, best: Tensor) -> None:
         """The plain mean of the first batches, then a moving one: no start value has to be forgotten."""

@@ -33,7 +33,7 @@ class Noise(nn.Module):  # type: ignore[misc]
                 parameter.requires_grad_(False)
         self.source = source
         self.quiet = quiet
-        self._nets: dict[tuple[int, Any], Tensor] = {}
+        self._nets: dict[int, Tensor] = {}
 
     def draw(self, n: int, like: Tensor, quiet: bool | None = None) -> Tensor:
         """`n` draws on the device and in the precision of some rows; quiet ones where wanted and possible, else independent."""
@@ -82,13 +82,12 @@ class Noise(nn.Module):  # type: ignore[misc]
 
         All of it happens on the device, so that a CUDA graph can hold it.
         """
-        key = (n, like.device)
-        if key not in self._nets:
-            engine = torch.quasirandom.SobolEngine(like.shape[1], scramble=True, seed=n)
-            points = engine.draw(n, dtype=torch.float64)
-            self._nets[key] = (points * 2**BITS).long().to(like.device)
+        net = self._nets.get(n)
+        if net is None or net.device != like.device:
+            points = torch.quasirandom.SobolEngine(like.shape[1], scramble=True, seed=n).draw(n, dtype=torch.float64)
+            net = self._nets[n] = (points * 2**BITS).long().to(like.device)
         shift = torch.randint(0, 2**BITS, (1, like.shape[1]), device=like.device)
-        return ((self._nets[key] ^ shift).double() + 0.5) / 2**BITS
+        return ((net ^ shift).double() + 0.5) / 2**BITS
 
 
 class Mixed(nn.Module):  # type: ignore[misc]

@@ -20,7 +20,7 @@ from ..networks.schedule import Cosine, Epoch, Stopper, Training
 from ..progress import Bar
 from .library import TORCH
 from .nce import NCE, _check_rows, _rank, _world, rows_of
-from .steps import Eager, Graph, Weights
+from .steps import Eager, Graph, Weights, adam
 
 __all__ = ["Plan", "Source", "run", "train"]
 
@@ -58,31 +58,27 @@ class Source:
         self.rows = None if self.draw else rows_of(data)
         if self.rows is None:
             self.batch, self.steps = batch, 100 if steps is None else steps
-            self.buffer = None
             return
         _check_rows(self.rows, "the data")
         self.batch = min(batch, self.rows.shape[0])
         self.steps = self.rows.shape[0] // self.batch if steps is None else steps
-        self.buffer = torch.zeros(self.batch, dtype=torch.long, device=self.rows.device)
-        self.order: Any = None
+        #: The numbers of the rows of every batch of an epoch, and which of them is next.
+        self.order = torch.zeros(self.steps, self.batch, dtype=torch.long, device=self.rows.device)
+        self.step = torch.zeros(1, dtype=torch.long, device=self.rows.device)
 
     def begin(self, seed: int, epoch: int) -> None:
         """The order of an epoch, which depends on the seed and the epoch alone."""
         if self.rows is None:
             return
-        rounds = -(-self.steps * self.batch // self.rows.shape[0])
+        wanted = self.steps * self.batch
+        rounds = -(-wanted // self.rows.shape[0])
         rng = np.random.default_rng([seed, 7, epoch])
-        order = np.concatenate([rng.permutation(self.rows.shape[0]) for _ in range(rounds)])
-        self.order = torch.as_tensor(order, device=self.rows.device)
-
-    def choose(self, step: int) -> None:
-        """Says which rows the next batch has."""
-        if self.buffer is not None:
-            self.buffer.copy_(self.order[step * self.batch : (step + 1) * self.batch])
+        order = np.concatenate([rng.permutation(self.rows.shape[0]) for _ in range(rounds)])[:wanted]
+        self.order.copy_(torch.as_tensor(order).reshape(self.order.shape))
 
     def __call__(self) -> Tensor:
         """The batch, or this process's part of it."""
-        x = rows_of(self.draw(self.batch)) if self.rows is None else self.rows[self.buffer]
+        x = rows_of(self.draw(self.batch)) if self.rows is None else self.rows[self.order.index_select(0, self.step)[0]]
         return x if _world() == 1 else x[_rank() :: _world()]
 
 
@@ -125,7 +121,7 @@ def train(
         weight_decay: AdamW's.
         patience: epochs without a better held-out loss before it stops.
         seed: of the order of the rows and of the noise.
-        accelerate: `none`, `graph` (a CUDA graph of the whole step), `compile` (network and loss compiled, in a graph) or `auto`: `graph`
+        accelerate: `none`, `graph` (a CUDA graph of the whole step), `compile` (the loss and Adam compiled, in a graph) or `auto`: `graph`
             on a GPU.
         precision: `float32`, `tf32` (a GPU's faster products) or `bf16`; `auto` is `tf32` on a GPU. Log ratios are always double.
         checkpoint: a file, written after every epoch. Where it exists, training goes on from it, to the same bits on one CPU.
@@ -150,7 +146,7 @@ def train(
         log,
         progress,
     )
-    with _precise(nce, precision, judged), _compiled(nce, accelerate):
+    with _precise(nce, precision, judged):
         with torch.random.fork_rng(devices=[judged.device] if judged.is_cuda else []):
             torch.manual_seed(plan.seed)
             with torch.no_grad():
@@ -200,7 +196,7 @@ def run(
 ) -> Training:
     """The loop: any loss of batches, any held-out loss. Leaves the best averaged weights in the module."""
     device = next(p.device for p in module.parameters() if p.requires_grad)
-    weights = Weights(module, plan.rate, plan.weight_decay, plan.ema, plan.clip)
+    weights = Weights(module, plan.weight_decay, plan.clip, plan.steps)
     state = _State(module, weights, plan)
     resumed = state.load()
     schedule = Cosine(plan.rate, plan.epochs * plan.steps, plan.warm_up)
@@ -212,11 +208,11 @@ def run(
             began = time.monotonic()
             epoch = len(state.epochs)
             mean, rate = _epoch(step, weights, schedule, source, plan, epoch, bar)
-            weights.average.swap()
+            weights.swap()
             score = held_out()
             if state.stopper.improved(epoch, score):
                 state.keep_best()
-            weights.average.swap()
+            weights.swap()
             state.end(Epoch(epoch, mean, score, constant(), rate, time.monotonic() - began))
     state.restore_best()
     module.eval()
@@ -228,11 +224,27 @@ def run(
 def _step(loss: Callable[[], Tensor], weights: Weights, module: Any, source: Source, plan: Plan, device: Any) -> Eager:
     if plan.accelerate not in ("auto", "none", "graph", "compile"):
         raise InputError(f"`accelerate` must be auto, none, graph or compile, not {plan.accelerate!r}")
+    source.step = weights.clock.step
+    if plan.accelerate == "compile":
+        loss = _compiled(loss, weights, module)
     if plan.accelerate == "none" or device.type != "cuda" or _world() > 1:
         return Eager(loss, weights)
     source.begin(plan.seed, 0)
-    source.choose(0)
-    return Graph(loss, weights, [b for b in module.buffers() if b is not None])
+    return Graph(loss, weights, [b for b in module.buffers() if b is not None], plan.steps)
+
+
+def _compiled(loss: Callable[[], Tensor], weights: Weights, module: Any) -> Callable[[], Tensor]:
+    """The loss as one compiled function: draws, network, constant and all, so that what lies between products becomes few kernels; Adam is another.
+
+    A call before, of which nothing is kept, makes what is made only once (Sobol points, factors of covariances), and says in a
+    sentence what cannot be used.
+    """
+    module.eval()
+    with torch.no_grad():
+        loss()
+    module.train()
+    weights.move = torch.compile(adam, dynamic=False)
+    return torch.compile(loss, dynamic=False)
 
 
 def _epoch(step: Eager, weights: Weights, schedule: Cosine, source: Source, plan: Plan, epoch: int, bar: Bar) -> tuple[float, float]:
@@ -240,13 +252,11 @@ def _epoch(step: Eager, weights: Weights, schedule: Cosine, source: Source, plan
     torch.manual_seed(int(np.random.SeedSequence([plan.seed, 11, epoch]).generate_state(1, np.uint64)[0] >> 1))
     source.begin(plan.seed, epoch)
     step.total.zero_()
-    rate = 0.0
-    for k in range(plan.steps):
-        rate = schedule.rate(epoch * plan.steps + k)
-        weights.set_rate(rate)
-        source.choose(k)
+    rates = [schedule.rate(epoch * plan.steps + k) for k in range(plan.steps)]
+    weights.clock.begin(epoch * plan.steps, rates, plan.ema)
+    for k in range(0, plan.steps, step.steps):
         step()
-        if k % 64 == 0:
+        if k % 64 < step.steps:
             bar((epoch + k / plan.steps) / plan.epochs)
     if _world() > 1:
         torch.distributed.all_reduce(step.total)
@@ -255,7 +265,7 @@ def _epoch(step: Eager, weights: Weights, schedule: Cosine, source: Source, plan
         raise NoAnswerError(
             f"the loss became {mean} in epoch {epoch}: lower `rate`, lower `clip`, or take a noise with tails as heavy as the data's"
         )
-    return mean, rate
+    return mean, rates[-1]
 
 
 def _copied(sources: list[Tensor], targets: list[Tensor]) -> None:
@@ -294,12 +304,10 @@ class _State:
             os.replace(unfinished, self.plan.checkpoint)
 
     def _payload(self) -> dict[str, Any]:
-        average = self.weights.average
         return {
             "same": {name: getattr(self.plan, name) for name in SAME},
             "module": self.module.state_dict(),
-            "optimizer": self.weights.optimizer.state_dict(),
-            "average": [*average.values, average.count],
+            "weights": self.weights.state,
             "best": self.best,
             "stopper": [self.stopper.best, self.stopper.best_epoch, self.stopper.last],
             "epochs": [list(vars(e).values()) for e in self.epochs],
@@ -315,14 +323,9 @@ class _State:
             if getattr(self.plan, name) != value:
                 raise InputError(f"the checkpoint {path} was written with {name} = {value}, and now it is {getattr(self.plan, name)}")
         self.module.load_state_dict(found["module"])
-        self.weights.optimizer.load_state_dict(found["optimizer"])
-        average = self.weights.average
-        _copied([*found["average"], *found["best"]], [*average.values, average.count, *self.best])
+        _copied([*found["weights"], *found["best"]], [*self.weights.state, *self.best])
         self.stopper.best, self.stopper.best_epoch, self.stopper.last = found["stopper"]
         self.epochs = [Epoch(*values) for values in found["epochs"]]
-        if torch.is_tensor(self.weights.rate):
-            for group in self.weights.optimizer.param_groups:
-                group["lr"] = self.weights.rate
         return True
 
 
@@ -334,24 +337,9 @@ def _precise(nce: NCE, precision: str, rows: Tensor) -> Iterator[None]:
     before = torch.get_float32_matmul_precision()
     if precision == "tf32" or (precision == "auto" and rows.is_cuda):
         torch.set_float32_matmul_precision("high")
-    if precision == "bf16":
-        nce.autocast = torch.autocast(rows.device.type, dtype=torch.bfloat16, cache_enabled=False)
+    nce.half = precision == "bf16"
     try:
         yield
     finally:
         torch.set_float32_matmul_precision(before)
-        nce.autocast = None
-
-
-@contextmanager
-def _compiled(nce: NCE, accelerate: str) -> Iterator[None]:
-    """The network compiled for the time of a training; its parameters are the same."""
-    if accelerate != "compile":
-        yield
-        return
-    parts = {"energy": nce.energy, "constant": best_constant, "loss": loss_value}
-    nce.compiled = {name: torch.compile(part, dynamic=False) for name, part in parts.items()}
-    try:
-        yield
-    finally:
-        nce.compiled = {}
+        nce.half = False
