@@ -28,10 +28,17 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tiny", action="store_true", help="minutes on a CPU: everything runs, nothing is reached")
     parser.add_argument("--only", nargs="*", help="some of toys, information, pictures, coverage, speeds")
+    parser.add_argument("--images", nargs="*", default=["digits", "mnist"], help="some of digits, mnist; digits alone when tiny")
+    parser.add_argument("--merge", nargs="*", type=Path, default=[], help="earlier neural.json, whose parts are kept where they are not run again")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    results: dict[str, Any] = {"machine": machine()}
+    results: dict[str, Any] = {}
+    for earlier in options.merge:
+        for name, part in json.loads(earlier.read_text()).items():
+            # Two data sets of images may have been run one after the other.
+            results[name] = results[name] + part if name == "pictures" and name in results else part
+    results.setdefault("machine", machine())
     parts = {
         "speeds": lambda: [] if options.tiny else toys.speeds(device),
         "toys": lambda: _toys(device, options),
@@ -61,7 +68,7 @@ def _toys(device: torch.device, options: argparse.Namespace) -> Any:
 
 
 def _images(device: torch.device, options: argparse.Namespace) -> Any:
-    records, arrays = pictures.main(device, options.tiny)
+    records, arrays = pictures.main(device, options.tiny, ["digits"] if options.tiny else options.images)
     np.savez_compressed(options.folder / "images.npz", **arrays)
     return records
 

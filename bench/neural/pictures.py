@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,44 @@ from systems import dequantised, images
 from torch import nn
 
 import noisewright as nw
+from noisewright.networks.noises import split
 from noisewright.torch import NCE, evaluate, learn_noise, model_draws, train
 
-#: The lengths of training that are tried, in epochs, and the largest Pareto k of the noise draws' weights that is still taken: where the
-#: tilt can tell nearly all data from nearly all noise, log Z cannot be known, and the noise should be learned anew.
+#: Settings that are tried on a validation split of the training rows: the width of the flow's networks, the bound of the tilt, its rate, and
+#: the length of its training in epochs. The held-out rows have no part in the choice.
+WIDTHS = (32, 64)
+BOUNDS = (2.0, 4.0, 8.0)
+RATES = (5e-4, 2e-3)
 EPOCHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+#: The largest Pareto k of the noise draws' weights that is still taken: where the tilt can tell nearly all data from nearly all noise, log Z
+#: cannot be known, and the noise should be learned anew.
 LARGEST_K = 0.5
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a tilt is trained."""
+
+    bound: float
+    rate: float
+    epochs: int
+
+
+@dataclass(frozen=True)
+class Images:
+    """One data set: its rows and what they look like."""
+
+    name: str
+    train: torch.Tensor
+    test: torch.Tensor
+    levels: int
+    side: int
+
+    @property
+    def validation(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """A split of the training rows: those to learn from, and a fifth to choose settings by."""
+        first, second = split(len(self.train), 0.2, 3)
+        return self.train[first], self.train[second]
 
 
 class Bounded(nn.Module):
@@ -55,58 +88,90 @@ def convolutional(side: int) -> nn.Module:
     )
 
 
-def learned_flow(rows: torch.Tensor, levels: int, tiny: bool) -> Any:
+def learned_flow(rows: torch.Tensor, levels: int, hidden: int, tiny: bool) -> Any:
     """The flow alone. The tilt is bounded, and so are the weights: no wide noise is mixed in."""
     torch.manual_seed(0)
     # White is a bin of its own; 255 grey levels are cut into 17 bins, each with pixels enough.
     edges = list(range(levels + 1)) if levels < 256 else [0, *range(1, levels + 1, 15)]
-    flow = LevelFlow(rows, edges, **({"hidden": 16, "layers": 2} if tiny else {"hidden": 32, "layers": 4}))
+    flow = LevelFlow(rows, edges, hidden=hidden, layers=2 if tiny else 4)
     return learn_noise(rows, flow, wide=0.0, rate=3e-4, epochs=1 if tiny else 200, batch=128)
 
 
-def tilted(rows: torch.Tensor, noise: Any, side: int, levels: int, tiny: bool) -> tuple[NCE, Any]:
-    """The longest training whose weights still have a light tail."""
-    best = None
-    for epochs in EPOCHS[:1] if tiny else EPOCHS:
-        torch.manual_seed(1)
-        network = dense(side * side) if side == 8 else convolutional(side)
-        nce = NCE(Bounded(network, 4.0, levels).to(rows.device), noise, nu=4)
-        training = train(nce, rows, epochs=epochs, batch=128, rate=2e-3 if side == 8 else 5e-4, weight_decay=1e-2, patience=None)
-        k = pareto_k(nce, rows, 2000 if tiny else 50_000)
-        print(f"{epochs} epochs: held-out loss {training.held_out:.4f}, Pareto k {k:.2f}", flush=True)
-        if best is not None and not k < LARGEST_K:
-            break
-        best = nce, training
+def tilted(rows: torch.Tensor, noise: Any, found: Images, settings: Settings) -> NCE:
+    """A flow's tilt by a network, trained on rows."""
+    torch.manual_seed(1)
+    network = dense(found.side**2) if found.side == 8 else convolutional(found.side)
+    nce = NCE(Bounded(network, settings.bound, found.levels).to(rows.device), noise, nu=4)
+    train(nce, rows, epochs=settings.epochs, batch=128, rate=settings.rate, weight_decay=1e-2, patience=None)
+    return nce
+
+
+def chosen_flow(found: Images, tiny: bool) -> tuple[int, Any]:
+    """The width with the largest log-likelihood of the validation rows, and the flow learned with it."""
+    rows, validation = found.validation
+    best: tuple[float, int, Any] | None = None
+    for hidden in (16,) if tiny else WIDTHS:
+        noise = learned_flow(rows, found.levels, hidden, tiny)
+        with torch.no_grad():
+            score = float(noise.log_prob(validation).double().mean())
+        print(f"{found.name}, flow of width {hidden}: validation log-likelihood {score:.3f}", flush=True)
+        if best is None or score > best[0]:
+            best = score, hidden, noise
     assert best is not None
-    return best
+    return best[1:]
 
 
-def pareto_k(nce: NCE, like: torch.Tensor, draws: int) -> float:
-    """Of the weights of noise draws; draws resampled by them stand for the model."""
+def chosen_tilt(found: Images, noise: Any, tiny: bool) -> Settings:
+    """The settings with the largest gain over the noise on the validation rows, of those whose weights have a light tail."""
+    rows, validation = found.validation
+    tried: list[tuple[float, Settings]] = []
+    for bound in BOUNDS[:1] if tiny else BOUNDS:
+        for rate in RATES[:1] if tiny else RATES:
+            for epochs in EPOCHS[:1] if tiny else EPOCHS:
+                settings = Settings(bound, rate, epochs)
+                nce = tilted(rows, noise, found, settings)
+                k, log_z = importance(nce, rows, 2000 if tiny else 50_000)
+                gain = float(nce.sides(validation).log_ratio.mean()) - log_z
+                print(f"{found.name}, {settings}: validation gain {gain:.3f}, Pareto k {k:.2f}", flush=True)
+                if tried and not k < LARGEST_K:
+                    break
+                tried.append((gain, settings))
+    return max(tried, key=lambda pair: pair[0])[1]
+
+
+def importance(nce: NCE, like: torch.Tensor, draws: int) -> tuple[float, float]:
+    """The Pareto k of the weights of noise draws, and log Z by them; draws resampled by them stand for the model."""
     sides = nce.sides(nce.noise.draw(draws, like, quiet=False))
     weights = np.exp(sides.log_ratio - sides.log_ratio.max())
     picked = np.random.default_rng(0).choice(draws, draws // 10, p=weights / weights.sum())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = nw.log_z(sides.log_f[picked], sides.log_noise[picked], sides.log_f, sides.log_noise)["is"].pareto_k
-    return float("nan") if found is None else found
+        found = nw.log_z(sides.log_f[picked], sides.log_noise[picked], sides.log_f, sides.log_noise)["is"]
+    return float("nan") if found.pareto_k is None else found.pareto_k, found.log_z
+
+
+def load(name: str, device: torch.device, tiny: bool) -> Images:
+    """The rows of a data set, a fifth of them held out."""
+    grey, _ = images(name)
+    order = np.random.default_rng(1).permutation(len(grey))
+    held = len(grey) // 5
+    rows, test = (torch.as_tensor(dequantised(grey[at], 2), device=device) for at in (order[held:], order[:held]))
+    levels, side = (17, 8) if name == "digits" else (256, 28)
+    return Images(name, rows[:200] if tiny else rows, test[:100] if tiny else test, levels, side)
 
 
 def density(name: str, device: torch.device, tiny: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """One data set: what is learned, and arrays for pictures."""
-    grey, labels = images(name)
-    levels, side = (17, 8) if name == "digits" else (256, 28)
-    order = np.random.default_rng(1).permutation(len(grey))
-    held = order[: len(grey) // 5]
-    train_rows, test = (torch.as_tensor(dequantised(grey[at], 2), device=device) for at in (order[len(grey) // 5 :], held))
-    if tiny:
-        train_rows, test = train_rows[:200], test[:100]
+    """One data set: settings chosen by validation rows, what is learned with them from all training rows, and arrays for pictures."""
+    data = load(name, device, tiny)
+    test = data.test
     began = time.monotonic()
-    noise = learned_flow(train_rows, levels, tiny)
+    width, noise = chosen_flow(data, tiny)
+    settings = chosen_tilt(data, noise, tiny)
+    chosen = time.monotonic() - began
+    began = time.monotonic()
+    noise = learned_flow(data.train, data.levels, width, tiny)
+    nce = tilted(data.train, noise, data, settings)
     learned = time.monotonic() - began
-    began = time.monotonic()
-    nce, training = tilted(train_rows, noise, side, levels, tiny)
-    trained = time.monotonic() - began
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sizes = {"noise_draws": 500, "chains": 8, "draws": 10, "warm_up": 5} if tiny else {"noise_draws": 100_000, "chains": 256, "draws": 60, "warm_up": 60}
@@ -137,10 +202,11 @@ def density(name: str, device: torch.device, tiny: bool) -> tuple[dict[str, Any]
         "worst_bin": found.calibration.worst,
         "r_hat": found.chains["r_hat"],
         "acceptance": found.chains["acceptance"],
-        "epochs": len(training.epochs),
+        "width": width,
+        **asdict(settings),
         "warnings": found.warnings,
         "summary": found.summary(),
-        "seconds": [learned, trained, time.monotonic() - began],
+        "seconds": [chosen, learned, time.monotonic() - began],
         "other": others(nce, name, test, device),
         "ok": bool(gain.estimate > 5 * gain.se and found.disagreement < 3),
     }
@@ -168,9 +234,9 @@ def others(nce: NCE, name: str, test: torch.Tensor, device: torch.device) -> dic
     return out
 
 
-def main(device: torch.device, tiny: bool) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+def main(device: torch.device, tiny: bool, names: list[str]) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
     records, arrays = [], {}
-    for name in ("digits",) if tiny else ("digits", "mnist"):
+    for name in names:
         record, found = density(name, device, tiny)
         records.append(record)
         arrays.update(found)

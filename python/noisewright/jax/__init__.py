@@ -2,7 +2,7 @@
 
     from noisewright.jax import NCE, evaluate, learn_noise, train
 
-    noise = learn_noise(rows, "mixture")
+    noise = learn_noise(rows, "flow")
     nce = NCE((apply, parameters), noise)     # log f = log noise + apply(parameters, x)
     trained, history = train(nce, rows)
     print(evaluate(trained, held_out))
@@ -25,21 +25,27 @@ from ..networks.information import InformationResult
 from ..networks.schedule import Training
 from .chains import model_draws
 from .evaluation import evaluate
+from .flows import SplineFlow
+from .learning import learn_noise, refit_noise
 from .nce import NCE
-from .noise import Elliptic, learn_noise
+from .noise import Mixed, Noise, as_noise
 from .ratios import Ratio, mutual_information
 from .training import train
 
 __all__ = [
     "NCE",
-    "Elliptic",
     "Evaluation",
     "InformationResult",
+    "Mixed",
+    "Noise",
     "Ratio",
+    "SplineFlow",
     "Training",
+    "as_noise",
     "evaluate",
     "learn_noise",
     "model_draws",
     "mutual_information",
+    "refit_noise",
     "train",
 ]

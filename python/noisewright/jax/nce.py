@@ -11,14 +11,18 @@ import numpy as np
 
 from ..errors import FunctionError, InputError
 from ..fitting import FitResult
+from ..networks.dictionary import DictionaryResult, design_weights, target_matrix
 from ..networks.evaluation import Evaluation, Sides
 from ..networks.linear import linear_fit
 from ..networks.losses import best_constant, loss_value
 from ..networks.options import Options, bad_energy, bad_row
 from .library import JAX, in_double
-from .noise import Drawn
+from .noise import as_noise
 
 __all__ = ["NCE", "check_rows", "rows_of"]
+
+#: Noise draws for the constant of a design.
+CONSTANT_DRAWS = 1 << 14
 
 
 class NCE:
@@ -28,7 +32,7 @@ class NCE:
         energy: a pair (apply, parameters) with `apply(parameters, x)` one number for each row of x, or a module of Equinox, which takes one row.
             In the residual form log f = log p_n + energy(x): start with a last layer of zeros, so that training starts at the noise.
         noise: anything with `sample(key, shape)` and `log_prob(x)`: flowjax, NumPyro, what `learn_noise` gives.
-        nu, loss, loss_ratio, residual: as for `noisewright.torch.NCE`.
+        nu, loss, loss_ratio, residual, quiet: as for `noisewright.torch.NCE`.
         log_z: `profile` takes the best constant of every batch; `free` makes it a parameter: `parameters` is then a pair with it.
     """
 
@@ -42,9 +46,10 @@ class NCE:
         loss_ratio: float | None = None,
         log_z: str = "profile",
         residual: bool = True,
+        quiet: bool | None = None,
     ) -> None:
         self.options = Options.checked(nu, loss, loss_ratio, log_z)
-        self.noise = Drawn(noise)
+        self.noise = as_noise(noise, quiet)
         self.residual = bool(residual)
         self._apply, parameters = _taken_apart(energy)
         self.parameters: Any = (parameters, np.zeros(())) if log_z == "free" else parameters
@@ -113,6 +118,27 @@ class NCE:
         data, drawn = (np.asarray(features(part), dtype=float) for part in (rows, points))
         base = [np.zeros(len(p)) if self.residual else np.asarray(self.noise.log_prob(p), dtype=float) for p in (rows, points)]
         return linear_fit(data, drawn, base[0], base[1], **options)
+
+    @in_double
+    def design(self, noises: list[Any], draws: Any, features: Any, target: Any = "kl") -> DictionaryResult:
+        """The best weights of a mixture of noises for the coefficients of the last layer (MATH §9.4), conditional on its features.
+
+        Args:
+            noises: anything with `sample` and `log_prob`, normalized.
+            draws: rows that stand for the data's density: draws of the model (`model_draws`), or data. The model's constant is that of
+                importance sampling with fresh noise.
+            features: a function from rows to the inputs of the last layer.
+            target: the question: `kl`, `all` (every coefficient alike), or a pair of rows whose log-density ratio is asked for.
+        """
+        x = rows_of(draws)
+        found = np.asarray(features(x), dtype=float)
+        scores = np.column_stack([found, -np.ones(len(found))])
+        fresh = np.asarray(self.log_ratio(self.parameters, self.noise.draw(jax.random.key(0), CONSTANT_DRAWS, x)))
+        constant = self.parameters[1] if self.options.log_z == "free" else JAX.log_mean_exp(fresh)
+        model = np.asarray(self.log_f(self.parameters, x)) - float(constant)
+        ratios = np.stack([np.asarray(as_noise(noise).log_prob(x), dtype=float) - model for noise in noises])
+        matrix = target_matrix(scores, target, lambda row: features(rows_of(np.reshape(row, (1, -1)))))
+        return design_weights(scores, ratios, matrix, self.options.nu)
 
 
 def rows_of(x: Any) -> Any:

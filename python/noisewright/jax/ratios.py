@@ -9,27 +9,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..checks import counted, shown
 from ..errors import InputError
 from ..networks.information import (
-    MOST_BRIDGES,
+    EPOCHS,
+    PILOT_ROWS,
+    PILOT_STEPS,
     InformationResult,
     Judged,
-    combined,
-    equal_angles,
-    extrapolated,
+    asked_bridges,
+    cross_fitted,
     folds_of,
+    placed,
     telescoped,
     waymark,
 )
+from ..networks.schedule import Training
 from .library import in_double
 from .nce import check_rows, rows_of
-from .training import run
+from .training import planned, run
 
 __all__ = ["Ratio", "mutual_information", "square_units"]
-
-#: Passes over the rows.
-EPOCHS = 60
 
 
 def square_units(columns: int, outputs: int, hidden: int = 128, seed: int = 0) -> tuple[Any, Any]:
@@ -64,29 +63,32 @@ class Ratio:
 
     Args:
         network: a function of (columns, outputs) that gives a pair (apply, parameters); every waymark is one output.
-        bridges: how many there are.
-        epochs, batch, rate, patience, seed: of the training.
+        bridges, epochs, batch, rate, weight_decay, patience, seed, log, progress: as for `noisewright.torch.Ratio`.
     """
 
     def __init__(
         self,
         network: Callable[[int, int], tuple[Any, Any]] | None = None,
-        bridges: int = 4,
+        bridges: int | str = "auto",
         *,
         epochs: int = EPOCHS,
         batch: int = 1024,
         rate: float = 1e-3,
+        weight_decay: float = 1e-4,
         patience: int = 10,
         seed: int = 0,
+        log: Callable[[str], None] | None = None,
+        progress: bool | None = None,
     ) -> None:
-        if isinstance(bridges, str) or counted(bridges, "bridges") > MOST_BRIDGES:
-            raise InputError(f"`bridges` must be a number up to {MOST_BRIDGES}, not {shown(bridges)}")
         self.make = square_units if network is None else network
-        self.places = equal_angles(bridges)
-        self.settings = {"epochs": epochs, "batch": batch, "rate": rate, "seed": seed}
-        self.patience = patience
+        self.bridges = asked_bridges(bridges)
+        self.settings: dict[str, Any] = {"batch": batch, "rate": rate, "weight_decay": weight_decay, "patience": patience, "seed": seed, "log": log, "progress": progress}
+        self.epochs = epochs
+        #: Where the waymarks are; set it to use those of another ratio.
+        self.places: Any = None
         self.apply: Any = None
         self.parameters: Any = None
+        self.training: Training | None = None
 
     @in_double
     def fit(self, first: Any, second: Any, mixed: slice | None = None) -> Ratio:
@@ -97,24 +99,9 @@ class Ratio:
         if x.shape[1] != y.shape[1]:
             raise InputError(f"`first` has {x.shape[1]} columns and `second` {y.shape[1]}, and they must have the same")
         self.mixed = slice(0, x.shape[1]) if mixed is None else mixed
-        self.apply, start = self.make(x.shape[1], len(self.places))
-        held = max(1, len(x) // 10)
-        seed = self.settings["seed"]
-        judged = jax.jit(lambda p: self._loss(p, x[:held], y, jax.random.key(seed + 2)))
-        self.parameters, self.training = run(
-            start,
-            lambda p, at, key: self._loss(p, x[held + at], y, key),
-            lambda p: (judged(p), 0.0),
-            len(x) - held,
-            self.settings,
-            50,
-            5.0,
-            0.999,
-            self.patience,
-            None,
-            None,
-            None,
-        )
+        if self.places is None:
+            self.places = placed(self.bridges, lambda places: self._pilot(x, y, places))
+        self._train(x, y, self.epochs, None)
         return self
 
     @in_double
@@ -137,6 +124,21 @@ class Ratio:
         near, far = (np.stack([outputs[k + side][k] for k in bridges]) for side in (0, 1))
         return telescoped(near, far, self._outputs(x), self.places)
 
+    def _pilot(self, x: Any, y: Any, places: Any) -> Judged:
+        """A short training with waymarks at these places, judged on some of its own rows."""
+        self.places = places
+        self._train(x, y, 1, PILOT_STEPS)
+        judged: Judged = self.judge(x[:PILOT_ROWS], y)
+        return judged
+
+    def _train(self, x: Any, y: Any, epochs: int, steps: int | None) -> None:
+        self.apply, start = self.make(x.shape[1], len(self.places))
+        held = max(1, len(x) // 10)
+        key = jax.random.key(self.settings["seed"] + 2)
+        judged = jax.jit(lambda p: (self._loss(p, x[:held], y, key), 0.0))
+        plan = planned(len(x) - held, epochs, steps=steps, warm_up=50, **self.settings)
+        self.parameters, self.training = run(start, lambda p, at, key: self._loss(p, x[held + at], y, key), judged, len(x) - held, plan)
+
     def _marks(self, x: Any, y: Any, key: Any) -> Any:
         """All waymarks of rows, with one partner of the second sample each."""
         partners = y[jax.random.randint(key, (len(x),), 0, len(y))]
@@ -151,17 +153,28 @@ class Ratio:
         return -jnp.take_along_axis(jax.nn.log_softmax(outputs), which[:, None], 1).mean()
 
 
-def mutual_information(x: Any, y: Any, *, bridges: int = 4, folds: int = 5, confidence: float = 0.95, **options: Any) -> InformationResult:
+def mutual_information(
+    x: Any,
+    y: Any,
+    *,
+    network: Callable[[int, int], tuple[Any, Any]] | None = None,
+    bridges: int | str = "auto",
+    folds: int = 5,
+    confidence: float = 0.95,
+    **options: Any,
+) -> InformationResult:
     """The mutual information of x and y in nats, with an interval, as `noisewright.torch.mutual_information` has it."""
     a, b = np.asarray(x), np.asarray(y)
     rows, mixed, parts = folds_of(a.reshape(len(a), -1), b.reshape(len(b), -1), folds)
-    found = []
-    for fold, (rest, held) in enumerate(parts):
-        both = []
-        # Half of the rows twice as often: as many steps, so that only the rows make a difference.
-        for at, passes in ((rest, 1), (rest[::2], 2)):
-            settings = {**options, "seed": options.get("seed", 0) + fold, "epochs": passes * options.get("epochs", EPOCHS)}
-            ratio = Ratio(bridges=bridges, **settings).fit(rows[at], rows[at], mixed)
-            both.append(ratio.judge(rows[held], rows[held], seed=fold))
-        found.append(extrapolated(*both))
-    return combined(found, len(rows), confidence)
+    places: Any = None
+
+    def judged(rest: Any, held: Any, settings: dict[str, Any], seed: int) -> Judged:
+        nonlocal places
+        ratio = Ratio(network, bridges, **settings)
+        ratio.places = places
+        ratio.fit(rows[rest], rows[rest], mixed)
+        places = ratio.places
+        found: Judged = ratio.judge(rows[held], rows[held], seed=seed)
+        return found
+
+    return cross_fitted(parts, judged, len(rows), options.get("epochs", EPOCHS), options, confidence)

@@ -7,6 +7,7 @@ recalibrated by a logistic regression on (output, 1), whose scores are stacked a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -14,15 +15,19 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..checks import counted
+from ..checks import counted, shown
 from ..errors import InputError, NoAnswerError
 from ..results import Column, Estimate, Panel, Result
 from .evaluation import interval
 
-__all__ = ["MOST_BRIDGES", "Bridge", "InformationResult", "Judged", "combined", "equal_angles", "extrapolated", "folds_of", "telescoped", "too_far", "waymark"]
+__all__ = ["EPOCHS", "MOST_BRIDGES", "PILOT_ROWS", "PILOT_STEPS", "Bridge", "InformationResult", "Judged", "combined", "equal_angles", "extrapolated", "asked_bridges", "cross_fitted", "folds_of", "placed", "telescoped", "too_far", "waymark"]
 
+#: Passes over the rows.
+EPOCHS = 60
 #: More bridges than this are not tried: the two samples have then nothing to do with each other.
 MOST_BRIDGES = 64
+#: Steps of the pilot that places the bridges, for every round, and rows that it is judged on.
+PILOT_STEPS, PILOT_ROWS = 400, 1 << 14
 
 #: A bridge whose logistic loss (log 2 = 0.693 where the sides are equal, 0 where they are separate) falls below this is split. Twice as
 #: many bridges than are needed to overlap at all (a loss near 0.1) lower the standard error by a third (MATH §12).
@@ -114,6 +119,30 @@ def too_far(losses: Array, places: Array) -> Array:
     return np.sin(middle[np.asarray(losses) < LEAST_LOSS])
 
 
+def asked_bridges(bridges: Any) -> int | str:
+    """`auto` or a number of bridges, checked."""
+    if bridges != "auto" and (isinstance(bridges, str) or counted(bridges, "bridges") > MOST_BRIDGES):
+        raise InputError(f"`bridges` must be auto or a number up to {MOST_BRIDGES}, not {shown(bridges)}")
+    return "auto" if bridges == "auto" else int(bridges)
+
+
+def placed(bridges: int | str, pilot: Callable[[Array], Judged]) -> Array:
+    """Waymarks: equal angles, or with `auto` more where a short training can tell the sides of a bridge too well.
+
+    Args:
+        bridges: how many, or `auto`.
+        pilot: trains shortly with waymarks at these places, and judges every bridge.
+    """
+    if bridges != "auto":
+        return equal_angles(int(bridges))
+    places = equal_angles(1)
+    while True:
+        added = too_far(np.array([bridge.loss for bridge in pilot(places).bridges]), places)
+        if len(added) == 0 or len(places) - 1 + len(added) > MOST_BRIDGES:
+            return places
+        places = np.sort(np.concatenate([places, added]))
+
+
 @dataclass(frozen=True, eq=False)
 class Judged:
     """A mean log ratio by networks that were trained on other rows: the estimate, its influence by row, and the bridges."""
@@ -186,6 +215,31 @@ def extrapolated(full: Judged, half: Judged) -> Judged:
     What training on n rows leaves unlearned falls like 1/n, and cancels (Quenouille's jackknife).
     """
     return Judged(2 * full.estimate - half.estimate, 2 * full.influence - half.influence, full.bridges)
+
+
+def cross_fitted(
+    parts: list[tuple[Any, Any]],
+    judged: Callable[[Any, Any, dict[str, Any], int], Judged],
+    rows: int,
+    epochs: int,
+    options: dict[str, Any],
+    confidence: float,
+) -> InformationResult:
+    """Every fold judged by networks trained on the other rows, and on half of them twice as often: as many steps, so that only the rows make
+    a difference.
+
+    Args:
+        parts: for every fold the other rows' numbers and its own.
+        judged: of rows to train on, rows to judge, settings and a seed: a network's answer.
+        rows, epochs, confidence: in all, of a training, of the interval.
+        options: settings of the training.
+    """
+    found = []
+    for fold, (rest, held) in enumerate(parts):
+        settings = {**options, "seed": options.get("seed", 0) + fold}
+        full, half = (judged(at, held, {**settings, "epochs": passes * epochs}, fold) for at, passes in ((rest, 1), (rest[::2], 2)))
+        found.append(extrapolated(full, half))
+    return combined(found, rows, confidence)
 
 
 def combined(folds: list[Judged], rows: int, confidence: float = 0.95) -> InformationResult:

@@ -97,15 +97,18 @@ def _near_root(data: Any, noise: Any, log_ratio: float, library: Library) -> tup
     few_data, few_noise = (side[:: -(-side.shape[0] // SEARCHED)] for side in (data, noise))
     low = _least(few_data.min(), few_noise.min()) - max(0.0, math.log(2.0) - log_ratio)
     high = -_least(-few_data.max(), -few_noise.max()) + max(0.0, math.log(2.0) + log_ratio)
-    ratio = math.exp(log_ratio)
-    for _ in range(ROUNDS):
-        gap = (high - low) / (PLACES + 1)
+    ratio = math.exp(log_ratio) * few_data.shape[0] / few_noise.shape[0]
+
+    def closer(ends: Any) -> Any:
+        low, gap = ends[0], (ends[1] - ends[0]) / (PLACES + 1)
         places = library.single(gap) * library.count_to(PLACES, data)
-        up = ratio * (1.0 / (1.0 + library.exp(places - library.single(few_noise - low)[:, None]))).sum(0) / few_noise.shape[0]
-        down = (1.0 / (1.0 + library.exp(library.single(few_data - low)[:, None] - places))).sum(0) / few_data.shape[0]
+        up = ratio * (1.0 / (1.0 + library.exp(places - library.single(few_noise - low)[:, None]))).sum(0)
+        down = (1.0 / (1.0 + library.exp(library.single(few_data - low)[:, None] - places))).sum(0)
         # Between two sides that do not overlap both vanish: then the middle.
         below = 0.5 * (PLACES + (up > down).sum() - (up < down).sum())
-        low, high = low + gap * (below - 0.5), low + gap * (below + 1.5)
+        return low + gap * (below - 0.5), low + gap * (below + 1.5)
+
+    low, high = library.repeat(ROUNDS, closer, (low, high))
     return 0.5 * (low + high), 1.0 + high - low
 
 

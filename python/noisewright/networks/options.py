@@ -6,13 +6,22 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from ..arrays import Array
 from ..checks import positive, shown
 from ..errors import FunctionError, InputError
 
-__all__ = ["LOSSES", "Options", "bad_energy", "bad_row", "check_noise"]
+__all__ = ["BITS", "LOSSES", "QUIET_DIMENSIONS", "Options", "bad_energy", "bad_row", "check_noise", "check_weights"]
 
 #: The losses whose best constant is known for every batch: a root for `js`, closed forms for the others (MATH §2, §4).
 LOSSES = ("js", "kl", "reverse-kl", "hellinger", "pearson")
+
+
+#: Quiet draws by default up to so many dimensions; beyond they gain little (MATH §8).
+QUIET_DIMENSIONS = 12
+#: Bits of Sobol points.
+BITS = 30
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,14 @@ def check_noise(noise: Any) -> None:
         raise InputError(
             f"the noise {type(noise).__name__} has no method `log_prob`: its log-density is what the data are told from"
         )
+
+
+def check_weights(weights: Any, count: int) -> Array:
+    """The weights of a mixture of so many noises, with sum one."""
+    shares = np.asarray(weights, dtype=float)
+    if len(shares) != count or not (shares >= 0).all() or shares.sum() <= 0:
+        raise InputError(f"`weights` must be one number from zero for each of the {count} noises")
+    return np.asarray(shares / shares.sum())
 
 
 def bad_energy(shape: tuple[int, ...], rows: int) -> FunctionError:

@@ -3,12 +3,85 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from ..arrays import Array
+from ..checks import counted, positive, whole
+from ..errors import InputError, NoAnswerError
 from ..results import Column, Panel, Result
 
-__all__ = ["Cosine", "Epoch", "Stopper", "Training"]
+__all__ = ["SAME", "Cosine", "Epoch", "Plan", "Stopper", "Training", "check_same", "epoch_order", "no_loss"]
+
+
+#: What a checkpoint must agree on to be gone on from.
+SAME = ("epochs", "batch", "rate", "seed", "steps")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train; the fields are the arguments of `train`, checked."""
+
+    epochs: int
+    batch: int
+    rate: float
+    #: Of an epoch.
+    steps: int
+    #: A fiftieth of all steps by default.
+    warm_up: int | None = None
+    clip: float | None = 5.0
+    ema: float = 0.999
+    weight_decay: float = 0.0
+    patience: int | None = None
+    seed: int = 0
+    accelerate: str = "auto"
+    checkpoint: Any = None
+    log: Callable[[str], None] | None = None
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "steps"):
+            counted(getattr(self, name), name)
+        positive(self.rate, "rate")
+        for name in ("seed", "warm_up"):
+            if getattr(self, name) is not None:
+                whole(getattr(self, name), name)
+
+    @property
+    def schedule(self) -> Cosine:
+        """The learning rate of every step."""
+        total = self.epochs * self.steps
+        return Cosine(self.rate, total, max(1, total // 50) if self.warm_up is None else self.warm_up)
+
+    @property
+    def path(self) -> str | None:
+        """Of the checkpoint."""
+        return None if self.checkpoint is None else os.fspath(self.checkpoint)
+
+
+def check_same(path: Any, written: dict[str, Any], plan: Plan) -> None:
+    """Refuses to go on from the checkpoint of another training."""
+    for name, value in written.items():
+        if getattr(plan, name) != value:
+            raise InputError(f"the checkpoint {path} was written with {name} = {value:g}, and now it is {getattr(plan, name):g}")
+
+
+def epoch_order(rows: int, steps: int, batch: int, seed: int, epoch: int) -> Array:
+    """The numbers of the rows of every batch of an epoch: passes over the rows in new orders, which depend on the seed and the epoch alone."""
+    rng = np.random.default_rng([seed, 7, epoch])
+    order = np.concatenate([rng.permutation(rows) for _ in range(-(-steps * batch // rows))])
+    return np.asarray(order[: steps * batch].reshape(steps, batch))
+
+
+def no_loss(mean: float, epoch: int) -> NoAnswerError:
+    """A loss that is no number."""
+    return NoAnswerError(
+        f"the loss became {mean} in epoch {epoch}: lower `rate`, lower `clip`, or take a noise with tails as heavy as the data's"
+    )
 
 
 @dataclass(frozen=True)

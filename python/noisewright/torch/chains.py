@@ -6,25 +6,13 @@ from typing import Any
 
 import torch
 
-from ..errors import InputError, NoAnswerError
-from ..networks.moves import ACCEPTANCE, FIRST_STEP, LEAPFROGS
+from ..errors import InputError
+from ..networks.moves import ACCEPTANCE, FIRST_STEP, LEAPFROGS, Draws, check_moved
 from .nce import NCE, rows_of
 
-__all__ = ["Draws", "model_draws"]
+__all__ = ["model_draws"]
 
 Tensor = Any
-
-
-class Draws:
-    """Draws by chain: `points` has the shape (chains, draws, columns)."""
-
-    def __init__(self, points: Tensor, acceptance: float, step: float) -> None:
-        self.points, self.acceptance, self.step = points, acceptance, step
-
-    @property
-    def flat(self) -> Tensor:
-        """One chain after the other."""
-        return self.points.reshape(-1, self.points.shape[-1])
 
 
 def model_draws(
@@ -66,8 +54,7 @@ def model_draws(
                 accepted += state.move()
             kept.append(target.points(state.x).detach())
     rate = float(accepted) / (draws * thin)
-    if rate < 0.01:
-        raise NoAnswerError("the chains hardly move: the energy is not smooth on its own scale, or has no integral")
+    check_moved(rate)
     return Draws(torch.stack(kept, 1), rate, float(state.step))
 
 

@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 from ..networks.evaluation import Chains, Evaluation, judge
-from .chains import Draws, model_draws
+from ..networks.moves import Draws
+from .chains import model_draws
 from .nce import NCE, rows_of
 
 __all__ = ["evaluate"]

@@ -6,19 +6,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import softmax, softplus
 
+from ..networks.splines import BOUND, LEAST, UNIT_SLOPE, framed, kept_columns, rational_quadratic
+
 __all__ = ["Elliptic", "SplineFlow"]
 
 Tensor = Any
-
-#: The splines live on [−BOUND, BOUND] in units of standard deviations; beyond they are the identity.
-BOUND = 5.0
-#: The least width, height and slope of a bin.
-LEAST = 1e-3
-
 
 class SplineFlow(nn.Module):  # type: ignore[misc]
     """A flow from data to a standard normal density: whitening, then coupling layers with random rotations between them.
@@ -37,19 +34,13 @@ class SplineFlow(nn.Module):  # type: ignore[misc]
     def __init__(self, data: Tensor, *, layers: int = 6, hidden: int = 128, bins: int = 8, seed: int = 0) -> None:
         super().__init__()
         d = data.shape[1]
-        rows = data.detach().double().cpu()
-        covariance = torch.cov(rows.T).reshape(d, d) + 1e-6 * torch.diag(rows.var(0) + 1e-12)
-        factor = torch.linalg.cholesky(covariance)
-        generator = torch.Generator().manual_seed(seed)
-        turns = [torch.linalg.qr(torch.randn(d, d, generator=generator, dtype=torch.float64))[0] for _ in range(layers)]
-        kind = data.dtype
-        self.register_buffer("location", rows.mean(0).to(kind))
-        self.register_buffer("factor", factor.to(kind))
-        self.register_buffer("whiten", torch.linalg.inv(factor).to(kind))
-        self.register_buffer("log_volume", factor.diagonal().log().sum())
-        self.register_buffer("turns", torch.stack(turns).to(kind))
+        frame = framed(data.detach().double().cpu().numpy(), layers, seed)
+        parts = {"location": frame.location, "factor": frame.factor, "whiten": np.linalg.inv(frame.factor), "turns": frame.turns}
+        for name, values in parts.items():
+            self.register_buffer(name, torch.as_tensor(values).to(data.dtype))
+        self.register_buffer("log_volume", torch.tensor(frame.log_volume, dtype=torch.float64))
         self.bins = bins
-        self.kept = d - d // 2 if d > 1 else 0
+        self.kept = kept_columns(d)
         self.networks = nn.ModuleList([_conditioner(self.kept, d - self.kept, hidden, bins) for _ in range(layers)])
 
     def log_prob(self, x: Tensor) -> Tensor:
@@ -100,29 +91,11 @@ def _spline(x: Tensor, shape: Tensor, bins: int, inverse: bool) -> tuple[Tensor,
     inside = x.abs() < BOUND
     at = x.clamp(-BOUND, BOUND)
     widths, heights = (_edges(shape[..., i * bins : (i + 1) * bins]) for i in (0, 1))
-    # softplus(0.5413…) = 1: slope one at zero, and at both ends.
-    inner = LEAST + softplus(shape[..., 2 * bins :] + math.log(math.expm1(1.0 - LEAST)))
-    slopes = nn.functional.pad(inner, (1, 1), value=1.0)
+    slopes = nn.functional.pad(LEAST + softplus(shape[..., 2 * bins :] + UNIT_SLOPE), (1, 1), value=1.0)
     edges = heights if inverse else widths
     which = torch.searchsorted(edges[..., 1:-1].contiguous(), at[..., None].contiguous())
-    left, right = _at(widths, which), _at(widths, which + 1)
-    low, high = _at(heights, which), _at(heights, which + 1)
-    near, far = _at(slopes, which), _at(slopes, which + 1)
-    rise = (high - low) / (right - left)
-    bend = near + far - 2 * rise
-    if inverse:
-        y = at - low
-        a = (high - low) * (rise - near) + y * bend
-        b = (high - low) * near - y * bend
-        c = -rise * y
-        t = 2 * c / (-b - (b.square() - 4 * a * c).clamp_min(0.0).sqrt())
-        out = left + t * (right - left)
-    else:
-        t = (at - left) / (right - left)
-        out = low + (high - low) * (rise * t.square() + near * t * (1 - t)) / (rise + bend * t * (1 - t))
-    bottom = rise + bend * t * (1 - t)
-    log_slope = 2 * rise.log() + (far * t.square() + 2 * rise * t * (1 - t) + near * (1 - t).square()).log() - 2 * bottom.log()
-    log_slope = -log_slope if inverse else log_slope
+    knots = tuple(_at(values, which + side) for values in (widths, heights, slopes) for side in (0, 1))
+    out, log_slope = rational_quadratic(at, knots, torch.log, torch.sqrt, inverse)
     return torch.where(inside, out, x), torch.where(inside, log_slope, torch.zeros_like(log_slope))
 
 

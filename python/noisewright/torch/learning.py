@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
-from ..checks import positive
 from ..errors import InputError
-from ..networks.noises import DEGREES, Elliptical, fit_mixture, fit_student, split
-from .chains import Draws
+from ..networks.moves import Draws
+from ..networks.noises import Elliptical, fit_mixture, fit_student, split, wide_student
+from ..networks.schedule import Plan
 from .flows import Elliptic, SplineFlow
 from .nce import _check_rows, rows_of
 from .noise import Mixed, Noise, as_noise
-from .training import Plan, Source, run
+from .training import Source, run
 
 __all__ = ["learn_noise", "refit_noise"]
 
@@ -58,8 +57,8 @@ def learn_noise(
     if not 0.0 <= wide < 1.0:
         raise InputError(f"`wide` must be a share from 0 to 1, not {wide!r}")
     train_at, held_at = split(rows.shape[0], held_out, seed)
+    array = rows.detach().double().cpu().numpy()
     if kind in ("mixture", "student"):
-        array = rows.detach().double().cpu().numpy()
         fitted = fit_student(array[train_at], array[held_at]) if kind == "student" else fit_mixture(array[train_at], array[held_at], seed)
         core: Any = _on(fitted, rows)
     elif kind == "flow" or isinstance(kind, nn.Module):
@@ -67,10 +66,10 @@ def learn_noise(
             torch.manual_seed(seed)
             flow = SplineFlow(rows, seed=seed, **options).to(rows) if kind == "flow" else kind
         parts = [rows[torch.as_tensor(at, device=rows.device)] for at in (train_at, held_at)]
-        core = _trained(flow, parts[0], parts[1], epochs, batch, positive(rate, "rate"), patience, seed, log, progress)
+        core = _trained(flow, parts[0], parts[1], epochs, batch, rate, patience, seed, log, progress)
     else:
         raise InputError(f"`kind` must be flow, mixture, student or a flow, not {kind!r}")
-    return as_noise(core) if wide == 0.0 else as_noise(Mixed([core, _wide(rows, widen)], [1.0 - wide, wide]).to(rows.device))
+    return as_noise(core) if wide == 0.0 else as_noise(Mixed([core, _on(wide_student(array, widen), rows)], [1.0 - wide, wide]).to(rows.device))
 
 
 def refit_noise(noise: Any, model: Draws, kind: Any = "mixture", *, keep: float = 0.2, seed: int = 0, **options: Any) -> Noise:
@@ -97,8 +96,7 @@ def _trained(flow: Any, rows: Tensor, judged: Tensor, epochs: int, batch: int, r
         with torch.no_grad():
             return float(negative(judged))
 
-    warm_up = max(1, epochs * source.steps // 50)
-    plan = Plan(epochs, source.batch, rate, source.steps, warm_up, 5.0, 0.99, 0.0, patience, seed, "auto", None, log, progress)
+    plan = Plan(epochs, source.batch, rate, source.steps, ema=0.99, patience=patience, seed=seed, log=log, progress=progress)
     run(flow, lambda: negative(source()), held_out, source, plan)
     return flow.eval()
 
@@ -107,9 +105,3 @@ def _on(fitted: Elliptical, rows: Tensor) -> Elliptic:
     noise = Elliptic(fitted.weights, fitted.locations, fitted.factors, fitted.degrees)
     noise.to(rows.device)
     return noise
-
-
-def _wide(rows: Tensor, widen: float) -> Elliptic:
-    array = rows.detach().double().cpu().numpy()
-    factor = np.diag(widen * array.std(axis=0) + 1e-12)
-    return _on(Elliptical(np.ones(1), array.mean(axis=0)[None], factor[None], DEGREES[0]), rows)

@@ -9,18 +9,12 @@ import torch
 from torch import nn
 
 from ..errors import InputError
-from ..networks.options import check_noise
+from ..networks.options import BITS, QUIET_DIMENSIONS, check_noise, check_weights
 from ..noises import Noise as CoreNoise
 
 __all__ = ["Mixed", "Noise", "as_noise"]
 
 Tensor = Any
-
-#: Quiet draws by default up to so many dimensions; beyond they gain little (MATH §8).
-QUIET_DIMENSIONS = 12
-#: Bits of torch's Sobol points.
-BITS = 30
-
 
 class Noise(nn.Module):  # type: ignore[misc]
     """A noise with draws of shape (n, d) and log-densities of shape (n,), whatever the shapes of what it wraps."""
@@ -96,10 +90,7 @@ class Mixed(nn.Module):  # type: ignore[misc]
     def __init__(self, parts: list[Any], weights: Any) -> None:
         super().__init__()
         self.parts = nn.ModuleList([as_noise(part) for part in parts])
-        shares = torch.as_tensor(np.asarray(weights, dtype=float))
-        if len(shares) != len(parts) or not bool((shares >= 0).all()) or float(shares.sum()) <= 0:
-            raise InputError(f"`weights` must be one number from zero for each of the {len(parts)} noises")
-        self.register_buffer("weights", shares / shares.sum())
+        self.register_buffer("weights", torch.as_tensor(check_weights(weights, len(parts))))
 
     def draw(self, n: int, like: Tensor, quiet: bool) -> Tensor:
         """`n` draws: all components are drawn, and every point is taken from one of them, by strata or independently."""

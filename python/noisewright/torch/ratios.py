@@ -10,32 +10,27 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from ..checks import counted, shown
 from ..errors import InputError
 from ..networks.information import (
-    MOST_BRIDGES,
+    EPOCHS,
+    PILOT_ROWS,
+    PILOT_STEPS,
     InformationResult,
     Judged,
-    combined,
-    equal_angles,
-    extrapolated,
+    asked_bridges,
+    cross_fitted,
     folds_of,
+    placed,
     telescoped,
-    too_far,
     waymark,
 )
-from ..networks.schedule import Training
+from ..networks.schedule import Plan, Training
 from .nce import CHUNK, _check_rows, rows_of
-from .training import Plan, Source, run
+from .training import Source, run
 
 __all__ = ["Ratio", "SquareUnits", "mutual_information"]
 
 Tensor = Any
-
-#: Passes over the rows.
-EPOCHS = 60
-#: Steps of the pilot that places the bridges, for every round.
-PILOT_STEPS = 400
 
 
 class SquareUnits(nn.Module):  # type: ignore[misc]
@@ -83,10 +78,8 @@ class Ratio:
         log: Callable[[str], None] | None = None,
         progress: bool | None = None,
     ) -> None:
-        if bridges != "auto" and (isinstance(bridges, str) or counted(bridges, "bridges") > MOST_BRIDGES):
-            raise InputError(f"`bridges` must be auto or a number up to {MOST_BRIDGES}, not {shown(bridges)}")
         self.make = SquareUnits if network is None else network
-        self.bridges = bridges
+        self.bridges = asked_bridges(bridges)
         self.settings = (epochs, batch, rate, weight_decay, patience, seed, log, progress)
         #: Where the waymarks are; set it to use those of another ratio.
         self.places: Any = None
@@ -104,7 +97,7 @@ class Ratio:
         seed = self.settings[5]
         with torch.random.fork_rng(devices=[x.device] if x.is_cuda else []):
             torch.manual_seed(seed)
-            self.places = self._placed(x) if self.places is None else self.places
+            self.places = placed(self.bridges, lambda places: self._pilot(x, places)) if self.places is None else self.places
             self._train(x, len(self.places) - 1, self.settings[0], None)
         return self
 
@@ -137,19 +130,11 @@ class Ratio:
         bridges = range(len(marks) - 1)
         return np.stack([outputs[k][k] for k in bridges]), np.stack([outputs[k + 1][k] for k in bridges])
 
-    def _placed(self, x: Tensor) -> Any:
-        """Waymarks: equal angles, or more where a short training can tell the sides of a bridge too well."""
-        count = 1 if self.bridges == "auto" else int(self.bridges)
-        places = equal_angles(count)
-        while self.bridges == "auto":
-            self.places = places
-            self._train(x, len(places) - 1, None, PILOT_STEPS)
-            judged = self.judge(self._pairs.first[: 1 << 14], self._pairs.second)
-            added = too_far(np.array([bridge.loss for bridge in judged.bridges]), places)
-            if len(added) == 0 or len(places) - 1 + len(added) > MOST_BRIDGES:
-                break
-            places = np.sort(np.concatenate([places, added]))
-        return places
+    def _pilot(self, x: Tensor, places: Any) -> Judged:
+        """A short training with waymarks at these places, judged on some of its own rows."""
+        self.places = places
+        self._train(x, len(places) - 1, None, PILOT_STEPS)
+        return self.judge(self._pairs.first[:PILOT_ROWS], self._pairs.second)
 
     def _train(self, x: Tensor, bridges: int, epochs: int | None, steps: int | None) -> None:
         _, batch, rate, decay, patience, seed, log, progress = self.settings
@@ -158,9 +143,8 @@ class Ratio:
         order = torch.arange(x.shape[0], device=x.device)
         source = Source(order[held:, None], batch, steps)
         judged = order[:held]
-        plan = Plan(
-            epochs or 1, source.batch, rate, source.steps, 50, 5.0, 0.999, decay, patience, seed, "auto", None, log, progress
-        )
+        options: dict[str, Any] = {"weight_decay": decay, "patience": patience, "seed": seed, "log": log, "progress": progress}
+        plan = Plan(epochs or 1, source.batch, rate, source.steps, warm_up=50, **options)
 
         def held_out() -> float:
             with torch.no_grad(), torch.random.fork_rng(devices=[x.device] if x.is_cuda else []):
@@ -228,18 +212,15 @@ def mutual_information(
     a, b = rows_of(x), rows_of(y)
     array, mixed, parts = folds_of(a.detach().cpu().numpy(), b.detach().cpu().numpy(), folds)
     rows = torch.as_tensor(array).to(a)
-    found: list[Judged] = []
-    places = None
-    for fold, (rest, held) in enumerate(parts):
-        judged = rows[torch.as_tensor(held, device=rows.device)]
-        both = []
-        # Half of the rows twice as often: as many steps, so that only the rows make a difference.
-        for at, passes in ((rest, 1), (rest[::2], 2)):
-            settings = {**options, "seed": options.get("seed", 0) + fold, "epochs": passes * options.get("epochs", EPOCHS)}
-            ratio = Ratio(network, bridges, **settings)
-            ratio.places = places
-            trained = rows[torch.as_tensor(at, device=rows.device)]
-            both.append(ratio.fit(trained, trained, mixed).judge(judged, judged, seed=fold))
-            places = ratio.places
-        found.append(extrapolated(*both))
-    return combined(found, rows.shape[0], confidence)
+    places: Any = None
+
+    def judged(rest: Any, held: Any, settings: dict[str, Any], seed: int) -> Judged:
+        nonlocal places
+        ratio = Ratio(network, bridges, **settings)
+        ratio.places = places
+        trained, others = (rows[torch.as_tensor(at, device=rows.device)] for at in (rest, held))
+        ratio.fit(trained, trained, mixed)
+        places = ratio.places
+        return ratio.judge(others, others, seed=seed)
+
+    return cross_fitted(parts, judged, rows.shape[0], options.get("epochs", EPOCHS), options, confidence)

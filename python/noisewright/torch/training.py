@@ -6,49 +6,24 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Iterator
 
 import numpy as np
 import torch
 
-from ..checks import counted, positive, whole
-from ..errors import InputError, NoAnswerError
+from ..checks import counted
+from ..errors import InputError
 from ..networks.losses import best_constant, loss_value
 from ..networks.noises import split
-from ..networks.schedule import Cosine, Epoch, Stopper, Training
+from ..networks.schedule import SAME, Epoch, Plan, Stopper, Training, check_same, epoch_order, no_loss
 from ..progress import Bar
 from .library import TORCH
 from .nce import NCE, _check_rows, _rank, _world, rows_of
 from .steps import Eager, Graph, Weights, adam
 
-__all__ = ["Plan", "Source", "run", "train"]
+__all__ = ["Source", "run", "train"]
 
 Tensor = Any
-
-#: What a checkpoint must agree on to be gone on from.
-SAME = ("epochs", "batch", "rate", "seed", "steps")
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How to train; the fields are the arguments of `train`."""
-
-    epochs: int
-    batch: int
-    rate: float
-    steps: int
-    warm_up: int
-    clip: float | None
-    ema: float
-    weight_decay: float
-    patience: int | None
-    seed: int
-    accelerate: str
-    checkpoint: str | None
-    log: Callable[[str], None] | None
-    progress: bool | None
-
 
 class Source:
     """Batches of equal sizes: rows in a new order at every epoch, or fresh ones from a function."""
@@ -70,11 +45,7 @@ class Source:
         """The order of an epoch, which depends on the seed and the epoch alone."""
         if self.rows is None:
             return
-        wanted = self.steps * self.batch
-        rounds = -(-wanted // self.rows.shape[0])
-        rng = np.random.default_rng([seed, 7, epoch])
-        order = np.concatenate([rng.permutation(self.rows.shape[0]) for _ in range(rounds)])[:wanted]
-        self.order.copy_(torch.as_tensor(order).reshape(self.order.shape))
+        self.order.copy_(torch.as_tensor(epoch_order(self.rows.shape[0], self.steps, self.batch, seed, epoch)))
 
     def __call__(self) -> Tensor:
         """The batch, or this process's part of it."""
@@ -129,22 +100,8 @@ def train(
         progress: whether to show a progress bar; by default when somebody is looking.
     """
     source, judged = _sources(data, held_out, counted(batch, "batch"), steps, seed)
-    total = counted(epochs, "epochs") * source.steps
     plan = Plan(
-        epochs,
-        source.batch,
-        positive(rate, "rate"),
-        source.steps,
-        max(1, total // 50) if warm_up is None else whole(warm_up, "warm_up"),
-        clip,
-        ema,
-        weight_decay,
-        patience,
-        whole(seed, "seed"),
-        accelerate,
-        None if checkpoint is None else os.fspath(checkpoint),
-        log,
-        progress,
+        epochs, source.batch, rate, source.steps, warm_up, clip, ema, weight_decay, patience, seed, accelerate, checkpoint, log, progress
     )
     with _precise(nce, precision, judged):
         with torch.random.fork_rng(devices=[judged.device] if judged.is_cuda else []):
@@ -199,7 +156,6 @@ def run(
     weights = Weights(module, plan.weight_decay, plan.clip, plan.steps)
     state = _State(module, weights, plan)
     resumed = state.load()
-    schedule = Cosine(plan.rate, plan.epochs * plan.steps, plan.warm_up)
     start = time.monotonic()
     module.train()
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), Bar("training", plan.progress) as bar:
@@ -207,7 +163,7 @@ def run(
         while step is not None and len(state.epochs) < plan.epochs and not state.stopper.done:
             began = time.monotonic()
             epoch = len(state.epochs)
-            mean, rate = _epoch(step, weights, schedule, source, plan, epoch, bar)
+            mean, rate = _epoch(step, weights, source, plan, epoch, bar)
             weights.swap()
             score = held_out()
             if state.stopper.improved(epoch, score):
@@ -244,15 +200,16 @@ def _compiled(loss: Callable[[], Tensor], weights: Weights, module: Any) -> Call
         loss()
     module.train()
     weights.move = torch.compile(adam, dynamic=False)
-    return torch.compile(loss, dynamic=False)
+    compiled: Callable[[], Tensor] = torch.compile(loss, dynamic=False)
+    return compiled
 
 
-def _epoch(step: Eager, weights: Weights, schedule: Cosine, source: Source, plan: Plan, epoch: int, bar: Bar) -> tuple[float, float]:
+def _epoch(step: Eager, weights: Weights, source: Source, plan: Plan, epoch: int, bar: Bar) -> tuple[float, float]:
     """All steps of an epoch, whose random numbers depend on the seed and the epoch alone; the mean loss and the last rate."""
     torch.manual_seed(int(np.random.SeedSequence([plan.seed, 11, epoch]).generate_state(1, np.uint64)[0] >> 1))
     source.begin(plan.seed, epoch)
     step.total.zero_()
-    rates = [schedule.rate(epoch * plan.steps + k) for k in range(plan.steps)]
+    rates = [plan.schedule.rate(epoch * plan.steps + k) for k in range(plan.steps)]
     weights.clock.begin(epoch * plan.steps, rates, plan.ema)
     for k in range(0, plan.steps, step.steps):
         step()
@@ -262,9 +219,7 @@ def _epoch(step: Eager, weights: Weights, schedule: Cosine, source: Source, plan
         torch.distributed.all_reduce(step.total)
     mean = float(step.total) / plan.steps / _world()
     if not np.isfinite(mean):
-        raise NoAnswerError(
-            f"the loss became {mean} in epoch {epoch}: lower `rate`, lower `clip`, or take a noise with tails as heavy as the data's"
-        )
+        raise no_loss(mean, epoch)
     return mean, rates[-1]
 
 
@@ -298,10 +253,10 @@ class _State:
             return
         if self.plan.log is not None:
             self.plan.log(epoch.line())
-        if self.plan.checkpoint is not None:
-            unfinished = f"{self.plan.checkpoint}.unfinished"
+        if self.plan.path is not None:
+            unfinished = f"{self.plan.path}.unfinished"
             torch.save(self._payload(), unfinished)
-            os.replace(unfinished, self.plan.checkpoint)
+            os.replace(unfinished, self.plan.path)
 
     def _payload(self) -> dict[str, Any]:
         return {
@@ -315,13 +270,11 @@ class _State:
 
     def load(self) -> bool:
         """Goes on from the checkpoint, if there is one of the same training."""
-        path = self.plan.checkpoint
+        path = self.plan.path
         if path is None or not os.path.exists(path):
             return False
         found = torch.load(path, map_location=self.weights.parameters[0].device, weights_only=True)
-        for name, value in found["same"].items():
-            if getattr(self.plan, name) != value:
-                raise InputError(f"the checkpoint {path} was written with {name} = {value}, and now it is {getattr(self.plan, name)}")
+        check_same(path, found["same"], self.plan)
         self.module.load_state_dict(found["module"])
         _copied([*found["weights"], *found["best"]], [*self.weights.state, *self.best])
         self.stopper.best, self.stopper.best_epoch, self.stopper.last = found["stopper"]
