@@ -337,8 +337,12 @@ fn indistinct(objective: &Objective<'_>, direction: &DVector<f64>) -> Error {
         let parameters = involved.iter().map(|j| names[*j].clone()).collect();
         return Error::Collinear { parameters };
     }
-    if varies(objective, &(direction / largest)) {
-        return Error::NoMinimum { parameters: involved.iter().map(|j| names[*j].clone()).collect() };
+    match varies(objective, &(direction / largest)) {
+        Err(error) => return error,
+        Ok(true) => {
+            return Error::NoMinimum { parameters: involved.iter().map(|j| names[*j].clone()).collect() };
+        }
+        Ok(false) => {}
     }
     let outer = objective.scaling.outer_direction(direction);
     let leading = outer[involved[0]];
@@ -348,8 +352,11 @@ fn indistinct(objective: &Objective<'_>, direction: &DVector<f64>) -> Error {
 }
 
 /// Whether a combination of scaled features varies over data and noise, so that it is the loss that is flat.
-fn varies(objective: &Objective<'_>, direction: &DVector<f64>) -> bool {
-    let Some(place) = ParameterPoint::new(objective, &vec![0.0; objective.size()]) else { return false };
+///
+/// # Errors
+/// When a pass over the rows fails or is cancelled.
+fn varies(objective: &Objective<'_>, direction: &DVector<f64>) -> Result<bool> {
+    let Some(place) = ParameterPoint::new(objective, &vec![0.0; objective.size()]) else { return Ok(false) };
     let largest = |side| {
         let add = |most: &mut f64, seen: &ChunkView<'_>| {
             let mut along = vec![0.0; seen.log_ratio.len()];
@@ -359,9 +366,9 @@ fn varies(objective: &Objective<'_>, direction: &DVector<f64>) -> bool {
             *most = inside.fold(*most, |most, (x, _)| most.max(x.abs()));
             Ok(())
         };
-        objective.fold(side, &place, || 0.0, add, f64::max).unwrap_or(0.0)
+        objective.fold(side, &place, || 0.0, add, f64::max)
     };
-    largest(&objective.data).max(largest(&objective.noise)) > 1e-5
+    Ok(largest(&objective.data)?.max(largest(&objective.noise)?) > 1e-5)
 }
 
 /// The direction of least curvature, where that is so little that the data may not tell its parameters apart.

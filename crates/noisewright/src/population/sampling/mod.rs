@@ -407,7 +407,8 @@ pub(super) fn integrate_pair(
     let drawn = draw(landscape, &proposal, most_draws(precision), precision.seed)?;
     let mass_error = drawn.check()?;
     let log_z = log_sum_exp(&drawn.log_weights());
-    let log_noise = landscape.log_noise(&drawn.x, drawn.energy.len()).unwrap_or_default();
+    let without = || Error::internal("a contrast without a noise");
+    let log_noise = landscape.log_noise(&drawn.x, drawn.energy.len()).ok_or_else(without)?;
     let mut columns = vec![Vec::new(); FUNCTIONS];
     let mut values = [0.0; FUNCTIONS];
     for (i, q) in log_noise.iter().enumerate() {
