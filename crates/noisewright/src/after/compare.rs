@@ -160,6 +160,21 @@ impl FitRecord {
 /// With `nested` a model is taken as contained in every one with more parameters; otherwise that is found out, from the
 /// models, on rows of the data.
 ///
+/// ```
+/// use noisewright::{after::compare, prelude::*};
+/// let data = sample(&Normal::with_std(0.5, 1.0)?, 400, 1);
+/// let (fixed, free) = (
+///     Model::from_toml("variables = ['x']\nlog_density = '-p*x^2/2'\n[parameters]\np = 1")?,
+///     Model::from_toml("variables = ['x']\nlog_density = 'm*x - p*x^2/2'\n[parameters]\nm = 0\np = 1")?,
+/// );
+/// let fits = [fixed.fit(&data).exact().run()?.record(None)?, free.fit(&data).exact().run()?.record(None)?];
+/// let named = [("centred".to_owned(), &fits[0]), ("free".to_owned(), &fits[1])];
+/// let found = compare(&named, &[Some(&fixed), Some(&free)], false)?;
+/// // Half a deviation off in 400 rows: the likelihood ratio is about 400 log(1 + ¼) = 89 on one degree of freedom.
+/// assert!(found.models[1].aic < found.models[0].aic && found.tests.len() == 1);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Incomparable`] for fewer than two fits, or fits to other rows.
 pub fn compare(fits: &[(String, &FitRecord)], models: &[Option<&Model>], nested: bool) -> Result<Comparison> {
