@@ -17,8 +17,10 @@ use crate::{Error, Estimate, Model, Parameter, Result};
 /// 1.09 % for one to twenty degrees of freedom: less than a tenth more.
 const LARGEST_ERROR: f64 = 0.25;
 
-/// By how many Monte-Carlo errors, and nothing below 1e-6, a smaller model may be the likelier one.
-const REVERSED: (f64, f64) = (4.0, 1e-6);
+/// By how many Monte-Carlo errors a smaller model may be the likelier one.
+const REVERSED_ERRORS: f64 = 4.0;
+/// And by this much in any case, which is rounding.
+const LEAST_REVERSED: f64 = 1e-6;
 
 /// One of the models.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -274,7 +276,7 @@ fn likelihood_ratio(
         Some("the rows depend on one another, and the statistic has no χ² distribution then: use a Wald test")
     } else if error > LARGEST_ERROR * (4.0 * half).sqrt() {
         Some("the Monte-Carlo error of the statistic is too large: fit with more noise, or exactly")
-    } else if statistic < -(REVERSED.0 * error).max(REVERSED.1) {
+    } else if statistic < -(REVERSED_ERRORS * error).max(LEAST_REVERSED) {
         Some(
             "the larger model is the less likely one: its fit is not the maximum, or the models are not nested",
         )

@@ -146,15 +146,17 @@ pub struct Curve {
     pub error: Vec<f64>,
 }
 
-/// Products that the sums behind a curve may cost, and the places that it has at least.
-const CURVE_PRODUCTS: (usize, usize) = (1 << 33, 9);
+/// Products that the sums behind a curve may cost.
+const CURVE_PRODUCTS: usize = 1 << 33;
+/// The places that it has at least.
+const FEWEST_CURVE_PLACES: usize = 9;
 
 impl Curve {
     /// How many of so many places are worth their cost on a population, where each takes so many sums over it: a curve
     /// through fewer looks the same.
     pub(crate) fn places(population: &Population, most: usize, sums: usize) -> usize {
         let products = population.points().rows() * population.coordinates().len().pow(2) * sums;
-        (CURVE_PRODUCTS.0 / products.max(1)).clamp(CURVE_PRODUCTS.1.min(most), most)
+        (CURVE_PRODUCTS / products.max(1)).clamp(FEWEST_CURVE_PLACES.min(most), most)
     }
 
     /// The error of `error(ν)` at `count` proportions between 1 % and 99 %.

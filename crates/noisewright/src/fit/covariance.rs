@@ -19,9 +19,10 @@ use crate::moments::{Moments, sandwich};
 use crate::normalizer::joint_freedom;
 use crate::{Error, Loss, Model, Result, View};
 
-/// Curvature, of statistics of size one, below which it is asked whether the data tell the parameters apart, and the share of a
-/// combination of scores in its parts below which they do not.
-const TOLD_APART: (f64, f64) = (1e-6, 1e-6);
+/// Curvature, of statistics of size one, below which it is asked whether the data tell the parameters apart.
+const FLAT_CURVATURE: f64 = 1e-6;
+/// The share of a combination of scores in its parts below which they do not.
+const LEAST_COMBINATION: f64 = 1e-6;
 
 /// Rows that tell parameters apart, at most.
 const TOLD_BY: usize = 1 << 12;
@@ -385,7 +386,7 @@ pub(crate) fn flattest(hessian: &DMatrix<f64>, free: &[usize]) -> Option<DVector
     let mut direction = DVector::zeros(hessian.nrows());
     let along = eigen.eigenvectors.column(least).component_mul(&scale);
     free.iter().zip(along.iter()).for_each(|(j, d)| direction[*j] = *d);
-    (eigen.eigenvalues[least] < TOLD_APART.0).then_some(direction)
+    (eigen.eigenvalues[least] < FLAT_CURVATURE).then_some(direction)
 }
 
 /// Whether a combination of the parameters' scores varies over some of the data; the constant's does not.
@@ -406,7 +407,7 @@ pub(crate) fn varies_in(
         column *= *d;
     }
     let parts: f64 = columns.column_iter().map(|column| column.norm()).sum();
-    Ok(columns.column_sum().norm() > TOLD_APART.1 * parts)
+    Ok(columns.column_sum().norm() > LEAST_COMBINATION * parts)
 }
 
 #[cfg(test)]
