@@ -104,7 +104,7 @@ fn the_public_paths_are_those_of_the_listing() {
 }
 
 #[test]
-fn every_item_has_one_path_beside_the_prelude_and_they_are_few() {
+fn the_prelude_holds_nothing_of_its_own_and_the_face_is_small() {
     let paths = public_paths();
     let (prelude, own): (Vec<_>, Vec<_>) = paths.iter().partition(|path| path.starts_with(PRELUDE));
     let last = |path: &str| path.rsplit("::").next().unwrap().to_owned();
