@@ -30,11 +30,15 @@ stage() {
     summary+=$(printf '%6d s  %s' "$((SECONDS - start))" "$name")$'\n'
 }
 
+# All features from the beginning where they are asked for at all: another set of them would build everything again.
+extras=""
+if $all; then extras="--features noisewright/dual,noisewright/ndarray,noisewright/arrow"; fi
+
 rust_tests() {
     if cargo nextest --version >/dev/null 2>&1; then
-        cargo nextest run --workspace --no-fail-fast
+        cargo nextest run --workspace $extras --no-fail-fast
     else
-        cargo test --workspace --lib --bins --tests --examples --no-fail-fast
+        cargo test --workspace $extras --lib --bins --tests --examples --no-fail-fast
     fi
 }
 
@@ -64,7 +68,7 @@ python_environment_made() {
 # features of its dependencies, and build them all again. `wheel` has what users install.
 python_package() {
     local built=${CARGO_TARGET_DIR:-target}/debug/lib_core
-    cargo build --quiet --workspace --lib --tests || return 1
+    cargo build --quiet --workspace $extras --lib --tests || return 1
     for library in "$built".so "$built".dylib; do
         [ ! -e "$library" ] || cp "$library" python/noisewright/_core.abi3.so
     done
@@ -72,41 +76,46 @@ python_package() {
 pathlib.Path(sysconfig.get_path("purelib"), "noisewright.pth").write_text(str(pathlib.Path("python").resolve()))'
 }
 
+# Tests of Python in as many processes as there are cores, then those that compare with a clock, alone.
+python_tests() {
+    .venv/bin/python -m pytest -q -n auto --dist worksteal -m "not alone" "$@" &&
+    .venv/bin/python -m pytest -q -m alone "$@"
+}
+
 # The command itself is there: its own tests have built it.
 oracle_tests() {
-    NOISEWRIGHT="$PWD/${CARGO_TARGET_DIR:-target}/debug/noisewright" .venv/bin/python -m pytest -q tests/oracle
+    NOISEWRIGHT="$PWD/${CARGO_TARGET_DIR:-target}/debug/noisewright" python_tests tests/oracle
 }
 
 documentation() {
-    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace $extras --no-deps --quiet
 }
 
-# Every combination of features that somebody may choose. (A stage is asked for its status, so that only `&&` ends it early.)
+# Combinations of features that somebody may choose; all of them together have been linted and tested above. (A stage is asked for
+# its status, so that only `&&` ends it early.)
 features() {
     cargo check --quiet -p noisewright --no-default-features &&
     cargo check --quiet -p noisewright --no-default-features --features parallel &&
     cargo check --quiet -p noisewright --no-default-features --features model-file &&
     cargo check --quiet -p noisewright --no-default-features --features dual,ndarray,arrow &&
-    cargo test --quiet -p noisewright --features dual,ndarray,arrow --lib -- points:: energy::dual &&
-    cargo test --quiet -p noisewright --features dual,ndarray,arrow --doc -- points model &&
     cargo check --quiet -p noisewright-data --no-default-features &&
     cargo check --quiet -p noisewright-cli --no-default-features &&
-    cargo check --quiet -p noisewright-lab --no-default-features &&
-    cargo check --quiet -p noisewright --all-features
+    cargo check --quiet -p noisewright-lab --no-default-features
 }
 
 # What would be uploaded builds by itself. Cargo unpacks a crate once for every version, so that it would build what was
 # packed here before under the same number: those unpackings go first.
 packages() {
     rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/{src,cache}/-*/noisewright*
-    cargo package --quiet --workspace --allow-dirty \
+    CARGO_PROFILE_DEV_DEBUG=false cargo package --quiet --workspace --allow-dirty \
         --exclude noisewright-systems --exclude noisewright-bindings --exclude noisewright-python --exclude noisewright-speed --exclude noisewright-validation
 }
 
-# The wheel that `pip install .` builds, in an environment where nothing else of ours is.
+# The wheel that `pip install .` builds, in an environment where nothing else of ours is. (What is optimised across crates at the
+# end takes as long as the rest, and is no other package.)
 wheel() {
     rm -rf .venv/wheel && python3 -m venv .venv/wheel &&
-    .venv/bin/maturin build --quiet --out .venv/wheel/built &&
+    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 .venv/bin/maturin build --quiet --out .venv/wheel/built &&
     .venv/wheel/bin/python -m pip install --quiet --disable-pip-version-check .venv/wheel/built/*.whl &&
     (cd .venv/wheel && bin/python -c 'import noisewright as nw
 print(nw.fit(*nw.load_example("old-faithful"), seed=1))')
@@ -192,13 +201,13 @@ r_package() {
 
 python_environment_begun
 stage "format" cargo fmt --all -- --check
-stage "lints" cargo clippy --workspace --all-targets --quiet -- -D warnings
+stage "lints" cargo clippy --workspace $extras --all-targets --quiet -- -D warnings
 stage "tests of the crates" rust_tests
-stage "examples in the documentation" cargo test --doc --workspace --quiet
+stage "examples in the documentation" cargo test --doc --workspace $extras --quiet
 stage "documentation" documentation
 stage "Python environment" python_environment_made
 stage "the Python package" python_package
-stage "the Python package against pymbar, statsmodels and scipy" .venv/bin/python -m pytest -q tests/python
+stage "the Python package against pymbar, statsmodels and scipy" python_tests tests/python
 stage "the command against scipy and mpmath" oracle_tests
 if $all; then
     stage "features" features

@@ -73,6 +73,8 @@ def main():
     p = rng.multivariate_normal([1, -1], [[1, 0.5], [0.5, 2]], 800)
     write("posterior", x=p[:, 0], y=p[:, 1])
     write("rate", x=rng.gamma(3, 0.5, 800))
+    # The second draw cannot have come from its own state.
+    write("impossible", state=[1, 1, 2, 2], u_1=[0, -np.inf, 0, -1], u_2=np.zeros(4), u_3=np.zeros(4))
 
 
 if __name__ == "__main__":

@@ -169,6 +169,7 @@ def test_draws_are_written_as_they_are_drawn(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.alone
 @pytest.mark.parametrize("after", [0.05, 0.4])
 @pytest.mark.parametrize(
     "arguments",

@@ -15,6 +15,7 @@ GAMMA = (
 )
 
 
+@pytest.mark.alone
 def test_noise_that_equals_the_data_takes_no_longer_than_other_noise(command):
     """The divergences, all of them rounding, were refined for minutes."""
     began = time.monotonic()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import noisewright as nw
 
@@ -137,8 +138,11 @@ def call(case, folder):
         return nw.log_z(data["log_f"], data["log_noise"], noise["log_f"], noise["log_noise"], **options)
     if command == "states":
         data = columns(case["data"])
-        log_f = np.array([data[f"u_{k}"] for k in (1, 2, 3)])
-        return nw.log_z_states(log_f, origin=(data["state"] - 1).astype(int).tolist(), names=["u_1", "u_2", "u_3"], **options)
+        names = ["u_1", "u_2", "u_3"]
+        log_f = np.array([data[name] for name in names])
+        if "reference" in options:
+            options["reference"] = names.index(options["reference"])
+        return nw.log_z_states(log_f, origin=(data["state"] - 1).astype(int).tolist(), names=names, **options)
     if command == "path":
         return nw.log_z_path(model, **options)
     return nw.evidence(model, rows(case["data"], model), **options)
@@ -203,6 +207,22 @@ def test_the_doors_agree(case, tmp_path):
     assert object_ is not None, sentence
     found = list(differences(object_, answer))
     assert not found, "\n".join(found[:20])
+
+
+def test_a_narrow_peak_far_away_is_found_in_both_doors(tmp_path):
+    """Its place stands in the formula. The noise has no density there, so that only the other part of the integral counts:
+    with ν = 1 the error of log Z is 2 (1/I − 2), I = ∫ p q / (p + q)."""
+    constant = math.sqrt(2 * math.pi) + 4000 * math.sqrt(math.pi / 5000)
+
+    def harmonic(x):
+        p, q = math.exp(-x * x / 2) / constant, math.exp(-x * x / 8) / math.sqrt(8 * math.pi)
+        return p * q / (p + q)
+
+    expected = 2 * (1 / quad(harmonic, -30, 30, epsabs=1e-14, epsrel=1e-13)[0] - 2)
+    [case] = [case for case in LIST["cases"] if case["name"] == "a narrow peak far away"]
+    (object_, _), (answer, _, _) = by_command(case, tmp_path), by_package(case, tmp_path)
+    assert object_["error"] == pytest.approx(expected, rel=1e-9) and round(expected, 2) == 81.01
+    assert answer["error"] == object_["error"]
 
 
 def test_the_list_is_long_and_says_something():

@@ -155,6 +155,7 @@ def test_functions_may_call_us_back(rng):
     assert fit.converged
 
 
+@pytest.mark.alone
 def test_other_threads_run_during_a_call(rng):
     """The interpreter is free while the library computes."""
     f = rng.normal(size=4_000_000)
@@ -249,6 +250,7 @@ model = nw.Model.from_family("gaussian", variables=names)
 }
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c_stops_within_a_second(name):
     setup, call = LONG[name]

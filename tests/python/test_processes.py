@@ -120,6 +120,7 @@ print("used", time.process_time() - before)
 )
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("after", [0.15, 0.7])
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c_ends_a_call_and_nothing_runs_on(name, after):

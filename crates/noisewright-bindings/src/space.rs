@@ -8,20 +8,18 @@ pub type DomainWords = (String, Vec<f64>);
 /// The space of named variables with their domains; the word `sphere` for the first stands for all.
 ///
 /// # Errors
-/// Those of [`Space::product`] and [`Space::sphere`].
+/// Those of [`Space::product`] and [`Space::sphere`], and when a word is not one of a domain.
 pub fn space(names: &[String], domains: &[DomainWords]) -> noisewright::Result<Space> {
     if domains.first().is_some_and(|(word, _)| word == "sphere") {
         return Space::sphere(names);
     }
     let domain = |(word, numbers): &DomainWords| match (word.as_str(), numbers.as_slice()) {
-        ("positive", _) => Domain::Positive,
-        ("circle", _) => Domain::Circle,
-        ("counts", _) => Domain::Counts,
-        ("interval", [lo, hi]) => Domain::Interval(*lo, *hi),
-        ("states", states) => Domain::States(states.to_vec()),
-        _ => Domain::Real,
+        ("interval", [lo, hi]) => Ok(Domain::Interval(*lo, *hi)),
+        ("states", states) => Ok(Domain::States(states.to_vec())),
+        (word, _) => word.parse(),
     };
-    Space::product(&names.iter().zip(domains.iter().map(domain)).collect::<Vec<_>>())
+    let domains = domains.iter().map(domain).collect::<noisewright::Result<Vec<Domain>>>()?;
+    Space::product(&names.iter().zip(domains).collect::<Vec<_>>())
 }
 
 /// The words of a space's domains.
@@ -30,13 +28,10 @@ pub fn domain_words(space: &Space) -> Vec<DomainWords> {
     if space.is_sphere() {
         return vec![("sphere".into(), vec![]); space.dimension()];
     }
-    let word = |domain: &Domain| match domain {
-        Domain::Real => ("real".into(), vec![]),
-        Domain::Positive => ("positive".into(), vec![]),
-        Domain::Circle => ("circle".into(), vec![]),
-        Domain::Counts => ("counts".into(), vec![]),
-        Domain::Interval(lo, hi) => ("interval".into(), vec![*lo, *hi]),
-        Domain::States(states) => ("states".into(), states.clone()),
+    let numbers = |domain: &Domain| match domain {
+        Domain::Interval(lo, hi) => vec![*lo, *hi],
+        Domain::States(states) => states.clone(),
+        _ => vec![],
     };
-    space.domains().iter().map(word).collect()
+    space.domains().iter().map(|domain| (domain.name().into(), numbers(domain))).collect()
 }

@@ -149,7 +149,7 @@ impl Blocks<'_> {
     /// As for [`read`](crate::read), and when the file changes during the pass.
     pub fn next_block(&mut self) -> Result<Option<Block<'_>>> {
         if let Err(error) = self.fill() {
-            // A file that is written to at the same time makes no sense in many ways.
+            // A file that is written to meanwhile fails in many ways: the change is named, not what came of it.
             self.stream.check()?;
             return Err(error);
         }

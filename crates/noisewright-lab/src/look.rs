@@ -2,7 +2,7 @@
 
 use noisewright::design::{self, Design, DesignOptions, DesignSpace, Prices, Ratio};
 use noisewright::run::CancelToken;
-use noisewright::{Contrast, Domain, Noise, NoiseWords};
+use noisewright::{Contrast, Noise, NoiseWords};
 use noisewright_report::Value;
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub(crate) fn model(stage: &Stage) -> Result<Value, Mistake> {
         let (mean, sd) = moments(stage, index);
         Value::Map(vec![
             ("name".into(), name.as_str().into()),
-            ("domain".into(), domain(&space.domains()[index]).into()),
+            ("domain".into(), space.domains()[index].name().into()),
             ("mean".into(), mean.into()),
             ("sd".into(), sd.into()),
         ])
@@ -49,18 +49,6 @@ pub(crate) fn model(stage: &Stage) -> Result<Value, Mistake> {
         ("normalized".into(), stage.model.is_normalized().into()),
         ("grid".into(), stage.on_grid(vec![("data", stage.density.clone())])),
     ]))
-}
-
-/// The name of a domain in a model file.
-fn domain(domain: &Domain) -> &'static str {
-    match domain {
-        Domain::Positive => "positive",
-        Domain::Interval(..) => "interval",
-        Domain::Circle => "circle",
-        Domain::States(_) => "states",
-        Domain::Counts => "counts",
-        _ => "real",
-    }
 }
 
 /// Mean and standard deviation of the data along a variable.

@@ -97,7 +97,8 @@ pub fn gaussian(mean: &[f64], covariance: &[f64], normalized: bool) -> Result<Sy
     let variables: Vec<&str> = names.iter().map(String::as_str).collect();
     let model = family("gaussian", &variables, &FamilyOptions::default(), normalized)?;
     let m = DVector::from_row_slice(mean);
-    let precision = c.clone().try_inverse().unwrap_or_else(|| DMatrix::identity(d, d));
+    let singular = || noisewright::Error::Internal { what: "a covariance without an inverse".into() };
+    let precision = c.clone().try_inverse().ok_or_else(singular)?;
     let h = &precision * &m;
     let parameters: Vec<f64> = h.iter().copied().chain(pairs.iter().map(|p| precision[*p])).collect();
     let log_z = 0.5 * (d as f64 * LN_2PI + c.determinant().ln() + m.dot(&h));

@@ -68,6 +68,16 @@ impl Divergences {
 ///
 /// Each is the integral of a positive function, so that nothing cancels when the two are close.
 ///
+/// ```
+/// use noisewright::{divergences, prelude::*};
+/// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
+/// let found = divergences(&model, &[0.0], &Normal::with_std(1.0, 1.0)?, 1.0, &Precision::default())?;
+/// // Between normals one deviation apart χ² = e − 1, and 1 − ∫ √(p q) = 1 − e^(−1/8).
+/// assert!((found.chi2_data_noise - 1f64.exp_m1()).abs() < 1e-8);
+/// assert!((found.hellinger + (-0.125f64).exp_m1()).abs() < 1e-10);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
 /// # Errors
 /// When ν is not positive or the model has no population at these parameters.
 pub fn divergences(

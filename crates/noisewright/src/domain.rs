@@ -7,6 +7,7 @@ const UNIT_LENGTH: f64 = 1e-4;
 
 /// The set of values that one variable can take, with its base measure.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Domain {
     /// The real line (Lebesgue measure).
     Real,
@@ -20,6 +21,27 @@ pub enum Domain {
     States(Vec<f64>),
     /// 0, 1, 2, … (counting measure).
     Counts,
+}
+
+impl Domain {
+    /// The name of its kind, as model files have it; intervals and states have numbers beside it.
+    ///
+    /// ```
+    /// use noisewright::Domain;
+    /// assert_eq!(Domain::Interval(0.0, 1.0).name(), "interval");
+    /// assert_eq!(Domain::Real.name(), "real");
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Real => "real",
+            Self::Positive => "positive",
+            Self::Interval(..) => "interval",
+            Self::Circle => "circle",
+            Self::States(_) => "states",
+            Self::Counts => "counts",
+        }
+    }
 }
 
 impl std::str::FromStr for Domain {

@@ -32,14 +32,18 @@ pub(crate) const BEYOND: Reach = [1e9, 1e10, 1e11, 1e12];
 const LOG_REACH: Reach = [150.0, 300.0, 450.0, 600.0];
 /// For the logit of an interval, where neighbouring numbers end at ±36.
 const LOGIT_REACH: Reach = [8.0, 14.0, 21.0, 28.0];
-/// Variables up to which curvatures are looked at, by d²/2 evaluations, and the places where.
-const CURVED: (usize, usize) = (128, 3);
+/// Variables up to which curvatures are looked at, by d²/2 evaluations.
+const MOST_CURVED: usize = 128;
+/// The places where.
+const CURVED_PLACES: usize = 3;
 /// A curvature of less than this share of the largest is none.
 const FLAT: f64 = 1e-9;
 /// Variables up to which all pairs have their diagonals looked at: 480 directions.
 const MOST_PAIRED: usize = 16;
-/// Random directions, and random signs of all variables.
-const RANDOM: (usize, usize) = (48, 16);
+/// Random directions.
+const RANDOM_DIRECTIONS: usize = 48;
+/// Random signs of all variables.
+const RANDOM_SIGNS: usize = 16;
 /// Directions from which a climb starts, its rounds, and the directions tried in each: a cone of two degrees in the plane
 /// is found.
 const CLIMBS: (usize, usize, usize) = (4, 40, 12);
@@ -370,8 +374,8 @@ impl<'a> Probe<'a> {
             }
         }
         let mut normal = || -> f64 { StandardNormal.sample(random) };
-        all.extend((0..RANDOM.0).map(|_| (0..d).map(|_| normal()).collect::<Vec<_>>()));
-        all.extend((0..RANDOM.1).map(|_| (0..d).map(|_| normal().signum()).collect::<Vec<_>>()));
+        all.extend((0..RANDOM_DIRECTIONS).map(|_| (0..d).map(|_| normal()).collect::<Vec<_>>()));
+        all.extend((0..RANDOM_SIGNS).map(|_| (0..d).map(|_| normal().signum()).collect::<Vec<_>>()));
         all.extend([vec![1.0; d], vec![-1.0; d]]);
         all.extend(self.uncurved());
         all.into_iter().map(|direction| self.within(direction)).collect()
@@ -381,10 +385,10 @@ impl<'a> Probe<'a> {
     /// differences alone, it never is.
     fn uncurved(&self) -> Vec<Vec<f64>> {
         let d = self.open.len();
-        if d > CURVED.0 {
+        if d > MOST_CURVED {
             return Vec::new();
         }
-        let hessians = self.places.iter().take(CURVED.1).filter_map(|place| self.hessian(place));
+        let hessians = self.places.iter().take(CURVED_PLACES).filter_map(|place| self.hessian(place));
         let mut found = Vec::new();
         for eigen in hessians.map(nalgebra::SymmetricEigen::new) {
             let largest = eigen.eigenvalues.amax();

@@ -89,12 +89,12 @@
 //! |---|---|---|
 //! | points | [`Points`], [`View`] | |
 //! | where they live | [`Domain`], [`Space`] | the base measure: length, or counting |
-//! | models | [`Model`], [`Parameter`], [`Energy`], [`energy`], [`families`] | log p = u(x;θ) − c, score ψ = ∇log p |
+//! | models | [`Model`], [`Parameter`], [`Energy`], [`Statistics`], [`families`] | log p = u(x;θ) − c, score ψ = ∇log p |
 //! | noises | [`Noise`], [`Scalar`], [`Normal`] …, [`Mixture`], [`Product`], [`Truncated`], [`NoiseWords`], [`fit_auto`] | log p_n(x), ∫ p_n = 1 |
 //! | losses | [`Loss`], [`LossFunction`] | the weight w = rφ″(r) as a function of g = log r |
-//! | expectations | [`Population`], [`Precision`], [`Accuracy`] | E over p_d: quadrature, enumeration, sampling |
-//! | the error of a design | [`Model::error`], [`Asymptotics`], [`Target`] | Σ = I_w⁻¹ (I_v − (1+1/ν) m_w m_wᵀ) I_w⁻¹, error (1+ν) tr(ΣM) |
-//! | divergences | [`divergences`], [`NormalizerErrors`] | the errors of log Z by IS, RevIS, IS-RevIS and NCE |
+//! | expectations | [`Population`], [`Precision`], [`Accuracy`](parts::Accuracy) | E over p_d: quadrature, enumeration, sampling |
+//! | the error of a design | [`Model::error`], [`Asymptotics`](parts::Asymptotics), [`Target`] | Σ = I_w⁻¹ (I_v − (1+1/ν) m_w m_wᵀ) I_w⁻¹, error (1+ν) tr(ΣM) |
+//! | divergences | [`divergences`], [`NormalizerErrors`](parts::NormalizerErrors) | the errors of log Z by IS, RevIS, IS-RevIS and NCE |
 //! | normalizing constants | [`mod@normalizer`], [`log_z`], [`evidence()`] | c = log Z from draws of both sides: IS, RevIS, IS-RevIS, NCE (MATH §4) |
 //! | the best design | [`Model::design`], [`mod@design`] | p_n = p_d/ν · \[√(ν a/μ) − 1\]₊ with a quadratic in the score, and its limits |
 //! | fits | [`Model::fit`], [`mod@fit`], [`Fit`], [`Estimate`] | ∇L = ν E_n\[w r ψ\] − E_d\[w ψ\] = 0, Var = H⁻¹ V H⁻¹ |
@@ -103,6 +103,7 @@
 //! | Markov chains | [`chains`], [`mod@chain`] | draws of a model: Hamiltonian, random walk, Gibbs |
 //! | seeds, cancellation, progress | [`mod@run`] | one random stream per purpose and block |
 //! | what goes wrong | [`Error`] | one plain sentence each |
+//! | what results are made of | [`parts`] | |
 //!
 //! Letters: ν = T_n/T_d noise points per data point, T = T_d + T_n the budget, π = ν/(1+ν) the proportion of noise,
 //! g = log p − log p_n − log ν, r = e^g, M the target (identity for the mean squared error). Errors are given times T.
@@ -118,6 +119,7 @@ mod density;
 pub mod design;
 mod divergence;
 mod domain;
+#[doc(hidden)]
 pub mod energy;
 mod error;
 pub mod fit;
@@ -134,6 +136,7 @@ mod names;
 mod noise;
 pub mod normalizer;
 mod pareto;
+pub mod parts;
 mod points;
 mod population;
 pub mod prelude;
@@ -145,41 +148,55 @@ mod target;
 mod text;
 mod tolerance;
 
-pub use asymptotics::{Asymptotics, ErrorReport, asymptotic_error, cramer_rao_covariance, error_report};
+pub use asymptotics::ErrorReport;
 pub use builders::{chains, evidence, information, log_z, path, ratio, states};
-pub use density::{BatchDensity, Density, FunctionDensity, ModelDensity, batch_density, density};
-pub use divergence::{Divergences, NormalizerErrors, divergences};
+pub use density::{Density, ModelDensity, batch_density, density};
+pub use divergence::divergences;
 pub use domain::{Domain, Space};
-pub use energy::{Energy, FamilyOptions, families};
-#[doc(hidden)]
-pub use error::ErrorSubject;
-pub use error::{ChainFault, DesignFault, Error, ErrorKind, ExternalError, OptionFault, Quantity, Result};
-pub use fit::{Estimate, Fit, fit};
+pub use energy::{Energy, FamilyOptions, Statistics, families};
+pub use error::{Error, ErrorKind, Result};
+pub use fit::{Estimate, Fit};
 pub use loss::{Loss, LossFunction};
-pub(crate) use map::{Chart, RealMap};
+pub use model::{Model, Parameter};
+pub use noise::language::NoiseWords;
+pub use noise::{
+    Bandwidth, Beta, Categorical, ConditionalNoise, Gamma, Histogram1d, Histogram2d, KernelDensity,
+    Landmarks, Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent,
+    NegativeBinomial, Noise, Normal, Poisson, Product, Scalar, Student, Truncated, Uniform, UniformSphere,
+    VonMises, VonMisesFisher, equal_edges, fit_auto, fit_auto_given, quiet_sample, sample, try_sample,
+};
+pub use points::{Points, View};
+pub use population::{Population, Precision};
+pub use serial::to_json;
+pub use target::Target;
+
+// What is hidden is no part of the interface and may change in any release. Here and in the modules it is of two kinds: types
+// that `parts` documents, in one place, and the calls underneath the builders, for the command, the packages for other
+// languages and this crate's own tests.
+#[doc(hidden)]
+pub use asymptotics::{Asymptotics, asymptotic_error, cramer_rao_covariance, error_report};
+#[doc(hidden)]
+pub use density::{BatchDensity, FunctionDensity};
+#[doc(hidden)]
+pub use divergence::{Divergences, NormalizerErrors};
+#[doc(hidden)]
+pub use error::{ChainFault, DesignFault, ErrorSubject, ExternalError, OptionFault, Quantity};
+#[doc(hidden)]
+pub use fit::fit;
 #[doc(hidden)]
 pub use memory::{check_count, free_memory};
 #[doc(hidden)]
 pub use model::LOG_NORMALIZER;
-pub use model::{Model, Parameter};
 #[doc(hidden)]
 pub use more::More;
 #[doc(hidden)]
-pub use noise::language::{Argument, Call, Context, Span, Weight};
-pub use noise::language::{NoiseWords, WordsError};
-pub use noise::{
-    Bandwidth, Beta, Categorical, ConditionalNoise, Gamma, Histogram1d, Histogram2d, KernelDensity,
-    Landmarks, Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent,
-    NegativeBinomial, Noise, Normal, Poisson, Product, Refit, SavedNoise, Scalar, Student, Truncated,
-    Uniform, UniformSphere, VonMises, VonMisesFisher, equal_edges, fit_auto, fit_auto_given, quiet_sample,
-    sample, try_sample,
-};
+pub use noise::language::{Argument, Call, Context, Span, Weight, WordsError};
 #[doc(hidden)]
-pub use noise::{FitAgain, quiet_blocks, sample_blocks};
-pub use points::{Points, View};
-pub use population::{Accuracy, Contrast, Divergent, Method, Population, Precision};
-pub use serial::to_json;
-pub use target::Target;
+pub use noise::{FitAgain, Refit, SavedNoise, quiet_blocks, sample_blocks};
+#[doc(hidden)]
+pub use population::{Accuracy, Contrast, Divergent, Method};
+
+pub(crate) use map::{Chart, RealMap};
 
 pub use nalgebra;
 pub use noisewright_numerics::random::Stream;

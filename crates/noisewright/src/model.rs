@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 pub(crate) use self::constraint::Constraint;
 #[cfg(feature = "dual")]
 use crate::energy::DualEnergy;
-use crate::energy::{BatchEnergy, FeatureEnergy, FormulaEnergy, FunctionEnergy, ScoredEnergy};
+use crate::energy::{BatchEnergy, FeatureEnergy, FormulaEnergy, ScoredEnergy, per_point};
 use crate::energy::{FamilyParts, build_family};
 use crate::names::nearest;
 use crate::run::CancelToken;
@@ -24,10 +24,11 @@ pub const LOG_NORMALIZER: &str = "log_normalizer";
 
 /// A parameter with its start value and bounds.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Parameter {
     /// Name, as in the energy.
     pub name: String,
-    /// Where fits start, and the default of `--at`.
+    /// Where fits start, and what designs take where no value is given.
     pub start: f64,
     /// Lower bound, −∞ where there is none.
     pub lower: f64,
@@ -219,7 +220,7 @@ impl Model {
         log_density: impl Fn(&[f64], &[f64]) -> f64 + Send + Sync + 'static,
     ) -> Result<Self> {
         let (names, parameters) = named_parameters(parameters);
-        let energy = FunctionEnergy::new(names, space.dimension(), log_density);
+        let energy = BatchEnergy::new(names, space.dimension(), per_point(log_density));
         Self::from_shared(Arc::new(energy), space, parameters, true)
     }
 

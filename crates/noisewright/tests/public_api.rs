@@ -70,14 +70,27 @@ fn walk(path: &str, file: &Path, out: &mut Vec<String>) {
     }
 }
 
-#[test]
-fn the_public_paths_are_those_of_the_listing() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+/// All public paths of the crate.
+fn public_paths() -> Vec<String> {
     let mut found = Vec::new();
-    walk("noisewright", &root.join("src/lib.rs"), &mut found);
+    walk("noisewright", &package().join("src/lib.rs"), &mut found);
     found.sort();
     found.dedup();
-    let listing = root.join("public-api.txt");
+    found
+}
+
+fn package() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What results are made of is read, not written; what the prelude holds has another name.
+const PARTS: &str = "noisewright::parts::";
+const PRELUDE: &str = "noisewright::prelude::";
+
+#[test]
+fn the_public_paths_are_those_of_the_listing() {
+    let found = public_paths();
+    let listing = package().join("public-api.txt");
     if std::env::var_os("UPDATE_PUBLIC_API").is_some() {
         fs::write(&listing, found.join("\n") + "\n").unwrap();
     }
@@ -88,4 +101,84 @@ fn the_public_paths_are_those_of_the_listing() {
         new.is_empty() && gone.is_empty(),
         "new: {new:#?}\ngone: {gone:#?}\nUPDATE_PUBLIC_API=1 writes the listing; say the change in the changelog"
     );
+}
+
+#[test]
+fn the_prelude_holds_nothing_of_its_own_and_the_face_is_small() {
+    let paths = public_paths();
+    let (prelude, own): (Vec<_>, Vec<_>) = paths.iter().partition(|path| path.starts_with(PRELUDE));
+    let last = |path: &str| path.rsplit("::").next().unwrap().to_owned();
+    for path in prelude {
+        assert!(own.iter().any(|other| last(other) == last(path)), "{path} has no other path");
+    }
+    let written = own.iter().filter(|path| !path.starts_with(PARTS)).count();
+    // A face that one can read at a sitting; what a new feature needs may go to `parts`, or behind a builder.
+    assert!(written <= 165, "{written} public paths outside of `parts`");
+}
+
+/// The paths under `noisewright` that the `use` statements of a text name.
+fn imported(text: &str) -> Vec<String> {
+    let mut paths = Vec::new();
+    for (_, rest) in
+        text.match_indices("use noisewright::").map(|(at, found)| text.split_at(at + found.len()))
+    {
+        let statement = &rest[..rest.find(';').expect("a `use` that ends")];
+        assert!(
+            !statement.contains("::{") || statement.matches('{').count() == 1,
+            "{statement}: one list at most"
+        );
+        let (module, list) = match statement.split_once('{') {
+            Some((module, list)) => (module, list.trim_end_matches('}')),
+            None => ("", statement),
+        };
+        let names = list.split(',').map(str::trim).filter(|name| !name.is_empty());
+        paths.extend(names.map(|name| format!("noisewright::{module}{name}")));
+    }
+    paths
+}
+
+#[test]
+fn pages_and_examples_use_listed_paths_only() {
+    let (paths, root) = (public_paths(), package().join("../.."));
+    let files = |folder: PathBuf, ending: &str| -> Vec<PathBuf> {
+        let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        entries.map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == ending)).collect()
+    };
+    let mut texts = files(root.join("docs/src"), "md");
+    texts.extend(files(package().join("examples"), "rs"));
+    texts.extend([root.join("README.md"), package().join("README.md"), package().join("src/lib.rs")]);
+    let mut seen = 0;
+    for file in texts {
+        for path in imported(&fs::read_to_string(&file).unwrap()) {
+            seen += 1;
+            let known = path == "noisewright::prelude::*" || paths.contains(&path);
+            assert!(known, "{}: {path} is not in the listing", file.display());
+        }
+    }
+    assert!(seen >= 15, "{seen} imports");
+}
+
+/// All source files of a folder and of those in it.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let of = |path: PathBuf| if path.is_dir() { sources(&path) } else { vec![path] };
+    entries.flat_map(of).filter(|path| path.extension().is_some_and(|e| e == "rs")).collect()
+}
+
+/// Each door has words of its own for settings: a sentence of the library that names an option of the command is wrong in all others.
+#[test]
+fn the_words_of_the_library_name_no_option_of_the_command() {
+    let files = sources(&package().join("src"));
+    assert!(files.len() > 100, "{} files", files.len());
+    for file in files.iter().filter(|file| !file.ends_with("tests.rs")) {
+        let text = fs::read_to_string(file).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let option = line.match_indices("--").any(|(at, _)| {
+                line[at + 2..].starts_with(|next: char| next.is_ascii_lowercase())
+                    && !line[..at].ends_with('-')
+            });
+            assert!(!option, "{}: {line}", file.display());
+        }
+    }
 }

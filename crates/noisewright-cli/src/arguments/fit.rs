@@ -64,15 +64,8 @@ pub(crate) struct FitArguments {
     /// Fit again with four times as much noise, and test whether the estimates differ: a right model's do not
     #[arg(long, visible_alias = "check-ratio")]
     pub(crate) check_nu: bool,
-    /// Standard errors that hold for a wrong model too (robust), or that trust the model
-    #[arg(
-        long,
-        visible_alias = "errors",
-        default_value = "robust",
-        value_name = "KIND",
-        help_heading = "Errors"
-    )]
-    pub(crate) covariance: CovarianceArgument,
+    #[command(flatten)]
+    pub(crate) errors: ErrorArguments,
     /// A penalty on the parameters of a linear model: lasso:λ, ridge:λ, or with λ by ten-fold cross-validation lasso:auto (or
     /// auto: the sparsest whose refit is within one standard error of the best), lasso:min or ridge:auto (the smallest loss)
     #[arg(long, value_name = "PENALTY", allow_hyphen_values = true, help_heading = "Penalty")]
@@ -83,15 +76,6 @@ pub(crate) struct FitArguments {
     /// Write covariances of more than 100 unknowns into the JSON too
     #[arg(long, help_heading = "Output")]
     pub(crate) matrices: bool,
-    /// Confidence of the intervals
-    #[arg(
-        long,
-        default_value_t = 0.95,
-        value_name = "P",
-        allow_hyphen_values = true,
-        help_heading = "Errors"
-    )]
-    pub(crate) confidence: f64,
     /// Intervals of the parameters: wald, or profile, where the profile of the likelihood or loss has risen far enough
     #[arg(long, default_value = "wald", value_name = "KIND", help_heading = "Errors")]
     pub(crate) interval: String,
@@ -107,18 +91,8 @@ pub(crate) struct FitArguments {
     /// From how many places at most a model that is not linear in its parameters is fitted
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Search")]
     pub(crate) starts: usize,
-    /// Most steps of one search
-    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Search")]
-    pub(crate) max_iterations: usize,
-    /// A search ends when a Newton step is shorter than so many standard errors
-    #[arg(
-        long,
-        value_name = "T",
-        default_value = "1e-6",
-        allow_hyphen_values = true,
-        help_heading = "Search"
-    )]
-    pub(crate) tolerance: f64,
+    #[command(flatten)]
+    pub(crate) search: SearchArguments,
     /// Read the data in blocks, again at each pass, for files larger than memory (CSV, Parquet, NPY)
     #[arg(long, help_heading = "Data")]
     pub(crate) stream: bool,
@@ -146,6 +120,46 @@ pub(crate) struct BlockArguments {
     /// Number of rows in all, where the data are `-` and come with the requests
     #[arg(long, value_name = "N", help_heading = "Data")]
     pub(crate) rows: Option<usize>,
+}
+
+/// When one search ends.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct SearchArguments {
+    /// Most steps of one search
+    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Search")]
+    pub(crate) max_iterations: usize,
+    /// A search ends when a Newton step is shorter than so many standard errors
+    #[arg(
+        long,
+        value_name = "T",
+        default_value = "1e-6",
+        allow_hyphen_values = true,
+        help_heading = "Search"
+    )]
+    pub(crate) tolerance: f64,
+}
+
+/// Which standard errors, and what intervals are made of them.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct ErrorArguments {
+    /// Standard errors that hold for a wrong model too (robust), or that trust the model
+    #[arg(
+        long,
+        visible_alias = "errors",
+        default_value = "robust",
+        value_name = "KIND",
+        help_heading = "Errors"
+    )]
+    pub(crate) covariance: CovarianceArgument,
+    /// Confidence of the intervals
+    #[arg(
+        long,
+        default_value_t = 0.95,
+        value_name = "P",
+        allow_hyphen_values = true,
+        help_heading = "Errors"
+    )]
+    pub(crate) confidence: f64,
 }
 
 /// Which standard errors.
@@ -269,36 +283,10 @@ pub(crate) struct RatioArguments {
     /// The loss: js, kl, reverse-kl, hellinger, pearson, brier or power:A
     #[arg(long, default_value = "js", value_name = "LOSS")]
     pub(crate) loss: String,
-    /// Standard errors that hold for a wrong model too (robust), or that trust the model
-    #[arg(
-        long,
-        visible_alias = "errors",
-        default_value = "robust",
-        value_name = "KIND",
-        help_heading = "Errors"
-    )]
-    pub(crate) covariance: CovarianceArgument,
-    /// Confidence of the intervals
-    #[arg(
-        long,
-        default_value_t = 0.95,
-        value_name = "P",
-        allow_hyphen_values = true,
-        help_heading = "Errors"
-    )]
-    pub(crate) confidence: f64,
-    /// Most steps of one search
-    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Search")]
-    pub(crate) max_iterations: usize,
-    /// A search ends when a Newton step is shorter than so many standard errors
-    #[arg(
-        long,
-        value_name = "T",
-        default_value = "1e-6",
-        allow_hyphen_values = true,
-        help_heading = "Search"
-    )]
-    pub(crate) tolerance: f64,
+    #[command(flatten)]
+    pub(crate) errors: ErrorArguments,
+    #[command(flatten)]
+    pub(crate) search: SearchArguments,
     /// File of points at which to give the log ratio with its standard error
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) points: Option<PathBuf>,

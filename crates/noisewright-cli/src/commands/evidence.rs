@@ -56,17 +56,8 @@ fn options(arguments: &EvidenceArguments, global: &Global) -> Outcome<EvidenceOp
             "--independent says that there are no chains, and --chain names some: leave one out".into(),
         ));
     }
-    if let Some(count) = arguments.noise_draws.filter(|count| *count < 2) {
-        return Err(Failure::Usage(format!("--noise-draws must be at least 2, not {count}")));
-    }
-    if !(arguments.confidence > 0.0 && arguments.confidence < 1.0) {
-        return Err(Failure::Usage(format!(
-            "--confidence must lie between 0 and 1, not {}",
-            arguments.confidence
-        )));
-    }
     let dependence = if arguments.independent { Dependence::Independent } else { Dependence::Chains };
-    Ok(EvidenceOptions {
+    let options = EvidenceOptions {
         noise,
         noise_draws: arguments.noise_draws,
         symmetrize: arguments.symmetrize,
@@ -78,5 +69,7 @@ fn options(arguments: &EvidenceArguments, global: &Global) -> Outcome<EvidenceOp
             ..EvidenceOptions::default().log_z
         },
         ..EvidenceOptions::default()
-    })
+    };
+    options.check()?;
+    Ok(options)
 }

@@ -40,10 +40,10 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     }
     let options = fit::FitOptions {
         loss: inputs::loss(&arguments.loss)?,
-        confidence: arguments.confidence,
-        errors: arguments.covariance.kind(),
-        max_iterations: arguments.max_iterations,
-        tolerance: arguments.tolerance,
+        confidence: arguments.errors.confidence,
+        errors: arguments.errors.covariance.kind(),
+        max_iterations: arguments.search.max_iterations,
+        tolerance: arguments.search.tolerance,
         seed: global.seed,
         ..fit::FitOptions::default()
     };

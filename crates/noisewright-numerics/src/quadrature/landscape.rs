@@ -15,8 +15,10 @@ const CORES: usize = 3;
 /// Ratio of neighbouring distances from a peak on the denser grid.
 const FINE_RATIO: f64 = 1.01;
 
-/// Nearest and farthest distance from a peak on the denser grid, in units of its scale.
-const FINE_REACH: (f64, f64) = (2.0, 2e4);
+/// Nearest distance from a peak on the denser grid, in units of its scale.
+const FINE_NEAREST: f64 = 2.0;
+/// Farthest distance from a peak on the denser grid.
+const FINE_FARTHEST: f64 = 2e4;
 
 /// Where to look for peaks besides a grid over all orders of magnitude.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,9 +111,9 @@ impl Line<'_> {
 
     /// The grid with more points at all distances from the first peaks, and the values there.
     fn refined(&self, grid: Vec<f64>, values: Vec<f64>, found: &[(f64, f64, f64)]) -> (Vec<f64>, Vec<f64>) {
-        let steps = ((FINE_REACH.1 / FINE_REACH.0).ln() / FINE_RATIO.ln()) as i32;
+        let steps = ((FINE_FARTHEST / FINE_NEAREST).ln() / FINE_RATIO.ln()) as i32;
         let around = |&(at, scale, _): &(f64, f64, f64)| {
-            let distance = move |k: i32| scale * FINE_REACH.0 * FINE_RATIO.powi(k);
+            let distance = move |k: i32| scale * FINE_NEAREST * FINE_RATIO.powi(k);
             (0..steps).flat_map(move |k| [at - distance(k), at + distance(k)]).chain([at])
         };
         let inside = |x: &f64| *x > self.lower && *x < self.upper;

@@ -17,8 +17,10 @@ use crate::{Error, Estimate, Model, Parameter, Result};
 /// 1.09 % for one to twenty degrees of freedom: less than a tenth more.
 const LARGEST_ERROR: f64 = 0.25;
 
-/// By how many Monte-Carlo errors, and nothing below 1e-6, a smaller model may be the likelier one.
-const REVERSED: (f64, f64) = (4.0, 1e-6);
+/// By how many Monte-Carlo errors a smaller model may be the likelier one.
+const REVERSED_ERRORS: f64 = 4.0;
+/// And by this much in any case, which is rounding.
+const LEAST_REVERSED: f64 = 1e-6;
 
 /// One of the models.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -160,6 +162,21 @@ impl FitRecord {
 /// With `nested` a model is taken as contained in every one with more parameters; otherwise that is found out, from the
 /// models, on rows of the data.
 ///
+/// ```
+/// use noisewright::{after::compare, prelude::*};
+/// let data = sample(&Normal::with_std(0.5, 1.0)?, 400, 1);
+/// let (fixed, free) = (
+///     Model::from_toml("variables = ['x']\nlog_density = '-p*x^2/2'\n[parameters]\np = 1")?,
+///     Model::from_toml("variables = ['x']\nlog_density = 'm*x - p*x^2/2'\n[parameters]\nm = 0\np = 1")?,
+/// );
+/// let fits = [fixed.fit(&data).exact().run()?.record(None)?, free.fit(&data).exact().run()?.record(None)?];
+/// let named = [("centred".to_owned(), &fits[0]), ("free".to_owned(), &fits[1])];
+/// let found = compare(&named, &[Some(&fixed), Some(&free)], false)?;
+/// // Half a deviation off in 400 rows: the likelihood ratio is about 400 log(1 + ¼) = 89 on one degree of freedom.
+/// assert!(found.models[1].aic < found.models[0].aic && found.tests.len() == 1);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Incomparable`] for fewer than two fits, or fits to other rows.
 pub fn compare(fits: &[(String, &FitRecord)], models: &[Option<&Model>], nested: bool) -> Result<Comparison> {
@@ -259,7 +276,7 @@ fn likelihood_ratio(
         Some("the rows depend on one another, and the statistic has no χ² distribution then: use a Wald test")
     } else if error > LARGEST_ERROR * (4.0 * half).sqrt() {
         Some("the Monte-Carlo error of the statistic is too large: fit with more noise, or exactly")
-    } else if statistic < -(REVERSED.0 * error).max(REVERSED.1) {
+    } else if statistic < -(REVERSED_ERRORS * error).max(LEAST_REVERSED) {
         Some(
             "the larger model is the less likely one: its fit is not the maximum, or the models are not nested",
         )

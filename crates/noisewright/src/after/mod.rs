@@ -25,17 +25,27 @@ mod row_means;
 mod simulate;
 mod wald;
 
-pub use compare::{Comparison, LikelihoodRatio, ModelScore, SharedEstimate, SharedParameter, compare};
+#[doc(hidden)]
+pub use compare::Comparison;
+pub use compare::compare;
+#[doc(hidden)]
+pub use compare::{LikelihoodRatio, ModelScore, SharedEstimate, SharedParameter};
 pub(crate) use derive::linearized;
 pub(crate) use given::mean_log_likelihood;
 pub use given::simulate_given;
+#[doc(hidden)]
 pub use joint::JointEstimate;
+#[doc(hidden)]
 pub use log_density::LogDensity;
 pub use record::FitRecord;
 #[doc(hidden)]
 pub use record::RecordHeader;
+#[doc(hidden)]
 pub use row_means::RowMeans;
-pub use simulate::{Simulated, Simulation, simulate};
+#[doc(hidden)]
+pub use simulate::Simulated;
+pub use simulate::{Simulation, simulate};
+#[doc(hidden)]
 pub use wald::WaldTest;
 
 use crate::fit::Data;

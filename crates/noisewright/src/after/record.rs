@@ -46,7 +46,7 @@ impl RecordHeader {
             }
             Some(format) => format!("its format is `{format}`, which is not that of a fit"),
             None => {
-                "it does not say that it is one: save a fit with `fit --out FILE.json` or `fit.save`".into()
+                "it does not say that it is one; a fit must be saved as such before it can be read".into()
             }
         };
         Err(Error::SavedFit { reason: reason.into() })

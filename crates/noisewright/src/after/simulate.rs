@@ -14,8 +14,10 @@ const CHAINS: usize = 8;
 const LEAST_LENGTH: usize = 250;
 const STEPS: usize = 10;
 
-/// R̂ and effective draws per draw beyond which chains have not come to the density.
-const AGREEMENT: (f64, f64) = (1.05, 0.05);
+/// R̂ beyond which chains have not come to the density.
+const MOST_R_HAT: f64 = 1.05;
+/// Effective draws per draw below which they have not.
+const LEAST_ESS_SHARE: f64 = 0.05;
 
 /// Draws of a model.
 #[derive(Clone, Debug)]
@@ -105,7 +107,7 @@ fn effective(chains: &Chains, count: usize) -> Result<f64> {
     let known = || chains.convergence.iter().filter(|c| !c.r_hat.is_nan());
     let r_hat = known().map(|c| c.r_hat).fold(1.0, f64::max);
     let least = known().map(|c| c.ess).fold(draws as f64, f64::min);
-    if r_hat > AGREEMENT.0 || least < AGREEMENT.1 * draws as f64 {
+    if r_hat > MOST_R_HAT || least < LEAST_ESS_SHARE * draws as f64 {
         return Err(Error::TooHardToSample { effective: least, draws });
     }
     Ok((count as f64).min(least))

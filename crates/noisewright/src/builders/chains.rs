@@ -56,7 +56,8 @@ impl ChainsBuilder<'_> {
     /// Runs the chains.
     ///
     /// # Errors
-    /// As for [`run`](crate::chain::run()).
+    /// When there is nothing to run, the moves do not suit the density, no place of positive density is found to start at, or
+    /// the log-density is not a number somewhere.
     pub fn run(self) -> Result<Chains> {
         on_threads(self.threads, || run(self.density, &self.options))
     }

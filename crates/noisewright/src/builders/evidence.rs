@@ -4,7 +4,7 @@ use super::chain_lengths;
 use super::settings::{run_settings, setters};
 use super::threads::on_threads;
 use crate::fit::Data;
-use crate::normalizer::{Evidence, EvidenceOptions, NoiseKind, estimate_evidence};
+use crate::normalizer::{Dependence, Evidence, EvidenceOptions, NoiseKind, estimate_evidence};
 use crate::{Density, Result};
 
 /// The logarithm of the integral of a density known up to nothing but that: `log ∫ f(x) dx`, from draws of `f`.
@@ -58,6 +58,12 @@ impl<'a> EvidenceBuilder<'a> {
     /// ```
     pub fn chains(mut self, lengths: &'a [usize]) -> Self {
         self.draws = self.draws.with_dependence(crate::fit::Dependence::Chains(lengths));
+        self
+    }
+
+    /// Every draw is independent of all others.
+    pub fn independent(mut self) -> Self {
+        self.options.log_z.dependence = Dependence::Independent;
         self
     }
 

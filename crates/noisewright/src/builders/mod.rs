@@ -5,13 +5,13 @@
 //! | [`Model::fit`](crate::Model::fit) | [`Fit`](crate::Fit) |
 //! | [`Model::design`](crate::Model::design) | [`Design`](crate::design::Design) |
 //! | [`Model::error`](crate::Model::error) | [`ErrorReport`](crate::ErrorReport) |
-//! | [`ratio`] | [`DensityRatio`](crate::fit::DensityRatio) |
-//! | [`information`] | [`MutualInformation`](crate::fit::MutualInformation) |
-//! | [`log_z`] | [`LogZ`](crate::normalizer::LogZ) |
-//! | [`states`] | [`StatesEstimate`](crate::normalizer::states::StatesEstimate) |
-//! | [`evidence`] | [`Evidence`](crate::normalizer::Evidence) |
-//! | [`path`] | [`PathEstimate`](crate::normalizer::path::PathEstimate) |
-//! | [`chains`] | [`Chains`](crate::chain::Chains) |
+//! | [`ratio`](crate::ratio()) | [`DensityRatio`](crate::fit::DensityRatio) |
+//! | [`information`](crate::information()) | [`MutualInformation`](crate::fit::MutualInformation) |
+//! | [`log_z`](crate::log_z()) | [`LogZ`](crate::normalizer::LogZ) |
+//! | [`states`](crate::states()) | [`StatesEstimate`](crate::normalizer::states::StatesEstimate) |
+//! | [`evidence`](crate::evidence()) | [`Evidence`](crate::normalizer::Evidence) |
+//! | [`path`](crate::path()) | [`PathEstimate`](crate::normalizer::PathEstimate) |
+//! | [`chains`](crate::chains()) | [`Chains`](crate::chain::Chains) |
 //!
 //! The options structs ([`FitOptions`](crate::fit::FitOptions) …) are what the builders fill; `options` takes one as it is.
 
@@ -27,15 +27,27 @@ mod settings;
 mod states;
 mod threads;
 
-pub use chains::{ChainsBuilder, chains};
+pub use chains::ChainsBuilder;
+#[doc(hidden)]
+pub use chains::chains;
 pub use design::DesignBuilder;
 pub use error::ErrorBuilder;
-pub use evidence::{EvidenceBuilder, evidence};
+pub use evidence::EvidenceBuilder;
+#[doc(hidden)]
+pub use evidence::evidence;
 pub use fit::FitBuilder;
-pub use log_z::{LogZBuilder, log_z};
-pub use path::{PathBuilder, path};
-pub use ratio::{InformationBuilder, RatioBuilder, information, ratio};
-pub use states::{StatesBuilder, states};
+pub use log_z::LogZBuilder;
+#[doc(hidden)]
+pub use log_z::log_z;
+pub use path::PathBuilder;
+#[doc(hidden)]
+pub use path::path;
+pub use ratio::{InformationBuilder, RatioBuilder};
+#[doc(hidden)]
+pub use ratio::{information, ratio};
+pub use states::StatesBuilder;
+#[doc(hidden)]
+pub use states::states;
 
 use noisewright_numerics::parallel::prelude::*;
 

@@ -69,7 +69,8 @@ impl<'a> RatioBuilder<'a> {
     /// Fits the ratio.
     ///
     /// # Errors
-    /// As for [`density_ratio`].
+    /// When the samples have different columns, too few rows or weights, too little in common with the bridges asked for, or
+    /// an option cannot be.
     pub fn run(self) -> Result<DensityRatio> {
         on_threads(self.threads, || density_ratio(self.model, self.first, self.second, &self.options))
     }
@@ -132,7 +133,8 @@ impl<'a> InformationBuilder<'a> {
     /// Estimates it.
     ///
     /// # Errors
-    /// As for [`mutual_information`].
+    /// When a variable is not a column or is in both groups, there are too few rows, or the joint density and the product have
+    /// too little in common with the bridges asked for.
     pub fn run(self) -> Result<MutualInformation> {
         on_threads(self.threads, || mutual_information(self.model, self.data, self.between, &self.options))
     }

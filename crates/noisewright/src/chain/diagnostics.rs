@@ -13,6 +13,14 @@ pub struct Convergence {
 
 /// Split R̂ and effective draws of a quantity, from its values chain after chain (Gelman et al. 2013, Geyer 1992).
 ///
+/// ```
+/// use noisewright::{chain::convergence, prelude::*};
+/// let draws = sample(&Normal::with_std(0.0, 1.0)?, 4000, 1);
+/// let found = convergence(draws.values(), &[1000; 4]);
+/// assert!((found.r_hat - 1.0).abs() < 0.02 && found.ess > 2000.0); // they are independent
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
 /// # Panics
 /// When the lengths do not add up to the number of values.
 #[must_use]

@@ -14,10 +14,15 @@ mod run;
 mod single_site;
 mod slices;
 
+#[doc(hidden)]
 pub use bridge::Bridge;
 pub(crate) use coordinates::Coordinates;
 pub use diagnostics::{Convergence, convergence};
 pub use kernel::Moves;
 pub(crate) use kernel::{Kernel, Landscape, Walker};
-pub use run::{ChainOptions, Chains, run};
+#[doc(hidden)]
+pub use run::ChainOptions;
+pub use run::Chains;
+#[doc(hidden)]
+pub use run::run;
 pub(crate) use run::{check_place, run_checked};

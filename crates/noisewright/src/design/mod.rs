@@ -32,19 +32,35 @@ pub use densities::Densities;
 pub use dictionary::DictionaryOptions;
 #[doc(hidden)]
 pub use error_answer::ErrorAnswer;
+#[doc(hidden)]
 pub use exact::OptimalNoise;
+#[doc(hidden)]
+pub use family::Builder;
+pub use family::best_member;
 pub(crate) use family::best_member_on;
-pub use family::{Builder, FamilyOptimum, Member, best_member};
+#[doc(hidden)]
+pub use family::{FamilyOptimum, Member};
 #[doc(hidden)]
 pub use grid::Grid;
-pub use histogram::{HistogramDesign, best_histogram_1d, best_histogram_2d};
+#[doc(hidden)]
+pub use histogram::HistogramDesign;
+#[doc(hidden)]
+pub use histogram::{best_histogram_1d, best_histogram_2d};
+#[doc(hidden)]
 pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
-pub use mixture::{MixtureDesign, best_mixture, design_dictionary, design_mixture, design_mixture_on_sample};
+#[doc(hidden)]
+pub use mixture::{MixtureDesign, best_mixture, design_mixture_on_sample};
+pub use mixture::{design_dictionary, design_mixture};
+#[doc(hidden)]
+pub use noise::ModelNoise;
 pub(crate) use noise::SavedModelNoise;
-pub use noise::{ModelNoise, Shape};
+#[doc(hidden)]
+pub use noise::Shape;
 #[doc(hidden)]
 pub use problem::{Files, Problem, Purpose, noise_on};
-pub use proportion::{Curve, Prices, best_ratio, ratio_for_efficiency};
+#[doc(hidden)]
+pub use proportion::{Curve, ratio_for_efficiency};
+pub use proportion::{Prices, best_ratio};
 #[doc(hidden)]
 pub use question::{Answer, DesignSpace, EfficiencyAnswer, Kind, Question};
 #[doc(hidden)]
@@ -166,6 +182,7 @@ impl Design {
 /// # Errors
 /// When the model has no population at these parameters, its scores are collinear, or ν or a price is not a
 /// positive number.
+#[doc(hidden)]
 pub fn design(model: &Model, parameters: &[f64], options: &DesignOptions) -> Result<Design> {
     let options = &options.resolved(model, parameters)?;
     options.conclude(Search::on_model(model, parameters, options)?.run())
@@ -175,8 +192,18 @@ pub fn design(model: &Model, parameters: &[f64], options: &DesignOptions) -> Res
 ///
 /// `log_normalizer` is the model's log Z at the parameters, which the density of the designed noise needs.
 ///
+/// ```
+/// use noisewright::{design::{DesignOptions, Ratio, design_on_sample}, prelude::*};
+/// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
+/// let data = sample(&Normal::with_std(0.0, 1.0)?, 4000, 1);
+/// let options = DesignOptions { ratio: Ratio::Fixed(1.0), ..DesignOptions::default() };
+/// let best = design_on_sample(&model, &[0.0], 0.5 * std::f64::consts::TAU.ln(), &data, &options)?;
+/// assert!((best.error / 3.50813 - 1.0).abs() < 0.1); // the design on the model itself, `Model::design`
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
 /// # Errors
-/// As for [`design`], and when the sample is too small for the number of parameters.
+/// As for [`Model::design`], and when the sample is too small for the number of parameters.
 pub fn design_on_sample(
     model: &Model,
     parameters: &[f64],

@@ -26,6 +26,7 @@ pub(crate) use self::saved::SavedModelNoise;
 
 /// The ratio `h = p_n / p_d` as a function of the score.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Shape {
     /// `h = 1`: the noise is the model.
     Data,

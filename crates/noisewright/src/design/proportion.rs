@@ -94,6 +94,14 @@ pub(super) struct Scan {
 /// The ν that minimises an error, and the error there: the best of a scan over eight decades, e⁻⁹ to e⁹, and beyond them
 /// to e⁻³⁰ or e³⁰ while it still falls there; polished.
 ///
+/// ```
+/// use noisewright::design::best_ratio;
+/// // Noise equal to the data has an error in proportion to (1 + ν)²/ν.
+/// let (nu, error) = best_ratio(|nu| Ok((1.0 + nu).powi(2) / nu))?;
+/// assert!((nu - 1.0).abs() < 1e-3 && (error - 4.0).abs() < 1e-6);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
 /// # Errors
 /// The first error of the function where it has no value at any ν.
 pub fn best_ratio(error: impl Fn(f64) -> Result<f64>) -> Result<(f64, f64)> {
@@ -138,15 +146,17 @@ pub struct Curve {
     pub error: Vec<f64>,
 }
 
-/// Products that the sums behind a curve may cost, and the places that it has at least.
-const CURVE_PRODUCTS: (usize, usize) = (1 << 33, 9);
+/// Products that the sums behind a curve may cost.
+const CURVE_PRODUCTS: usize = 1 << 33;
+/// The places that it has at least.
+const FEWEST_CURVE_PLACES: usize = 9;
 
 impl Curve {
     /// How many of so many places are worth their cost on a population, where each takes so many sums over it: a curve
     /// through fewer looks the same.
     pub(crate) fn places(population: &Population, most: usize, sums: usize) -> usize {
         let products = population.points().rows() * population.coordinates().len().pow(2) * sums;
-        (CURVE_PRODUCTS.0 / products.max(1)).clamp(CURVE_PRODUCTS.1.min(most), most)
+        (CURVE_PRODUCTS / products.max(1)).clamp(FEWEST_CURVE_PLACES.min(most), most)
     }
 
     /// The error of `error(ν)` at `count` proportions between 1 % and 99 %.
@@ -196,4 +206,18 @@ pub fn ratio_for_efficiency(efficiency: f64, limit: f64, value: impl Fn(f64) -> 
         }
     }
     Ok(if low.1 < 1e-10 { low.0.exp() } else { high.0.exp() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_ends_where_it_is_cancelled_and_is_endless_where_there_is_no_error() {
+        let missing = Curve::new(5, |nu| if nu < 1.0 { Err(Error::NoMass) } else { Ok(nu) }).unwrap();
+        assert_eq!(missing.error[..2], [f64::INFINITY; 2]);
+        assert!(missing.error[3..].iter().all(|error| error.is_finite()));
+        let cancelled = Curve::new(5, |nu| if nu < 1.0 { Ok(nu) } else { Err(Error::Cancelled) });
+        assert!(matches!(cancelled, Err(Error::Cancelled)));
+    }
 }

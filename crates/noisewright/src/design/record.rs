@@ -26,6 +26,7 @@ const FORMAT: &str = "noisewright-design/1";
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Record {
     /// Name and version of the format.
     pub format: String,

@@ -43,6 +43,7 @@ impl fmt::Display for FamilyInfo {
 
 /// The degrees of freedom of a Student family.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Dof {
     /// A number that is not estimated.
     Fixed(f64),

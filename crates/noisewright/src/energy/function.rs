@@ -9,45 +9,17 @@ use crate::{Energy, Result, View};
 /// truncation and rounding are equal, and the derivative is good to about twelve digits.
 const STEP: f64 = 7e-4;
 
-/// A log-density as a function of the parameters and of one point.
-pub(crate) struct FunctionEnergy<F> {
-    names: Vec<String>,
-    dimension: usize,
-    log_density: F,
-}
-
-impl<F> FunctionEnergy<F> {
-    pub(crate) fn new(names: Vec<String>, dimension: usize, log_density: F) -> Self {
-        Self { names, dimension, log_density }
-    }
-}
-
-impl<F: Fn(&[f64], &[f64]) -> f64 + Send + Sync> Energy for FunctionEnergy<F> {
-    fn parameters(&self) -> Vec<String> {
-        self.names.clone()
-    }
-
-    fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    fn evaluate(
-        &self,
-        parameters: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        let at = |parameters: &[f64], out: &mut [f64]| -> Result<()> {
-            let mut x = vec![0.0; points.columns()];
-            for (row, o) in out.iter_mut().enumerate() {
-                points.copy_row(row, &mut x);
-                *o = (self.log_density)(parameters, &x);
-            }
-            Ok(())
-        };
-        at(parameters, value)?;
-        score.map_or(Ok(()), |score| differences(parameters, value, score, at))
+/// A log-density of one point, as one of a batch of points.
+pub(crate) fn per_point(
+    log_density: impl Fn(&[f64], &[f64]) -> f64,
+) -> impl Fn(&[f64], View<'_>, &mut [f64]) -> Result<()> {
+    move |parameters: &[f64], points: View<'_>, out: &mut [f64]| {
+        let mut x = vec![0.0; points.columns()];
+        for (row, out) in out.iter_mut().enumerate() {
+            points.copy_row(row, &mut x);
+            *out = log_density(parameters, &x);
+        }
+        Ok(())
     }
 }
 
@@ -175,8 +147,8 @@ mod tests {
     #[test]
     fn differences_are_good_to_eleven_digits() {
         let names = || vec!["a".to_owned(), "b".to_owned()];
-        let energy =
-            FunctionEnergy::new(names(), 1, |t: &[f64], x: &[f64]| (t[0] * x[0]).sin() - t[1].exp() * x[0]);
+        let log_density = |t: &[f64], x: &[f64]| (t[0] * x[0]).sin() - t[1].exp() * x[0];
+        let energy = BatchEnergy::new(names(), 1, per_point(log_density));
         let points = View::new(1, 2, &[0.7, -1.3]);
         let (mut value, mut score) = ([0.0; 2], [0.0; 4]);
         energy.evaluate(&[1.2, 0.4], points, &mut value, Some(&mut score)).unwrap();
@@ -188,9 +160,8 @@ mod tests {
 
     #[test]
     fn a_side_without_numbers_leaves_the_other() {
-        let energy = FunctionEnergy::new(vec!["s".into()], 1, |t: &[f64], x: &[f64]| {
-            x[0] * t[0].powf(1.5) + t[0].ln() * 0.0
-        });
+        let log_density = |t: &[f64], x: &[f64]| x[0] * t[0].powf(1.5) + t[0].ln() * 0.0;
+        let energy = BatchEnergy::new(vec!["s".into()], 1, per_point(log_density));
         let (mut value, mut score) = ([0.0], [0.0]);
         energy.evaluate(&[5e-4], View::new(1, 1, &[1.0]), &mut value, Some(&mut score)).unwrap();
         // Forward differences of t^1.5 at a step of about t.

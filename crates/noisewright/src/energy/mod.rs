@@ -35,7 +35,7 @@ pub use family::{Dof, FamilyInfo, FamilyOptions, families};
 pub(crate) use family::{Parts as FamilyParts, build as build_family};
 pub(crate) use formula::wrong_formula;
 pub use formula::{FeatureEnergy, FormulaEnergy};
-pub(crate) use function::{BatchEnergy, FunctionEnergy, ScoredEnergy};
+pub(crate) use function::{BatchEnergy, ScoredEnergy, per_point};
 pub use gamma::Gamma;
 pub use gaussian::Gaussian;
 pub use gaussian_moments::GaussianMoments;

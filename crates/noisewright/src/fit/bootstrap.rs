@@ -21,7 +21,7 @@ use crate::serial::Fields;
 use crate::{Error, Model, Points, Result};
 
 /// Fewest and most replicates: a standard error from twenty has an error of 16 % by itself.
-const REPLICATES: (usize, usize) = (20, 1_000_000);
+const REPLICATES: std::ops::RangeInclusive<usize> = 20..=1_000_000;
 /// Share of replicates without an answer above which the others are no sample of anything.
 const MOST_FAILED: f64 = 0.05;
 
@@ -74,7 +74,7 @@ fn by_name<S: serde::Serializer>(
 
 /// Refuses a number of replicates that is none.
 pub(super) fn check(replicates: usize) -> Result<()> {
-    if (REPLICATES.0..=REPLICATES.1).contains(&replicates) {
+    if REPLICATES.contains(&replicates) {
         return Ok(());
     }
     Err(Error::range("bootstrap", "a number of replicates between 20 and 1,000,000", replicates as f64))

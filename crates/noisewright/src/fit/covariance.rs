@@ -19,9 +19,10 @@ use crate::moments::{Moments, sandwich};
 use crate::normalizer::joint_freedom;
 use crate::{Error, Loss, Model, Result, View};
 
-/// Curvature, of statistics of size one, below which it is asked whether the data tell the parameters apart, and the share of a
-/// combination of scores in its parts below which they do not.
-const TOLD_APART: (f64, f64) = (1e-6, 1e-6);
+/// Curvature, of statistics of size one, below which it is asked whether the data tell the parameters apart.
+const FLAT_CURVATURE: f64 = 1e-6;
+/// The share of a combination of scores in its parts below which they do not.
+const LEAST_COMBINATION: f64 = 1e-6;
 
 /// Rows that tell parameters apart, at most.
 const TOLD_BY: usize = 1 << 12;
@@ -337,8 +338,12 @@ fn indistinct(objective: &Objective<'_>, direction: &DVector<f64>) -> Error {
         let parameters = involved.iter().map(|j| names[*j].clone()).collect();
         return Error::Collinear { parameters };
     }
-    if varies(objective, &(direction / largest)) {
-        return Error::NoMinimum { parameters: involved.iter().map(|j| names[*j].clone()).collect() };
+    match varies(objective, &(direction / largest)) {
+        Err(error) => return error,
+        Ok(true) => {
+            return Error::NoMinimum { parameters: involved.iter().map(|j| names[*j].clone()).collect() };
+        }
+        Ok(false) => {}
     }
     let outer = objective.scaling.outer_direction(direction);
     let leading = outer[involved[0]];
@@ -348,8 +353,11 @@ fn indistinct(objective: &Objective<'_>, direction: &DVector<f64>) -> Error {
 }
 
 /// Whether a combination of scaled features varies over data and noise, so that it is the loss that is flat.
-fn varies(objective: &Objective<'_>, direction: &DVector<f64>) -> bool {
-    let Some(place) = ParameterPoint::new(objective, &vec![0.0; objective.size()]) else { return false };
+///
+/// # Errors
+/// When a pass over the rows fails or is cancelled.
+fn varies(objective: &Objective<'_>, direction: &DVector<f64>) -> Result<bool> {
+    let Some(place) = ParameterPoint::new(objective, &vec![0.0; objective.size()]) else { return Ok(false) };
     let largest = |side| {
         let add = |most: &mut f64, seen: &ChunkView<'_>| {
             let mut along = vec![0.0; seen.log_ratio.len()];
@@ -359,9 +367,9 @@ fn varies(objective: &Objective<'_>, direction: &DVector<f64>) -> bool {
             *most = inside.fold(*most, |most, (x, _)| most.max(x.abs()));
             Ok(())
         };
-        objective.fold(side, &place, || 0.0, add, f64::max).unwrap_or(0.0)
+        objective.fold(side, &place, || 0.0, add, f64::max)
     };
-    largest(&objective.data).max(largest(&objective.noise)) > 1e-5
+    Ok(largest(&objective.data)?.max(largest(&objective.noise)?) > 1e-5)
 }
 
 /// The direction of least curvature, where that is so little that the data may not tell its parameters apart.
@@ -378,7 +386,7 @@ pub(crate) fn flattest(hessian: &DMatrix<f64>, free: &[usize]) -> Option<DVector
     let mut direction = DVector::zeros(hessian.nrows());
     let along = eigen.eigenvectors.column(least).component_mul(&scale);
     free.iter().zip(along.iter()).for_each(|(j, d)| direction[*j] = *d);
-    (eigen.eigenvalues[least] < TOLD_APART.0).then_some(direction)
+    (eigen.eigenvalues[least] < FLAT_CURVATURE).then_some(direction)
 }
 
 /// Whether a combination of the parameters' scores varies over some of the data; the constant's does not.
@@ -399,7 +407,7 @@ pub(crate) fn varies_in(
         column *= *d;
     }
     let parts: f64 = columns.column_iter().map(|column| column.norm()).sum();
-    Ok(columns.column_sum().norm() > TOLD_APART.1 * parts)
+    Ok(columns.column_sum().norm() > LEAST_COMBINATION * parts)
 }
 
 #[cfg(test)]

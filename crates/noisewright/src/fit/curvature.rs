@@ -47,8 +47,10 @@ const HALF_WIDTH: f64 = 0.5;
 const MOST_COORDINATES: usize = 8;
 /// Combinations of all parameters that are looked along where there are many.
 const COMBINATIONS: usize = 3;
-/// Half of the width of the smoothed curvature in standard errors, and in how many parts it is taken.
-const SMOOTHED: (f64, usize) = (3.0, 12);
+/// Half of the width of the smoothed curvature in standard errors.
+const SMOOTHED_HALF_WIDTH: f64 = 3.0;
+/// In how many parts it is taken.
+const SMOOTHED_PARTS: usize = 12;
 /// Sampling errors by which the smoothed curvature differs from the information form where that cannot be right: the 0.2 %
 /// quantile of Student's distribution with the eleven degrees of freedom that twelve parts leave.
 const BEYOND_CHANCE: f64 = 4.0;
@@ -141,7 +143,7 @@ impl Seen<'_> {
         let mut apart = false;
         for &j in self.free {
             let Some(parts) = self.changes(j, gradient)? else { return Ok(None) };
-            let width = 2.0 * SMOOTHED.0 * self.unit(j);
+            let width = 2.0 * SMOOTHED_HALF_WIDTH * self.unit(j);
             let whole = parts.iter().fold(DVector::zeros(self.at.len()), |sum, part| sum + part) / width;
             // Parts of the width see different rows: their spread is the sampling error of their sum.
             let own: Vec<f64> = parts.iter().map(|part| part[j]).collect();
@@ -166,10 +168,11 @@ impl Seen<'_> {
         j: usize,
         gradient: &impl Fn(&DVector<f64>) -> Result<Option<DVector<f64>>>,
     ) -> Result<Option<Vec<DVector<f64>>>> {
-        let mut places = Vec::with_capacity(SMOOTHED.1 + 1);
-        for part in 0..=SMOOTHED.1 {
+        let mut places = Vec::with_capacity(SMOOTHED_PARTS + 1);
+        for part in 0..=SMOOTHED_PARTS {
             let mut place = self.at.clone();
-            place[j] += SMOOTHED.0 * self.unit(j) * (2.0 * part as f64 / SMOOTHED.1 as f64 - 1.0);
+            place[j] +=
+                SMOOTHED_HALF_WIDTH * self.unit(j) * (2.0 * part as f64 / SMOOTHED_PARTS as f64 - 1.0);
             let Some(there) = gradient(&place)? else { return Ok(None) };
             places.push(there);
         }

@@ -28,8 +28,10 @@ const ROWS_PER_UNKNOWN: usize = 16;
 const ENDLESS: f64 = 1e9;
 /// Least variance of the constant, times the rows, against which a share means something.
 const LEAST_CONSTANT: f64 = 0.01;
-/// By how many standard errors, and nothing below 0.05, the integral must exceed the estimated constant to be another one.
-const UNSEEN: (f64, f64) = (8.0, 0.05);
+/// By how many standard errors the integral must exceed the estimated constant to be another one.
+const UNSEEN_ERRORS: f64 = 8.0;
+/// The smallest standard error that is taken for one there.
+const LEAST_UNSEEN_ERROR: f64 = 0.05;
 
 /// Judges an estimate.
 ///
@@ -266,7 +268,7 @@ impl FittedModel {
         }
         let Some(constant) = fit.log_normalizer.as_ref().filter(|_| fit.nu.is_finite()) else { return };
         let log_z = self.population.log_normalizer();
-        if log_z - constant.estimate > UNSEEN.0 * constant.se.max(UNSEEN.1) {
+        if log_z - constant.estimate > UNSEEN_ERRORS * constant.se.max(LEAST_UNSEEN_ERROR) {
             said.warn(Warning::unseen_mass(constant.estimate, log_z));
         }
     }

@@ -15,8 +15,10 @@ const MOST_UNKNOWNS: usize = 24;
 const NEAR: f64 = 1e-2;
 /// Standard errors that a minimum may be from where a search ended.
 const MOVED: f64 = 0.1;
-/// Steps of a descent of the averaged loss, and pairs of places that it is averaged over.
-const SMOOTHED: (usize, usize) = (12, 12);
+/// Steps of a descent of the averaged loss.
+const SMOOTHED_STEPS: usize = 12;
+/// Pairs of places that it is averaged over.
+const SMOOTHED_PAIRS: usize = 12;
 /// How far these are in every unknown, in standard errors.
 const AROUND: f64 = 0.2;
 /// Minima of a loss with kinks are one when they are within this many standard errors of one another.
@@ -91,16 +93,16 @@ fn smoothed(
     let reach = AROUND / problem.rows().sqrt();
     let mut random = Purpose::FitStarts.stream(0, 1);
     let mut at = start.clone();
-    for _ in 0..SMOOTHED.0 {
+    for _ in 0..SMOOTHED_STEPS {
         let mut gradient = DVector::zeros(start.len());
-        for _ in 0..SMOOTHED.1 {
+        for _ in 0..SMOOTHED_PAIRS {
             let z = DVector::from_fn(start.len(), |_, _| StandardNormal.sample(&mut random));
             let Some(off) = factor.l().tr_solve_lower_triangular(&z) else { return Ok(None) };
             for sign in [-1.0, 1.0] {
                 gradient += problem.evaluate(&(&at + &off * (sign * reach)), false)?.gradient;
             }
         }
-        gradient /= 2.0 * SMOOTHED.1 as f64;
+        gradient /= 2.0 * SMOOTHED_PAIRS as f64;
         let step = factor.solve(&gradient);
         let far = (problem.rows() * gradient.dot(&step)).sqrt();
         if far < MOVED * (start.len() as f64).sqrt() {

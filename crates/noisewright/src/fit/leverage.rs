@@ -19,14 +19,15 @@ use crate::tolerance::RANK;
 /// Rows beyond which leverages are too small to be worth a pass over the rows: the correction is of the order p/n.
 pub(crate) const MOST_ROWS: usize = 1 << 17;
 
-/// Products that leverages may cost, rows by squared unknowns, where they are small; and the rows per unknown from which on
-/// they are: on the average a row's is one over that number.
-const MOST_PRODUCTS: (usize, usize) = (1 << 31, 16);
+/// Products that leverages may cost, rows by squared unknowns, where they are small.
+const MOST_PRODUCTS: usize = 1 << 31;
+/// Rows per unknown from which on they are small: on the average a row's leverage is one over that number.
+const MANY_ROWS_PER_UNKNOWN: usize = 16;
 
 /// Whether every row's leverage is worth its cost; without it the mean leverage corrects the variance, n/(n − k).
 pub(crate) fn is_worth(rows: usize, size: usize) -> bool {
     rows <= MOST_ROWS
-        && (rows.saturating_mul(size * size) <= MOST_PRODUCTS.0 || rows < MOST_PRODUCTS.1 * size)
+        && (rows.saturating_mul(size * size) <= MOST_PRODUCTS || rows < MANY_ROWS_PER_UNKNOWN * size)
 }
 
 /// The part of a covariance that comes from one sample.

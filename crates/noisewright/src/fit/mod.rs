@@ -14,6 +14,7 @@ mod data;
 mod data_rows;
 mod density_checks;
 mod dependence;
+#[doc(hidden)]
 pub mod diagnostics;
 mod differences;
 pub(crate) mod distributed;
@@ -54,34 +55,52 @@ mod start_values;
 mod stream;
 mod two_step;
 
+#[doc(hidden)]
 pub use bootstrap::{Bootstrap, BootstrapEstimate, Resampled};
 pub use choices::{ChoiceSets, fit_choices};
+#[doc(hidden)]
 pub use curvature::Curvature;
 pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
-pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind};
+pub use diagnostics::WarningKind;
+#[doc(hidden)]
+pub use diagnostics::{Diagnostics, Warning};
+#[doc(hidden)]
+pub use diagnostics::{Finding, Remedy, Setting};
 pub use distributed::{PassRequest, Replica, Workers, fit_distributed};
 #[doc(hidden)]
 pub use effects::{FitSetting, NoiseKind, check_effects};
+#[doc(hidden)]
 pub use held_out::HeldOut;
 pub use method::FitMethod;
+#[doc(hidden)]
 pub use noisewright_numerics::optimize::Stop;
+#[doc(hidden)]
 pub use optimal::OptimalReport;
-pub use options::{Amount, CovarianceKind, DrawKind, Draws, FitOptions, IntervalKind, NoiseChoice};
+#[doc(hidden)]
+pub use options::Draws;
+pub use options::{Amount, CovarianceKind, DrawKind, FitOptions, IntervalKind, NoiseChoice};
 #[doc(hidden)]
 pub use options::{NoiseFiles, NoiseInWords};
+pub use penalized::Penalty;
 pub(crate) use penalized::wrong_factor;
-pub use penalized::{PathPoint, Penalty, PenaltyKind, PenaltyReport, Strength, StrengthRule};
+#[doc(hidden)]
+pub use penalized::{PathPoint, PenaltyKind, PenaltyReport, Strength, StrengthRule};
 pub(crate) use quiet::USUAL_RATIO;
 pub(crate) use quiet::replicates::ReplicateSums;
+#[doc(hidden)]
+pub use ratio::RatioOptions;
+#[doc(hidden)]
 pub use ratio::{
-    BasisCandidate, BridgeReport, Bridges, DensityRatio, ImportanceWeights, InformationTrial, LogRatio,
-    MutualInformation, RatioBasis, RatioDivergences, RatioFit, RatioOptions, TwoSampleTest, density_ratio,
-    mutual_information, ratio,
+    BasisCandidate, BridgeReport, ImportanceWeights, InformationTrial, LogRatio, RatioDivergences, RatioFit,
+    TwoSampleTest, density_ratio, mutual_information, ratio,
 };
+pub use ratio::{Bridges, DensityRatio, MutualInformation, RatioBasis};
 pub(crate) use result::Variances;
+#[doc(hidden)]
 pub use result::{Estimate, Fit, Optimum};
 pub use stream::fit_stream;
+#[doc(hidden)]
 pub use two_step::TwoStepReport;
 
 use std::sync::Arc;
@@ -115,6 +134,7 @@ use recentred::Recentred;
 /// # Errors
 /// One sentence: a row outside the domain or without density, too few rows, unknowns that cannot be told apart, an
 /// option that cannot be, or [`Error::Cancelled`].
+#[doc(hidden)]
 pub fn fit<'a>(model: &Model, data: impl Into<Data<'a>>, options: &FitOptions) -> Result<Fit> {
     data.into().in_order_of(model.space(), |data| fit_in_order(model, data, options))
 }

@@ -21,8 +21,10 @@ use crate::run::{Stage, if_possible};
 const LARGE: usize = 1 << 16;
 /// How many times the rows of that part there must be.
 const TIMES: usize = 8;
-/// Rows of that part, of each sample: this many, or so many per unknown.
-const PART: (usize, usize) = (1 << 12, 8);
+/// Rows of that part, of each sample, at least.
+const PART_ROWS: usize = 1 << 12;
+/// And so many per unknown.
+const PART_ROWS_PER_UNKNOWN: usize = 8;
 /// The second part, whose curvature a linear model takes, is one row in so many.
 const LARGER_PART: usize = 6;
 /// Values of features of the second part, at most: more would cost memory and gain no pass.
@@ -60,7 +62,7 @@ pub(super) fn begin_with_parts(
     options: &FitOptions,
 ) -> Result<Begun> {
     let (data, noise) = (objective.data.rows, objective.noise.rows);
-    let wanted = PART.0.max(PART.1 * objective.size());
+    let wanted = PART_ROWS.max(PART_ROWS_PER_UNKNOWN * objective.size());
     let small = (data.min(wanted), noise.min(wanted));
     if data + noise < LARGE.max(TIMES * (small.0 + small.1)) {
         return Ok(Begun::Nowhere);

@@ -17,8 +17,10 @@ use super::result::{Fit, Optimum};
 use crate::noise::quiet::{REPLICATES, Replicates, quiet_dimension};
 use crate::{Loss, Noise, Result};
 
-/// Points of a replicate in the first round, at least, and per unknown: all replicates together have 32 points per unknown.
-const FIRST_POINTS: (usize, usize) = (32, 2);
+/// Points of a replicate in the first round, at least.
+const LEAST_FIRST_POINTS: usize = 32;
+/// And per unknown: all replicates together have 32 points per unknown.
+const FIRST_POINTS_PER_UNKNOWN: usize = 2;
 /// The power of the number of points like which the noise part of a variance is taken to fall in one round: between 1 for
 /// independent points and 3 for smooth functions of few variables. Where it falls less, another round follows.
 const RATE: f64 = 2.0;
@@ -42,7 +44,7 @@ impl Replicates {
     /// As many as a first look at so many unknowns takes, and no more than `most` points; `None` where not even the fewest are
     /// allowed.
     fn first(unknowns: usize, most: usize) -> Option<Self> {
-        let wanted = FIRST_POINTS.0.max(FIRST_POINTS.1 * unknowns).next_power_of_two();
+        let wanted = LEAST_FIRST_POINTS.max(FIRST_POINTS_PER_UNKNOWN * unknowns).next_power_of_two();
         let allowed = (most / REPLICATES).checked_ilog2().map(|exponent| 1 << exponent)?;
         (allowed >= FEWEST).then_some(Self { count: REPLICATES, points: wanted.min(allowed) })
     }

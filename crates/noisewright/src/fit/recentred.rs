@@ -73,3 +73,24 @@ impl Recentred {
         Ok(fit)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::{Data, FitOptions, fit};
+    use crate::{Parameter, Space};
+
+    #[test]
+    fn a_way_back_without_an_inverse_is_an_error() {
+        let parameters = vec![Parameter::new("m", 0.0)];
+        let model =
+            Model::from_formula("m*x - x^2/2", Space::real(&["x"]).unwrap(), parameters, false).unwrap();
+        let data = [0.3, -1.2, 0.8, 2.1, -0.4, 0.9];
+        let options = FitOptions { noise: crate::fit::NoiseChoice::Exact, ..FitOptions::default() };
+        let fitted = fit(&model, Data::from(&data[..]), &options).unwrap();
+        let way = |map| Recentred { model: model.clone(), map };
+        assert!(way(DMatrix::identity(2, 2)).back(fitted.clone(), &model).is_ok());
+        let back = way(DMatrix::from_element(2, 2, 1.0)).back(fitted, &model);
+        assert!(matches!(back, Err(Error::Internal { .. })), "{back:?}");
+    }
+}

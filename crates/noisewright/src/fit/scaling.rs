@@ -102,3 +102,23 @@ impl Scaling {
         self.jacobian() * inner
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hessian_is_carried_in_any_units() {
+        // The determinant of the map is out of range here, so that no general inverse of it exists.
+        let scaling = Scaling::new(vec![3.0, -2.0, 0.5], &[1e-120, 1e-130, 1e-125], true);
+        let is_inverse = |inverse: DMatrix<f64>| {
+            (scaling.jacobian() * inverse - DMatrix::identity(4, 4)).iter().all(|x| x.abs() < 1e-14)
+        };
+        assert!(!scaling.jacobian().try_inverse().is_some_and(is_inverse));
+        assert!(is_inverse(scaling.inverse_jacobian()));
+        let inner = DMatrix::identity(4, 4);
+        let outer = scaling.outer_hessian(&inner);
+        // ∂²/∂θ₀² of γ₀²/2 + γ_c²/2 is s₀² + m₀², and ∂²/∂θ₀∂c is −m₀.
+        assert_eq!((outer[(0, 0)], outer[(0, 3)], outer[(3, 3)]), (9.0, -3.0, 1.0));
+    }
+}

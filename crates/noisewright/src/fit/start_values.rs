@@ -29,8 +29,10 @@ const SCANNED: usize = 192;
 const RANDOM: usize = 64;
 /// How many times fewer places are looked at where a call costs more than its rows.
 const FEWER: usize = 8;
-/// Places that are followed on the few rows, and how many steps.
-const FOLLOWED: (usize, usize) = (12, 25);
+/// Places that are followed on the few rows, at least.
+const FOLLOWED_PLACES: usize = 12;
+/// And how many steps.
+const FOLLOWED_STEPS: usize = 25;
 /// Most parameters of which every two are exchanged, and how many such places are followed.
 const MOST_EXCHANGED: usize = 12;
 const EXCHANGED: usize = 4;
@@ -58,7 +60,7 @@ pub(crate) fn places(few: &Objective<'_>, first: &[f64], options: &FitOptions) -
     }
     screen.exchange(first, &mut seen);
     seen.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut kept = apart(seen, screen.worth(FOLLOWED.0.max(options.starts)));
+    let mut kept = apart(seen, screen.worth(FOLLOWED_PLACES.max(options.starts)));
     if few.curved {
         kept = screen.follow(kept, options)?;
         let mut again = Vec::new();
@@ -316,7 +318,7 @@ impl Screen<'_, '_> {
     /// Descends from places on the few rows; those that end in the same minimum are one.
     fn follow(&self, places: Vec<(f64, Vec<f64>)>, options: &FitOptions) -> Result<Vec<(f64, Vec<f64>)>> {
         let short =
-            FitOptions { max_iterations: FOLLOWED.1, tolerance: 1e-2, progress: None, ..options.clone() };
+            FitOptions { max_iterations: FOLLOWED_STEPS, tolerance: 1e-2, progress: None, ..options.clone() };
         let mut ends = Vec::new();
         for (score, place) in places {
             options.report(Stage::Pilot, ends.len(), score)?;

@@ -11,8 +11,10 @@ use crate::{Mixture, MultivariateNormal, Noise, Result, View};
 
 /// Points that the fit looks at, evenly chosen.
 const FITTED: usize = 10_000;
-/// Iterations that sort out the starts, and most iterations from the best.
-const ITERATIONS: (usize, usize) = (8, 100);
+/// Iterations that sort out the starts.
+const START_ITERATIONS: usize = 8;
+/// Most iterations from the best of them.
+const MOST_ITERATIONS: usize = 100;
 /// Added to the variances of every component, in units of the variance of all points.
 const RIDGE: f64 = 1e-4;
 /// Gain in mean log-likelihood below which the iteration ends.
@@ -86,13 +88,13 @@ impl Sample {
     fn best_of_starts(&self, count: usize) -> Result<Option<Candidate>> {
         let mut best: Option<Candidate> = None;
         for order in &self.orders {
-            let Some(candidate) = self.iterate(slabs(order, count), ITERATIONS.0)? else { continue };
+            let Some(candidate) = self.iterate(slabs(order, count), START_ITERATIONS)? else { continue };
             if best.as_ref().is_none_or(|b| candidate.log_likelihood > b.log_likelihood) {
                 best = Some(candidate);
             }
         }
         match best {
-            Some(start) => self.iterate(start.responsibilities(self), ITERATIONS.1),
+            Some(start) => self.iterate(start.responsibilities(self), MOST_ITERATIONS),
             None => Ok(None),
         }
     }

@@ -18,6 +18,16 @@ const STEP: usize = 1 << 23;
 ///
 /// They are independent of everything else that is drawn at this or any other seed.
 ///
+/// ```
+/// use noisewright::prelude::*;
+/// let noise = Normal::with_std(3.0, 1.0)?;
+/// let draws = sample(&noise, 10_000, 1);
+/// let mean = draws.values().iter().sum::<f64>() / 10_000.0;
+/// assert!((mean - 3.0).abs() < 0.05); // five standard errors
+/// assert_eq!(draws.values(), sample(&noise, 10_000, 1).values());
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
 /// # Panics
 /// When the draws do not fit in memory; [`try_sample`] says so instead.
 pub fn sample(noise: &dyn Noise, rows: usize, seed: u64) -> Points {

@@ -13,7 +13,7 @@ const FITTED: usize = 2000;
 /// The largest skewness looked for.
 const MAX_SKEW: f64 = 2.0;
 /// The lightest and heaviest tails looked for, as the logarithm of the tail parameter.
-const LN_TAIL: (f64, f64) = (-1.2, 0.7);
+const LN_TAIL: std::ops::RangeInclusive<f64> = -1.2..=0.7;
 
 /// `u = sinh(tail · asinh((x − location)/scale) − skew)`: if u is standard normal, x has the sinh-arcsinh distribution
 /// of Jones and Pewsey (2009).
@@ -90,7 +90,7 @@ impl SinhArcsinh {
     fn standardized(values: &[f64]) -> Self {
         let made = |p: &[f64]| Self { location: p[0], scale: p[1].exp(), skew: p[2], tail: p[3].exp() };
         let loss = |p: &[f64]| {
-            let inside = p[2].abs() <= MAX_SKEW && (LN_TAIL.0..=LN_TAIL.1).contains(&p[3]);
+            let inside = p[2].abs() <= MAX_SKEW && LN_TAIL.contains(&p[3]);
             if inside { made(p).mean_loss(values) } else { f64::INFINITY }
         };
         let skewness = values.iter().map(|x| x.powi(3)).sum::<f64>() / values.len() as f64;

@@ -30,6 +30,7 @@ mod evidence;
 mod interval;
 mod moment;
 mod nce;
+#[doc(hidden)]
 pub mod path;
 mod power;
 mod refusal;
@@ -39,15 +40,26 @@ mod serial;
 pub mod states;
 mod tail;
 
-pub use allocation::{Allocation, EstimatedDivergences, Prices};
+pub use allocation::Prices;
+#[doc(hidden)]
+pub use allocation::{Allocation, EstimatedDivergences};
+#[doc(hidden)]
 pub use alpha::{LogAlpha, alpha_formula};
+#[doc(hidden)]
+pub use evidence::EvidenceOptions;
 pub(crate) use evidence::estimate_evidence;
-pub use evidence::{BayesFactor, Evidence, EvidenceOptions, NoiseKind, TracePoint, bayes_factor};
+#[doc(hidden)]
+pub use evidence::{BayesFactor, TracePoint};
+pub use evidence::{Evidence, NoiseKind, bayes_factor};
 use nce::most_quiet_ratio;
+pub use path::PathEstimate;
+#[doc(hidden)]
+pub use path::PathOptions;
+#[doc(hidden)]
 pub use refusal::{Reason, Refusal};
-pub use result::{
-    Dependence, Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, SampleSummary, Side,
-};
+pub use result::{Dependence, Draws, LogZ, LogZOptions, Method};
+#[doc(hidden)]
+pub use result::{LogZWarning, NormalizerEstimate, SampleSummary, Side};
 
 pub(crate) use interval::{joint_freedom, two_sided};
 

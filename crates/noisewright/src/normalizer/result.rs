@@ -33,6 +33,7 @@ impl<'a> Draws<'a> {
 
 /// Where a draw came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Side {
     /// The unnormalized density.
     Data,

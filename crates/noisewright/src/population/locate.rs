@@ -35,6 +35,13 @@ pub(super) struct Location {
 }
 
 impl Location {
+    /// A mode of which nothing else is known.
+    #[cfg(test)]
+    pub(super) fn at(peak: Vec<f64>) -> Self {
+        let slices = peak.iter().map(|x| vec![(*x, 1.0)]).collect();
+        Self { peak, slices, covariance: None, others: Vec::new() }
+    }
+
     /// Where the mass is along one variable; marginal scales where the curvature gives them.
     pub(super) fn centers(&self, axis: usize) -> Vec<(f64, f64)> {
         let mut centers = self.slices[axis].clone();

@@ -501,3 +501,17 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 fn finite_max(values: &[f64]) -> f64 {
     values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_without_an_inverse_are_an_error() {
+        let location = Location::at(vec![0.0, 0.0]);
+        let factor = DMatrix::from_row_slice(2, 2, &[1.0, 0.0, 0.5, 1.0]);
+        assert!(whitened(&location, factor, &[]).is_ok());
+        let singular = DMatrix::from_row_slice(2, 2, &[1.0, 0.0, 0.5, 0.0]);
+        assert!(matches!(whitened(&location, singular, &[]), Err(Error::Internal { .. })));
+    }
+}

@@ -11,6 +11,8 @@ mod purpose;
 pub use cancel::CancelToken;
 pub use context::Context;
 pub(crate) use context::if_possible;
-pub use progress::{Progress, ProgressHook, Stage};
+pub use progress::Progress;
+#[doc(hidden)]
+pub use progress::{ProgressHook, Stage};
 #[doc(hidden)]
 pub use purpose::Purpose;

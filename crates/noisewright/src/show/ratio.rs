@@ -80,7 +80,7 @@ pub fn bridges_table(bridges: &[BridgeReport]) -> Table {
     }
     match bridges.len().saturating_sub(LISTED) {
         0 => table,
-        more => table.note(format!("{more} more bridges with --json")),
+        more => table.note(format!("and {more} more bridges")),
     }
 }
 

@@ -45,9 +45,9 @@ pub(super) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
         basis,
         bridges,
         permutations: arguments.permutations.unwrap_or(usual.permutations),
-        confidence: arguments.confidence,
-        max_iterations: arguments.max_iterations,
-        tolerance: arguments.tolerance,
+        confidence: arguments.errors.confidence,
+        max_iterations: arguments.search.max_iterations,
+        tolerance: arguments.search.tolerance,
         seed: global.seed,
         progress: Some(progress.hook()),
         ..usual
@@ -91,7 +91,7 @@ fn refuse(arguments: &RatioArguments) -> Outcome<()> {
     let given = [
         ("--loss", arguments.loss != "js"),
         ("--weights", arguments.weights.is_some()),
-        ("--covariance", arguments.covariance.kind() != CovarianceKind::Robust),
+        ("--covariance", arguments.errors.covariance.kind() != CovarianceKind::Robust),
         ("--matrices", arguments.matrices),
     ];
     match given.into_iter().find(|(_, given)| *given) {

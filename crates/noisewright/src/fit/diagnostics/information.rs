@@ -30,9 +30,10 @@ const MOST_INDICATORS: usize = 4;
 /// Most parameters of which all pairs are looked at; of more, neighbours alone.
 const MOST_PAIRED: usize = 24;
 
-/// Share of an indicator's variance that must be left beside the score's, and eigenvalue of the correlation of what is
-/// left, below which there is nothing but rounding.
-const RANK: (f64, f64) = (1e-9, 1e-6);
+/// Share of an indicator's variance that must be left beside the score's; below is nothing but rounding.
+const LEAST_SHARE_LEFT: f64 = 1e-9;
+/// The same for an eigenvalue of the correlation of what is left.
+const LEAST_EIGENVALUE_LEFT: f64 = 1e-6;
 
 /// A χ² test.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -55,7 +56,7 @@ impl ChiSquareTest {
         reference: &DVector<f64>,
     ) -> Option<Self> {
         let size = difference.len();
-        let known = |j: usize| covariance[(j, j)] > RANK.0 * reference[j].abs();
+        let known = |j: usize| covariance[(j, j)] > LEAST_SHARE_LEFT * reference[j].abs();
         let unit = |j: usize| if known(j) { 1.0 / covariance[(j, j)].sqrt() } else { 0.0 };
         let correlation = DMatrix::from_fn(size, size, |i, j| covariance[(i, j)] * unit(i) * unit(j));
         if !correlation.iter().chain(difference.iter()).all(|v| v.is_finite()) {
@@ -63,7 +64,7 @@ impl ChiSquareTest {
         }
         let standardized = DVector::from_fn(size, |j, _| difference[j] * unit(j));
         let eigen = correlation.symmetric_eigen();
-        let kept = (0..size).filter(|&j| eigen.eigenvalues[j] > RANK.1);
+        let kept = (0..size).filter(|&j| eigen.eigenvalues[j] > LEAST_EIGENVALUE_LEFT);
         let parts: Vec<f64> = kept
             .map(|j| eigen.eigenvectors.column(j).dot(&standardized).powi(2) / eigen.eigenvalues[j])
             .collect();

@@ -24,9 +24,11 @@ const NO_RISE: f64 = 1e-6;
 const STEPS: usize = 20;
 /// Halvings of the way to the limit: to two hundredths of a decade.
 const HALVINGS: usize = 6;
-/// Decades of a step towards the limit, and how many steps are taken. Longer ones jump over the limit to where the likelihood may
+/// Decades of a step towards the limit. Longer ones jump over the limit to where the likelihood may
 /// have another, unbounded maximum: Student's density has one with few degrees of freedom and a scale that vanishes.
-const DECADES: (f64, usize) = (0.3, 80);
+const STEP_DECADES: f64 = 0.3;
+/// Most steps towards the limit.
+const MOST_STEPS: usize = 80;
 
 /// Decades of a step where the likelihood is flat: a search may end as far out as numbers go.
 const FLAT_DECADES: f64 = 2.0;
@@ -151,8 +153,8 @@ impl NearMinimum<'_> {
         let (mut near, mut far) = (0.0, 0.0);
         let mut from = self.at.clone();
         let mut flat = self.loss(self.at)? - least < NO_RISE;
-        for _ in 1..=DECADES.1 {
-            near -= if flat { FLAT_DECADES } else { DECADES.0 };
+        for _ in 1..=MOST_STEPS {
+            near -= if flat { FLAT_DECADES } else { STEP_DECADES };
             let (loss, at) = self.profile(j, ray.at(10f64.powf(near)), &from, options)?;
             if loss - least > allowed || loss.is_nan() {
                 return Ok(Some(self.halve(j, ray, (near, far), least + allowed, &from, options)?));

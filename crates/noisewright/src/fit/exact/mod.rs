@@ -37,8 +37,10 @@ use normalizer::Lens;
 pub(crate) use normalizer::NormalizerMethod;
 use whitening::Frame;
 
-/// Draws of the noise that finds a start, at least and at most.
-const PILOT_POINTS: (usize, usize) = (1 << 14, 1 << 17);
+/// Draws of the noise that finds a start, at least.
+const FEWEST_PILOT_POINTS: usize = 1 << 14;
+/// And at most.
+const MOST_PILOT_POINTS: usize = 1 << 17;
 
 /// Starts of a likelihood with one maximum, as long as none of them leads there.
 const MOST_STARTS: usize = 6;
@@ -233,7 +235,7 @@ impl<'a> Likelihood<'a> {
         if self.way != NormalizerMethod::Quadrature && self.model.energy().is_linear() {
             return Ok(None);
         }
-        let points = (2 * self.data.points.rows()).clamp(PILOT_POINTS.0, PILOT_POINTS.1);
+        let points = (2 * self.data.points.rows()).clamp(FEWEST_PILOT_POINTS, MOST_PILOT_POINTS);
         let rough =
             FitOptions { noise: NoiseChoice::Auto, amount: Amount::Points(points), ..options.clone() };
         let rows = DataRows::Memory(self.data);

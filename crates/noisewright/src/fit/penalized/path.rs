@@ -16,8 +16,10 @@ use crate::{Error, Result};
 /// Strengths of a path, and the smallest as a share of the largest (Friedman, Hastie and Tibshirani 2010).
 const STEPS: usize = 60;
 const SMALLEST: f64 = 1e-3;
-/// The largest strength of ridge, in units of the one at which the lasso selects nothing, and the smallest as a share of it.
-const RIDGE: (f64, f64) = (100.0, 1e-6);
+/// The largest strength of ridge, in units of the one at which the lasso selects nothing.
+const RIDGE_LARGEST: f64 = 100.0;
+/// The smallest strength of ridge, as a share of the largest.
+const RIDGE_SMALLEST: f64 = 1e-6;
 /// Strengths without a smaller held-out loss after which a path ends.
 const PATIENCE: usize = 8;
 /// Tolerance, in standard errors, of the estimates that only a held-out loss is wanted of.
@@ -208,7 +210,7 @@ impl<'t, 'a> Search<'t, 'a> {
                 down(largest, strength, (steps.ceil() as usize).clamp(1, STEPS))
             }
             _ if kind == PenaltyKind::Ridge => {
-                down(RIDGE.0 * largest, RIDGE.0 * RIDGE.1 * largest, STEPS / 2)
+                down(RIDGE_LARGEST * largest, RIDGE_LARGEST * RIDGE_SMALLEST * largest, STEPS / 2)
             }
             _ => down(largest, SMALLEST * largest, STEPS),
         }

@@ -263,9 +263,10 @@ impl<'a> Design<'a> {
         if size == 0 || size > MOST_COEFFICIENTS {
             return self.auto(&Domain::States(states.to_vec()), y);
         }
-        let chosen = |y: &f64| states.iter().position(|state| state == y).unwrap_or(0);
-        let logit =
-            MultinomialLogit { design: self, chosen: y.iter().map(chosen).collect(), states: states.len() };
+        let strange = || Error::internal("a row whose value is none of its states");
+        let place = |y: &f64| states.iter().position(|state| state == y).ok_or_else(strange);
+        let chosen = y.iter().map(place).collect::<Result<Vec<usize>>>()?;
+        let logit = MultinomialLogit { design: self, chosen, states: states.len() };
         let at = descend(&logit, &DVector::zeros(size))?;
         let lines: Vec<String> = (0..states.len())
             .map(|state| match state {

@@ -67,6 +67,19 @@ impl Default for EvidenceOptions {
     }
 }
 
+impl EvidenceOptions {
+    /// Refuses numbers that cannot be.
+    ///
+    /// # Errors
+    /// [`Error::Option`] with the option's name.
+    pub fn check(&self) -> Result<()> {
+        if let Some(count) = self.noise_draws.filter(|count| *count < 2) {
+            return Err(Error::range("noise_draws", "at least 2", count as f64));
+        }
+        self.log_z.check()
+    }
+}
+
 /// The integral of a density, and what shows whether to trust it.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -157,7 +170,7 @@ pub(crate) fn estimate_evidence(
     check_count(rows, space.dimension())?;
     memory::check_count("noise_draws", options.noise_draws.unwrap_or(0), 2 + space.dimension())?;
     memory::check_count("trace", options.trace, 3)?;
-    options.log_z.check()?;
+    options.check()?;
     let halves = split(rows, options.chains.as_deref())?;
     check_count(halves.iter().map(Half::rows).sum(), space.dimension())?;
     let context = Context::new(options.log_z.seed, &options.log_z.cancel, options.log_z.progress.as_ref());
@@ -224,9 +237,6 @@ impl Direction {
     ) -> Result<Self> {
         let data = TwoLogDensities { log_f: half.gather(&all.log_f), log_noise: half.gather(&all.log_noise) };
         let count = options.noise_draws.map_or(half.rows(), |total| (total + number) / 2);
-        if count == 0 {
-            return Err(Error::range("noise_draws", "at least 2", 0.0));
-        }
         let stage = if number == 0 { Stage::First } else { Stage::Second };
         let drawn = problem.replicates(fitted, count).map_or(Drawn::Independently(count), Drawn::Quietly);
         let noise = problem.noise_side(fitted, drawn, stage)?;

@@ -34,8 +34,10 @@ const MOST_MIXED: usize = 10;
 const MOST_FITTED: usize = 2500;
 /// Share of the part of the noise that covers all modes together, with what lies between and around them.
 const WIDE: f64 = 0.3;
-/// Rounds in which the components learn what they weigh, and draws of each.
-const ROUNDS: (usize, usize) = (3, 1000);
+/// Rounds in which the components learn what they weigh.
+const ROUNDS: usize = 3;
+/// Draws of each component in a round.
+const ROUND_DRAWS: usize = 1000;
 
 /// A noise for a density of which nothing is known: fitted to chains of it that start far apart and at its modes, so that it
 /// covers all that these come to. It has a component where each of them is, and a wide one around all.
@@ -67,7 +69,7 @@ pub fn fit_noise(density: &dyn Density, moves: Moves, context: &Context) -> Resu
     }
     // Where components cannot be told apart, one wide noise is what there is.
     let Ok(mut narrow) = fit_widened_mixture(points.view(), COMPONENTS) else { return Ok(wide) };
-    for round in 0..ROUNDS.0 {
+    for round in 0..ROUNDS {
         let mut stream = context.stream(Purpose::PathNoiseFit, round as u64);
         narrow = weighed(density, &narrow, &mut stream)?;
     }
@@ -83,7 +85,7 @@ fn weighed(
     mixture: &Mixture<dyn Noise>,
     stream: &mut Stream,
 ) -> Result<Mixture<dyn Noise>> {
-    let (rows, dimension) = (ROUNDS.1, mixture.dimension());
+    let (rows, dimension) = (ROUND_DRAWS, mixture.dimension());
     let mut values = vec![0.0; dimension * rows];
     mixture.draw(stream, rows, &mut values);
     let points = View::new(dimension, rows, &values);
@@ -200,7 +202,7 @@ pub(super) fn elsewhere(
     let context = problem.context.fold_in(Purpose::MissedModes);
     let chains = match apart(problem.density, coordinates, &around, options.moves, 1, &context) {
         Ok(chains) => chains,
-        // Where nothing else can be found there is nothing else to be told.
+        // Searches that fail find no other mode; that alone is no reason to refuse the path.
         Err(Error::NoMass) => return Ok(None),
         Err(error) => return Err(error),
     };

@@ -6,8 +6,11 @@ mod result;
 mod serial;
 mod smc_pilot;
 
+#[doc(hidden)]
 pub use missed_modes::fit_noise;
-pub use result::{Node, PathEstimate, PathTracePoint, PathWarning};
+pub use result::PathEstimate;
+#[doc(hidden)]
+pub use result::{Node, PathTracePoint, PathWarning};
 
 use super::Dependence;
 use super::states::{self, Origin, Pooled};

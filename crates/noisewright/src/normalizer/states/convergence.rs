@@ -25,6 +25,16 @@ pub struct Convergence {
 
 /// Estimates from the first and from the last 1/parts, 2/parts, … of every chain.
 ///
+/// ```
+/// use noisewright::normalizer::states::{Origin, Pooled, StatesOptions, convergence};
+/// // The second density is three times the first, so that every part of the draws says log 3.
+/// let (first, second) = ([0.0; 40], [3f64.ln(); 40]);
+/// let pooled = Pooled { log_f: &[&first, &second], origin: Origin::Counts(&[20, 20]), chains: None };
+/// let found = convergence(&pooled, &StatesOptions::default(), 2)?;
+/// assert!(found.iter().all(|part| (part.forward[1] - 3f64.ln()).abs() < 1e-12));
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`estimate`], or when `parts` is 0.
 pub fn convergence(pooled: &Pooled<'_>, options: &StatesOptions, parts: usize) -> Result<Vec<Convergence>> {

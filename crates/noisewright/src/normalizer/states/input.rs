@@ -8,6 +8,7 @@ use crate::{Error, Result};
 
 /// Which state each draw comes from.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Origin<'a> {
     /// The draws stand state after state: so many of the first state, so many of the second, …
     Counts(&'a [usize]),

@@ -18,17 +18,26 @@ mod start;
 mod surface;
 mod unsampled;
 
-pub use convergence::{Convergence, convergence};
+#[doc(hidden)]
+pub use convergence::Convergence;
+pub use convergence::convergence;
+#[doc(hidden)]
 pub use equilibration::{Equilibration, NamedEquilibrations};
-pub use expectations::{Expectations, NamedExpectations, Observable};
+pub use expectations::Observable;
+#[doc(hidden)]
+pub use expectations::{Expectations, NamedExpectations};
 pub use input::{Origin, Pooled};
-pub use result::{StatesEstimate, StatesWarning};
-pub use reweighting::{Energies, Reweighting, reweight};
+pub use result::StatesEstimate;
+#[doc(hidden)]
+pub use result::StatesWarning;
+pub use reweighting::reweight;
+#[doc(hidden)]
+pub use reweighting::{Energies, Reweighting};
 #[doc(hidden)]
 pub use serial::NamedStates;
-pub use surface::{
-    Bins, Coordinate, NamedSurface, Smoothing, Surface, SurfaceOptions, SurfaceReference, SurfaceWarning,
-};
+#[doc(hidden)]
+pub use surface::{Bins, NamedSurface, Smoothing, Surface, SurfaceReference, SurfaceWarning};
+pub use surface::{Coordinate, SurfaceOptions};
 
 use nalgebra::DMatrix;
 

@@ -51,6 +51,15 @@ pub struct Reweighting<'a> {
 
 /// Solves for the log-normalizers as [`estimate`](super::estimate) does, and keeps the draws for what follows.
 ///
+/// ```
+/// use noisewright::normalizer::states::{Origin, Pooled, StatesOptions, reweight};
+/// let (first, second) = ([0.0; 40], [3f64.ln(); 40]);
+/// let pooled = Pooled { log_f: &[&first, &second], origin: Origin::Counts(&[20, 20]), chains: None };
+/// let found = reweight(&pooled, &StatesOptions::default())?;
+/// assert!((found.estimate().log_z()[1] - 3f64.ln()).abs() < 1e-12);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`estimate`](super::estimate).
 pub fn reweight<'a>(pooled: &Pooled<'a>, options: &StatesOptions) -> Result<Reweighting<'a>> {

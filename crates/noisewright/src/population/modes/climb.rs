@@ -25,8 +25,10 @@ const FAR_SCALE: f64 = 0.02;
 const LADDER: i32 = 12;
 /// Share of the promised rise that is enough (Nocedal and Wright 2006, §3.1).
 const ARMIJO: f64 = 1e-4;
-/// Squared distances in scales within which a climber, and the end of a climb, are those of a known mode.
-const KNOWN: (f64, f64) = (1.0, 0.25);
+/// Squared distance in scales within which a climber is that of a known mode.
+const KNOWN_CLIMBER: f64 = 1.0;
+/// The same for the end of a climb.
+const KNOWN_END: f64 = 0.25;
 /// Least curvature of a mode in units of its own scales, where a normal density has one; the first may be flat.
 const LEAST_CURVATURE: f64 = 1e-4;
 
@@ -135,7 +137,7 @@ impl<'a> Climb<'a> {
                 }
             }
             climbers = going;
-            climbers.retain(|c| !self.found.iter().any(|mode| mode.distance2(&c.at) < KNOWN.0));
+            climbers.retain(|c| !self.found.iter().any(|mode| mode.distance2(&c.at) < KNOWN_CLIMBER));
             if climbers.is_empty() {
                 return Ok(ends);
             }
@@ -241,7 +243,7 @@ impl<'a> Climb<'a> {
     /// wherever there is a density.
     fn settle(&mut self, climber: Climber) -> Result<()> {
         let Climber { at, value: height, .. } = climber;
-        if !height.is_finite() || self.found.iter().any(|mode| mode.distance2(&at) < KNOWN.1) {
+        if !height.is_finite() || self.found.iter().any(|mode| mode.distance2(&at) < KNOWN_END) {
             return Ok(());
         }
         let mut scales = self.scales.clone();

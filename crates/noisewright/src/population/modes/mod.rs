@@ -21,8 +21,10 @@ use crate::{Domain, Result};
 /// often some tens of widths away.
 const HALF_SIDES: [f64; 6] = [2.0, 8.0, 30.0, 30.0, 30.0, 200.0];
 
-/// Sweeps of the coordinate ascent, and the move in scales below which it ends: BFGS does the rest.
-const SWEEPS: (usize, f64) = (4, 0.1);
+/// Sweeps of the coordinate ascent, at most.
+const SWEEPS: usize = 4;
+/// The move in scales below which it ends: BFGS does the rest.
+const SWEEP_END: f64 = 0.1;
 
 /// A local maximum.
 #[derive(Clone, Debug)]
@@ -97,7 +99,7 @@ fn coordinate_ascent(
     scales: &mut [f64],
     sights: &[Sight],
 ) -> Result<()> {
-    for _ in 0..SWEEPS.0 {
+    for _ in 0..SWEEPS {
         let mut moved = 0.0f64;
         for axis in 0..at.len() {
             let sight = sights.get(axis).cloned().unwrap_or_default().around(at[axis]);
@@ -106,7 +108,7 @@ fn coordinate_ascent(
             moved = moved.max((best - at[axis]).abs() / scale);
             (at[axis], scales[axis]) = (best, scale);
         }
-        if moved < SWEEPS.1 {
+        if moved < SWEEP_END {
             break;
         }
     }

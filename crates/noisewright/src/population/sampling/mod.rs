@@ -46,8 +46,10 @@ const NOISE_SHARE: f64 = 0.25;
 /// Fewest effective draws, and their smallest share of all, that mean anything.
 const FEWEST_EFFECTIVE: (f64, f64) = (200.0, 1e-3);
 
-/// Largest standard deviation of a replicate's log-mass, and largest relative error, of an answer.
-const WORST: (f64, f64) = (0.2, 0.3);
+/// Largest standard deviation of a replicate's log-mass, of an answer.
+const WORST_SPREAD: f64 = 0.2;
+/// Largest relative error of an answer.
+const WORST_ERROR: f64 = 0.3;
 
 /// A population from draws of an adapted proposal.
 pub(super) fn build(
@@ -345,7 +347,7 @@ impl Draws {
         let error = replicate_error::of_sums(&parts).max(self.most_effective().powf(-0.5));
         let (fewest, share) = FEWEST_EFFECTIVE;
         let sound = effective >= fewest && effective >= share * draws as f64;
-        if !(sound && error * (REPLICATES as f64).sqrt() <= WORST.0) {
+        if !(sound && error * (REPLICATES as f64).sqrt() <= WORST_SPREAD) {
             return Err(Error::TooHardToSample { effective, draws });
         }
         Ok(error)
@@ -379,7 +381,7 @@ fn population(
     let mut population = Population::assemble(landscape.model, landscape.parameters, parts)?;
     let contrast = landscape.contrast.filter(|_| population.divergent.is_none());
     let error = replicate_error::relative_error(&population, contrast, &replicates).max(mass_error);
-    if error > WORST.1 {
+    if error > WORST_ERROR {
         return Err(Error::TooHardToSample { effective, draws });
     }
     population.accuracy.relative_error = error;
@@ -407,7 +409,8 @@ pub(super) fn integrate_pair(
     let drawn = draw(landscape, &proposal, most_draws(precision), precision.seed)?;
     let mass_error = drawn.check()?;
     let log_z = log_sum_exp(&drawn.log_weights());
-    let log_noise = landscape.log_noise(&drawn.x, drawn.energy.len()).unwrap_or_default();
+    let without = || Error::internal("a contrast without a noise");
+    let log_noise = landscape.log_noise(&drawn.x, drawn.energy.len()).ok_or_else(without)?;
     let mut columns = vec![Vec::new(); FUNCTIONS];
     let mut values = [0.0; FUNCTIONS];
     for (i, q) in log_noise.iter().enumerate() {

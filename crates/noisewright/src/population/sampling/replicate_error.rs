@@ -101,7 +101,7 @@ impl Weighted {
             .iter()
             .map(|part| total.clone().plus(part.clone(), -1.0).traces(kappa, self.log_scale))
             .collect();
-        // Replicates without which the matrix is singular have been everything.
+        // Without one of the replicates the matrix is singular: that one carried all the information, and the error is unknown.
         let Some(left_out) = left_out else { return vec![1.0] };
         (0..whole.len())
             .map(|f| jackknife(whole[f], &left_out.iter().map(|t| t[f]).collect::<Vec<_>>()))

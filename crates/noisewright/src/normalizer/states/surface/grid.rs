@@ -5,6 +5,7 @@ use crate::{Error, Result};
 
 /// Cells along one coordinate.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Bins {
     /// So many of equal width, from the smallest to the largest value.
     Count(usize),

@@ -42,6 +42,7 @@ impl<'a> Coordinate<'a> {
 
 /// How the density is made from weighted draws.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Smoothing {
     /// The share of every cell over its volume.
     #[default]
@@ -55,6 +56,7 @@ pub enum Smoothing {
 
 /// What a surface is relative to.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum SurfaceReference {
     /// Its lowest cell.
     #[default]
