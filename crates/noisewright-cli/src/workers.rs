@@ -84,9 +84,8 @@ impl Processes {
         if let Error::External { source } = &error {
             return Failure::NoAnswer(source.to_string());
         }
-        rows::in_rows(error, &self.files(), |row| match self.rows.files.place(row) {
-            Some((file, row)) => format!("{file}, row {row}"),
-            None => format!("row {}", row + 1),
+        rows::in_rows(error, &self.files(), |row| {
+            self.rows.files.place(row).unwrap_or_else(|| format!("row {}", row + 1))
         })
     }
 
