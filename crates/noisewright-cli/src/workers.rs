@@ -151,7 +151,7 @@ impl Processes {
         };
         loop {
             let answers = pass.log[known..].to_vec();
-            let request = Request { known, answers, run: run.clone(), reads: pass.reads };
+            let request = Request { known, answers, run: run.clone(), reads: pass.sample.is_some() };
             request.write(&mut process.input).map_err(|_| Ask::Lost)?;
             let mut line = String::new();
             if process.output.read_line(&mut line).map_err(|_| Ask::Lost)? == 0 {
@@ -213,7 +213,7 @@ impl Workers for Processes {
     }
 
     fn sum(&self, pass: &PassRequest<'_>) -> Result<Vec<Vec<u8>>> {
-        if pass.reads {
+        if pass.sample.is_some() {
             self.passes.fetch_add(1, Ordering::Relaxed);
         }
         let count = self.workers.len();

@@ -60,7 +60,7 @@ pub use curvature::Curvature;
 pub(crate) use data::check_chains;
 pub use data::{Data, Dependence, Source, Visit};
 pub use diagnostics::{Diagnostics, Finding, Remedy, Setting, Warning, WarningKind};
-pub use distributed::{PassRequest, Replica, Workers, fit_distributed};
+pub use distributed::{PassRequest, Replica, Workers, fit_distributed, ratio_distributed};
 #[doc(hidden)]
 pub use effects::{FitSetting, NoiseKind, check_effects};
 pub use held_out::HeldOut;
@@ -77,7 +77,7 @@ pub(crate) use quiet::replicates::ReplicateSums;
 pub use ratio::{
     BasisCandidate, BridgeReport, Bridges, DensityRatio, ImportanceWeights, InformationTrial, LogRatio,
     MutualInformation, RatioBasis, RatioDivergences, RatioFit, RatioOptions, TwoSampleTest, density_ratio,
-    mutual_information, ratio,
+    mutual_information, ratio, ratio_stream,
 };
 pub(crate) use result::Variances;
 pub use result::{Estimate, Fit, Optimum};
