@@ -62,9 +62,9 @@ class Meter:
         self.passes, self.most = 0, []
         asked = coordinator.Workers.sum
 
-        def measured(workers, news, known, runs, reads):
-            answers = asked(workers, news, known, runs, reads)
-            self.passes += reads
+        def measured(workers, news, known, runs, sample):
+            answers = asked(workers, news, known, runs, sample)
+            self.passes += sample is not None
             if len(workers._log) > 2:
                 self.most.append(max(map(len, answers)) + sum(map(len, workers._log[known:])))
             return answers
