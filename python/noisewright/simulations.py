@@ -64,7 +64,7 @@ class SimulationResult(Result):
 
     def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
         names = ("truth", "mean", "sd", "sd_error", "claimed", "coverage")
-        rows = [{name: float(getattr(self, name)[j]) for name in names} for j in range(len(self.coordinates))]
+        rows: list[dict[str, Any]] = [{name: float(getattr(self, name)[j]) for name in names} for j in range(len(self.coordinates))]
         for j, row in enumerate(rows):
             row["predicted"] = None if self.predicted is None else float(self.predicted[j])
         return self.coordinates, rows
