@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import threading
 import time
@@ -182,6 +183,33 @@ def test_a_ratio_and_a_simulation(files: Path, two: Any) -> None:
     design: dict[str, Any] = {"at": {"m": 0.0}, "rows": 300, "noise": nw.Normal(0, 1), "repeats": 20}
     here, there = (nw.simulate_design(mean, nw.Normal(0, 1), **design, executor=who) for who in (None, two))
     assert np.array_equal(here.estimates, there.estimates)
+
+
+def test_an_interrupt_takes_back_what_was_submitted(files: Path, two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tasks have names that tell what they do, the bar says how far the pass is, and Ctrl-C leaves nothing on the scheduler."""
+
+    def tasks() -> list[str]:
+        return two.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks if "noisewright" in str(key)])
+
+    notes: list[str] = []
+    names: list[str] = []
+    report = coordinator.Workers.report
+
+    def interrupted(self: Any, *arguments: Any) -> None:
+        report(self, *arguments)
+        notes.append(self._bar.note)
+        names.extend(tasks())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(coordinator.Workers, "report", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        nw.fit(model(), _pattern(files), executor=two, **SETTINGS)
+    assert re.fullmatch(r"pass 1, block 1 of \d+, \S+ rows/s", notes[0])
+    assert any(name.startswith("noisewright-rows-") for name in names)
+    deadline = time.monotonic() + 30.0
+    while tasks() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert tasks() == []
 
 
 def test_bytes_through_the_scheduler(files: Path, two: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from cluster_data import digest, model, rows
 
 moto = pytest.importorskip("moto.server")
 boto3 = pytest.importorskip("boto3")
+distributed = pytest.importorskip("distributed")
 s3fs = pytest.importorskip("s3fs")
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -123,6 +124,9 @@ def test_rows_in_a_bucket_are_rows_in_memory(storage: Storage) -> None:
     assert _python("s3://bucket/rows/*.parquet") == expected
     # Processes of their own find credentials and address in the environment.
     assert digest(nw.fit(model(), "s3://bucket/rows/*.parquet", nu=1.0, executor=2)) == expected
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        with distributed.Client(cluster) as client:
+            assert digest(nw.fit(model(), "s3://bucket/rows/*.parquet", nu=1.0, executor=client)) == expected
 
 
 def test_what_is_wrong_with_the_objects_is_one_sentence(storage: Storage) -> None:
