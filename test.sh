@@ -154,11 +154,13 @@ browser() {
 
 # Dask clusters of real processes, files of Parquet, and object storage on the loopback.
 cluster() {
-    local folder=.venv/cluster
+    local folder=.venv/cluster target="${CARGO_TARGET_DIR:-$PWD/target}"
     [ -x $folder/bin/python ] || python3 -m venv $folder || return 1
     $folder/bin/python -m pip install --quiet --disable-pip-version-check \
         pytest numpy matplotlib "dask[dataframe,distributed]" pyarrow "moto[server]" s3fs &&
-    PYTHONPATH=python $folder/bin/python -m pytest -q tests/python/test_cluster_dask.py tests/python/test_cluster_processes.py
+    cargo build --quiet -p noisewright-cli --features object-store --target-dir "$target/object-store" &&
+    NOISEWRIGHT_OBJECT_STORE="$target/object-store/debug/noisewright" NOISEWRIGHT="$target/debug/noisewright" \
+        PYTHONPATH=python $folder/bin/python -m pytest -q tests/python/test_cluster_*.py tests/python/test_simulations.py
 }
 
 # R's numbers made anew, and the package against them. Without R, and without the means to install it, there is nothing to compare.

@@ -9,9 +9,13 @@ import hashlib
 import json
 import os
 import resource
+import sys
 import tempfile
 import time
 from pathlib import Path
+
+# One thread, as every worker has.
+os.environ.setdefault("RAYON_NUM_THREADS", "1")
 
 import distributed
 import numpy as np
@@ -62,9 +66,9 @@ class Meter:
         self.passes, self.most = 0, []
         asked = coordinator.Workers.sum
 
-        def measured(workers, news, known, runs, reads):
-            answers = asked(workers, news, known, runs, reads)
-            self.passes += reads
+        def measured(workers, news, known, runs, sample):
+            answers = asked(workers, news, known, runs, sample)
+            self.passes += sample is not None
             if len(workers._log) > 2:
                 self.most.append(max(map(len, answers)) + sum(map(len, workers._log[known:])))
             return answers
@@ -85,34 +89,51 @@ def on_dask(model: nw.Model, path: Path, workers: int, meter: Meter) -> dict:
             return {"wall": wall, "cpu": cpu + own_cpu() - own, "peak": peak, "passes": meter.passes, "bytes": max(meter.most), "sha": digest(result)}
 
 
+def streamed(model: nw.Model, path: Path) -> dict:
+    cpu, begun = own_cpu(), time.monotonic()
+    result = nw.fit(model, path, nu=0.1)
+    return {"wall": time.monotonic() - begun, "cpu": own_cpu() - cpu, "passes": result.passes, "sha": digest(result)}
+
+
+def read_by_polars(path: Path) -> dict:
+    cpu, begun = own_cpu(), time.monotonic()
+    frame = polars.scan_parquet(path).select(polars.col("x").sum(), polars.col("y").sum()).collect(engine="streaming")
+    assert frame.height == 1
+    return {"wall": time.monotonic() - begun, "cpu": own_cpu() - cpu, "passes": 1}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gigabytes", type=float, default=4.0)
-    rows = int(parser.parse_args().gigabytes * 1e9 / 16)
+    parser.add_argument("--file", type=Path, help="rows that were generated before, or are to be kept")
+    parser.add_argument("--parts", default="polars,streamed,1,2", help="what is measured; numbers are workers on Dask")
+    arguments = parser.parse_args()
+    rows = int(arguments.gigabytes * 1e9 / 16)
     model = nw.Model.from_features(FEATURES, variables=["x", "y"])
     meter = Meter()
+    found: dict[str, dict] = {}
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.parquet"
-        generate(path, rows)
-        cpu, begun = own_cpu(), time.monotonic()
-        frame = polars.scan_parquet(path).select(polars.col("x").sum(), polars.col("y").sum()).collect(engine="streaming")
-        read = (time.monotonic() - begun, own_cpu() - cpu)
-        assert frame.height == 1
-        cpu, begun = own_cpu(), time.monotonic()
-        streamed = nw.fit(model, path, nu=0.1)
-        plain = {"wall": time.monotonic() - begun, "cpu": own_cpu() - cpu, "passes": streamed.passes, "sha": digest(streamed)}
-        found = {workers: on_dask(model, path, workers, meter) for workers in (1, 2)}
+        path = arguments.file or Path(folder) / "rows.parquet"
+        if not path.exists():
+            generate(path, rows)
+        for part in arguments.parts.split(","):
+            measure = {"polars": lambda: read_by_polars(path), "streamed": lambda: streamed(model, path)}
+            found[part] = measure[part]() if part in measure else on_dask(model, path, int(part), meter)
+            print(part, found[part], file=sys.stderr, flush=True)
+        rows = pq.ParquetFile(path).metadata.num_rows
     print(f"# {rows:,} rows of two variables, {rows * 16 / 1e9:.2g} GB, six unknowns, ν = 0.1\n")
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end. Row-passes are rows times passes.\n")
     print("| | wall s | CPU s | passes | row-passes per CPU second | peak MB of a worker | most bytes of a run |\n|---|---|---|---|---|---|---|")
-    print(f"| polars reads both columns once | {read[0]:.1f} | {read[1]:.1f} | 1 | {rows / read[1]:.2g} | | |")
-    for name, one in {"streamed": plain, "Dask, one worker": found[1], "Dask, two workers": found[2]}.items():
+    names = {"polars": "polars reads both columns once", "1": "Dask, one worker", "2": "Dask, two workers"}
+    for part, one in found.items():
         speed = rows * one["passes"] / one["cpu"]
-        print(f"| {name} | {one['wall']:.1f} | {one['cpu']:.1f} | {one['passes']} | {speed:.2g} | {one.get('peak', 0):.0f} | {one.get('bytes', 0)} |")
-    same = {plain["sha"], found[1]["sha"], found[2]["sha"]}
-    unknowns = len(model.coordinates)
-    print(f"\nSHA-256 of all results: {', '.join(sorted(same))} ({'the same' if len(same) == 1 else 'NOT the same'}).")
-    print(f"16 (k + 1)² is {16 * (unknowns + 1) ** 2} bytes. Two workers: {found[1]['wall'] / found[2]['wall']:.2f} times the rows per second of one.")
+        more = [f"{one[name]:,.0f}" if name in one else "" for name in ("peak", "bytes")]
+        print(f"| {names.get(part, part)} | {one['wall']:.1f} | {one['cpu']:.1f} | {one['passes']} | {speed:.2g} | {more[0]} | {more[1]} |")
+    same = sorted({one["sha"] for one in found.values() if "sha" in one})
+    print(f"\nSHA-256 of all results: {', '.join(same)} ({'the same' if len(same) == 1 else 'NOT the same'}).")
+    print(f"16 (k + 1)² is {16 * (len(model.coordinates) + 1) ** 2} bytes.")
+    if "1" in found and "2" in found:
+        print(f"Two workers: {found['1']['wall'] / found['2']['wall']:.2f} times the rows per second of one.")
 
 
 if __name__ == "__main__":

@@ -80,6 +80,7 @@ from .states import (
     mbar,
     surface,
 )
+from .simulations import SimulationResult, simulate_design
 from .theory import DesignResult, ErrorResult, design, error
 
 __version__ = _core.VERSION
@@ -140,6 +141,7 @@ __all__ = [
     "Product",
     "RatioResult",
     "Result",
+    "SimulationResult",
     "StatesResult",
     "Student",
     "SurfaceResult",
@@ -170,5 +172,6 @@ __all__ = [
     "mbar",
     "mutual_information",
     "ratio",
+    "simulate_design",
     "surface",
 ]

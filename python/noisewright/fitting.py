@@ -597,6 +597,9 @@ def ratio(
     tolerance: float = 1e-6,
     seed: int = 0,
     progress: bool | None = None,
+    format: str | None = None,
+    executor: Any = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> RatioResult | DensityRatioResult:
     """Fits the logarithm of the ratio of two samples' densities: `ratio(first, second)`, or `ratio(model, first, second)`.
 
@@ -613,6 +616,9 @@ def ratio(
         weights: how many times each row of the first sample counts (with a model, without bridges).
         loss, errors: as for `fit` (with a model, without bridges).
         confidence, starts, max_iterations, tolerance, seed, progress: as for `fit`.
+        executor: who sums over the rows of both samples, which are then files, datasets or Dask collections, as for `fit`; `weights` is
+            the name of a column of the first (with a model, without bridges).
+        format, storage_options: with `executor`, as for `fit`.
 
     >>> import noisewright as nw
     >>> first, second = nw.Normal(1, 1).sample(4000, seed=1), nw.Normal(0, 1).sample(4000, seed=2)
@@ -632,7 +638,12 @@ def ratio(
     if model is not None and basis != "auto":
         raise InputError("`basis` is for a ratio without a model, whose features are its basis")
     if model is None or bridges is not None:
-        given = {"loss": loss != "js", "weights": weights is not None, "errors": errors != "robust"}
+        given = {
+            "loss": loss != "js",
+            "weights": weights is not None,
+            "errors": errors != "robust",
+            "executor": executor is not None,
+        }
         wrong = [name for name, is_given in given.items() if is_given]
         if wrong:
             raise InputError(f"`{wrong[0]}` is for a ratio of a model's features without bridges: give a model, and no bridges")
@@ -651,11 +662,6 @@ def ratio(
         )
     if permutations is not None:
         raise InputError("`permutations` is for a ratio without a model, or with bridges")
-    built = model._for(first)
-    rows = [points(sample, built.variables, name) for sample, name in ((first, "first"), (second, "second"))]
-    count = rows[0].shape[1]
-    shares = _weights(weights, first, count)
-    nothing = {"weights": None, "clusters": None, "chains": None}
     settings = _settings(
         loss=loss,
         errors=errors,
@@ -665,6 +671,30 @@ def ratio(
         max_iterations=max_iterations,
         tolerance=tolerance,
     )
+    if executor is not None:
+        if weights is not None and not isinstance(weights, str):
+            raise InputError("`weights` must be the name of a column of the first sample")
+        from .cluster import ratio_on
+
+        with Bar("ratio", progress) as bar:
+            answer, built = ratio_on(
+                executor,
+                model,
+                (first, second),
+                weights=weights,
+                format=format,
+                storage_options=storage_options,
+                settings=settings,
+                bar=bar,
+            )
+        return RatioResult(**_shaped(answer, built, model.text, None, None), model=model)
+    if format is not None or storage_options is not None:
+        raise InputError("`format` and `storage_options` are for `executor`: give one, or leave them out")
+    built = model._for(first)
+    rows = [points(sample, built.variables, name) for sample, name in ((first, "first"), (second, "second"))]
+    count = rows[0].shape[1]
+    shares = _weights(weights, first, count)
+    nothing = {"weights": None, "clusters": None, "chains": None}
     with Bar("ratio", progress) as bar:
         answer = _core.ratio(
             built, {**nothing, "points": rows[0], "weights": shares}, {**nothing, "points": rows[1]}, settings, bar

@@ -1,10 +1,12 @@
-//! `fit` past one process: the coordinator, who asks Python for sums, and the replicas that take them.
+//! `fit` and `ratio` past one process: the coordinator, who asks Python for sums, and the replicas that take them.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use noisewright::Error;
-use noisewright::fit::{PassRequest, Replica, Workers, fit_distributed as fit_by_workers};
+use noisewright::fit::{
+    PassRequest, Replica, Workers, fit_distributed as fit_by_workers, ratio_distributed as ratio_by_workers,
+};
 use noisewright_bindings::Reading;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -12,16 +14,17 @@ use pyo3::types::PyBytes;
 use rayon::ThreadPoolBuilder;
 
 use crate::failure::{Failure, Raise};
-use crate::fit::{Plan, Settings, tree};
+use crate::fit::{Plan, Settings, ratio_tree, tree};
 use crate::model::PyModel;
 use crate::task::Monitor;
 use crate::tree::Tree;
 
-/// How many variables and rows there are, and how many rows one process sums over at a time.
-type Shape = (usize, usize, usize);
+/// How many variables and rows there are (of both samples of a ratio; of a fit the second has none), and how many rows one process
+/// sums over at a time.
+type Shape = (usize, [usize; 2], usize);
 
-/// Processes that Python reaches: `sum(answers, known, runs, reads)` gives the answer to every run, and is told every answer of the
-/// log once.
+/// Processes that Python reaches: `sum(answers, known, runs, sample)` gives the answer to every run, and is told every answer of the
+/// log once; `sample` is `None` for noise.
 struct PythonWorkers {
     object: Py<PyAny>,
     shape: Shape,
@@ -38,7 +41,7 @@ impl PythonWorkers {
             pass.log[*told..].iter().map(|answer| PyBytes::new(py, answer)).collect();
         *told = pass.log.len();
         let runs: Vec<(usize, usize)> = pass.runs.iter().map(|run| (run.start, run.end)).collect();
-        self.object.bind(py).call_method1("sum", (news, pass.known, runs, pass.reads))?.extract()
+        self.object.bind(py).call_method1("sum", (news, pass.known, runs, pass.sample))?.extract()
     }
 }
 
@@ -48,7 +51,11 @@ impl Workers for PythonWorkers {
     }
 
     fn rows(&self) -> usize {
-        self.shape.1
+        self.shape.1[0]
+    }
+
+    fn second_rows(&self) -> usize {
+        self.shape.1[1]
     }
 
     fn run_rows(&self) -> usize {
@@ -68,15 +75,16 @@ impl Workers for PythonWorkers {
     }
 }
 
-/// Fits a model to rows that other processes hold.
+/// Fits a model to rows that other processes hold, or the ratio of two samples.
 #[pyfunction]
-#[pyo3(signature = (model, shape, settings, workers, tick=None))]
+#[pyo3(signature = (model, shape, settings, workers, ratio, tick=None))]
 pub(crate) fn fit_distributed<'py>(
     py: Python<'py>,
     model: &PyModel,
     shape: Shape,
     settings: Settings,
     workers: Py<PyAny>,
+    ratio: bool,
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
     let (plan, text) = (Plan::from(settings), model.text.clone());
@@ -84,6 +92,9 @@ pub(crate) fn fit_distributed<'py>(
     let workers = PythonWorkers { object: workers, shape, told: Mutex::new(0), raised: Arc::clone(&raised) };
     let answer = model.run(py, tick, move |model, monitor| {
         let options = plan.options(&model, None, monitor)?;
+        if ratio {
+            return ratio_tree(&ratio_by_workers(&model, &workers, &options)?);
+        }
         let fit = fit_by_workers(&model, &workers, &options)?;
         tree(&fit, &Reading::default(), None, text.as_deref())
     });
@@ -109,9 +120,15 @@ impl PyReplica {
 
 #[pymethods]
 impl PyReplica {
-    /// Begins a fit of data of so many variables and rows.
+    /// Begins a fit, or a ratio, of data of so many variables and rows.
     #[new]
-    fn new(py: Python<'_>, model: &PyModel, shape: (usize, usize), settings: Settings) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        model: &PyModel,
+        shape: (usize, [usize; 2]),
+        settings: Settings,
+        ratio: bool,
+    ) -> PyResult<Self> {
         let monitor = Arc::new(Monitor::default());
         let options = Plan::from(settings).options(&model.model, None, &monitor);
         let options = options.map_err(|failure| failure.exception(py))?;
@@ -120,7 +137,11 @@ impl PyReplica {
             ThreadPoolBuilder::new().thread_name(|index| format!("noisewright-replica-{index}")).build();
         let threads = made.map_err(|error| Failure::Broken(error.to_string()).exception(py))?;
         let run = move |work: &(dyn Fn() + Sync)| threads.install(work);
-        let replica = Replica::start(model.model.clone(), options, shape, run);
+        let model = model.model.clone();
+        let replica = match ratio {
+            true => Replica::start_ratio(model, options, shape, run),
+            false => Replica::start(model, options, (shape.0, shape.1[0]), run),
+        };
         Ok(Self(Mutex::new(replica.map_err(|error| Failure::from(error).exception(py))?)))
     }
 

@@ -151,6 +151,10 @@ impl Source for FileRows {
         self.space.dimension()
     }
 
+    fn rows(&self) -> Option<usize> {
+        self.stream.rows()
+    }
+
     fn for_each_block(&self, visit: Visit<'_>) -> noisewright::Result<()> {
         self.pass(visit).map_err(|broken| match broken {
             Broken::File(error) => Error::external(error),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use noisewright::Model;
-use noisewright::fit::{Draws, Fit, FitOptions};
+use noisewright::fit::{Draws, Fit, FitOptions, RatioFit};
 use noisewright_bindings::{
     FitSettings, Reading, Request, Rows as OwnedRows, fit_rows, fit_value, fitted_grid,
 };
@@ -118,9 +118,14 @@ pub(crate) fn ratio<'py>(
     model.run(py, tick, move |model, monitor| {
         let options = plan.options(&model, None, monitor)?;
         let fitted = noisewright::fit::ratio(&model, first.data(), second.data(), &options)?;
-        let rows = [fitted.fit.rows, fitted.fit.noise_points].map(Tree::from);
-        Ok(tree(&fitted.fit, &Reading::default(), None, None)?.with("rows", Tree::List(rows.into())))
+        ratio_tree(&fitted)
     })
+}
+
+/// A fitted ratio; its rows are a pair.
+pub(crate) fn ratio_tree(fitted: &RatioFit) -> Outcome<Tree> {
+    let rows = [fitted.fit.rows, fitted.fit.noise_points].map(Tree::from);
+    Ok(tree(&fitted.fit, &Reading::default(), None, None)?.with("rows", Tree::List(rows.into())))
 }
 
 /// The stratum of each row, whether it was chosen, and the log probability of its coming in, as Python hands them over.

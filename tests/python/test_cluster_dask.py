@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import threading
 import time
@@ -170,28 +171,45 @@ def test_bad_files_are_one_sentence_each(files: Path, tmp_path: Path, two: Any) 
     refused(r"bad/b\.parquet, row group 2, row 322: ", tmp_path / "bad")
 
 
-def test_object_storage(files: Path, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    moto = pytest.importorskip("moto.server")
-    s3fs = pytest.importorskip("s3fs")
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    for name, value in {"KEY_ID": "testing", "ACCESS_KEY": "testing"}.items():
-        monkeypatch.setenv(f"AWS_{'SECRET_' if name == 'ACCESS_KEY' else 'ACCESS_'}{name}", value)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-    try:
-        store = s3fs.S3FileSystem(skip_instance_cache=True)
-        store.mkdir("bucket")
-        store.put(_pattern(files), "bucket/rows/")
-        with _cluster(2, 1) as cluster, distributed.Client(cluster) as client:
-            found = nw.fit(model(), "s3://bucket/rows/*.parquet", executor=client, **SETTINGS)
-            assert digest(found) == expected
-            for address in ("s3://nowhere/rows/*.parquet", "s3://nowhere/rows/a.parquet"):
-                with pytest.raises(nw.InputError, match="no such bucket|no file is named like") as caught:
-                    nw.fit(model(), address, executor=client, **SETTINGS)
-                assert "\n" not in str(caught.value)
-    finally:
-        server.stop()
+def test_a_ratio_and_a_simulation(files: Path, two: Any) -> None:
+    import dask.dataframe
+
+    second = rows(290_000, seed=3) * 1.1
+    frame = dask.dataframe.from_pandas(table(second).to_pandas(), npartitions=3)
+    values = rows(COUNT)
+    whole = nw.ratio(model(), *({"x": sample[:, 0], "y": sample[:, 1]} for sample in (values, second)))
+    assert digest(nw.ratio(model(), _pattern(files), frame, executor=two)) == digest(whole)
+    mean = nw.Model.from_formula("-(x - m)^2/2", variables="x", parameters={"m": 0.0})
+    design: dict[str, Any] = {"at": {"m": 0.0}, "rows": 300, "noise": nw.Normal(0, 1), "repeats": 20}
+    here, there = (nw.simulate_design(mean, nw.Normal(0, 1), **design, executor=who) for who in (None, two))
+    assert np.array_equal(here.estimates, there.estimates)
+
+
+def test_an_interrupt_takes_back_what_was_submitted(files: Path, two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tasks have names that tell what they do, the bar says how far the pass is, and Ctrl-C leaves nothing on the scheduler."""
+
+    def tasks() -> list[str]:
+        return two.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks if "noisewright" in str(key)])
+
+    notes: list[str] = []
+    names: list[str] = []
+    report = coordinator.Workers.report
+
+    def interrupted(self: Any, *arguments: Any) -> None:
+        report(self, *arguments)
+        notes.append(self._bar.note)
+        names.extend(tasks())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(coordinator.Workers, "report", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        nw.fit(model(), _pattern(files), executor=two, **SETTINGS)
+    assert re.fullmatch(r"pass 1, block 1 of \d+, \S+ rows/s", notes[0])
+    assert any(name.startswith("noisewright-rows-") for name in names)
+    deadline = time.monotonic() + 30.0
+    while tasks() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert tasks() == []
 
 
 def test_bytes_through_the_scheduler(files: Path, two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,8 +217,8 @@ def test_bytes_through_the_scheduler(files: Path, two: Any, monkeypatch: pytest.
     most: list[int] = []
     asked = coordinator.Workers.sum
 
-    def measured(self: Any, news: list[bytes], known: int, runs: Any, reads: bool) -> list[bytes]:
-        answers = asked(self, news, known, runs, reads)
+    def measured(self: Any, news: list[bytes], known: int, runs: Any, sample: int | None) -> list[bytes]:
+        answers = asked(self, news, known, runs, sample)
         if self._passes > 3:
             most.append(max(map(len, answers)) + sum(map(len, self._log[known:])))
         return answers

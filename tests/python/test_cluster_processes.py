@@ -44,6 +44,25 @@ def test_processes_and_executors_give_the_bits_of_memory(files: Path, expected: 
         assert digest(nw.fit(model(), pattern, nu=1.0, executor=processes)) == expected
 
 
+def test_a_ratio_of_two_samples(files: Path, tmp_path: Path) -> None:
+    """Both samples in files, the second of fewer rows than are held: the bits of memory."""
+    second = rows(30_000, seed=2) * 1.2
+    np.save(tmp_path / "second.npy", second)
+    first, features = rows(COUNT), nw.Model.from_features(["x", "y", "x^2", "y^2"], variables=["x", "y"])
+    columns = [{"x": sample[:, 0], "y": sample[:, 1]} for sample in (first, second)]
+    for samples, places in ((columns, ["*.npy", None]), (columns[::-1], [None, "*.npy"])):
+        expected = digest(nw.ratio(features, *samples))
+        paths = [str(tmp_path / "second.npy") if place is None else str(files / place) for place in places]
+        with ThreadPoolExecutor(2) as threads:
+            assert digest(nw.ratio(features, *paths, executor=threads)) == expected
+    second[77, 0] = np.inf
+    np.save(tmp_path / "second.npy", second)
+    with ThreadPoolExecutor(1) as threads, pytest.raises(nw.InputError, match=r"second\.npy, row 78: .*`x`"):
+        nw.ratio(features, str(files / "*.npy"), str(tmp_path / "second.npy"), executor=threads)
+    with pytest.raises(nw.InputError, match="`executor` is for a ratio of a model's features without bridges"):
+        nw.ratio(str(files / "*.npy"), str(tmp_path / "second.npy"), executor=1)
+
+
 def test_three_kills_in_a_row(files: Path, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the beginning of three passes one after the other a process is killed."""
     killed: list[int] = []

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use noisewright::fit::{Data, Dependence};
 use noisewright::{Points, Space};
-use noisewright_data::{Format, Options, Table};
+use noisewright_data::{Format, Options, Table, expand};
 
 use crate::arguments::RowArguments;
 use crate::failure::{Failure, Outcome};
@@ -43,7 +43,8 @@ impl Rows {
     pub(crate) fn read(paths: &[PathBuf], space: &Space, arguments: &RowArguments) -> Outcome<Self> {
         let wanted = Wanted::new(space, arguments)?;
         let mut reading = Reading::new(&wanted);
-        for path in paths {
+        let paths = expand(paths)?;
+        for path in &paths {
             reading.add(wanted.read(path)?)?;
         }
         reading.finish(paths.len() > 1)

@@ -104,6 +104,10 @@ impl Source for Streamed {
         self.space.dimension()
     }
 
+    fn rows(&self) -> Option<usize> {
+        self.stream.rows()
+    }
+
     fn for_each_block(&self, visit: Visit<'_>) -> noisewright::Result<()> {
         let mut own = Ok(());
         let outcome = self.pass(&mut |view, weights| {

@@ -84,9 +84,8 @@ impl Processes {
         if let Error::External { source } = &error {
             return Failure::NoAnswer(source.to_string());
         }
-        rows::in_rows(error, &self.files(), |row| match self.rows.files.place(row) {
-            Some((file, row)) => format!("{file}, row {row}"),
-            None => format!("row {}", row + 1),
+        rows::in_rows(error, &self.files(), |row| {
+            self.rows.files.place(row).unwrap_or_else(|| format!("row {}", row + 1))
         })
     }
 
@@ -152,7 +151,7 @@ impl Processes {
         };
         loop {
             let answers = pass.log[known..].to_vec();
-            let request = Request { known, answers, run: run.clone(), reads: pass.reads };
+            let request = Request { known, answers, run: run.clone(), reads: pass.sample.is_some() };
             request.write(&mut process.input).map_err(|_| Ask::Lost)?;
             let mut line = String::new();
             if process.output.read_line(&mut line).map_err(|_| Ask::Lost)? == 0 {
@@ -214,7 +213,7 @@ impl Workers for Processes {
     }
 
     fn sum(&self, pass: &PassRequest<'_>) -> Result<Vec<Vec<u8>>> {
-        if pass.reads {
+        if pass.sample.is_some() {
             self.passes.fetch_add(1, Ordering::Relaxed);
         }
         let count = self.workers.len();

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use noisewright::{Normal, sample};
-use noisewright_data::write_parquet;
+use noisewright_data::{write_csv, write_parquet};
 use serde_json::Value;
 use support::{json, refused};
 use tempfile::TempDir;
@@ -37,6 +37,28 @@ fn workers_give_the_numbers_of_one_process() {
         shared["passes"] = Value::Null;
         assert_eq!(whole, shared, "{workers:?}");
     }
+}
+
+/// Rows of text and of arrays are found by their places, and give the numbers of one process too.
+#[test]
+fn workers_read_csv_and_npy() {
+    let folder = folder();
+    let points = sample(&Normal::with_variance(0.3, 1.2).unwrap(), 290_000, 1);
+    let (first, second) = points.view().column(0).split_at(123_456);
+    write_csv(folder.path().join("a.csv"), &["x"], &[first.to_vec()]).unwrap();
+    let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({},), }}", second.len());
+    let mut npy = b"\x93NUMPY\x01\x00".to_vec();
+    npy.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+    npy.extend(header.as_bytes());
+    second.iter().for_each(|x| npy.extend(x.to_le_bytes()));
+    std::fs::write(folder.path().join("b.npy"), npy).unwrap();
+    let mut shared = json(&folder, &["fit", "m.toml", "a.csv", "b.npy", "--nu", "1", "--workers", "2"]);
+    let mut whole = json(&folder, &FIT);
+    for found in [&mut shared, &mut whole] {
+        found["passes"] = Value::Null;
+        found["data"] = Value::Null;
+    }
+    assert_eq!(whole, shared);
 }
 
 /// Any program that starts the command elsewhere can be the host of a worker: here a shell that loses every third one.
@@ -68,9 +90,9 @@ fn another_host_that_loses_workers() {
 #[test]
 fn what_workers_cannot_read_is_one_sentence() {
     let folder = folder();
-    std::fs::write(folder.path().join("c.csv"), "x\n1\n2\n3\n").unwrap();
+    std::fs::write(folder.path().join("c.csv"), "x\n1\n2,2\n3\n").unwrap();
     let csv = refused(&folder, &["fit", "m.toml", "c.csv", "--workers", "1"], 1);
-    assert!(csv.contains("c.csv") && csv.contains("not Parquet"), "{csv}");
+    assert!(csv.contains("c.csv, row 2 (line 3)"), "{csv}");
     write_parquet(folder.path().join("d.parquet"), &["x"], &[vec![1.0, f64::INFINITY, 3.0]]).unwrap();
     let bad = refused(&folder, &["fit", "m.toml", "a.parquet", "d.parquet", "--workers", "1"], 1);
     assert!(bad.contains("d.parquet, row 2"), "{bad}");

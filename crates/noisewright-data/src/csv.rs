@@ -1,6 +1,6 @@
 //! CSV: a header row, then rows of which only the columns asked for are read as numbers.
 
-use std::io::BufRead;
+use std::io::{BufRead, Seek};
 
 use crate::gather::{self, Decoder, Gathered};
 use crate::input::Input;
@@ -50,10 +50,29 @@ pub(crate) fn open<'a>(
     options: &Options,
     comment: &mut dyn FnMut(&[u8]),
 ) -> Result<Rows<impl BufRead + use<'a>>> {
-    let file = input.file.clone();
-    refuse_binary(&file, &input.head)?;
-    let head = input.head.clone();
-    let mut records = Records::new(&file, input.into_buffered(), &head);
+    let (file, head) = (input.file.clone(), input.head.clone());
+    from_reader(&file, &head, input.into_buffered(), options, comment)
+}
+
+/// The same for a file whose bytes can be had in any order.
+pub(crate) fn open_anywhere(
+    input: &Input<'static>,
+    options: &Options,
+) -> Result<Rows<impl BufRead + Seek + use<>>> {
+    let reader = input.anywhere("a text file packed with gzip")?;
+    from_reader(&input.file, &input.head, reader, options, &mut |_| {})
+}
+
+fn from_reader<R: BufRead>(
+    file: &str,
+    head: &[u8],
+    reader: R,
+    options: &Options,
+    comment: &mut dyn FnMut(&[u8]),
+) -> Result<Rows<R>> {
+    let file = file.to_owned();
+    refuse_binary(&file, head)?;
+    let mut records = Records::new(&file, reader, head);
     let (header, comments) = read_header(&file, &mut records, comment)?;
     let (positions, names) = choose(&file, header, options)?;
     let labelled = options.labels.as_ref().and_then(|label| names.iter().position(|name| name == label));
@@ -215,6 +234,46 @@ impl<R: BufRead> Rows<R> {
     fn place(&self, column: usize, line: usize) -> Place {
         let column = self.names[column].clone();
         Place { file: self.file.clone(), row: self.row_number, line: Some(line), column }
+    }
+}
+
+/// A place in a file, at the end of a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    /// Rows before it.
+    rows: usize,
+    /// Lines and bytes before it.
+    passed: (usize, u64),
+}
+
+impl<R: BufRead + Seek> Rows<R> {
+    /// Passes over all rows, and marks every so-manyth: the number of rows, and the marks.
+    ///
+    /// # Errors
+    /// When a row has not as many fields as the header, or the file cannot be read.
+    pub(crate) fn marks(&mut self, every: usize) -> Result<(usize, Vec<Mark>)> {
+        let mut marks = Vec::new();
+        loop {
+            if self.row_number.is_multiple_of(every) {
+                marks.push(Mark { rows: self.row_number, passed: self.records.passed() });
+            }
+            if !self.advance(&mut |_, _| {})? {
+                return Ok((self.row_number, marks));
+            }
+        }
+    }
+
+    /// Goes to a row, counted from 0, from the last mark before it.
+    ///
+    /// # Errors
+    /// When the file cannot be read from there on.
+    pub(crate) fn go_to(&mut self, row: usize, marks: &[Mark]) -> Result<()> {
+        if let Some(mark) = marks[..marks.partition_point(|mark| mark.rows <= row)].last() {
+            self.records.jump(mark.passed)?;
+            self.row_number = mark.rows;
+        }
+        while self.row_number < row && self.advance(&mut |_, _| {})? {}
+        Ok(())
     }
 }
 

@@ -148,6 +148,28 @@ pub enum Error {
         /// The file.
         file: String,
     },
+    /// The address of an object, and a build that reads files only.
+    #[error(
+        "{file} is the address of an object, and this build reads files only; build with the feature `object-store`, or copy the object"
+    )]
+    WithoutObjects {
+        /// The address.
+        file: String,
+    },
+    /// An object that cannot be had.
+    #[error("{file}: {reason}")]
+    Object {
+        /// The address.
+        file: String,
+        /// What the storage said.
+        reason: String,
+    },
+    /// A pattern that no object's name is like.
+    #[error("no object is named like {pattern}")]
+    NoObject {
+        /// The pattern.
+        pattern: String,
+    },
     /// The name of a file to be written that promises another format.
     #[error(
         "{file}: files that end in .{ending} are not written here; give a name that ends in .csv or .parquet"

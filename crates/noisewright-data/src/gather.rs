@@ -12,6 +12,11 @@ pub(crate) trait Decoder {
         0
     }
 
+    /// How many rows the file says that it has, at its first one; it may be wrong.
+    fn claimed(&self) -> Option<usize> {
+        None
+    }
+
     /// Appends up to `room` rows; false when there are none left.
     fn fill(&mut self, gathered: &mut Gathered, room: usize) -> Result<bool>;
 }

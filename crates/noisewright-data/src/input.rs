@@ -1,12 +1,14 @@
 //! Opening what the caller names: a file or standard input, unpacked if it is gzip, its first bytes looked at.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
 
 use crate::error::reason;
+use crate::object::{Object, Reader, is_address};
 use crate::{Error, Result};
 
 /// How many of the first bytes are looked at to tell what a file is.
@@ -22,9 +24,20 @@ pub(crate) struct Input<'a> {
     reader: Box<dyn Read + 'a>,
     /// Whether the bytes are unpacked ones.
     packed: bool,
-    /// The file on disk, if it was opened by name.
-    disk: Option<File>,
+    /// Where the bytes are, if it was opened by name.
+    held: Option<Anywhere>,
 }
+
+/// The bytes of a file or of an object, in any order.
+pub(crate) enum Anywhere {
+    Disk(File),
+    Object(Arc<Object>),
+}
+
+/// What can be read from any place on.
+pub(crate) trait ReadSeek: Read + Seek {}
+
+impl<T: Read + Seek> ReadSeek for T {}
 
 impl<'a> Input<'a> {
     /// Opens a file, or standard input if the path is `-`.
@@ -33,13 +46,18 @@ impl<'a> Input<'a> {
             return Input::new("standard input", io::stdin().lock());
         }
         let file = path.display().to_string();
+        if is_address(path) {
+            let object = Arc::new(Object::open(&file)?);
+            let reader = Reader::new(object.clone(), 0);
+            return Ok(Input { held: Some(Anywhere::Object(object)), ..Input::new(&file, reader)? });
+        }
         if fs::metadata(path).is_ok_and(|data| data.is_dir()) {
             return Err(Error::Folder { file });
         }
         match File::open(path) {
             Ok(opened) => {
-                let disk = opened.try_clone().ok();
-                Ok(Input { disk, ..Input::new(&file, opened)? })
+                let held = opened.try_clone().ok().map(Anywhere::Disk);
+                Ok(Input { held, ..Input::new(&file, opened)? })
             }
             Err(error) => Err(Error::Open { file, reason: reason(&error) }),
         }
@@ -50,11 +68,11 @@ impl<'a> Input<'a> {
         let (head, reader) = peek(file, reader)?;
         if !head.starts_with(b"\x1f\x8b") {
             let reader = Box::new(reader);
-            return Ok(Self { file: file.to_owned(), head, reader, packed: false, disk: None });
+            return Ok(Self { file: file.to_owned(), head, reader, packed: false, held: None });
         }
         let unpacked = MultiGzDecoder::new(BufReader::with_capacity(BUFFER, Cursor::new(head).chain(reader)));
         let (head, reader) = peek(file, unpacked)?;
-        Ok(Self { file: file.to_owned(), head, reader: Box::new(reader), packed: true, disk: None })
+        Ok(Self { file: file.to_owned(), head, reader: Box::new(reader), packed: true, held: None })
     }
 
     /// All bytes, those of the head first.
@@ -62,11 +80,31 @@ impl<'a> Input<'a> {
         BufReader::with_capacity(BUFFER, Cursor::new(self.head).chain(self.reader))
     }
 
-    /// The file and its length, where its bytes can be had in any order and as they are.
-    pub(crate) fn on_disk(&self) -> Option<(File, u64)> {
-        let file = self.disk.as_ref().filter(|_| !self.packed)?;
-        let data = file.metadata().ok().filter(fs::Metadata::is_file)?;
-        Some((file.try_clone().ok()?, data.len()))
+    /// The bytes and their number, where they can be had in any order and as they are.
+    pub(crate) fn held(&self) -> Option<(Anywhere, u64)> {
+        match self.held.as_ref().filter(|_| !self.packed)? {
+            Anywhere::Disk(file) => {
+                let data = file.metadata().ok().filter(fs::Metadata::is_file)?;
+                Some((Anywhere::Disk(file.try_clone().ok()?), data.len()))
+            }
+            Anywhere::Object(object) => Some((Anywhere::Object(object.clone()), object.length())),
+        }
+    }
+
+    /// The bytes from the first on, to be read in any order.
+    ///
+    /// # Errors
+    /// Where that cannot be: of what is packed, in these words, or does not come from a file.
+    pub(crate) fn anywhere(&self, packed: &'static str) -> Result<impl BufRead + Seek + use<>> {
+        let mut bytes: Box<dyn ReadSeek> = match self.held() {
+            Some((Anywhere::Disk(file), _)) => Box::new(file),
+            Some((Anywhere::Object(object), _)) => Box::new(Reader::new(object, 0)),
+            None => return Err(Error::NotInBlocks { file: self.file.clone(), what: packed }),
+        };
+        // The handle shares its position with the one that the first bytes were read through.
+        let begun = bytes.seek(SeekFrom::Start(0));
+        begun.map_err(|error| Error::Read { file: self.file.clone(), reason: reason(&error) })?;
+        Ok(BufReader::with_capacity(BUFFER, bytes))
     }
 
     /// All bytes at once.

@@ -34,6 +34,11 @@ mod names;
 mod npy;
 mod npz;
 mod number;
+#[cfg(feature = "object-store")]
+mod object;
+#[cfg(not(feature = "object-store"))]
+#[path = "object_left_out.rs"]
+mod object;
 mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -55,7 +60,7 @@ pub use error::{Error, Place, Result};
 pub use format::Format;
 pub use options::Options;
 pub use parquet::{write_parquet, write_parquet_to};
-pub use ranges::RowRanges;
+pub use ranges::{RowRanges, expand};
 pub use read::{read, read_chains, read_from};
 pub use stream::{BLOCK_ROWS, Block, Blocks, Stream};
 pub use table::Table;

@@ -16,7 +16,7 @@ const EXACT: u64 = 1 << 53;
 pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
     let file = input.file.clone();
     // A complete file is read piece by piece, so that its bytes and its numbers are not held at once.
-    if input.on_disk().is_some_and(|(_, length)| rows::is_complete(&input.head, length)) {
+    if input.held().is_some_and(|(_, length)| rows::is_complete(&input.head, length)) {
         return gather::all(rows::open(input, options)?, &file, options);
     }
     let bytes = input.into_bytes()?;

@@ -1,58 +1,83 @@
-//! Parquet files one after the other, of whose rows any range can be read: for processes that share the rows among them.
+//! Files one after the other, of whose rows any range can be read: for processes that share the rows among them.
 
 use std::ops::Range;
 use std::path::PathBuf;
 
+use crate::csv::{self, Mark};
 use crate::gather::{Decoder, Gathered};
-use crate::{Error, Format, Options, Result, Stream, parquet};
+use crate::object::{is_address, matching};
+use crate::{Error, Format, Options, Result, Stream, npy, parquet};
 
-/// Parquet files, which say how many rows they have, and whose row groups can be passed over.
+/// Rows of a text file between two places whose bytes are known.
+const MARKED: usize = 1 << 13;
+
+/// Parquet, NPY and CSV files whose rows can be passed over. Parquet and NPY files say how many rows they have; a CSV file is passed over
+/// once, to count them and to mark where they are.
 ///
 /// ```
-/// use noisewright_data::{Options, RowRanges, write_parquet};
+/// use noisewright_data::{Options, RowRanges, write_csv, write_parquet};
 /// # let folder = tempfile::tempdir()?;
-/// # let path = folder.path().join("numbers.parquet");
-/// write_parquet(&path, &["x"], &[(0..100).map(f64::from).collect::<Vec<f64>>()])?;
-/// let files = RowRanges::open(&[path.clone(), path], &Options::default().columns(&["x"]))?;
+/// # let (first, second) = (folder.path().join("numbers.parquet"), folder.path().join("numbers.csv"));
+/// let numbers = [(0..100).map(f64::from).collect::<Vec<f64>>()];
+/// write_parquet(&first, &["x"], &numbers)?;
+/// write_csv(&second, &["x"], &numbers)?;
+/// let files = RowRanges::open(&[first, second], &Options::default().columns(&["x"]))?;
 /// assert_eq!(files.rows(), 200);
 /// assert_eq!(files.read(98..102)?, [98.0, 99.0, 0.0, 1.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct RowRanges {
-    files: Vec<Stream>,
-    /// Rows of each file.
-    counts: Vec<usize>,
+    files: Vec<Ranged>,
+}
+
+/// One of the files.
+#[derive(Clone, Debug)]
+struct Ranged {
+    stream: Stream,
+    /// Number of rows.
+    count: usize,
+    /// Rows of each row group of a Parquet file.
+    groups: Vec<usize>,
+    /// Places in a text file.
+    marks: Vec<Mark>,
 }
 
 impl RowRanges {
-    /// Opens files and counts their rows, without reading these.
+    /// Opens files and counts their rows.
     ///
     /// # Errors
     /// As for [`Stream::open`], for files of other formats, and for rows that are to be dropped.
     pub fn open(paths: &[PathBuf], options: &Options) -> Result<Self> {
-        let files: Vec<Stream> =
-            paths.iter().map(|path| Stream::open(path, options)).collect::<Result<_>>()?;
-        let counts = files.iter().map(|file| Ok(decoder(file)?.said())).collect::<Result<_>>()?;
-        Ok(Self { files, counts })
+        let files =
+            paths.iter().map(|path| Ranged::of(Stream::open(path, options)?)).collect::<Result<_>>()?;
+        Ok(Self { files })
     }
 
     /// Number of rows of all files.
     #[must_use]
     pub fn rows(&self) -> usize {
-        self.counts.iter().sum()
+        self.files.iter().map(|file| file.count).sum()
     }
 
     /// The files, as the caller named them.
     pub fn sources(&self) -> impl Iterator<Item = &str> {
-        self.files.iter().map(Stream::source)
+        self.files.iter().map(|file| file.stream.source())
     }
 
-    /// The file of a row, counted from 0, and its number there, counted from 1.
+    /// Where a row, counted from 0, is: its file, the row group of a Parquet file, counted from 0, and its number there, counted from 1.
     #[must_use]
-    pub fn place(&self, row: usize) -> Option<(&str, usize)> {
+    pub fn place(&self, row: usize) -> Option<String> {
         let (file, part) = self.parts(row..row.checked_add(1)?).next()?;
-        Some((self.files[file].source(), part.start + 1))
+        let file = &self.files[file];
+        let (mut before, source) = (0, file.stream.source());
+        for (number, group) in file.groups.iter().enumerate() {
+            if part.start < before + group {
+                return Some(format!("{source}, row group {number}, row {}", part.start - before + 1));
+            }
+            before += group;
+        }
+        Some(format!("{source}, row {}", part.start + 1))
     }
 
     /// The values of some rows, column after column.
@@ -60,10 +85,10 @@ impl RowRanges {
     /// # Errors
     /// As for reading blocks.
     pub fn read(&self, rows: Range<usize>) -> Result<Vec<f64>> {
-        let columns = self.files.first().map_or(0, |file| file.names().len());
+        let columns = self.files.first().map_or(0, |file| file.stream.names().len());
         let mut gathered = vec![Vec::with_capacity(rows.len()); columns];
         for (file, part) in self.parts(rows) {
-            let found = read_part(&self.files[file], part)?;
+            let found = self.files[file].read(part)?;
             gathered.iter_mut().zip(found.columns()).for_each(|(all, more)| all.extend_from_slice(more));
         }
         Ok(gathered.concat())
@@ -72,38 +97,92 @@ impl RowRanges {
     /// The files that have some of these rows, and which of theirs.
     fn parts(&self, rows: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
         let mut before = 0;
-        let part = move |(file, count): (usize, &usize)| {
+        let part = move |(number, file): (usize, &Ranged)| {
             let first = before;
-            before += count;
+            before += file.count;
             let (start, end) = (rows.start.max(first), rows.end.min(before));
-            (start < end).then(|| (file, start - first..end - first))
+            (start < end).then(|| (number, start - first..end - first))
         };
-        self.counts.iter().enumerate().filter_map(part)
+        self.files.iter().enumerate().filter_map(part)
     }
 }
 
-/// The decoder of a file, at its first row.
-fn decoder(file: &Stream) -> Result<parquet::Rows> {
-    file.check()?;
-    let refused = |what| Err(Error::NotInBlocks { file: file.source().to_owned(), what });
-    match file.format() {
-        Format::Parquet if file.options().drop_missing => refused("a file of which rows are dropped"),
-        Format::Parquet => parquet::Rows::open(file.input()?, file.options()),
-        _ => refused("a file that is not Parquet"),
-    }
-}
-
-/// Some rows of one file.
-fn read_part(file: &Stream, rows: Range<usize>) -> Result<Gathered> {
-    let mut decoder = decoder(file)?;
-    let mut gathered = Gathered::new(file.names().len(), false);
-    decoder.skip(rows.start)?;
-    gathered.count(rows.start, 0);
-    while gathered.rows() < rows.len() {
-        let room = rows.len() - gathered.rows();
-        if !decoder.fill(&mut gathered, room)? {
-            return Err(Error::Changed { file: file.source().to_owned() });
+/// Paths with the addresses that patterns of objects stand for (`s3://bucket/rows/*.parquet`) in their place.
+///
+/// # Errors
+/// When a pattern stands for no object, or the bucket cannot be listed.
+pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::with_capacity(paths.len());
+    for path in paths {
+        let name = path.display().to_string();
+        if is_address(path) && name.contains(['*', '?']) {
+            found.extend(matching(&name)?.into_iter().map(PathBuf::from));
+        } else {
+            found.push(path.clone());
         }
     }
-    Ok(gathered)
+    Ok(found)
+}
+
+impl Ranged {
+    fn of(stream: Stream) -> Result<Self> {
+        stream.check()?;
+        let refused = |what| Error::NotInBlocks { file: stream.source().to_owned(), what };
+        if stream.options().drop_missing {
+            return Err(refused("a file of which rows are dropped"));
+        }
+        let (input, options) = (stream.input()?, stream.options());
+        let (mut groups, mut marks) = (Vec::new(), Vec::new());
+        let count = match stream.format() {
+            Format::Parquet => {
+                groups = parquet::Rows::open(input, options)?.said();
+                groups.iter().sum()
+            }
+            Format::Npy => npy::rows::open_at(&input, options, 0)?.expected(),
+            Format::Csv => {
+                let found = csv::open_anywhere(&input, options)?.marks(MARKED)?;
+                marks = found.1;
+                found.0
+            }
+            Format::StanCsv => return Err(refused("the output of Stan")),
+            Format::Npz => return Err(refused("an archive")),
+        };
+        if count == 0 {
+            return Err(Error::NoRows { file: stream.source().to_owned() });
+        }
+        Ok(Self { stream, count, groups, marks })
+    }
+
+    /// A decoder that is at a row.
+    fn decoder(&self, row: usize) -> Result<Box<dyn Decoder>> {
+        self.stream.check()?;
+        let (input, options) = (self.stream.input()?, self.stream.options());
+        Ok(match self.stream.format() {
+            Format::Parquet => {
+                let mut rows = parquet::Rows::open(input, options)?;
+                rows.skip(row)?;
+                Box::new(rows)
+            }
+            Format::Npy => Box::new(npy::rows::open_at(&input, options, row)?),
+            _ => {
+                let mut rows = csv::open_anywhere(&input, options)?;
+                rows.go_to(row, &self.marks)?;
+                Box::new(rows)
+            }
+        })
+    }
+
+    /// Some rows.
+    fn read(&self, rows: Range<usize>) -> Result<Gathered> {
+        let mut decoder = self.decoder(rows.start)?;
+        let mut gathered = Gathered::new(self.stream.names().len(), false);
+        gathered.count(rows.start, 0);
+        while gathered.rows() < rows.len() {
+            let room = rows.len() - gathered.rows();
+            if !decoder.fill(&mut gathered, room)? && gathered.rows() < rows.len() {
+                return Err(Error::Changed { file: self.stream.source().to_owned() });
+            }
+        }
+        Ok(gathered)
+    }
 }

@@ -1,6 +1,6 @@
 //! Lines and fields of delimited text, with line numbers that stay right across comments, blank lines and quotes.
 
-use std::io::BufRead;
+use std::io::{BufRead, Seek, SeekFrom};
 use std::ops::Range;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
@@ -34,6 +34,8 @@ pub(crate) struct Records<R> {
     separator: u8,
     line: Vec<u8>,
     lines_read: usize,
+    /// Bytes of all lines read.
+    bytes_read: u64,
     record_line: usize,
     fields: Vec<Range<usize>>,
     /// Whether the fields were unpacked from quotes into `unquoted`, and not left in `line`.
@@ -58,6 +60,7 @@ impl<R: BufRead> Records<R> {
             separator,
             line: Vec::new(),
             lines_read: 0,
+            bytes_read: 0,
             record_line: 0,
             fields: Vec::new(),
             quoted: false,
@@ -118,14 +121,21 @@ impl<R: BufRead> Records<R> {
         self.record_line
     }
 
+    /// How many lines have been read, and how many bytes they are.
+    pub(crate) fn passed(&self) -> (usize, u64) {
+        (self.lines_read, self.bytes_read)
+    }
+
     /// Reads one line without its end; false if there is none.
     fn read_line(&mut self) -> Result<bool> {
         self.line.clear();
         let read = self.reader.read_until(self.terminator, &mut self.line);
-        if read.map_err(|error| Error::Read { file: self.file.clone(), reason: reason(&error) })? == 0 {
+        let read = read.map_err(|error| Error::Read { file: self.file.clone(), reason: reason(&error) })?;
+        if read == 0 {
             return Ok(false);
         }
         self.lines_read += 1;
+        self.bytes_read += read as u64;
         if self.line.last() == Some(&self.terminator) {
             self.line.pop();
         }
@@ -200,6 +210,19 @@ impl<R: BufRead> Records<R> {
                 ReadRecordResult::OutputFull => {}
             }
         }
+    }
+}
+
+impl<R: BufRead + Seek> Records<R> {
+    /// Goes to where so many lines of so many bytes have been read.
+    ///
+    /// # Errors
+    /// When the file cannot be read from there on.
+    pub(crate) fn jump(&mut self, (lines, bytes): (usize, u64)) -> Result<()> {
+        let found = self.reader.seek(SeekFrom::Start(bytes));
+        found.map_err(|error| Error::Read { file: self.file.clone(), reason: reason(&error) })?;
+        (self.lines_read, self.bytes_read) = (lines, bytes);
+        Ok(())
     }
 }
 

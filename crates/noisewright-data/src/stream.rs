@@ -8,10 +8,14 @@ use std::time::SystemTime;
 use crate::error::reason;
 use crate::gather::{Decoder, Gathered};
 use crate::input::Input;
+use crate::object::{Object, is_address};
 use crate::{Error, Format, Options, Result, csv, npy, parquet};
 
 /// Rows of every block but the last, whatever the file's own groups of rows are.
 pub const BLOCK_ROWS: usize = 1 << 16;
+
+/// Rows that a file may claim to have: what is made ready for so many must not be more than there is.
+const MOST_CLAIMED: usize = 1 << 36;
 
 /// A file of rows that is read in blocks, from its beginning at each pass.
 ///
@@ -43,6 +47,8 @@ pub struct Stream {
     format: Format,
     names: Vec<String>,
     stamp: Stamp,
+    /// Number of rows, where the file says so.
+    rows: Option<usize>,
 }
 
 impl Stream {
@@ -63,8 +69,10 @@ impl Stream {
             Some(format) => format,
             None => Format::detect(&file, &input.head)?,
         };
-        let names = decoder(input, format, options)?.names().to_vec();
-        Ok(Self { path, file, options: options.clone(), format, names, stamp })
+        let decoder = decoder(input, format, options)?;
+        let (names, claimed) = (decoder.names().to_vec(), decoder.claimed());
+        let rows = claimed.filter(|rows| (1..=MOST_CLAIMED).contains(rows) && !options.drop_missing);
+        Ok(Self { path, file, options: options.clone(), format, names, stamp, rows })
     }
 
     /// The file, as the caller named it.
@@ -77,6 +85,12 @@ impl Stream {
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Number of rows, where the file says so and none of them is dropped.
+    #[must_use]
+    pub fn rows(&self) -> Option<usize> {
+        self.rows
     }
 
     /// Begins a pass.
@@ -124,7 +138,7 @@ fn decoder(input: Input<'static>, format: Format, options: &Options) -> Result<B
     let refused = |what| Err(Error::NotInBlocks { file, what });
     match format {
         Format::Csv => Ok(Box::new(csv::open(input, options, &mut |_| {})?)),
-        Format::Parquet if input.on_disk().is_none() => refused("a Parquet file packed with gzip"),
+        Format::Parquet if input.held().is_none() => refused("a Parquet file packed with gzip"),
         Format::Parquet => Ok(Box::new(parquet::Rows::open(input, options)?)),
         Format::Npy => Ok(Box::new(npy::rows::open(input, options)?)),
         Format::StanCsv => refused("the output of Stan"),
@@ -247,13 +261,22 @@ struct Stamp {
     length: u64,
     modified: Option<SystemTime>,
     identity: Option<(u64, u64)>,
+    /// Of an object.
+    tag: Option<String>,
 }
 
 impl Stamp {
     /// The stamp of a file; `None` for what is no file on disk.
     fn of(path: &Path) -> io::Result<Option<Self>> {
+        if is_address(path) {
+            let object = Object::open(&path.display().to_string())
+                .map_err(|error| io::Error::other(error.to_string()))?;
+            let (length, tag) = (object.length(), object.tag().map(str::to_owned));
+            return Ok(Some(Self { length, modified: None, identity: None, tag }));
+        }
         let data = fs::metadata(path)?;
-        let stamp = Self { length: data.len(), modified: data.modified().ok(), identity: identity(&data) };
+        let (modified, identity) = (data.modified().ok(), identity(&data));
+        let stamp = Self { length: data.len(), modified, identity, tag: None };
         Ok(data.is_file().then_some(stamp))
     }
 }

@@ -95,6 +95,16 @@ impl Domain {
         }
     }
 
+    /// Whether all of these belong to the domain.
+    pub(crate) fn contains_all(&self, values: &[f64]) -> bool {
+        match self {
+            // Without an early end, so that several are looked at in one instruction.
+            Self::Real | Self::Circle => values.iter().fold(true, |all, x| all & x.is_finite()),
+            Self::Interval(lo, hi) => values.iter().fold(true, |all, x| all & (*x >= *lo) & (*x <= *hi)),
+            _ => values.iter().all(|x| self.contains(*x)),
+        }
+    }
+
     /// Lower and upper end of the values (−π and π for the circle).
     #[must_use]
     pub fn bounds(&self) -> (f64, f64) {
@@ -247,6 +257,9 @@ impl Space {
             // Rounding may carry a coordinate of a unit vector past 1.
             let allowed = |x: f64| if self.sphere { x.is_finite() } else { domain.contains(x) };
             let column = points.column(j);
+            if !self.sphere && domain.contains_all(column) {
+                continue;
+            }
             if let Some(row) = column.iter().enumerate().position(|(row, x)| !allowed(*x) && counts(row)) {
                 let (column, value, domain) = (name.clone(), column[row], domain.to_string());
                 return Err(Error::OutsideDomain { row: before + row + 1, column, value, domain });

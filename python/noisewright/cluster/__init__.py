@@ -7,6 +7,7 @@ it that all of them come.
 
 from __future__ import annotations
 
-from .coordinator import fit_on
+from .coordinator import fit_on, ratio_on
+from .mapping import map_on
 
-__all__ = ["fit_on"]
+__all__ = ["fit_on", "map_on", "ratio_on"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -12,41 +11,55 @@ __all__ = ["CACHE_BYTES", "Cache", "rows_read"]
 
 #: Bytes of rows that a process keeps, unless the environment variable `NOISEWRIGHT_CACHE_BYTES` says how many.
 CACHE_BYTES = 1 << 27
+#: Sources whose arrays are kept: the two samples of a ratio.
+SOURCES = 2
 
 
 class Cache:
-    """The arrays that were used last, up to a number of bytes.
+    """Arrays of one source after the other, up to a number of bytes.
+
+    Passes go over the same rows in the same order. If the array that was used longest ago made room for a new one, rows that are more than fit
+    would never be found here; so what is here stays, and what does not fit is read again. Arrays of a source that is no longer read go.
 
     >>> cache = Cache(most=100)
     >>> import numpy as np
-    >>> [int(cache.get(key, lambda: np.zeros(5))[0]) for key in "abca"], cache.read
-    ([0, 0, 0, 0], 4)
+    >>> [int(cache.get(("file", key), lambda: np.zeros(5))[0]) for key in "abcabc"], cache.read
+    ([0, 0, 0, 0, 0, 0], 4)
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._held: OrderedDict[Hashable, Any] = OrderedDict()
+        self._held: dict[Hashable, Any] = {}
+        #: The sources that were read last, the latest at the end.
+        self._sources: list[Hashable] = []
         self._bytes = 0
         self._lock = threading.Lock()
         #: How many arrays were read.
         self.read = 0
 
-    def get(self, key: Hashable, read: Callable[[], Any]) -> Any:
-        """The array of a key, read if it is not here."""
+    def get(self, key: tuple[Hashable, Hashable], read: Callable[[], Any]) -> Any:
+        """The array of a key, which is a source and a place there; read if it is not here."""
         with self._lock:
+            self._use(key[0])
             if key in self._held:
-                self._held.move_to_end(key)
                 return self._held[key]
         array = read()
         with self._lock:
             self.read += 1
-            if key not in self._held and array.nbytes <= self._most:
+            if key not in self._held and self._bytes + array.nbytes <= self._most:
                 self._held[key] = array
                 self._bytes += array.nbytes
-            while self._bytes > self._most:
-                _, oldest = self._held.popitem(last=False)
-                self._bytes -= oldest.nbytes
         return array
+
+    def _use(self, source: Hashable) -> None:
+        """Lets go of sources that were read before the last few."""
+        if source in self._sources:
+            return
+        self._sources.append(source)
+        for old in self._sources[:-SOURCES]:
+            for key in [key for key in self._held if isinstance(key, tuple) and key[0] == old]:
+                self._bytes -= self._held.pop(key).nbytes
+        del self._sources[:-SOURCES]
 
 
 _cache: Cache | None = None

@@ -22,7 +22,7 @@ from .engines import DaskEngine, DaskRows, Engine, Lost, engine_for, is_dask_col
 from .sources import Arrow, Files, Source, check_column, columns_of_file, count_file, count_fragment, expanded, format_of, needs
 from .worker import Opening, Recipe, forget, introduce, sum_run
 
-__all__ = ["fit_on"]
+__all__ = ["fit_on", "ratio_on"]
 
 #: Rows of a run at least, its values at most, and how many runs a worker has in a pass between them. The result does not depend on these.
 LEAST_RUN, MOST_VALUES, RUNS_PER_WORKER = 1 << 14, 1 << 22, 4
@@ -39,8 +39,10 @@ TICK = 0.1
 class Workers:
     """The workers of one fit, as the library asks them."""
 
-    def __init__(self, engine: Engine, recipe: Recipe, held: DaskRows | None, bar: Bar) -> None:
+    def __init__(self, engine: Engine, recipe: Recipe, held: Sequence[DaskRows | None], bar: Bar) -> None:
         self._engine, self._recipe, self._held, self._bar = engine, recipe, held, bar
+        #: The sample whose rows were read last.
+        self.sample = 0
         self._pickled = _pickled(recipe)
         self._fit = uuid.uuid4().hex[:12]
         self._log: list[bytes] = []
@@ -48,26 +50,28 @@ class Workers:
         self._stop = threading.Event()
         self._futures: list[Any] = []
 
-    def sum(self, news: list[bytes], known: int, runs: list[tuple[int, int]], reads: bool) -> list[bytes]:
+    def sum(self, news: list[bytes], known: int, runs: list[tuple[int, int]], sample: int | None) -> list[bytes]:
         """The sum of every run at the step that the answers so far lead to."""
         self._log.extend(bytes(answer) for answer in news)
         self._passes += 1
+        self.sample = self.sample if sample is None else sample
         tail = self._log[known:]
         small = sum(map(len, tail)) <= SMALL and self._passes > 1
         if not small:
             self._engine.tell_all(introduce, self._fit, len(self._log), Opening(self._pickled, self._log))
-        return _Pass(self, (known, tail if small else None), runs, reads).finish()
+        return _Pass(self, (known, tail if small else None), runs, sample).finish()
 
     def submit(self, number: int, attempt: int, of: _Pass, told: bool) -> Any:
         """The future of a run's sum; `told` says that the worker is told everything."""
         # With the call itself: what was put onto a cluster once would be gone with the worker that has it.
         opening = Opening(self._pickled, self._log) if told else None
         run = of.runs[number]
-        rows = self._held.rows(run, self._recipe.names) if self._held is not None and of.reads else None
-        kind = "rows" if of.reads else "noise"
+        held = None if of.sample is None else self._held[of.sample]
+        rows = None if held is None else held.rows(run, self._recipe.columns(of.sample or 0))
+        kind = "noise" if of.sample is None else ("rows", "second")[of.sample]
         name = f"noisewright-{kind}-{self._fit}-{self._passes}-{number}-{attempt}"
         future = self._engine.submit(
-            name, number / len(of.runs), sum_run, self._fit, len(self._log), of.news, run, of.reads, opening, rows
+            name, number / len(of.runs), sum_run, self._fit, len(self._log), of.news, run, of.sample, opening, rows
         )
         self._futures.append(future)
         return future
@@ -108,8 +112,10 @@ class Workers:
 class _Pass:
     """One sum over all runs of blocks, in whatever order their answers come."""
 
-    def __init__(self, workers: Workers, news: tuple[int, list[bytes] | None], runs: list[tuple[int, int]], reads: bool) -> None:
-        self.runs, self.reads, self.news = runs, reads, news
+    def __init__(
+        self, workers: Workers, news: tuple[int, list[bytes] | None], runs: list[tuple[int, int]], sample: int | None
+    ) -> None:
+        self.runs, self.sample, self.news = runs, sample, news
         self.begun = time.monotonic()
         self._workers = workers
         self._done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
@@ -192,24 +198,64 @@ def fit_on(
     bar: Bar,
 ) -> tuple[dict[str, Any], _core.Model]:
     """What the library answers for a fit on workers, and the model with its variables."""
+    plain = {name: value for name, value in settings.items() if name != "noise"}
+    options = dict(storage_options or {})
+    return _on_workers(executor, model, [data], weights, (format, options), (noise, plain, fixed, constraints), bar)
+
+
+def ratio_on(
+    executor: Any,
+    model: Model,
+    samples: Sequence[Any],
+    *,
+    weights: str | None,
+    format: str | None,
+    storage_options: Mapping[str, Any] | None,
+    settings: dict[str, Any],
+    bar: Bar,
+) -> tuple[dict[str, Any], _core.Model]:
+    """The same for the ratio of two samples."""
+    plain = {name: value for name, value in settings.items() if name != "noise"}
+    options = dict(storage_options or {})
+    return _on_workers(executor, model, list(samples), weights, (format, options), ("auto", plain, None, ()), bar)
+
+
+def _on_workers(
+    executor: Any,
+    model: Model,
+    samples: list[Any],
+    weights: str | None,
+    reading: tuple[str | None, dict[str, Any]],
+    settings: tuple[NoiseLike, dict[str, Any], Mapping[str, float] | None, Sequence[str]],
+    bar: Bar,
+) -> tuple[dict[str, Any], _core.Model]:
+    """A fit of one sample, or a ratio of two."""
     engine, _ = engine_for(executor)
     workers: Workers | None = None
-    source: Any = None
+    sources: list[Any] = []
+    noise, plain, fixed, constraints = settings
     try:
-        source, variables = _source(engine, data, model, weights, format, dict(storage_options or {}))
-        held = source if isinstance(source, DaskRows) else None
+        variables: list[str] = []
+        for number, data in enumerate(samples):
+            source, found = _source(engine, data, model, None if number else weights, *reading)
+            sources.append(source)
+            if number and found != variables:
+                raise InputError(f"the second sample has the columns {', '.join(found)}, and the first {', '.join(variables)}")
+            variables = found
         names = variables + ([] if weights is None else [weights])
-        plain = {name: value for name, value in settings.items() if name != "noise"}
-        rows = sum(source.counts)
-        read = None if held is not None else source
-        recipe = Recipe(model, names, weights is not None, fixed, constraints, noise, plain, rows, read)
+        counts = [sum(source.counts) for source in sources] + [0]
+        held = [source if isinstance(source, DaskRows) else None for source in sources]
+        read = [source if own is None else None for source, own in zip(sources, held)] + [None]
+        rows, ratio = (counts[0], counts[1]), len(samples) > 1
+        recipe = Recipe(model, names, weights is not None, fixed, constraints, noise, plain, rows, (read[0], read[1]), ratio)
         workers = Workers(engine, recipe, held, bar)
         built = recipe.built()
-        run = min(max(rows // (RUNS_PER_WORKER * engine.workers), LEAST_RUN), MOST_VALUES // len(names))
+        run = run_rows(max(rows), engine.workers, len(names))
         handed = {**plain, "noise": noise_request(noise)}
-        return _core.fit_distributed(built, (len(variables), rows, run), handed, workers, bar), built
+        return _core.fit_distributed(built, (len(variables), rows, run), handed, workers, ratio, bar), built
     except NoisewrightError as error:
-        _name_row(error, source)
+        sample = 0 if workers is None else workers.sample
+        _name_row(error, sources[sample] if sample < len(sources) else None)
         raise
     except BaseException:
         if workers is not None:
@@ -220,6 +266,11 @@ def fit_on(
             workers.close()
         else:
             engine.close(lambda: None)
+
+
+def run_rows(rows: int, workers: int, columns: int) -> int:
+    """Rows of a run, at most: a few runs for every worker, so that none waits long for another, but no task of nothing."""
+    return min(max(rows // (RUNS_PER_WORKER * workers), LEAST_RUN), MOST_VALUES // columns)
 
 
 def _name_row(error: NoisewrightError, source: Any) -> None:

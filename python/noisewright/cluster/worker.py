@@ -38,16 +38,23 @@ class Recipe:
     noise: NoiseLike
     #: The settings for the library, but for the noise.
     settings: dict[str, Any]
-    rows: int
-    #: Where the worker reads the rows; `None` where they are handed over.
-    source: Source | None
+    #: Rows of the data, or of both samples of a ratio.
+    rows: tuple[int, int]
+    #: Where the worker reads them; `None` where they are handed over, or there is no second sample.
+    sources: tuple[Source | None, Source | None]
+    #: Whether it is the ratio of two samples that is fitted.
+    ratio: bool = False
     version: str = _core.VERSION
+
+    def columns(self, sample: int) -> list[str]:
+        """The columns of a sample: only the first has weights."""
+        return self.names[: len(self.names) - self.weighted] if sample else self.names
 
     def built(self) -> _core.Model:
         """The model with its variables and constraints."""
         from ..fitting import _constrained
 
-        variables = self.names[: len(self.names) - self.weighted]
+        variables = self.columns(1)
         return _constrained(self.model._for({name: () for name in variables}), self.fixed, self.constraints)
 
     def replica(self) -> _core.Replica:
@@ -55,8 +62,7 @@ class Recipe:
         if self.version != _core.VERSION:
             raise InputError(f"a worker has noisewright {_core.VERSION}, and the fit is one of noisewright {self.version}: install the same version everywhere")
         settings = {**self.settings, "noise": noise_request(self.noise)}
-        dimension = len(self.names) - self.weighted
-        return _core.Replica(self.built(), (dimension, self.rows), settings)
+        return _core.Replica(self.built(), (len(self.columns(1)), self.rows), settings, self.ratio)
 
 
 @dataclass(frozen=True)
@@ -98,25 +104,26 @@ def sum_run(
     step: int,
     news: tuple[int, list[bytes] | None],
     run: tuple[int, int],
-    reads: bool,
+    sample: int | None,
     opening: Opening | None = None,
     rows: Array | None = None,
 ) -> bytes | None:
     """The sum over a run of rows at a step of the fit; `None` where the worker must be told more, by an opening.
 
-    `news` are the answers to the steps from a number on that a worker may not know yet.
+    `sample` says which of the samples the rows are read of; `None` for noise. `news` are the answers to the steps from a number on that a worker may not know yet.
     """
     session = _session(fit, step, opening)
     if session is None or not _can_follow(session, step, news, opening):
         return None
     recipe, weights = session.recipe, None
-    if reads:
+    if sample is not None:
         if rows is None:
-            assert recipe.source is not None
-            rows = recipe.source.read(*run, recipe.names)
+            source = recipe.sources[sample]
+            assert source is not None
+            rows = source.read(*run, recipe.columns(sample))
         # What came through the network may lie anywhere in memory.
         rows = np.require(rows, dtype=float, requirements=["C", "ALIGNED"])
-        if recipe.weighted:
+        if recipe.weighted and sample == 0:
             rows, weights = rows[:-1], rows[-1]
     with session.lock:
         if not _can_follow(session, step, news, opening):
@@ -124,7 +131,7 @@ def sum_run(
         known = session.replica.step
         if known < step:
             session.replica.advance(opening.log[known:step] if opening is not None else (news[1] or [])[known - news[0] :])
-        answer: bytes = session.replica.sum(run, rows if reads else None, weights)
+        answer: bytes = session.replica.sum(run, rows, weights)
         return answer
 
 

@@ -96,7 +96,7 @@ pub(crate) struct FitArguments {
     /// Read the data in blocks, again at each pass, for files larger than memory (CSV, Parquet, NPY)
     #[arg(long, help_heading = "Data")]
     pub(crate) stream: bool,
-    /// Let so many processes sum over the rows, which they read themselves (Parquet): the same result to the bit
+    /// Let so many processes sum over the rows, which they read themselves (Parquet, CSV, NPY): the same result to the bit
     #[arg(long, value_name = "N", conflicts_with = "stream", help_heading = "Data")]
     pub(crate) workers: Option<usize>,
     /// How a worker is started, such as `ssh node noisewright` (default: this program)

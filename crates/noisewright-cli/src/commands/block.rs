@@ -3,12 +3,13 @@
 //! A request is a line of JSON, the answers that it names by their lengths, and the rows, if they are handed over: numbers of eight
 //! bytes, least significant first, column after column, weights last. An answer is a line of JSON and as many bytes as it says.
 
+use std::collections::HashMap;
 use std::io::{BufRead, Write};
 use std::ops::Range;
 
 use noisewright::fit::{FitOptions, Replica};
 use noisewright::{Model, Points, Space};
-use noisewright_data::RowRanges;
+use noisewright_data::{RowRanges, expand};
 use serde_json::{Value, json};
 
 use crate::arguments::{FitArguments, Global, RowArguments};
@@ -41,7 +42,7 @@ impl SharedRows {
             ));
         }
         let wanted = Wanted::new(space, arguments)?;
-        let files = RowRanges::open(paths, &wanted.options)?;
+        let files = RowRanges::open(&expand(paths)?, &wanted.options)?;
         Ok(Self { files, dimension: space.dimension(), weighted: arguments.weights.is_some() })
     }
 
@@ -63,7 +64,7 @@ impl SharedRows {
     }
 
     /// The values of some rows, column after column, and their weights.
-    fn read(&self, rows: Range<usize>) -> Outcome<(Vec<f64>, Option<Vec<f64>>)> {
+    fn read(&self, rows: Range<usize>) -> Outcome<RunValues> {
         let count = rows.len();
         let mut values = self.files.read(rows)?;
         let weights = self.weighted.then(|| values.split_off(self.dimension * count));
@@ -133,11 +134,46 @@ pub(crate) fn bytes(input: &mut impl BufRead, length: usize) -> Outcome<Vec<u8>>
     Ok(found)
 }
 
+/// Bytes of rows that a worker keeps for the next pass, unless `NOISEWRIGHT_CACHE_BYTES` says how many.
+const CACHE_BYTES: usize = 1 << 27;
+
+/// Rows of runs, as many as fit: passes go over the same runs in the same order, so that what is here stays, and what does not fit
+/// is read again.
+struct Kept {
+    runs: HashMap<Range<usize>, RunValues>,
+    /// Numbers that there is room for.
+    room: usize,
+}
+
+/// Values of a run, column after column, and its weights.
+type RunValues = (Vec<f64>, Option<Vec<f64>>);
+
+impl Kept {
+    fn new() -> Self {
+        let most = std::env::var("NOISEWRIGHT_CACHE_BYTES").ok().and_then(|bytes| bytes.parse().ok());
+        Self { runs: HashMap::new(), room: most.unwrap_or(CACHE_BYTES) / 8 }
+    }
+
+    fn get(&mut self, files: &SharedRows, run: Range<usize>) -> Outcome<RunValues> {
+        if let Some(known) = self.runs.get(&run) {
+            return Ok(known.clone());
+        }
+        let found = files.read(run.clone())?;
+        let numbers = found.0.len() + found.1.as_ref().map_or(0, Vec::len);
+        if numbers <= self.room {
+            self.room -= numbers;
+            self.runs.insert(run, found.clone());
+        }
+        Ok(found)
+    }
+}
+
 /// The fit whose sums are taken.
 struct Fit {
     model: Model,
     options: FitOptions,
     rows: Option<SharedRows>,
+    kept: Kept,
     dimension: usize,
     weighted: bool,
     /// Number of rows in all.
@@ -163,8 +199,8 @@ pub(crate) fn run(arguments: &FitArguments, rows: Option<usize>, global: &Global
         }
     };
     let (dimension, weighted) = (space.dimension(), arguments.rows.weights.is_some());
-    let mut fit =
-        Fit { model: problem.model, options, rows: files, dimension, weighted, count, replica: None };
+    let (model, kept) = (problem.model, Kept::new());
+    let mut fit = Fit { model, options, rows: files, kept, dimension, weighted, count, replica: None };
     let (mut input, mut out) = (std::io::stdin().lock(), std::io::stdout().lock());
     while let Some((request, asked)) = Request::read(&mut input)? {
         let given = match (&fit.rows, request.reads) {
@@ -185,7 +221,7 @@ pub(crate) fn run(arguments: &FitArguments, rows: Option<usize>, global: &Global
 
 impl Fit {
     /// Rows that come with their request.
-    fn handed(&self, input: &mut impl BufRead, rows: usize) -> Outcome<(Vec<f64>, Option<Vec<f64>>)> {
+    fn handed(&self, input: &mut impl BufRead, rows: usize) -> Outcome<RunValues> {
         let columns = self.dimension + usize::from(self.weighted);
         let raw = bytes(input, columns.saturating_mul(rows).saturating_mul(8))?;
         let number = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().unwrap_or_default());
@@ -195,11 +231,7 @@ impl Fit {
     }
 
     /// The answer to a request; nothing where the log up to there is needed.
-    fn answer(
-        &mut self,
-        request: &Request,
-        given: Option<(Vec<f64>, Option<Vec<f64>>)>,
-    ) -> Outcome<Option<Vec<u8>>> {
+    fn answer(&mut self, request: &Request, given: Option<RunValues>) -> Outcome<Option<Vec<u8>>> {
         let step = request.known + request.answers.len();
         let at = self.replica.as_ref().map(Replica::step);
         if request.known == 0 && at.is_none_or(|at| at > step) {
@@ -215,7 +247,7 @@ impl Fit {
         replica.advance(&request.answers[replica.step() - request.known..])?;
         let (values, weights) = match (&self.rows, given, request.reads) {
             (_, Some(given), _) => given,
-            (Some(files), None, true) => files.read(request.run.clone())?,
+            (Some(files), None, true) => self.kept.get(files, request.run.clone())?,
             _ => (Vec::new(), None),
         };
         Ok(Some(replica.sum(request.run.clone(), values, weights)?))

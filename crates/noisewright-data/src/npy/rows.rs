@@ -1,6 +1,6 @@
 //! The rows of an NPY file that is stored row by row (or has one column), some at a time.
 
-use std::io::{BufRead, Read};
+use std::io::{BufRead, Read, Seek, SeekFrom};
 
 use super::header::{Element, Header};
 use super::{Array, column_names, shape};
@@ -45,11 +45,33 @@ pub(crate) fn is_complete(head: &[u8], length: u64) -> bool {
 
 /// Reads the header and chooses the columns.
 pub(crate) fn open<'a>(input: Input<'a>, options: &Options) -> Result<Rows<impl BufRead + use<'a>>> {
-    let file = input.file.clone();
-    if input.head.is_empty() {
+    let (file, head) = (input.file.clone(), input.head.clone());
+    from_reader(&file, &head, input.into_buffered(), options)
+}
+
+/// The same from a row on, counted from 0, of a file whose bytes can be had in any order.
+pub(crate) fn open_at(
+    input: &Input<'static>,
+    options: &Options,
+    row: usize,
+) -> Result<Rows<impl BufRead + use<>>> {
+    let reader = input.anywhere("an NPY file packed with gzip")?;
+    let mut rows = from_reader(&input.file, &input.head, reader, options)?;
+    let row = row.min(rows.left);
+    let bytes = (row as u64).saturating_mul(rows.width.saturating_mul(rows.element.size()) as u64);
+    let moved =
+        i64::try_from(bytes).map_err(|_| malformed(&rows.file, "its rows are longer than can be".into()))?;
+    rows.reader.seek(SeekFrom::Current(moved)).map_err(|error| broken(&rows.file, &error))?;
+    rows.left -= row;
+    Ok(rows)
+}
+
+fn from_reader<R: BufRead>(file: &str, head: &[u8], mut reader: R, options: &Options) -> Result<Rows<R>> {
+    let file = file.to_owned();
+    if head.is_empty() {
         return Err(Error::Empty { file });
     }
-    let (header, data) = Header::parse(&input.head).map_err(|reason| malformed(&file, reason))?;
+    let (header, data) = Header::parse(head).map_err(|reason| malformed(&file, reason))?;
     let (element, big_endian) = header.element(&file)?;
     let (rows, width) = shape(&header, &file)?;
     if header.fortran_order && width > 1 {
@@ -58,13 +80,12 @@ pub(crate) fn open<'a>(input: Input<'a>, options: &Options) -> Result<Rows<impl 
     if rows.saturating_mul(width) == 0 {
         return Err(Error::EmptyArray { file });
     }
-    let offset = input.head.len() - data.len();
+    let offset = head.len() - data.len();
     let all = column_names(&file, width, options)?;
     let (positions, names) = match &options.columns {
         Some(wanted) => (locate(&file, &all, wanted)?, wanted.clone()),
         None => ((0..width).collect(), all),
     };
-    let mut reader = input.into_buffered();
     reader.read_exact(&mut vec![0; offset]).map_err(|error| broken(&file, &error))?;
     let (drop_missing, minus_infinity) = (options.drop_missing, options.minus_infinity);
     let bytes = Vec::new();
@@ -142,6 +163,10 @@ impl<R: BufRead> Decoder for Rows<R> {
 
     fn expected(&self) -> usize {
         self.left
+    }
+
+    fn claimed(&self) -> Option<usize> {
+        Some(self.left)
     }
 
     fn fill(&mut self, gathered: &mut Gathered, room: usize) -> Result<bool> {

@@ -155,10 +155,10 @@ impl Rows {
         })
     }
 
-    /// The number of all rows, as the footer says.
-    pub(crate) fn said(&self) -> usize {
+    /// The number of rows of every group, as the footer says.
+    pub(crate) fn said(&self) -> Vec<usize> {
         let rows = self.reader.metadata().row_groups().iter().map(|group| group.num_rows());
-        rows.filter_map(|rows| usize::try_from(rows).ok()).sum()
+        rows.filter_map(|rows| usize::try_from(rows).ok()).collect()
     }
 
     /// Passes over rows without taking them.
@@ -215,6 +215,10 @@ impl Rows {
 impl Decoder for Rows {
     fn names(&self) -> &[String] {
         &self.names
+    }
+
+    fn claimed(&self) -> Option<usize> {
+        Some(self.said().iter().sum())
     }
 
     fn fill(&mut self, gathered: &mut Gathered, room: usize) -> Result<bool> {

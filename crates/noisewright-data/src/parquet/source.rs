@@ -2,24 +2,29 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::sync::Arc;
 
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::reader::{ChunkReader, Length};
 use bytes::{Buf, Bytes};
 
-use crate::input::Input;
+use crate::input::{Anywhere, Input};
+use crate::object::{Object, Reader};
 
 /// Where the bytes are.
 pub(super) enum Source {
     /// On disk, with the number of bytes.
     Disk(File, u64),
+    /// In object storage.
+    Object(Arc<Object>),
     Memory(Bytes),
 }
 
 impl Source {
     pub(super) fn new(input: Input<'_>) -> crate::Result<Self> {
-        match input.on_disk() {
-            Some((file, length)) => Ok(Self::Disk(file, length)),
+        match input.held() {
+            Some((Anywhere::Disk(file), length)) => Ok(Self::Disk(file, length)),
+            Some((Anywhere::Object(object), _)) => Ok(Self::Object(object)),
             None => Ok(Self::Memory(input.into_bytes()?.into())),
         }
     }
@@ -37,6 +42,7 @@ impl Length for Source {
     fn len(&self) -> u64 {
         match self {
             Self::Disk(_, length) => *length,
+            Self::Object(object) => object.length(),
             Self::Memory(bytes) => bytes.len() as u64,
         }
     }
@@ -53,6 +59,7 @@ impl ChunkReader for Source {
                 file.seek(SeekFrom::Start(start))?;
                 Ok(Box::new(BufReader::new(file)))
             }
+            Self::Object(object) => Ok(Box::new(BufReader::new(Reader::new(object.clone(), start)))),
             Self::Memory(bytes) => Ok(Box::new(bytes.slice(usize::try_from(start)?..).reader())),
         }
     }
@@ -66,6 +73,7 @@ impl ChunkReader for Source {
                 self.get_read(start)?.read_exact(&mut buffer)?;
                 Ok(buffer.into())
             }
+            Self::Object(object) => Ok(object.get(start, length)?),
             Self::Memory(bytes) => {
                 let start = usize::try_from(start)?;
                 Ok(bytes.slice(start..start + length))

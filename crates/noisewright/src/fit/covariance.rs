@@ -278,6 +278,14 @@ impl Pooled {
         self.noise.add_rows(seen.score, &weights(2.0, 1.0));
     }
 
+    fn scaled(self, factor: f64) -> Self {
+        Self {
+            weighted: self.weighted.scaled(factor),
+            data: self.data.scaled(factor),
+            noise: self.noise.scaled(factor),
+        }
+    }
+
     fn join(self, other: Self) -> Self {
         Self {
             weighted: self.weighted + other.weighted,
@@ -305,7 +313,13 @@ pub(crate) fn model_based(
         };
         objective.fold(side, &place, || Pooled::new(size), add, Pooled::join)
     };
-    let pooled = sums(&objective.data)?.join(sums(&objective.noise)?);
+    let (data, mut noise) = (sums(&objective.data)?, sums(&objective.noise)?);
+    // Of a part of the rows there may be another number of noise points than ν for every data point.
+    let points = objective.nu * objective.data.total / objective.noise.total;
+    if (points - 1.0).abs() > 1e-9 {
+        noise = noise.scaled(points);
+    }
+    let pooled = data.join(noise);
     let total = objective.data.total;
     let mean = &pooled.weighted.mean / total;
     let square = &mean * mean.transpose();

@@ -163,6 +163,11 @@ pub trait Source: Sync {
     /// Number of variables.
     fn dimension(&self) -> usize;
 
+    /// Number of rows, where it is known before they are read: then they need not be read once to be counted.
+    fn rows(&self) -> Option<usize> {
+        None
+    }
+
     /// Reads all rows from the first on and hands them over block by block, with their weights where they have any.
     ///
     /// # Errors

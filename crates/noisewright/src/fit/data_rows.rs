@@ -144,7 +144,7 @@ impl<'a> DataRows<'a> {
                 Self::side(*data, log_noise)
             }
             Self::Elsewhere { source, rows, total, some } => {
-                SampleBlocks::elsewhere(*source, noise.clone(), (*rows, *total), *some)
+                SampleBlocks::elsewhere(Class::Data, *source, Some(noise.clone()), (*rows, *total), *some)
             }
         }
     }
@@ -203,7 +203,7 @@ pub(crate) struct RowCheck {
     /// Number of rows.
     pub(crate) rows: usize,
     /// Those with a positive weight.
-    counting: usize,
+    pub(crate) counting: usize,
     /// The sum of the weights.
     pub(crate) total: f64,
     /// Of every variable its only value, or that it varies.
@@ -259,16 +259,30 @@ impl RowCheck {
         points: View<'_>,
         weights: Option<&[f64]>,
     ) -> Result<Self> {
-        if let Some((row, value)) = weights.and_then(first_wrong_weight) {
-            return Err(Error::Weight { row: before + row + 1, value });
-        }
-        let data = Data { weights, ..Data::new(points) };
-        model.space().check_rows(points, weights, before)?;
+        let found = Self::of_sample(model, before, points, weights)?;
         // The same rows on any number of threads.
         if before == 0 {
             model.check_score_once(&model.start(), points)?;
         }
-        density_checks::check_statistics(model, data, before)?;
+        density_checks::check_statistics(model, Data { weights, ..Data::new(points) }, before)?;
+        Ok(found)
+    }
+
+    /// The same for rows of which no density is fitted: one of the samples of a ratio.
+    ///
+    /// # Errors
+    /// A value outside its domain, a weight that is none.
+    pub(crate) fn of_sample(
+        model: &Model,
+        before: usize,
+        points: View<'_>,
+        weights: Option<&[f64]>,
+    ) -> Result<Self> {
+        if let Some((row, value)) = weights.and_then(first_wrong_weight) {
+            return Err(Error::Weight { row: before + row + 1, value });
+        }
+        model.space().check_rows(points, weights, before)?;
+        let data = Data { weights, ..Data::new(points) };
         let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
         let only = |j: usize| {
             let values = points.column(j).iter().enumerate().filter(|(row, _)| counts(*row));

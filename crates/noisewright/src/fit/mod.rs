@@ -67,7 +67,7 @@ pub use diagnostics::WarningKind;
 pub use diagnostics::{Diagnostics, Warning};
 #[doc(hidden)]
 pub use diagnostics::{Finding, Remedy, Setting};
-pub use distributed::{PassRequest, Replica, Workers, fit_distributed};
+pub use distributed::{PassRequest, Replica, Workers, fit_distributed, ratio_distributed};
 #[doc(hidden)]
 pub use effects::{FitSetting, NoiseKind, check_effects};
 #[doc(hidden)]
@@ -95,7 +95,7 @@ pub use ratio::{
     BasisCandidate, BridgeReport, ImportanceWeights, InformationTrial, LogRatio, RatioDivergences, RatioFit,
     TwoSampleTest, density_ratio, mutual_information, ratio,
 };
-pub use ratio::{Bridges, DensityRatio, MutualInformation, RatioBasis};
+pub use ratio::{Bridges, DensityRatio, MutualInformation, RatioBasis, ratio_stream};
 pub(crate) use result::Variances;
 #[doc(hidden)]
 pub use result::{Estimate, Fit, Optimum};

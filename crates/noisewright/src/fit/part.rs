@@ -8,7 +8,7 @@ use super::objective::Objective;
 use super::sample_blocks::{HeldPoints, RowSource, SampleBlocks};
 use crate::noise::sample_for;
 use crate::run::Purpose;
-use crate::{Points, Result, View};
+use crate::{Noise, Points, Result, View};
 
 /// Rows of both samples.
 pub(crate) struct Part {
@@ -23,11 +23,6 @@ impl Part {
     /// So many rows of data and of noise, spread over each sample; `None` where none of those rows counts. Of rows that are
     /// drawn the first are taken, of rows that are read anew some of those that are held.
     pub(crate) fn of(objective: &Objective<'_>, (data_rows, noise_rows): (usize, usize)) -> Option<Self> {
-        let density = |noise: &dyn crate::Noise, points: &Points| {
-            let mut log_noise = vec![0.0; points.rows()];
-            noise.log_density(points.view(), &mut log_noise);
-            log_noise
-        };
         let (data, weights, data_log_noise) = match &objective.data.feed {
             RowSource::Memory { points, weights, log_noise } => {
                 // The rows that would be taken if only those were held that are of a stream.
@@ -38,7 +33,7 @@ impl Part {
             }
             RowSource::Elsewhere { noise, some, .. } => {
                 let (data, rows) = thinned(some.points, data_rows);
-                let log_noise = density(noise.as_ref(), &data);
+                let log_noise = density_or_zero(noise.as_deref(), &data);
                 (data, some.weights.map(|w| rows.iter().map(|i| w[*i]).collect()), log_noise)
             }
             RowSource::Drawn { .. } => return None,
@@ -54,7 +49,8 @@ impl Part {
                 (noise, rows.iter().map(|i| log_noise[*i]).collect())
             }
             RowSource::Memory { points, log_noise, .. } => {
-                let (noise, rows) = thinned(points.view(), noise_rows);
+                let (noise, rows) =
+                    picked(points.view(), thinned_of(&held_rows(points.view().rows()), noise_rows));
                 (noise, rows.iter().map(|i| log_noise[*i]).collect())
             }
             RowSource::Drawn { noise, context, quiet } => {
@@ -63,10 +59,14 @@ impl Part {
                     Some(quiet) => Points::unnamed(noise.dimension(), rows, quiet.draw(0..rows)),
                     None => sample_for(noise.as_ref(), rows, context, Purpose::FitNoise).ok()?,
                 };
-                let log_noise = density(noise.as_ref(), &points);
+                let log_noise = density_or_zero(Some(noise.as_ref()), &points);
                 (points, log_noise)
             }
-            RowSource::Elsewhere { .. } => return None,
+            RowSource::Elsewhere { noise, some, .. } => {
+                let (points, _) = thinned(some.points, noise_rows);
+                let log_noise = density_or_zero(noise.as_deref(), &points);
+                (points, log_noise)
+            }
         };
         Some(Self { data, weights, data_log_noise, noise, noise_log_noise })
     }
@@ -92,6 +92,15 @@ impl Part {
         let loss = whole.loss.at_other_nu(whole.nu, nu);
         Objective::new(whole.model, &loss, nu, data, noise, self.data.view(), false)
     }
+}
+
+/// The log-density of the noise at some points; zero where there is none.
+fn density_or_zero(noise: Option<&dyn Noise>, points: &Points) -> Vec<f64> {
+    let mut log_noise = vec![0.0; points.rows()];
+    if let Some(noise) = noise {
+        noise.log_density(points.view(), &mut log_noise);
+    }
+    log_noise
 }
 
 /// Rows spread evenly over all, and which they are.

@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
+use noisewright_numerics::parallel::current_num_threads;
 use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::summation::try_blocked;
 
@@ -51,7 +54,8 @@ pub(crate) enum RowSource<'a> {
     /// Read whenever they are needed, or with other processes.
     Elsewhere {
         source: Elsewhere<'a>,
-        noise: Arc<dyn Noise>,
+        /// The noise, unless the rows are one of the two samples of a ratio.
+        noise: Option<Arc<dyn Noise>>,
         /// Rows that are held, spread over all.
         some: Data<'a>,
     },
@@ -158,15 +162,15 @@ impl<'a> SampleBlocks<'a> {
         Self { host, ..self }
     }
 
-    /// Data that are read block by block; the rows and the sum of their weights are known from a first pass.
+    /// Rows that are read block by block; their number and the sum of their weights are known from a first pass.
     pub(crate) fn elsewhere(
+        class: Class,
         source: Elsewhere<'a>,
-        noise: Arc<dyn Noise>,
+        noise: Option<Arc<dyn Noise>>,
         (rows, total): (usize, f64),
         some: Data<'a>,
     ) -> Self {
-        let feed = RowSource::Elsewhere { source, noise, some };
-        Self::new(Class::Data, rows, total, feed)
+        Self::new(class, rows, total, RowSource::Elsewhere { source, noise, some })
     }
 
     /// The weights, where the rows are in memory and have any.
@@ -205,14 +209,14 @@ impl<'a> SampleBlocks<'a> {
         match (&self.feed, self.host) {
             (RowSource::Elsewhere { source, noise, .. }, _) => {
                 source.reduce(self.rows, &combine, |index, points, weights| {
-                    map_read(noise.as_ref(), index, points, weights, &map)
+                    map_read(noise.as_deref(), index, points, weights, &map)
                 })
             }
             (RowSource::Drawn { .. }, Some(host)) if self.rows > FEW_DRAWN => {
                 let block = |index: usize, points: View<'_>, _: Option<&[f64]>| {
                     self.map_block(index * BLOCK..index * BLOCK + points.rows(), &map)
                 };
-                reduce_by(host, (self.rows, false), &combine, block)
+                reduce_by(host, (self.rows, None), &combine, block)
             }
             (_, host) => {
                 once_by(host, || try_blocked(self.rows, BLOCK, |range| self.map_block(range, &map), &combine))
@@ -256,16 +260,18 @@ impl<'a> SampleBlocks<'a> {
     }
 }
 
-/// One block of data that were read, with the log-density of the noise.
+/// One block of data that were read, with the log-density of the noise; zero where there is none.
 fn map_read<T>(
-    noise: &dyn Noise,
+    noise: Option<&dyn Noise>,
     index: usize,
     points: View<'_>,
     weights: Option<&[f64]>,
     map: impl Fn(RawBlock<'_>) -> Result<T>,
 ) -> Result<T> {
     let mut log_noise = vec![0.0; points.rows()];
-    noise.log_density(points, &mut log_noise);
+    if let Some(noise) = noise {
+        noise.log_density(points, &mut log_noise);
+    }
     let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
     let missed = log_noise.iter().enumerate().position(|(row, l)| !l.is_finite() && counts(row));
     if let Some(row) = missed {
@@ -332,18 +338,31 @@ fn count_ends(leaves: Range<usize>, ends: &mut [usize]) {
     count_ends(middle..leaves.end, ends);
 }
 
-/// Reads a source and hands it on as blocks of [`BLOCK`] rows, a few at a time; returns the number of rows.
+/// Reads a source and hands it on as blocks of [`BLOCK`] rows, a few at a time; returns the number of rows. With several threads one of
+/// them reads ahead.
 pub(crate) fn for_each_fixed(
     source: &dyn Source,
     finish: &mut dyn FnMut(&mut Vec<Owned>) -> Result<()>,
 ) -> Result<usize> {
-    let mut filler = Filler {
-        dimension: source.dimension(),
-        done: Vec::new(),
-        rows: 0,
-        columns: Vec::new(),
-        weights: None,
-    };
+    if current_num_threads() < 2 {
+        return read_blocks(source, finish);
+    }
+    let (send, receive) = sync_channel::<Vec<Owned>>(1);
+    thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            // Where nobody takes the blocks any more, why is known there.
+            read_blocks(source, &mut |blocks| send.send(std::mem::take(blocks)).map_err(|_| Error::Cancelled))
+        });
+        let finished = receive.iter().try_for_each(|mut blocks| finish(&mut blocks));
+        drop(receive);
+        let read = reader.join().map_err(|_| Error::internal("the thread that reads broke down"))?;
+        finished.and(read)
+    })
+}
+
+/// Reads a source and hands it on as blocks, in one thread.
+fn read_blocks(source: &dyn Source, finish: &mut dyn FnMut(&mut Vec<Owned>) -> Result<()>) -> Result<usize> {
+    let mut filler = Filler::new(source.dimension());
     source.for_each_block(&mut |points, weights| {
         filler.check(points, weights)?;
         let mut start = 0;
@@ -366,11 +385,18 @@ struct Filler {
     done: Vec<Owned>,
     /// Rows so far.
     rows: usize,
-    columns: Vec<Vec<f64>>,
+    /// The open block, with room for a whole one in every column, and how many rows it has.
+    values: Vec<f64>,
+    held: usize,
     weights: Option<Vec<f64>>,
 }
 
 impl Filler {
+    fn new(dimension: usize) -> Self {
+        let values = vec![0.0; dimension * BLOCK];
+        Self { dimension, done: Vec::new(), rows: 0, values, held: 0, weights: None }
+    }
+
     fn check(&self, points: View<'_>, weights: Option<&[f64]>) -> Result<()> {
         if points.columns() != self.dimension {
             let (expected, found) = (self.dimension, points.columns());
@@ -385,11 +411,10 @@ impl Filler {
 
     /// Takes as many rows as the open block has room for.
     fn take(&mut self, points: View<'_>, weights: Option<&[f64]>) -> usize {
-        self.columns.resize(self.dimension, Vec::new());
-        let held = self.columns.first().map_or(0, Vec::len);
+        let held = self.held;
         let count = points.rows().min(BLOCK - held);
-        for (j, column) in self.columns.iter_mut().enumerate() {
-            column.extend_from_slice(&points.column(j)[..count]);
+        for (j, column) in self.values.chunks_exact_mut(BLOCK).enumerate() {
+            column[held..held + count].copy_from_slice(&points.column(j)[..count]);
         }
         if let Some(weights) = weights {
             let own = self.weights.get_or_insert_with(|| vec![1.0; held]);
@@ -397,8 +422,8 @@ impl Filler {
         } else if let Some(own) = &mut self.weights {
             own.resize(held + count, 1.0);
         }
-        self.rows += count;
-        if held + count == BLOCK {
+        (self.rows, self.held) = (self.rows + count, held + count);
+        if self.held == BLOCK {
             self.close();
         }
         count
@@ -406,12 +431,14 @@ impl Filler {
 
     /// Ends the open block.
     fn close(&mut self) {
-        let rows = self.columns.first().map_or(0, Vec::len);
+        let rows = std::mem::take(&mut self.held);
         if rows > 0 {
             let index = (self.rows - 1) / BLOCK;
-            let values = self.columns.concat();
+            let mut values = std::mem::replace(&mut self.values, vec![0.0; self.dimension * BLOCK]);
+            if rows < BLOCK {
+                values = values.chunks_exact(BLOCK).flat_map(|column| &column[..rows]).copied().collect();
+            }
             self.done.push(Owned { index, rows, values, weights: self.weights.take() });
-            self.columns.iter_mut().for_each(Vec::clear);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Fits of rows that are not in memory: every pass reads them again, or lets others sum over them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use noisewright_numerics::summation::blocked;
 
@@ -61,15 +62,23 @@ pub fn fit_stream(model: &Model, source: &dyn Source, options: &FitOptions) -> R
 pub(crate) enum Elsewhere<'a> {
     /// Read again at every pass.
     Source(&'a dyn Source),
-    /// With other processes, which sum over them.
-    Host(&'a dyn Host),
+    /// With other processes, which sum over them: the rows of this sample.
+    Host(&'a dyn Host, usize),
 }
 
 impl<'a> Elsewhere<'a> {
     pub(crate) fn dimension(self) -> usize {
         match self {
             Self::Source(source) => source.dimension(),
-            Self::Host(host) => host.dimension(),
+            Self::Host(host, _) => host.dimension(),
+        }
+    }
+
+    /// Number of rows, where it is known before they are read.
+    fn rows(self) -> Option<usize> {
+        match self {
+            Self::Source(source) => source.rows(),
+            Self::Host(host, sample) => Some(host.rows(sample)),
         }
     }
 
@@ -77,8 +86,16 @@ impl<'a> Elsewhere<'a> {
     pub(crate) fn host(self) -> Option<&'a dyn Host> {
         match self {
             Self::Source(_) => None,
-            Self::Host(host) => Some(host),
+            Self::Host(host, _) => Some(host),
         }
+    }
+
+    /// Says that all rows are here now: replicas of a fit that others coordinate have nothing left to sum over, and end.
+    ///
+    /// # Errors
+    /// In a replica.
+    pub(crate) fn goes_on_alone(self) -> Result<()> {
+        self.host().map_or(Ok(()), Host::goes_on_alone)
     }
 
     /// Reduces the rows, whose number is known, in the same tree as rows in memory.
@@ -93,7 +110,7 @@ impl<'a> Elsewhere<'a> {
     ) -> Result<Option<T>> {
         match self {
             Self::Source(source) => reduce_stream(source, rows, combine, map),
-            Self::Host(host) => reduce_by(host, (rows, true), combine, map),
+            Self::Host(host, sample) => reduce_by(host, (rows, Some(sample)), combine, map),
         }
     }
 }
@@ -126,18 +143,19 @@ fn read_and_fit(model: &Model, source: Elsewhere<'_>, options: &FitOptions) -> R
         return Err(needs_memory("noise"));
     }
     options.report(Stage::Prepare, 0, f64::NAN)?;
-    let check = checked(model, source)?;
+    let (check, (points, weights)) = first_reading(model, source, RowCheck::of)?;
     check.finish(model)?;
     let RowCheck { rows, total, .. } = check;
     if counted && rows > SOME_ROWS {
         let (points, weights) = count_states(source, rows)?;
         let data = Data { weights: Some(&weights), ..Data::from(&points) };
+        source.goes_on_alone()?;
         let fit = fit_rows(model, DataRows::Memory(data), options)?;
         return Ok(Fit { rows, ..fit });
     }
-    let (points, weights) = read_spread(source, rows)?;
     let some = Data { weights: weights.as_deref(), ..Data::from(&points) };
     let all = if rows <= SOME_ROWS {
+        source.goes_on_alone()?;
         DataRows::Memory(some)
     } else {
         DataRows::Elsewhere { source, rows, total, some }
@@ -145,17 +163,48 @@ fn read_and_fit(model: &Model, source: Elsewhere<'_>, options: &FitOptions) -> R
     fit_rows(model, all, options)
 }
 
-/// A first reading of all rows: every one checked, and their number found.
-fn checked(model: &Model, source: Elsewhere<'_>) -> Result<RowCheck> {
-    let block = |index: usize, points: View<'_>, weights: Option<&[f64]>| {
-        RowCheck::of(model, index * BLOCK, points, weights)
+/// At most [`SOME_ROWS`] rows that are spread over all, the same that would be picked from memory, and their weights.
+pub(crate) type HeldRows = (Points, Option<Vec<f64>>);
+
+/// All rows, every one checked, and some of them: in one reading where their number is known beforehand, in two otherwise.
+///
+/// # Errors
+/// Those of the check, for the first block that has one, and when the rows cannot be read.
+pub(crate) fn first_reading(
+    model: &Model,
+    source: Elsewhere<'_>,
+    check: impl Fn(&Model, usize, View<'_>, Option<&[f64]>) -> Result<RowCheck> + Sync,
+) -> Result<(RowCheck, HeldRows)> {
+    let Some(rows) = source.rows() else {
+        let found = counted(model, source, check)?;
+        let ranges = held_rows(found.rows);
+        let some = source.reduce(found.rows, &appended, |index, points, weights| {
+            Ok(chosen(&ranges, index, points, weights))
+        })?;
+        return Ok((found, held(source.dimension(), some.unwrap_or_default())));
     };
-    let source = match source {
-        Elsewhere::Host(host) => {
-            let all = reduce_by(host, (host.rows(), true), &RowCheck::join, block)?;
-            return Ok(all.unwrap_or_else(|| RowCheck::nothing(model)));
-        }
-        Elsewhere::Source(source) => source,
+    let ranges = held_rows(rows);
+    let block = |index: usize, points: View<'_>, weights: Option<&[f64]>| {
+        model.check_run()?;
+        Ok((check(model, index * BLOCK, points, weights)?, chosen(&ranges, index, points, weights)))
+    };
+    let join = |a: (RowCheck, SomeColumns), b: (RowCheck, SomeColumns)| (a.0.join(b.0), appended(a.1, b.1));
+    let found = source.reduce(rows, &join, block)?;
+    let (found, some) = found.unwrap_or_else(|| (RowCheck::nothing(model), SomeColumns::default()));
+    Ok((found, held(source.dimension(), some)))
+}
+
+/// A reading of rows whose number is not known.
+fn counted(
+    model: &Model,
+    source: Elsewhere<'_>,
+    check: impl Fn(&Model, usize, View<'_>, Option<&[f64]>) -> Result<RowCheck> + Sync,
+) -> Result<RowCheck> {
+    let Elsewhere::Source(source) = source else {
+        return Err(Error::internal("other processes know how many rows they have"));
+    };
+    let block = |index: usize, points: View<'_>, weights: Option<&[f64]>| {
+        check(model, index * BLOCK, points, weights)
     };
     let mut all = RowCheck::nothing(model);
     // The tree that the weights are summed in depends on the number of blocks, which is known at the end.
@@ -191,22 +240,20 @@ fn appended(mut left: SomeColumns, right: SomeColumns) -> SomeColumns {
     (left.0, weights)
 }
 
-/// Copies at most [`SOME_ROWS`] rows that are spread over all, the same that would be picked from memory.
-fn read_spread(source: Elsewhere<'_>, rows: usize) -> Result<(Points, Option<Vec<f64>>)> {
-    let ranges = held_rows(rows);
-    let chosen = |index: usize, points: View<'_>, weights: Option<&[f64]>| {
-        let first = index * BLOCK;
-        let end = first + points.rows();
-        let here =
-            &ranges[ranges.partition_point(|r| r.end <= first)..ranges.partition_point(|r| r.start < end)];
-        let parts = || here.iter().map(|range| range.start.max(first) - first..range.end.min(end) - first);
-        let column = |j: usize| parts().flat_map(|part| &points.column(j)[part]).copied().collect();
-        let weights = weights.map(|w| parts().flat_map(|part| &w[part]).copied().collect());
-        Ok(((0..points.columns()).map(column).collect(), weights))
-    };
-    let (columns, weights) = source.reduce(rows, &appended, chosen)?.unwrap_or_default();
+/// The rows of a block that are held.
+fn chosen(ranges: &[Range<usize>], index: usize, points: View<'_>, weights: Option<&[f64]>) -> SomeColumns {
+    let first = index * BLOCK;
+    let end = first + points.rows();
+    let here = &ranges[ranges.partition_point(|r| r.end <= first)..ranges.partition_point(|r| r.start < end)];
+    let parts = || here.iter().map(|range| range.start.max(first) - first..range.end.min(end) - first);
+    let column = |j: usize| parts().flat_map(|part| &points.column(j)[part]).copied().collect();
+    let weights = weights.map(|w| parts().flat_map(|part| &w[part]).copied().collect());
+    ((0..points.columns()).map(column).collect(), weights)
+}
+
+fn held(dimension: usize, (columns, weights): SomeColumns) -> HeldRows {
     let count = columns.first().map_or(0, Vec::len);
-    Ok((Points::unnamed(source.dimension(), count, columns.concat()), weights))
+    (Points::unnamed(dimension, count, columns.concat()), weights)
 }
 
 /// All states that the rows are in, and how often each came.

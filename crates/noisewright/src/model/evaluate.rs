@@ -1,7 +1,7 @@
 //! The value and the score of a model at a batch of points, inside its domains.
 
 use super::{Model, Parameter};
-use crate::{Error, Quantity, Result, View};
+use crate::{Domain, Error, Quantity, Result, View};
 
 impl Model {
     /// The energy and, where asked for, its score, as [`Energy::evaluate`](crate::Energy::evaluate) gives them inside the
@@ -82,7 +82,8 @@ impl Model {
 
     /// Makes the value −∞ and the score zero at every point outside a variable's domain.
     fn clear_outside(&self, points: View<'_>, value: &mut [f64], mut score: Option<&mut [f64]>) {
-        for (j, domain) in self.space.domains().iter().enumerate() {
+        let outside = |(j, domain): &(usize, &Domain)| !domain.contains_all(points.column(*j));
+        for (j, domain) in self.space.domains().iter().enumerate().filter(outside) {
             for (i, _) in points.column(j).iter().enumerate().filter(|(_, x)| !domain.contains(**x)) {
                 clear(i, value, score.as_deref_mut());
             }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use noisewright::fit::{
     Amount, Data, DrawKind, FitOptions, PassRequest, Replica, Source, Visit, Workers, fit, fit_distributed,
-    fit_stream,
+    fit_stream, ratio, ratio_distributed, ratio_stream,
 };
 use noisewright::{Error, Fit, Model, Normal, Points, Result, Space, View, sample, to_json};
 
@@ -16,6 +16,8 @@ struct Replicas<'a> {
     options: &'a FitOptions,
     points: View<'a>,
     weights: Option<&'a [f64]>,
+    /// The second sample of a ratio.
+    second: Option<View<'a>>,
     run_rows: usize,
     held: Mutex<Vec<Option<Replica>>>,
     /// Every so-many runs the replica that is asked is lost before it answers.
@@ -35,13 +37,19 @@ impl<'a> Replicas<'a> {
     ) -> Self {
         let held = Mutex::new((0..count).map(|_| None).collect());
         let (asked, large) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let (weights, lost_every) = (None, usize::MAX);
-        Self { model, options, points, weights, run_rows, held, lost_every, asked, large }
+        let (weights, second, lost_every) = (None, None, usize::MAX);
+        Self { model, options, points, weights, second, run_rows, held, lost_every, asked, large }
     }
 
     fn start(&self) -> Result<Replica> {
-        let shape = (self.points.columns(), self.points.rows());
-        Replica::start(self.model.clone(), self.options.clone(), shape, |work| work())
+        let (model, options) = (self.model.clone(), self.options.clone());
+        let (columns, rows) = (self.points.columns(), self.points.rows());
+        match self.second {
+            Some(second) => {
+                Replica::start_ratio(model, options, (columns, [rows, second.rows()]), |work| work())
+            }
+            None => Replica::start(model, options, (columns, rows), |work| work()),
+        }
     }
 
     fn answer(
@@ -58,15 +66,12 @@ impl<'a> Replicas<'a> {
             None => slot.insert(self.start()?),
         };
         replica.advance(&pass.log[replica.step()..])?;
-        let (values, weights) = if pass.reads {
-            let column = |j: usize| self.points.column(j)[run.clone()].iter().copied();
-            (
-                (0..self.points.columns()).flat_map(column).collect(),
-                self.weights.map(|w| w[run.clone()].to_vec()),
-            )
-        } else {
-            (Vec::new(), None)
-        };
+        let weights = self.weights.filter(|_| pass.sample == Some(0)).map(|w| w[run.clone()].to_vec());
+        let values = pass.sample.map_or_else(Vec::new, |sample| {
+            let points = if sample == 0 { Some(self.points) } else { self.second };
+            let column = |j: usize| points.unwrap().column(j)[run.clone()].to_vec();
+            (0..self.points.columns()).flat_map(column).collect()
+        });
         let answer = replica.sum(run.clone(), values, weights)?;
         // The second pass brings the sample.
         if pass.step() > 1 && answer.len() > 4096 {
@@ -83,6 +88,10 @@ impl Workers for Replicas<'_> {
 
     fn rows(&self) -> usize {
         self.points.rows()
+    }
+
+    fn second_rows(&self) -> usize {
+        self.second.map_or(0, |second| second.rows())
     }
 
     fn run_rows(&self) -> usize {
@@ -168,6 +177,45 @@ fn a_model_with_several_starts() {
 fn few_rows() {
     let points = sample(&Normal::with_variance(0.3, 1.2).unwrap(), 3_000, 4);
     compare(&gaussian(), &points, None, &FitOptions::default());
+}
+
+/// Both samples elsewhere, one of them, and none: the ratio in memory, to the bit.
+#[test]
+fn a_ratio_of_two_samples() {
+    let options = FitOptions::default();
+    let model = gaussian();
+    for (first_rows, second_rows) in [(280_001, 300_003), (280_001, 20_000), (3_000, 290_000), (2_000, 3_000)]
+    {
+        let first = sample(&Normal::with_variance(0.3, 0.8).unwrap(), first_rows, 7);
+        let second = sample(&Normal::with_variance(0.0, 1.0).unwrap(), second_rows, 8);
+        let weights: Vec<f64> = (0..first_rows).map(|i| 0.5 + (i as f64).sin().abs()).collect();
+        let data = Data::from(&first).with_weights(&weights);
+        let whole = ratio(&model, data, Data::from(&second), &options).unwrap();
+        assert!(
+            whole.fit.converged
+                && (whole.parameters[1].estimate + 0.125).abs() < 5.0 * whole.parameters[1].se
+        );
+        let blocks = [Blocks(first.view(), Some(&weights), 10_007), Blocks(second.view(), None, 9_001)];
+        let streamed = ratio_stream(&model, &blocks[0], &blocks[1], &options).unwrap();
+        assert_eq!(text(&whole.fit), text(&streamed.fit));
+        for (count, run_rows, lost_every) in [(1, 1 << 17, usize::MAX), (3, 50_000, 11)] {
+            let replicas = Replicas::new(&model, &options, first.view(), count, run_rows);
+            let second = Some(second.view());
+            let workers = Replicas { weights: Some(&weights), second, lost_every, ..replicas };
+            let distributed = ratio_distributed(&model, &workers, &options).unwrap();
+            assert_eq!(text(&whole.fit), text(&distributed.fit));
+        }
+    }
+}
+
+#[test]
+fn a_ratio_with_a_weighted_second_sample_is_refused_everywhere() {
+    let points = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 3_000, 9);
+    let (weights, model, options) = (vec![1.0; 3_000], gaussian(), FitOptions::default());
+    let second = Data::from(&points).with_weights(&weights);
+    let whole = ratio(&model, Data::from(&points), second, &options).unwrap_err();
+    let blocks = [Blocks(points.view(), None, 1_000), Blocks(points.view(), Some(&weights), 1_000)];
+    assert_eq!(ratio_stream(&model, &blocks[0], &blocks[1], &options).unwrap_err(), whole);
 }
 
 #[test]

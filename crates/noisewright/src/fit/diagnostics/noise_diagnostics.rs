@@ -8,6 +8,7 @@ use super::super::evaluate::{ChunkView, ParameterPoint};
 use super::super::loss_terms::Class;
 use super::super::objective::Objective;
 use super::super::options::FitOptions;
+use super::super::part::Part as FewRows;
 use super::super::result::Fit;
 use super::super::scaling::Scaling;
 use super::Against;
@@ -18,7 +19,7 @@ use super::runaway::{NearMinimum, Runaway};
 use super::separation::{Separation, separation};
 use super::weighted_information::WeightedTest;
 use super::{Diagnostics, Overlap, Tails, Warning, efficiency, messages};
-use crate::fit::distributed::Partial;
+use crate::fit::distributed::{Partial, once_by};
 use crate::integrability::{NotNormalizable, of_fitted};
 use crate::run::if_possible;
 use crate::tolerance::NO_VARIANCE;
@@ -33,6 +34,10 @@ pub(super) const FEW_POINTS: f64 = 1.0;
 const MOST_PREDICTED: f64 = 0.999;
 const MOST_RATIOS: usize = 12;
 const SLIGHT_EXCESS: f64 = 1.02;
+
+/// Rows of each sample, at most, that tell which ratio would do: it is an advice, and need not cost a pass over all rows for every ratio
+/// that is tried. A variance of so many has an error of about one per cent.
+const ADVISING_ROWS: usize = 1 << 16;
 
 /// Rows that tell where the data are, at most.
 const SAMPLE_ROWS: usize = 1 << 14;
@@ -154,7 +159,18 @@ impl Contrasted<'_> {
     /// # Errors
     /// When the rows cannot be passed over again.
     pub(crate) fn ratio_for_share(&self, unknown: usize, share: f64, wanted: f64) -> Result<f64> {
-        let (objective, at) = (&self.objective, self.at.as_slice());
+        let whole = &self.objective;
+        let few = (whole.data.rows.min(ADVISING_ROWS), whole.noise.rows.min(ADVISING_ROWS));
+        let all = whole.data.rows + whole.noise.rows == few.0 + few.1;
+        let Some(picked) = (if all { None } else { FewRows::of(whole, few) }) else {
+            return self.ratio_on(whole, unknown, share, wanted);
+        };
+        once_by(whole.data.host(), || self.ratio_on(&picked.objective(whole)?, unknown, share, wanted))
+    }
+
+    /// The same on the points of an objective.
+    fn ratio_on(&self, objective: &Objective<'_>, unknown: usize, share: f64, wanted: f64) -> Result<f64> {
+        let at = self.at.as_slice();
         let free: Vec<usize> = (0..objective.size()).filter(|j| !self.held[*j]).collect();
         // The noise's part over the data's; no number where the points that there are do not tell.
         let part = |nu: f64| -> Result<f64> {

@@ -16,6 +16,11 @@ pub trait Workers: Sync {
     /// Number of rows of all of them together.
     fn rows(&self) -> usize;
 
+    /// Number of rows of the second sample of a ratio.
+    fn second_rows(&self) -> usize {
+        0
+    }
+
     /// Rows of a run of blocks, at most: a run is what one process sums at a time. The result does not depend on it.
     fn run_rows(&self) -> usize;
 
@@ -36,8 +41,9 @@ pub struct PassRequest<'a> {
     pub known: usize,
     /// The runs: the rows of each.
     pub runs: &'a [Range<usize>],
-    /// Whether the rows are data, which have to be read; otherwise they are noise, and drawn.
-    pub reads: bool,
+    /// Which sample's rows have to be read: 0 for the data of a fit or the first sample of a ratio, 1 for its second sample;
+    /// none where the rows are noise, and drawn.
+    pub sample: Option<usize>,
 }
 
 impl PassRequest<'_> {
@@ -70,7 +76,8 @@ impl<'w> Coordinator<'w> {
         let blocks = pass.rows().div_ceil(BLOCK);
         let nodes = runs(blocks, self.workers.run_rows() / BLOCK);
         let of_rows: Vec<Range<usize>> = nodes.iter().map(|run| rows_of(run, pass.rows())).collect();
-        let request = PassRequest { log: &log.answers, known: log.last, runs: &of_rows, reads: pass.reads() };
+        let request =
+            PassRequest { log: &log.answers, known: log.last, runs: &of_rows, sample: pass.sample() };
         let answers = self.workers.sum(&request)?;
         if answers.len() != nodes.len() {
             return Err(Error::internal("there is not one answer for each run of blocks"));
@@ -86,8 +93,8 @@ impl Host for Coordinator<'_> {
         self.workers.dimension()
     }
 
-    fn rows(&self) -> usize {
-        self.workers.rows()
+    fn rows(&self, sample: usize) -> usize {
+        if sample == 0 { self.workers.rows() } else { self.workers.second_rows() }
     }
 
     fn pass(&self, pass: &dyn Pass) -> Result<Vec<u8>> {
@@ -96,6 +103,10 @@ impl Host for Coordinator<'_> {
         log.last = log.answers.len();
         log.answers.push(answer.clone());
         from_answer(&answer)
+    }
+
+    fn goes_on_alone(&self) -> Result<()> {
+        Ok(())
     }
 
     fn once(&self, compute: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<Vec<u8>> {

@@ -21,8 +21,8 @@ pub(crate) trait Pass: Sync {
     /// Number of rows of the sample.
     fn rows(&self) -> usize;
 
-    /// Whether its rows are data, which have to be read.
-    fn reads(&self) -> bool;
+    /// Which sample's rows have to be read, counted from 0; none where the rows are noise, and drawn.
+    fn sample(&self) -> Option<usize>;
 
     /// The partial sum over a run of blocks, which is a node of the tree of all blocks.
     fn sum(&self, run: Range<usize>, rows: RunRows<'_>) -> Result<Vec<u8>>;
@@ -36,8 +36,8 @@ pub(crate) trait Host: Sync {
     /// Number of variables.
     fn dimension(&self) -> usize;
 
-    /// Number of rows of data.
-    fn rows(&self) -> usize;
+    /// Number of rows of a sample: the data are the first; a ratio has a second.
+    fn rows(&self, sample: usize) -> usize;
 
     /// The sum over all blocks.
     ///
@@ -50,19 +50,25 @@ pub(crate) trait Host: Sync {
     /// # Errors
     /// Those of the computation.
     fn once(&self, compute: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<Vec<u8>>;
+
+    /// Says that there is nothing left to sum over: the coordinator goes on alone.
+    ///
+    /// # Errors
+    /// In a replica, whose fit ends here.
+    fn goes_on_alone(&self) -> Result<()>;
 }
 
 /// Reduces the blocks of a sample wherever they are, in the same tree as rows in memory.
 pub(crate) fn reduce_by<T: Send + Partial>(
     host: &dyn Host,
-    (rows, reads): (usize, bool),
+    (rows, sample): (usize, Option<usize>),
     combine: &(impl Fn(T, T) -> T + Sync),
     map: impl Fn(usize, View<'_>, Option<&[f64]>) -> Result<T> + Sync,
 ) -> Result<Option<T>> {
     if rows == 0 {
         return Ok(None);
     }
-    let answer = host.pass(&Reduction { rows, reads, combine, map })?;
+    let answer = host.pass(&Reduction { rows, sample, combine, map })?;
     from_bytes(&answer).map(Some).ok_or_else(unreadable)
 }
 
@@ -83,7 +89,7 @@ fn unreadable() -> Error {
 
 struct Reduction<'c, M, C> {
     rows: usize,
-    reads: bool,
+    sample: Option<usize>,
     combine: &'c C,
     map: M,
 }
@@ -98,8 +104,8 @@ where
         self.rows
     }
 
-    fn reads(&self) -> bool {
-        self.reads
+    fn sample(&self) -> Option<usize> {
+        self.sample
     }
 
     fn sum(&self, run: Range<usize>, rows: RunRows<'_>) -> Result<Vec<u8>> {
@@ -180,7 +186,7 @@ mod tests {
             let value = |index: usize| 1.0 / (1.0 + index as f64);
             let whole = try_blocked(rows, BLOCK, |range| Ok::<f64, Error>(value(range.start / BLOCK)), |a, b| a + b);
             let map = |index: usize, _: View<'_>, _: Option<&[f64]>| Ok(value(index));
-            let pass = Reduction { rows, reads: false, combine: &|a: f64, b: f64| a + b, map };
+            let pass = Reduction { rows, sample: None, combine: &|a: f64, b: f64| a + b, map };
             let found = runs(rows.div_ceil(BLOCK), most);
             let sum = |run: &Range<usize>| {
                 let points = View::new(0, rows_of(run, rows).len(), &[]);

@@ -21,6 +21,7 @@ pub use replica::Replica;
 use coordinator::Coordinator;
 
 use super::options::FitOptions;
+use super::ratio::{RatioFit, ratio_elsewhere};
 use super::result::Fit;
 use super::stream::{Elsewhere, fit_elsewhere};
 use crate::{Model, Result};
@@ -36,7 +37,22 @@ pub fn fit_distributed(model: &Model, workers: &dyn Workers, options: &FitOption
     fit_by(model, &Coordinator::new(workers), options)
 }
 
+/// Fits the logarithm of the ratio of the densities of two samples that other processes hold.
+///
+/// The answer is that of [`ratio`](super::ratio()) on the same rows, to the bit.
+///
+/// # Errors
+/// As for [`ratio`](super::ratio()), and when the workers fail.
+pub fn ratio_distributed(model: &Model, workers: &dyn Workers, options: &FitOptions) -> Result<RatioFit> {
+    ratio_by(model, &Coordinator::new(workers), options)
+}
+
 /// The same for the coordinator and for its replicas.
 fn fit_by(model: &Model, host: &dyn Host, options: &FitOptions) -> Result<Fit> {
-    fit_elsewhere(model, Elsewhere::Host(host), options)
+    fit_elsewhere(model, Elsewhere::Host(host, 0), options)
+}
+
+/// The same for a ratio.
+fn ratio_by(model: &Model, host: &dyn Host, options: &FitOptions) -> Result<RatioFit> {
+    ratio_elsewhere(model, [0, 1].map(|sample| Elsewhere::Host(host, sample)), options)
 }

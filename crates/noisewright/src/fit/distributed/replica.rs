@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::failure::{from_answer, to_answer};
-use super::fit_by;
 use super::host::{Host, Pass, RunRows};
+use super::{fit_by, ratio_by};
 use crate::fit::FitOptions;
 use crate::fit::sample_blocks::BLOCK;
 use crate::{Error, Model, Result, View};
@@ -43,13 +43,37 @@ impl Replica {
         (dimension, rows): (usize, usize),
         run: impl FnOnce(&(dyn Fn() + Sync)) + Send + 'static,
     ) -> Result<Self> {
+        // The end of the replica's own fit is of no interest: the coordinator comes to the same one.
+        Self::begin((dimension, [rows, 0]), options, run, move |led, options| {
+            drop(fit_by(&model, led, options));
+        })
+    }
+
+    /// The same for a ratio of two samples of so many rows.
+    ///
+    /// # Errors
+    /// When there is no thread for it.
+    pub fn start_ratio(
+        model: Model,
+        options: FitOptions,
+        shape: (usize, [usize; 2]),
+        run: impl FnOnce(&(dyn Fn() + Sync)) + Send + 'static,
+    ) -> Result<Self> {
+        Self::begin(shape, options, run, move |led, options| drop(ratio_by(&model, led, options)))
+    }
+
+    fn begin(
+        (dimension, rows): (usize, [usize; 2]),
+        options: FitOptions,
+        run: impl FnOnce(&(dyn Fn() + Sync)) + Send + 'static,
+        work: impl Fn(&Led, &FitOptions) + Send + Sync + 'static,
+    ) -> Result<Self> {
         let (orders, receive) = channel();
         let led = Led { dimension, rows, orders: Mutex::new(receive) };
         let body = move || {
             // Quiet: the coordinator reports progress.
             let options = FitOptions { progress: None, ..options };
-            // The end of the replica's own fit is of no interest: the coordinator comes to the same one.
-            run(&|| drop(fit_by(&model, &led, &options)));
+            run(&|| work(&led, &options));
         };
         thread::Builder::new().name("noisewright-replica".into()).spawn(body).map_err(Error::external)?;
         Ok(Self { orders, step: 0 })
@@ -96,7 +120,8 @@ fn went_astray() -> Error {
 /// The host of a replica's fit.
 struct Led {
     dimension: usize,
-    rows: usize,
+    /// Rows of the data, or of both samples.
+    rows: [usize; 2],
     /// Taken by the replica's own fit alone.
     orders: Mutex<Receiver<Order>>,
 }
@@ -126,13 +151,13 @@ impl Host for Led {
         self.dimension
     }
 
-    fn rows(&self) -> usize {
-        self.rows
+    fn rows(&self, sample: usize) -> usize {
+        self.rows[sample.min(1)]
     }
 
     fn pass(&self, pass: &dyn Pass) -> Result<Vec<u8>> {
         self.follow(|rows, (values, weights)| {
-            let columns = if pass.reads() { self.dimension } else { 0 };
+            let columns = if pass.sample().is_some() { self.dimension } else { 0 };
             let fits = values.len() == columns * rows.len()
                 && weights.as_ref().is_none_or(|w| w.len() == rows.len())
                 && rows.start.is_multiple_of(BLOCK);
@@ -148,6 +173,10 @@ impl Host for Led {
             let run = rows.start / BLOCK..rows.end.div_ceil(BLOCK);
             Some(to_answer(pass.sum(run, RunRows { points, weights: weights.as_deref() })))
         })
+    }
+
+    fn goes_on_alone(&self) -> Result<()> {
+        Err(Error::Cancelled)
     }
 
     fn once(&self, _: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<Vec<u8>> {

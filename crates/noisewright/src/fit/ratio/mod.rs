@@ -3,6 +3,7 @@
 mod choose;
 mod contrast;
 mod density_ratio;
+mod elsewhere;
 mod functionals;
 mod information;
 mod joint;
@@ -14,6 +15,8 @@ pub use choose::{BasisCandidate, RatioBasis};
 pub use density_ratio::{
     BridgeReport, Bridges, DensityRatio, ImportanceWeights, RatioDivergences, RatioOptions, density_ratio,
 };
+pub(crate) use elsewhere::ratio_elsewhere;
+pub use elsewhere::ratio_stream;
 pub use information::{InformationTrial, MutualInformation, mutual_information};
 pub use two_sample::TwoSampleTest;
 
@@ -91,34 +94,68 @@ fn ratio_in_order(
     second: Data<'_>,
     options: &FitOptions,
 ) -> Result<RatioFit> {
+    with_options(model, options, |model, options| fit_ratio(model, first, second, options))
+}
+
+/// A ratio with options that were checked.
+fn with_options(
+    model: &Model,
+    options: &FitOptions,
+    fit: impl FnOnce(&Model, &FitOptions) -> Result<RatioFit>,
+) -> Result<RatioFit> {
     options.check()?;
     options.refuse_penalty("a second sample")?;
     // The second sample is what the noise would be.
     options.check_effects_beside(NoiseKind::Drawn)?;
+    if model.is_normalized() {
+        return Err(Error::option("normalized", "must not be set for a ratio, whose constant is estimated"));
+    }
     let options = &options.for_run();
-    let fitted = fit_ratio(&model.with_cancel(&options.cancel), first, second, options);
+    let fitted = fit(&model.with_cancel(&options.cancel), options);
     let fitted = options.context().conclude(fitted)?;
     Ok(RatioFit { model: model.clone(), ..fitted })
 }
 
 fn fit_ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOptions) -> Result<RatioFit> {
-    if model.is_normalized() {
-        return Err(Error::option("normalized", "must not be set for a ratio, whose constant is estimated"));
-    }
     for data in [first, second] {
         data.check(model.space().dimension())?;
         model.space().check_rows(data.points, data.weights, 0)?;
     }
     if second.weights.is_some() || second.dependence != Dependence::Independent {
-        let reason = "must be independent rows without weights; exchange the samples, or repeat the rows";
-        return Err(Error::option("second sample", reason));
+        return Err(weighted_second());
     }
-    let (rows, coordinates) = (first.points.rows().min(second.points.rows()), width(model));
+    check_counts(model, [first.points.rows(), second.points.rows()], first.total_weight())?;
+    // Both log-densities of the "noise" are zero: what is left of g is the log ratio itself.
+    let data = DataRows::side(first, vec![0.0; first.points.rows()]);
+    let other = HeldPoints::Borrowed(second.points);
+    let noise = SampleBlocks::memory(Class::Noise, other, None, vec![0.0; second.points.rows()]);
+    fit_sides(model, DataRows::Memory(first), [data, noise], true, options)
+}
+
+/// The second sample stands where the noise would be.
+fn weighted_second() -> Error {
+    let reason = "must be independent rows without weights; exchange the samples, or repeat the rows";
+    Error::option("second sample", reason)
+}
+
+/// Refuses samples with fewer rows than unknowns, and weights that cannot be counts.
+fn check_counts(model: &Model, rows: [usize; 2], total: f64) -> Result<()> {
+    let (rows, coordinates) = (rows[0].min(rows[1]), width(model));
     if rows < coordinates {
         return Err(Error::TooFewPoints { rows, coordinates });
     }
-    check_total_weight(first.total_weight(), coordinates)?;
-    let fit = judge_ratio(model, estimate(model, first, second, options)?, first.dependence)?;
+    check_total_weight(total, coordinates)
+}
+
+/// Estimates and judges the ratio of two samples, wherever they are; `keep` says whether features may be kept.
+fn fit_sides<'a>(
+    model: &'a Model,
+    rows: DataRows<'a>,
+    sides: [SampleBlocks<'a>; 2],
+    keep: bool,
+    options: &'a FitOptions,
+) -> Result<RatioFit> {
+    let fit = judge_ratio(model, estimate(model, rows, sides, keep, options)?, rows.dependence())?;
     let constant = fit.log_normalizer.clone().ok_or(Error::NoMass)?;
     Ok(RatioFit {
         parameters: fit.parameters.clone(),
@@ -131,18 +168,15 @@ fn fit_ratio(model: &Model, first: Data<'_>, second: Data<'_>, options: &FitOpti
 
 fn estimate<'a>(
     model: &'a Model,
-    first: Data<'a>,
-    second: Data<'a>,
+    rows: DataRows<'a>,
+    [data, noise]: [SampleBlocks<'a>; 2],
+    keep: bool,
     options: &'a FitOptions,
 ) -> Result<Estimated<'a>> {
-    let (rows, points) = (DataRows::Memory(first), second.points.rows());
+    let points = noise.rows;
     let nu = points as f64 / rows.total_weight();
-    // Both log-densities of the "noise" are zero: what is left of g is the log ratio itself.
-    let data = DataRows::side(first, vec![0.0; first.points.rows()]);
-    let other = HeldPoints::Borrowed(second.points);
-    let noise = SampleBlocks::memory(Class::Noise, other, None, vec![0.0; points]);
     let some = rows.spread(SCALE_ROWS);
-    let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), true)?;
+    let mut objective = Objective::new(model, &options.loss, nu, data, noise, some.view(), keep)?;
     objective.of_density = false;
     let solution = solve(&mut objective, None, options)?;
     let words = "the second sample".into();

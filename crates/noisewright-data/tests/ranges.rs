@@ -1,0 +1,54 @@
+//! Ranges of rows of several files.
+
+#![allow(clippy::unwrap_used)]
+
+use std::ops::Range;
+
+use noisewright_data::{Options, RowRanges, write_csv, write_parquet};
+
+/// Every range of every format, over blank lines, comments and quotes, is that part of all rows.
+#[test]
+fn any_range_of_any_format_is_that_part_of_all_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let x: Vec<f64> = (0..20_000).map(|i| f64::from(i) / 7.0).collect();
+    let y: Vec<f64> = x.iter().map(|x| -x).collect();
+    write_csv(path("a.csv"), &["x", "y"], &[x.clone(), y.clone()]).unwrap();
+    write_parquet(path("b.parquet"), &["x", "y"], &[x.clone(), y.clone()]).unwrap();
+    let line = |i: usize| match i % 3 {
+        0 => format!("\"{}\";{}\n\n", x[i], y[i]),
+        1 => format!("{};{}\r\n# a note\n", x[i], y[i]),
+        _ => format!("{};{}\n", x[i], y[i]),
+    };
+    let odd: String = (0..x.len()).map(line).collect();
+    std::fs::write(path("c.csv"), format!("# made by hand\nx;y\n{odd}")).unwrap();
+    let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, 2), }}", x.len());
+    let mut npy = b"\x93NUMPY\x01\x00".to_vec();
+    npy.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+    npy.extend(header.as_bytes());
+    x.iter().zip(&y).for_each(|(x, y)| npy.extend([x.to_le_bytes(), y.to_le_bytes()].concat()));
+    std::fs::write(path("d.npy"), npy).unwrap();
+    let names = ["a.csv", "b.parquet", "c.csv", "d.npy"];
+    let options = Options::default().columns(&["x", "y"]).names(&["x", "y"]);
+    let files = RowRanges::open(&names.map(path), &options).unwrap();
+    assert_eq!(files.rows(), 4 * x.len());
+    let whole = |range: Range<usize>, of: &[f64]| range.map(|row| of[row % of.len()]).collect::<Vec<f64>>();
+    for range in [0..5, 8_190..8_195, 16_384..16_385, 19_998..40_003, 39_990..79_999, 60_001..60_002] {
+        let expected = [whole(range.clone(), &x), whole(range.clone(), &y)].concat();
+        assert_eq!(files.read(range).unwrap(), expected);
+    }
+    assert!(files.place(40_000).unwrap().ends_with("c.csv, row 1"));
+    assert!(files.place(20_001).unwrap().ends_with("b.parquet, row group 0, row 2"));
+    assert_eq!(files.place(80_000), None);
+}
+
+#[test]
+fn what_cannot_be_had_in_any_order_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = folder.path().join("a.csv.gz");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, b"x\n1\n").unwrap();
+    std::fs::write(&packed, gzip.finish().unwrap()).unwrap();
+    let found = RowRanges::open(&[packed], &Options::default().columns(&["x"])).unwrap_err().to_string();
+    assert!(found.contains("is a text file packed with gzip and cannot be read in blocks"), "{found}");
+}
