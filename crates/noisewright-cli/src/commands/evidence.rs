@@ -69,6 +69,7 @@ fn options(arguments: &EvidenceArguments, global: &Global) -> Outcome<EvidenceOp
     Ok(EvidenceOptions {
         noise,
         noise_draws: arguments.noise_draws,
+        evaluations: arguments.evaluations,
         symmetrize: arguments.symmetrize,
         log_z: LogZOptions {
             confidence: arguments.confidence,

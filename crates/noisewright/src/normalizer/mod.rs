@@ -42,7 +42,9 @@ mod tail;
 pub use allocation::{Allocation, EstimatedDivergences, Prices};
 pub use alpha::{LogAlpha, alpha_formula};
 pub(crate) use evidence::estimate_evidence;
-pub use evidence::{BayesFactor, Evidence, EvidenceOptions, NoiseKind, TracePoint, bayes_factor};
+pub use evidence::{
+    BayesFactor, Evidence, EvidenceOptions, NoiseFitter, NoiseKind, TracePoint, bayes_factor,
+};
 use nce::most_quiet_ratio;
 pub use refusal::{Reason, Refusal};
 pub use result::{
