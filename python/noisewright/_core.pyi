@@ -184,6 +184,7 @@ def evidence(
     parameters: list[float],
     draws: _Array,
     own: dict[str, Any],
+    learner: Any,
     settings: dict[str, Any],
     tick: Any = None,
 ) -> dict[str, Any]: ...

@@ -15,13 +15,13 @@ True
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .arrays import Array
 from .errors import InputError, MissingLibraryError
-from .states import StatesResult, from_u_nk, is_u_nk, log_z_states
+from .states import StatesResult, energies, from_u_nk, is_u_nk, log_z_states
 
 try:
     import pandas as pd
@@ -34,7 +34,13 @@ __all__ = ["BAR", "MBAR"]
 class _Estimator:
     """What both estimators share: parameters as scikit-learn has them, and frames of differences."""
 
-    def __init__(self, *, independent: bool = False, progress: bool | None = None) -> None:
+    #: Settings of alchemlyb's solvers: they are taken and have no effect, because ours goes on to rounding by itself.
+    _solver: ClassVar[frozenset[str]] = frozenset({"maximum_iterations", "relative_tolerance", "method", "verbose"})
+
+    def __init__(self, *, independent: bool = False, progress: bool | None = None, **solver: Any) -> None:
+        unknown = set(solver) - self._solver
+        if unknown:
+            raise InputError(f"`{min(unknown)}` is no parameter of {type(self).__name__}")
         self.independent = independent
         self.progress = progress
 
@@ -89,23 +95,39 @@ class MBAR(_Estimator):
         Whether the rows are independent, as alchemlyb takes them; otherwise the errors allow for autocorrelation.
     progress : bool, default=None
         Whether to show a progress bar; by default when somebody is looking.
+    maximum_iterations, relative_tolerance, initial_f_k, method, verbose
+        As alchemlyb has them, and without effect: the equations are solved to rounding.
 
     Attributes
     ----------
     delta_f_, d_delta_f_ : DataFrame
         The dimensionless free energy of the state of a column less that of a row, in kT, and its standard error.
+    delta_h_, d_delta_h_, delta_sT_, d_delta_sT_ : DataFrame
+        The same of the enthalpies and of the entropies times the temperature, where `fit` was asked for them.
     states_ : list
         The states.
     result_ : noisewright.StatesResult
         The same as `noisewright.log_z_states` has it, with warnings, groups and statistical inefficiencies.
     """
 
-    def fit(self, u_nk: Any) -> MBAR:
+    _solver: ClassVar[frozenset[str]] = _Estimator._solver | {"initial_f_k"}
+
+    def fit(self, u_nk: Any, compute_entropy_enthalpy: bool = False) -> MBAR:
         """Estimates from reduced potentials: a row for every draw, a column for every state."""
         self.result_ = self._solve(*self._read(u_nk))
         self.delta_f_ = self._frame(-self.result_.differences["log_z"])
         self.d_delta_f_ = self._frame(self.result_.differences["se"])
+        if compute_entropy_enthalpy:
+            self._energies(u_nk)
         return self
+
+    def _energies(self, u_nk: Any) -> None:
+        """Differences of enthalpies and entropies relative to every state in turn, whose errors are not those of one alone."""
+        chains = {"independent": True} if self.independent else {}
+        each = [energies(u_nk, reference=k, progress=False, **chains) for k in range(len(self._states))]
+        self.delta_h_, self.d_delta_h_, self.delta_sT_, self.d_delta_sT_ = (
+            self._frame(np.stack([getattr(found, name) for found in each])) for name in ("energy", "energy_se", "entropy", "entropy_se")
+        )
 
     @property
     def overlap_matrix(self) -> Array:

@@ -15,6 +15,7 @@ from .arrays import Array, names_of, points, vector
 from .checks import chain_lengths, number, positive, whole
 from .errors import InputError
 from .functions import Backend
+from .learned_noises import learner
 from .models import Model, values_at
 from .normalizers import (
     LogZResult,
@@ -25,9 +26,10 @@ from .normalizers import (
     settings,
     warn,
 )
-from .probabilistic import Target, target_of
+from .probabilistic import target_of
 from .progress import Bar
 from .results import Column, Panel, Result, Rows, columns_of
+from .targets import Target
 from .transforms import Layout, Transform
 
 __all__ = [
@@ -139,8 +141,9 @@ def evidence(
     var_names: Sequence[str] | None = None,
     vectorized: bool = True,
     chains: Sequence[int] | int | None = None,
-    noise: str = "auto",
+    noise: Any = "auto",
     noise_draws: int | None = None,
+    evaluations: int | None = None,
     symmetrize: bool = False,
     independent: bool = False,
     confidence: float = 0.95,
@@ -157,10 +160,12 @@ def evidence(
     Args:
         log_density: a `Model`, or a function of points (one row each) on the real line that gives one value per row, with
             the Jacobian of the transformation where variables are constrained, as Stan's and PyMC's log-densities have it;
-            or a PyMC model, or the function that is a NumPyro model, which bring their transformations along.
+            or a PyMC model, the function that is a NumPyro model, or a model of PyStan, BridgeStan or CmdStanPy, which bring their
+            transformations along.
         draws: ArviZ `InferenceData` (its posterior), a dictionary of draws (chain × draw × shape, or one chain's draws),
-            an array (draw × variable, or chain × draw × variable) or a data frame; NumPyro's `MCMC` after its run.
-        args: the arguments of a NumPyro model,
+            an array (draw × variable, or chain × draw × variable) or a data frame; NumPyro's `MCMC` after its run; a fit of
+            PyStan or CmdStanPy.
+        args: the arguments of a NumPyro model, or the data of a CmdStanPy model,
         model_kwargs: and those by name; by default those of the run.
         at: the parameters of a `Model`.
         transforms: how variables in the draws are constrained, by name: `"positive"`, `(lo, hi)` with `None` for an open
@@ -169,9 +174,13 @@ def evidence(
         var_names: which variables of the draws, in the order in which the function takes them.
         vectorized: the function takes many points at once; `False` calls it for one point after the other.
         chains: the lengths of the chains, or the number of equal ones, where the draws do not tell.
-        noise: the kind of noise: `normal`, `student`, `mixture`, `warped`, `product` or `auto`.
+        noise: the kind of noise: `normal`, `student`, `mixture`, `warped`, `product` or `auto`; `flow`, a normalizing flow that is
+            trained on either half by PyTorch or JAX, for funnels, bananas and separated modes; or a function that fits one to rows
+            and returns an object with `log_prob(rows)` and `sample(count, seed)`.
         noise_draws: how many noise draws (default: as many as draws); quiet ones, in up to twelve continuous variables, are 32
             times a power of two, the nearest one.
+        evaluations: about how often the density may be evaluated, at draws and noise draws together; the noise is still fitted to
+            all draws.
         symmetrize: average the density with its mirror image, which takes out skewness for twice the evaluations; mixtures
             and products have no centre for it.
         independent: the draws are independent; otherwise the standard errors allow for autocorrelation.
@@ -195,9 +204,9 @@ def evidence(
     lengths: list[int] | None
     target = target_of(log_density, draws, args, model_kwargs)
     if target is None and (args or model_kwargs is not None):
-        raise InputError("`args` and `model_kwargs` are the arguments of a NumPyro model: leave them out")
+        raise InputError("`args` and `model_kwargs` are the arguments of a NumPyro or CmdStanPy model: leave them out")
     if target is not None:
-        _refuse({**for_functions, "at": at is not None}, "has no meaning with a model of PyMC or NumPyro")
+        _refuse({**for_functions, "at": at is not None}, "has no meaning with a model of PyMC, NumPyro or Stan")
         built, parameters = _of_target(target)._core, []
         lengths = target.lengths
         table = np.ascontiguousarray(target.draws.T)
@@ -222,15 +231,17 @@ def evidence(
         if independent:
             raise InputError("`chains` has no meaning with independent draws: leave one of them out")
         lengths = chain_lengths(chains, table.shape[1], "chains")
+    learn = learner(noise, whole(seed, "seed"))
     own = {
-        "noise": str(noise),
+        "noise": noise if isinstance(noise, str) else "own" if callable(noise) else str(noise),
         "noise_draws": None if noise_draws is None else whole(noise_draws, "noise_draws"),
+        "evaluations": None if evaluations is None else whole(evaluations, "evaluations"),
         "chains": lengths,
         "symmetrize": bool(symmetrize),
     }
     with Bar("evidence", progress) as bar:
         answer = _core.evidence(
-            built, parameters, table, own, settings(confidence, independent, None, bootstrap, (), seed), bar
+            built, parameters, table, own, learn, settings(confidence, independent, None, bootstrap, (), seed), bar
         )
     answer["estimates"] = named(answer["estimates"])
     answer["trace"] = Rows(answer["trace"])

@@ -1,42 +1,29 @@
-"""Models of PyMC and NumPyro: the log-density on the real line, and draws on it, taken from the objects."""
+"""Models of PyMC, NumPyro and Stan: the log-density on the real line, and draws on it, taken from the objects."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .arrays import Array
 from .errors import InputError
+from .stan_models import stan_target
+from .targets import Target, is_of
 
-__all__ = ["Target", "target_of"]
-
-
-@dataclass(frozen=True)
-class Target:
-    """A posterior on the real line: its log-density at many points, its draws (a row each) and the lengths of their chains."""
-
-    log_density: Callable[[Array], Array]
-    names: list[str]
-    draws: Array
-    lengths: list[int]
+__all__ = ["target_of"]
 
 
 def target_of(model: Any, draws: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Target | None:
-    """The posterior of a model of PyMC or NumPyro with its draws; `None` for anything else."""
-    if _is_of(model, "pymc") and hasattr(model, "free_RVs"):
+    """The posterior of a model of PyMC, NumPyro or Stan with its draws; `None` for anything else."""
+    if is_of(model, "pymc") and hasattr(model, "free_RVs"):
         if args or kwargs:
             raise InputError("a PyMC model holds its data: leave the arguments after the draws out")
         return _pymc(model, draws)
-    if _is_of(draws, "numpyro") and hasattr(draws, "get_samples"):
+    if is_of(draws, "numpyro") and hasattr(draws, "get_samples"):
         return _numpyro(model, draws, args, kwargs)
-    return None
-
-
-def _is_of(thing: Any, package: str) -> bool:
-    return any(kind.__module__.split(".")[0] == package for kind in type(thing).__mro__)
+    return stan_target(model, draws, args)
 
 
 def _pymc(model: Any, idata: Any) -> Target:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from .arrays import Array, column, names_of, vector
 from .checks import number, positive, whole
 from .errors import InputError, NoisewrightWarning
 from .progress import Bar
-from .results import Column, Panel, Result, Rows, columns_of
+from .results import Column, Estimate, Panel, Result, Rows, columns_of
 
 __all__ = [
     "ConvergenceResult",
@@ -85,6 +86,45 @@ class StatesResult(Result):
         columns = [at[kept].tolist(), z.tolist(), (z - reach).tolist(), (z + reach).tolist()]
         return [(("state", "linear"), ("log Z", "linear"), [("points", "log Z", columns)])]
 
+    def expectation(self, values: Any, at: int | str = 0) -> Any:
+        """The mean of an observable under a state, sampled or not, with its interval of 95 %: see `expectations`.
+
+        Args:
+            values: one value for every draw; or several such columns by name, for a dictionary of means.
+            at: the state, by number or name.
+
+        >>> import numpy as np
+        >>> x = np.random.default_rng(1).normal(size=2000)
+        >>> states = log_z_states(np.stack([-x**2 / 2, -((x - 0.5) ** 2) / 2]), [2000, 0], independent=True)
+        >>> mean = states.expectation(x, at=1)
+        >>> bool(mean.lower < 0.5 < mean.upper)
+        True
+        """
+        table, pool = self._draws
+        found = _expectations(table, pool, values, [at], False)
+        reach = NormalDist().inv_cdf(0.975) * found.se
+        ends = zip(found.observables, _floats(found.values), _floats(found.se), _floats(reach))
+        means = {name: Estimate(mean, se, se, 0.0, mean - r, mean + r) for name, mean, se, r in ends}
+        return means if names_of(values) is not None else next(iter(means.values()))
+
+    def surface(self, coordinates: Any, at: int | str = 0, **options: Any) -> SurfaceResult:
+        """The free energy along one or two coordinates under a state: `surface` with the draws of these states.
+
+        Args:
+            coordinates: one or two columns by name with one value for every draw, or one such column.
+            at: the state, by number or name.
+            options: `bins`, `kernel`, `bandwidth`, `splines`, `degree`, `reference` of `surface`.
+        """
+        table, pool = self._draws
+        return _surface(table, pool, coordinates, at, **options)
+
+    @property
+    def _draws(self) -> tuple[Array, dict[str, Any]]:
+        kept = vars(self).get("_kept")
+        if kept is None:
+            raise InputError("these states are without their draws: call `expectations` or `surface` with them")
+        return kept  # type: ignore[no-any-return]
+
     def plot_overlap(self, ax: Any = None) -> Any:
         """Draws the overlap matrix with matplotlib: what one wants is a band along the diagonal without gaps."""
         from .plotting import heat_map
@@ -108,6 +148,8 @@ class ExpectationsResult(Result):
     values: Array
     se: Array
     covariance: Array
+    #: The standard error of every difference between two of the means.
+    difference_se: Array
     ess: Array
     warnings: list[str]
     #: The names of the warnings for programs.
@@ -119,14 +161,9 @@ class ExpectationsResult(Result):
         return float(self.values[at]), float(self.se[at])
 
     def difference(self, first: tuple[str, int | str], second: tuple[str, int | str]) -> tuple[float, float]:
-        """The second mean less the first, and the standard error of the difference, by the covariance."""
+        """The second mean less the first, and the standard error of the difference, which knows that both rest on the same draws."""
         i, j = self._at(first), self._at(second)
-        c = self.covariance
-        variance = c[i, i] - 2 * c[i, j] + c[j, j]
-        # What is uncertain about the variance of chains widens the errors: by the larger of the two factors.
-        wide = max((self.se[k] / np.sqrt(c[k, k]) for k in (i, j) if 0 < c[k, k] < np.inf), default=1.0)
-        se = np.inf if not np.isfinite(variance) else wide * np.sqrt(max(variance, 0.0))
-        return float(self.values[j] - self.values[i]), float(se)
+        return float(self.values[j] - self.values[i]), float(self.difference_se[i, j])
 
     def _at(self, key: tuple[str, int | str]) -> int:
         name, state = key
@@ -167,9 +204,11 @@ class SurfaceResult(Result):
 
     coordinates: list[str]
     state: str
-    #: `histogram` or `kernel`.
+    #: `histogram`, `kernel` or `spline`.
     smoothing: str
     bandwidths: Array | None
+    #: B-splines along every coordinate.
+    splines: list[int] | None
     #: `lowest`, `point` or `normalized`.
     reference: str
     #: The edges and the centres of the cells along every coordinate.
@@ -316,7 +355,10 @@ def log_z_states(
         answer = _core.log_z_states(table, pool, bar)
     if not answer["converged"]:
         warnings.warn("log_z_states did not converge", NoisewrightWarning, stacklevel=2)
-    return StatesResult(**answer)
+    result = StatesResult(**answer)
+    # What is asked of the same draws next needs them; they are no part of the result.
+    object.__setattr__(result, "_kept", (table, pool))
+    return result
 
 
 #: The name under which chemists know it.
@@ -351,9 +393,14 @@ def expectations(
     True
     """
     table, pool = _pool(log_f, counts, origin, chains, 0, 0.0, independent, names)
+    return _expectations(table, pool, observables, range(len(table)) if states is None else states, progress)
+
+
+def _expectations(
+    table: Array, pool: dict[str, Any], observables: Any, states: Sequence[int | str], progress: bool | None
+) -> ExpectationsResult:
     labels, values = _columns(observables, "observables", table.shape[1])
-    every: Sequence[int | str] = range(len(table)) if states is None else states
-    under = [_state(state, pool["names"], "states") for state in every]
+    under = [_state(state, pool["names"], "states") for state in states]
     with Bar("expectations", progress) as bar:
         answer = _core.state_expectations(table, pool, labels, values, under, bar)
     return ExpectationsResult(**answer)
@@ -370,6 +417,8 @@ def surface(
     bins: Any = None,
     kernel: bool = False,
     bandwidth: Any = None,
+    splines: Any = None,
+    degree: int = 3,
     reference: Any = "lowest",
     independent: bool = False,
     names: Sequence[str] | None = None,
@@ -387,6 +436,9 @@ def surface(
             coordinate and 30 along each of two by default.
         kernel: a normal kernel about the centre of each cell instead of a histogram,
         bandwidth: with this standard deviation, one for both coordinates or one for each; Silverman's rule by default.
+        splines: a free energy of so many B-splines along each coordinate instead, that of the highest weighted likelihood between
+            the outermost edges; `"auto"` for the number with the smallest expected loss on other draws.
+        degree: of their polynomials.
         reference: what is zero: the `"lowest"` cell, `"normalized"` for −ln of the density itself, or the cell at a point.
         progress: whether to show a progress bar; by default when somebody is looking.
 
@@ -397,13 +449,35 @@ def surface(
     True
     """
     table, pool = _pool(log_f, counts, origin, chains, 0, 0.0, independent, names)
+    how = {"bins": bins, "kernel": kernel, "bandwidth": bandwidth, "splines": splines, "degree": degree, "reference": reference}
+    return _surface(table, pool, coordinates, state, progress=progress, **how)
+
+
+def _surface(
+    table: Array,
+    pool: dict[str, Any],
+    coordinates: Any,
+    state: int | str,
+    *,
+    bins: Any = None,
+    kernel: bool = False,
+    bandwidth: Any = None,
+    splines: Any = None,
+    degree: int = 3,
+    reference: Any = "lowest",
+    progress: bool | None = None,
+) -> SurfaceResult:
     labels, values = _columns(coordinates, "coordinates", table.shape[1])
     if bandwidth is not None and not kernel:
         raise InputError("`bandwidth` is that of a kernel, and `kernel` is not asked for: leave it out")
+    if kernel and splines is not None:
+        raise InputError("`kernel` and `splines` are two ways to smooth: choose one")
     cells = {
         **_bins(bins, len(labels)),
         "kernel": bool(kernel),
         "bandwidths": None if bandwidth is None else [positive(h, "bandwidth") for h in np.atleast_1d(bandwidth)],
+        "splines": _splines(splines),
+        "degree": whole(degree, "degree"),
         "normalized": isinstance(reference, str) and reference == "normalized",
         "point": None if isinstance(reference, str) else [number(x, "reference") for x in np.atleast_1d(reference)],
     }
@@ -538,15 +612,25 @@ def _pool(
     known = whole(reference, "reference")
     if known >= len(table) > 0:
         raise InputError(f"`reference` is {known}, and must be the number of a state, from 0 to {len(table) - 1}")
+    if origin is not None and counts is None:
+        counts = _counts(origin, len(table))
     return table, {
         "counts": None if counts is None else [whole(count, "counts") for count in counts],
-        "origin": None if origin is None else _whole_numbers(origin, "origin"),
+        "origin": None if origin is None or counts is not None else _whole_numbers(origin, "origin"),
         "chains": None if chains is None else [int(n) for n in np.unique(np.asarray(chains), return_inverse=True)[1]],
         "reference": known,
         "reference_log_z": number(reference_log_z, "reference_log_z"),
         "independent": bool(independent),
         "names": labels,
     }
+
+
+def _counts(origin: Any, states: int) -> list[int] | None:
+    """Numbers of draws, where the draws stand state after state: they are handed over in a fraction of the time."""
+    array = np.asarray(origin)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.size == 0 or array[0] < 0 or array[-1] >= states:
+        return None
+    return np.bincount(array, minlength=states).tolist() if (array[1:] >= array[:-1]).all() else None
 
 
 def _whole_numbers(values: Any, argument: str) -> list[int]:
@@ -627,6 +711,15 @@ def _bins(bins: Any, coordinates: int) -> dict[str, Any]:
     if any(np.ndim(entry) == 0 for entry in each):
         raise InputError("`bins` must be numbers of cells or edges, not both")
     return {"counts": [], "edges": [[number(edge, "bins") for edge in along] for along in each]}
+
+
+def _splines(splines: Any) -> list[int] | None:
+    """Their numbers; an empty list for as many as serve best."""
+    if splines is None or (isinstance(splines, str) and splines == "auto"):
+        return None if splines is None else []
+    if isinstance(splines, str):
+        raise InputError(f"`splines` must be numbers or `auto`, not {splines!r}")
+    return [whole(count, "splines") for count in np.atleast_1d(splines)]
 
 
 def _floats(values: Any) -> list[float]:

@@ -15,29 +15,38 @@ pub(crate) struct Callback {
     pub(crate) normalized: bool,
     /// The function is linear in its parameters.
     pub(crate) linear: bool,
-    /// The first exception, whatever became of the library's error.
-    pub(crate) raised: Mutex<Option<PyErr>>,
+    /// What its functions raised.
+    pub(crate) raised: Raised,
 }
 
-impl Callback {
+/// The first exception of Python functions that the library calls, whatever became of the library's error.
+#[derive(Default)]
+pub(crate) struct Raised(Mutex<Option<PyErr>>);
+
+impl Raised {
     /// The exception that ended the last computation, if one did.
-    pub(crate) fn take_raised(&self) -> Option<PyErr> {
-        self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Runs something with the interpreter; an exception is kept, and is the source of the library's error.
-    fn attached<T>(&self, call: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>) -> noisewright::Result<T> {
+    pub(crate) fn attached<T>(
+        &self,
+        call: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>,
+    ) -> noisewright::Result<T> {
         let gone = || Error::external(std::io::Error::other("the interpreter is shutting down"));
         let outcome = Python::try_attach(|py| {
             call(py).map_err(|exception| {
                 let error = Error::external(exception.clone_ref(py));
-                self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(exception);
+                self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(exception);
                 error
             })
         });
         outcome.unwrap_or_else(|| Err(gone()))
     }
+}
 
+impl Callback {
     /// A weighted sum over points, by a method of the evaluator; `None` where it has none.
     fn sum<'py>(
         &self,
@@ -55,7 +64,7 @@ impl Callback {
 }
 
 /// The points as an array of one row per variable.
-fn columns<'py>(py: Python<'py>, points: View<'_>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+pub(crate) fn columns<'py>(py: Python<'py>, points: View<'_>) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let mut values = Vec::with_capacity(points.columns() * points.rows());
     (0..points.columns()).for_each(|j| values.extend_from_slice(points.column(j)));
     PyArray1::from_vec(py, values).reshape([points.columns(), points.rows()])
@@ -77,7 +86,7 @@ impl Energy for Callback {
         value: &mut [f64],
         score: Option<&mut [f64]>,
     ) -> noisewright::Result<()> {
-        self.attached(|py| {
+        self.raised.attached(|py| {
             let arguments = (PyArray1::from_slice(py, parameters), columns(py, points)?, score.is_some());
             let answer = self.evaluator.bind(py).call_method1("evaluate", arguments)?;
             let (values, scores): (PyReadonlyArray1<'_, f64>, Option<PyReadonlyArray2<'_, f64>>) =
@@ -110,7 +119,7 @@ impl Energy for Callback {
         weights: &[f64],
         out: &mut [f64],
     ) -> noisewright::Result<bool> {
-        self.attached(|py| {
+        self.raised.attached(|py| {
             let Some(slope) = self.sum(py, "slope", parameters, points, weights)? else { return Ok(false) };
             let slope: PyReadonlyArray1<'_, f64> = slope.extract()?;
             out.iter_mut().zip(slope.as_slice()?).for_each(|(o, s)| *o += s);
@@ -128,7 +137,7 @@ impl Energy for Callback {
         if self.linear {
             return Ok(true);
         }
-        self.attached(|py| {
+        self.raised.attached(|py| {
             let Some(matrix) = self.sum(py, "curvature", parameters, points, weights)? else {
                 return Ok(false);
             };

@@ -11,6 +11,7 @@ mod failure;
 mod file;
 mod fit;
 mod lab;
+mod learned;
 mod model;
 mod noise;
 mod normalizer;

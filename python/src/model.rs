@@ -1,13 +1,13 @@
 //! `noisewright._core.Model`: a model of the library, from a model file or from Python functions.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use noisewright::{Model, Parameter, Points, View};
 use noisewright_bindings::{DomainWords, domain_words, space};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use crate::energy::Callback;
+use crate::energy::{Callback, Raised};
 use crate::failure::{Failure, Raise, input_error};
 use crate::task;
 use crate::tree::Tree;
@@ -38,7 +38,7 @@ impl PyModel {
     ) -> PyResult<T> {
         let model = self.model.clone();
         let answer = task::run(py, tick, move |monitor| work(model.with_cancel(&monitor.cancel), monitor));
-        match self.callback.as_ref().and_then(|callback| callback.take_raised()) {
+        match self.callback.as_ref().and_then(|callback| callback.raised.take()) {
             Some(raised) => Err(raised),
             None => answer,
         }
@@ -72,7 +72,7 @@ impl PyModel {
             .map(|(name, start, lower, upper)| Parameter::new(name, start).bounded(lower, upper))
             .collect();
         let dimension = variables.len();
-        let raised = Mutex::new(None);
+        let raised = Raised::default();
         let callback = Arc::new(Callback { evaluator, names, dimension, normalized, linear, raised });
         let energy: Arc<Callback> = Arc::clone(&callback);
         let model = space(&variables, &domains)

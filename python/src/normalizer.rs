@@ -1,9 +1,13 @@
 //! `log_z` and evidence.
 
+use std::sync::Arc;
+
 use noisewright_bindings::{EvidenceSettings, LogZSettings, Sides};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
+use crate::energy::Raised;
+use crate::learned::fitter;
 use crate::model::{PyModel, points};
 use crate::task;
 use crate::tree::Tree;
@@ -30,22 +34,26 @@ pub(crate) fn log_z<'py>(
     Ok(Tree::from(task::run_borrowing(py, tick, work)?))
 }
 
-/// log Z of a model's density at parameter values from draws of it.
+/// log Z of a model's density at parameter values from draws of it; a learner fits the noise.
 #[pyfunction]
-#[pyo3(signature = (model, parameters, draws, own, settings, tick=None))]
+#[pyo3(signature = (model, parameters, draws, own, learner, settings, tick=None))]
 pub(crate) fn evidence<'py>(
     py: Python<'py>,
     model: &PyModel,
     parameters: Vec<f64>,
     draws: PyReadonlyArray2<'py, f64>,
     own: EvidenceSettings,
+    learner: Option<Py<PyAny>>,
     settings: LogZSettings,
     tick: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Tree> {
     let draws = points(&draws, model.model.space().names())?;
-    model.run(py, tick, move |model, monitor| {
+    let raised = Arc::new(Raised::default());
+    let fitter = learner.map(|learner| fitter(learner, &raised));
+    let answer = model.run(py, tick, move |model, monitor| {
         let density = model.density(&parameters)?;
-        let found = noisewright_bindings::evidence(&density, draws.view(), own, &settings, monitor)?;
+        let found = noisewright_bindings::evidence(&density, draws.view(), own, fitter, &settings, monitor)?;
         Ok(Tree::from(found))
-    })
+    });
+    raised.take().map_or(answer, Err)
 }

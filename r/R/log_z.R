@@ -137,13 +137,19 @@ mbar <- function(log_f = NULL, counts = NULL, origin = NULL, u = NULL, chains = 
   pool <- list(
     counts = if (!is.null(counts)) as.integer(vapply(counts, whole, 0, argument = "counts")),
     origin = if (!is.null(origin)) as.integer(vapply(origin, whole, 0, argument = "origin", least = 1)) - 1L,
-    chains = chain_lengths(chains, nrow(log_f)), reference = whole(reference, "reference", 1) - 1,
+    chains = chain_labels(chains, nrow(log_f)), reference = whole(reference, "reference", 1) - 1,
     reference_log_z = number(reference_log_z, "reference_log_z"), independent = flag(independent, "independent"),
     names = as.list(names)
   )
   numbers(log_f, "log_f")
   answer <- run_job("states", list(log_f = as_rows(log_f), pool = pool))
   structure(c(answer, list(state_names = names)), class = "mbar")
+}
+
+# The number of the chain of every draw.
+chain_labels <- function(chains, rows) {
+  lengths <- chain_lengths(chains, rows)
+  if (!is.null(lengths)) rep(seq_along(lengths) - 1L, lengths)
 }
 
 #' @export
@@ -154,9 +160,11 @@ print.mbar <- function(x, digits = 6, ...) {
   invisible(x)
 }
 
+#' @rdname normalizer-methods
 #' @export
 coef.mbar <- function(object, ...) setNames(object$log_z, object$state_names)
 
+#' @rdname normalizer-methods
 #' @export
 vcov.mbar <- function(object, ...) {
   matrix <- object$covariance
@@ -166,3 +174,44 @@ vcov.mbar <- function(object, ...) {
 
 #' @export
 tidy.mbar <- function(x, ...) data.frame(term = x$state_names, estimate = x$log_z, std.error = x$se)
+
+#' @rdname normalizer-methods
+#' @export
+summary.mbar <- function(object, ...) {
+  data.frame(
+    log_z = object$log_z, se = object$se, ess = object$ess, inefficiency = object$inefficiency, row.names = object$state_names
+  )
+}
+
+#' @rdname normalizer-methods
+#' @export
+confint.mbar <- function(object, parm, level = 0.95, ...) {
+  reach <- stats::qnorm(0.5 + level / 2) * object$se
+  ends <- matrix(object$log_z + c(-reach, reach), ncol = 2, dimnames = list(object$state_names, percents(level)))
+  if (missing(parm)) ends else ends[parm, , drop = FALSE]
+}
+
+#' @rdname normalizer-methods
+#' @export
+nobs.mbar <- function(object, ...) {
+  as.integer(sum(vapply(object$states, function(state) as.double(state$draws), 0)))
+}
+
+#' @export
+glance.mbar <- function(x, ...) {
+  data.frame(states = length(x$log_z), nobs = nobs(x), groups = length(x$groups), converged = x$converged, dependence = x$dependence)
+}
+
+#' @rdname normalizer-methods
+#' @export
+plot.mbar <- function(x, ...) {
+  states <- seq_along(x$log_z)
+  # The first state on top, as in a matrix.
+  shares <- t(x$overlap)[, rev(states), drop = FALSE]
+  further <- utils::modifyList(list(xlab = "draws of state", ylab = "as seen by state"), list(...))
+  do.call(graphics::image, c(list(states, states, shares, zlim = c(0, 1), axes = FALSE), further))
+  graphics::axis(1, states, x$state_names)
+  graphics::axis(2, states, rev(x$state_names))
+  graphics::box()
+  invisible(x)
+}

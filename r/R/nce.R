@@ -265,8 +265,7 @@ confint.nce <- function(object, parm, level = object$confidence, constant = FALS
     reach <- mapply(wider, (table$upper - table$lower) / (2 * table$se), MoreArgs = list(from = object$confidence, to = level))
     ends <- cbind(table$estimate - reach * table$se, table$estimate + reach * table$se)
   }
-  sides <- c((1 - level) / 2, 1 - (1 - level) / 2)
-  dimnames(ends) <- list(read_names(object, names), paste0(format(100 * sides, trim = TRUE, digits = 3), " %"))
+  dimnames(ends) <- list(read_names(object, names), percents(level))
   if (missing(parm)) ends else ends[parm, , drop = FALSE]
 }
 

@@ -211,3 +211,75 @@ def test_zero_density_is_exact():
     result = nw.log_z(inside, np.full(400, -np.log(2)), noise, np.full(400, -np.log(2)), independent=True)
     assert result["is"].log_z == pytest.approx(0.0, abs=1e-12)
     assert result["nce"].log_z == pytest.approx(0.0, abs=1e-9)
+
+
+class FittedNormal:
+    """What a function of the user's may fit: SciPy's normal distribution."""
+
+    def __init__(self, rows):
+        self.normal = scipy.stats.multivariate_normal(rows.mean(axis=0), np.cov(rows.T))
+
+    def log_prob(self, rows):
+        return self.normal.logpdf(rows)
+
+    def sample(self, count, seed):
+        return self.normal.rvs(count, random_state=seed).reshape(count, -1)
+
+
+def test_a_noise_that_a_function_fits_is_contrasted_as_any_other(rng):
+    factor = np.array([[1.0, 0.0, 0.0], [0.4, 0.8, 0.0], [-0.3, 0.2, 1.5]])
+    draws = rng.standard_t(8, size=(6000, 3)) @ factor.T
+
+    def log_density(x):
+        return scipy.stats.t(8).logpdf(np.linalg.solve(factor, x.T)).sum(axis=0)
+
+    found = nw.evidence(log_density, draws, noise=FittedNormal, independent=True, seed=3)
+    assert (found.noise, found.noises) == ("own", ["own", "own"])
+    truth = np.log(np.linalg.det(factor))
+    assert abs(found.log_evidence - truth) < 4 * found.se < 0.1
+    again = nw.evidence(log_density, draws, noise=FittedNormal, independent=True, seed=3)
+    assert again.log_evidence == found.log_evidence
+
+
+@pytest.mark.parametrize(
+    ("noise", "says"),
+    [
+        (lambda rows: object(), "no method `log_prob`"),
+        (lambda rows: 1 / 0, "division by zero"),
+        ("flows", "normal, student, mixture, warped, product or auto"),
+    ],
+)
+def test_noises_that_cannot_be_are_refused(rng, noise, says):
+    with pytest.raises(Exception, match=says):
+        nw.evidence(lambda x: -(x[:, 0] ** 2) / 2, rng.normal(size=(400, 1)), noise=noise)
+
+
+@pytest.mark.parametrize("limit", [2000, 6000])
+def test_evaluations_are_limited_and_the_noise_is_fitted_to_all_draws(limit):
+    """Gamma posteriors in 60 sets: no more evaluations than asked for (and what looks for the integral's ends), errors that hold."""
+    z, calls = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        draws = np.log(rng.gamma(5.0, size=(20_000, 1)))
+        asked = []
+
+        def log_density(x):
+            asked.append(len(x))
+            return 5 * x[:, 0] - np.exp(x[:, 0])
+
+        found = nw.evidence(log_density, draws, evaluations=limit, independent=True, seed=seed)
+        z.append((found.log_evidence - scipy.special.gammaln(5)) / found.se)
+        calls.append(sum(asked))
+        assert found.draws + found.noise_draws <= 1.2 * limit
+    # Kinds that are tried and the probes of the integral come on top.
+    assert max(calls) < 1.5 * limit + 1000
+    # The mean square of 60 standard scores has the standard deviation √(2/60) = 0.18.
+    assert np.mean(np.square(z)) < 1 + 4 * 0.18
+
+
+def test_more_evaluations_than_points_change_nothing(rng):
+    draws = rng.normal(size=(1000, 2))
+    log_density = lambda x: -(x**2).sum(axis=1) / 2
+    assert nw.evidence(log_density, draws, evaluations=10_000).log_evidence == nw.evidence(log_density, draws).log_evidence
+    with pytest.raises(nw.InputError, match="evaluations"):
+        nw.evidence(log_density, draws, evaluations=300, noise_draws=300)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.interpolate import BSpline
+from scipy.optimize import minimize
 
 import noisewright as nw
 
@@ -150,6 +152,112 @@ def test_a_kernel_surface_is_that_of_pymbar(windows):
     assert found.free_energy == pytest.approx(expected - expected.min(), abs=1e-6)
 
 
+def spline_by_scipy(x, weights, low, high, count, at):
+    """-ln of the density whose logarithm is a spline of the highest weighted likelihood: SciPy's splines and optimizer, Simpson's rule."""
+    knots = np.concatenate([np.full(3, low), np.linspace(low, high, count - 2), np.full(3, high)])
+    basis = lambda points: BSpline.design_matrix(points, knots, 3).toarray()[:, 1:]
+    nodes = np.linspace(low, high, 4001)
+    steps = np.full(4001, 2.0)
+    steps[1::2], steps[[0, -1]] = 4.0, 1.0
+    steps *= (nodes[1] - nodes[0]) / 3
+    inside = (x >= low) & (x <= high)
+    share = weights[inside].sum()
+    means, there = weights[inside] @ basis(x[inside]) / share, basis(nodes)
+
+    def parts(beta):
+        height = -there @ beta
+        density = steps * np.exp(height - height.max())
+        total = density.sum()
+        density /= total
+        mean = density @ there
+        return means @ beta + height.max() + np.log(total), means - mean, (there.T * density) @ there - np.outer(mean, mean)
+
+    found = minimize(lambda b: parts(b)[0], np.zeros(count - 1), jac=lambda b: parts(b)[1], hess=lambda b: parts(b)[2], method="trust-exact")
+    beta = found.x
+    for _ in range(5):
+        _, gradient, hessian = parts(beta)
+        beta = beta - np.linalg.solve(hessian, gradient)
+    log_integral = parts(beta)[0] - means @ beta
+    return basis(at) @ beta + log_integral - np.log(share)
+
+
+@pytest.mark.parametrize("count", [5, 9])
+def test_a_spline_surface_has_the_highest_weighted_likelihood(windows, mbar, count):
+    x, u, counts = windows
+    low, high = -1.5, 1.4
+    found = nw.surface(
+        -u, {"x": x}, counts, state=5, bins=np.linspace(low, high, 13), splines=count, reference="normalized", independent=True
+    )
+    assert (found.smoothing, found.splines) == ("spline", [count])
+    expected = spline_by_scipy(x, mbar.weights()[:, 5], low, high, count, found.centres[0])
+    assert found.free_energy == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_spline_surface_is_that_of_pymbar(windows):
+    x, u, counts = windows
+    fes = pymbar.FES(u[:5], np.array(counts[:5]), mbar_options={"relative_tolerance": 1e-12})
+    # All draws lie between the ends: pymbar fits splines to those outside too.
+    low, high = x.min(), x.max()
+    settings = {
+        "spline_weights": "unbiasedstate", "nspline": 5, "kdegree": 3, "spline_initialize": "zeros", "xrange": [low, high],
+        "fkbias": None, "optimization_algorithm": "BFGS", "optimize_options": {"disp": False, "gtol": 1e-7}, "objective": "ml",
+    }  # fmt: skip
+    fes.generate_fes(u[5], x, fes_type="spline", spline_parameters=settings)
+    found = nw.surface(-u, {"x": x}, counts, state=5, bins=20, splines=5, independent=True)
+    expected = fes.get_fes(found.centres[0][:, np.newaxis], reference_point="from-lowest")["f_i"]
+    assert found.free_energy == pytest.approx(expected, abs=1e-6)
+
+
+def test_errors_of_splines_are_the_spread_over_new_draws():
+    """200 sets of 2,000 draws of a normal state, whose -ln of the density is x²/2: a spline of degree 2 and above can be that."""
+    rng = np.random.default_rng(12)
+    edges = np.linspace(-2, 2, 6)
+    z = []
+    for _ in range(200):
+        x = rng.normal(size=2000)
+        found = nw.surface(-(x**2)[np.newaxis] / 2, {"x": x}, [2000], bins=edges, splines=5, reference=0.0, independent=True)
+        z.append((found.free_energy - found.centres[0] ** 2 / 2)[[0, 1, 3, 4]] / found.se[[0, 1, 3, 4]])
+    # A variance from 200 scores has the relative error √(2/200) = 0.1; four of those below.
+    assert np.mean(np.square(z), axis=0) == pytest.approx(np.ones(4), abs=0.4)
+    assert np.abs(np.mean(z, axis=0)).max() < 4 / np.sqrt(200)
+
+
+def test_the_number_of_splines_is_found_and_a_plane_is_followed():
+    rng = np.random.default_rng(13)
+    points = rng.normal(size=(3000, 2))
+    x, y = points.T
+    log_f = -(x**2 + y**2)[np.newaxis] / 2
+    edges = [np.linspace(-1.5, 1.5, 7)] * 2
+    found = nw.surface(log_f, {"x": x, "y": y}, [3000], bins=edges, splines="auto", reference=[0.1, 0.1], independent=True)
+    assert len(found.splines) == 2 and min(found.splines) >= 4
+    middle = [np.linspace(-1.25, 1.25, 6)] * 2
+    exact = 0.5 * (middle[0][:, np.newaxis] ** 2 + middle[1] ** 2)
+    exact -= exact[3, 3]
+    known = found.se > 0
+    score = (found.free_energy - exact)[known] / found.se[known]
+    # 35 cells: the largest of so many scores is below 4 but once in 450 sets.
+    assert np.abs(score).max() < 4
+    # A finer grid of cells says the same of the same draws with larger errors.
+    histogram = nw.surface(log_f, {"x": x, "y": y}, [3000], bins=edges, reference=[0.1, 0.1], independent=True)
+    assert (found.se[known] < histogram.se[known]).all()
+    line = nw.surface(-(x**2)[np.newaxis] / 2, {"x": x}, [3000], bins=20, splines="auto", independent=True)
+    # A normal density needs no knots: the criterion may take a few, each at the price of an expected loss of 1/3000.
+    assert line.splines[0] <= 8
+
+
+def test_states_give_means_and_surfaces_of_their_own_draws(windows):
+    x, u, counts = windows
+    states = nw.log_z_states(-u, counts, independent=True)
+    mean = states.expectation(x**2, at=5)
+    value, se = nw.expectations(-u, {"x": x**2}, counts, independent=True)["x", 5]
+    assert (mean.estimate, mean.se) == (value, se)
+    assert mean.upper - mean.lower == pytest.approx(2 * 1.959963984540054 * se)
+    both = states.expectation({"x": x, "y": x**2}, at="5")
+    assert both["y"] == mean and set(both) == {"x", "y"}
+    surface = states.surface(x, at=5, bins=12)
+    assert np.array_equal(surface.free_energy, nw.surface(-u, x, counts, state=5, bins=12, independent=True).free_energy)
+
+
 def test_frames_of_alchemlyb_are_taken_as_they_are(windows):
     x, u, counts = windows
     own = np.repeat(np.arange(5), COUNTS)
@@ -166,6 +274,14 @@ def test_frames_of_alchemlyb_are_taken_as_they_are(windows):
     assert found.states_ == [0.0, 0.25, 0.5, 0.75, 1.0] and found.delta_f_.attrs == {"temperature": 300.0}
     assert found.overlap_matrix.sum(axis=1) == pytest.approx(1.0)
     assert nw.log_z_states(u_nk, independent=True).log_z == pytest.approx(-reference["Delta_f"][0], abs=1e-9)
+    both = MBAR(independent=True, relative_tolerance=1e-9, verbose=False, initial_f_k="BAR").fit(u_nk, compute_entropy_enthalpy=True)
+    energies = pymbar.MBAR(u[:5], COUNTS, relative_tolerance=1e-12).compute_entropy_and_enthalpy()
+    assert both.delta_h_.to_numpy() == pytest.approx(energies["Delta_u"], abs=1e-8)
+    assert both.delta_sT_.to_numpy() == pytest.approx(energies["Delta_s"], abs=1e-8)
+    assert both.d_delta_h_.to_numpy() == pytest.approx(energies["dDelta_u"], rel=1e-5, abs=1e-7)
+    assert both.d_delta_sT_.to_numpy() == pytest.approx(energies["dDelta_s"], rel=1e-5, abs=1e-7)
+    with pytest.raises(nw.InputError, match="n_bootstraps"):
+        MBAR(n_bootstraps=20)
     bar = BAR(independent=True).fit(u_nk)
     forward = (u_nk[0.25] - u_nk[0.0])[own == 0]
     backward = (u_nk[0.0] - u_nk[0.25])[own == 1]

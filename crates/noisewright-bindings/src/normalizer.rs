@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use noisewright::normalizer::{
-    Dependence, Draws, Evidence, EvidenceOptions, LogZOptions, Prices, alpha_formula,
+    Dependence, Draws, Evidence, EvidenceOptions, LogZOptions, NoiseFitter, NoiseKind, Prices, alpha_formula,
     log_z_of_draws as solve, log_z_with_alpha,
 };
 use noisewright::{Density, View};
@@ -112,6 +112,8 @@ pub struct EvidenceSettings {
     pub noise: String,
     /// How many noise draws.
     pub noise_draws: Option<usize>,
+    /// How often the density may be evaluated.
+    pub evaluations: Option<usize>,
     /// Lengths of the chains.
     pub chains: Option<Vec<usize>>,
     /// The density is averaged with its mirror image.
@@ -125,7 +127,7 @@ struct LogRatios<'a> {
     noise: &'a [f64],
 }
 
-/// log Z of a density from draws of it.
+/// log Z of a density from draws of it; a fitter makes the noise that `own.noise` is then only the name of.
 ///
 /// # Errors
 /// Those of the library.
@@ -133,13 +135,17 @@ pub fn evidence(
     density: &dyn Density,
     draws: View<'_>,
     own: EvidenceSettings,
+    fitter: Option<NoiseFitter>,
     settings: &LogZSettings,
     monitor: &Arc<Monitor>,
 ) -> Outcome<Value> {
     let chains = own.chains.clone().unwrap_or_else(|| vec![draws.rows()]);
+    let learned = fitter.is_some();
     let options = EvidenceOptions {
-        noise: own.noise.parse()?,
+        noise: if learned { NoiseKind::Own } else { own.noise.parse()? },
+        noise_fitter: fitter,
         noise_draws: own.noise_draws,
+        evaluations: own.evaluations,
         chains: own.chains,
         symmetrize: own.symmetrize,
         log_z: settings.options(&EvidenceOptions::default().log_z, monitor),
@@ -148,6 +154,9 @@ pub fn evidence(
     let answer: Evidence = noisewright::evidence(density, draws).options(options).run()?;
     let [data, noise] = &answer.log_ratios;
     let mut shown = value(&answer)?;
+    if learned {
+        shown.set("noise", own.noise);
+    }
     shown.set("chains", value(&chains)?);
     shown.set("log_ratios", value(&LogRatios { data, noise })?);
     Ok(shown)

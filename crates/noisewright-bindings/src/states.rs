@@ -107,6 +107,10 @@ pub struct Cells {
     pub kernel: bool,
     /// of these bandwidths.
     pub bandwidths: Option<Vec<f64>>,
+    /// By splines, so many along each coordinate; as many as serve best where the list is empty,
+    pub splines: Option<Vec<usize>>,
+    /// of this degree.
+    pub degree: usize,
     /// Zero is where the density is one,
     pub normalized: bool,
     /// or at this point; otherwise at the lowest place.
@@ -118,10 +122,12 @@ impl Cells {
     #[must_use]
     pub fn options(self) -> SurfaceOptions {
         let counts = self.counts.into_iter().map(Bins::Count);
-        let smoothing = if self.kernel {
-            Smoothing::Kernel { bandwidths: self.bandwidths }
-        } else {
-            Smoothing::Histogram
+        let smoothing = match self.splines {
+            Some(counts) => {
+                Smoothing::Spline { counts: Some(counts).filter(|c| !c.is_empty()), degree: self.degree }
+            }
+            None if self.kernel => Smoothing::Kernel { bandwidths: self.bandwidths },
+            None => Smoothing::Histogram,
         };
         let reference = match self.point {
             Some(point) => SurfaceReference::Point(point),

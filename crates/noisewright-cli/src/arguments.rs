@@ -234,6 +234,12 @@ pub(crate) struct StatesArguments {
     /// Its standard deviation along each column (default: by Silverman's rule)
     #[arg(long, value_name = "H[,H]", value_delimiter = ',', help_heading = "Many states")]
     pub(crate) bandwidth: Vec<f64>,
+    /// A free energy of so many B-splines along each column instead of a histogram; auto for as many as serve best
+    #[arg(long, value_name = "N[,N]|auto", value_delimiter = ',', help_heading = "Many states")]
+    pub(crate) splines: Vec<String>,
+    /// Their degree (default: 3)
+    #[arg(long, value_name = "K", help_heading = "Many states")]
+    pub(crate) degree: Option<usize>,
     /// What is zero on the surface: lowest (its lowest cell, the default), normalized, or the cell at a point such as 0.5 or 0.5,1
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true, help_heading = "Many states")]
     pub(crate) surface_reference: Option<String>,
@@ -407,6 +413,10 @@ pub(crate) struct EvidenceArguments {
     /// Number of noise draws (default: as many as draws)
     #[arg(long, value_name = "N")]
     pub(crate) noise_draws: Option<usize>,
+    /// About how often the density may be evaluated, at draws and noise draws together (default: at all); the noise is still fitted
+    /// to all draws
+    #[arg(long, value_name = "N")]
+    pub(crate) evaluations: Option<usize>,
     /// Average the density with its mirror image in the noise's centre, which takes out skewness (Warp-III)
     #[arg(long)]
     pub(crate) symmetrize: bool,

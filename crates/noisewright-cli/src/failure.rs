@@ -79,7 +79,7 @@ fn sentence(error: &Error) -> String {
 
 /// The flag of an option of the library, where there is one.
 fn flag(option: &str) -> Option<&'static str> {
-    const FLAGS: [(&str, &str); 40] = [
+    const FLAGS: [(&str, &str); 43] = [
         ("method", "method"),
         ("basis", "basis"),
         ("between", "between"),
@@ -98,7 +98,9 @@ fn flag(option: &str) -> Option<&'static str> {
         ("chains", "chains"),
         ("confidence", "confidence"),
         ("draws", "draws"),
+        ("degree", "degree"),
         ("efficiency", "efficiency"),
+        ("evaluations", "evaluations"),
         ("loss", "loss"),
         ("max_iterations", "max-iterations"),
         ("most_values", "max-noise"),
@@ -117,6 +119,7 @@ fn flag(option: &str) -> Option<&'static str> {
         ("interval", "interval"),
         ("cross_validate", "cross-validate"),
         ("share", "noise-share"),
+        ("splines", "splines"),
         ("starts", "starts"),
         ("states", "path-states"),
         ("thin", "thin"),

@@ -37,6 +37,31 @@ test_that("the evidence of a regression is the one in closed form", {
   expect_identical(names(summary(found))[1:4], c("Logml_Estimate", "Relative_Mean_Squared_Error", "Coefficient_of_Variation", "Percentage_Error"))
   expect_output(print(found), "log evidence")
   expect_identical(glance(found)$log_z, logml(found))
+  expect_identical(unname(coef(found)), logml(found))
+  expect_identical(as.double(confint(found)), c(found$lower, found$upper))
+  expect_gt(diff(as.double(confint(found, level = 0.99))), found$upper - found$lower)
+  expect_equal(as.double(vcov(found)), found$se^2)
+  expect_identical(nobs(found), 4000L)
+  grDevices::pdf(NULL)
+  expect_identical(plot(found), found)
+  grDevices::dev.off()
+})
+
+test_that("a function of one draw is called no more often than is asked for", {
+  case <- regression(50, 3)
+  draws <- do.call(rbind, rep(list(case$draws), 10)) # 40,000 draws
+  calls <- 0
+  counting <- function(draw, data) {
+    calls <<- calls + 1
+    case$log_posterior(draw, data)
+  }
+  found <- evidence(draws, counting, data = case$data, independent = TRUE)
+  # Kinds of noise that are tried, and looks far out, come on top of 10,000.
+  expect_lt(calls, 16000)
+  expect_lt(found$draws + found$noise_draws, 12000)
+  # The 4,000 draws behind them are what the noise knows.
+  expect_lt(abs(logml(found) - case$truth), 4 * found$se)
+  expect_error(evidence(case$draws, counting, data = case$data, evaluations = 100, noise_draws = 100), class = "noisewright_error")
 })
 
 test_that("bridgesampling and we agree on four posteriors", {

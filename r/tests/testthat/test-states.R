@@ -24,6 +24,18 @@ test_that("many states have the log Z of normals", {
   expect_identical(mbar(u = -log_f, origin = rep(1:3, each = 1000), independent = TRUE)$log_z, found$log_z)
   expect_identical(dim(vcov(found)), c(3L, 3L))
   expect_output(print(found), "3 states")
+  # Chains by their lengths, of independent draws: the same estimates, and errors of the same order.
+  chains <- mbar(log_f, counts = rep(1000, 3), chains = rep(500, 6))
+  expect_equal(chains$log_z, found$log_z)
+  expect_lt(max(abs(log(chains$se / found$se)[-1])), log(2))
+  expect_identical(nobs(found), 3000L)
+  ends <- confint(found)
+  expect_equal(unname(ends[2, ]), found$log_z[2] + c(-1, 1) * qnorm(0.975) * found$se[2])
+  expect_identical(rownames(summary(found)), c("1", "2", "3"))
+  expect_identical(glance(found)$states, 3L)
+  grDevices::pdf(NULL)
+  expect_identical(plot(found), found)
+  grDevices::dev.off()
   expect_error(mbar(log_f), class = "noisewright_input_error")
 })
 

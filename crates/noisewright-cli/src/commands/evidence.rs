@@ -60,6 +60,7 @@ fn options(arguments: &EvidenceArguments, global: &Global) -> Outcome<EvidenceOp
     let options = EvidenceOptions {
         noise,
         noise_draws: arguments.noise_draws,
+        evaluations: arguments.evaluations,
         symmetrize: arguments.symmetrize,
         log_z: LogZOptions {
             confidence: arguments.confidence,

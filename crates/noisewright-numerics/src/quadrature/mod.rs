@@ -12,6 +12,7 @@ mod tests;
 mod trapezoid;
 
 pub use axis::{Axis, End};
+pub use kronrod::panel;
 pub use landscape::{Lookout, peaks};
 pub use tensor::{Divergence, LogIntegrands, Options, Quadrature, QuadratureError, integrate};
 pub use trapezoid::{Span, integrate_smooth, smooth_grid};

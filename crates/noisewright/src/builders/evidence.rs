@@ -4,7 +4,7 @@ use super::chain_lengths;
 use super::settings::{run_settings, setters};
 use super::threads::on_threads;
 use crate::fit::Data;
-use crate::normalizer::{Dependence, Evidence, EvidenceOptions, NoiseKind, estimate_evidence};
+use crate::normalizer::{Dependence, Evidence, EvidenceOptions, NoiseFitter, NoiseKind, estimate_evidence};
 use crate::{Density, Result};
 
 /// The logarithm of the integral of a density known up to nothing but that: `log ∫ f(x) dx`, from draws of `f`.
@@ -44,6 +44,30 @@ impl<'a> EvidenceBuilder<'a> {
         noise(noise: NoiseKind) => options.noise = noise;
         /// Number of noise draws in all (default: as many as draws).
         noise_draws(draws: usize) => options.noise_draws = Some(draws);
+        /// About how often the density may be evaluated, at draws and noise draws together (default: at all of them). The noise is
+        /// still fitted to all draws.
+        evaluations(most: usize) => options.evaluations = Some(most);
+    }
+
+    /// Contrasts the draws with a noise that a function of your own fits to points of real vectors, one column for each variable.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use noisewright::prelude::*;
+    /// use noisewright::{MultivariateNormal, Noise};
+    /// let draws = sample(&Normal::with_variance(3.0, 4.0)?, 4000, 1);
+    /// let f = density(Space::real(&["x"])?, |x: &[f64]| -(x[0] - 3.0).powi(2) / 8.0);
+    /// let fit = |points: noisewright::View<'_>| Ok(Arc::new(MultivariateNormal::fit(points, None)?) as Arc<dyn Noise>);
+    /// let result = evidence(&f, &draws).noise_fitter(fit).run()?;
+    /// assert!((result.log_evidence - 0.5 * (4.0 * std::f64::consts::TAU).ln()).abs() < 4.0 * result.se);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    pub fn noise_fitter(
+        mut self,
+        fit: impl Fn(crate::View<'_>) -> Result<std::sync::Arc<dyn crate::Noise>> + Send + Sync + 'static,
+    ) -> Self {
+        self.options.noise_fitter = Some(NoiseFitter::new(fit));
+        self
     }
 
     /// The draws are Markov chains of these lengths, one after the other (default: one chain).

@@ -50,7 +50,7 @@ pub use evidence::EvidenceOptions;
 pub(crate) use evidence::estimate_evidence;
 #[doc(hidden)]
 pub use evidence::{BayesFactor, TracePoint};
-pub use evidence::{Evidence, NoiseKind, bayes_factor};
+pub use evidence::{Evidence, NoiseFitter, NoiseKind, bayes_factor};
 use nce::most_quiet_ratio;
 pub use path::PathEstimate;
 #[doc(hidden)]

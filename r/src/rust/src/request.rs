@@ -266,7 +266,7 @@ fn evidence_of(request: EvidenceRequest, desk: &Desk) -> Outcome<Value> {
     let draws = request.draws.points(model.space().names())?;
     let parameters = model.at(&request.at)?;
     model.check(&parameters)?;
-    evidence(&model.density(&parameters)?, draws.view(), request.own, &request.settings, &desk.monitor)
+    evidence(&model.density(&parameters)?, draws.view(), request.own, None, &request.settings, &desk.monitor)
 }
 
 #[derive(Deserialize)]

@@ -135,16 +135,34 @@ fn surface(reweighting: &Reweighting<'_>, own: &StatesArguments, draws: &Draws) 
     let names = own.surface.iter().map(|name| name.trim());
     let coordinates: Vec<Coordinate<'_>> =
         names.map(|name| Coordinate::new(name, column(draws, name))).collect();
-    let bandwidths = (!own.bandwidth.is_empty()).then(|| own.bandwidth.clone());
     let options = SurfaceOptions {
         bins: own.bins.iter().copied().map(Bins::Count).collect(),
-        smoothing: if own.kernel { Smoothing::Kernel { bandwidths } } else { Smoothing::Histogram },
+        smoothing: smoothing(own)?,
         reference: reference(own.surface_reference.as_deref())?,
         ..SurfaceOptions::default()
     };
     let state = draws.state("--surface-state", own.surface_state.as_deref())?;
     let found = reweighting.surface(&coordinates, state, &options);
     Ok(Some(found.map_err(|error| draws.named(error))?))
+}
+
+/// How the density along the surface is made.
+fn smoothing(own: &StatesArguments) -> Outcome<Smoothing> {
+    if own.kernel {
+        let bandwidths = (!own.bandwidth.is_empty()).then(|| own.bandwidth.clone());
+        return Ok(Smoothing::Kernel { bandwidths });
+    }
+    let words: Vec<&str> = own.splines.iter().map(|word| word.trim()).collect();
+    let counts = match words.as_slice() {
+        [] => return Ok(Smoothing::Histogram),
+        ["auto"] => None,
+        counts => Some(counts.iter().map(|count| count.parse()).collect::<Result<Vec<usize>, _>>().map_err(
+            |_| {
+                Failure::Usage(format!("--splines: `{}` must be auto or numbers such as 12", words.join(",")))
+            },
+        )?),
+    };
+    Ok(Smoothing::Spline { counts, degree: own.degree.unwrap_or(3) })
 }
 
 /// What is zero on the surface.

@@ -59,7 +59,7 @@ impl Way {
 }
 
 /// Every option, whether it is given, and the ways that it goes with.
-fn options(arguments: &LogzArguments) -> [(&'static str, bool, &'static [Way]); 39] {
+fn options(arguments: &LogzArguments) -> [(&'static str, bool, &'static [Way]); 41] {
     use Way::{Columns, Path, Points, States};
     const TWO: &[Way] = &[Columns, Points];
     const FILES: &[Way] = &[Columns, Points, States];
@@ -75,6 +75,8 @@ fn options(arguments: &LogzArguments) -> [(&'static str, bool, &'static [Way]); 
         ("--bins", !many.bins.is_empty(), &[States]),
         ("--kernel", many.kernel, &[States]),
         ("--bandwidth", !many.bandwidth.is_empty(), &[States]),
+        ("--splines", !many.splines.is_empty(), &[States]),
+        ("--degree", many.degree.is_some(), &[States]),
         ("--surface-reference", many.surface_reference.is_some(), &[States]),
         ("--energies", many.energies, &[States]),
         ("--convergence", many.convergence.is_some(), &[States]),
@@ -138,6 +140,7 @@ fn check_surface(many: &StatesArguments) -> Outcome<()> {
         ("--surface-state", many.surface_state.is_some()),
         ("--bins", !many.bins.is_empty()),
         ("--kernel", many.kernel),
+        ("--splines", !many.splines.is_empty()),
         ("--surface-reference", many.surface_reference.is_some()),
     ];
     if let Some((name, _)) = given.iter().find(|(_, given)| *given && many.surface.is_empty()) {
@@ -147,6 +150,12 @@ fn check_surface(many: &StatesArguments) -> Outcome<()> {
     }
     if !many.bandwidth.is_empty() && !many.kernel {
         return Err(Failure::Usage("--bandwidth is that of --kernel: leave it out, or give both".into()));
+    }
+    if many.degree.is_some() && many.splines.is_empty() {
+        return Err(Failure::Usage("--degree is that of --splines: leave it out, or give both".into()));
+    }
+    if many.kernel && !many.splines.is_empty() {
+        return Err(Failure::Usage("--kernel and --splines are two ways to smooth: choose one".into()));
     }
     Ok(())
 }

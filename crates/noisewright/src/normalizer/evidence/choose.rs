@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::super::{Dependence, Draws, LogZOptions, log_z_of_draws};
+use super::EvidenceOptions;
 use super::half_ratios::{Drawn, Problem, Stage};
 use super::halves::Half;
 use crate::noise::{Elliptical, Warped, fit_normal_mixture};
@@ -14,6 +15,12 @@ use crate::{Error, MultivariateNormal, Noise, Result, View, fit_auto};
 const COMPONENTS: usize = 5;
 /// Draws of each side on which a kind is tried.
 const TRIED: usize = 2000;
+/// Where evaluations are limited, at most this part of them goes to each kind,
+const TRIED_SHARE: usize = 40;
+/// and at least so many.
+const FEWEST_TRIED: usize = 100;
+/// Draws of a half that kinds are fitted to by search where evaluations are limited, for then it is the fit that costs.
+const SEARCHED: usize = 10_000;
 /// Overlap with which the simple kinds are good enough for the costly ones not to be tried.
 const GOOD: f64 = 0.95;
 /// A more complicated kind must remove this share of what does not overlap.
@@ -33,6 +40,8 @@ pub enum NoiseKind {
     Warped,
     /// Independent variables, each by the kind of its domain: for counts, states and directions.
     Product,
+    /// What a function of the caller's fits: see [`EvidenceOptions::noise_fitter`](super::EvidenceOptions::noise_fitter).
+    Own,
     /// The simplest of the others that overlaps well with the other half of the draws (default).
     #[default]
     Auto,
@@ -50,7 +59,7 @@ const NAMES: [(&str, NoiseKind); 6] = [
 
 impl fmt::Display for NoiseKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(NAMES.iter().find(|(_, kind)| kind == self).map_or("auto", |(name, _)| name))
+        f.write_str(NAMES.iter().find(|(_, kind)| kind == self).map_or("own", |(name, _)| name))
     }
 }
 
@@ -62,6 +71,36 @@ impl FromStr for NoiseKind {
             noise: text.to_owned(),
             reason: "evidence takes normal, student, mixture, warped, product or auto".into(),
         })
+    }
+}
+
+/// A function that fits a noise to points of real vectors, one column for each variable, to which the variables were mapped.
+#[derive(Clone)]
+pub struct NoiseFitter {
+    fit: Arc<FitNoise>,
+}
+
+type FitNoise = dyn Fn(View<'_>) -> Result<Arc<dyn Noise>> + Send + Sync;
+
+impl NoiseFitter {
+    /// A function of the caller's: it is given about half of the draws, and called once for either half.
+    pub fn new(fit: impl Fn(View<'_>) -> Result<Arc<dyn Noise>> + Send + Sync + 'static) -> Self {
+        Self { fit: Arc::new(fit) }
+    }
+
+    fn fitted(&self, points: View<'_>) -> Result<Arc<dyn Noise>> {
+        let noise = (self.fit)(points)?;
+        if noise.dimension() != points.columns() {
+            let (expected, found) = (points.columns(), noise.dimension());
+            return Err(Error::Shape { what: "variables of the fitted noise", expected, found });
+        }
+        Ok(noise)
+    }
+}
+
+impl fmt::Debug for NoiseFitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NoiseFitter")
     }
 }
 
@@ -98,7 +137,12 @@ impl Mirror {
 }
 
 /// A noise of one kind, fitted to points.
-pub(super) fn fit(kind: NoiseKind, problem: &Problem<'_>, points: View<'_>) -> Result<Fitted> {
+fn fit(
+    kind: NoiseKind,
+    problem: &Problem<'_>,
+    points: View<'_>,
+    own: Option<&NoiseFitter>,
+) -> Result<Fitted> {
     let (noise, mirror): (Arc<dyn Noise>, Option<Mirror>) = match kind {
         NoiseKind::Normal => {
             let normal = MultivariateNormal::fit(points, None)?;
@@ -115,16 +159,35 @@ pub(super) fn fit(kind: NoiseKind, problem: &Problem<'_>, points: View<'_>) -> R
             let warped = Arc::new(Warped::fit(points)?);
             (warped.clone(), Some(Mirror::Warped(warped)))
         }
+        NoiseKind::Own => {
+            let own = own
+                .ok_or_else(|| Error::option("noise", "is one of your own, and `noise_fitter` is missing"))?;
+            (own.fitted(points)?, None)
+        }
         NoiseKind::Product | NoiseKind::Auto => (fit_auto(problem.space, points, None)?, None),
     };
     Ok(Fitted { kind, noise, mirror })
 }
 
-/// The noise asked for, fitted to the first half; the kind is chosen by what each has in common with the second.
-pub(super) fn choose(problem: &Problem<'_>, kind: NoiseKind, halves: &[Half; 2]) -> Result<Fitted> {
+/// A noise of one kind, fitted to one of the halves.
+pub(super) fn fit_half(
+    kind: NoiseKind,
+    problem: &Problem<'_>,
+    halves: &[Half; 2],
+    half: usize,
+    options: &EvidenceOptions,
+) -> Result<Fitted> {
+    let by_search = matches!(kind, NoiseKind::Student | NoiseKind::Warped | NoiseKind::Mixture);
+    let most = if by_search && options.evaluations.is_some() { SEARCHED } else { usize::MAX };
     let mut storage = Vec::new();
-    let points = halves[0].points(problem.points(), &mut storage);
-    let fitted = |kind| problem.named(fit(kind, problem, points));
+    let points = problem.training(half, halves, most, &mut storage);
+    problem.named(fit(kind, problem, points, options.noise_fitter.as_ref()))
+}
+
+/// The noise asked for, fitted to the first half; the kind is chosen by what each has in common with the second.
+pub(super) fn choose(problem: &Problem<'_>, halves: &[Half; 2], options: &EvidenceOptions) -> Result<Fitted> {
+    let kind = if options.noise_fitter.is_some() { NoiseKind::Own } else { options.noise };
+    let fitted = |kind| fit_half(kind, problem, halves, 0, options);
     check_kind(problem, kind)?;
     if !problem.is_mapped() {
         return fitted(NoiseKind::Product);
@@ -132,10 +195,13 @@ pub(super) fn choose(problem: &Problem<'_>, kind: NoiseKind, halves: &[Half; 2])
     if kind != NoiseKind::Auto {
         return fitted(kind);
     }
+    let tried = options.evaluations.map_or(TRIED, |most| TRIED.min((most / TRIED_SHARE).max(FEWEST_TRIED)));
+    let overlap_of = |fitted: &Fitted| overlap(problem, fitted, &halves[1], tried);
     let mut best = fitted(NoiseKind::Normal)?;
-    let mut overlap = overlap(problem, &best, &halves[1])?;
+    let mut overlap = overlap_of(&best)?;
     for kind in [NoiseKind::Student, NoiseKind::Warped, NoiseKind::Mixture] {
-        if kind != NoiseKind::Student && overlap > GOOD {
+        // Where evaluations are dear, a better noise is worth the time it takes to fit one.
+        if kind != NoiseKind::Student && overlap > GOOD && options.evaluations.is_none() {
             break;
         }
         if kind == NoiseKind::Mixture && problem.is_symmetric() {
@@ -143,7 +209,7 @@ pub(super) fn choose(problem: &Problem<'_>, kind: NoiseKind, halves: &[Half; 2])
         }
         // What a kind cannot be fitted to is no candidate.
         let Ok(candidate) = fitted(kind) else { continue };
-        let common = self::overlap(problem, &candidate, &halves[1])?;
+        let common = overlap_of(&candidate)?;
         if 1.0 - common < (1.0 - WORTH) * (1.0 - overlap) {
             (best, overlap) = (candidate, common);
         }
@@ -164,7 +230,7 @@ fn check_kind(problem: &Problem<'_>, kind: NoiseKind) -> Result<()> {
         );
     }
     let own = if problem.is_mapped() { kind } else { NoiseKind::Product };
-    if problem.is_symmetric() && matches!(own, NoiseKind::Mixture | NoiseKind::Product) {
+    if problem.is_symmetric() && matches!(own, NoiseKind::Mixture | NoiseKind::Product | NoiseKind::Own) {
         return refuse(
             own,
             "has no centre to be symmetric about: leave out symmetrize, or choose normal, student or warped",
@@ -174,10 +240,10 @@ fn check_kind(problem: &Problem<'_>, kind: NoiseKind) -> Result<()> {
 }
 
 /// The overlap of a noise with the density, from some draws of each.
-fn overlap(problem: &Problem<'_>, fitted: &Fitted, other: &Half) -> Result<f64> {
-    let rows = other.thinned(TRIED);
+fn overlap(problem: &Problem<'_>, fitted: &Fitted, other: &Half, tried: usize) -> Result<f64> {
+    let rows = other.thinned(tried);
     let data = problem.selected(fitted, &rows)?;
-    let noise = problem.noise_side(fitted, Drawn::Independently(TRIED), Stage::Trial)?;
+    let noise = problem.noise_side(fitted, Drawn::Independently(tried), Stage::Trial)?;
     let options = LogZOptions { dependence: Dependence::Independent, ..LogZOptions::default() };
     let result = log_z_of_draws(
         Draws::new(&data.log_f, &data.log_noise),

@@ -6,11 +6,12 @@ use noisewright_numerics::special::ln_add_exp;
 
 use super::choose::Fitted;
 use super::density::{BLOCK, evaluate_draws};
+use super::halves::Half;
 use crate::density::log_densities;
 use crate::memory::check_count;
 use crate::noise::quiet::{QuietDraws, Replicates};
 use crate::run::{Context, Purpose};
-use crate::{Density, Domain, Error, RealMap, Result, Space, View};
+use crate::{Density, Domain, Error, Points, RealMap, Result, Space, View};
 
 /// Most variables in which noise is drawn quietly: in more it gains little (MATH §8).
 const MOST_QUIET: usize = 12;
@@ -75,6 +76,8 @@ pub(super) struct Problem<'a> {
     map: Option<RealMap>,
     /// The mapped draws, empty where mapping changes nothing.
     mapped: Vec<f64>,
+    /// All draws, mapped, where the density is evaluated at some of them only, with their halves.
+    whole: Option<(Points, [Half; 2])>,
     /// `log f(x) + Σ ln dx/dy` at the draws.
     pub(super) log_f: Vec<f64>,
     symmetric: bool,
@@ -99,16 +102,46 @@ impl<'a> Problem<'a> {
         if !space.is_sphere() {
             check_varies(draws, space)?;
         }
-        let (mut mapped, mut log_jacobian) = (Vec::new(), Vec::new());
-        if let Some(map) = map.as_ref().filter(|map| !map.is_identity()) {
-            log_jacobian = vec![0.0; draws.rows()];
-            mapped = vec![0.0; draws.rows() * draws.columns()];
-            map.to_real(draws, &mut mapped, &mut log_jacobian);
-            check_inside(draws, &mapped, space)?;
-        }
+        let (mapped, log_jacobian) = on_real_line(map.as_ref(), draws, space)?;
         let mut log_f = evaluate_draws(density, draws, context.cancel_token())?;
         log_f.iter_mut().zip(log_jacobian).for_each(|(f, j)| *f += j);
-        Ok(Self { density, space, draws, map, mapped, log_f, symmetric, context })
+        Ok(Self { density, space, draws, map, mapped, whole: None, log_f, symmetric, context })
+    }
+
+    /// Fits noises to more draws than those at which the density is evaluated.
+    pub(super) fn with_whole(mut self, whole: View<'_>, halves: [Half; 2]) -> Result<Self> {
+        check_domains(whole, self.space)?;
+        let (mapped, _) = on_real_line(self.map.as_ref(), whole, self.space)?;
+        let values = if mapped.is_empty() {
+            (0..whole.columns()).flat_map(|j| whole.column(j).iter().copied()).collect()
+        } else {
+            mapped
+        };
+        self.whole = Some((Points::from_values(self.space.names(), whole.rows(), values)?, halves));
+        Ok(self)
+    }
+
+    /// The draws of a half that a noise is fitted to, about `most` of them at most: in place where they are one stretch, otherwise
+    /// copied to `storage`.
+    pub(super) fn training<'s>(
+        &'s self,
+        half: usize,
+        halves: &[Half; 2],
+        most: usize,
+        storage: &'s mut Vec<f64>,
+    ) -> View<'s> {
+        let (half, points) = match &self.whole {
+            Some((points, whole)) => (&whole[half], points.view()),
+            None => (&halves[half], self.points()),
+        };
+        if half.rows() <= most {
+            return half.points(points, storage);
+        }
+        let rows = half.thinned(most);
+        for j in 0..points.columns() {
+            storage.extend(rows.iter().map(|row| points.get(*row, j)));
+        }
+        View::new(points.columns(), rows.len(), storage)
     }
 
     /// Whether the density is averaged with its mirror image.
@@ -260,6 +293,16 @@ impl<'a> Problem<'a> {
         }
         Ok(())
     }
+}
+
+/// Draws as real vectors and `Σ ln dx/dy` at them; both empty where mapping changes nothing.
+fn on_real_line(map: Option<&RealMap>, draws: View<'_>, space: &Space) -> Result<(Vec<f64>, Vec<f64>)> {
+    let Some(map) = map.filter(|map| !map.is_identity()) else { return Ok((Vec::new(), Vec::new())) };
+    let mut log_jacobian = vec![0.0; draws.rows()];
+    let mut mapped = vec![0.0; draws.rows() * draws.columns()];
+    map.to_real(draws, &mut mapped, &mut log_jacobian);
+    check_inside(draws, &mapped, space)?;
+    Ok((mapped, log_jacobian))
 }
 
 fn check_domains(draws: View<'_>, space: &Space) -> Result<()> {

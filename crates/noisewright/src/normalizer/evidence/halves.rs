@@ -48,6 +48,20 @@ impl Half {
     }
 }
 
+/// Evenly spaced rows of both halves, about `count` in all, and how many of them every chain has. Cut at its middle, a chain of them
+/// falls into the same halves: the second has as many as the first or one more.
+pub(super) fn evenly_spaced(halves: &[Half; 2], count: usize) -> (Vec<usize>, Vec<usize>) {
+    let rows: usize = halves.iter().map(Half::rows).sum();
+    let step = rows.div_ceil(count.max(1)).max(1);
+    let (mut kept, mut lengths) = (Vec::new(), Vec::new());
+    for (first, second) in halves[0].stretches.iter().zip(&halves[1].stretches) {
+        let before = kept.len();
+        kept.extend(first.clone().step_by(step).chain(second.clone().step_by(step)));
+        lengths.push(kept.len() - before);
+    }
+    (kept, lengths)
+}
+
 /// The first and the second half of every chain.
 pub(super) fn split(rows: usize, chains: Option<&[usize]>) -> Result<[Half; 2]> {
     let lengths = chains.map_or(Cow::Owned(vec![rows]), Cow::Borrowed);
@@ -88,6 +102,24 @@ mod tests {
         let [first, second] = split(7, Some(&[2, 1, 4])).unwrap();
         assert_eq!(first.stretches, [0..1, 3..5]);
         assert_eq!(second.stretches, [1..2, 5..7]);
+    }
+
+    #[test]
+    fn evenly_spaced_rows_stay_in_their_halves() {
+        for (rows, chains) in [(23, vec![9, 14]), (40, vec![40]), (31, vec![15, 16])] {
+            let halves = split(rows, Some(&chains)).unwrap();
+            for count in [4, 7, 12, 100] {
+                let (kept, lengths) = evenly_spaced(&halves, count);
+                let [first, second] = split(kept.len(), Some(&lengths)).unwrap();
+                for (half, whole) in [first, second].iter().zip(&halves) {
+                    let inside = |row: usize| whole.stretches.iter().any(|stretch| stretch.contains(&row));
+                    assert!(
+                        half.stretches.iter().cloned().flatten().all(|at| inside(kept[at])),
+                        "{rows} {count}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

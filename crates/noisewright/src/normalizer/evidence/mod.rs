@@ -11,7 +11,7 @@ mod trace;
 
 use std::sync::Arc;
 
-pub use choose::NoiseKind;
+pub use choose::{NoiseFitter, NoiseKind};
 pub use factor::{BayesFactor, bayes_factor};
 pub use trace::TracePoint;
 
@@ -22,13 +22,15 @@ use super::{
 use crate::memory;
 use crate::run::{Context, Stage as RunStage};
 use crate::tolerance::DISAGREE;
-use crate::{Density, Error, Noise, Result, View};
-use choose::{Fitted, choose, fit};
+use crate::{Density, Error, Noise, Points, Result, View};
+use choose::{Fitted, choose, fit_half};
 use half_ratios::{Drawn, Problem, Stage, TwoLogDensities};
-use halves::{Half, split};
+use halves::{Half, evenly_spaced, split};
 
 /// Standard errors beyond which the halves contradict each other: no error bar covers both.
 const CONTRADICTED: f64 = 6.0;
+/// Share of limited evaluations that goes to the draws: quiet noise draws are worth more than as many draws, and cost the same.
+const DRAWS_SHARE: f64 = 0.25;
 /// Log-ratios of either side that are kept for pictures.
 const KEPT: usize = 4000;
 
@@ -37,8 +39,14 @@ const KEPT: usize = 4000;
 pub struct EvidenceOptions {
     /// The noise that is fitted; [`NoiseKind::Auto`] by default.
     pub noise: NoiseKind,
+    /// A function that fits a noise of the caller's own to either half, in the place of `noise`; none by default.
+    pub noise_fitter: Option<NoiseFitter>,
     /// Number of noise draws in all; as many as draws by default.
     pub noise_draws: Option<usize>,
+    /// About how often the density may be evaluated, at draws and at noise draws together; as often as there are both by
+    /// default. With fewer, evenly spaced draws are contrasted with the noise, which is still fitted to all, or to thousands
+    /// of them where it is found by a search.
+    pub evaluations: Option<usize>,
     /// Lengths of the Markov chains that the draws are, one after the other; one chain by default.
     pub chains: Option<Vec<usize>>,
     /// Whether the density is averaged with its mirror image in the centre of the noise (Warp-III), which takes out
@@ -57,7 +65,9 @@ impl Default for EvidenceOptions {
     fn default() -> Self {
         Self {
             noise: NoiseKind::default(),
+            noise_fitter: None,
             noise_draws: None,
+            evaluations: None,
             chains: None,
             symmetrize: false,
             trace: 20,
@@ -174,27 +184,57 @@ pub(crate) fn estimate_evidence(
     let halves = split(rows, options.chains.as_deref())?;
     check_count(halves.iter().map(Half::rows).sum(), space.dimension())?;
     let context = Context::new(options.log_z.seed, &options.log_z.cancel, options.log_z.progress.as_ref());
-    context.conclude(from_halves(density, draws, &halves, options, &context))
+    let Some((contrasted, noise_draws)) = contrasted(rows, space.dimension(), options)? else {
+        let unlimited = EvidenceOptions { evaluations: None, ..options.clone() };
+        return context.conclude(from_halves(density, draws, None, halves, &unlimited, &context));
+    };
+    let (kept, lengths) = evenly_spaced(&halves, contrasted);
+    let values = (0..draws.columns()).flat_map(|j| kept.iter().map(move |row| draws.get(*row, j))).collect();
+    let some = Points::from_values(space.names(), kept.len(), values)?;
+    let options =
+        EvidenceOptions { noise_draws: Some(noise_draws), chains: Some(lengths.clone()), ..options.clone() };
+    let some_halves = split(kept.len(), Some(&lengths))?;
+    let whole = Some((draws, halves));
+    context.conclude(from_halves(density, some.view(), whole, some_halves, &options, &context))
+}
+
+/// How many draws and how many noise draws there are evaluations for, where they are limited and do not do for all.
+fn contrasted(rows: usize, dimension: usize, options: &EvidenceOptions) -> Result<Option<(usize, usize)>> {
+    let Some(most) = options.evaluations else { return Ok(None) };
+    let noise = options.noise_draws.unwrap_or_else(|| rows.min(most - (most as f64 * DRAWS_SHARE) as usize));
+    let draws = rows.min(most.saturating_sub(noise));
+    let fewest = 4 * (dimension + 1);
+    if draws < fewest {
+        let reason = format!(
+            "are {most}, and must be at least {fewest} more than the noise draws, to be at draws too"
+        );
+        return Err(Error::option("evaluations", reason));
+    }
+    Ok((draws < rows || noise < rows).then_some((draws, noise)))
 }
 
 fn from_halves(
     density: &dyn Density,
     draws: View<'_>,
-    halves: &[Half; 2],
+    whole: Option<(View<'_>, [Half; 2])>,
+    halves: [Half; 2],
     options: &EvidenceOptions,
     context: &Context,
 ) -> Result<Evidence> {
-    let problem = Problem::new(density, draws, options.symmetrize, context)?;
+    let mut problem = Problem::new(density, draws, options.symmetrize, context)?;
+    if let Some((whole, halves)) = whole {
+        problem = problem.with_whole(whole, halves)?;
+    }
     density.check_integrable(Some(draws), context.cancel_token())?;
     context.report(RunStage::Prepare, 0, None)?;
-    let fitted = both_fits(&problem, options.noise, halves)?;
+    let fitted = both_fits(&problem, &halves, options)?;
     let densities = [problem.all(&fitted[0])?, problem.all(&fitted[1])?];
     let direction =
         |k: usize| Direction::new(&problem, &fitted[k], &densities[k], &halves[1 - k], k, options);
     let directions = [direction(0)?, direction(1)?];
     context.report(RunStage::Errors, 0, None)?;
     let slowest = combine::too_slow(draws, density.space(), &problem.log_f, options);
-    Ok(conclude(&directions, &densities, (&problem.log_f, slowest), halves, fitted, options))
+    Ok(conclude(&directions, &densities, (&problem.log_f, slowest), &halves, fitted, options))
 }
 
 /// A fit to half of the draws needs a covariance matrix, which takes more draws than variables.
@@ -209,11 +249,9 @@ fn check_count(rows: usize, dimension: usize) -> Result<()> {
 }
 
 /// One kind of noise, fitted to each half.
-fn both_fits(problem: &Problem<'_>, kind: NoiseKind, halves: &[Half; 2]) -> Result<[Fitted; 2]> {
-    let first = choose(problem, kind, halves)?;
-    let mut storage = Vec::new();
-    let points = halves[1].points(problem.points(), &mut storage);
-    let second = problem.named(fit(first.kind, problem, points))?;
+fn both_fits(problem: &Problem<'_>, halves: &[Half; 2], options: &EvidenceOptions) -> Result<[Fitted; 2]> {
+    let first = choose(problem, halves, options)?;
+    let second = fit_half(first.kind, problem, halves, 1, options)?;
     Ok([first, second])
 }
 

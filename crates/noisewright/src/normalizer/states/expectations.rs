@@ -140,6 +140,7 @@ struct Fields<'a> {
     values: &'a [f64],
     se: Vec<f64>,
     covariance: Rows<'a>,
+    difference_se: Vec<Vec<f64>>,
     ess: &'a [f64],
     warnings: Vec<String>,
     warning_codes: Vec<&'static str>,
@@ -154,6 +155,9 @@ impl Serialize for NamedExpectations<'_> {
             values: &expectations.values,
             se: expectations.se(),
             covariance: Rows(&expectations.joint.covariance),
+            difference_se: (0..expectations.values.len())
+                .map(|i| (0..expectations.values.len()).map(|j| expectations.difference(i, j).1).collect())
+                .collect(),
             ess: &expectations.effective,
             warnings: expectations.warnings.iter().map(|warning| warning.sentence(names)).collect(),
             warning_codes: expectations.warnings.iter().map(StatesWarning::code).collect(),
@@ -230,6 +234,7 @@ fn by_group(reweighting: &Reweighting<'_>, states: &[usize], columns: &[Vec<f64>
             joint.freedom[*i] = part.freedom[a];
             for (b, j) in members.iter().enumerate() {
                 joint.covariance[(*i, *j)] = part.covariance[(a, b)];
+                joint.differences[(*i, *j)] = part.differences[(a, b)];
             }
         }
     }

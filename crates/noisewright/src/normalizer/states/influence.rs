@@ -19,11 +19,18 @@ use super::problem::{Problem, Scratch, cut};
 use super::reweighting::Reweighting;
 use crate::Result;
 
+/// Quantities of chains at most for which every difference has an error from its own autocorrelation; there are as many series as
+/// pairs.
+const OWN_DIFFERENCES: usize = 16;
+
 /// The covariance of several quantities with the degrees of freedom of each variance.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Joint {
     pub(super) covariance: DMatrix<f64>,
     pub(super) freedom: Vec<f64>,
+    /// The errors of differences by the autocorrelation of the differences themselves, which is not that of either quantity where
+    /// both share slow motions; NaN where the covariance is all that is known.
+    pub(super) differences: DMatrix<f64>,
 }
 
 impl Joint {
@@ -32,6 +39,7 @@ impl Joint {
         Self {
             covariance: DMatrix::from_element(count, count, f64::INFINITY),
             freedom: vec![f64::INFINITY; count],
+            differences: DMatrix::from_element(count, count, f64::NAN),
         }
     }
 
@@ -43,6 +51,10 @@ impl Joint {
     /// That of the difference of two.
     pub(super) fn difference_se(&self, i: usize, j: usize) -> f64 {
         let c = &self.covariance;
+        let own = self.differences[(i, j)];
+        if !own.is_nan() && c[(i, i)].is_finite() && c[(j, j)].is_finite() {
+            return own;
+        }
         let variance = c[(i, i)] - 2.0 * c[(i, j)] + c[(j, j)];
         widened(variance, self.freedom[i].min(self.freedom[j]))
     }
@@ -74,7 +86,7 @@ pub(super) fn joint(
     if reweighting.options.dependence == Dependence::Independent {
         let direct = DMatrix::from_fn(count, count, |i, j| dot(columns[i], columns[j]));
         let sum = direct + slopes.transpose() * indirect;
-        return Ok(Joint { covariance: (&sum + sum.transpose()) * 0.5, freedom: vec![f64::INFINITY; count] });
+        return Ok(Joint { covariance: (&sum + sum.transpose()) * 0.5, ..Joint::unknown(count) });
     }
     let per_draw = per_draw(&problem, &reweighting.c, group, columns, &indirect)?;
     Ok(of_chains(&reweighting.chains, group, &per_draw, correlated))
@@ -151,7 +163,30 @@ fn of_chains(chains: &[Chain], group: &[usize], columns: &[Vec<f64>], correlated
             correlation[(i, j)] * deviations[i] * deviations[j]
         }),
         freedom: alone.into_iter().map(|(_, freedom)| freedom).collect(),
+        differences: differences(chains, group, columns, correlated),
     }
+}
+
+/// The errors of all differences, each by its own autocorrelation.
+fn differences(chains: &[Chain], group: &[usize], columns: &[Vec<f64>], asked: bool) -> DMatrix<f64> {
+    let count = columns.len();
+    let mut errors = DMatrix::from_element(count, count, f64::NAN);
+    if !asked || count > OWN_DIFFERENCES {
+        return errors;
+    }
+    errors.fill_diagonal(0.0);
+    let pairs: Vec<(usize, usize)> = (0..count).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
+    let error = |(i, j): &(usize, usize)| {
+        let series: Vec<f64> = columns[*i].iter().zip(&columns[*j]).map(|(a, b)| a - b).collect();
+        let (variance, freedom) = variance(chains, group, &series);
+        widened(variance, freedom)
+    };
+    let found: Vec<f64> = pairs.par_iter().map(error).collect();
+    for ((i, j), error) in pairs.into_iter().zip(found) {
+        errors[(i, j)] = error;
+        errors[(j, i)] = error;
+    }
+    errors
 }
 
 /// The long-run covariances of all states of a group.

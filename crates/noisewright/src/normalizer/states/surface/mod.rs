@@ -1,11 +1,13 @@
-//! Free energy surfaces: `−ln p(ξ)` along one or two coordinates under any state, by histograms or kernels.
+//! Free energy surfaces: `−ln p(ξ)` along one or two coordinates under any state, by histograms, kernels or splines.
 //!
 //! The amount that draw n adds to a cell is `W_n A(x_n)`, with A the indicator of the cell over its volume or a kernel about
 //! its centre: so the density in a cell is a mean like any other, and the error of its logarithm relative to another
 //! cell's is that of `W_n (A/⟨A⟩ − A'/⟨A'⟩)`.
 
+mod basis;
 mod grid;
 mod result;
+mod spline;
 
 pub use grid::Bins;
 pub use result::{NamedSurface, Surface, SurfaceWarning};
@@ -15,6 +17,7 @@ use std::fmt;
 use noisewright_numerics::parallel::prelude::*;
 
 use self::grid::Grid;
+use self::spline::Spline;
 use super::expectations::check_column;
 use super::reweighting::Reweighting;
 use crate::tolerance::FEWEST_CROSSINGS;
@@ -51,6 +54,15 @@ pub enum Smoothing {
     Kernel {
         /// Its standard deviation along every coordinate, or one for all; Silverman's rule from the weights by default.
         bandwidths: Option<Vec<f64>>,
+    },
+    /// The free energy is a spline, that of the highest weighted likelihood between the outermost edges (Shirts and Ferguson 2020).
+    /// Its error does not contain what a spline cannot follow.
+    Spline {
+        /// The number of B-splines along every coordinate, or one for all; by default that with the smallest expected loss on
+        /// other draws (Takeuchi's criterion).
+        counts: Option<Vec<usize>>,
+        /// The degree of its polynomials, 3 for cubic ones.
+        degree: usize,
     },
 }
 
@@ -95,14 +107,14 @@ struct Amounts<'a> {
     grid: &'a Grid,
     coordinates: &'a [Coordinate<'a>],
     /// The cell of each draw, for histograms.
-    cells: Vec<Option<u32>>,
-    bandwidths: Option<Vec<f64>>,
+    cells: &'a [Option<u32>],
+    bandwidths: Option<&'a [f64]>,
 }
 
 impl Amounts<'_> {
     /// A of every draw for one cell.
     fn of(&self, cell: usize) -> Vec<f64> {
-        let Some(bandwidths) = &self.bandwidths else {
+        let Some(bandwidths) = self.bandwidths else {
             let height = 1.0 / self.grid.volume(cell);
             return self
                 .cells
@@ -120,6 +132,32 @@ impl Amounts<'_> {
             }
         }
         log_kernel.iter().map(|l| l.exp()).collect()
+    }
+}
+
+/// Where the density in a cell comes from.
+enum Source<'a> {
+    /// The mean of the amounts.
+    Mean(Amounts<'a>),
+    Spline(Box<Spline<'a>>),
+}
+
+impl Source<'_> {
+    fn cell(&self, grid: &Grid, weights: &[f64], cell: usize) -> Cell {
+        match self {
+            Self::Mean(amounts) => cell_of(weights, &amounts.of(cell)),
+            Self::Spline(spline) => spline.cell(weights, &grid.centre(cell)),
+        }
+    }
+
+    /// What every draw adds to the logarithm of the density in a cell.
+    fn influence(&self, grid: &Grid, weights: &[f64], cell: usize, density: f64) -> Vec<f64> {
+        match self {
+            Self::Mean(amounts) => {
+                amounts.of(cell).iter().zip(weights).map(|(a, w)| w * a / density).collect()
+            }
+            Self::Spline(spline) => spline.influence(&grid.centre(cell)),
+        }
     }
 }
 
@@ -144,40 +182,56 @@ pub(super) fn estimate(
     let weights = reweighting.weights_at(&reweighting.log_mixture()?, place)?;
     let cells = grid.cells(coordinates);
     let bandwidths = bandwidths(&options.smoothing, coordinates, &weights)?;
-    let amounts = Amounts { grid: &grid, coordinates, cells, bandwidths };
+    let (sample, source);
+    let mut splines = None;
+    if let Smoothing::Spline { counts, degree } = &options.smoothing {
+        sample = spline::Sample::new(coordinates, &weights, &grid)?;
+        let spline = spline::fit(&sample, reweighting, state, counts.as_deref(), *degree)?;
+        splines = Some(spline.counts());
+        source = Source::Spline(Box::new(spline));
+    } else {
+        let bandwidths = bandwidths.as_deref();
+        source = Source::Mean(Amounts { grid: &grid, coordinates, cells: &cells, bandwidths });
+    }
     let found: Vec<Cell> =
-        (0..grid.len()).into_par_iter().map(|cell| cell_of(&weights, &amounts.of(cell))).collect();
-    let known: Vec<bool> = found.iter().map(|cell| cell.effective >= FEWEST_CROSSINGS).collect();
-    let reference = reference(&options.reference, &grid, &found, &known)?;
-    let heavy = reweighting.heavy(place);
-    let mut se = vec![f64::INFINITY; grid.len()];
-    if heavy.is_none() && reference.is_none_or(|cell| known[cell]) {
-        let wanted: Vec<usize> = (0..grid.len()).filter(|cell| known[*cell]).collect();
-        for part in wanted.chunks(AT_A_TIME) {
-            let errors = errors(reweighting, state, &weights, &amounts, &found, reference, part)?;
-            part.iter().zip(errors).for_each(|(cell, error)| se[*cell] = error);
-        }
-    }
+        (0..grid.len()).into_par_iter().map(|cell| source.cell(&grid, &weights, cell)).collect();
+    let reference = reference(&options.reference, &grid, &found)?;
+    let se = errors(reweighting, state, &weights, &source, &grid, &found, reference)?;
     let zero = reference.map_or(0.0, |cell| -found[cell].density.ln());
-    let mut warnings: Vec<SurfaceWarning> =
-        heavy.into_iter().map(|heavy| SurfaceWarning::State(heavy.warning(state))).collect();
-    let few = found.iter().filter(|cell| cell.density > 0.0 && cell.effective < FEWEST_CROSSINGS).count();
-    if few > 0 {
-        warnings.push(SurfaceWarning::FewDraws { cells: few, of: grid.len() });
-    }
     Ok(Surface {
         free_energy: found.iter().map(|cell| -cell.density.ln() - zero).collect(),
         effective: found.iter().map(|cell| cell.effective).collect(),
-        draws: grid.counts(&amounts.cells),
+        draws: grid.counts(&cells),
         names: coordinates.iter().map(|coordinate| coordinate.name.clone()).collect(),
-        bandwidths: amounts.bandwidths.clone(),
+        bandwidths,
+        splines,
         reference: options.reference.clone(),
         reference_cell: reference,
+        warnings: warnings(reweighting, place, state, &found),
         grid,
         se,
         state,
-        warnings,
     })
+}
+
+/// What is wrong with the state's weights, and cells with too few draws.
+fn warnings(
+    reweighting: &Reweighting<'_>,
+    place: usize,
+    state: usize,
+    found: &[Cell],
+) -> Vec<SurfaceWarning> {
+    let heavy = reweighting.heavy(place).map(|heavy| SurfaceWarning::State(heavy.warning(state)));
+    let few = found.iter().filter(|cell| cell.density > 0.0 && !cell.is_known()).count();
+    let few = (few > 0).then_some(SurfaceWarning::FewDraws { cells: few, of: found.len() });
+    heavy.into_iter().chain(few).collect()
+}
+
+impl Cell {
+    /// Whether it rests on draws enough for its error to be known.
+    fn is_known(&self) -> bool {
+        self.effective >= FEWEST_CROSSINGS
+    }
 }
 
 fn cell_of(weights: &[f64], amounts: &[f64]) -> Cell {
@@ -190,7 +244,7 @@ fn cell_of(weights: &[f64], amounts: &[f64]) -> Cell {
 }
 
 /// The cell that all others are relative to.
-fn reference(asked: &SurfaceReference, grid: &Grid, found: &[Cell], known: &[bool]) -> Result<Option<usize>> {
+fn reference(asked: &SurfaceReference, grid: &Grid, found: &[Cell]) -> Result<Option<usize>> {
     let highest = |cells: &mut dyn Iterator<Item = usize>| {
         cells.max_by(|a, b| found[*a].density.total_cmp(&found[*b].density))
     };
@@ -198,7 +252,7 @@ fn reference(asked: &SurfaceReference, grid: &Grid, found: &[Cell], known: &[boo
     match asked {
         SurfaceReference::Normalized => Ok(None),
         SurfaceReference::Lowest => {
-            let trusted = highest(&mut (0..grid.len()).filter(|cell| known[*cell]));
+            let trusted = highest(&mut (0..grid.len()).filter(|cell| found[*cell].is_known()));
             let any =
                 trusted.or_else(|| highest(&mut (0..grid.len()).filter(|cell| found[*cell].density > 0.0)));
             any.map(Some).ok_or_else(nothing)
@@ -212,29 +266,34 @@ fn reference(asked: &SurfaceReference, grid: &Grid, found: &[Cell], known: &[boo
     }
 }
 
-/// The errors of `−ln` of the densities of some cells, relative to the reference.
+/// The errors of `−ln` of the densities of all cells, relative to the reference; infinite where they are not known.
 fn errors(
     reweighting: &Reweighting<'_>,
     state: usize,
     weights: &[f64],
-    amounts: &Amounts<'_>,
+    source: &Source<'_>,
+    grid: &Grid,
     found: &[Cell],
     reference: Option<usize>,
-    cells: &[usize],
 ) -> Result<Vec<f64>> {
-    let zero: Vec<f64> = match reference {
-        None => vec![1.0; weights.len()],
-        Some(cell) => amounts.of(cell).iter().map(|a| a / found[cell].density).collect(),
-    };
-    let column = |cell: &usize| -> Vec<f64> {
-        let own = amounts.of(*cell);
-        let pairs = own.iter().zip(&zero).zip(weights);
-        pairs.map(|((a, zero), w)| w * (a / found[*cell].density - zero)).collect()
-    };
-    let columns: Vec<Vec<f64>> = cells.par_iter().map(column).collect();
-    // One at a time for chains: the covariance between cells is not asked for.
-    let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-    reweighting.separately(state, &slices)
+    let mut se = vec![f64::INFINITY; grid.len()];
+    let heavy = reweighting.heavy(reweighting.place(state)?).is_some();
+    if heavy || reference.is_some_and(|cell| !found[cell].is_known()) {
+        return Ok(se);
+    }
+    let influence = |cell: usize| source.influence(grid, weights, cell, found[cell].density);
+    let zero = reference.map_or_else(|| weights.to_vec(), influence);
+    let column =
+        |cell: &usize| -> Vec<f64> { influence(*cell).iter().zip(&zero).map(|(a, zero)| a - zero).collect() };
+    let wanted: Vec<usize> = (0..grid.len()).filter(|cell| found[*cell].is_known()).collect();
+    for part in wanted.chunks(AT_A_TIME) {
+        let columns: Vec<Vec<f64>> = part.par_iter().map(column).collect();
+        // One at a time for chains: the covariance between cells is not asked for.
+        let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        let errors = reweighting.separately(state, &slices)?;
+        part.iter().zip(errors).for_each(|(cell, error)| se[*cell] = error);
+    }
+    Ok(se)
 }
 
 /// The bandwidths along the coordinates, for kernels.

@@ -62,6 +62,7 @@ pub struct Surface {
     pub(super) draws: Vec<usize>,
     pub(super) effective: Vec<f64>,
     pub(super) bandwidths: Option<Vec<f64>>,
+    pub(super) splines: Option<Vec<usize>>,
     pub(super) reference: SurfaceReference,
     pub(super) reference_cell: Option<usize>,
     pub(super) warnings: Vec<SurfaceWarning>,
@@ -133,6 +134,22 @@ impl Surface {
         self.state
     }
 
+    /// B-splines along every coordinate; `None` for a surface that is not made of them.
+    #[must_use]
+    pub fn splines(&self) -> Option<&[usize]> {
+        self.splines.as_deref()
+    }
+
+    /// How the density was made: `histogram`, `kernel` or `spline`.
+    #[must_use]
+    pub fn smoothing(&self) -> &'static str {
+        match (&self.bandwidths, &self.splines) {
+            (_, Some(_)) => "spline",
+            (Some(_), None) => "kernel",
+            (None, None) => "histogram",
+        }
+    }
+
     /// The cell that all others are relative to; `None` for a normalized surface.
     #[must_use]
     pub fn reference_cell(&self) -> Option<usize> {
@@ -184,6 +201,7 @@ struct Fields<'a> {
     state: &'a str,
     smoothing: &'static str,
     bandwidths: Option<&'a [f64]>,
+    splines: Option<&'a [usize]>,
     #[serde(serialize_with = "in_words")]
     reference: &'a SurfaceReference,
     edges: &'a [Vec<f64>],
@@ -204,8 +222,9 @@ impl Serialize for NamedSurface<'_> {
         Fields {
             coordinates: &surface.names,
             state: &names[surface.state],
-            smoothing: if surface.bandwidths.is_some() { "kernel" } else { "histogram" },
+            smoothing: surface.smoothing(),
             bandwidths: surface.bandwidths.as_deref(),
+            splines: surface.splines(),
             reference: &surface.reference,
             edges: surface.edges(),
             centres: surface.centres(),
