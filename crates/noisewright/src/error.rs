@@ -168,10 +168,7 @@ pub enum Error {
     )]
     HardlyAnyOverlap,
     /// Parameters that the data cannot tell apart.
-    #[error(
-        "{} cannot be told apart: only a combination of them can be estimated; hold one of them fixed, or leave it out",
-        list(parameters)
-    )]
+    #[error("{}", untold(parameters))]
     Collinear {
         /// The parameters involved.
         parameters: Vec<String>,
@@ -611,6 +608,20 @@ impl Error {
             }
             _ => self.to_string(),
         }
+    }
+}
+
+/// That the data do not determine some parameters, or one.
+fn untold(parameters: &[String]) -> String {
+    let names = list(parameters);
+    match parameters {
+        [_] => format!(
+            "{names} cannot be estimated: the loss does not change with it where the search ended; hold it fixed, give \
+             another start value, or leave it out"
+        ),
+        _ => format!(
+            "{names} cannot be told apart: only a combination of them can be estimated; hold one of them fixed, or leave it out"
+        ),
     }
 }
 

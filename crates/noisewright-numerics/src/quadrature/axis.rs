@@ -5,8 +5,15 @@ use super::kronrod::Pair;
 /// Farthest that an unbounded axis is followed.
 const FARTHEST: f64 = 1e290;
 
+/// Narrowest panel: the weights of its nodes must be numbers of full precision.
+const NARROWEST: f64 = 1e-290;
+
 /// Largest integer whose neighbours are still integers of their own, by a wide margin.
 const LARGEST_COUNT: f64 = 1e12;
+
+/// Halvings of a panel at an end or a break when it is split, at least and at most.
+const GRADED_AT_ONCE: i32 = 5;
+const MOST_GRADED_AT_ONCE: i32 = 512;
 
 /// Which end of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,6 +227,9 @@ impl Axis {
     /// integrand may have a singularity. Returns whether anything could be split.
     pub(super) fn split(&mut self, split: &[bool]) -> bool {
         let Kind::Line(lower, upper) = self.kind else { return false };
+        // Towards a strong pole, such as x^(−0.95), hundreds of halvings are needed: the steps grow with those made.
+        let halvings = |end| (self.grading(end) as i32 / 2).clamp(GRADED_AT_ONCE, MOST_GRADED_AT_ONCE);
+        let (below, above) = (halvings(End::Lower), halvings(End::Upper));
         let mut out = vec![self.boundaries[0]];
         for (bounds, &divide) in self.boundaries.windows(2).zip(split) {
             let (a, b) = (bounds[0], bounds[1]);
@@ -227,9 +237,11 @@ impl Axis {
                 // A panel between two breaks is halved first, and graded when its halves have one each.
                 let (left, right) = (self.breaks.contains(&a), self.breaks.contains(&b));
                 if a == lower || left && !right {
-                    out.extend([32.0, 16.0, 8.0, 4.0, 2.0].map(|f| a + (b - a) / f));
+                    let steps = if a == lower { below } else { GRADED_AT_ONCE };
+                    out.extend((1..=steps).rev().map(|k| a + (b - a) * 0.5f64.powi(k)));
                 } else if b == upper || right && !left {
-                    out.extend([2.0, 4.0, 8.0, 16.0, 32.0].map(|f| b - (b - a) / f));
+                    let steps = if b == upper { above } else { GRADED_AT_ONCE };
+                    out.extend((1..=steps).map(|k| b - (b - a) * 0.5f64.powi(k)));
                 } else {
                     out.push(0.5 * (a + b));
                 }
@@ -237,7 +249,7 @@ impl Axis {
             out.push(b);
         }
         // Near a bound other than zero the boundaries run into the spacing of floating-point numbers.
-        out.dedup_by(|b, a| *b - *a <= 4.0 * f64::EPSILON * a.abs().max(b.abs()));
+        out.dedup_by(|b, a| *b - *a <= (4.0 * f64::EPSILON * a.abs().max(b.abs())).max(NARROWEST));
         let last = out.len() - 1;
         out[last] = self.boundaries[self.panels()];
         let changed = out.len() > self.boundaries.len();

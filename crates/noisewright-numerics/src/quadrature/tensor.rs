@@ -190,6 +190,8 @@ struct Pass {
 struct Panel {
     value: f64,
     error: f64,
+    /// The error is that of the places of its nodes, which are rounded: it stays on narrower panels.
+    is_rounding: bool,
 }
 
 impl Search {
@@ -291,7 +293,8 @@ impl Search {
             let allowed = self.tolerance(pass, k) * total;
             if total > 0.0 && sum > allowed {
                 let share = 0.5 * allowed / panels.len() as f64;
-                marked.iter_mut().zip(panels).for_each(|(mark, panel)| *mark |= panel.error > share);
+                let coarse = |panel: &Panel| panel.error > share && !panel.is_rounding;
+                marked.iter_mut().zip(panels).for_each(|(mark, panel)| *mark |= coarse(panel));
             }
         }
         marked
@@ -495,9 +498,21 @@ fn panel_sums(nodes: &Nodes, weighted: &[f64]) -> Vec<Panel> {
                 gauss += nodes.gauss[i] * density;
                 spread += nodes.weight[i] * (density - mean).abs();
             }
-            Panel { value, error: kronrod_error((value - gauss).abs(), spread) }
+            let difference = (value - gauss).abs();
+            let error = kronrod_error(difference, spread);
+            let is_rounding = difference <= node_rounding(&nodes.at[from..to], width, spread);
+            // Both rules have that error, so that neither is the better one.
+            Panel { value, error: if is_rounding { error.min(difference) } else { error }, is_rounding }
         })
         .collect()
+}
+
+/// How far the sums of two rules over a panel may lie apart because its nodes are rounded, by up to `ε|x|/2`: an integrand that is
+/// `spread` from its mean over the width h has a slope of about `4 spread/h²`. Next to a pole at a bound other than zero, where h is
+/// the distance to it, that is far above what any splitting could mend: a beta density's panels next to 1 were split 800 times.
+fn node_rounding(at: &[f64], width: f64, spread: f64) -> f64 {
+    let farthest = at.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    2.0 * f64::EPSILON * spread * farthest / width
 }
 
 /// QUADPACK's estimate of the Kronrod error: the difference to the Gauss rule is that of the Gauss rule.

@@ -16,7 +16,7 @@ use super::options::{CovarianceKind, FitOptions};
 use super::quiet::replicates::replicate_variance;
 use super::sample_blocks::SampleBlocks;
 use crate::moments::{Moments, sandwich};
-use crate::normalizer::joint_freedom;
+use crate::normalizer::joint_freedom_for;
 use crate::{Error, Loss, Model, Result, View};
 
 /// Curvature, of statistics of size one, below which it is asked whether the data tell the parameters apart.
@@ -162,7 +162,7 @@ pub(crate) fn parts(
     }
     let joint = |j: usize| {
         let variances = [data_part[(j, j)], noise_part[(j, j)]];
-        joint_freedom(variances, [data_freedom[j], noise_freedom[j]])
+        joint_freedom_for(options.confidence, variances, [data_freedom[j], noise_freedom[j]])
     };
     let freedom = (0..objective.size()).map(joint).collect();
     Ok(Covariance { data: data_part, noise: noise_part, freedom, effective_rows, noise_gain })

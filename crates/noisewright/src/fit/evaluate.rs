@@ -210,10 +210,15 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
                 }
             }
         }
-        if self.score.iter().any(|s| !s.is_finite()) {
-            return Err(Error::NotANumber { of: Quantity::Score, point: "some point".into() });
+        match self.score.iter().position(|s| !s.is_finite()) {
+            Some(place) => {
+                let names = model.space().names().iter().enumerate();
+                let values = names.map(|(j, name)| format!("{name} = {}", points.column(j)[place % rows]));
+                let point = values.collect::<Vec<_>>().join(", ");
+                Err(Error::NotANumber { of: Quantity::Score, point })
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -61,7 +61,7 @@ pub use result::{Dependence, Draws, LogZ, LogZOptions, Method};
 #[doc(hidden)]
 pub use result::{LogZWarning, NormalizerEstimate, SampleSummary, Side};
 
-pub(crate) use interval::{joint_freedom, two_sided};
+pub(crate) use interval::{joint_freedom_for, two_sided};
 
 use crate::memory::check_count;
 use crate::run::Context;

@@ -101,6 +101,22 @@ fn what_is_not_a_number_is_called_so() {
 }
 
 #[test]
+fn a_parameter_that_runs_away_is_named_whatever_the_ratio_in_the_loss() {
+    // Uniform rows: the exponent of a generalised normal density grows without bound, and where a first search has led it nothing
+    // can be evaluated with another ratio in the loss.
+    let model = parse(
+        "variables = ['x']\nlog_density = '-(abs(x)/s)^b'\n[parameters]\ns = { start = 1, lower = 0 }\nb = { start = 2, lower = 0 }",
+    );
+    for seed in 0..3 {
+        let data = sample(&noisewright::Uniform::new(-1.0, 1.0).unwrap(), 500, seed);
+        match fit(&model, Data::from(&data), &FitOptions { seed, ..FitOptions::default() }) {
+            Ok(found) => assert!(!found.converged && found.parameters[1].se.is_infinite(), "{found}"),
+            Err(error) => assert!(error.to_string().contains("`b`"), "{error}"),
+        }
+    }
+}
+
+#[test]
 fn a_density_that_vanishes_at_an_end_has_its_integrals() {
     // The logit-normal density: u = −∞ + ∞ at both ends. With y = logit x it is normal with variance 1/(2·0.35) and mean 0.2/0.7, so
     // that log Z = a²/(−4b) + ½ log(π/−b).
@@ -175,6 +191,31 @@ fn an_exact_fit_sees_a_missing_interaction_and_no_other() {
     };
     assert!(rejected(0.3) >= 58, "{}", rejected(0.3));
     assert!(rejected(0.0) <= 4, "{}", rejected(0.0));
+}
+
+#[test]
+fn a_default_fit_sees_a_missing_interaction_and_no_other() {
+    // Two normals of correlation 0.4 in a model without it: its two margins are right, and the loss of a default fit is next to
+    // that of maximum likelihood, whose squares of scores see nothing. Levels and bounds as above.
+    let names = ["x", "y"];
+    let model =
+        Model::from_features(&["x", "y", "x^2", "y^2"], Space::real(&names).unwrap(), vec![]).unwrap();
+    let rejected = |correlation: f64, sets: u64| {
+        let one = |seed: u64| {
+            let draws = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 1200, seed);
+            let (x, e) = draws.view().column(0).split_at(600);
+            let own = (1.0 - correlation * correlation).sqrt();
+            let y = x.iter().zip(e).map(|(x, e)| correlation * x + own * e);
+            let data = Points::unnamed(2, 600, x.iter().copied().chain(y).collect());
+            let fitted =
+                fit(&model, Data::from(&data), &FitOptions { seed, ..FitOptions::default() }).unwrap();
+            fitted.diagnostics.has(WarningKind::Misspecified)
+        };
+        (0..sets).into_par_iter().filter(|seed| one(*seed)).count()
+    };
+    let (seen, alarms) = (rejected(0.4, 20), rejected(0.0, 60));
+    println!("seen {seen} of 20, alarms {alarms} of 60");
+    assert!(seen >= 18 && alarms <= 4, "{seen} {alarms}");
 }
 
 #[test]

@@ -6,7 +6,8 @@
 //! `(y − s)(1 − 2s)`. The diagonal, `j = l`, is what is tested, pooled into a few groups when there are many
 //! parameters: with as many indicators as k(k+1)/2 the test would reject right models. Maximum likelihood, for which
 //! `h = ψ_j ψ_l` alone, reproduces the means of the statistics, so that the diagonal says nothing about how they go
-//! together (of two-valued ones, nothing at all): there products of different ones are tested too, pooled likewise.
+//! together (of two-valued ones, nothing at all): there, and where a loss has a ratio of its own whose limit it is, products
+//! of different ones are tested too, pooled likewise.
 //!
 //! With β̂ in place of β the sum `m = Σ (y − s) h` loses what the estimating equation explains, the regression of h on ψ
 //! with weights s(1 − s): `h⊥ = h − C H⁻¹ ψ`, `C = Σ s(1−s) h ψᵀ`, `H = Σ s(1−s) ψψᵀ`. The numbers of data and of noise
@@ -79,15 +80,15 @@ impl ChiSquareTest {
 }
 
 /// Which squared scores go into which indicator, with what weight: every coordinate's relative to its own size.
-pub(super) struct Groups {
+struct Groups {
     of: Vec<usize>,
     weight: Vec<f64>,
-    pub(super) count: usize,
+    count: usize,
 }
 
 impl Groups {
     /// `sizes` are mean squares of the scores; the constant, whose score is −1, is one coordinate among them.
-    pub(super) fn new(sizes: &[f64]) -> Self {
+    fn new(sizes: &[f64]) -> Self {
         let count = sizes.len().min(MOST_INDICATORS);
         Self {
             of: (0..sizes.len()).map(|j| j * count / sizes.len()).collect(),
@@ -97,7 +98,7 @@ impl Groups {
     }
 
     /// Pooled squares of the scores, one column per indicator.
-    pub(super) fn squares<'a>(&self, columns: impl Iterator<Item = &'a [f64]>, rows: usize) -> Vec<f64> {
+    fn squares<'a>(&self, columns: impl Iterator<Item = &'a [f64]>, rows: usize) -> Vec<f64> {
         let mut out = vec![0.0; self.count * rows];
         for (j, column) in columns.enumerate() {
             let target = &mut out[self.of[j] * rows..(self.of[j] + 1) * rows];
@@ -138,6 +139,30 @@ impl Pairs {
                 *o += factor * a * b;
             }
         }
+        out
+    }
+}
+
+/// Squares and products of scores, pooled.
+pub(super) struct Indicators {
+    groups: Groups,
+    pairs: Pairs,
+}
+
+impl Indicators {
+    /// `sizes` are mean squares of the scores, of which the first `paired` are multiplied with one another.
+    pub(super) fn new(sizes: &[f64], paired: usize) -> Self {
+        Self { groups: Groups::new(sizes), pairs: Pairs::new(&sizes[..paired]) }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.groups.count + self.pairs.count
+    }
+
+    /// One column per indicator.
+    pub(super) fn of(&self, columns: &[&[f64]], rows: usize) -> Vec<f64> {
+        let mut out = self.groups.squares(columns.iter().copied(), rows);
+        out.extend(self.pairs.products(columns, rows));
         out
     }
 }
@@ -264,14 +289,10 @@ pub(crate) fn information_test_exact(
         })
         .collect();
     let sizes: Vec<f64> = model.iter().map(|c| c.iter().zip(&mass).map(|(s, q)| s * s * q).sum()).collect();
-    let (groups, pairs) = (Groups::new(&sizes), Pairs::new(&sizes));
-    let indicators = |columns: &[&[f64]], rows: usize| {
-        let squares = groups.squares(columns.iter().copied(), rows);
-        [squares, pairs.products(columns, rows)].concat()
-    };
-    let data = indicators(columns, rows);
-    let expected = indicators(&model.iter().map(Vec::as_slice).collect::<Vec<_>>(), nodes);
-    let indicators = groups.count + pairs.count;
+    let pooled = Indicators::new(&sizes, size);
+    let data = pooled.of(columns, rows);
+    let expected = pooled.of(&model.iter().map(Vec::as_slice).collect::<Vec<_>>(), nodes);
+    let indicators = pooled.count();
     let count = weights.map_or(rows as f64, |w| w.iter().sum());
     let average = |column: &[f64]| match weights {
         Some(weights) => dot(column, weights) / count,

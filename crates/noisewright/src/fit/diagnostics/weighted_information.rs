@@ -1,7 +1,8 @@
 //! The information-matrix test for a fit whose loss has a ratio M of its own, or whose noise is quiet.
 //!
 //! If the model is right, `m = E_d[w h] − ν E_n[w r h]` is zero for every function h, and the same indicators h are taken as in
-//! [`InformationTest`](super::information::InformationTest). What the estimating equation explains is taken out,
+//! [`InformationTest`](super::information::InformationTest), with products of different scores as for maximum likelihood, which
+//! is the limit M → ∞: there the squares alone do not see that two variables are dependent. What the estimating equation explains is taken out,
 //! `h⊥ = h − C H⁻¹ψ` with `C = E[w h ψᵀ]` and `H = E[w ψψᵀ]`. The variance of m has a data part,
 //! `Cov(w h⊥)/T_d`, and a noise part: the spread between replicates, or that of independent draws. Expectations under the
 //! model are means over the noise points with the weights p/p_n: from the data themselves the test would reject right models
@@ -16,7 +17,7 @@ use super::super::evaluate::{ChunkView, ParameterPoint};
 use super::super::loss_terms::{Class, Terms};
 use super::super::objective::Objective;
 use super::super::quiet::replicates::ReplicateSums;
-use super::information::{ChiSquareTest, Groups};
+use super::information::{ChiSquareTest, Indicators};
 use crate::fit::distributed::partial_fields;
 use crate::moments::Moments;
 use crate::{Loss, Result};
@@ -68,9 +69,9 @@ impl Sums {
         self
     }
 
-    fn add(&mut self, class: Class, objective: &Objective<'_>, groups: &Groups, seen: &ChunkView<'_>) {
+    fn add(&mut self, class: Class, objective: &Objective<'_>, pooled: &Indicators, seen: &ChunkView<'_>) {
         let rows = seen.log_ratio.len();
-        let z = indicators_and_scores(&objective.loss, groups, seen);
+        let z = indicators_and_scores(&objective.loss, pooled, seen);
         let columns = Columns::new(&z, rows, self.slope.len(), rows);
         let mut terms = Terms::default();
         terms.fill(&objective.loss, class, seen.log_ratio);
@@ -98,8 +99,8 @@ impl Sums {
     }
 }
 
-/// `(1 − 2s) Σ ψ_j²` of every group and the scores, column after column, with s the classifier's probability at the ratio M.
-fn indicators_and_scores(loss: &Loss, groups: &Groups, seen: &ChunkView<'_>) -> Vec<f64> {
+/// `1 − 2s` times the pooled squares and products, and the scores, column after column, with s the classifier's probability at the ratio M.
+fn indicators_and_scores(loss: &Loss, pooled: &Indicators, seen: &ChunkView<'_>) -> Vec<f64> {
     let rows = seen.log_ratio.len();
     let shift = match loss {
         Loss::JsRatio { log_shift } => *log_shift,
@@ -107,14 +108,14 @@ fn indicators_and_scores(loss: &Loss, groups: &Groups, seen: &ChunkView<'_>) -> 
         Loss::Kl => f64::NEG_INFINITY,
         _ => 0.0,
     };
-    let scores = || (0..seen.score.columns()).map(|j| seen.score.column(j));
-    let mut z = groups.squares(scores(), rows);
+    let scores: Vec<&[f64]> = (0..seen.score.columns()).map(|j| seen.score.column(j)).collect();
+    let mut z = pooled.of(&scores, rows);
     for column in z.chunks_mut(rows.max(1)) {
         for (h, g) in column.iter_mut().zip(seen.log_ratio) {
             *h = if *g == f64::NEG_INFINITY { 0.0 } else { *h * (1.0 - 2.0 * sigmoid(g + shift)) };
         }
     }
-    scores().for_each(|column| z.extend_from_slice(column));
+    scores.iter().for_each(|column| z.extend_from_slice(column));
     z
 }
 
@@ -124,8 +125,9 @@ impl WeightedTest {
     /// # Errors
     /// When the rows cannot be passed over again.
     pub(crate) fn gather(objective: &Objective<'_>, place: &ParameterPoint, sizes: &[f64]) -> Result<Self> {
-        let groups = Groups::new(sizes);
-        let size = groups.count + sizes.len();
+        // The score of a free constant is −1, and a product with it no more than the other score.
+        let pooled = Indicators::new(sizes, objective.model.parameters().len());
+        let size = pooled.count() + sizes.len();
         let points = objective.noise.replicate_points;
         let replicates = |class: Class| {
             let points = points.filter(|_| class == Class::Noise)?;
@@ -133,7 +135,7 @@ impl WeightedTest {
         };
         let of = |side, class: Class| {
             let add = |sums: &mut Sums, seen: &ChunkView<'_>| {
-                sums.add(class, objective, &groups, seen);
+                sums.add(class, objective, &pooled, seen);
                 Ok(())
             };
             objective.fold(side, place, || Sums::new(size, replicates(class)), add, Sums::join)
@@ -148,7 +150,7 @@ impl WeightedTest {
             }
         };
         Ok(Self {
-            indicators: groups.count,
+            indicators: pooled.count(),
             // A data term falls with g.
             slope: -(data.slope / data.weight + noise.slope * (nu / rows)),
             weighted: noise.weighted.scaled(1.0 / rows),
