@@ -108,7 +108,11 @@ pub(crate) fn in_rows(error: noisewright::Error, files: &str, place: impl Fn(usi
             format!("{}: a direction must have length 1, not {}", at(row), format_given(length))
         }
         E::NoiseMissesData { row } => {
-            format!("the noise has no density at {}; choose a noise whose support covers all data", at(row))
+            format!(
+                "the noise has no density at {}; choose a noise whose support covers all data, or mix this one with such a noise: \
+                 --noise \"0.9*NOISE + 0.1*auto\"",
+                at(row)
+            )
         }
         E::DataWithoutDensity { row, point } => format!(
             "{}: {point} has no density under the model, or an infinite one; leave that row out, or change the model or its \

@@ -300,7 +300,8 @@ pub enum Error {
     },
     /// A data point that the noise gives no density.
     #[error(
-        "the noise has no density at row {row} of the data: choose a noise whose support covers all of them"
+        "the noise has no density at row {row} of the data: choose a noise whose support covers all of them, or a mixture of this \
+         one with such a noise (0.9*NOISE + 0.1*auto)"
     )]
     NoiseMissesData {
         /// Number of the row, from 1.

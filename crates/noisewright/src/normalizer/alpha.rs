@@ -2,7 +2,7 @@
 
 use noisewright_formula::{Formula, FormulaError, Order, Symbols};
 
-use super::estimate::Parts;
+use super::estimate::{WeightMean, of_weights};
 use super::power::log_weighted;
 use super::sample::Sample;
 use super::{LogZOptions, Method, NormalizerEstimate, Side};
@@ -50,10 +50,22 @@ pub(super) fn estimate(
         let zeros = vec![0.0; weights[k].len()];
         log_weighted(&samples[k].with_ratios(&weights[k], &zeros), &weights[k], options.dependence)
     };
-    let ((data, data_shape), (noise, noise_shape)) = (moment(0), moment(1));
-    let mut parts = Parts::ratio(Method::Alpha, &data, &noise);
-    parts.shapes = [data_shape, noise_shape];
-    Ok(parts.weighted(options))
+    let made = [moment(0), moment(1)];
+    let means = [0, 1].map(|k| WeightMean {
+        moment: &made[k].0,
+        shape: made[k].1,
+        has_variance: false,
+        log_terms: Some(log_terms(samples[1 - k], &weights[1 - k])),
+    });
+    Ok(of_weights(Method::Alpha, means, options))
+}
+
+/// `log (f p_n α²)` at the draws of one side, whose weights are given by their logarithms: the terms of the other side's
+/// variance.
+fn log_terms(sample: &Sample<'_>, log_weights: &[f64]) -> Vec<f64> {
+    let ratios = sample.thinned(usize::MAX);
+    let term = |(w, u): (&f64, f64)| if *w == f64::NEG_INFINITY { *w } else { 2.0 * w - u };
+    log_weights.iter().zip(ratios).map(term).collect()
 }
 
 /// `log (p_n α)` at data draws, `log (f α)` at noise draws.

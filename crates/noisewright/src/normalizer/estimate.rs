@@ -4,11 +4,11 @@ use super::allocation::allocations;
 use super::bootstrap::bootstrap;
 use super::bridge;
 use super::consistency::contradiction;
-use super::cross_side_ess::Cross;
+use super::cross_side_ess::{ALWAYS_VARIANCE, Cross, OtherSide, is_even};
 use super::interval::{joint_freedom, student_deviation, two_sided};
 use super::moment::Moment;
 use super::nce::Bridge;
-use super::power::{self, Weights};
+use super::power::{self, Weights, log_powers};
 use super::sample::{Sample, stands_still};
 use super::{
     Dependence, EstimatedDivergences, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, Reason,
@@ -17,12 +17,15 @@ use super::{
 use crate::Result;
 use crate::pareto::Shape;
 use crate::run::Context;
-use crate::tolerance::{DISAGREE, EVEN_WEIGHTS, FEWEST_EFFECTIVE_WEIGHTS, HEAVY_TAIL, NO_VARIANCE};
+use crate::tolerance::{DISAGREE, FEWEST_EFFECTIVE_WEIGHTS, HEAVY_TAIL, NO_VARIANCE};
 
 /// Variance of weights, relative to their mean, that is rounding.
 const HARDLY_VARIES: f64 = 1e-24;
 /// Independent draws' worth of a chain below which its autocorrelation is hardly known.
 const ENOUGH_TO_KNOW_TIME: f64 = 50.0;
+
+/// Pareto shape from which on an average has no mean.
+const NO_MEAN: f64 = 1.0;
 
 /// Place of the bridge among the estimates.
 const NCE: usize = 3;
@@ -45,18 +48,18 @@ pub(super) fn all(
     context.check()?;
     let cross = Cross::new(&thinned, bridge.root.at);
     let mut estimates = vec![
-        importance(&weights, options),
-        reverse(&weights, options),
-        product(&weights, options),
+        importance(&weights, &thinned, options),
+        reverse(&weights, &thinned, options),
+        product(&weights, &thinned, options),
         bridge.estimate(samples, &weights, options),
     ];
     for &a in &options.powers {
         context.check()?;
-        estimates.push(power_estimate(samples, a, options));
+        estimates.push(power_estimate(samples, a, &thinned, options));
     }
     estimates.extend(further);
     context.check()?;
-    judge(&mut estimates, &bridge, &cross, samples);
+    judge(&mut estimates, &bridge);
     if let Some(side) = stands_still(samples).filter(|_| options.dependence == Dependence::Chains) {
         estimates.iter_mut().for_each(|e| e.refuse(&Refusal::StandsStill { side }));
     }
@@ -79,7 +82,7 @@ pub(super) fn all(
 }
 
 /// Refuses what the two sides together know to be worthless.
-fn judge(estimates: &mut [NormalizerEstimate], bridge: &Bridge, cross: &Cross, samples: [&Sample<'_>; 2]) {
+fn judge(estimates: &mut [NormalizerEstimate], bridge: &Bridge) {
     // Weights that were hardly drawn from do not show how heavy their tail is.
     if let Some(why) = bridge.too_few(bridge.crossings) {
         estimates.iter_mut().for_each(|e| e.refuse(&why));
@@ -87,7 +90,6 @@ fn judge(estimates: &mut [NormalizerEstimate], bridge: &Bridge, cross: &Cross, s
     if let Some(why @ Refusal::ShortChain { side, .. }) = estimates[NCE].refused.clone() {
         estimates.iter_mut().filter(|e| e.method.averages(side)).for_each(|e| e.refuse(&why));
     }
-    cross.judge(estimates, samples.map(Sample::len));
     disagreeing(estimates);
 }
 
@@ -122,6 +124,28 @@ pub(super) fn rounding(log_z: f64) -> f64 {
     16.0 * f64::EPSILON * log_z.abs().max(1.0)
 }
 
+/// What is known of one side's weights beside themselves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Beside {
+    /// Whether they have a variance: whatever the densities are, or as the other side knows without a tail.
+    has_variance: bool,
+    /// Number of draws.
+    count: f64,
+    seen: Option<OtherSide>,
+}
+
+impl Beside {
+    /// Why the other side knows their mean not to have a standard error, if so.
+    fn refusal(&self, side: Side) -> Option<Refusal> {
+        let seen = self.seen.filter(|seen| !seen.is_even())?;
+        let effective = self.count / (1.0 + seen.spread);
+        let infinite = seen.shape.filter(|shape| shape.upper >= NO_MEAN && !self.has_variance);
+        infinite
+            .map(|Shape { k: pareto_k, upper }| Refusal::InfiniteByOtherSide { side, pareto_k, upper })
+            .or((effective < FEWEST_EFFECTIVE_WEIGHTS).then_some(Refusal::FewByOtherSide { side, effective }))
+    }
+}
+
 /// An estimator's two means, before it is judged.
 pub(super) struct Parts {
     pub(super) method: Method,
@@ -132,6 +156,8 @@ pub(super) struct Parts {
     pub(super) shapes: [Option<Shape>; 2],
     /// Whether the weights of each side hardly vary.
     pub(super) even: [bool; 2],
+    /// What else is known of each side's weights.
+    pub(super) beside: [Beside; 2],
     /// Why a chain is too short for its part of the error to be known, if one is.
     pub(super) short: Option<Refusal>,
 }
@@ -146,7 +172,8 @@ impl Parts {
             freedoms: [data.freedom, noise.freedom],
             sizes: [data, noise].map(|m| m.count.is_finite().then(|| m.effective_size())),
             shapes: [None, None],
-            even: [data, noise].map(|m| 1.0 >= EVEN_WEIGHTS * (1.0 + m.spread)),
+            even: [data, noise].map(|m| is_even(m.spread)),
+            beside: [Beside::default(); 2],
             short: data.too_short(Side::Data).or_else(|| noise.too_short(Side::Noise)),
         }
     }
@@ -222,53 +249,112 @@ impl Parts {
         let variance = self.variances[0] + self.variances[1];
         for (k, side) in [Side::Data, Side::Noise].into_iter().enumerate() {
             let Some(size) = self.sizes[k] else { continue };
-            if let Some(why) = self.shapes[k].and_then(|shape| heavy(shape, self.even[k], side)) {
+            let tail_is_light = self.even[k] || self.beside[k].has_variance;
+            if let Some(why) = self.shapes[k].and_then(|shape| heavy(shape, tail_is_light, side)) {
                 return Some(why);
             }
             if size < FEWEST_EFFECTIVE_WEIGHTS && (variance.is_nan() || variance >= HARDLY_VARIES) {
                 return Some(Refusal::FewEffective { side, effective: size });
+            }
+            if let Some(why) = self.beside[k].refusal(side) {
+                return Some(why);
             }
         }
         (!variance.is_finite()).then_some(Refusal::SingleDraw)
     }
 }
 
-/// Why weights with such a tail have a mean without a standard error, if so: their variance may well be infinite.
-fn heavy(shape: Shape, even: bool, side: Side) -> Option<Refusal> {
+/// Why weights with such a tail have a mean without a standard error, if so: their variance may well be infinite, unless it is
+/// known not to be.
+fn heavy(shape: Shape, has_variance: bool, side: Side) -> Option<Refusal> {
     let Shape { k: pareto_k, upper } = shape;
     if pareto_k > HEAVY_TAIL {
         return Some(Refusal::HeavyTail { side, pareto_k });
     }
-    (!even && upper >= NO_VARIANCE).then_some(Refusal::InfiniteVariance { side, pareto_k, upper })
+    (!has_variance && upper >= NO_VARIANCE).then_some(Refusal::InfiniteVariance { side, pareto_k, upper })
 }
 
-fn importance(weights: &[Weights; 2], options: &LogZOptions) -> NormalizerEstimate {
-    let mut parts = Parts::ratio(Method::Is, &weights[0].inside, &weights[1].full);
-    parts.shapes[1] = weights[1].tail.as_ref().map(|t| t.shape(|u| u));
+/// The mean of weights over one side's draws.
+pub(super) struct WeightMean<'a> {
+    pub(super) moment: &'a Moment,
+    pub(super) shape: Option<Shape>,
+    /// Whether they have a variance whatever the densities are.
+    pub(super) has_variance: bool,
+    /// The logarithms of w²/R at the other side's draws; `None` for a share of draws.
+    pub(super) log_terms: Option<Vec<f64>>,
+}
+
+/// log Z from means of weights over the data and over the noise, with what each side says of the other's weights.
+pub(super) fn of_weights(
+    method: Method,
+    means: [WeightMean<'_>; 2],
+    options: &LogZOptions,
+) -> NormalizerEstimate {
+    let log_z = means[1].moment.log_mean - means[0].moment.log_mean;
+    let seen = [(0, Side::Data), (1, Side::Noise)].map(|(k, side): (usize, Side)| {
+        let log_terms = means[k].log_terms.as_ref()?;
+        OtherSide::new(side, log_terms, log_z, means[k].moment.log_mean)
+    });
+    let [data, noise] =
+        [0, 1].map(|k| seen[k].map_or(*means[k].moment, |seen| seen.corrected(means[k].moment)));
+    let mut parts = Parts::ratio(method, &data, &noise);
+    parts.shapes = [means[0].shape, means[1].shape];
+    let counts = [data.count, noise.count];
+    parts.beside = [0, 1].map(|k| Beside {
+        has_variance: means[k].has_variance || seen[k].is_some_and(|seen| seen.without_tail),
+        count: counts[k],
+        seen: seen[k],
+    });
     parts.weighted(options)
 }
 
-fn reverse(weights: &[Weights; 2], options: &LogZOptions) -> NormalizerEstimate {
-    let mut parts = Parts::ratio(Method::Revis, &weights[0].full, &weights[1].inside);
-    parts.shapes[0] = weights[0].tail.as_ref().map(|t| t.shape(|u| u));
-    parts.weighted(options)
+/// The share of a side's draws inside the other's support.
+fn inside(weights: &Weights) -> WeightMean<'_> {
+    WeightMean { moment: &weights.inside, shape: None, has_variance: true, log_terms: None }
 }
 
-fn product(weights: &[Weights; 2], options: &LogZOptions) -> NormalizerEstimate {
-    let (data, noise) = (&weights[0].half, &weights[1].half);
-    let mut parts = Parts::ratio(Method::IsRevis, data, noise);
-    for k in 0..2 {
-        parts.shapes[k] = weights[k].tail.as_ref().map(|t| t.shape(|u| 0.5 * u));
+/// The mean of a power of the density ratio, from the thinned log-ratios of the other side.
+fn of_power<'a>(exponent: f64, moment: &'a Moment, shape: Option<Shape>, other: &[f64]) -> WeightMean<'a> {
+    WeightMean {
+        moment,
+        shape,
+        has_variance: (0.0..=ALWAYS_VARIANCE).contains(&exponent),
+        log_terms: Some(log_powers(other, 1.0 - 2.0 * exponent)),
     }
-    parts.weighted(options)
 }
 
-fn power_estimate(samples: [&Sample<'_>; 2], a: f64, options: &LogZOptions) -> NormalizerEstimate {
-    let (data, shape_data) = power::power(samples[0], a, options.dependence);
-    let (noise, shape_noise) = power::power(samples[1], 1.0 - a, options.dependence);
-    let mut parts = Parts::ratio(Method::Power(a), &data, &noise);
-    parts.shapes = [shape_data, shape_noise];
-    parts.weighted(options)
+/// The mean of the density ratio itself.
+fn full<'a>(weights: &'a Weights, other: &[f64]) -> WeightMean<'a> {
+    of_power(1.0, &weights.full, weights.tail.as_ref().map(|t| t.shape(|u| u)), other)
+}
+
+/// The mean of its square root.
+fn half<'a>(weights: &'a Weights, other: &[f64]) -> WeightMean<'a> {
+    of_power(0.5, &weights.half, weights.tail.as_ref().map(|t| t.shape(|u| 0.5 * u)), other)
+}
+
+fn importance(weights: &[Weights; 2], thinned: &[Vec<f64>; 2], options: &LogZOptions) -> NormalizerEstimate {
+    of_weights(Method::Is, [inside(&weights[0]), full(&weights[1], &thinned[0])], options)
+}
+
+fn reverse(weights: &[Weights; 2], thinned: &[Vec<f64>; 2], options: &LogZOptions) -> NormalizerEstimate {
+    of_weights(Method::Revis, [full(&weights[0], &thinned[1]), inside(&weights[1])], options)
+}
+
+fn product(weights: &[Weights; 2], thinned: &[Vec<f64>; 2], options: &LogZOptions) -> NormalizerEstimate {
+    of_weights(Method::IsRevis, [half(&weights[0], &thinned[1]), half(&weights[1], &thinned[0])], options)
+}
+
+fn power_estimate(
+    samples: [&Sample<'_>; 2],
+    a: f64,
+    thinned: &[Vec<f64>; 2],
+    options: &LogZOptions,
+) -> NormalizerEstimate {
+    let exponents = [a, 1.0 - a];
+    let made = [0, 1].map(|k| power::power(samples[k], exponents[k], options.dependence));
+    let means = [0, 1].map(|k| of_power(exponents[k], &made[k].0, made[k].1, &thinned[1 - k]));
+    of_weights(Method::Power(a), means, options)
 }
 
 fn conclude(

@@ -102,6 +102,18 @@ impl Moment {
         }
     }
 
+    /// The same with another variance of a draw over the square of the mean: where `known`, that one; else the larger of the two.
+    /// A chain's is only ever raised, with what that says of its autocorrelation.
+    pub(super) fn with_spread(mut self, spread: f64, known: bool) -> Self {
+        let ratio = spread / self.spread;
+        if self.run.is_some_and(|run| run.is_dependent()) {
+            self.inflate(ratio);
+        } else if self.relative_variance.is_finite() && (known || ratio > 1.0) {
+            self.relative_variance = spread * self.time / self.count;
+        }
+        self
+    }
+
     /// Why the draws are too short a chain for the variance to be known, if they are.
     pub(super) fn too_short(&self, side: Side) -> Option<Refusal> {
         let fewest = self.fewest_effective;

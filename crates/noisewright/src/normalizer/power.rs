@@ -127,6 +127,6 @@ pub(super) fn log_mean_power(ratios: &[f64], exponent: f64) -> f64 {
 }
 
 /// `exponent·u`, but −∞ outside the other's support whatever the exponent.
-fn log_powers(ratios: &[f64], exponent: f64) -> Vec<f64> {
+pub(super) fn log_powers(ratios: &[f64], exponent: f64) -> Vec<f64> {
     ratios.iter().map(|&u| if u == f64::NEG_INFINITY { u } else { exponent * u }).collect()
 }

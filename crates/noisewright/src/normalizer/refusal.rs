@@ -89,6 +89,20 @@ pub enum Refusal {
         /// What it may still be.
         upper: f64,
     },
+    /// Weights whose variance may be infinite as far as the other side's draws tell.
+    #[error(
+        "by the other side's draws, the weights of the {} draws may have an infinite variance: the Pareto k of what it averages \
+         over them is {pareto_k:.2}, and may be {upper:.2}, where 1 is the limit",
+        side.word()
+    )]
+    InfiniteByOtherSide {
+        /// The side.
+        side: Side,
+        /// Pareto shape of the terms of the variance over the other side's draws.
+        pareto_k: f64,
+        /// What it may still be.
+        upper: f64,
+    },
     /// A chain so short that neither its autocorrelation nor its error can be known.
     #[error(
         "the {} draws are a chain worth only {effective:.1} independent ones, and below {fewest} neither its autocorrelation \
@@ -147,6 +161,7 @@ impl Refusal {
             Self::FewByOtherSide { .. } => "few-by-other-side",
             Self::DiffersFromBridge { .. } => "differs-from-bridge",
             Self::InfiniteVariance { .. } => "infinite-variance",
+            Self::InfiniteByOtherSide { .. } => "infinite-by-other-side",
             Self::ShortChain { .. } => "short-chain",
             Self::StandsStill { .. } => "stands-still",
             Self::Contradiction { .. } => "contradiction",

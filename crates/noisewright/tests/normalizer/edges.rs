@@ -75,7 +75,7 @@ fn a_chain_too_short_for_the_bridge_is_too_short_for_its_parts() {
             assert!(refused(Method::Revis).is_some() && refused(Method::IsRevis).is_some(), "{seed}");
         }
     }
-    // A thousand draws are worth ten in x² where twenty are needed.
+    // A thousand draws are worth ten in x² where thirty are needed.
     assert!(short >= 40, "{short}");
 }
 
@@ -116,15 +116,61 @@ fn chains_in_different_modes_are_refused_by_evidence() {
     }
 }
 
-/// p_n/p_d of N(0.5, 1.5²) over N(0, 1) has moments up to 1/0.556 only: no variance.
+/// One estimator over independent draws of a pair: z-scores of what is answered, and whether the interval covers.
+fn answered(pair: &Pair, method: Method, runs: u64) -> Vec<(f64, bool)> {
+    let one = |seed: u64| {
+        let result = run(&pair.sample(seed), &independent());
+        let e = result.get(method).unwrap();
+        e.se.is_finite()
+            .then(|| ((e.log_z - pair.truth()) / e.se, e.lower <= pair.truth() && pair.truth() <= e.upper))
+    };
+    (0..runs).into_par_iter().filter_map(one).collect()
+}
+
+/// p_n/p_d of N(0.5, 1.5²) over N(0, 1) has moments up to 1/0.556 only, p_d/p_n of N(0, 0.7²) up to 1/0.51: no variance. The
+/// weights' own tail lets 4 % through, those whose tail was not drawn, and half of their intervals missed; the draws of the
+/// other side, which know nothing of that luck, stop seven of eight of these.
 #[test]
 fn an_average_without_a_variance_has_no_interval() {
-    let pair = Pair::new(1, [1000, 1000], 0.5, 1.5);
-    let answered = (0..100_u64)
-        .into_par_iter()
-        .filter(|seed| run(&pair.sample(*seed), &independent()).get(Method::Revis).unwrap().se.is_finite())
-        .count();
-    assert!(answered <= 5, "{answered} of 100");
+    for (method, mean, sd, draws) in
+        [(Method::Revis, 0.5, 1.5, 1000), (Method::Is, 0.0, 0.7, 200), (Method::Is, 0.0, 0.7, 1000)]
+    {
+        let given = answered(&Pair::new(1, [draws, draws], mean, sd), method, 800);
+        let expected = 800.0 * 0.04 / 8.0;
+        assert!(
+            (given.len() as f64) < expected + 4.0 * f64::sqrt(expected),
+            "{method} {sd}: {}",
+            given.len()
+        );
+    }
+}
+
+/// The square root of a density ratio has a variance whatever the densities: its second moment is at most one. The tail of its
+/// fourth moment may be infinite (N(0, 2²), N(0, 3²): moments up to 1/0.375 and 1/0.444), so that its variance is not
+/// to be had from the weights: taken from them, the few that were answered (three in ten, and one in fifteen) had
+/// z-scores of 1.25 to 1.29.
+#[test]
+fn the_product_of_both_is_answered_with_the_variance_that_it_has() {
+    for (mean, sd, draws) in [(0.0, 2.0, 200), (0.0, 2.0, 1000), (0.0, 3.0, 1000), (0.5, 1.5, 200)] {
+        let given = answered(&Pair::new(1, [draws, draws], mean, sd), Method::IsRevis, 400);
+        let what = format!("N({mean}, {sd}²), {draws} draws");
+        let count = given.len() as f64;
+        assert!(count >= 0.9 * 400.0, "{what}: {count}");
+        let rms = (given.iter().map(|(z, _)| z * z).sum::<f64>() / count).sqrt();
+        assert!((rms - 1.0).abs() < 4.0 / (2.0 * count).sqrt(), "{what}: {rms}");
+        assert_covers(&given.iter().map(|(_, covered)| *covered).collect::<Vec<_>>(), &what);
+    }
+}
+
+/// A thousand draws of such a chain are worth five to ten: of 800, 22 seemed worth twenty and were answered, and five of
+/// their intervals missed.
+#[test]
+fn chains_that_look_faster_than_they_are_are_refused() {
+    let pair = Pair { correlation: [0.99, 0.0], ..Pair::new(1, [1000, 1000], 0.0, 0.7) };
+    let given = |seed: &u64| run(&pair.sample(*seed), &LogZOptions::default()).best().se.is_finite();
+    let count = (0..800_u64).into_par_iter().filter(given).count();
+    // One in four hundred, and four of its standard deviations.
+    assert!(count <= 7, "{count}");
 }
 
 /// Choosing by what the same draws promise picks the lucky ones: of 400 such runs 218 took importance sampling, and 87 % of

@@ -1,4 +1,4 @@
-"""The error of designs in two and three variables by product grids: the numbers of tests/integrals_in_space.rs.
+"""The error of designs in two and three variables by product grids: the numbers of tests/asymptotics/space.rs.
 
 (1+ν) tr Σ of MATH §3 for the JS loss and a free constant, from equidistant nodes (111 and 151 a side in space, 1601 and 2201 in the plane);
 the rule is exact to rounding for densities that are analytic and fall off, and both grids must agree.
@@ -21,32 +21,60 @@ MODELS = [
 ]
 
 
-def error(features, theta, mean, covariance, nu, count, reach=9.0):
-    dimension = len(mean)
-    axis = (np.arange(count) + 0.5) / count * 2 * reach - reach
-    grids = np.meshgrid(*[axis] * dimension, indexing="ij")
-    names = dict(zip("xyz", (g.ravel() for g in grids)))
-    points = np.stack(list(names.values()))
-    statistics = np.stack([eval(f, {}, names) for f in features])
-    energy = np.tensordot(theta, statistics, 1)
-    measure = (axis[1] - axis[0]) ** dimension
-    log_z = np.log(np.sum(np.exp(energy - energy.max())) * measure) + energy.max()
-    log_p = energy - log_z
-    centred = points - np.array(mean, float)[:, None]
-    covariance = np.array(covariance, float)
-    quadratic = np.einsum("in,in->n", centred, np.linalg.solve(covariance, centred))
-    log_n = -0.5 * quadratic - 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
-    score = np.concatenate([statistics, -np.ones((1, points.shape[1]))])
-    weight = 1 / (1 + np.exp(np.clip(log_p - log_n - np.log(nu), -700, 700)))
-    p = np.exp(log_p) * measure
-    information = (score * (p * weight)) @ score.T
-    first = score @ (p * weight)
+def normal(mean, covariance):
+    """The log-density of a normal noise at points, one column per point."""
+    mean, covariance = np.array(mean, float)[:, None], np.array(covariance, float)
+    constant = 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
+
+    def log_density(points):
+        centred = points - mean
+        return -0.5 * np.einsum("in,in->n", centred, np.linalg.solve(covariance, centred)) - constant
+
+    return log_density
+
+
+def slabs(axes):
+    """The points of a product grid, one column per point, slab after slab of the first axis."""
+    for first in axes[0]:
+        rest = np.meshgrid(*axes[1:], indexing="ij")
+        yield np.stack([np.full(rest[0].size, first), *(g.ravel() for g in rest)])
+
+
+def error(features, theta, log_noise, nu, axes):
+    """The error of a noise on a product grid of equidistant nodes, and the noise's mass there."""
+    measure = np.prod([axis[1] - axis[0] for axis in axes])
+    evaluate = [compile(f, f, "eval") for f in features]
+
+    def statistics(points):
+        names = dict(zip("xyz", points))
+        return np.stack([eval(f, {}, names) for f in evaluate])
+
+    log_z = np.log(sum(np.exp(theta @ statistics(points)).sum() for points in slabs(axes)) * measure)
+    size = len(features) + 1
+    information, first, mass = np.zeros((size, size)), np.zeros(size), 0.0
+    for points in slabs(axes):
+        values = statistics(points)
+        log_p, log_n = theta @ values - log_z, log_noise(points)
+        score = np.concatenate([values, -np.ones((1, points.shape[1]))])
+        weight = 1 / (1 + np.exp(np.clip(log_p - log_n - np.log(nu), -700, 700)))
+        weighted = np.exp(log_p) * weight * measure
+        information += (score * weighted) @ score.T
+        first += score @ weighted
+        mass += np.exp(log_n).sum() * measure
     inverse = np.linalg.inv(information)
     sigma = inverse @ (information - (1 + 1 / nu) * np.outer(first, first)) @ inverse
-    return (1 + nu) * np.trace(sigma)
+    return (1 + nu) * np.trace(sigma), mass
 
 
-for model in MODELS:
-    coarse, fine = (111, 151) if len(model[2]) == 3 else (1601, 2201)
-    reach = 9.0 if len(model[2]) == 3 else 50.0
-    print(f"{error(*model, coarse, reach):.12g} {error(*model, fine, reach):.12g}  {model[0]}")
+def cube(dimension, count, reach):
+    """The axes of a grid about zero."""
+    return [(np.arange(count) + 0.5) / count * 2 * reach - reach] * dimension
+
+
+if __name__ == "__main__":
+    for features, theta, mean, covariance, nu in MODELS:
+        dimension = len(mean)
+        counts, reach = ((111, 151), 9.0) if dimension == 3 else ((1601, 2201), 50.0)
+        grids = [cube(dimension, count, reach) for count in counts]
+        found = [error(features, np.array(theta), normal(mean, covariance), nu, axes)[0] for axes in grids]
+        print(f"{found[0]:.12g} {found[1]:.12g}  {features}")

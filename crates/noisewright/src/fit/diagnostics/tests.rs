@@ -152,6 +152,7 @@ fn refusals_and_reasons_have_codes_and_sentences() {
         Refusal::FewByOtherSide { side, effective },
         Refusal::DiffersFromBridge { standard_errors: 7.0 },
         Refusal::InfiniteVariance { side, pareto_k: 0.4, upper: 0.7 },
+        Refusal::InfiniteByOtherSide { side, pareto_k: 0.8, upper: 1.2 },
         Refusal::ShortChain { side, effective, fewest: 20.0 },
         Refusal::StandsStill { side },
         Refusal::Contradiction { standard_errors: 9.0 },
