@@ -57,7 +57,7 @@ pub(super) fn estimate(
         has_variance: false,
         log_terms: Some(log_terms(samples[1 - k], &weights[1 - k])),
     });
-    Ok(of_weights(Method::Alpha, means, options))
+    Ok(of_weights(Method::Alpha, &means, options))
 }
 
 /// `log (f p_n α²)` at the draws of one side, whose weights are given by their logarithms: the terms of the other side's

@@ -334,15 +334,15 @@ fn half<'a>(weights: &'a Weights, other: &[f64]) -> WeightMean<'a> {
 }
 
 fn importance(weights: &[Weights; 2], thinned: &[Vec<f64>; 2], options: &LogZOptions) -> NormalizerEstimate {
-    of_weights(Method::Is, [inside(&weights[0]), full(&weights[1], &thinned[0])], options)
+    of_weights(Method::Is, &[inside(&weights[0]), full(&weights[1], &thinned[0])], options)
 }
 
 fn reverse(weights: &[Weights; 2], thinned: &[Vec<f64>; 2], options: &LogZOptions) -> NormalizerEstimate {
-    of_weights(Method::Revis, [full(&weights[0], &thinned[1]), inside(&weights[1])], options)
+    of_weights(Method::Revis, &[full(&weights[0], &thinned[1]), inside(&weights[1])], options)
 }
 
 fn product(weights: &[Weights; 2], thinned: &[Vec<f64>; 2], options: &LogZOptions) -> NormalizerEstimate {
-    of_weights(Method::IsRevis, [half(&weights[0], &thinned[1]), half(&weights[1], &thinned[0])], options)
+    of_weights(Method::IsRevis, &[half(&weights[0], &thinned[1]), half(&weights[1], &thinned[0])], options)
 }
 
 fn power_estimate(
@@ -354,7 +354,7 @@ fn power_estimate(
     let exponents = [a, 1.0 - a];
     let made = [0, 1].map(|k| power::power(samples[k], exponents[k], options.dependence));
     let means = [0, 1].map(|k| of_power(exponents[k], &made[k].0, made[k].1, &thinned[1 - k]));
-    of_weights(Method::Power(a), means, options)
+    of_weights(Method::Power(a), &means, options)
 }
 
 fn conclude(

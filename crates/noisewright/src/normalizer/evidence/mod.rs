@@ -186,7 +186,7 @@ pub(crate) fn estimate_evidence(
     let context = Context::new(options.log_z.seed, &options.log_z.cancel, options.log_z.progress.as_ref());
     let Some((contrasted, noise_draws)) = contrasted(rows, space.dimension(), options)? else {
         let unlimited = EvidenceOptions { evaluations: None, ..options.clone() };
-        return context.conclude(from_halves(density, draws, None, halves, &unlimited, &context));
+        return context.conclude(from_halves(density, draws, None, &halves, &unlimited, &context));
     };
     let (kept, lengths) = evenly_spaced(&halves, contrasted);
     let values = (0..draws.columns()).flat_map(|j| kept.iter().map(move |row| draws.get(*row, j))).collect();
@@ -195,7 +195,7 @@ pub(crate) fn estimate_evidence(
         EvidenceOptions { noise_draws: Some(noise_draws), chains: Some(lengths.clone()), ..options.clone() };
     let some_halves = split(kept.len(), Some(&lengths))?;
     let whole = Some((draws, halves));
-    context.conclude(from_halves(density, some.view(), whole, some_halves, &options, &context))
+    context.conclude(from_halves(density, some.view(), whole, &some_halves, &options, &context))
 }
 
 /// How many draws and how many noise draws there are evaluations for, where they are limited and do not do for all.
@@ -217,7 +217,7 @@ fn from_halves(
     density: &dyn Density,
     draws: View<'_>,
     whole: Option<(View<'_>, [Half; 2])>,
-    halves: [Half; 2],
+    halves: &[Half; 2],
     options: &EvidenceOptions,
     context: &Context,
 ) -> Result<Evidence> {
@@ -227,14 +227,14 @@ fn from_halves(
     }
     density.check_integrable(Some(draws), context.cancel_token())?;
     context.report(RunStage::Prepare, 0, None)?;
-    let fitted = both_fits(&problem, &halves, options)?;
+    let fitted = both_fits(&problem, halves, options)?;
     let densities = [problem.all(&fitted[0])?, problem.all(&fitted[1])?];
     let direction =
         |k: usize| Direction::new(&problem, &fitted[k], &densities[k], &halves[1 - k], k, options);
     let directions = [direction(0)?, direction(1)?];
     context.report(RunStage::Errors, 0, None)?;
     let slowest = combine::too_slow(draws, density.space(), &problem.log_f, options);
-    Ok(conclude(&directions, &densities, (&problem.log_f, slowest), &halves, fitted, options))
+    Ok(conclude(&directions, &densities, (&problem.log_f, slowest), halves, fitted, options))
 }
 
 /// A fit to half of the draws needs a covariance matrix, which takes more draws than variables.
