@@ -135,9 +135,9 @@ def test_a_ratio_through_two_bridges():
     assert np.asarray(ratio.log_ratio(np.array([[0.75], [1.75]], dtype=np.float32))) == pytest.approx([0.0, 1.5], abs=0.4)
 
 
-def bent_flow(rows):
+def bent_flow(rows, layers=2):
     """A flow whose splines are far from the identity."""
-    flow = SplineFlow(rows, layers=2, hidden=8, seed=1)
+    flow = SplineFlow(rows, layers=layers, hidden=8, seed=1)
     rng = np.random.default_rng(2)
     bent = lambda leaf: (leaf + 0.3 * rng.normal(size=leaf.shape)).astype(leaf.dtype)
     return flow.with_parameters(jax.tree_util.tree_map(bent, flow.parameters))
@@ -213,7 +213,7 @@ def test_chains_draw_from_the_model_and_noise_is_learned_from_them():
     energy = lambda p, x: -0.5 * ((x @ p) * x).sum(1)
     start = np.random.default_rng(6).normal(size=(500, 2)).astype(np.float32)
     like = np.zeros((1, 2), dtype=np.float32)
-    for noise in (Normal(1.5, 2), bent_flow(1.5 * start)):
+    for noise in (Normal(1.5, 2), bent_flow(1.5 * start, layers=1)):
         draws = model_draws(NCE((energy, precision), noise, residual=False), 60, chains=64, warm_up=60, thin=2, like=like)
         assert draws.points.shape == (64, 60, 2)
         # Entries of a covariance of 3,840 draws, at least a fifth of them worth an independent one: 0.04 each.
@@ -228,7 +228,7 @@ def test_bridges_are_added_until_sides_overlap():
     """N(4, 1) to N(0, 1): KL = 8, and one classifier is nearly always right."""
     rng = np.random.default_rng(7)
     first, second = (rng.normal(m, 1.0, (3000, 1)).astype(np.float32) for m in (4.0, 0.0))
-    ratio = Ratio(epochs=20, rate=1e-2, batch=250, network=lambda a, b: square_units(a, b, hidden=8)).fit(first[:2000], second[:2000])
+    ratio = Ratio(epochs=10, rate=1e-2, batch=250, network=lambda a, b: square_units(a, b, hidden=8)).fit(first[:2000], second[:2000])
     found = ratio.judge(first[2000:], second[2000:])
     assert len(found.bridges) > 1 and min(bridge.loss for bridge in found.bridges) > 0.1
     assert abs(found.estimate - 8.0) < max(4 * found.se, 0.8)

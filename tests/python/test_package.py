@@ -72,8 +72,9 @@ def test_stubs_name_what_is_there():
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples" / "python").glob("*.py")), ids=lambda path: path.stem)
 def test_scripts_run(script, capsys, monkeypatch, tmp_path):
-    if "jax" in script.stem:
-        pytest.importorskip("jax")
+    for library in ("jax", "torch"):
+        if library in script.stem:
+            pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(script), run_name="__main__")
     assert capsys.readouterr().out

@@ -287,7 +287,7 @@ pub(super) struct WeightMean<'a> {
 /// log Z from means of weights over the data and over the noise, with what each side says of the other's weights.
 pub(super) fn of_weights(
     method: Method,
-    means: [WeightMean<'_>; 2],
+    means: &[WeightMean<'_>; 2],
     options: &LogZOptions,
 ) -> NormalizerEstimate {
     let log_z = means[1].moment.log_mean - means[0].moment.log_mean;
