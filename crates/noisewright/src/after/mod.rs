@@ -27,8 +27,8 @@ mod wald;
 
 pub use compare::{Comparison, LikelihoodRatio, ModelScore, SharedEstimate, SharedParameter, compare};
 pub(crate) use derive::linearized;
-pub(crate) use given::mean_log_likelihood;
 pub use given::simulate_given;
+pub(crate) use given::{mean_log_likelihood, normalizers};
 pub use joint::JointEstimate;
 pub use log_density::LogDensity;
 pub use record::FitRecord;
