@@ -236,7 +236,8 @@ def fit(
         loss: `js`, `kl`, `reverse-kl`, `hellinger`, `pearson`, `brier` or `power:A`.
         seed: seed of the noise; the same seed gives the same result to the bit.
         draws: `random` (independent noise points), `quiet` (scrambled Sobol points in 16 replicates, whose spread gives the
-            noise part of the errors), or `auto` (with `nu="auto"`: quiet where that needs at most half the points).
+            noise part of the errors), or `auto` (with `nu="auto"`: quiet where that needs at most half the points). With
+            covariates quiet points are the others of a net that the row lies in.
         loss_ratio: the ratio M inside the loss `js` (`math.inf`: `kl`); `auto` is ν for random noise and the best of a
             few for quiet noise.
         weights: how many times each row counts; the name of a column where the data are a file.
@@ -260,7 +261,7 @@ def fit(
         constraints: linear equations between parameters, such as `"a + b = 1"` or `"a = b"`.
         strata: a label for each row: rows of the same label are the alternatives of one choice, and the fit is the
             conditional logit, without noise; a column of the data by its name, or an array.
-        chosen: which row of each stratum was chosen, likewise.
+        chosen: which rows of each stratum were chosen, likewise: one, or several, whose likelihood is that of the set of them.
         log_probability: the logarithm of the probability with which a row was sampled into its stratum, likewise.
         choices: for a model with covariates, the noise points of every row, among which it is ranked; `auto` adds them until
             they hardly matter.
@@ -271,7 +272,7 @@ def fit(
         refit_selected: fit the parameters that the lasso selects again without a penalty, with standard errors.
         interval: `wald`, or `profile`: where the profile of the likelihood, or of the loss, has risen as far as the
             confidence says.
-        bootstrap: so many samples of the rows (or of the clusters) are drawn with replacement and fitted.
+        bootstrap: so many samples of the rows (or of the clusters or strata) are drawn with replacement and fitted.
         cross_validate: so many folds of a cross-validation, which finds the held-out log-likelihood, for `compare`.
         executor: who sums over the rows: a Dask `Client`, an executor of `concurrent.futures`, or a number of processes. The data are
             then paths or patterns of files (Parquet, CSV, NPY; local, or addresses of fsspec such as `s3://bucket/*.parquet`), a PyArrow
@@ -506,7 +507,7 @@ def _choices(
     if len(marks) != rows:
         raise InputError(f"`chosen` has {len(marks)} values, and must have one for each of the {rows} rows")
     if not np.isin(marks, (0.0, 1.0)).all():
-        raise InputError("`chosen` must be true or 1 for the chosen row of each stratum, false or 0 for the others")
+        raise InputError("`chosen` must be true or 1 for the chosen rows of each stratum, false or 0 for the others")
     offsets = None if log_probability is None else vector(column(log_probability, "log_probability"), "log_probability")
     return {
         "strata": labels(column(strata, "strata"), rows, "strata"),

@@ -1,4 +1,4 @@
-# Conditional logits of three data sets of survival by survival::clogit: `Rscript reference.R FOLDER` writes the rows as CSV and the
+# Conditional logits of data sets of survival and R by survival::clogit: `Rscript reference.R FOLDER` writes the rows as CSV and the
 # coefficients, standard errors and log-likelihoods as JSON into the folder.
 suppressMessages(library(survival))
 folder <- commandArgs(trailingOnly = TRUE)[1]
@@ -26,6 +26,12 @@ for (k in 2:5) rows[[paste0("o", k)]] <- as.numeric(rows$tocc == levels[k])
 rows <- rows[order(rows$id), c("id", "chosen", "education", "o2", "o3", "o4", "o5")]
 keep("logan", rows, chosen ~ o2 + o3 + o4 + o5 + o2:education + o3:education + o4:education + o5:education + strata(id))
 write("logan", rows)
+
+# The same women by years of school: three strata, of which two have 39 and 40 cases, so that the likelihood is a sum over all sets of
+# as many.
+rows <- data.frame(school = as.integer(infert$education), infert[, c("case", "spontaneous", "induced", "parity")])
+keep("infert_by_school", rows, case ~ spontaneous + induced + parity + strata(school))
+write("infert_by_school", rows)
 
 # Loss of sight in the treated and the other eye. Of pairs in which both or neither were lost the likelihood is one whatever the
 # parameters: clogit takes all pairs, and the file has the others.

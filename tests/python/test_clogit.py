@@ -23,6 +23,12 @@ MODELS = {
         ["education", "o2", "o3", "o4", "o5"],
     ),
     "retinopathy": (["trt", "risk"], "id", "status", ["trt", "risk"]),
+    "infert_by_school": (
+        ["spontaneous", "induced", "parity"],
+        "school",
+        "case",
+        ["spontaneous", "induced", "parity"],
+    ),
 }
 
 
@@ -39,9 +45,36 @@ def test_conditional_logits_are_those_of_survival(name):
     assert total == pytest.approx(expected["log_likelihood"], rel=1e-9)
 
 
-def test_several_chosen_in_a_stratum_are_refused():
+def test_a_stratum_of_which_all_were_chosen_says_nothing():
     rows = pd.read_csv(FOLDER / "retinopathy.csv")
-    rows.loc[rows["id"] == rows["id"].iloc[0], "status"] = 1
     model = nw.Model.from_features(["trt", "risk"], variables=["trt", "risk"])
-    with pytest.raises(nw.NoAnswerError, match="2 alternatives of its stratum were chosen"):
-        nw.fit(model, rows, strata="id", chosen="status")
+    first = rows["id"] == rows["id"].iloc[0]
+    without = nw.fit(model, rows[~first], strata="id", chosen="status", errors="model", tolerance=1e-9)
+    rows.loc[first, "status"] = 1
+    both = nw.fit(model, rows, strata="id", chosen="status", errors="model", tolerance=1e-9)
+    for name in ("trt", "risk"):
+        assert both[name].estimate == pytest.approx(without[name].estimate, rel=1e-8)
+        assert both[name].se == pytest.approx(without[name].se, rel=1e-8)
+    assert both.log_likelihood == pytest.approx(without.log_likelihood, rel=1e-12)
+
+
+def test_robust_errors_of_few_strata_are_refused():
+    rows = pd.read_csv(FOLDER / "infert_by_school.csv")
+    features, strata, chosen, variables = MODELS["infert_by_school"]
+    model = nw.Model.from_features(features, variables=variables)
+    with pytest.raises(nw.InputError, match="3 strata beside 3 parameters"):
+        nw.fit(model, rows, strata=strata, chosen=chosen)
+
+
+def test_what_follows_a_fit_of_choices():
+    rows = pd.read_csv(FOLDER / "infert.csv")
+    model = nw.Model.from_features(["spontaneous", "induced"], variables=["spontaneous", "induced"])
+    asked = {"strata": "stratum", "chosen": "case", "progress": False}
+    fit = nw.fit(model, rows, bootstrap=100, interval="profile", cross_validate=10, **asked)
+    assert fit.interval == "profile" and fit.bootstrap["unit"] == "strata"
+    assert fit["induced"].lower < fit["induced"].estimate < fit["induced"].upper
+    assert fit.held_out["folds"] == 10 and fit.held_out["log_likelihood"] < fit.log_likelihood
+    shrunk = nw.fit(model, rows, penalty="ridge:1", **asked)
+    assert 0 < shrunk["induced"].estimate < fit["induced"].estimate
+    none = nw.fit(model, rows, penalty="lasso:10", **asked)
+    assert [e.estimate for e in none.parameters.values()] == [0.0, 0.0]

@@ -148,6 +148,13 @@ fn choices_are_fitted_by_the_conditional_logit() {
     let told = json(&folder, &choice);
     assert!((told["parameters"]["a"]["estimate"].as_f64().unwrap() - 2_f64.ln()).abs() < 1e-8);
     assert!(told["log_normalizer"].is_null());
+    let repeated = json(&folder, &[&choice[..], &["--bootstrap", "20", "--interval", "profile"]].concat());
+    assert_eq!(
+        (&repeated["bootstrap"]["unit"], &repeated["interval"]),
+        (&"strata".into(), &"profile".into())
+    );
+    let shrunk = json(&folder, &[&choice[..], &["--penalty", "lasso:9"]].concat());
+    assert_eq!(shrunk["parameters"]["a"]["estimate"].as_f64(), Some(0.0));
     assert!(refused(&folder, &[&choice[..], &["--nu", "5"]].concat(), 2).contains("--nu"));
     assert!(refused(&folder, &["fit", "m.toml", "d.csv", "--strata", "s"], 2).contains("--chosen"));
     write("none.csv", &format!("s,x,c\n{}", rows.replacen("0,1,1", "0,1,0", 1)));

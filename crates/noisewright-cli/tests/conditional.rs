@@ -46,6 +46,13 @@ fn freight_by_maximum_likelihood_and_by_ranking() {
         &[&FIT[..], &["--choices", "7", "--noise", "poisson(exp(2.3 + 0.3*transfers))"]].concat(),
     );
     assert_eq!((told["choices"].as_u64(), told["noise_points"].as_u64()), (Some(7), Some(70)));
+    let quiet = json(&folder, &[&FIT[..], &["--choices", "7", "--draws", "quiet"]].concat());
+    assert_eq!((quiet["draws"].as_str(), quiet["replicates"].as_u64()), (Some("quiet"), Some(2)));
+    let repeated =
+        [&FIT[..], &["--noise", "exact", "--interval", "profile", "--cross-validate", "5"]].concat();
+    let repeated = json(&folder, &repeated);
+    assert_eq!(repeated["interval"], "profile");
+    assert!(repeated["held_out"]["log_likelihood"].as_f64() < repeated["log_likelihood"].as_f64());
 }
 
 #[test]
@@ -93,7 +100,6 @@ fn what_does_not_go_with_covariates_is_refused() {
         (&["--nu", "5"][..], "--nu"),
         (&["--noise-points", "5"], "--noise-points"),
         (&["--loss", "kl"], "--loss"),
-        (&["--draws", "quiet"], "--draws"),
         (&["--refit-noise"], "--refit-noise"),
         (&["--choices", "0"], "--choices"),
         (&["--choices", "many"], "--choices"),

@@ -62,6 +62,37 @@ impl Sobol {
             }
         }
     }
+
+    /// Writes the scrambled net of `rows` points, a power of two, that `point` of the open unit cube belongs to, column-major
+    /// and itself first.
+    ///
+    /// The unscrambled points 0 to 2^m − 1 are a group under addition of digits without carry, so that every point lies in one
+    /// net of the form *point + group*, and a scramble keeps which points lie in one. Given the net, a point that has the
+    /// density w in the cube is any of its points with a probability proportional to w there.
+    ///
+    /// ```
+    /// use noisewright_numerics::{random::stream, sobol::Sobol};
+    /// let sequence = Sobol::new(1, &mut stream(0, 0)).unwrap();
+    /// let mut net = [0.0; 8];
+    /// sequence.around(&[0.3], 8, &mut net);
+    /// assert!((net[0] - 0.3).abs() < 1e-15);
+    /// net.sort_by(f64::total_cmp);
+    /// // One point in every eighth of the interval.
+    /// assert!(net.iter().enumerate().all(|(i, u)| (u * 8.0).floor() == i as f64));
+    /// ```
+    pub fn around(&self, point: &[f64], rows: usize, out: &mut [f64]) {
+        let all = directions();
+        let columns = out.chunks_mut(rows.max(1)).zip(&self.keys);
+        for (((column, key), directions), u) in columns.zip(all).zip(point) {
+            let place = ((u * (2f64).powi(52)) as u64).min((1 << 52) - 1) << 12;
+            let own = unscramble((place >> BITS) as u32, *key);
+            // The digits behind those of the net: as far from the random ones of every point as here.
+            let behind = place ^ scramble(own, *key);
+            for (value, index) in column.iter_mut().zip(0..) {
+                *value = unit(scramble(own ^ digits(directions, index), *key) ^ behind);
+            }
+        }
+    }
 }
 
 /// The digits of the unscrambled point of this index.
@@ -85,6 +116,19 @@ fn scramble(digits: u32, key: u64) -> u64 {
     }
     let rest = mix(key ^ mix(u64::from(digits) | 1 << BITS));
     u64::from(digits ^ flips) << BITS | rest >> BITS
+}
+
+/// The digits that [`scramble`] makes these of.
+fn unscramble(digits: u32, key: u64) -> u32 {
+    let mut own = 0;
+    for level in 0..BITS {
+        // The digits before this one are known already.
+        let prefix = (u64::from(own) | 1 << BITS) >> (BITS - level);
+        let flip = (mix(key ^ mix(prefix)) >> 63) as u32;
+        let place = BITS - 1 - level;
+        own |= ((digits >> place & 1) ^ flip) << place;
+    }
+    own
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood 2014), a bijection whose outputs look independent.

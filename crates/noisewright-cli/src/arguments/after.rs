@@ -21,7 +21,7 @@ pub(crate) struct ChoiceArguments {
     /// Column of numbers: rows with the same one are the alternatives of one choice (conditional logit, no noise)
     #[arg(long, value_name = "COLUMN", requires = "chosen", help_heading = "Choices")]
     pub(crate) strata: Option<String>,
-    /// Column that is 1 for the chosen alternative of each stratum and 0 for the others
+    /// Column that is 1 for the chosen alternatives of each stratum (one or several) and 0 for the others
     #[arg(long, value_name = "COLUMN", requires = "strata", help_heading = "Choices")]
     pub(crate) chosen: Option<String>,
     /// Column with the logarithm of the probability with which an alternative was sampled into its stratum

@@ -103,3 +103,64 @@ fn a_smooth_integral_has_a_variance_far_below_that_of_independent_points() {
     assert!((mean - 1.0).abs() < 4.0 * (variance / 200.0).sqrt(), "{mean}");
     assert!(variance < 0.377 / rows as f64 / 1000.0, "{variance}");
 }
+
+/// The first two coordinates of Sobol points are a (0, m, 2)-net: every box of area 2^−m with sides of powers of two has one point.
+#[test]
+fn nets_around_a_point_are_nets_that_it_belongs_to() {
+    let rows = 64;
+    for seed in 0..20 {
+        let sequence = Sobol::new(2, &mut stream(seed, 0)).unwrap();
+        let point = [0.3 + 0.02 * seed as f64, 1.0 - 1e-9];
+        let mut net = vec![0.0; 2 * rows];
+        sequence.around(&point, rows, &mut net);
+        assert!((net[0] - point[0]).abs() < 1e-15 && (net[rows] - point[1]).abs() < 1e-15);
+        for wide in 0..=6 {
+            let (across, up) = (f64::from(1 << wide), f64::from(1 << (6 - wide)));
+            let cell = |i: usize| ((net[i] * across) as usize, (net[rows + i] * up) as usize);
+            let mut cells: Vec<(usize, usize)> = (0..rows).map(cell).collect();
+            cells.sort_unstable();
+            cells.dedup();
+            assert_eq!(cells.len(), rows, "seed {seed}, {across} by {up}");
+        }
+        // Around any of its points it is the same net.
+        let bits = |net: &[f64]| {
+            let mut all: Vec<[u64; 2]> =
+                (0..rows).map(|i| [net[i].to_bits(), net[rows + i].to_bits()]).collect();
+            all.sort_unstable();
+            all
+        };
+        for other in [1, 17, 63] {
+            let mut again = vec![0.0; 2 * rows];
+            sequence.around(&[net[other], net[rows + other]], rows, &mut again);
+            assert_eq!(bits(&net), bits(&again));
+        }
+    }
+}
+
+/// The mean of a function over the net around a uniform point is unbiased, with a variance far below that of independent points: for x
+/// it is that of scrambled nets, 1/(12 n³) of which the point's own place is a part.
+#[test]
+fn the_other_points_of_a_net_are_uniform() {
+    let (rows, seeds) = (16, 2000);
+    let mut draws = stream(5, 5);
+    let mut others = Vec::new();
+    let mut means = Vec::new();
+    for seed in 0..seeds {
+        let sequence = Sobol::new(1, &mut stream(seed, 1)).unwrap();
+        let mut net = vec![0.0; rows];
+        sequence.around(&[unit(draws.next_u64())], rows, &mut net);
+        others.push(net[1 + seed as usize % 15]);
+        means.push(net.iter().sum::<f64>() / rows as f64);
+    }
+    others.sort_by(f64::total_cmp);
+    let n = others.len() as f64;
+    let distance =
+        others.iter().enumerate().map(|(i, u)| (u - (i as f64 + 0.5) / n).abs()).fold(0.0, f64::max);
+    // Kolmogorov's limit law has P(> 1.95) = 0.001.
+    assert!(distance < 1.95 / n.sqrt(), "{distance}");
+    let (mean, variance) = crate::summation::mean_and_variance(&means);
+    let expected = 1.0 / (12.0 * (rows as f64).powi(3));
+    assert!((mean - 0.5).abs() < 4.0 * (expected / n).sqrt(), "{mean}");
+    // The variance over 2,000 scrambles is known to √(2/2000).
+    assert!((variance / expected - 1.0).abs() < 4.0 * (2.0 / n).sqrt(), "{}", variance / expected);
+}

@@ -31,8 +31,8 @@ pub use compare::compare;
 #[doc(hidden)]
 pub use compare::{LikelihoodRatio, ModelScore, SharedEstimate, SharedParameter};
 pub(crate) use derive::linearized;
-pub(crate) use given::mean_log_likelihood;
 pub use given::simulate_given;
+pub(crate) use given::{mean_log_likelihood, normalizers};
 #[doc(hidden)]
 pub use joint::JointEstimate;
 #[doc(hidden)]

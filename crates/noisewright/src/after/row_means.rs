@@ -1,5 +1,7 @@
 //! What is kept of the rows of a fit: the means that its likelihood rests on, which rows they were, and a few of them.
 
+use std::ops::Range;
+
 use noisewright_numerics::summation::dot;
 
 use crate::fit::distributed::partial_fields;
@@ -118,22 +120,26 @@ impl RowMeans {
 }
 
 impl RowMeans {
-    /// What is kept of choices, stratum by stratum with the chosen alternative first: the mean conditional log-likelihood in
-    /// the place of a mean log-density, and no constant. `parameters` is the number of all of them.
+    /// What is kept of choices, stratum by stratum with the chosen alternatives first: the mean conditional log-likelihood in
+    /// the place of a mean log-density, and no constant. `stratum` gives the rows of each and how many were chosen, and
+    /// `parameters` is the number of all of them.
     pub(crate) fn of_choices(
         points: &Points,
-        starts: &[usize],
+        stratum: impl Fn(usize) -> (Range<usize>, usize),
         fit: &Fit,
         parameters: usize,
     ) -> Result<Self> {
         let names = points.names();
         let order = by_name(names);
         // The order of strata and of the alternatives in each does not matter, but which was chosen does.
-        let stratum = |rows: &[usize]| {
+        let hash = |index: usize| {
+            let (rows, chosen) = stratum(index);
             let row = |row: usize| hashed(points.view(), row, &order);
-            let others = (rows[0] + 1..rows[1]).map(row).fold(0, u64::wrapping_add);
-            mixed(mixed(row(rows[0])) ^ others)
+            let (first, others) = (rows.start..rows.start + chosen, rows.start + chosen..rows.end);
+            let sum = |rows: Range<usize>| rows.map(row).fold(0, u64::wrapping_add);
+            mixed(mixed(sum(first)) ^ sum(others))
         };
+        let strata = fit.total_weight as usize;
         let kept = points.rows().min(KEPT);
         let columns: Vec<&[f64]> = (0..points.columns()).map(|j| &points.view().column(j)[..kept]).collect();
         Ok(Self {
@@ -145,7 +151,7 @@ impl RowMeans {
             choices: true,
             conditional: false,
             known_log_normalizer: Some(0.0),
-            fingerprint: starts.windows(2).map(stratum).fold(0, u64::wrapping_add),
+            fingerprint: (0..strata).map(hash).fold(0, u64::wrapping_add),
             some: Points::from_columns(names, &columns)?,
         })
     }
@@ -192,10 +198,12 @@ fn takeuchi_penalty(fit: &Fit) -> Option<f64> {
         return fit.optimism;
     }
     let exact = !fit.nu.is_finite() && fit.hessian.nrows() == count && fit.covariance_data.nrows() >= count;
-    exact.then(|| {
+    let penalty = exact.then(|| {
         let covariance = fit.covariance_data.view((0, 0), (count, count));
         fit.total_weight * (&fit.hessian * covariance).trace()
-    })
+    });
+    // A lasso leaves neither known.
+    penalty.filter(|penalty| penalty.is_finite())
 }
 
 /// The sum of a hash of every row that counts, so that their order does not matter.

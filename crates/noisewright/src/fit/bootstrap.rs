@@ -4,18 +4,22 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use nalgebra::DVector;
 use noisewright_numerics::parallel::prelude::*;
 use rand::{Rng, RngExt};
 use serde::Serialize;
 
+use super::choices::{ConditionalLogit, Reweighted};
+use super::conditional;
 use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
 use super::estimate::FitTask;
 use super::fit_against_noise::needs_memory;
 use super::noise_choice;
-use super::options::{Amount, DrawKind, Draws, FitOptions, NoiseChoice};
+use super::options::{Amount, DrawKind, Draws, FitOptions, IntervalKind, NoiseChoice};
 use super::recentred::Recentred;
 use super::result::Fit;
+use super::solve::{in_box, limits};
 use crate::run::{Purpose, Stage, if_possible};
 use crate::serial::Fields;
 use crate::{Error, Model, Points, Result};
@@ -48,6 +52,18 @@ pub enum Resampled {
     Rows,
     /// Whole clusters of rows.
     Clusters,
+    /// Whole strata of alternatives.
+    Strata,
+}
+
+impl std::fmt::Display for Resampled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Rows => "rows",
+            Self::Clusters => "clusters",
+            Self::Strata => "strata",
+        })
+    }
 }
 
 /// The bootstrap of a fit.
@@ -96,23 +112,67 @@ pub(super) fn bootstrap(
     let own = model.own_values(&fit.theta());
     let model = &model.clone().starting_at(&own)?;
     let context = options.context();
-    let done = AtomicUsize::new(0);
     let replicate = |index: usize| -> Result<Option<Vec<f64>>> {
         let mut stream = context.stream(Purpose::BootstrapRows, index as u64);
         let weights = units.weights(data, &mut stream);
         let sample = Data { weights: Some(&weights), ..data };
         let seed = Purpose::BootstrapRows.seed(options.seed, index as u64);
         let options = replicate_options(fit, options, seed, &mut stream);
-        let found = if_possible(estimate(model, DataRows::Memory(sample), &options))?;
+        estimate(model, DataRows::Memory(sample), &options)
+    };
+    summarised(fit, units.kind(), replicates, options, replicate)
+}
+
+/// The same for strata of alternatives, whole ones drawn with replacement.
+///
+/// # Errors
+/// When too many replicates have no answer, or it is cancelled.
+pub(super) fn of_strata(
+    logit: &ConditionalLogit<'_>,
+    fit: &Fit,
+    replicates: usize,
+    options: &FitOptions,
+) -> Result<Bootstrap> {
+    let start = DVector::from_vec(logit.model.own_values(&fit.theta()));
+    let limits = limits(logit.model, &vec![1.0; start.len()]);
+    let quiet = FitOptions { progress: None, ..options.clone() };
+    let replicate = |index: usize| -> Result<Option<Vec<f64>>> {
+        let mut stream = options.context().stream(Purpose::BootstrapRows, index as u64);
+        let weights = counts(logit.strata(), logit.strata(), &mut stream);
+        let found = in_box(&Reweighted { logit, weights: &weights }, &limits, &start, &quiet)?;
+        Ok(found.stop.converged().then(|| all_values(logit.model, found.at.as_slice().to_vec())))
+    };
+    summarised(fit, Resampled::Strata, replicates, options, replicate)
+}
+
+/// All parameters of a model, from those that are free.
+fn all_values(model: &Model, own: Vec<f64>) -> Vec<f64> {
+    match model.constraint() {
+        Some(constraint) => constraint.all(&own),
+        None => own,
+    }
+}
+
+/// Makes the replicates, side by side, and sums them up.
+fn summarised(
+    fit: &Fit,
+    unit: Resampled,
+    replicates: usize,
+    options: &FitOptions,
+    replicate: impl Fn(usize) -> Result<Option<Vec<f64>>> + Sync,
+) -> Result<Bootstrap> {
+    let (context, done) = (options.context(), AtomicUsize::new(0));
+    let told = |index: usize| -> Result<Option<Vec<f64>>> {
+        let found = if_possible(replicate(index))?;
         context.report(Stage::Bootstrap, done.fetch_add(1, Ordering::Relaxed) + 1, Some(replicates))?;
         Ok(found.flatten())
     };
-    let found = (0..replicates).into_par_iter().map(replicate).collect::<Result<Vec<_>>>()?;
+    let found = (0..replicates).into_par_iter().map(told).collect::<Result<Vec<_>>>()?;
     let answers: Vec<Vec<f64>> = found.into_iter().flatten().collect();
     let failed = replicates - answers.len();
     if failed as f64 > MOST_FAILED * replicates as f64 {
         let reason = format!(
-            "has no answer: {failed} of {replicates} samples of the rows could not be fitted, so that the others are a \
+            "has no answer: {failed} of {replicates} samples of the {unit} could not be fitted, so that the others are a \
              selection"
         );
         return Err(Error::option("bootstrap", reason));
@@ -121,7 +181,7 @@ pub(super) fn bootstrap(
         let values = answers.iter().map(|answer| answer[j]).collect();
         (estimate.name.clone(), summary(estimate.estimate, values, fit.confidence))
     });
-    Ok(Bootstrap { replicates: answers.len(), failed, unit: units.kind(), estimates: estimates.collect() })
+    Ok(Bootstrap { replicates: answers.len(), failed, unit, estimates: estimates.collect() })
 }
 
 /// The options of one replicate: the same amount of noise, drawn anew, from the estimates on.
@@ -132,6 +192,7 @@ fn replicate_options(fit: &Fit, options: &FitOptions, seed: u64, stream: &mut im
         progress: None,
         bootstrap: None,
         cross_validate: None,
+        interval: IntervalKind::Wald,
         check_ratio: false,
         ..options.clone()
     };
@@ -142,6 +203,11 @@ fn replicate_options(fit: &Fit, options: &FitOptions, seed: u64, stream: &mut im
             again.draws = DrawKind::Random;
             again.loss_ratio = None;
             again.refit_noise = false;
+        }
+        _ if fit.choices.is_some() => {
+            again.choices = fit.choices;
+            again.amount = Amount::auto();
+            again.draws = fit.draws.unwrap_or_default();
         }
         NoiseChoice::Draws(draws) => again.noise = NoiseChoice::Draws(Arc::new(redrawn(draws, stream))),
         _ => {
@@ -170,10 +236,7 @@ fn redrawn(draws: &Draws, stream: &mut impl Rng) -> Draws {
 /// All unknowns of the whole model, where the search converged.
 fn estimate(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Option<Vec<f64>>> {
     let fit = unjudged(model, rows, options)?;
-    let mut values = match model.constraint() {
-        Some(constraint) => constraint.all(&fit.theta()),
-        None => fit.theta(),
-    };
+    let mut values = all_values(model, fit.theta());
     values.extend(fit.log_normalizer.as_ref().map(|constant| constant.estimate));
     Ok((fit.converged && values.iter().all(|v| v.is_finite())).then_some(values))
 }
@@ -183,6 +246,9 @@ fn estimate(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<O
 /// # Errors
 /// As for any fit.
 pub(super) fn unjudged(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Fit> {
+    if model.is_conditional() {
+        return conditional::estimate(model, rows, options);
+    }
     let alone = |model: &Model| -> Result<Fit> {
         let task = FitTask { model, rows, loss: &options.loss };
         Ok(noise_choice::estimate(task, options)?.fit)

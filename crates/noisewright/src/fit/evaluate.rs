@@ -10,6 +10,7 @@ use super::loss_terms::{Class, Terms};
 use super::objective::{Objective, Order, Sums};
 use super::prepare;
 use super::sample_blocks::{BLOCK, CHUNK, KeptBlock, RawBlock};
+use super::score_cache::Looked;
 use crate::{Error, Quantity, Result, View};
 
 /// A parameter value, in the coordinates of the solver and in those of the model.
@@ -156,7 +157,7 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
                 prepare::check_offsets(class, first_row, weights, &features.offset)?;
                 self.see_linear(&features.columns, &features.offset, seen)?;
             } else {
-                self.general(points, log_noise)?;
+                self.general((class, first_row), points, log_noise)?;
                 let (rows, size) = (end - start, if self.scored { self.objective.size() } else { 0 });
                 seen(&self.log_ratio, Columns::new(&self.score, rows, size, rows))?;
             }
@@ -188,13 +189,10 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
     }
 
     /// Energy and score at these points, made into log ratio and `∇ log p`.
-    fn general(&mut self, points: View<'_>, log_noise: &[f64]) -> Result<()> {
+    fn general(&mut self, from: (Class, usize), points: View<'_>, log_noise: &[f64]) -> Result<()> {
         let (model, rows) = (self.objective.model, points.rows());
         let count = model.parameters().len();
-        self.log_ratio.resize(rows, 0.0);
-        self.score.resize(if self.scored { rows * count } else { 0 }, 0.0);
-        let score = self.scored.then_some(self.score.as_mut_slice());
-        model.evaluate(&self.place.theta, points, &mut self.log_ratio, score)?;
+        self.look(from, points)?;
         let constant = self.place.constant + self.objective.nu.ln();
         for (g, l) in self.log_ratio.iter_mut().zip(log_noise) {
             *g -= constant + l;
@@ -219,6 +217,29 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
             }
             None => Ok(()),
         }
+    }
+}
+
+impl ChunkEvaluator<'_, '_> {
+    /// Energies and scores of the rows of a sample from some number on; those of functions once where they are asked for again.
+    fn look(&mut self, (class, first): (Class, usize), points: View<'_>) -> Result<()> {
+        let (model, theta, rows) = (self.objective.model, &self.place.theta, points.rows());
+        let kept = model.energy().prefers_batches();
+        if let Some(known) = kept.then(|| self.objective.cache.get(theta, class, first, rows)).flatten() {
+            self.log_ratio.clone_from(&known.energy);
+            self.score.clear();
+            self.score.extend_from_slice(if self.scored { &known.score } else { &[] });
+            return Ok(());
+        }
+        self.log_ratio.resize(rows, 0.0);
+        self.score.resize(if self.scored { rows * theta.len() } else { 0 }, 0.0);
+        let score = self.scored.then_some(self.score.as_mut_slice());
+        model.evaluate(theta, points, &mut self.log_ratio, score)?;
+        if kept && self.scored {
+            let looked = Looked { energy: self.log_ratio.clone(), score: self.score.clone() };
+            self.objective.cache.put(theta, class, first, looked);
+        }
+        Ok(())
     }
 }
 

@@ -1,18 +1,21 @@
 //! The log-likelihood of rows that a fit has not seen, by cross-validation.
 
+use nalgebra::DVector;
 use noisewright_numerics::parallel::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::bootstrap::unjudged;
+use super::choices::{ConditionalLogit, Reweighted};
 use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
 use super::fit_against_noise::needs_memory;
-use super::options::FitOptions;
+use super::options::{FitOptions, IntervalKind};
 use super::penalized::fold_numbers;
 use super::result::Fit;
-use crate::after::JointEstimate;
+use super::solve::{in_box, limits};
+use crate::after::{JointEstimate, normalizers};
 use crate::run::{Purpose, Stage};
-use crate::{Error, Model, Points, Result, View};
+use crate::{ConditionalNoise, Error, Model, Points, Result, View};
 
 /// Most folds.
 const MOST_FOLDS: usize = 200;
@@ -40,6 +43,7 @@ pub(super) fn check(folds: usize) -> Result<()> {
 }
 
 /// What one fold says.
+#[derive(Default)]
 struct Fold {
     /// Weighted sums of the rows' log-densities and of their squares, and of the weights.
     sum: f64,
@@ -47,6 +51,18 @@ struct Fold {
     weight: f64,
     /// Variance of the sum from the noise.
     noise: f64,
+}
+
+impl Fold {
+    /// With one more row of this weight and log-density.
+    fn with(self, weight: f64, value: f64) -> Self {
+        Self {
+            sum: self.sum + weight * value,
+            squares: self.squares + weight * value * value,
+            weight: self.weight + weight,
+            ..self
+        }
+    }
 }
 
 /// Fits all folds but one, and looks at that one.
@@ -67,11 +83,49 @@ pub(super) fn cross_validate(
     let model = &model.clone().starting_at(&start)?;
     let one = |fold: usize| -> Result<Fold> {
         let seed = Purpose::Folds { side: 2 }.seed(options.seed, fold as u64);
-        let options = FitOptions { seed, starts: 1, progress: None, ..options.clone() };
+        let again =
+            FitOptions { seed, starts: 1, progress: None, interval: IntervalKind::Wald, ..options.clone() };
+        let options = FitOptions { choices: options.choices.or(fit.choices), ..again };
         let (inside, outside) = split(data, &numbers, fold);
         context.report(Stage::Descent, fold, Some(folds))?;
         seen(model, &inside, &outside, &options)
     };
+    summarised(folds, one)
+}
+
+/// The same for strata of alternatives, whole ones held out.
+///
+/// # Errors
+/// When there are fewer strata than folds, or a fold cannot be fitted.
+pub(super) fn of_strata(
+    logit: &ConditionalLogit<'_>,
+    fit: &Fit,
+    folds: usize,
+    options: &FitOptions,
+) -> Result<HeldOut> {
+    let context = options.context();
+    let numbers = fold_numbers("cross_validate", logit.strata(), Dependence::Independent, folds, &context)?;
+    let start = DVector::from_vec(logit.model.own_values(&fit.theta()));
+    let limits = limits(logit.model, &vec![1.0; start.len()]);
+    let quiet = FitOptions { progress: None, ..options.clone() };
+    let one = |fold: usize| -> Result<Fold> {
+        let inside: Vec<f64> =
+            numbers.iter().map(|number| if usize::from(*number) == fold { 0.0 } else { 1.0 }).collect();
+        context.report(Stage::Descent, fold, Some(folds))?;
+        let found = in_box(&Reweighted { logit, weights: &inside }, &limits, &start, &quiet)?;
+        if !found.stop.converged() {
+            let reason = format!("has a fold without which there is no estimate: {}", found.stop);
+            return Err(Error::option("cross_validate", reason));
+        }
+        let losses = logit.slopes(found.at.as_slice())?.losses;
+        let out = losses.iter().zip(&inside).filter(|(_, inside)| **inside == 0.0);
+        Ok(out.fold(Fold::default(), |fold, (loss, _)| fold.with(1.0, -loss)))
+    };
+    summarised(folds, one)
+}
+
+/// Looks at all folds, side by side, and sums them up.
+fn summarised(folds: usize, one: impl Fn(usize) -> Result<Fold> + Sync + Send) -> Result<HeldOut> {
     let found = (0..folds).into_par_iter().map(one).collect::<Result<Vec<_>>>()?;
     let total = |part: fn(&Fold) -> f64| found.iter().map(part).sum::<f64>();
     let (sum, weight) = (total(|f| f.sum), total(|f| f.weight));
@@ -127,6 +181,9 @@ fn split(data: Data<'_>, numbers: &[u8], fold: usize) -> (Part, Part) {
 /// The log-densities of held-out rows by a fit of others.
 fn seen(model: &Model, inside: &Part, out: &Part, options: &FitOptions) -> Result<Fold> {
     let fit = unjudged(model, DataRows::Memory(inside.data()), options)?;
+    if model.is_conditional() {
+        return seen_given(model, &fit, out, options);
+    }
     let view: View<'_> = out.points.view();
     let (rows, theta) = (view.rows(), fit.theta());
     let (mut value, mut score) = (vec![0.0; rows], vec![0.0; rows * theta.len()]);
@@ -136,17 +193,34 @@ fn seen(model: &Model, inside: &Part, out: &Part, options: &FitOptions) -> Resul
         None => model.log_normalizer(&theta, &mut vec![0.0; theta.len()]).ok_or(Error::NoMass)?,
     };
     let weight = |row: usize| out.weights.as_ref().map_or(1.0, |w| w[row]);
-    let mut fold = Fold { sum: 0.0, squares: 0.0, weight: 0.0, noise: 0.0 };
-    for (row, value) in value.iter().enumerate().filter(|(row, _)| weight(*row) > 0.0) {
-        let value = value - constant;
-        fold.sum += weight(row) * value;
-        fold.squares += weight(row) * value * value;
-        fold.weight += weight(row);
-    }
+    let counting = value.iter().enumerate().filter(|(row, _)| weight(*row) > 0.0);
+    let mut fold = counting.fold(Fold::default(), |fold, (row, u)| fold.with(weight(row), u - constant));
     if fit.log_normalizer.is_some() {
         let mean =
             |j: usize| (0..rows).map(|row| weight(row) * score[j * rows + row]).sum::<f64>() / fold.weight;
         fold.noise = JointEstimate::noise_of_constant(&fit, mean) * fold.weight.powi(2);
     }
+    Ok(fold)
+}
+
+/// The same given covariates: log Z(z) at those of every held-out row, and the noise's error by the delta method with the slope
+/// `Σ (∇u − ∇log Z(z))`.
+fn seen_given(model: &Model, fit: &Fit, out: &Part, options: &FitOptions) -> Result<Fold> {
+    let view: View<'_> = out.points.view();
+    let (rows, theta) = (view.rows(), fit.theta());
+    let (mut value, mut score) = (vec![0.0; rows], vec![0.0; rows * theta.len()]);
+    model.evaluate(&theta, view, &mut value, Some(&mut score))?;
+    let noise = ConditionalNoise::parse(&fit.noise_description, model).ok();
+    let constants = normalizers(model, &theta, view, noise.as_ref(), &options.cancel)?;
+    let weight = |row: usize| out.weights.as_ref().map_or(1.0, |w| w[row]);
+    let (mut fold, mut slope) = (Fold::default(), DVector::zeros(theta.len()));
+    for (row, constant) in constants.iter().enumerate().filter(|(row, _)| weight(*row) > 0.0) {
+        fold = fold.with(weight(row), value[row] - constant.log_z);
+        fold.noise += weight(row).powi(2) * constant.variance;
+        for (j, slope) in slope.iter_mut().enumerate() {
+            *slope += weight(row) * (score[j * rows + row] - constant.slope[j]);
+        }
+    }
+    fold.noise += slope.dot(&(&fit.covariance_noise * &slope));
     Ok(fold)
 }

@@ -49,6 +49,7 @@ mod recentred;
 mod result;
 mod sample_blocks;
 mod scaling;
+mod score_cache;
 mod serial;
 mod solve;
 mod start_values;
@@ -145,10 +146,7 @@ fn fit_in_order(model: &Model, data: Data<'_>, options: &FitOptions) -> Result<F
     let options = &options.for_run();
     let model = &model.with_cancel(&options.cancel);
     let fitted = if model.is_conditional() {
-        options
-            .refuse_method("covariates")
-            .and_then(|()| options.refuse_extras("covariates"))
-            .and_then(|()| conditional::fit(model, data, options))
+        options.refuse_method("covariates").and_then(|()| conditional::fit(model, data, options))
     } else if options.choices.is_some() {
         let reason = "needs a model with covariates, whose rows have noise points of their own: leave it out";
         Err(Error::option("choices", reason))
@@ -195,10 +193,15 @@ fn fit_rows(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<F
         }
         fit.at_rows = means.map(Arc::new);
     }
-    let mut fit = match constraint {
+    let fit = match constraint {
         Some(constraint) => constraint.expand(fit),
         None => fit,
     };
+    repeated(model, rows, fit, options)
+}
+
+/// The fit with what fits of other rows say of it, where that is asked for.
+fn repeated(model: &Model, rows: DataRows<'_>, mut fit: Fit, options: &FitOptions) -> Result<Fit> {
     if let Some(replicates) = options.bootstrap.filter(|_| fit.diagnostics.no_answer().is_none()) {
         fit.bootstrap = Some(bootstrap::bootstrap(model, rows, &fit, replicates, options)?);
     }

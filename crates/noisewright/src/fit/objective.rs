@@ -10,6 +10,7 @@ use super::evaluate::{Adder, ChunkEvaluator, ChunkView, ParameterPoint, Scratch}
 use super::prepare;
 use super::sample_blocks::{KeptBlock, RawBlock, SampleBlocks};
 use super::scaling::Scaling;
+use super::score_cache::ScoreCache;
 use crate::{Error, Loss, Model, Quantity, Result, View};
 
 /// Unknowns beyond which a function that is asked for batches is searched by gradients first.
@@ -44,6 +45,8 @@ pub(crate) struct Objective<'a> {
     pub(crate) curved: bool,
     /// Whether the model sums its scores by itself, for less than the scores of all points cost.
     sums_scores: bool,
+    /// What was found at the last place, for models of functions.
+    pub(crate) cache: ScoreCache,
 }
 
 /// The sums over one sample.
@@ -161,8 +164,20 @@ impl<'a> Objective<'a> {
         prepare::check_noise_at_data(&data)?;
         let (curved, sums_scores) = (prepare::is_curved(model, sample), prepare::sums_scores(model, sample));
         let (of_density, loss) = (true, loss.clone());
-        let whole =
-            Self { model, loss, nu, data, noise, scaling, unit, linear, of_density, curved, sums_scores };
+        let whole = Self {
+            model,
+            loss,
+            nu,
+            data,
+            noise,
+            scaling,
+            unit,
+            linear,
+            of_density,
+            curved,
+            sums_scores,
+            cache: ScoreCache::default(),
+        };
         if keep { whole.keeping_features() } else { Ok(whole) }
     }
 
@@ -175,7 +190,8 @@ impl<'a> Objective<'a> {
         'a: 'b,
     {
         let (scaling, unit, loss) = (self.scaling.clone(), self.unit.clone(), self.loss.clone());
-        Objective { data, noise, scaling, unit, loss, ..*self }.keeping_features()
+        let cache = ScoreCache::default();
+        Objective { data, noise, scaling, unit, loss, cache, ..*self }.keeping_features()
     }
 
     /// The same in other coordinates, with the features of a linear model kept where there is room for them.

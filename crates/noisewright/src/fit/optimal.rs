@@ -10,7 +10,7 @@ use super::diagnostics::{Finding, Remedy, Warning};
 use super::estimate::{Estimated, FitTask};
 use super::judge;
 use super::noise_choice::{auto_noise, dosed};
-use super::{Amount, FitOptions};
+use super::{Amount, DrawKind, FitOptions};
 use crate::design::{self, DictionaryOptions, Ratio, design_mixture, design_mixture_on_sample};
 use crate::run::{CancelToken, Purpose, if_possible};
 use crate::{
@@ -72,11 +72,14 @@ pub(crate) fn estimate_optimal<'a>(task: FitTask<'a>, options: &FitOptions) -> R
     let safe = auto_noise(task.model, task.rows)?;
     let pilot = dosed(task, &safe, &FitOptions { amount, ..options.clone() })?;
     let nu = asked.unwrap_or(pilot.fit.nu);
+    // Quiet draws of the designed noise are dosed by their own replicates: the design knows of independent ones alone.
+    let quiet = asked.is_none() && pilot.fit.draws == Some(DrawKind::Quiet);
+    let amount = if quiet { options.amount } else { Amount::Ratio(nu) };
     let designed = designed(task, &pilot, &safe, nu, options)?;
     drop(pilot);
     // The pilot's noise must not come again: what was designed on it would know it.
     let seed = Purpose::FitOptimal.seed(options.seed, 0);
-    let again = FitOptions { seed, amount: Amount::Ratio(nu), ..options.clone() };
+    let again = FitOptions { seed, amount, ..options.clone() };
     let (noise, report) = match designed {
         Ok(design) => (design.noise, Ok(design.report)),
         Err(finding) => (safe, Err(finding)),

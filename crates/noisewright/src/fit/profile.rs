@@ -13,6 +13,7 @@ use super::data::Dependence;
 use super::estimate::{Basis, Estimated, FitTask};
 use super::exact::Likelihood;
 use super::options::{FitOptions, IntervalKind};
+use super::result::Fit;
 use super::solve::limits;
 use crate::normalizer::two_sided;
 use crate::run::Stage;
@@ -33,49 +34,84 @@ pub(super) fn replace_intervals(
     found: &mut Estimated<'_>,
     options: &FitOptions,
 ) -> Result<()> {
-    let count = found.fit.parameters.len();
-    let known = found.fit.converged && found.fit.covariance.diagonal().iter().all(|v| v.is_finite());
-    if !known || count == 0 {
-        return Ok(());
-    }
-    let plain;
-    let (problem, start, scales): (&dyn Problem<Error = Error>, DVector<f64>, Vec<f64>) = match &found.basis {
-        Basis::Noise(contrasted) => {
-            (&contrasted.objective, contrasted.at.clone(), contrasted.objective.scaling.scale.clone())
-        }
-        Basis::Likelihood(_) => {
-            plain = Likelihood::plain(task)?;
-            (&plain, DVector::from_vec(found.fit.theta()), vec![1.0; count])
-        }
-    };
-    let free: Vec<usize> =
-        (0..start.len()).filter(|j| found.fit.parameters.get(*j).is_none_or(|e| !e.at_bound)).collect();
-    let Ok(inverse) = invert_free(&found.fit.hessian, &free) else { return Ok(()) };
     let likelihood =
         matches!(found.basis, Basis::Likelihood(_)) && task.rows.dependence() == Dependence::Independent;
-    let mut profile = Profile::new(problem, task.model, &start, &scales, options)?;
-    for j in 0..count {
-        if found.fit.parameters[j].at_bound {
+    match &found.basis {
+        Basis::Noise(contrasted) => {
+            let (start, scales) = (contrasted.at.clone(), &contrasted.objective.scaling.scale);
+            let problem = Profiled { problem: &contrasted.objective, likelihood };
+            replace(problem, task.model, (&start, scales), &mut found.fit, options)
+        }
+        Basis::Likelihood(_) if is_known(&found.fit) => {
+            let problem = Profiled { problem: &Likelihood::plain(task)?, likelihood };
+            of_parameters(problem, task.model, &mut found.fit, options)
+        }
+        Basis::Likelihood(_) => Ok(()),
+    }
+}
+
+/// What is profiled, and whether it is a likelihood of independent rows, whose profile needs no scale.
+#[derive(Clone, Copy)]
+pub(super) struct Profiled<'p> {
+    pub(super) problem: &'p dyn Problem<Error = Error>,
+    pub(super) likelihood: bool,
+}
+
+/// The same where the unknowns are the parameters themselves.
+///
+/// # Errors
+/// When a loss cannot be evaluated, or the fit is cancelled.
+pub(super) fn of_parameters(
+    profiled: Profiled<'_>,
+    model: &Model,
+    fit: &mut Fit,
+    options: &FitOptions,
+) -> Result<()> {
+    let (start, scales) = (DVector::from_vec(fit.theta()), vec![1.0; fit.parameters.len()]);
+    replace(profiled, model, (&start, &scales), fit, options)
+}
+
+/// Whether there is a minimum, with errors, to follow the profile from.
+fn is_known(fit: &Fit) -> bool {
+    fit.converged && !fit.parameters.is_empty() && fit.covariance.diagonal().iter().all(|v| v.is_finite())
+}
+
+/// Profiles from the minimum `start` of unknowns that are the parameters times `scales`, and perhaps a constant.
+fn replace(
+    profiled: Profiled<'_>,
+    model: &Model,
+    (start, scales): (&DVector<f64>, &[f64]),
+    fit: &mut Fit,
+    options: &FitOptions,
+) -> Result<()> {
+    if !is_known(fit) {
+        return Ok(());
+    }
+    let free: Vec<usize> =
+        (0..start.len()).filter(|j| fit.parameters.get(*j).is_none_or(|e| !e.at_bound)).collect();
+    let Ok(inverse) = invert_free(&fit.hessian, &free) else { return Ok(()) };
+    let mut profile = Profile::new(profiled.problem, model, start, scales, options)?;
+    for j in 0..fit.parameters.len() {
+        if fit.parameters[j].at_bound {
             continue;
         }
-        let variance = found.fit.covariance[(j, j)];
-        let rows = found.fit.total_weight;
-        let (scale, freedom) = if likelihood {
+        let (variance, rows) = (fit.covariance[(j, j)], fit.total_weight);
+        let (scale, freedom) = if profiled.likelihood {
             (1.0, f64::INFINITY)
         } else {
-            (rows * variance / inverse[(j, j)], found.fit.parameters[j].degrees_of_freedom)
+            (rows * variance / inverse[(j, j)], fit.parameters[j].degrees_of_freedom)
         };
         if !(scale > 0.0 && scale.is_finite() && variance > 0.0) {
             continue;
         }
         options.report(Stage::Errors, j, f64::NAN)?;
         profile.rise = scale * two_sided(options.confidence, freedom).powi(2) / (2.0 * rows);
-        let estimate = &mut found.fit.parameters[j];
+        let estimate = &mut fit.parameters[j];
         let se = variance.sqrt();
         estimate.lower = profile.end(j, estimate.estimate, -se)?;
         estimate.upper = profile.end(j, estimate.estimate, se)?;
     }
-    found.fit.interval = IntervalKind::Profile;
+    fit.interval = IntervalKind::Profile;
     Ok(())
 }
 

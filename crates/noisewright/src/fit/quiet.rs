@@ -4,6 +4,8 @@ pub(crate) mod replicates;
 
 use std::sync::Arc;
 
+use nalgebra::DMatrix;
+
 use super::covariance;
 use super::curvature::Curvature;
 use super::data_rows::{DataRows, SOME_ROWS};
@@ -12,7 +14,7 @@ use super::estimate::{Basis, Contrasted, Estimated, FitTask};
 use super::fit_against_noise::{Against, estimate_against, estimate_near};
 use super::noise_choice::{shortfall, worse_optima};
 use super::objective::Order;
-use super::options::{Amount, DrawKind, FitOptions, NoiseChoice};
+use super::options::{Amount, DrawKind, FitOptions};
 use super::result::{Fit, Optimum};
 use crate::noise::quiet::{REPLICATES, Replicates, quiet_dimension};
 use crate::{Loss, Noise, Result};
@@ -61,12 +63,11 @@ pub(crate) fn is_wanted(noise: &dyn Noise, options: &FitOptions) -> bool {
     match options.draws {
         DrawKind::Random => false,
         DrawKind::Quiet => true,
-        // A given amount is kept to the point, and a designed noise is designed for independent draws.
+        // A given amount is kept to the point.
         DrawKind::Auto => {
             matches!(options.amount, Amount::Auto { .. })
                 && options.loss.is_js()
                 && !options.refit_noise
-                && !matches!(options.noise, NoiseChoice::Optimal)
                 && quiet_dimension(&noise).is_ok()
         }
     }
@@ -229,6 +230,7 @@ impl<'a> Rounds<'_, 'a> {
         }
         ratios.sort_by(|a, b| b.total_cmp(a));
         let mut known: Vec<(f64, f64)> = Vec::with_capacity(ratios.len());
+        let mut hessians: Vec<(f64, DMatrix<f64>)> = Vec::new();
         for ratio in ratios {
             // Towards smaller ratios the variances fall to the least and rise again: behind it nothing is looked at, which saves passes
             // over all points.
@@ -241,30 +243,42 @@ impl<'a> Rounds<'_, 'a> {
                 1.0
             } else {
                 let loss = self.task.loss.with_ratio(ratio, nu)?;
-                self.relative_variance(contrasted, &found.fit, loss)?
+                let (variance, hessian) = self.relative_variance(contrasted, &found.fit, loss)?;
+                hessians.extend(hessian.map(|hessian| (ratio, hessian)));
+                variance
             };
             known.push((ratio, variance));
         }
         let least = known.iter().map(|(_, variance)| *variance).fold(f64::INFINITY, f64::min);
         let as_good = known.iter().filter(|(_, variance)| *variance <= least * (1.0 + AS_GOOD));
         let best = as_good.map(|(ratio, _)| *ratio).fold(0.0, f64::max);
-        Ok((best > 0.0 && best != USUAL_RATIO).then_some(best))
+        // The search with that ratio begins here, with the curvature that its loss has here.
+        let better = (best > 0.0 && best != USUAL_RATIO).then_some(best);
+        if let Some((_, hessian)) = hessians.into_iter().find(|(ratio, _)| Some(*ratio) == better) {
+            contrasted.hessian = hessian;
+        }
+        Ok(better)
     }
 
-    /// The mean over the unknowns of their variances with another loss, in units of those that they have.
-    fn relative_variance(&self, contrasted: &mut Contrasted<'a>, fit: &Fit, loss: Loss) -> Result<f64> {
+    /// The mean over the unknowns of their variances with another loss, in units of those that they have, and its curvature.
+    fn relative_variance(
+        &self,
+        contrasted: &mut Contrasted<'a>,
+        fit: &Fit,
+        loss: Loss,
+    ) -> Result<(f64, Option<DMatrix<f64>>)> {
         let own = std::mem::replace(&mut contrasted.objective.loss, loss);
         let variances = self.variances(contrasted);
         contrasted.objective.loss = own;
-        let Some(variances) = variances? else { return Ok(f64::INFINITY) };
+        let Some((variances, hessian)) = variances? else { return Ok((f64::INFINITY, None)) };
         let free = (0..variances.len()).filter(|j| !contrasted.held[*j]);
         let ratios = free.map(|j| variances[j] / fit.covariance[(j, j)]);
         let known: Vec<f64> = ratios.filter(|x| !x.is_nan()).collect();
-        Ok(known.iter().sum::<f64>() / known.len().max(1) as f64)
+        Ok((known.iter().sum::<f64>() / known.len().max(1) as f64, Some(hessian)))
     }
 
-    /// The variances of the unknowns at the estimate; `None` where the loss has no curvature there.
-    fn variances(&self, contrasted: &Contrasted<'a>) -> Result<Option<Vec<f64>>> {
+    /// The variances of the unknowns at the estimate and the curvature; `None` where the loss has none there.
+    fn variances(&self, contrasted: &Contrasted<'a>) -> Result<Option<(Vec<f64>, DMatrix<f64>)>> {
         let objective = &contrasted.objective;
         let at = contrasted.at.as_slice();
         let full = objective.full(at, Order::Meat)?;
@@ -272,7 +286,7 @@ impl<'a> Rounds<'_, 'a> {
         let Some(hessian) = &full.evaluation.hessian else { return Ok(None) };
         let Ok(bread) = covariance::bread(objective, at, hessian, &free) else { return Ok(None) };
         let found = covariance::parts(objective, &full, &bread, at, self.task.rows.whole(), self.options)?;
-        Ok(Some(found.whole().diagonal().iter().copied().collect()))
+        Ok(Some((found.whole().diagonal().iter().copied().collect(), hessian.clone())))
     }
 }
 

@@ -98,6 +98,10 @@ impl Noise for Elliptical {
         self.noise().transport(cube, out);
     }
 
+    fn inverse_transport(&self, point: &[f64], stream: &mut Stream, cube: &mut [f64]) -> bool {
+        self.noise().inverse_transport(point, stream, cube)
+    }
+
     fn landmarks(&self, axis: usize) -> Landmarks {
         self.noise().landmarks(axis)
     }

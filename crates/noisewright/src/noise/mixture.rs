@@ -6,8 +6,10 @@ use std::sync::Arc;
 use noisewright_numerics::kernels;
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::ln_add_exp;
+use rand::RngExt;
 
 use super::check::{positive, probabilities};
+use super::quiet::inside;
 use super::weighted_index::Picker;
 use crate::text::literal;
 use crate::{Error, Landmarks, Noise, Result, SavedNoise, Scalar, View};
@@ -225,6 +227,29 @@ impl Noise for Mixture<dyn Noise> {
             component.transport(View::new(used, mine.len(), &own), &mut drawn);
             self.put(&mine, &drawn, rows, out);
         }
+    }
+
+    /// A component by its probability given the point, and what that leaves open at random.
+    fn inverse_transport(&self, point: &[f64], stream: &mut Stream, cube: &mut [f64]) -> bool {
+        let at = View::new(point.len(), 1, point);
+        let mut own = vec![0.0; self.components.len()];
+        for ((own, weight), component) in own.chunks_mut(1).zip(&self.weights).zip(&self.components) {
+            component.log_density(at, own);
+            own[0] += weight.ln();
+        }
+        let top = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if top == f64::NEG_INFINITY {
+            return false;
+        }
+        let shares: Vec<f64> = own.iter().map(|own| (own - top).exp()).collect();
+        let chosen = Picker::new(&shares).pick(stream);
+        let used = self.components[chosen].uniforms().unwrap_or(0);
+        cube[used..].iter_mut().for_each(|u| *u = inside(stream.random()));
+        if !self.components[chosen].inverse_transport(point, stream, &mut cube[..used]) {
+            return false;
+        }
+        cube[0] = self.picker.unit_of(chosen, cube[0]);
+        true
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {

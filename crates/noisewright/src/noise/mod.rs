@@ -116,6 +116,14 @@ pub trait Noise: Send + Sync {
         let _ = (cube, out);
     }
 
+    /// The other way: writes a point of the unit cube that [`transport`](Self::transport) carries to `point`, drawn from all of
+    /// them where there are several, so that it is uniform where `point` has this distribution. Returns `false` (the
+    /// default), leaving `cube` alone, where that is not available.
+    fn inverse_transport(&self, point: &[f64], stream: &mut Stream, cube: &mut [f64]) -> bool {
+        let _ = (point, stream, cube);
+        false
+    }
+
     /// What quadrature along one variable should know; nothing by default.
     fn landmarks(&self, axis: usize) -> Landmarks {
         let _ = axis;
@@ -196,6 +204,10 @@ macro_rules! forward_noise {
 
             fn transport(&self, cube: View<'_>, out: &mut [f64]) {
                 (**self).transport(cube, out);
+            }
+
+            fn inverse_transport(&self, point: &[f64], stream: &mut Stream, cube: &mut [f64]) -> bool {
+                (**self).inverse_transport(point, stream, cube)
             }
 
             fn landmarks(&self, axis: usize) -> Landmarks {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use noisewright_numerics::random::Stream;
-use noisewright_numerics::special::{LN_SQRT_2PI, ln_gamma, normal_quantile};
+use noisewright_numerics::special::{LN_SQRT_2PI, ln_gamma, normal_cdf, normal_quantile};
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use super::FitAgain;
 use super::check::{degrees_of_freedom, require};
+use super::quiet::inside;
 use super::spelling::{list, matrix};
 use super::student::ln_one_plus;
 use super::whitening::{BLOCK, Whitening, mean_and_covariance};
@@ -94,6 +95,12 @@ impl Noise for MultivariateNormal {
 
     fn transport(&self, cube: View<'_>, out: &mut [f64]) {
         transport_colored(&self.map, cube, 0, out, |_| 1.0);
+    }
+
+    fn inverse_transport(&self, point: &[f64], _: &mut Stream, cube: &mut [f64]) -> bool {
+        cube.copy_from_slice(&along_principal_axes(&self.map, point));
+        cube.iter_mut().for_each(|z| *z = inside(normal_cdf(*z)));
+        true
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {
@@ -235,6 +242,23 @@ impl Noise for MultivariateStudent {
         transport_colored(&self.map, cube, 1, out, |row| stretch(cube.get(row, 0)));
     }
 
+    /// Given the point, half of the χ² of the stretch has a gamma distribution of shape `(n + d)/2` and rate `1 + |z|²/n`.
+    fn inverse_transport(&self, point: &[f64], stream: &mut Stream, cube: &mut [f64]) -> bool {
+        let z = along_principal_axes(&self.map, point);
+        let squared: f64 = z.iter().map(|z| z * z).sum();
+        let shape = 0.5 * (self.dof + z.len() as f64);
+        let (Ok(given), Ok(alone)) =
+            (Gamma::new(shape, 1.0 + squared / self.dof), Gamma::new(0.5 * self.dof, 1.0))
+        else {
+            return false;
+        };
+        let half = given.draw_one(stream);
+        cube[0] = inside(alone.cdf(half));
+        let shrink = (2.0 * half / self.dof).sqrt();
+        cube[1..].iter_mut().zip(&z).for_each(|(u, z)| *u = inside(normal_cdf(z * shrink)));
+        true
+    }
+
     fn landmarks(&self, axis: usize) -> Landmarks {
         center(&self.map, axis)
     }
@@ -294,6 +318,22 @@ fn transport_colored(
             out[axis * rows + row] = location + stretch * along;
         }
     }
+}
+
+/// `F⁻¹(x − location)`, F the factor along the principal axes, whose columns are orthogonal in units of the variables' scales.
+fn along_principal_axes(map: &Whitening, point: &[f64]) -> Vec<f64> {
+    let d = map.dimension();
+    let factor = map.principal_factor();
+    let along = |k: usize| {
+        let (mut product, mut length) = (0.0, 0.0);
+        for axis in 0..d {
+            let (f, scale) = (factor[axis * d + k], map.scale(axis).powi(2));
+            product += f * (point[axis] - map.location()[axis]) / scale;
+            length += f * f / scale;
+        }
+        product / length
+    };
+    (0..d).map(along).collect()
 }
 
 /// The quantile of a gamma distribution of scale one.

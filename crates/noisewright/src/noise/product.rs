@@ -114,6 +114,16 @@ impl Noise for Product {
         }
     }
 
+    fn inverse_transport(&self, point: &[f64], stream: &mut Stream, cube: &mut [f64]) -> bool {
+        let (mut point, mut cube) = (point, cube);
+        self.blocks.iter().all(|block| {
+            let (mine, others) = point.split_at(block.dimension());
+            let (own, rest) = std::mem::take(&mut cube).split_at_mut(block.uniforms().unwrap_or(0));
+            (point, cube) = (others, rest);
+            block.inverse_transport(mine, stream, own)
+        })
+    }
+
     fn landmarks(&self, axis: usize) -> Landmarks {
         let mut axis = axis;
         for block in &self.blocks {

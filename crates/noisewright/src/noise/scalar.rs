@@ -1,8 +1,11 @@
 //! Distributions of one variable: the trait with the distribution function, from which `Noise` follows.
 
+use noisewright_numerics::chart::wrapped;
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::{ln_add_exp, ln_sub_exp};
+use rand::RngExt;
 
+use super::quiet::inside;
 use super::quiet::line::GAUSS_12;
 use crate::{Landmarks, Noise, Refit, SavedNoise, View};
 
@@ -120,6 +123,21 @@ impl<T: Scalar> Noise for T {
         for (value, u) in out.iter_mut().zip(cube.column(0)) {
             *value = self.quantile(*u);
         }
+    }
+
+    /// The distribution function; of a value that has a probability a number between those below and at it.
+    fn inverse_transport(&self, point: &[f64], stream: &mut Stream, cube: &mut [f64]) -> bool {
+        let x = if self.is_circular() { wrapped(point[0]) } else { point[0] };
+        let upper = self.cdf(x);
+        cube[0] = inside(if self.is_discrete() {
+            let below = self.cdf(x.next_down());
+            below + stream.random::<f64>() * (upper - below)
+        } else if upper > 0.5 {
+            1.0 - self.survival(x)
+        } else {
+            upper
+        });
+        true
     }
 
     fn landmarks(&self, _axis: usize) -> Landmarks {

@@ -34,6 +34,12 @@ impl Picker {
         (index, inside((at - below) / (self.cumulative[index] - below)))
     }
 
+    /// The other way round: the number whose stratum is that of `index`, at the share `within` of it.
+    pub(crate) fn unit_of(&self, index: usize, within: f64) -> f64 {
+        let below = index.checked_sub(1).map_or(0.0, |before| self.cumulative[before]);
+        inside((below + within * (self.cumulative[index] - below)) / self.cumulative[self.last])
+    }
+
     /// An index, drawn with its weight.
     pub(crate) fn pick(&self, stream: &mut Stream) -> usize {
         let u = stream.random::<f64>() * self.cumulative[self.last];

@@ -124,6 +124,8 @@ pub enum Purpose {
     Permutation,
     /// The order in which rows are taken for draws of the product of their marginals.
     ProductOrder,
+    /// Noise points of every row of a conditional model once more, from which their error is told.
+    NoiseGivenAgain,
 }
 
 impl Purpose {
@@ -185,6 +187,7 @@ impl Purpose {
             Self::Folds { side } => (50, side, 0),
             Self::Permutation => (60, 0, 0),
             Self::ProductOrder => (61, 0, 0),
+            Self::NoiseGivenAgain => (62, 0, 0),
         }
     }
 }

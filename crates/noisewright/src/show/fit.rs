@@ -5,9 +5,7 @@ use std::fmt;
 use noisewright_report::{Cell, Column, Table, format_number, format_percent};
 
 use super::shortened;
-use crate::fit::{
-    Estimate, Fit, FitMethod, IntervalKind, PenaltyKind, RatioFit, Resampled, Setting, StrengthRule,
-};
+use crate::fit::{Estimate, Fit, FitMethod, IntervalKind, PenaltyKind, RatioFit, Setting, StrengthRule};
 
 /// Estimates with their standard errors and intervals; `loss` is named where it is known.
 #[must_use]
@@ -257,10 +255,7 @@ fn interval_words(fit: &Fit) -> Vec<String> {
         lines.push(format!("The intervals of the parameters are those of the profile of the {of}."));
     }
     if let Some(bootstrap) = &fit.bootstrap {
-        let unit = match bootstrap.unit {
-            Resampled::Clusters => "clusters",
-            _ => "rows",
-        };
+        let unit = bootstrap.unit;
         let failed = match bootstrap.failed {
             0 => String::new(),
             failed => format!(", {} without an answer left out", format_args!("{} more", grouped(failed))),

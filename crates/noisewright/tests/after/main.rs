@@ -1,6 +1,7 @@
 //! What comes after a fit: functions of parameters, tests, densities, draws, comparisons, saved fits, constraints.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod choice_repeats;
 mod choices;
 mod comparison;
 mod constraints;

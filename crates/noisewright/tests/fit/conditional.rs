@@ -1,6 +1,6 @@
 //! Conditional models: ranking and maximum likelihood against closed forms, published values and scipy.
 
-use noisewright::fit::{Amount, CovarianceKind, Dependence, DrawKind, FitOptions, NoiseChoice};
+use noisewright::fit::{Amount, CovarianceKind, Dependence, FitOptions, NoiseChoice};
 use noisewright::prelude::*;
 use noisewright::{ConditionalNoise, NoiseWords, fit_auto_given};
 use rand::RngExt;
@@ -22,13 +22,13 @@ fn freight() -> (Model, Points) {
 }
 
 /// log p = −(y − a − b z)²/2: the straight line with errors of variance one.
-fn line() -> Model {
+pub(crate) fn line() -> Model {
     let text = "variables = ['y']\ncovariates = ['z']\nlog_density = '-(y - a - b*z)^2/2'\n[parameters]\na = 0\nb = 0";
     Model::from_toml(text).unwrap()
 }
 
 /// y = 1 + 2 z and a standard normal error, z standard normal to one decimal: few values are few integrals.
-fn on_a_line(rows: usize, seed: u64) -> Points {
+pub(crate) fn on_a_line(rows: usize, seed: u64) -> Points {
     let drawn = sample(&Product::new(vec![standard(), standard()]).unwrap(), rows, seed);
     let z: Vec<f64> = drawn.view().column(0).iter().map(|z| (10.0 * z).round() / 10.0).collect();
     let y = z.iter().zip(drawn.view().column(1)).map(|(z, e)| 1.0 + 2.0 * z + e).collect();
@@ -40,7 +40,7 @@ fn standard() -> std::sync::Arc<dyn Noise> {
 }
 
 /// The variances of least squares with errors of variance one: the diagonal of (XᵀX)⁻¹.
-fn least_squares(data: &Points) -> ([f64; 2], [f64; 2]) {
+pub(crate) fn least_squares(data: &Points) -> ([f64; 2], [f64; 2]) {
     let (y, z, n) = (data.view().column(0), data.view().column(1), data.rows() as f64);
     let sum = |f: &dyn Fn(usize) -> f64| (0..data.rows()).map(f).sum::<f64>();
     let (sz, szz) = (sum(&|i| z[i]), sum(&|i| z[i] * z[i]));
@@ -153,7 +153,7 @@ fn noise_equal_to_the_density_costs_one_over_k() {
     }
 }
 
-fn conditional(words: &str) -> NoiseChoice {
+pub(crate) fn conditional(words: &str) -> NoiseChoice {
     let words = NoiseWords::parse_given(words, &["z"]).unwrap();
     ConditionalNoise::from_words(&words, &Space::real(&["y"]).unwrap(), &["z"]).unwrap().into()
 }
@@ -446,7 +446,6 @@ fn what_does_not_go_with_covariates_is_refused_in_a_sentence() {
         (FitOptions { amount: Amount::Ratio(5.0), ..default() }, "`nu`"),
         (FitOptions { amount: Amount::Points(5), ..default() }, "`noise_points`"),
         (FitOptions { loss: Loss::Kl, ..default() }, "`loss`"),
-        (FitOptions { draws: DrawKind::Quiet, ..default() }, "`draws`"),
         (FitOptions { refit_noise: true, ..default() }, "`refit_noise`"),
         (FitOptions { check_ratio: true, ..default() }, "`check_ratio`"),
         (FitOptions { choices: Some(0), ..default() }, "`choices`"),

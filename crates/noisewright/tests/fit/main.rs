@@ -4,6 +4,8 @@
 mod batches;
 mod comparators;
 mod conditional;
+mod conditional_nets;
+mod conditional_repeats;
 mod density_ratio;
 mod diagnostics;
 mod distributed;

@@ -136,6 +136,62 @@ fn in_several_variables_quiet_draws_have_the_same_distribution() {
     }
 }
 
+/// What is carried to the cube comes back to where it was, and draws are uniform there, in every coordinate and along their sums.
+fn check_inverse(name: &str, noise: &dyn Noise) {
+    let (d, uniforms, rows) = (noise.dimension(), noise.uniforms().unwrap(), 4000);
+    let draws = sample(noise, rows, 3);
+    let mut stream = noisewright::run::Purpose::Sample.stream(4, 0);
+    let mut cubes = vec![vec![0.0; rows]; uniforms];
+    for row in 0..rows {
+        let point: Vec<f64> = (0..d).map(|j| draws.view().get(row, j)).collect();
+        let (mut cube, mut back) = (vec![0.0; uniforms], vec![0.0; d]);
+        assert!(noise.inverse_transport(&point, &mut stream, &mut cube), "{name}");
+        noise.transport(View::new(uniforms, 1, &cube), &mut back);
+        for (x, y) in point.iter().zip(&back) {
+            // A number next to one is known to 1e-16, and far out a quantile to the share that this is of the tail.
+            let far = cube.iter().map(|u| 1.0 / u.min(1.0 - u)).fold(0.0, f64::max);
+            let bound = 1e-7 + 1e-14 * far;
+            assert!((x - y).abs() <= bound * (1.0 + x.abs()), "{name}: {x} came back as {y}");
+        }
+        cubes.iter_mut().zip(&cube).for_each(|(column, u)| column[row] = *u);
+    }
+    for (j, column) in cubes.iter().enumerate() {
+        let distance = kolmogorov_distance(column, |u| u);
+        assert!(distance < kolmogorov_bound(rows), "{name}, coordinate {j}: {distance}");
+        // The sum of two independent uniform numbers, modulo one, is uniform.
+        for other in &cubes[..j] {
+            let sums: Vec<f64> = column.iter().zip(other).map(|(a, b)| (a + b).fract()).collect();
+            let distance = kolmogorov_distance(&sums, |u| u);
+            assert!(distance < kolmogorov_bound(rows), "{name}, coordinate {j} with another: {distance}");
+        }
+    }
+}
+
+#[test]
+fn noises_are_carried_back_to_the_cube() {
+    for (domain, words) in LINES {
+        // Of a tail behind 20 scales, and of tails like x^−0.2, a number next to one does not tell enough.
+        if !words.contains("-20") && !words.contains("student(0.2") {
+            check_inverse(words, scalar(domain, words).as_ref());
+        }
+    }
+    for (domain, words) in
+        [("counts", "poisson(3)"), ("counts", "negative-binomial(4, 0.5)"), ("spins", "bernoulli(0.8)")]
+    {
+        check_inverse(words, scalar(domain, words).as_ref());
+    }
+    for words in [
+        "normal([1, -2, 0.5], [[2, 0.6, -0.3], [0.6, 0.5, 0.1], [-0.3, 0.1, 4]])",
+        "student(5, [1, -2, 0.5], [[2, 0.6, -0.3], [0.6, 0.5, 0.1], [-0.3, 0.1, 4]])",
+        "product(normal(0, 1), student(4, 1, 2), laplace(1, 3))",
+        "0.4*normal([0, 0, 1], [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]]) + 0.6*student(4, [3, -1, 0], [[1, 0, 0], [0, 4, 0], [0, 0, 4]])",
+    ] {
+        check_inverse(words, noise("real", 3, words).as_ref());
+    }
+    let mut stream = noisewright::run::Purpose::Sample.stream(4, 0);
+    assert!(!Own.inverse_transport(&[0.0], &mut stream, &mut [0.0]));
+}
+
 /// A designed noise on a line is drawn by the integral of its own density.
 #[test]
 fn designed_noises_are_drawn_quietly_on_a_line() {

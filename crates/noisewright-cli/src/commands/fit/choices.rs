@@ -106,7 +106,7 @@ fn refuse_idle(arguments: &FitArguments) -> Outcome<()> {
 fn marks(table: &Table, values: &[f64], name: &str) -> Outcome<Vec<bool>> {
     if let Some(row) = values.iter().position(|x| *x != 0.0 && *x != 1.0) {
         return Err(Failure::NoAnswer(format!(
-            "{}, row {}: `{name}` = {} must be 1 for the chosen alternative and 0 for the others",
+            "{}, row {}: `{name}` = {} must be 1 for chosen alternatives and 0 for the others",
             table.source(),
             table.row_number(row),
             values[row]

@@ -7,19 +7,22 @@ mod ranking;
 
 use std::sync::Arc;
 
+use super::choices::ConditionalLogit;
 use super::data::Data;
 use super::data_rows::{DataRows, SOME_ROWS};
-use super::diagnostics::{ErrorBudget, SMALL_SHARE};
+use super::diagnostics::{Diagnostics, ErrorBudget, SMALL_SHARE};
 use super::exact::{estimate_given, is_exact_given};
-use super::options::{Amount, DrawKind, FitOptions, NoiseChoice};
+use super::fit_against_noise::needs_memory;
+use super::options::{Amount, FitOptions, NoiseChoice};
 use super::result::Fit;
+use super::{penalized, repeated};
 use crate::after::{RowMeans, mean_log_likelihood};
 use crate::integrability::{NotNormalizable, PLACES, of_fitted};
 use crate::noise::language::Context;
 use crate::run::Stage;
 use crate::{ConditionalNoise, Error, Loss, Model, Points, Result, Target, View, fit_auto_given};
 pub(super) use covariance::by_row;
-pub(super) use ranking::pilot;
+pub(super) use ranking::{covariance as ranking_covariance, pilot};
 
 /// Rows at whose covariates it is looked whether the fitted density integrates, beside the extreme ones.
 const FIRST_LOOKED: usize = 4;
@@ -30,13 +33,54 @@ pub(super) fn fit(model: &Model, data: Data<'_>, options: &FitOptions) -> Result
     let rows = DataRows::memory(model, data)?;
     model.check_score_once(&model.start(), data.points)?;
     options.report(Stage::Prepare, 0, f64::NAN)?;
-    let fit = if is_exact_given(model, data, options) {
-        estimate_given(model, data, options)?
-    } else {
-        let noise = noise(model, rows, options)?;
-        ranking::dosed(model, data, &noise, options)?
-    };
-    finished(model, rows, fit, options)
+    if let Some(penalty) = &options.penalty {
+        let (logit, choices) = undosed(model, data, rows, options)?;
+        let again = |part: &Model, options: &FitOptions| fit(part, data, options);
+        let found = penalized::fit_ranked(logit, choices, data, penalty, options, again)?;
+        return if found.penalty.as_ref().is_some_and(|report| report.refitted) {
+            Ok(found)
+        } else {
+            finished(model, rows, found, options)
+        };
+    }
+    let found = estimate(model, rows, options)?;
+    repeated(model, rows, finished(model, rows, found, options)?, options)
+}
+
+/// An estimate of which nothing is said yet.
+///
+/// # Errors
+/// As for any fit.
+pub(super) fn estimate(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Fit> {
+    let data = rows.whole().ok_or_else(|| needs_memory("covariates"))?;
+    if is_exact_given(model, data, options) {
+        return estimate_given(model, data, options);
+    }
+    ranking::dosed(model, data, noise(model, rows, options)?.as_ref(), options)
+}
+
+/// The rows among their alternatives: all states where there is no noise, otherwise noise points, and how many of those.
+fn undosed<'m>(
+    model: &'m Model,
+    data: Data<'_>,
+    rows: DataRows<'_>,
+    options: &FitOptions,
+) -> Result<(ConditionalLogit<'m>, Ranked)> {
+    if is_exact_given(model, data, options) {
+        let words = format!("none (all states of {} rows)", data.points.rows());
+        return Ok((draws::all_states(model, data)?, Ranked { choices: None, words }));
+    }
+    let noise = noise(model, rows, options)?;
+    let (logit, choices) = ranking::undosed(model, data, &noise, options)?;
+    Ok((logit, Ranked { choices: Some(choices), words: noise.describe() }))
+}
+
+/// What rows are ranked among.
+pub(super) struct Ranked {
+    /// Noise points of every row; none where its alternatives are all states.
+    pub(super) choices: Option<usize>,
+    /// The noise in words.
+    pub(super) words: String,
 }
 
 /// What is said of a fit, and what is kept of its rows.
@@ -47,14 +91,9 @@ fn finished(model: &Model, rows: DataRows<'_>, mut fit: Fit, options: &FitOption
     {
         said.endless(found);
     }
-    said.read(model, &fit);
-    let budget = |e: &super::Estimate| ErrorBudget::of_parts(&e.name, e.se_data.powi(2), e.se_noise.powi(2));
-    said.error_budget = fit.parameters.iter().map(budget).collect();
-    if let Some((unknown, share)) = said.most_noise() {
-        // The noise's part of the variance falls like 1/K.
-        let small = SMALL_SHARE;
-        let wanted = fit.nu * share / (1.0 - share) * (1.0 - small) / small;
-        said.noisy_choices(unknown, share, wanted.ceil() as usize);
+    match fit.penalty {
+        Some(_) => said.read_penalized(model, &fit),
+        None => read(&mut said, model, &fit),
     }
     fit.diagnostics = said;
     let constraint = model.constraint();
@@ -72,6 +111,19 @@ fn finished(model: &Model, rows: DataRows<'_>, mut fit: Fit, options: &FitOption
         Some(constraint) => constraint.expand(fit),
         None => fit,
     })
+}
+
+/// What is said of estimates with errors, and of the part that the noise has in them.
+fn read(said: &mut Diagnostics, model: &Model, fit: &Fit) {
+    said.read(model, fit);
+    let budget = |e: &super::Estimate| ErrorBudget::of_parts(&e.name, e.se_data.powi(2), e.se_noise.powi(2));
+    said.error_budget = fit.parameters.iter().map(budget).collect();
+    if let Some((unknown, share)) = said.most_noise() {
+        // The noise's part of the variance falls like 1/K.
+        let small = SMALL_SHARE;
+        let wanted = fit.nu * share / (1.0 - share) * (1.0 - small) / small;
+        said.noisy_choices(unknown, share, wanted.ceil() as usize);
+    }
 }
 
 /// Where the fitted density has no integral, if so at the covariates of some rows: the first ones, and those where a covariate
@@ -109,11 +161,6 @@ fn refuse_idle(options: &FitOptions) -> Result<()> {
             "cannot be chosen beside covariates, whose rows are ranked among their noise points: leave it out",
         ),
         ("loss_ratio", options.loss_ratio.is_some(), "cannot stand beside covariates: leave it out"),
-        (
-            "draws",
-            options.draws == DrawKind::Quiet,
-            "cannot be quiet beside covariates, where every row has independent noise points: leave it out",
-        ),
         ("refit_noise", options.refit_noise, "cannot stand beside covariates: leave it out"),
         ("check_ratio", options.check_ratio, "cannot stand beside covariates: leave it out"),
         ("target", options.target != Target::Mse, "cannot stand beside covariates: leave it out"),

@@ -217,6 +217,13 @@ pub enum Finding {
         /// In so many independent scrambles.
         replicates: usize,
     },
+    /// Quiet noise of a conditional model has another number of points for every row than was asked for.
+    RoundedChoices {
+        /// How many were asked for.
+        asked: usize,
+        /// How many were drawn.
+        drawn: usize,
+    },
     /// No optimal noise could be designed, because it failed.
     NotDesigned {
         /// Why not.
@@ -288,6 +295,7 @@ impl Finding {
             Self::NoiseError { .. } => (Kind::NoiseError, "noise-error"),
             Self::NotRefitted { .. } => (Kind::NotRefitted, "not-refitted"),
             Self::RoundedNoise { .. } => (Kind::RoundedNoise, "rounded-noise"),
+            Self::RoundedChoices { .. } => (Kind::RoundedNoise, "rounded-choices"),
             Self::NotDesigned { .. } => (Kind::NotOptimal, "not-designed"),
             Self::NoPilot { .. } => (Kind::NotOptimal, "no-pilot"),
             Self::SelectedByLasso { .. } => (Kind::ErrorsAfterPenalty, "selected-by-lasso"),
@@ -508,6 +516,11 @@ impl Finding {
                 f,
                 "{drawn} quiet noise points were drawn instead of {asked}: each of the {replicates} scrambles has a power of \
                  two of them"
+            ),
+            Self::RoundedChoices { asked, drawn } => write!(
+                f,
+                "{drawn} quiet noise points of every row were drawn instead of {asked}: with the row they are a net, which has a \
+                 power of two of points"
             ),
             Self::NotDesigned { error } => write!(f, "no optimal noise could be designed: {error}"),
             Self::NoPilot { pilot } => write!(f, "no optimal noise could be designed: {pilot}"),

@@ -83,6 +83,8 @@ pub enum Remedy {
     ParametricNoise,
     /// A number of quiet points of which each scramble has a power of two.
     PowerOfTwo,
+    /// A number of noise points of a row that make a net with it.
+    NetOfChoices,
     /// The noise `auto`, which was used instead.
     AutoInstead,
     /// Fit against noise rather than exactly.
@@ -188,6 +190,7 @@ impl Remedy {
             Self::OtherNoise => "use another noise",
             Self::ParametricNoise => "use a noise with parameters",
             Self::PowerOfTwo => "ask for 16 times a power of two",
+            Self::NetOfChoices => "ask for one less than a power of two",
             Self::AutoInstead => "the noise auto was used instead",
             Self::AgainstNoise => "fit against noise",
             Self::Exact => "fit without noise",

@@ -47,6 +47,7 @@ fn findings() -> Vec<Finding> {
         Finding::NoiseError { parameter: "a".into(), share: 0.8 },
         Finding::NotRefitted { error: Error::NoOverlap },
         Finding::RoundedNoise { asked: 1000, drawn: 1024, replicates: 16 },
+        Finding::RoundedChoices { asked: 20, drawn: 15 },
         Finding::NotDesigned { error: Error::NoOverlap },
         Finding::NoPilot { pilot: Box::new(Finding::NoOverlap { confused: 0.1, against }) },
     ]
@@ -63,6 +64,7 @@ fn remedies() -> Vec<Remedy> {
         Remedy::OtherNoise,
         Remedy::ParametricNoise,
         Remedy::PowerOfTwo,
+        Remedy::NetOfChoices,
         Remedy::AutoInstead,
         Remedy::AgainstNoise,
         Remedy::Exact,

@@ -12,13 +12,14 @@ use super::whitening::Frame;
 use crate::fit::conditional::{by_row, pilot};
 use crate::fit::covariance::invert_free;
 use crate::fit::curvature::Curvature;
-use crate::fit::data::Data;
+use crate::fit::data::{Data, Dependence};
 use crate::fit::data_rows::DataRows;
 use crate::fit::differences;
 use crate::fit::estimate::{Compared, Found};
 use crate::fit::multistart;
-use crate::fit::options::{Amount, FitOptions, NoiseChoice};
+use crate::fit::options::{Amount, FitOptions, IntervalKind, NoiseChoice};
 use crate::fit::prepare::scaling;
+use crate::fit::profile::{self, Profiled};
 use crate::fit::result::{Fit, Optimum};
 use crate::fit::solve::{Solution, in_box, limits};
 use crate::run::Stage;
@@ -212,7 +213,12 @@ impl<'a> ConditionalLikelihood<'a> {
             self.groups.len()
         );
         let with = Compared::undrawn(f64::INFINITY, 0, words, "likelihood".into());
-        Ok(found.fit(self.model, DataRows::Memory(self.data), with, options.confidence))
+        let mut fit = found.fit(self.model, DataRows::Memory(self.data), with, options.confidence);
+        if options.interval == IntervalKind::Profile {
+            let likelihood = self.data.dependence == Dependence::Independent;
+            profile::of_parameters(Profiled { problem: self, likelihood }, self.model, &mut fit, options)?;
+        }
+        Ok(fit)
     }
 
     fn indistinct(&self, direction: &DVector<f64>) -> Error {

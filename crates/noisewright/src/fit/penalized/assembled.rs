@@ -4,6 +4,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::path::Chosen;
 use super::penalty::PenaltyKind;
+use super::ranked::Alternatives;
 use super::report::PenaltyReport;
 use super::target::Target;
 use crate::fit::covariance::{self, Covariance, invert_free};
@@ -42,16 +43,61 @@ pub(super) fn fit(
             let with = Compared::undrawn(f64::INFINITY, 0, words, "likelihood".into());
             found.fit(enumerated.likelihood.model(), rows, with, options.confidence)
         }
+        Target::Ranked(_) => return Err(Error::internal("alternatives among rows that have none")),
     };
-    said.warn(match chosen.report.kind {
-        PenaltyKind::Lasso => no_errors(&chosen.report),
-        PenaltyKind::Ridge => {
-            Warning::new(Finding::BiasLeftOut { strength: chosen.report.strength }, [Remedy::NoPenalty])
-        }
-    });
+    said.warn(about_errors(&chosen.report));
     fit.diagnostics = said;
     fit.penalty = Some(chosen.report);
     Ok(fit)
+}
+
+/// The fit of rows among their alternatives, of which only the penalty's part is said.
+pub(super) fn among_alternatives(
+    alternatives: &Alternatives<'_>,
+    chosen: Chosen,
+    options: &FitOptions,
+) -> Result<Fit> {
+    let scales = &alternatives.scale;
+    let theta = DVector::from_fn(scales.len(), |j, _| chosen.minimum.at[j] / scales[j]);
+    let (held, size) = (held(&chosen), theta.len());
+    let (covariance, hessian) = match chosen.report.kind {
+        PenaltyKind::Lasso => (Covariance::unknown(size), unknown(size)),
+        PenaltyKind::Ridge => {
+            let there = alternatives.logit.weighted(&theta, true, None, None)?;
+            let hessian = there.hessian.ok_or(Error::NoMass)?;
+            let bend = DVector::from_fn(size, |j, _| chosen.penalty.ridge[j] * scales[j].powi(2));
+            let free: Vec<usize> = (0..size).filter(|j| !held[*j]).collect();
+            let bread = invert_free(&(&hessian + DMatrix::from_diagonal(&bend)), &free)
+                .map_err(|_| Error::internal("a penalised loss without curvature"))?;
+            (alternatives.covariance(theta.as_slice(), &bread, options)?, hessian)
+        }
+    };
+    let (values, loss) = (theta.as_slice().to_vec(), chosen.minimum.value);
+    let found = Found {
+        optima: vec![Optimum { at: values.clone(), loss, starts: 1 }],
+        values,
+        held,
+        covariance,
+        hessian,
+        curvature: Curvature::Observed,
+        loss,
+        iterations: chosen.minimum.iterations,
+        stop: chosen.minimum.stop,
+    };
+    let mut fit = alternatives.fit(found, options);
+    fit.diagnostics.warn(about_errors(&chosen.report));
+    fit.penalty = Some(chosen.report);
+    Ok(fit)
+}
+
+/// What a penalty does to the standard errors.
+fn about_errors(report: &PenaltyReport) -> Warning {
+    match report.kind {
+        PenaltyKind::Lasso => no_errors(report),
+        PenaltyKind::Ridge => {
+            Warning::new(Finding::BiasLeftOut { strength: report.strength }, [Remedy::NoPenalty])
+        }
+    }
 }
 
 /// Which unknowns are at a bound that keeps them from where they would go.

@@ -9,6 +9,7 @@ mod folds;
 mod likelihood;
 mod path;
 mod penalty;
+mod ranked;
 mod report;
 mod target;
 
@@ -19,6 +20,9 @@ pub use report::{PathPoint, PenaltyReport, StrengthRule};
 
 use std::sync::Arc;
 
+use super::choices::ConditionalLogit;
+use super::conditional::Ranked;
+use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
 use super::estimate::FitTask;
 use super::options::FitOptions;
@@ -26,7 +30,8 @@ use super::result::Fit;
 use super::{RowMeans, fit_rows};
 use crate::{Error, Model, Result};
 use folds::Folds;
-use path::Search;
+use path::{Chosen, Search};
+use ranked::{Alternatives, Origin};
 use target::Target;
 
 /// Fits a model with a penalty.
@@ -41,18 +46,10 @@ pub(super) fn fit_penalized(
     options: &FitOptions,
 ) -> Result<Fit> {
     let task = FitTask { model, rows, loss: &options.loss };
-    let factors = penalty.factors_of(model)?;
     let mut target = Target::new(task, options)?;
-    let folds = match penalty.strength {
-        Strength::Given(_) => None,
-        _ => Some(Folds::new(rows.rows(), rows.dependence(), target.noise_rows(), &options.context())?),
-    };
-    if let Some(folds) = &folds {
-        target.divide(folds)?;
-    }
-    let chosen = Search { target: &target, penalty, factors: &factors, options }.run(folds.as_ref())?;
+    let chosen = chosen(&mut target, (rows.rows(), rows.dependence()), penalty, options)?;
     if penalty.refit_selected {
-        return refitted(model, rows, chosen.report, options);
+        return refitted(model, chosen.report, options, |part, options| fit_rows(part, rows, options));
     }
     let mut fit = assembled::fit(target, rows, chosen, options)?;
     let constraint = model.constraint();
@@ -66,12 +63,83 @@ pub(super) fn fit_penalized(
     })
 }
 
+/// The estimates at the strength that was given, or that cross-validation over folds of so many units chooses.
+fn chosen(
+    target: &mut Target<'_>,
+    (units, dependence): (usize, Dependence<'_>),
+    penalty: &Penalty,
+    options: &FitOptions,
+) -> Result<Chosen> {
+    let factors = penalty.factors_of(target.model())?;
+    let folds = match penalty.strength {
+        Strength::Given(_) => None,
+        _ => Some(Folds::new(units, dependence, target.noise_rows(), &options.context())?),
+    };
+    if let Some(folds) = &folds {
+        target.divide(folds)?;
+    }
+    Search { target, penalty, factors: &factors, options }.run(folds.as_ref())
+}
+
+/// Fits choices whose alternatives are rows with a penalty; `again` fits a part of the parameters without one.
+///
+/// # Errors
+/// As for [`fit_penalized`], and where a feature never varies within a stratum.
+pub(super) fn fit_strata<'a>(
+    logit: ConditionalLogit<'a>,
+    rows: DataRows<'a>,
+    penalty: &Penalty,
+    options: &FitOptions,
+    again: impl FnOnce(&Model, &FitOptions) -> Result<Fit>,
+) -> Result<Fit> {
+    match fit_alternatives(Alternatives::new(logit, Origin::Rows(rows))?, penalty, options, again)? {
+        (fit, Some(alternatives)) => alternatives.logit.finished(fit),
+        (fit, None) => Ok(fit),
+    }
+}
+
+/// Fits a conditional model by ranking with a penalty, and leaves what is said of the rows to others; `again` fits a part of the
+/// parameters without one.
+///
+/// # Errors
+/// As for [`fit_strata`].
+pub(super) fn fit_ranked<'a>(
+    logit: ConditionalLogit<'a>,
+    ranked: Ranked,
+    data: Data<'a>,
+    penalty: &Penalty,
+    options: &FitOptions,
+    again: impl FnOnce(&Model, &FitOptions) -> Result<Fit>,
+) -> Result<Fit> {
+    let alternatives = Alternatives::new(logit, Origin::Noise(data, ranked))?;
+    Ok(fit_alternatives(alternatives, penalty, options, again)?.0)
+}
+
+/// The penalised fit with its alternatives, or the refit of what was selected.
+fn fit_alternatives<'a>(
+    alternatives: Alternatives<'a>,
+    penalty: &Penalty,
+    options: &FitOptions,
+    again: impl FnOnce(&Model, &FitOptions) -> Result<Fit>,
+) -> Result<(Fit, Option<Box<Alternatives<'a>>>)> {
+    let units = alternatives.units();
+    let mut target = Target::ranked(alternatives, options)?;
+    let chosen = chosen(&mut target, units, penalty, options)?;
+    if penalty.refit_selected {
+        return Ok((refitted(target.model(), chosen.report, options, again)?, None));
+    }
+    let Target::Ranked(alternatives) = target else {
+        return Err(Error::internal("alternatives that became something else"));
+    };
+    Ok((assembled::among_alternatives(&alternatives, chosen, options)?, Some(alternatives)))
+}
+
 /// The fit without a penalty of the parameters that were selected, the others held at zero.
 fn refitted(
     model: &Model,
-    rows: DataRows<'_>,
     mut report: PenaltyReport,
     options: &FitOptions,
+    again: impl FnOnce(&Model, &FitOptions) -> Result<Fit>,
 ) -> Result<Fit> {
     let left_out = model.parameters().iter().filter(|p| !report.selected.contains(&p.name));
     let zeros: Vec<(&str, f64)> = left_out.map(|p| (p.name.as_str(), 0.0)).collect();
@@ -80,7 +148,7 @@ fn refitted(
         return Err(Error::option("penalty", reason));
     }
     let part = model.clone().with_fixed(&zeros)?;
-    let mut fit = fit_rows(&part, rows, &FitOptions { penalty: None, ..options.clone() })?;
+    let mut fit = again(&part, &FitOptions { penalty: None, ..options.clone() })?;
     report.refitted = true;
     fit.diagnostics.warn(assembled::after_selection(&report));
     fit.penalty = Some(report);

@@ -6,6 +6,7 @@ use noisewright_numerics::optimize::{Evaluation, Smooth};
 use super::contrast::{self, Part, Want};
 use super::folds::Folds;
 use super::likelihood::Enumerated;
+use super::ranked::Alternatives;
 use crate::fit::data_rows::DataRows;
 use crate::fit::estimate::{Compared, FitTask};
 use crate::fit::exact::{Likelihood, NormalizerMethod};
@@ -27,9 +28,19 @@ const MOST_STATES: u64 = 1 << 12;
 pub(super) enum Target<'a> {
     Contrast(Box<Objective<'a>>, Compared),
     Likelihood(Box<Enumerated<'a>>, DataRows<'a>),
+    Ranked(Box<Alternatives<'a>>),
 }
 
 impl<'a> Target<'a> {
+    /// The alternatives of choices, of which a linear model makes a convex loss too.
+    ///
+    /// # Errors
+    /// When the model is not linear in its parameters, and for options that cannot stand beside a penalty.
+    pub(super) fn ranked(alternatives: Alternatives<'a>, options: &FitOptions) -> Result<Self> {
+        refuse_options(alternatives.logit.model, options)?;
+        Ok(Self::Ranked(Box::new(alternatives)))
+    }
+
     /// # Errors
     /// When the loss is not convex in the parameters, and for options that cannot stand beside a penalty.
     pub(super) fn new(task: FitTask<'a>, options: &FitOptions) -> Result<Self> {
@@ -49,6 +60,7 @@ impl<'a> Target<'a> {
         match self {
             Self::Contrast(objective, _) => objective.model,
             Self::Likelihood(enumerated, _) => enumerated.likelihood.model(),
+            Self::Ranked(alternatives) => alternatives.logit.model,
         }
     }
 
@@ -57,6 +69,7 @@ impl<'a> Target<'a> {
         match self {
             Self::Contrast(objective, _) => objective.size(),
             Self::Likelihood(enumerated, _) => enumerated.scale.len(),
+            Self::Ranked(alternatives) => alternatives.scale.len(),
         }
     }
 
@@ -65,6 +78,7 @@ impl<'a> Target<'a> {
         match self {
             Self::Contrast(objective, _) => &objective.scaling.scale,
             Self::Likelihood(enumerated, _) => &enumerated.scale,
+            Self::Ranked(alternatives) => &alternatives.scale,
         }
     }
 
@@ -79,7 +93,7 @@ impl<'a> Target<'a> {
     pub(super) fn start(&self) -> Result<DVector<f64>> {
         match self {
             Self::Contrast(objective, _) => linear_start(objective, None),
-            Self::Likelihood(..) => {
+            Self::Likelihood(..) | Self::Ranked(_) => {
                 let zero = |(lower, upper): &(f64, f64)| 0f64.clamp(*lower, *upper);
                 Ok(DVector::from_iterator(self.size(), self.limits().iter().map(zero)))
             }
@@ -95,7 +109,7 @@ impl<'a> Target<'a> {
     pub(super) fn noise_rows(&self) -> usize {
         match self {
             Self::Contrast(objective, _) => objective.noise.rows,
-            Self::Likelihood(..) => 0,
+            Self::Likelihood(..) | Self::Ranked(_) => 0,
         }
     }
 
@@ -103,6 +117,7 @@ impl<'a> Target<'a> {
         match self {
             Self::Contrast(objective, _) => objective.data.total,
             Self::Likelihood(_, rows) => rows.total_weight(),
+            Self::Ranked(alternatives) => alternatives.logit.total(),
         }
     }
 
@@ -120,6 +135,7 @@ impl<'a> Target<'a> {
         match self {
             Self::Contrast(objective, _) => contrast::evaluate(objective, part, at, want),
             Self::Likelihood(enumerated, _) => enumerated.evaluate(part, at, want),
+            Self::Ranked(alternatives) => alternatives.evaluate(part, at, want),
         }
     }
 }
@@ -153,12 +169,8 @@ impl Smooth for Training<'_, '_> {
 
 /// Refuses what has no convex loss, and what makes no sense with a penalty.
 fn refuse(task: FitTask<'_>, options: &FitOptions) -> Result<()> {
+    refuse_options(task.model, options)?;
     let wrong = |reason: &'static str| Err(Error::option("penalty", reason));
-    if !task.model.energy().is_linear() {
-        return wrong(
-            "needs a model that is linear in its parameters: features, or a family such as ising; this one is not",
-        );
-    }
     if task.model.is_normalized() {
         return wrong("needs a model with a free constant: leave `normalized` out");
     }
@@ -173,13 +185,24 @@ fn refuse(task: FitTask<'_>, options: &FitOptions) -> Result<()> {
     if options.refit_noise || options.check_ratio {
         return wrong("cannot stand beside refit_noise or check_ratio, which are about standard errors");
     }
+    if task.rows.whole().is_none() {
+        return Err(needs_memory("penalty"));
+    }
+    Ok(())
+}
+
+/// Refuses what makes no sense with a penalty, whatever is penalised.
+fn refuse_options(model: &Model, options: &FitOptions) -> Result<()> {
+    let wrong = |reason: &'static str| Err(Error::option("penalty", reason));
+    if !model.energy().is_linear() {
+        return wrong(
+            "needs a model that is linear in its parameters: features, or a family such as ising; this one is not",
+        );
+    }
     if options.draws == DrawKind::Quiet {
         return wrong(
             "cannot stand beside quiet draws, which cross-validation would tear apart: leave draws out",
         );
-    }
-    if task.rows.whole().is_none() {
-        return Err(needs_memory("penalty"));
     }
     Ok(())
 }
