@@ -57,6 +57,9 @@ def example_names() -> list[str]:
 def load_example(name: str) -> Example:
     """An example that ships with the package.
 
+    Args:
+        name: one of `example_names()`.
+
     >>> model, data = load_example("old-faithful")
     >>> data.shape, list(model.parameters)
     ((272, 1), ['t1', 't2', 't3', 't4'])

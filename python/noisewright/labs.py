@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from . import _core
 from .arrays import points
+from .checks import number, positive
 from .errors import InputError
 from .models import Model
 
@@ -88,10 +89,20 @@ def lab(
     known = _beginning(model)
     text = known["model"]
     words = known["noise"] if noise is None else str(getattr(noise, "words", noise))
-    places = known["at"] if at is None else [(str(name), float(value)) for name, value in at.items()]
-    ratio = known["nu"] if nu is None else float(nu)
+    ratio = known["nu"] if nu is None else positive(nu, "nu")
     built = None if text is None else Model._from_text(text)
+    places = known["at"] if at is None else _places(at, built)
     return Lab(_core.Lab(None if text is None else ("model.toml", text), _file(data, built), words, ratio, places))
+
+
+def _places(at: Mapping[str, float], model: Model | None) -> list[tuple[str, float]]:
+    """Values of the model's parameters."""
+    if model is None:
+        raise InputError("`at` are parameters of a model: give it too")
+    unknown = [name for name in at if name not in model.parameters]
+    if unknown:
+        raise InputError(f"`at`: the model has no parameter {unknown[0]!r}; its parameters are {', '.join(model.parameters)}")
+    return [(str(name), number(value, f"at[{name!r}]")) for name, value in at.items()]
 
 
 def _beginning(what: Any) -> dict[str, Any]:
@@ -157,7 +168,10 @@ def _file(data: Any, model: Model | None) -> tuple[str, bytes] | None:
     if data is None:
         return None
     if isinstance(data, (str, Path)):
-        return str(data), Path(data).read_bytes()
+        try:
+            return str(data), Path(data).read_bytes()
+        except OSError as error:
+            raise InputError(f"`data`: {data} cannot be read: {error.strerror}") from error
     if model is None:
         raise InputError("`data` are of a model: give it too")
     names = model.variables or []

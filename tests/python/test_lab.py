@@ -103,3 +103,11 @@ def test_what_it_cannot_show_is_refused():
         nw.lab(functions)
     with pytest.raises(nw.InputError, match="must be a model"):
         nw.lab(3)
+    with pytest.raises(nw.InputError, match="`nu` must be"):
+        nw.lab(nu=-1)
+    with pytest.raises(nw.InputError, match="no parameter 'q'"):
+        nw.lab(nw.Model.from_formula("-(x - m)^2/2", variables="x", parameters={"m": 0.0}), at={"q": 1})
+    with pytest.raises(nw.InputError, match="give it too"):
+        nw.lab(at={"q": 1})
+    with pytest.raises(nw.InputError, match="cannot be read"):
+        nw.lab(data="/nowhere/rows.csv")

@@ -3,7 +3,10 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use noisewright::{Error, ErrorSubject};
+
+use crate::arguments::Arguments;
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -77,57 +80,43 @@ fn sentence(error: &Error) -> String {
     }
 }
 
-/// The flag of an option of the library, where there is one.
-fn flag(option: &str) -> Option<&'static str> {
-    const FLAGS: [(&str, &str); 43] = [
-        ("method", "method"),
-        ("basis", "basis"),
-        ("between", "between"),
-        ("bridges", "bridges"),
-        ("weights", "weights"),
-        ("tolerance", "tolerance"),
-        ("weight_by_ess", "weight-by-ess"),
-        ("check_ratio", "check-nu"),
-        ("max_noise", "max-noise"),
-        ("noise_share", "noise-share"),
-        ("loss_ratio", "loss-ratio"),
-        ("nu", "nu"),
-        ("target", "target"),
-        ("bootstrap", "bootstrap"),
-        ("budget", "budget"),
-        ("chains", "chains"),
-        ("confidence", "confidence"),
-        ("draws", "draws"),
-        ("degree", "degree"),
-        ("efficiency", "efficiency"),
-        ("evaluations", "evaluations"),
-        ("loss", "loss"),
-        ("max_iterations", "max-iterations"),
-        ("most_values", "max-noise"),
-        ("moves", "moves"),
-        ("noise", "noise"),
-        ("noise exact", "noise exact"),
-        ("noise_draws", "noise-draws"),
-        ("choices", "choices"),
-        ("noise_points", "noise-points"),
-        ("powers", "power"),
-        ("price_data", "price-data"),
-        ("price_noise", "price-noise"),
-        ("refit_noise", "refit-noise"),
-        ("refit_selected", "refit-selected"),
-        ("penalty", "penalty"),
-        ("interval", "interval"),
-        ("cross_validate", "cross-validate"),
-        ("share", "noise-share"),
-        ("splines", "splines"),
-        ("starts", "starts"),
-        ("states", "path-states"),
-        ("thin", "thin"),
-    ];
-    FLAGS.iter().find(|(known, _)| *known == option).map(|(_, flag)| *flag)
+/// Options of the library whose flag has another name.
+const RENAMED: [(&str, &str); 12] = [
+    ("bandwidths", "bandwidth"),
+    ("check_ratio", "check-nu"),
+    ("coordinates", "surface"),
+    ("errors", "covariance"),
+    ("most_values", "max-noise"),
+    ("noise exact", "noise exact"),
+    ("parts", "convergence"),
+    ("powers", "power"),
+    ("relative", "accuracy"),
+    ("share", "noise-share"),
+    ("state", "surface-state"),
+    ("states", "path-states"),
+];
+
+/// The flag of an option of the library, where there is one: its name with hyphens, if some command takes that.
+fn flag(option: &str) -> Option<String> {
+    if let Some((_, flag)) = RENAMED.iter().find(|(known, _)| *known == option) {
+        return Some((*flag).to_owned());
+    }
+    let flag = option.replace('_', "-");
+    let command = Arguments::command();
+    let mut arguments =
+        command.get_arguments().chain(command.get_subcommands().flat_map(clap::Command::get_arguments));
+    arguments.any(|argument| argument.get_long() == Some(&flag)).then_some(flag)
 }
 
 impl Failure {
+    /// An error of a command whose number of draws is the argument N and no option.
+    pub(crate) fn of_count(error: Error) -> Self {
+        match &error {
+            Error::Option { option, fault } if option == "draws" => Self::Usage(format!("N {fault}")),
+            _ => error.into(),
+        }
+    }
+
     /// An error in a file of draws, none of which can be left out without changing what they are draws of.
     pub(crate) fn of_draws(error: &noisewright_data::Error) -> Self {
         Self::NoAnswer(error.advising(None))
@@ -152,6 +141,31 @@ impl From<std::io::Error> for Failure {
             Self::ClosedPipe
         } else {
             Self::NoAnswer(format!("writing failed: {error}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The library's names of options are the command's flags, as they are or as the list says.
+    #[test]
+    fn options_are_named_by_their_flags() {
+        for (option, wanted) in [
+            ("warm_up", "warm-up"),
+            ("noise_points", "noise-points"),
+            ("errors", "covariance"),
+            ("threads", "threads"),
+        ] {
+            assert_eq!(flag(option).as_deref(), Some(wanted));
+        }
+        assert_eq!(flag("swarm"), None);
+        let command = Arguments::command();
+        for (_, renamed) in RENAMED {
+            let long = renamed.split(' ').next();
+            let known = |c: &clap::Command| c.get_arguments().any(|argument| argument.get_long() == long);
+            assert!(command.get_subcommands().any(known), "{renamed}");
         }
     }
 }

@@ -73,6 +73,28 @@ fn inputs_are_never_overwritten() {
         &other("the draws of the noise", "--report", "d.csv"),
     );
     refused(&["evidence", "m.toml", "d.csv", "--report", "d.csv"], &other("the draws", "--report", "d.csv"));
+    refused(
+        &["simulate", "n.json", "5", "--given", "d.csv", "--out", "d.csv"],
+        &other("the covariates", "--out", "d.csv"),
+    );
+    refused(&["simulate", "n.json", "5", "--data", "d.csv", "--report", "d.csv"], &data("--report", "d.csv"));
+}
+
+/// The copy of an example that somebody has changed is not replaced by the example.
+#[test]
+fn changed_examples_are_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = || {
+        let mut command = Command::cargo_bin("noisewright").unwrap();
+        command.args(["examples", "wind", "--out"]).arg(folder.path()).assert()
+    };
+    copy().success();
+    copy().success();
+    let model = folder.path().join("examples/wind/model.toml");
+    fs::write(&model, MODEL).unwrap();
+    let run = copy().code(2);
+    assert!(String::from_utf8_lossy(&run.get_output().stderr).contains("is not as it ships"));
+    assert_eq!(fs::read_to_string(model).unwrap(), MODEL);
 }
 
 #[test]

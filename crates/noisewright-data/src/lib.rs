@@ -52,6 +52,8 @@ mod stan;
 mod stream;
 mod table;
 mod thinned;
+#[cfg(target_os = "linux")]
+mod unnamed;
 mod weights;
 mod whole;
 mod write;

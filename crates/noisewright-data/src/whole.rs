@@ -1,16 +1,15 @@
 //! Writing a file whole or not at all.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
 
 use crate::error::reason;
 use crate::{Error, Result};
 
 /// Has `contents` write a file beside `path` and moves it there when it is complete, so that a failure leaves what was
-/// there. Links stay links and permissions are kept; devices and pipes are written to as they are.
+/// there. Links stay links and permissions are kept; devices and pipes are written to as they are. On Linux a process that is
+/// ended before leaves nothing behind; elsewhere a file whose name begins with `.noisewright-`.
 ///
 /// ```
 /// use std::io::{Error, Write};
@@ -47,14 +46,30 @@ fn replace(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> i
         // A device or a pipe cannot be moved onto; a folder refuses here.
         return contents(&mut File::options().write(true).open(&target)?);
     }
-    let mut beside = temporary(&folder_of(&target))?;
-    contents(beside.as_file_mut())?;
-    if let Some(data) = existing {
-        beside.as_file().set_permissions(data.permissions())?;
+    let folder = folder_of(&target);
+    #[cfg(target_os = "linux")]
+    if let Some(mut unnamed) = crate::unnamed::Unnamed::within(&folder) {
+        fill(&mut unnamed.file, contents, existing.as_ref())?;
+        let beside = temporary().make_in(&folder, |name| unnamed.link(name))?;
+        return Ok(beside.into_temp_path().persist(&target)?);
     }
-    beside.as_file().sync_all()?;
+    let mut beside = temporary().tempfile_in(&folder)?;
+    fill(beside.as_file_mut(), contents, existing.as_ref())?;
     beside.persist(&target).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Writes all of a file that is to stand where another may be, and sees it onto the disk.
+fn fill(
+    file: &mut File,
+    contents: impl FnOnce(&mut File) -> io::Result<()>,
+    existing: Option<&Metadata>,
+) -> io::Result<()> {
+    contents(file)?;
+    if let Some(data) = existing {
+        file.set_permissions(data.permissions())?;
+    }
+    file.sync_all()
 }
 
 /// Whether a name stands for something that this process has open, such as `/dev/stdout`.
@@ -67,11 +82,11 @@ fn folder_of(path: &Path) -> PathBuf {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
 }
 
-/// A file that vanishes unless it is moved to its name, with the permissions of any new file.
-fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+/// Files that vanish unless they are moved to their names, with the permissions of any new file.
+fn temporary() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".noisewright-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
+    builder
 }

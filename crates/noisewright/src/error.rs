@@ -352,9 +352,9 @@ pub enum Error {
         /// What is wrong with it.
         fault: OptionFault,
     },
-    /// More than the memory that is free.
+    /// More than the memory that one computation may take.
     #[error(
-        "{count} {what} take {} of memory, and {} are free: ask for fewer, or give the process more memory",
+        "{count} {what} take {} of memory, and {} can be had: ask for fewer, or give the process more memory",
         size(*needed),
         size(*free)
     )]
@@ -365,7 +365,7 @@ pub enum Error {
         count: usize,
         /// Bytes that they take.
         needed: u64,
-        /// Bytes that are free.
+        /// Bytes that can be had: a share of those that are free.
         free: u64,
     },
     /// Stopped by the caller.

@@ -139,9 +139,30 @@ impl Example {
         })
     }
 
+    /// Where its files are in a folder.
+    fn within(&self, folder: &Path) -> PathBuf {
+        folder.join("examples").join(self.name)
+    }
+
+    /// Refuses to copy over files that somebody has changed.
+    fn refuse_changed(&self, folder: &Path) -> Outcome<()> {
+        let target = self.within(folder);
+        for (name, bytes) in self.files {
+            let path = target.join(name);
+            if std::fs::read(&path).is_ok_and(|there| there != *bytes) {
+                return Err(Failure::Usage(format!(
+                    "--out {}: {} is there already and is not as it ships: give another folder, or move it",
+                    folder.display(),
+                    path.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Writes the files to `examples/NAME` in a folder.
     fn copy(&self, folder: &Path) -> Outcome<()> {
-        let target = folder.join("examples").join(self.name);
+        let target = self.within(folder);
         std::fs::create_dir_all(&target)
             .map_err(|error| Failure::NoAnswer(format!("{}: cannot be made: {error}", target.display())))?;
         self.files.iter().try_for_each(|(name, bytes)| output::write_file(&target.join(name), bytes))
@@ -182,6 +203,7 @@ fn refuse_page(global: &Global) -> Outcome<()> {
 
 fn copy(examples: &[&Example], folder: &Path, global: &Global) -> Outcome<()> {
     refuse_page(global)?;
+    examples.iter().try_for_each(|example| example.refuse_changed(folder))?;
     examples.iter().try_for_each(|example| example.copy(folder))?;
     if global.json {
         let entries = examples.to_vec();

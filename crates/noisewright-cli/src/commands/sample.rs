@@ -133,7 +133,7 @@ impl Wanted<'_> {
 
     /// All of them, where they fit in memory at so many bytes a number.
     fn all(&self, width: usize, bytes: usize) -> Outcome<Vec<Vec<f64>>> {
-        check_count("draws", self.count, width * (1 + bytes / BYTES_OF_NUMBER))?;
+        check_count("draws", self.count, width * (1 + bytes / BYTES_OF_NUMBER)).map_err(Failure::of_count)?;
         let mut columns = vec![Vec::with_capacity(self.count); width];
         for block in self.blocks()? {
             columns.iter_mut().zip(block?).for_each(|(column, more)| column.extend(more));

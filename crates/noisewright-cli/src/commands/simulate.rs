@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &SimulateArguments, global: &Global) -> Outcome<()>
     let record = saved::read(&arguments.fit)?;
     let model = record.model()?;
     output::refuse_column(&record.variables, "log_density")?;
-    check_count("draws", arguments.count, 2 * (record.variables.len() + 1))?;
+    check_count("draws", arguments.count, 2 * (record.variables.len() + 1)).map_err(Failure::of_count)?;
     let drawn = draw(&record, &model, arguments, global)?;
     let data = inputs::read_data(&arguments.compared(), model.space())?;
     let (points, mut names) = (drawn.points.view(), record.variables.clone());
@@ -81,7 +81,7 @@ fn draw(
         return Ok(record.simulate(model, arguments.count, &context)?);
     };
     let draws = arguments.count.saturating_mul(given.rows());
-    check_count("draws", draws, 2 * (record.variables.len() + 1))?;
+    check_count("draws", draws, 2 * (record.variables.len() + 1)).map_err(Failure::of_count)?;
     Ok(record.simulate_given(model, given.view(), arguments.count, &context)?)
 }
 

@@ -27,6 +27,14 @@ pub enum OptionFault {
         /// The count given.
         count: usize,
     },
+    /// So many that the computation would not end.
+    #[error("must be at most {most} here, not {count}: more would never end")]
+    TooLong {
+        /// The largest count.
+        most: usize,
+        /// The count given.
+        count: usize,
+    },
     /// A word that is none of those it takes.
     #[error("must be {}, not `{found}`", alternatives(allowed))]
     Unknown {
@@ -50,6 +58,7 @@ impl OptionFault {
         match self {
             Self::Range { .. } => "option-range",
             Self::TooMany { .. } => "option-too-many",
+            Self::TooLong { .. } => "option-too-long",
             Self::Unknown { .. } => "option-unknown-word",
             Self::Unfit { .. } => "option-unfit",
         }

@@ -86,6 +86,7 @@ fn faults() -> Vec<Error> {
     let mut all = vec![
         Error::range("confidence", "a number between 0 and 1", 2.0),
         option(OptionFault::TooMany { most: 1, count: 2 }),
+        option(OptionFault::TooLong { most: 1, count: 2 }),
         option(OptionFault::Unknown { allowed: vec!["a", "b"], found: "c".into() }),
         Error::option("loss", "cannot be kl with the noise exact"),
     ];

@@ -14,7 +14,7 @@ use super::result::{Fit, Optimum};
 use super::sample_blocks::BLOCK;
 use super::two_step;
 use crate::design::{Problem, Purpose};
-use crate::memory::check_most;
+use crate::memory::check_steps;
 use crate::run::if_possible;
 use crate::{Error, LOG_NORMALIZER, Loss, Model, Noise, Points, Precision, Result, fit_auto};
 
@@ -83,7 +83,7 @@ pub(crate) fn against_one(
     };
     check_noise(task.model, noise.as_ref())?;
     let points = options.amount.points(task.rows.total_weight(), usual);
-    check_most("noise points", points, task.model.coordinates().len())?;
+    check_steps("noise_points", points, 1)?;
     Ok(Against::Noise(noise, points))
 }
 
@@ -196,8 +196,8 @@ pub(crate) fn dosed<'a>(
     }
     let total = task.rows.total_weight();
     let with = |points: usize, start: Option<&[f64]>| {
-        // Beyond what is kept, noise is drawn again in every pass: only a number that no memory would hold is refused.
-        check_most("noise points", points, task.model.coordinates().len())?;
+        // Beyond what is kept, noise is drawn again in every pass: only a number that would never end is refused.
+        check_steps("noise_points", points, 1)?;
         estimate_against(task, &Against::Noise(noise.clone(), points), options, start)
     };
     match options.amount {

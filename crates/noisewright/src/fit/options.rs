@@ -140,7 +140,7 @@ impl FitOptions {
             }
         }
         if self.starts > MOST_STARTS {
-            let fault = OptionFault::TooMany { most: MOST_STARTS, count: self.starts };
+            let fault = OptionFault::TooLong { most: MOST_STARTS, count: self.starts };
             return Err(Error::Option { option: "starts".into(), fault });
         }
         self.loss.check()?;

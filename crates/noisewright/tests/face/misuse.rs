@@ -191,7 +191,7 @@ fn models_of_ones_own_that_are_wrong() {
         ("space_interval_nan", code(Space::product(&[("x", Domain::Interval(NAN, 1.0))])), "domain"),
         ("space_interval_inf", code(Space::product(&[("x", Domain::Interval(-INF, 1.0))])), "domain"),
         ("ising_big", code(energy::Ising::new(MAX, [-1.0, 1.0])), "option-too-many"),
-        ("ising_60k", code(energy::Ising::new(60_000, [-1.0, 1.0])), "option-too-many"),
+        ("ising_10m", code(energy::Ising::new(10_000_000, [-1.0, 1.0])), "option-too-many"),
         (
             "degree_max",
             code(Model::from_family(
