@@ -140,7 +140,7 @@ fn in_several_variables_quiet_draws_have_the_same_distribution() {
 fn check_inverse(name: &str, noise: &dyn Noise) {
     let (d, uniforms, rows) = (noise.dimension(), noise.uniforms().unwrap(), 4000);
     let draws = sample(noise, rows, 3);
-    let mut stream = noisewright::run::Purpose::Sample.stream(4, 0);
+    let mut stream = run::Purpose::Sample.stream(4, 0);
     let mut cubes = vec![vec![0.0; rows]; uniforms];
     for row in 0..rows {
         let point: Vec<f64> = (0..d).map(|j| draws.view().get(row, j)).collect();
@@ -188,7 +188,7 @@ fn noises_are_carried_back_to_the_cube() {
     ] {
         check_inverse(words, noise("real", 3, words).as_ref());
     }
-    let mut stream = noisewright::run::Purpose::Sample.stream(4, 0);
+    let mut stream = run::Purpose::Sample.stream(4, 0);
     assert!(!Own.inverse_transport(&[0.0], &mut stream, &mut [0.0]));
 }
 
