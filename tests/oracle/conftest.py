@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("NOISEWRIGHT", ROOT / "target" / "debug" / "noisewright"))
 TIMEOUT = 120
+
+# A run that was started in the background ignores Ctrl-C, and so would the programs that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Command:

@@ -2,7 +2,6 @@
 
 import os
 import stat
-import time
 from pathlib import Path
 from statistics import NormalDist
 
@@ -18,10 +17,11 @@ GAMMA = (
 @pytest.mark.alone
 def test_noise_that_equals_the_data_takes_no_longer_than_other_noise(command):
     """The divergences, all of them rounding, were refined for minutes."""
-    began = time.monotonic()
+    began = os.times().children_user
     answer = command.json("error", command.model(GAMMA), "--noise", "gamma(0.5, 1)")
     assert answer["error"] == pytest.approx(answer["error_noise_equals_data"], rel=1e-8)
-    assert time.monotonic() - began < 10
+    # Its own time: other programs may keep the cores.
+    assert os.times().children_user - began < 10
 
 
 @pytest.mark.parametrize("nu", [1e-4, 1e-6])

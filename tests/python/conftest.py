@@ -1,10 +1,14 @@
 """What the tests of the Python package share."""
 
+import signal
+
 import matplotlib
 import numpy as np
 import pytest
 
 matplotlib.use("Agg")
+# A run that was started in the background ignores Ctrl-C, and so would the programs that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
