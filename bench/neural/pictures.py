@@ -15,6 +15,7 @@ from torch import nn
 
 import noisewright as nw
 from noisewright.networks.noises import split
+from noisewright.normalizers import NormalizerEstimate
 from noisewright.torch import NCE, evaluate, learn_noise, model_draws, train
 
 #: Settings that are tried on a validation split of the training rows: the width of the flow's networks, the bound of the tilt, its rate, and
@@ -23,9 +24,8 @@ WIDTHS = (32, 64)
 BOUNDS = (2.0, 4.0, 8.0)
 RATES = (5e-4, 2e-3)
 EPOCHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-#: The largest Pareto k of the noise draws' weights that is still taken: where the tilt can tell nearly all data from nearly all noise, log Z
-#: cannot be known, and the noise should be learned anew.
-LARGEST_K = 0.5
+#: Noise draws that log Z is judged by. Where it is refused, as their weights may have an infinite variance, the tilt has gone too far from its noise.
+DRAWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,9 @@ def chosen_flow(found: Images, tiny: bool) -> tuple[int, Any]:
     return best[1:]
 
 
-def chosen_tilt(found: Images, noise: Any, tiny: bool) -> Settings:
-    """The settings with the largest gain over the noise on the validation rows, of those whose weights have a light tail."""
+def ranked_tilts(found: Images, noise: Any, tiny: bool) -> list[Settings]:
+    """The settings by their gain over the noise on the validation rows, the largest first, of those whose log Z is known; a training is
+    made longer as long as it is."""
     rows, validation = found.validation
     tried: list[tuple[float, Settings]] = []
     for bound in BOUNDS[:1] if tiny else BOUNDS:
@@ -130,24 +131,36 @@ def chosen_tilt(found: Images, noise: Any, tiny: bool) -> Settings:
             for epochs in EPOCHS[:1] if tiny else EPOCHS:
                 settings = Settings(bound, rate, epochs)
                 nce = tilted(rows, noise, found, settings)
-                k, log_z = importance(nce, rows, 2000 if tiny else 50_000)
-                gain = float(nce.sides(validation).log_ratio.mean()) - log_z
-                print(f"{found.name}, {settings}: validation gain {gain:.3f}, Pareto k {k:.2f}", flush=True)
-                if tried and not k < LARGEST_K:
+                z = importance(nce, rows, tiny)
+                gain = float(nce.sides(validation).log_ratio.mean()) - z.log_z
+                print(f"{found.name}, {settings}: validation gain {gain:.3f}, Pareto k {z.pareto_k}, refused: {z.refused is not None}", flush=True)
+                if z.refused is not None:
                     break
                 tried.append((gain, settings))
-    return max(tried, key=lambda pair: pair[0])[1]
+    return [settings for _, settings in sorted(tried, key=lambda pair: -pair[0])]
 
 
-def importance(nce: NCE, like: torch.Tensor, draws: int) -> tuple[float, float]:
-    """The Pareto k of the weights of noise draws, and log Z by them; draws resampled by them stand for the model."""
+def final_tilt(found: Images, noise: Any, ranked: list[Settings], tiny: bool) -> tuple[NCE, Settings]:
+    """The best settings by the validation rows with which the tilt that is trained on all training rows still has a log Z that is known, by
+    noise draws alone."""
+    for settings in ranked:
+        nce = tilted(found.train, noise, found, settings)
+        z = importance(nce, found.train, tiny)
+        print(f"{found.name}, {settings}: on all training rows Pareto k {z.pareto_k}, refused: {z.refused is not None}", flush=True)
+        if z.refused is None:
+            return nce, settings
+    raise SystemExit(f"{found.name}: log Z is refused with all settings")
+
+
+def importance(nce: NCE, like: torch.Tensor, tiny: bool) -> NormalizerEstimate:
+    """log Z by noise draws, with the Pareto k of their weights; draws resampled by them stand for the model."""
+    draws = 2000 if tiny else DRAWS
     sides = nce.sides(nce.noise.draw(draws, like, quiet=False))
     weights = np.exp(sides.log_ratio - sides.log_ratio.max())
     picked = np.random.default_rng(0).choice(draws, draws // 10, p=weights / weights.sum())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = nw.log_z(sides.log_f[picked], sides.log_noise[picked], sides.log_f, sides.log_noise)["is"]
-    return float("nan") if found.pareto_k is None else found.pareto_k, found.log_z
+        return nw.log_z(sides.log_f[picked], sides.log_noise[picked], sides.log_f, sides.log_noise)["is"]
 
 
 def load(name: str, device: torch.device, tiny: bool) -> Images:
@@ -166,15 +179,15 @@ def density(name: str, device: torch.device, tiny: bool) -> tuple[dict[str, Any]
     test = data.test
     began = time.monotonic()
     width, noise = chosen_flow(data, tiny)
-    settings = chosen_tilt(data, noise, tiny)
+    ranked = ranked_tilts(data, noise, tiny)
     chosen = time.monotonic() - began
     began = time.monotonic()
     noise = learned_flow(data.train, data.levels, width, tiny)
-    nce = tilted(data.train, noise, data, settings)
+    nce, settings = final_tilt(data, noise, ranked, tiny)
     learned = time.monotonic() - began
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sizes = {"noise_draws": 500, "chains": 8, "draws": 10, "warm_up": 5} if tiny else {"noise_draws": 100_000, "chains": 256, "draws": 60, "warm_up": 60}
+        sizes = {"noise_draws": 500, "chains": 8, "draws": 10, "warm_up": 5} if tiny else {"noise_draws": DRAWS, "chains": 256, "draws": 60, "warm_up": 60}
         began = time.monotonic()
         drawn = model_draws(nce, sizes["draws"], chains=sizes["chains"], warm_up=sizes["warm_up"], like=test)
         found = evaluate(nce, test, noise_draws=sizes["noise_draws"], model=drawn)
