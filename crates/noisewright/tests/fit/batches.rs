@@ -148,9 +148,10 @@ fn the_curvature_of_many_rows_is_asked_for_once() {
         let (_, many) = passes(1 << 19, batches, sums);
         // Once for the standard errors; the search has that of a part, some 3 % of the fewer rows.
         assert!(many[3] < 1.2, "{many:?} {batches} {sums}");
-        // The search begins with a part of fixed size: more rows are passed over no more often.
+        // The search begins with a part of fixed size: more rows are passed over no more often, but for a step more or less of the
+        // search, which is a value and a gradient.
         let all = |of: [f64; 4]| of.iter().sum::<f64>();
-        assert!(all(many) < all(few) + 1.0, "{many:?} after {few:?}");
+        assert!(all(many) < all(few) + 2.0, "{many:?} after {few:?}");
         // Scores of all rows: for the standard errors, for the judgement, and a look at them before.
         assert!(!sums || many[1] < 5.0, "{many:?}");
     }

@@ -281,13 +281,14 @@ impl<'t, 'a> Search<'t, 'a> {
 
     /// The place of the smallest held-out loss.
     fn best(&self, points: &[PathPoint]) -> Option<usize> {
-        let known = points.iter().enumerate().filter_map(|(i, p)| Some((i, self.criterion(p)?.0)));
-        known.filter(|(_, loss)| loss.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
+        smallest(points.iter().map(|point| Some(self.criterion(point)?.0)))
     }
 
-    /// Whether the smallest held-out loss lies well behind.
+    /// Whether the smallest held-out loss lies well behind: the one that decides, and that of the penalised estimates. (That of refits
+    /// stays as it is along strengths between which nothing is selected anew, while the other falls.)
     fn has_passed(&self, points: &[PathPoint]) -> bool {
-        self.best(points).is_some_and(|best| best + PATIENCE < points.len())
+        let behind = |best: Option<usize>| best.is_some_and(|best| best + PATIENCE < points.len());
+        behind(self.best(points)) && behind(smallest(points.iter().map(|point| point.held_out)))
     }
 
     /// The point of the path that is the answer, and why.
@@ -337,4 +338,10 @@ fn mean_and_error(losses: &[f64]) -> (f64, f64) {
     let mean = losses.iter().sum::<f64>() / count;
     let variance = losses.iter().map(|loss| (loss - mean).powi(2)).sum::<f64>() / (count - 1.0);
     (mean, (variance / count).sqrt())
+}
+
+/// The place of the smallest of the known losses.
+fn smallest(losses: impl Iterator<Item = Option<f64>>) -> Option<usize> {
+    let known = losses.enumerate().filter_map(|(i, loss)| Some((i, loss?)));
+    known.filter(|(_, loss)| loss.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
 }
