@@ -64,9 +64,14 @@ fn a_pole_without_an_integral_is_no_density() {
         let model = Model::from_formula(formula, space(), parameters(), false).unwrap();
         Population::new(&model, &[0.5, 0.1], &Precision::default())
     };
-    for formula in ["-a*x^2 - b/x", "-a*x^2 + b/(x - 3)^2", "-a*x^2 - b*11*log(abs(x - 1))"] {
+    let at = ["-a*x^2 - b/x", "-a*x^2 + b/(x - 3)^2", "-a*x^2 - b*11*log(abs(x - 1))"]
+        .into_iter()
+        .zip(["0", "3", "1"]);
+    for (formula, pole) in at {
         let found = population(formula);
         assert!(matches!(found, Err(Error::NotIntegrable { .. })), "{formula} {:?}", found.err());
+        let said = found.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(said.contains(&format!("the pole at {pole} in `x`")), "{formula} {said}");
     }
     // Sharp peaks and cusps are none of this.
     for formula in ["-a*x^2 - b*abs(x)^0.5", "-a*(x/1e-6)^2 - b*x", "-a*x^2 - b/x^2"] {
