@@ -275,6 +275,18 @@ def test_sums_of_scores_are_the_scores_summed(library):
     np.testing.assert_allclose(evaluator.curvature(theta, columns, weights), bent, rtol=1e-6, atol=1e-5)
 
 
+@pytest.mark.parametrize("library", ["jax.numpy", "torch"])
+def test_parameters_that_act_linearly_or_not_at_all_have_no_curvature(library):
+    pytest.importorskip(library)
+    # a x + b x² beside a third parameter that is not used.
+    model = nw.Model.from_functions(lambda x, t: t[0] * x[:, 0] + t[1] * x[:, 0] ** 2, n_params=3, backend=library.split(".")[0])
+    columns, weights = np.linspace(-1, 2, 50)[None, :], np.linspace(0.1, 1, 50)
+    evaluator = model._evaluator
+    x = columns[0]
+    np.testing.assert_allclose(evaluator.slope(np.ones(3), columns, weights), [weights @ x, weights @ x**2, 0.0], rtol=1e-12)
+    assert np.array_equal(evaluator.curvature(np.ones(3), columns, weights), np.zeros((3, 3)))
+
+
 def test_jax_compiles_a_function_for_two_numbers_of_points_at_most():
     jnp = pytest.importorskip("jax.numpy")
     traced = []

@@ -159,7 +159,9 @@ pub(crate) fn at_pole(
     let numbers = numbers_in(model, parameters);
     let scales = (0..place.len()).map(|axis| suspects(axis).first().map_or(1.0, |(_, scale)| *scale));
     let probe = Probe::new(&function, model.space(), vec![place.to_vec()], scales.collect(), BEYOND);
-    let places = |axis: usize| suspects(axis).iter().map(|(at, _)| *at).chain(numbers.clone()).collect();
+    // The formula's own numbers first: a search comes to within 1e-100 of a pole at 0, which is then named so.
+    let places =
+        |axis: usize| numbers.clone().into_iter().chain(suspects(axis).iter().map(|(at, _)| *at)).collect();
     probe.towards_poles(places).map(|endless| endless.named(model.space()))
 }
 

@@ -210,7 +210,7 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
         }
         match self.score.iter().position(|s| !s.is_finite()) {
             Some(place) => {
-                let names = model.space().names().iter().enumerate();
+                let names = model.space().names().iter().take(points.columns()).enumerate();
                 let values = names.map(|(j, name)| format!("{name} = {}", points.column(j)[place % rows]));
                 let point = values.collect::<Vec<_>>().join(", ");
                 Err(Error::NotANumber { of: Quantity::Score, point })

@@ -65,12 +65,7 @@ pub(super) fn search(
             Some(near) => near.to_vec(),
             None => places(objective, start, options)?,
         };
-        let mut found = multistart::solve(objective, objective.model, &begin, &places, options)?;
-        if found.is_none() && (near.is_some() || start.is_some()) {
-            // What was found with other rows or another ratio in the loss may be far off: a parameter may run away there.
-            let own = self::places(objective, None, options)?;
-            found = multistart::solve(objective, objective.model, &begin, &own, options)?;
-        }
+        let found = multistart::solve(objective, objective.model, &begin, &places, options)?;
         let found = found.ok_or_else(|| no_start::explain(objective))?;
         return settled(objective, found);
     }

@@ -37,8 +37,8 @@ pub(crate) fn joint_freedom(variances: [f64; 2], freedoms: [f64; 2]) -> f64 {
     if spread > 0.0 { total * total / spread } else { f64::INFINITY }
 }
 
-/// Degrees of freedom from which on the estimate of a variance is never near zero by chance.
-const ENOUGH: f64 = 30.0;
+/// Degrees of freedom from which on a variance is estimated at less than a tenth of its mean twice in ten thousand samples at most.
+const ENOUGH: f64 = 10.0;
 
 /// The same where one of the variances has few degrees of freedom: those at which Student's interval is Banerjee's (1960),
 /// `±√(t₁² v₁ + t₂² v₂)` with the quantile of each variance by itself, which covers at least as often as it says.
@@ -48,11 +48,12 @@ const ENOUGH: f64 = 30.0;
 pub(crate) fn joint_freedom_for(confidence: f64, variances: [f64; 2], freedoms: [f64; 2]) -> f64 {
     let parts = || variances.into_iter().zip(freedoms).filter(|(v, _)| *v > 0.0);
     let fewest = parts().map(|(_, d)| d.max(1.0)).fold(f64::INFINITY, f64::min);
-    if fewest.is_nan() || fewest >= ENOUGH {
+    let total = variances[0] + variances[1];
+    if fewest >= ENOUGH || parts().count() < 2 || !total.is_finite() {
         return joint_freedom(variances, freedoms);
     }
     let square: f64 = parts().map(|(v, d)| v * two_sided(confidence, d.max(1.0)).powi(2)).sum();
-    let reach = (square / (variances[0] + variances[1])).sqrt();
+    let reach = (square / total).sqrt();
     // The quantile falls with the degrees of freedom, which are sought by their logarithm.
     let (mut low, mut high) = (fewest.ln(), MANY.ln());
     for _ in 0..40 {
