@@ -56,9 +56,6 @@ fn options(arguments: &EvidenceArguments, global: &Global) -> Outcome<EvidenceOp
             "--independent says that there are no chains, and --chain names some: leave one out".into(),
         ));
     }
-    if let Some(count) = arguments.noise_draws.filter(|count| *count < 2) {
-        return Err(Failure::Usage(format!("--noise-draws must be at least 2, not {count}")));
-    }
     if !(arguments.confidence > 0.0 && arguments.confidence < 1.0) {
         return Err(Failure::Usage(format!(
             "--confidence must lie between 0 and 1, not {}",

@@ -155,6 +155,9 @@ pub(crate) fn estimate_evidence(
 ) -> Result<Evidence> {
     let (rows, space) = (draws.rows(), density.space());
     check_count(rows, space.dimension())?;
+    if let Some(few @ 0..2) = options.noise_draws {
+        return Err(Error::range("noise_draws", "at least 2", few as f64));
+    }
     memory::check_count("noise_draws", options.noise_draws.unwrap_or(0), 2 + space.dimension())?;
     memory::check_count("trace", options.trace, 3)?;
     options.log_z.check()?;
@@ -224,9 +227,6 @@ impl Direction {
     ) -> Result<Self> {
         let data = TwoLogDensities { log_f: half.gather(&all.log_f), log_noise: half.gather(&all.log_noise) };
         let count = options.noise_draws.map_or(half.rows(), |total| (total + number) / 2);
-        if count == 0 {
-            return Err(Error::range("noise_draws", "at least 2", 0.0));
-        }
         let stage = if number == 0 { Stage::First } else { Stage::Second };
         let drawn = problem.replicates(fitted, count).map_or(Drawn::Independently(count), Drawn::Quietly);
         let noise = problem.noise_side(fitted, drawn, stage)?;
