@@ -64,7 +64,7 @@ COMMANDS: dict[str, list[str]] = {
     "fit --noise exact": ["fit", "well.toml", "rows.csv", "--noise", "exact", "--starts", "200"],
     "fit --noise optimal": ["fit", "well.toml", "rows.csv", "--noise", "optimal", "--nu", "20", "--starts", "200"],
     "fit --stream": ["fit", "well.toml", "rows.csv", "--stream", "--nu", "50"],
-    "fit --stream --workers": ["fit", "well.toml", "rows.csv", "--stream", "--nu", "50", "--workers", "2"],
+    "fit --stream --workers": ["fit", "well.toml", "rows.csv", "--nu", "50", "--workers", "2"],
     "fit --method score-matching": ["fit", "well.toml", "rows.csv", "--method", "score-matching", "--starts", "2000"],
     "fit --penalty": ["fit", "wide.toml", "six.csv", "--penalty", "lasso:auto", "--nu", "5"],
     "fit --bootstrap": ["fit", "well.toml", "rows.csv", "--nu", "1", "--bootstrap", "10000"],
