@@ -44,6 +44,17 @@ s = 0.1
 a = { start = 0.1, lower = 0, upper = 9 }
 """
 NORMAL = 'variables = ["x"]\nfeatures = ["x", "x^2"]\n'
+WIDE = """variables = ["a", "b", "c", "d", "e", "f"]
+features = ["a", "b", "c", "d", "e", "f", "a^2", "b^2", "c^2", "d^2", "e^2", "f^2", "a*b", "c*d", "e*f"]
+"""
+GIVEN = """variables = ["a"]
+covariates = ["b", "c"]
+log_density = "-(a - p*b - q*c)^2/2 - r*a^4"
+[parameters]
+p = 0.0
+q = 0.0
+r = { start = 0.1, lower = 0 }
+"""
 
 #: Every command with something long to do.
 COMMANDS: dict[str, list[str]] = {
@@ -53,7 +64,15 @@ COMMANDS: dict[str, list[str]] = {
     "fit --noise exact": ["fit", "well.toml", "rows.csv", "--noise", "exact", "--starts", "200"],
     "fit --noise optimal": ["fit", "well.toml", "rows.csv", "--noise", "optimal", "--nu", "20", "--starts", "200"],
     "fit --stream": ["fit", "well.toml", "rows.csv", "--stream", "--nu", "50"],
+    "fit --stream --workers": ["fit", "well.toml", "rows.csv", "--nu", "50", "--workers", "2"],
+    "fit --method score-matching": ["fit", "well.toml", "rows.csv", "--method", "score-matching", "--starts", "2000"],
+    "fit --penalty": ["fit", "wide.toml", "six.csv", "--penalty", "lasso:auto", "--nu", "5"],
+    "fit --bootstrap": ["fit", "well.toml", "rows.csv", "--nu", "1", "--bootstrap", "10000"],
+    "fit, covariates": ["fit", "given.toml", "six.csv", "--choices", "200"],
     "ratio": ["ratio", "six.csv", "other.csv", "--features", "quadratic"],
+    "ratio, basis": ["ratio", "six.csv", "other.csv"],
+    "information": ["information", "six.csv", "--between", "a,b", "--and", "c,d"],
+    "simulate": ["simulate", "fit.json", "400000000"],
     "error": ["error", "six.toml", "--noise", "normal(0, 2)", "--draws", "3000000"],
     "design": ["design", "six.toml", "--draws", "2000000"],
     "design normal(?, ?)": ["design", "well.toml", "--noise", "normal(?, ?)"],
@@ -69,6 +88,8 @@ def write_files(folder: Path) -> None:
     (folder / "six.toml").write_text(SIX)
     (folder / "well.toml").write_text(WELL)
     (folder / "normal.toml").write_text(NORMAL)
+    (folder / "wide.toml").write_text(WIDE)
+    (folder / "given.toml").write_text(GIVEN)
     save = lambda name, header, rows: np.savetxt(folder / name, rows, delimiter=",", header=header, comments="", fmt="%.6g")
     save("rows.csv", "x", rng.normal(size=(100_000, 1)))
     save("six.csv", "a,b,c,d,e,f", rng.normal(size=(20_000, 6)))
@@ -78,6 +99,8 @@ def write_files(folder: Path) -> None:
     states = rng.normal(size=(40_000, 41))
     states[:, 40] = np.repeat(np.arange(40), 1000) + 1
     save("states.csv", ",".join([f"u_{k}" for k in range(1, 41)] + ["state"]), states)
+    words = ["fit", "normal.toml", "rows.csv", "--noise", "exact", "--out", "fit.json", "--quiet"]
+    subprocess.run([BINARY, *words], cwd=folder, stdout=subprocess.DEVNULL, check=True)
 
 
 def interrupt_commands(folder: Path, count: int, seed: int) -> dict[str, list[tuple[float, float, int, str]]]:
@@ -117,11 +140,23 @@ features = nw.Model.from_features([*names, *(f"{n}^2" for n in names)], variable
 own = nw.Model.from_functions(
     lambda x, theta: -theta[0] * x[:, 0] ** 2 - theta[1] * x[:, 0] ** 4, n_params=2, start=[1.0, 0.1])
 rows = np.random.default_rng(2).normal(size=(50_000, 6))
+given = nw.Model.from_formula(
+    "-(x0 - p*x1)^2/2 - r*x0^4", variables="x0", covariates="x1", parameters={"p": 0.0, "r": (0.1, 0, 9)})
+table = {"x0": rows[:, 0], "x1": rows[:, 1]}
+fitted = nw.fit(plain, x[:500], noise="exact")
 long = {
     "function": lambda: nw.fit(own, x, nu=50),
     "fit": lambda: nw.fit(plain, np.tile(x, 20), nu=20, starts=100),
     "exact": lambda: nw.fit(plain, np.tile(x, 20), noise="exact", starts=100),
     "optimal": lambda: nw.fit(plain, np.tile(x, 20), noise="optimal", nu=20, starts=100),
+    "score matching": lambda: nw.fit(plain, np.tile(x, 20), method="score-matching", starts=1000),
+    "penalty": lambda: nw.fit(features, rows, penalty="lasso:auto", nu=5),
+    "bootstrap of a fit": lambda: nw.fit(plain, x, nu=1, bootstrap=10_000),
+    "covariates": lambda: nw.fit(given, table, choices=200),
+    "basis": lambda: nw.ratio(None, rows[:20_000], rows[20_000:40_000] + 0.1),
+    "information": lambda: nw.mutual_information(rows[:, :2], rows[:, 2:]),
+    "simulate": lambda: fitted.simulate(100_000_000),
+    "density": lambda: fitted.log_density(np.tile(x, 2000)),
     "ratio": lambda: nw.ratio(features, np.tile(rows, (10, 1)), np.tile(rows[::-1], (10, 1))),
     "bootstrap": lambda: nw.log_z(*u[:4, :50_000], bootstrap=100_000),
     "sample": lambda: nw.Normal(0, 1).sample(100_000_000),
@@ -206,40 +241,56 @@ def limited(megabytes: int) -> Callable[[], None]:
     return lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
 
 
-def memory(folder: Path, limits: list[int]) -> Iterator[tuple[str, int, int, str]]:
-    """Every command on inputs that do not fit: the command, megabytes, status, and what was said."""
+def large_files(folder: Path, megabytes: int) -> None:
+    """Files of half as many bytes as there will be, so that a copy does not fit."""
     rng = np.random.default_rng(1)
-    np.save(folder / "big.npy", np.tile(rng.normal(size=100_000), 300))
-    np.save(folder / "big2.npy", np.tile(rng.normal(size=100_000), 300))
-    np.save(folder / "bigsix.npy", np.tile(rng.normal(size=(50_000, 6)), (100, 1)))
-    np.save(folder / "bigpair.npy", np.tile(rng.normal(size=(50_000, 2)), (300, 1)))
-    np.save(folder / "bigpair2.npy", np.tile(rng.normal(size=(50_001, 2)), (300, 1)))
-    states = np.tile(rng.normal(size=(10_000, 9)), (500, 1))
-    states[:, 8] = np.minimum(np.arange(len(states)) // (len(states) // 8), 7) + 1
-    np.save(folder / "bigstates.npy", states)
+    for name, columns, share in (("big", 1, 0.5), ("bigsix", 6, 0.5), ("bigpair", 2, 0.5), ("bigstates", 9, 0.75)):
+        block = rng.normal(size=(10_000, columns))
+        blocks = int(share * megabytes * 1e6 / block.nbytes)
+        shape = (10_000 * blocks, columns) if columns > 1 else (10_000 * blocks,)
+        rows = np.lib.format.open_memmap(folder / f"{name}.npy", mode="w+", dtype=float, shape=shape)
+        for k in range(blocks):
+            if name == "bigstates":
+                block[:, 8] = 8 * k // blocks + 1
+            rows[10_000 * k : 10_000 * (k + 1)] = block if columns > 1 else block[:, 0]
+        rows.flush()
+
+
+def memory(folder: Path, limits: list[int], patience: float) -> Iterator[tuple[str, int, int, str]]:
+    """Every command on inputs that do not fit: the command, megabytes, status, and what was said."""
     huge = {
-        "sample": ["sample", "100000000", "--noise", "normal(0, 1)", "--json"],
+        "sample": ["sample", "400000000", "--noise", "normal(0, 1)", "--json"],
+        "simulate": ["simulate", "fit.json", "400000000"],
+        "density": ["density", "fit.json", "big.npy"],
         "fit": ["fit", "normal.toml", "big.npy"],
         "fit --noise exact": ["fit", "normal.toml", "big.npy", "--noise", "exact"],
-        "ratio": ["ratio", "big.npy", "big2.npy"],
+        "fit --noise kde": ["fit", "normal.toml", "big.npy", "--noise", "kde", "--nu", "1"],
+        "fit --method score-matching": ["fit", "normal.toml", "big.npy", "--method", "score-matching"],
+        "fit --penalty": ["fit", "normal.toml", "big.npy", "--penalty", "lasso:0.1"],
+        "fit, covariates": ["fit", "given.toml", "six.csv", "--choices", "100000"],
+        "ratio": ["ratio", "big.npy", "big.npy"],
+        "ratio --features": ["ratio", "big.npy", "big.npy", "--features", "linear"],
+        "information": ["information", "bigsix.npy", "--between", "x0,x1,x2", "--and", "x3,x4,x5"],
         "evidence": ["evidence", "six.toml", "bigsix.npy", "--noise-draws", "60000000"],
-        "logz": ["logz", "bigpair.npy", "bigpair2.npy", "--bootstrap", "20"],
+        "logz": ["logz", "bigpair.npy", "bigpair.npy", "--bootstrap", "20"],
         "logz --model": ["logz", "bigsix.npy", "--model", "six.toml", "--noise", "normal(0, 1)", "--draws", "60000000"],
-        "logz --path": ["logz", "--path", "--model", "six.toml", "--draws", "40000000"],
+        "logz --path": ["logz", "--path", "--model", "six.toml", "--draws", "200000000"],
         "logz --states": ["logz", "bigstates.npy", "--states", "x0,x1,x2,x3,x4,x5,x6,x7", "--state-column", "x8"],
         "design": ["design", "six.toml", "--draws", "20000000"],
+        "design --data": ["design", "normal.toml", "--data", "big.npy", "--noise", "kde"],
         "error": ["error", "six.toml", "--noise", "normal(0, 2)", "--draws", "20000000"],
     }
-    for name, words in huge.items():
-        for megabytes in limits:
+    for megabytes in limits:
+        large_files(folder, megabytes)
+        for name, words in huge.items():
             try:
                 run = subprocess.run(
                     [BINARY, *words, "--quiet"], cwd=folder, preexec_fn=limited(megabytes), stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE, text=True, timeout=240, check=False,
+                    stderr=subprocess.PIPE, text=True, timeout=patience, check=False,
                 )
                 yield name, megabytes, run.returncode, run.stderr.strip()
             except subprocess.TimeoutExpired:
-                yield name, megabytes, 124, "still at work after four minutes: it fits"
+                yield name, megabytes, 124, f"still at work after {patience:g} s: it fits"
 
 
 def outputs(folder: Path) -> Iterator[tuple[str, bool]]:
@@ -278,6 +329,7 @@ def main() -> None:
     parser.add_argument("--interrupts", type=int, default=1000)
     parser.add_argument("--forks", type=int, default=100)
     parser.add_argument("--megabytes", type=int, nargs="+", default=[500, 1000, 2000])
+    parser.add_argument("--patience", type=float, default=240, help="seconds for which a command may work in little memory")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     print(f"# Faults\n\nGenerated by `bench/nets/faults.py` with {given.interrupts} interrupts and {given.forks} forks.")
@@ -312,7 +364,7 @@ def main() -> None:
         failures += given.forks - counted["alike"]
         print(f"\n## Forks after use\n\n{counted['alike']} of {given.forks} children computed what their parent did, {counted['hangs']} hung.")
         print("\n## Little memory\n\n| command | megabytes | status | said |\n|---|---|---|---|")
-        for command, megabytes, status, said in memory(folder, given.megabytes):
+        for command, megabytes, status, said in memory(folder, given.megabytes, given.patience):
             sentence = said.startswith("error: ") and "\n" not in said and ("memory" in said or "fit" in said)
             fits = status in (0, 124) or (status == 1 and "memory" not in said and "error: " in said)
             wrong = not (fits or (status in (1, 2) and sentence))

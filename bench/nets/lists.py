@@ -18,6 +18,7 @@ CODES = {
     "logz": ["normalizer/refusal.rs", "normalizer/result.rs"],
     "states": ["normalizer/states/result.rs"],
     "path": ["normalizer/path/result.rs"],
+    "surface": ["normalizer/states/surface/result.rs"],
 }
 
 

@@ -15,6 +15,7 @@ import noisewright as nw
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "nets"))
 
+import metamorphic  # noqa: E402
 from systems import systems  # noqa: E402
 
 #: Largest difference of two equal answers, in standard errors.
@@ -78,16 +79,6 @@ def test_order_of_parameters(wells):
     assert_moved(one, other, {name: (lambda v: v) for name in one.estimates})
 
 
-def test_order_of_columns():
-    x = np.random.default_rng(2).multivariate_normal([0.5, -1.0], [[1.0, 0.6], [0.6, 2.0]], 300)
-    frame = {"a": x[:, 0], "b": x[:, 1]}
-    fits = [
-        nw.fit(nw.Model.from_features(["a", "b", "a^2", "b^2", "a*b"], variables=names), frame, noise="exact")
-        for names in (["a", "b"], ["b", "a"])
-    ]
-    assert_moved(*fits, {name: (lambda v: v) for name in fits[0].estimates})
-
-
 @pytest.mark.parametrize("errors", ["robust", "model"])
 def test_duplicates_and_weights(wells, errors):
     counts = np.random.default_rng(3).integers(1, 4, len(wells))
@@ -102,28 +93,6 @@ def test_a_row_of_weight_zero_is_no_row(wells):
     one = nw.fit(quartic(), wells, noise="exact")
     other = nw.fit(quartic(), np.r_[wells, 2.5], weights=weights, noise="exact")
     assert_moved(one, other, {name: (lambda v: v) for name in one.estimates})
-
-
-@pytest.mark.parametrize(
-    "spelling",
-    ["t4*x^4 + t2*x^2 + t1*x", "x*(t1 + x*(t2 + t4*x*x))", "t1*x - (-t2)*x*x + exp(0)*t4*(x^2)^2", "t1*x + t2*x^2 + t4*x^4 + 3"],
-)
-def test_spellings(wells, spelling):
-    other = nw.Model.from_formula(spelling, variables="x", parameters={"t1": 0.0, "t2": 0.0, "t4": -0.1})
-    fits = [nw.fit(model, wells, noise="exact") for model in (quartic(), other)]
-    assert_moved(*fits, {name: (lambda v: v) for name in ("t1", "t2", "t4")})
-    constant = 3.0 if spelling.endswith("3") else 0.0
-    assert_moved(*fits, {"log_normalizer": lambda c: c + constant})
-
-
-def test_a_family_and_its_features(wells):
-    family = nw.Model.from_family("gaussian", variables="x")
-    features = nw.Model.from_features(["x", "-x^2/2"], variables="x")
-    fits = [nw.fit(model, wells, noise="exact") for model in (family, features)]
-    for mine, theirs in (("h0", "x"), ("P00", "-x^2/2")):
-        a, b = fits[0][mine], fits[1][theirs]
-        assert b.estimate == pytest.approx(a.estimate, abs=SAME * a.se)
-        assert b.se == pytest.approx(a.se, rel=1e-3)
 
 
 @pytest.mark.parametrize("noise", ["exact", "auto"])
@@ -157,92 +126,22 @@ def test_log_z_in_other_units_and_orders():
             assert again.estimates[name].se == pytest.approx(estimate.se, rel=1e-6)
 
 
-# Every family and kind of model, from the list of the library.
+# Every family and kind of model, from the list of the library: the net of bench/nets/metamorphic.py without noise.
 
-SYSTEMS = [system for system in systems() if system.kind != "function"]
-WITH_UNITS = [system for system in SYSTEMS if system.powers is not None]
-
-
-def drawn(system, rows=300):
-    return system.draw(np.random.default_rng(8), rows)
+CASES = list(metamorphic.cases())
 
 
-def assert_same(first, second, factors=None):
-    """The second answer is the first one times a factor for each parameter."""
-    factors = factors or {}
-    moves = {name: (lambda value, f=factors.get(name, 1.0): f * value) for name in first.parameters}
-    assert_moved(first, second, moves, factors)
+def test_every_family_and_transformation_is_here():
+    known = {system.name for system in systems() if system.kind != "function"}
+    assert {system.kind for system in systems()} >= {family["name"] for family in nw.families()}
+    assert known <= {case.system.partition(", ×")[0] for case in CASES}
+    assert {case.transformation for case in CASES} == {
+        *("order of rows", "order of columns", "order of parameters", "duplicates and weights", "a row of weight zero"),
+        *("units", "shifts", "two spellings", "family and features", "angles from 0 and from −π"),
+    }
 
 
-def test_every_family_is_here():
-    assert {system.kind for system in SYSTEMS} >= {family["name"] for family in nw.families()}
-
-
-@pytest.mark.parametrize("system, unit", [(system, unit) for system in WITH_UNITS for unit in (1e-6, 1e6)])
-def test_units_of_every_family(system, unit):
-    fits = [nw.fit(system.model, factor * drawn(system), noise="exact") for factor in (1.0, unit)]
-    assert_same(*fits, {name: unit**power for name, power in system.powers.items()})
-
-
-@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
-def test_order_of_rows_of_every_family(system):
-    rows = drawn(system)
-    mixed = np.random.default_rng(1).permutation(rows)
-    assert_same(*(nw.fit(system.model, x, noise="exact") for x in (rows, mixed)))
-
-
-@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
-def test_duplicates_and_weights_of_every_family(system):
-    rows = drawn(system, 200)
-    counts = np.random.default_rng(3).integers(1, 4, len(rows))
-    one = nw.fit(system.model, np.repeat(rows, counts, axis=0), noise="exact")
-    assert_same(one, nw.fit(system.model, rows, weights=counts, noise="exact"))
-
-
-@pytest.mark.parametrize("name", ["gaussian, moments", "student", "formula"])
-def test_shifts_of_every_family_with_a_place(name):
-    system = next(system for system in SYSTEMS if system.name == name)
-    place = {"gaussian, moments": "m0", "student": "location", "formula": "m"}[name]
-    one, other = (nw.fit(system.model, drawn(system) + shift, noise="exact") for shift in (0.0, 50.0))
-    moves = {p: (lambda value, by=50.0 if p == place else 0.0: value + by) for p in one.parameters}
-    assert_moved(one, other, moves)
-
-
-#: The features of the families that have some, with the name of each parameter, and by how much it is larger.
-AS_FEATURES = {
-    "gaussian, natural": ("x", None, {"h0": ("x", 0), "P00": ("-x^2/2", 0)}),
-    "truncated-gaussian": ("x", "positive", {"h0": ("x", 0), "P00": ("-x^2/2", 0)}),
-    "gamma": ("x", "positive", {"shape": ("log(x)", 1), "rate": ("-x", 0)}),
-    "beta": ("x", (0, 1), {"a": ("log(x)", 1), "b": ("log(1 - x)", 1)}),
-    "exponential-polynomial": ("x", None, {f"t{k}": (f"x^{k}", 0) for k in (1, 2, 3, 4)}),
-    "von-mises": ("x", "circle", {"a": ("cos(x)", 0), "b": ("sin(x)", 0)}),
-    "von-mises-fisher": (["x", "y", "z"], "sphere", {"t0": ("x", 0), "t1": ("y", 0), "t2": ("z", 0)}),
-    "com-poisson": ("x", "counts", {"log_rate": ("x", 0), "dispersion": ("-lgamma(x + 1)", 0)}),
-    "ising": (["x", "y"], {"states": [-1, 1]}, {"h0": ("x", 0), "h1": ("y", 0), "J01": ("x*y", 0)}),
-}
-
-
-@pytest.mark.parametrize("name", AS_FEATURES)
-def test_every_family_and_its_features(name):
-    system = next(system for system in SYSTEMS if system.name == name)
-    variables, domain, features = AS_FEATURES[name]
-    model = nw.Model.from_features([feature for feature, _ in features.values()], variables=variables, domain=domain)
-    rows = drawn(system)
-    family, plain = (nw.fit(m, rows, noise="exact") for m in (system.model, model))
-    for parameter, (feature, more) in features.items():
-        a, b = family[parameter], plain[feature]
-        assert b.estimate + more == pytest.approx(a.estimate, abs=SAME * a.se)
-        assert b.se == pytest.approx(a.se, rel=1e-3)
-
-
-@pytest.mark.parametrize("name", ["von-mises", "von-mises, polar"])
-def test_angles_of_every_family_on_a_circle(name):
-    system = next(system for system in SYSTEMS if system.name == name)
-    rows = drawn(system)
-    one, other = (nw.fit(system.model, x, noise="exact") for x in (rows, rows % (2 * np.pi)))
-    if name == "von-mises":
-        assert_same(one, other)
-    else:
-        turn = (other["mean"].estimate - one["mean"].estimate) / (2 * np.pi)
-        assert turn == pytest.approx(round(turn), abs=SAME * one["mean"].se)
-        assert_moved(one, other, {"concentration": lambda value: value})
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.transformation}, {case.system}")
+def test_answers_move_as_they_must(case):
+    for found in metamorphic.differences(case, {"noise": "exact"}):
+        assert found.estimate <= 1 and found.se <= 1, found

@@ -45,9 +45,9 @@ def test_small_units_change_no_coverage():
 
 
 def test_right_models_draw_no_alarms():
-    counted, fits = alarms.false_alarms(90, 300, "exact")
+    row = alarms.false_alarms(90, 300, "exact")
     # At a level of 1 % six or more of at most 90 have a probability of 4e-4 (Poisson with mean 0.9).
-    assert 60 <= fits <= 90 and counted["misspecified"] < 6, counted
+    assert 60 <= row.total <= 90 and row.said["misspecified"] < 6, row.by
 
 
 def test_wrong_models_are_caught():

@@ -1,8 +1,11 @@
-"""Every option × door: the command's and the package's options are those of tests/doors/options.json, and both refuse alike.
+"""Every option × door: the options of the command, the package and R are those of tests/doors/options.json, with the same
+defaults, and both refuse alike.
 
 An option that one door has and the table does not know fails here, and so does one that the table knows and no door has.
+R's arguments are read from its manual pages, which roxygen makes of its functions.
 """
 
+import ast
 import inspect
 import json
 import os
@@ -29,7 +32,10 @@ def run(*words, cwd=None):
 
 
 def function(job):
-    return nw.Noise.sample if job == "sample" else getattr(nw, job)
+    if job == "sample":
+        return nw.Noise.sample
+    owner, _, name = job.rpartition(".")
+    return getattr(getattr(nw, owner) if owner else nw, name)
 
 
 def flags_of(command):
@@ -47,6 +53,22 @@ def test_the_command_has_the_options_of_the_table(command):
     assert flags_of(command) == listed
 
 
+def test_every_command_is_in_the_table():
+    listed = set(re.findall(r"^  ([a-z]+) ", run("--help").stdout.partition("Commands:")[2], re.MULTILINE))
+    # Workers of a fit take its options; the others show what there is.
+    known = {job["command"][0] for job in JOBS.values()} | {"block", "reproduce", "families", "completions", "man", "help"}
+    assert {"fit", "lab", "compare"} <= listed and listed <= known
+
+
+def test_every_function_of_the_package_is_in_the_table():
+    others = {
+        "families": "a list", "example_names": "a list", "load": "a file that was saved",
+        "bayes_factor": "two results", "compare_evidence": "results", "mbar": "another name of `log_z_states`",
+    }
+    public = {name for name in nw.__all__ if inspect.isfunction(getattr(nw, name))}
+    assert public - set(JOBS) == set(others)
+
+
 @pytest.mark.parametrize("job", JOBS)
 def test_the_package_has_the_arguments_of_the_table(job):
     listed = set(JOBS[job]["both"]) | set(JOBS[job]["python_only"])
@@ -57,7 +79,97 @@ def test_the_package_has_the_arguments_of_the_table(job):
 def test_every_argument_is_documented(job):
     text = inspect.getdoc(function(job)).replace("\n", " ")
     for name in set(JOBS[job]["both"]) | set(JOBS[job]["python_only"]) - {"self"}:
-        assert re.search(rf"\b{name}\b[^:]*:", text), name
+        # Methods of results are described in sentences.
+        wanted = rf"`{name}`|\b{name}\b[^:]*:" if "." in job else rf"\b{name}\b[^:]*:"
+        assert re.search(wanted, text) or name in ("x", "seed") and "." in job, name
+
+
+def defaults_of_the_package(job):
+    """The defaults of the package's arguments; those that must be given have none."""
+    parameters = inspect.signature(function(job)).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
+
+
+def flag_defaults(command):
+    """The defaults in the command's help, by flag."""
+    found = {}
+    for text in re.split(r"^ +(?:-\w, )?--", run(command, "--help").stdout, flags=re.MULTILINE)[1:]:
+        default = re.search(r"\[default: ([^\]]*)\]", text)
+        found[re.match(r"[a-z-]+", text).group()] = None if default is None else default.group(1)
+    return found
+
+
+#: Flags whose default has another word than the package's.
+SAID_OTHERWISE = {("ratio", "bridges"), ("mutual_information", "bridges")}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_the_defaults_of_the_command_are_those_of_the_package(job):
+    flags, ours = flag_defaults(JOBS[job]["command"][0]), defaults_of_the_package(job)
+    for name, flag in JOBS[job]["both"].items():
+        theirs = flags.get(flag)
+        if theirs is None or name not in ours or ours[name] is None or (job, name) in SAID_OTHERWISE:
+            continue
+        assert str(ours[name]) == theirs or float(ours[name]) == float(theirs), (name, ours[name], theirs)
+
+
+@pytest.mark.parametrize("job", TABLE["rust"])
+def test_every_field_of_the_settings_type_is_an_option(job):
+    """The library's type has a field for each option: one that the doors do not have fails here."""
+    entry = TABLE["rust"][job]
+    text = (ROOT / "crates" / "noisewright" / "src" / entry["file"]).read_text(encoding="utf-8")
+    body = re.search(rf"^pub struct {entry['type']} \{{(.*?)^\}}", text, re.MULTILINE | re.DOTALL).group(1)
+    fields = set(re.findall(r"^    pub (\w+):", body, re.MULTILINE)) - {"cancel", "progress", "more"}
+    arguments = set(inspect.signature(function(job)).parameters)
+    stands_for = {name for names in entry["stands_for"].values() for name in names}
+    assert len(fields) > 2 and stands_for <= arguments
+    assert fields - set(entry["stands_for"]) - set(entry["rust_only"]) <= arguments
+
+
+def r_arguments(page, name):
+    """R's arguments with their defaults, from the usage of a manual page."""
+    text = (ROOT / "r" / "man" / f"{page}.Rd").read_text(encoding="utf-8").partition("\\usage{")[2]
+    rest = text.partition(f"{name}(")[2]
+    found, depth, start = {}, 0, 0
+    for place, letter in enumerate(rest):
+        depth += (letter in "([{") - (letter in ")]}")
+        if depth < 0 or (depth == 0 and letter == ","):
+            argument, _, default = rest[start:place].partition("=")
+            found[argument.strip()] = default.strip()
+            start = place + 1
+        if depth < 0:
+            return found
+    raise AssertionError(f"{name} is not in {page}")
+
+
+def as_python(default):
+    """A default of R's in Python: the first of several words is the one that holds."""
+    first = re.sub(r"^c\(([^,]*),.*\)$", r"\1", default)
+    return ast.literal_eval({"NULL": "None", "TRUE": "True", "FALSE": "False", "NA": "None"}.get(first, first))
+
+
+#: What R says otherwise: states are counted from 1, and `NULL` or `NA` leave the choice to the library.
+R_SAYS = {("log_z_states", "reference"), ("log_z", "weight_by_ess"), ("log_z", "powers"), ("evidence", "vectorized")}
+
+
+@pytest.mark.parametrize("job", TABLE["r"])
+def test_r_has_the_arguments_of_the_table_with_the_same_defaults(job):
+    entry = TABLE["r"][job]
+    theirs, ours = r_arguments(entry["page"], entry["function"]), defaults_of_the_package(job)
+    assert set(theirs) == set(entry["same"]) | set(entry["own"])
+    assert set(inspect.signature(function(job)).parameters) == set(entry["same"]) | set(entry["without"])
+    for name in entry["same"]:
+        if theirs[name] and name in ours and (job, name) not in R_SAYS:
+            assert as_python(theirs[name]) == ours[name], name
+
+
+def test_every_job_of_r_is_in_the_table():
+    text = (ROOT / "r" / "NAMESPACE").read_text(encoding="utf-8")
+    exported = set(re.findall(r"^export\((\w+)\)", text, re.MULTILINE))
+    # Generics of other packages, what is asked of results, and the model itself.
+    others = {"augment", "glance", "tidy", "bf", "logml", "post_prob", "error_measures", "compare_evidence", "derived", "wald", "nce_model"}
+    jobs = {re.sub(r"\\method\{(\w+)\}.*", r"\1", entry["function"]) for entry in TABLE["r"].values()}
+    assert exported - others == jobs - {"simulate"}
 
 
 def test_every_flag_of_the_book_is_one():
@@ -67,7 +179,7 @@ def test_every_flag_of_the_book_is_one():
     # Other names of the same.
     known |= {"errors", "check-ratio"}
     book = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "src").glob("*.md"))
-    blocks = re.findall(r"noisewright (?:fit|ratio|information|error|design|logz|sample|evidence)[^\n`]*", book)
+    blocks = re.findall(r"noisewright (?:fit|ratio|information|error|design|logz|sample|evidence|compare|density|simulate|lab|examples)[^\n`]*", book)
     used = {flag for block in blocks for flag in re.findall(r"(?<![\w-])--([a-z][a-z-]*)", block)}
     assert used - known == set() and len(used) > 20
 

@@ -158,3 +158,23 @@ impl Scalar for Beta {
         call("beta", &[self.a, self.b, self.lo, self.hi])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// A small b puts mass nearer to 1 than numbers can say: it is not drawn at the end, where the density is infinite.
+    #[test]
+    fn the_ends_are_no_quantiles() {
+        let noise = Beta::new(0.05, 0.05).unwrap();
+        // Within 1e-16 of an end is the mass 1e-16^0.05 / (0.05·B(0.05, 0.05)) = 0.08.
+        for u in [1e-9, 0.004, 0.5, 0.996, 1.0 - 1e-9] {
+            let x = noise.quantile(u);
+            assert!(x > 0.0 && x < 1.0, "{u}: {x}");
+        }
+        let shifted = Beta::new(0.05, 0.05).unwrap().on(-3.0, 2.0).unwrap();
+        assert!(shifted.quantile(1e-9) > -3.0 && shifted.quantile(1.0 - 1e-9) < 2.0);
+    }
+}

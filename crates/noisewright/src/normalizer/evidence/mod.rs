@@ -178,6 +178,9 @@ pub(crate) fn estimate_evidence(
 ) -> Result<Evidence> {
     let (rows, space) = (draws.rows(), density.space());
     check_count(rows, space.dimension())?;
+    if let Some(few @ 0..2) = options.noise_draws {
+        return Err(Error::range("noise_draws", "at least 2", few as f64));
+    }
     memory::check_count("noise_draws", options.noise_draws.unwrap_or(0), 2 + space.dimension())?;
     memory::check_count("trace", options.trace, 3)?;
     options.check()?;
