@@ -123,8 +123,9 @@ class MBAR(_Estimator):
 
     def _energies(self, u_nk: Any) -> None:
         """Differences of enthalpies and entropies relative to every state in turn, whose errors are not those of one alone."""
-        chains = {"independent": True} if self.independent else {}
-        each = [energies(u_nk, reference=k, progress=False, **chains) for k in range(len(self._states))]
+        each = [
+            energies(u_nk, reference=k, independent=self.independent, progress=False) for k in range(len(self._states))
+        ]
         self.delta_h_, self.d_delta_h_, self.delta_sT_, self.d_delta_sT_ = (
             self._frame(np.stack([getattr(found, name) for found in each])) for name in ("energy", "energy_se", "entropy", "entropy_se")
         )

@@ -330,9 +330,9 @@ def _from_sample(built: _core.Model, question: dict[str, Any]) -> float | None:
     """log Z of functions from a sample of their density, where no quadrature reaches; `None` where it is known."""
     if built.normalized:
         return None
-    own = {"noise": "auto", "noise_draws": None, "chains": None, "symmetrize": False}
+    own = {"noise": "auto", "noise_draws": None, "evaluations": None, "chains": None, "symmetrize": False}
     how = settings(0.95, True, False, None, (), question["seed"])
-    answer = _core.evidence(built, question["parameters"], question["data"], own, how)
+    answer = _core.evidence(built, question["parameters"], question["data"], own, None, how)
     return float(answer["log_evidence"])
 
 
