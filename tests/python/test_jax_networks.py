@@ -228,7 +228,7 @@ def test_bridges_are_added_until_sides_overlap():
     """N(4, 1) to N(0, 1): KL = 8, and one classifier is nearly always right."""
     rng = np.random.default_rng(7)
     first, second = (rng.normal(m, 1.0, (3000, 1)).astype(np.float32) for m in (4.0, 0.0))
-    ratio = Ratio(epochs=10, rate=1e-2, batch=250, network=lambda a, b: square_units(a, b, hidden=8)).fit(first[:2000], second[:2000])
+    ratio = Ratio(epochs=20, rate=1e-2, batch=250, network=lambda a, b: square_units(a, b, hidden=8)).fit(first[:2000], second[:2000])
     found = ratio.judge(first[2000:], second[2000:])
     assert len(found.bridges) > 1 and min(bridge.loss for bridge in found.bridges) > 0.1
     assert abs(found.estimate - 8.0) < max(4 * found.se, 0.8)
