@@ -22,13 +22,6 @@ def test_json_is_all_of_standard_output(command):
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize("noise", ["normal(0, 1)", "0.5*normal(0, 1) + 0.5*laplace(0, 1)"])
-def test_quiet_says_nothing_but_errors(command, noise):
-    """Draws whose number is no power of two were warned of, whatever was asked for."""
-    process = command.run("sample", 1000, "--noise", noise, "--quiet")
-    assert process.returncode == 0 and process.stderr == ""
-
-
 COMMANDS = [
     ["error", "mean with constant", "--noise", "student(5, 0, 2)", "--nu", "2"],
     ["design", "variance with constant", "--nu", "0.5"],

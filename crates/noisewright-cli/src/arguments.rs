@@ -387,7 +387,7 @@ pub(crate) struct SampleArguments {
     #[command(flatten)]
     pub(crate) data: DataArguments,
     /// How to draw: random (independently) or quiet (scrambled Sobol points, as even as can be; best in powers of two).
-    /// --quiet alone draws quietly too where the noise allows, and at random where it does not
+    /// --quiet alone draws quietly too where the noise allows, and at random with a warning where it does not
     #[arg(long, value_name = "HOW", value_parser = ["random", "quiet"])]
     pub(crate) draws: Option<String>,
     /// Where to write the draws (Parquet if the name ends in .parquet or .pq, otherwise CSV; `-` or nothing: CSV to

@@ -55,10 +55,10 @@ fn is_quiet(arguments: &SampleArguments, global: &Global, noise: &dyn Noise) -> 
         if arguments.draws.is_some() {
             quiet_blocks(noise, 1, &Context::seeded(0)).map(drop)?;
         }
+        output::warn(&format!("{} cannot be drawn quietly: its draws are independent", noise.describe()));
         return Ok(false);
     }
-    // `--quiet` says nothing but errors, and asks for quiet draws all the same.
-    if asked && !global.quiet && !arguments.count.is_power_of_two() {
+    if asked && !arguments.count.is_power_of_two() {
         let (count, above) = (arguments.count, arguments.count.next_power_of_two());
         output::warn(&format!("{count} quiet draws are less even than {above}: powers of two are best"));
     }
