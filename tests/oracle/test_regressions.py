@@ -55,6 +55,19 @@ def test_with_prices_it_is_money_that_is_saved(command):
     assert "to pay" in process.stdout and "points." not in process.stdout
 
 
+def test_a_designed_noise_with_holes_is_refused_with_its_remedy(command):
+    """The best noise for one parameter of two leaves out where it is not seen; a fit said only that other noises are to be chosen."""
+    model = command.model('variables = ["x"]\nfeatures = ["x", "x^2"]\n')
+    assert command.run(
+        "design", model, "--at", "x=0,x^2=-0.5", "--nu", "0.2", "--target", "x", "--out", "best.json"
+    ).returncode == 0
+    x = [NormalDist().inv_cdf((i + 0.5) / 500) for i in range(500)]
+    (command.folder / "data.csv").write_text("x\n" + "\n".join(map(repr, x)) + "\n")
+    command.refuses("fit", model, "data.csv", "--noise", 'file("best.json")', says=["no density", "0.9*NOISE + 0.1*auto"])
+    answer = command.json("fit", model, "data.csv", "--noise", '0.9*file("best.json") + 0.1*auto')
+    assert answer["parameters"]["x^2"]["estimate"] == pytest.approx(-0.5, abs=0.1)
+
+
 def test_exit_statuses(command):
     model = command.model(QUARTIC)
     for arguments in (["error", model], ["design", model], ["sample", 3]):
