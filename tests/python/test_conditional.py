@@ -85,7 +85,6 @@ def test_formulas_features_and_functions_agree():
     [
         (lambda m, d, f: nw.fit(m, {"broken": [1.0, 2.0]}), "transfers"),
         (lambda m, d, f: nw.fit(m, d, nu=5), "nu"),
-        (lambda m, d, f: nw.fit(m, d, draws="quiet"), "draws"),
         (lambda m, d, f: nw.fit(m, d, choices=0), "choices"),
         (lambda m, d, f: nw.fit(m, d, noise="optimal"), "covariates"),
         (lambda m, d, f: f.simulate(3), "given"),
@@ -98,3 +97,17 @@ def test_formulas_features_and_functions_agree():
 def test_what_does_not_go_with_covariates_is_refused(freight, call, words):
     with pytest.raises((nw.NoisewrightError, ValueError), match=words):
         call(*freight)
+
+
+def test_quiet_draws_are_nets_around_the_rows():
+    rng = np.random.default_rng(4)
+    z = rng.uniform(-1, 1, 800)
+    data = {"y": 1 + 2 * z + rng.normal(size=800), "z": z}
+    model = nw.Model.from_formula("-(y - a - b*z)^2/2", variables="y", covariates="z", parameters={"a": 0.0, "b": 0.0})
+    quiet, random = (nw.fit(model, data, choices=15, draws=draws, progress=False) for draws in ("quiet", "random"))
+    assert (quiet.draws, quiet.replicates, random.draws) == ("quiet", 2, "random")
+    design = np.column_stack([np.ones(800), z])
+    least = np.linalg.lstsq(design, data["y"], rcond=None)[0]
+    for name, value in zip("ab", least):
+        assert abs(quiet[name].estimate - value) < 5 * quiet[name].se_noise
+        assert quiet[name].se_noise < random[name].se_noise / 1.4
