@@ -33,8 +33,7 @@ pub(super) struct Solution {
 
 /// Solves for the log-normalizers, moving the start into the problem's offsets.
 pub(super) fn solve(problem: &mut Problem<'_>) -> Result<Solution> {
-    let many = problem.draws() > SUBSAMPLE_ABOVE && problem.states() > 2;
-    let start = if many { from_subsample(problem)? } else { start(problem)? };
+    let start = if problem.draws() > SUBSAMPLE_ABOVE { from_subsample(problem)? } else { start(problem)? };
     problem.offsets.iter_mut().zip(start).for_each(|(offset, c)| *offset += c);
     newton(problem)
 }

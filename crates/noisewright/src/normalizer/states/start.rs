@@ -46,9 +46,7 @@ pub(super) fn start(problem: &Problem<'_>) -> Result<Vec<f64>> {
 /// Evenly spaced draws of every state.
 fn subsample(problem: &Problem<'_>) -> Vec<Vec<usize>> {
     let states = problem.states();
-    // Of two states the ratio from all draws is the solution itself, at the price of sigmoids alone.
-    let each =
-        if states == 2 { problem.draws() } else { (WORK / (30 * states * states).max(1)).clamp(20, DRAWS) };
+    let each = (WORK / (30 * states * states).max(1)).clamp(20, DRAWS);
     let mut rows = vec![Vec::new(); states];
     let mut seen = vec![0usize; states];
     for (row, &state) in problem.origin.iter().enumerate() {

@@ -217,10 +217,14 @@ fn is_empty(places: &[Place], row: &Row) -> bool {
 fn places(masses: &[f64]) -> Vec<Place> {
     let heaviest = (0..masses.len()).max_by(|a, b| masses[*a].total_cmp(&masses[*b]));
     let mut next = 0..;
-    let place = |(j, mass): (usize, &f64)| match () {
-        () if Some(j) == heaviest => Place::Zero,
-        () if *mass <= 0.0 => Place::Empty,
-        () => Place::Coefficient(next.next().unwrap_or(0)),
+    let place = |(j, mass): (usize, &f64)| {
+        if Some(j) == heaviest {
+            Place::Zero
+        } else if *mass <= 0.0 {
+            Place::Empty
+        } else {
+            Place::Coefficient(next.next().unwrap_or(0))
+        }
     };
     masses.iter().enumerate().map(place).collect()
 }
