@@ -202,6 +202,7 @@ def _wrong_pairs() -> Iterator[Wrong]:
         lambda: nw.log_z(np.zeros(50), np.full(50, -np.inf), np.full(50, -np.inf), np.zeros(50), independent=True, progress=False), EVERY
     )
     yield Wrong("logz", "densities that have no point in common", "no-support", nothing)
+    yield Wrong("logz", "densities that have no point in common, by the bridge", "not-converged", nothing)
 
 
 def _wrong_chains() -> Iterator[Wrong]:
