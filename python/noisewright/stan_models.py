@@ -5,14 +5,21 @@ CmdStan evaluates a log-density by starting a program for every call, so that it
 
 from __future__ import annotations
 
+import os
+import pickle
 import re
+import subprocess
+import sys
+import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .arrays import Array
-from .errors import InputError, MissingLibraryError
+from .errors import FunctionError, InputError, MissingLibraryError
 from .targets import Target, is_of
 
 __all__ = ["stan_target"]
@@ -76,26 +83,42 @@ def _pystan(model: Any, fit: Any) -> Target:
     values = _pystan_draws(fit)
     chains, count = next(iter(values.values())).shape[:2]
     flat = {name: value.reshape(chains * count, *value.shape[2:]) for name, value in values.items()}
-    services = _services(model)
-    points = ({name: value[n].tolist() for name, value in flat.items()} for n in range(chains * count))
-    table = np.array([services.unconstrain(point) for point in points], dtype=np.float64)
+    services = _Services(model)
+    points = [{name: value[n].tolist() for name, value in flat.items()} for n in range(chains * count)]
+    table = np.array(services.ask("unconstrain", points), dtype=np.float64)
     names = [f"z{k}" for k in range(table.shape[1])]
-    return Target(_each(services.log_density), names, table, [count] * chains)
+    return Target(lambda rows: np.array(services.ask("log_density", rows.tolist())), names, table, [count] * chains)
 
 
-class _services:
-    """The two functions of a PyStan model: of its compiled module, or through PyStan, which starts a server for every call."""
+class _Services:
+    """The compiled module of a PyStan model in a process of its own: see `stan_worker`."""
 
     def __init__(self, model: Any) -> None:
-        try:
-            from httpstan.models import import_services_extension_module
+        command = [sys.executable, "-m", "noisewright.stan_worker"]
+        path = os.pathsep.join([str(Path(__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}
+        )
+        self.lock = threading.Lock()
+        weakref.finalize(self, self.process.kill)
+        self._send((model.model_name, dict(model.data)))
 
-            module, data = import_services_extension_module(model.model_name), dict(model.data)
-            self.unconstrain: Callable[[Any], Any] = lambda point: module.transform_inits(data, point)
-            self.log_density: Callable[[Array], float] = lambda row: float(module.log_prob(data, row.tolist(), True))
-        except (ImportError, KeyError, AttributeError):
-            self.unconstrain = model.unconstrain_pars
-            self.log_density = lambda row: float(model.log_prob(row.tolist()))
+    def ask(self, kind: str, points: list[Any]) -> list[Any]:
+        """An answer for every point."""
+        with self.lock:
+            self._send((kind, points))
+            try:
+                return pickle.load(self.process.stdout)  # type: ignore[arg-type, no-any-return]
+            except EOFError:
+                raise FunctionError("the process that evaluates the PyStan model ended: see its message") from None
+
+    def _send(self, message: Any) -> None:
+        assert self.process.stdin is not None
+        try:
+            pickle.dump(message, self.process.stdin)
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise FunctionError("the process that evaluates the PyStan model ended: see its message") from None
 
 
 def _each(log_density: Callable[[Array], float]) -> Callable[[Array], Array]:
