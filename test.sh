@@ -34,6 +34,9 @@ stage() {
 extras=""
 if $all; then extras="--features noisewright/dual,noisewright/ndarray,noisewright/arrow"; fi
 
+# What is built to see that it builds, or to read a few rows, need not be fast.
+unoptimised=(--config 'profile.dev.opt-level=0' --config 'profile.dev.package.noisewright.opt-level=0')
+
 rust_tests() {
     if cargo nextest --version >/dev/null 2>&1; then
         cargo nextest run --workspace $extras --no-fail-fast
@@ -107,7 +110,7 @@ features() {
 # packed here before under the same number: those unpackings go first.
 packages() {
     rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/{src,cache}/-*/noisewright*
-    CARGO_PROFILE_DEV_DEBUG=false cargo package --quiet --workspace --allow-dirty \
+    CARGO_PROFILE_DEV_DEBUG=false cargo package --quiet --workspace --allow-dirty "${unoptimised[@]}" \
         --exclude noisewright-systems --exclude noisewright-bindings --exclude noisewright-python --exclude noisewright-speed --exclude noisewright-validation
 }
 
@@ -158,7 +161,7 @@ cluster() {
     [ -x $folder/bin/python ] || python3 -m venv $folder || return 1
     $folder/bin/python -m pip install --quiet --disable-pip-version-check \
         pytest numpy matplotlib "dask[dataframe,distributed]" pyarrow "moto[server]" s3fs &&
-    cargo build --quiet -p noisewright-cli --features object-store --target-dir "$target/object-store" &&
+    cargo build --quiet -p noisewright-cli --features object-store --target-dir "$target/object-store" "${unoptimised[@]}" &&
     NOISEWRIGHT_OBJECT_STORE="$target/object-store/debug/noisewright" NOISEWRIGHT="$target/debug/noisewright" \
         PYTHONPATH=python $folder/bin/python -m pytest -q tests/python/test_cluster_*.py tests/python/test_simulations.py
 }
