@@ -270,8 +270,8 @@ def test_evaluations_are_limited_and_the_noise_is_fitted_to_all_draws(limit):
         found = nw.evidence(log_density, draws, evaluations=limit, independent=True, seed=seed)
         z.append((found.log_evidence - scipy.special.gammaln(5)) / found.se)
         calls.append(sum(asked))
-        # A quarter at draws; quiet noise draws are the nearest 32 times a power of two, at most a third more than three quarters.
-        assert found.draws <= limit / 4 and found.noise_draws <= limit
+        # A quarter at draws; quiet noise draws are 32 times the nearest power of two, at most √2 times three quarters.
+        assert found.draws <= limit / 4 and found.noise_draws <= 0.75 * np.sqrt(2) * limit
     # Kinds that are tried and the probes of the integral come on top.
     assert max(calls) < 1.5 * limit + 1000
     # The mean square of 60 standard scores has the standard deviation √(2/60) = 0.18.
