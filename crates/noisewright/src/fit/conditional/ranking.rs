@@ -187,7 +187,7 @@ impl<'r> Ranking<'r> {
         let mut covariance = covariance(&slopes, &bread, data, choices, options.errors);
         if kind == DrawKind::Quiet {
             let again = self.logit(choices, kind, Purpose::NoiseGivenAgain)?.slopes(theta)?;
-            covariance = of_nets(&slopes, &again, &bread, data, covariance, options.errors);
+            covariance = of_nets(&slopes, &again, &bread, data, &covariance, options.errors);
         }
         let optima = match solution.optima.is_empty() {
             true => vec![Optimum { at: theta.to_vec(), loss: there.value, starts: 1 }],
@@ -248,7 +248,7 @@ fn of_nets(
     again: &Slopes,
     bread: &DMatrix<f64>,
     data: Data<'_>,
-    independent: Covariance,
+    independent: &Covariance,
     kind: CovarianceKind,
 ) -> Covariance {
     let (size, total) = (bread.nrows(), data.total_weight());
