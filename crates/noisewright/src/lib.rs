@@ -92,9 +92,9 @@
 //! | models | [`Model`], [`Parameter`], [`Energy`], [`Statistics`], [`families`] | log p = u(x;θ) − c, score ψ = ∇log p |
 //! | noises | [`Noise`], [`Scalar`], [`Normal`] …, [`Mixture`], [`Product`], [`Truncated`], [`NoiseWords`], [`fit_auto`] | log p_n(x), ∫ p_n = 1 |
 //! | losses | [`Loss`], [`LossFunction`] | the weight w = rφ″(r) as a function of g = log r |
-//! | expectations | [`Population`], [`Precision`], [`Accuracy`](parts::Accuracy) | E over p_d: quadrature, enumeration, sampling |
-//! | the error of a design | [`Model::error`], [`Asymptotics`](parts::Asymptotics), [`Target`] | Σ = I_w⁻¹ (I_v − (1+1/ν) m_w m_wᵀ) I_w⁻¹, error (1+ν) tr(ΣM) |
-//! | divergences | [`divergences`], [`NormalizerErrors`](parts::NormalizerErrors) | the errors of log Z by IS, RevIS, IS-RevIS and NCE |
+//! | expectations | [`Population`], [`Precision`], [`Accuracy`] | E over p_d: quadrature, enumeration, sampling |
+//! | the error of a design | [`Model::error`], [`Asymptotics`], [`Target`] | Σ = I_w⁻¹ (I_v − (1+1/ν) m_w m_wᵀ) I_w⁻¹, error (1+ν) tr(ΣM) |
+//! | divergences | [`divergences`], [`NormalizerErrors`] | the errors of log Z by IS, RevIS, IS-RevIS and NCE |
 //! | normalizing constants | [`mod@normalizer`], [`log_z`], [`evidence()`] | c = log Z from draws of both sides: IS, RevIS, IS-RevIS, NCE (MATH §4) |
 //! | the best design | [`Model::design`], [`mod@design`] | p_n = p_d/ν · \[√(ν a/μ) − 1\]₊ with a quadratic in the score, and its limits |
 //! | fits | [`Model::fit`], [`mod@fit`], [`Fit`], [`Estimate`] | ∇L = ν E_n\[w r ψ\] − E_d\[w ψ\] = 0, Var = H⁻¹ V H⁻¹ |
