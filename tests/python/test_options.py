@@ -64,6 +64,7 @@ def test_every_function_of_the_package_is_in_the_table():
     others = {
         "families": "a list", "example_names": "a list", "load": "a file that was saved",
         "bayes_factor": "two results", "compare_evidence": "results", "mbar": "another name of `log_z_states`",
+        "simulate_design": "data sets that a function of Python draws",
     }
     public = {name for name in nw.__all__ if inspect.isfunction(getattr(nw, name))}
     assert public - set(JOBS) == set(others)
