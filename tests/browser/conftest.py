@@ -26,7 +26,7 @@ def browser():
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")))
-    driver.set_script_timeout(60)
+    driver.set_script_timeout(240)
     yield driver
     driver.quit()
 
