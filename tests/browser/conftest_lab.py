@@ -66,9 +66,15 @@ class Page:
         raise AssertionError(f"waited in vain; the page says: {self.text('message')!r}")
 
     def settled(self):
-        """Waits until nothing is computed for the page any more."""
-        self.until(lambda: (load := self.served.load())["running"] == 0 and load["waiting"] == 0)
-        time.sleep(0.1)
+        """Waits until nothing is computed for the page any more, and nothing has been for a while: between two questions of a page the
+        server has none."""
+
+        def rests():
+            answered = self.served.load()["answered"]
+            time.sleep(0.3)
+            return (load := self.served.load())["running"] == 0 and load["waiting"] == 0 and load["answered"] == answered
+
+        self.until(rests)
 
     def type(self, name, words):
         """Replaces what stands in a field."""
