@@ -157,14 +157,7 @@ class _Pass:
         try:
             answer = self._workers.result(future)
         except Lost:
-            self._lost[number] += 1
-            if self._lost[number] > RETRIES:
-                start, stop = self.runs[number]
-                raise WorkersLostError(
-                    f"the workers that summed over rows {start + 1} to {stop} were lost {self._lost[number]} times in a row: they may be "
-                    "out of memory, or what they compute ends the process"
-                ) from None
-            self._ask(number, told=True)
+            self._ask_after_a_loss(number)
             return False
         if answer is None:
             self._ask(number, told=True)
@@ -173,13 +166,29 @@ class _Pass:
         self._seconds.append(time.monotonic() - self._asked[number])
         return True
 
+    def _ask_after_a_loss(self, number: int) -> None:
+        """Asks once more for what a lost worker left, if that has not been tried often enough.
+
+        Counted here, since every question is a new task, whose own count of lost workers begins anew.
+        """
+        self._lost[number] += 1
+        if self._lost[number] > RETRIES:
+            start, stop = self.runs[number]
+            raise WorkersLostError(
+                f"{self._lost[number]} workers in a row were lost while they summed over rows {start + 1} to {stop}: they may be out of "
+                "memory, or what they compute ends the process"
+            ) from None
+        self._ask(number, told=True)
+
     def _hurry(self, left: int) -> None:
         """Asks once more for what takes far longer than the rest did, or was forgotten on the way."""
         few = self._seconds and left <= len(self.runs) // 2
         most = max(STRAGGLER[0] * statistics.median(self._seconds), STRAGGLER[1]) if few else math.inf
         for number in (number for number, answer in enumerate(self._answers) if answer is None):
             late = time.monotonic() - self._asked[number] > most and self._attempts[number] <= RETRIES
-            if late or self._workers.stranded(self._futures[number]):
+            if self._workers.stranded(self._futures[number]):
+                self._ask_after_a_loss(number)
+            elif late:
                 self._ask(number, told=True)
 
 
