@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must hold. Plain: on a machine with a Rust toolchain and Python 3 and nothing else.
-# --all: also what needs more: the packed crates, builds without default features, PyTorch, PyMC, NumPyro, alchemlyb, R, a browser.
+# --all: also what needs more: PyTorch, PyMC, NumPyro, alchemlyb, Dask, R, a browser, builds without default features, the packed crates, the wheel.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -32,10 +32,14 @@ stage() {
 
 # All features from the beginning where they are asked for at all: another set of them would build everything again.
 extras=""
-if $all; then extras="--features noisewright/dual,noisewright/ndarray,noisewright/arrow"; fi
+if $all; then extras="--features noisewright/dual,noisewright/ndarray,noisewright/arrow,noisewright-cli/object-store"; fi
 
-# What is built to see that it builds, or to read a few rows, need not be fast.
-unoptimised=(--config 'profile.dev.opt-level=0' --config 'profile.dev.package.noisewright.opt-level=0')
+# What is built to see that it builds need not be fast; what it depends on stays as the tests have built it.
+unoptimised=()
+for crate in noisewright noisewright-{cli,data,lab,paper,report}; do unoptimised+=(--config "profile.dev.package.$crate.opt-level=0"); done
+
+# A test that hangs is a failure, not a run without an end.
+pytest="-m pytest -q --timeout 900"
 
 rust_tests() {
     if cargo nextest --version >/dev/null 2>&1; then
@@ -45,26 +49,67 @@ rust_tests() {
     fi
 }
 
-python_environment() {
-    if [ ! -x .venv/bin/python ]; then
-        python3 -m venv .venv || {
+# environment FOLDER PACKAGE…
+environment() {
+    local folder=$1
+    shift
+    if [ ! -x "$folder/bin/python" ]; then
+        python3 -m venv "$folder" || {
             echo "python3 cannot make a virtual environment: install its venv module (python3-venv on Debian)" >&2
             return 1
         }
     fi
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check \
-        -r tests/oracle/requirements.txt -r tests/python/requirements.txt
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
-# It waits for the network, not for a core: it is made while the crates are built.
-python_environment_begun() {
-    environment_log=$(mktemp)
+python_environment() {
+    environment .venv -r tests/oracle/requirements.txt -r tests/python/requirements.txt
+}
+
+# What `--all` needs besides. With PyTorch its tests are among those of the package. Packages whose models and data ours take have an environment of their own, and Dask has: their demands
+# on NumPy and pandas are theirs alone.
+other_environments() {
+    .venv/bin/python -c 'import torch' 2>/dev/null || environment .venv torch || return 1
+    environment .venv -r tests/browser/requirements.txt &&
+    environment .venv/neighbours pytest pytest-timeout scipy pandas matplotlib alchemlyb alchemtest pymbar pymc numpyro &&
+    environment .venv/cluster pytest pytest-timeout numpy matplotlib "dask[dataframe,distributed]" pyarrow "moto[server]" s3fs
+}
+
+r_packages="codetools testthat generics jsonlite knitr rmarkdown posterior coda bridgesampling"
+has_r_packages() {
+    Rscript -e "quit(status = !all(vapply(commandArgs(TRUE), requireNamespace, NA, quietly = TRUE)))" "$@" >/dev/null 2>&1
+}
+has_browser() { command -v chromium >/dev/null && command -v chromedriver >/dev/null; }
+
+# R and a browser, where they can be installed; what needs them is skipped, and says so, where they cannot.
+system_packages() {
+    if has_r_packages survival $r_packages && has_browser; then return 0; fi
+    command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] || return 0
+    apt-get update --quiet --quiet &&
+    apt-get install --quiet --quiet --yes --no-install-recommends r-base-dev r-cran-survival pandoc $(printf 'r-cran-%s ' $r_packages) &&
+    apt-get install --quiet --quiet --yes --no-install-recommends chromium chromium-driver
+    return 0
+}
+
+# Installing waits for the network, not for a core: it is done while the crates are built.
+installing_begun() {
+    environment_log=$(mktemp) && others_log=$(mktemp)
     python_environment >"$environment_log" 2>&1 &
     environment=$!
+    $all || return 0
+    { wait_for "$environment" && other_environments && system_packages; } >"$others_log" 2>&1 &
+    others=$!
 }
 
-python_environment_made() {
+# `wait` knows the children of its own shell only.
+wait_for() {
+    while kill -0 "$1" 2>/dev/null; do sleep 1; done
+}
+
+installed() {
     wait "$environment" || { cat "$environment_log" >&2; return 1; }
+    $all || return 0
+    wait "$others" || { cat "$others_log" >&2; return 1; }
 }
 
 # The package in place, from libraries that the tests of the crates have built already: built by itself it would have other
@@ -81,8 +126,8 @@ pathlib.Path(sysconfig.get_path("purelib"), "noisewright.pth").write_text(str(pa
 
 # Tests of Python in as many processes as there are cores, then those that compare with a clock, alone.
 python_tests() {
-    .venv/bin/python -m pytest -q -n auto --dist worksteal -m "not alone" "$@" &&
-    .venv/bin/python -m pytest -q -m alone "$@"
+    .venv/bin/python $pytest -n auto --dist worksteal -m "not alone" "$@" &&
+    .venv/bin/python $pytest -m alone "$@"
 }
 
 # The command itself is there: its own tests have built it.
@@ -114,116 +159,83 @@ packages() {
         --exclude noisewright-systems --exclude noisewright-bindings --exclude noisewright-python --exclude noisewright-speed --exclude noisewright-validation
 }
 
-# The wheel that `pip install .` builds, in an environment where nothing else of ours is. (What is optimised across crates at the
-# end takes as long as the rest, and is no other package.)
+# The wheel, in an environment where nothing else of ours is.
 wheel() {
     rm -rf .venv/wheel && python3 -m venv .venv/wheel &&
-    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 .venv/bin/maturin build --quiet --out .venv/wheel/built &&
+    .venv/bin/maturin build --quiet "${unoptimised[@]}" --out .venv/wheel/built &&
     .venv/wheel/bin/python -m pip install --quiet --disable-pip-version-check .venv/wheel/built/*.whl &&
     (cd .venv/wheel && bin/python -c 'import noisewright as nw
 print(nw.fit(*nw.load_example("old-faithful"), seed=1))')
 }
 
-pytorch() {
-    .venv/bin/python -c 'import torch' 2>/dev/null ||
-        .venv/bin/python -m pip install --quiet --disable-pip-version-check torch
-    .venv/bin/python -m pytest -q tests/python -k torch
-}
-
-# Packages whose models and data ours take, in an environment of their own: their demands on NumPy and pandas are theirs alone.
 neighbours() {
-    local folder=.venv/neighbours
-    [ -x $folder/bin/python ] || python3 -m venv $folder || return 1
-    $folder/bin/python -m pip install --quiet --disable-pip-version-check \
-        pytest scipy pandas matplotlib alchemlyb alchemtest pymbar pymc numpyro &&
-    PYTHONPATH=python $folder/bin/python -m pytest -q tests/python/test_neighbours.py tests/python/test_probabilistic.py \
+    PYTHONPATH=python .venv/neighbours/bin/python $pytest tests/python/test_neighbours.py tests/python/test_probabilistic.py \
         tests/python/test_alchemtest.py
 }
 
-# The lab in Chromium. Without a browser, and without the means to install one, its server has been tested above.
+# The lab in Chromium.
 browser() {
-    if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
-        command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] &&
-            apt-get update --quiet --quiet >/dev/null 2>&1 &&
-            apt-get install --quiet --quiet --yes --no-install-recommends chromium chromium-driver >/dev/null 2>&1
-    fi
-    if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
+    if ! has_browser; then
         echo "skipped: chromium and chromium-driver are not here and could not be installed; the lab's server was tested above"
         return 0
     fi
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/browser/requirements.txt &&
-    NOISEWRIGHT="$PWD/${CARGO_TARGET_DIR:-target}/debug/noisewright" .venv/bin/python -m pytest -q tests/browser
+    NOISEWRIGHT="$PWD/${CARGO_TARGET_DIR:-target}/debug/noisewright" .venv/bin/python $pytest tests/browser
 }
 
 # Dask clusters of real processes, files of Parquet, and object storage on the loopback.
 cluster() {
-    local folder=.venv/cluster target="${CARGO_TARGET_DIR:-$PWD/target}"
-    [ -x $folder/bin/python ] || python3 -m venv $folder || return 1
-    $folder/bin/python -m pip install --quiet --disable-pip-version-check \
-        pytest numpy matplotlib "dask[dataframe,distributed]" pyarrow "moto[server]" s3fs &&
-    cargo build --quiet -p noisewright-cli --features object-store --target-dir "$target/object-store" "${unoptimised[@]}" &&
-    NOISEWRIGHT_OBJECT_STORE="$target/object-store/debug/noisewright" NOISEWRIGHT="$target/debug/noisewright" \
-        PYTHONPATH=python $folder/bin/python -m pytest -q tests/python/test_cluster_*.py tests/python/test_simulations.py
+    local command="${CARGO_TARGET_DIR:-$PWD/target}/debug/noisewright"
+    NOISEWRIGHT_OBJECT_STORE="$command" NOISEWRIGHT="$command" PYTHONPATH=python \
+        .venv/cluster/bin/python $pytest tests/python/test_cluster_*.py tests/python/test_simulations.py
 }
 
-# R's numbers made anew, and the package against them. Without R, and without the means to install it, there is nothing to compare.
+# R's numbers made anew, and the package against them.
 survival() {
-    if ! Rscript -e 'library(survival)' >/dev/null 2>&1; then
-        command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] &&
-            apt-get update --quiet --quiet >/dev/null 2>&1 &&
-            apt-get install --quiet --quiet --yes --no-install-recommends r-base-core r-cran-survival >/dev/null 2>&1
-    fi
-    if ! Rscript -e 'library(survival)' >/dev/null 2>&1; then
+    if ! has_r_packages survival; then
         echo "skipped: R with its package survival is not here and could not be installed; the committed numbers were compared above"
         return 0
     fi
     local folder
     folder=$(mktemp -d) && Rscript tests/clogit/reference.R "$folder" &&
-        CLOGIT_NUMBERS="$folder" .venv/bin/python -m pytest -q tests/python/test_clogit.py
+        CLOGIT_NUMBERS="$folder" .venv/bin/python $pytest tests/python/test_clogit.py
 }
 
 # The R package: its crate, then the package as it would be handed out, checked by R, with the command beside it.
 r_package() {
-    local packages="codetools testthat generics jsonlite knitr rmarkdown posterior coda bridgesampling"
-    local missing="quit(status = !all(vapply(commandArgs(TRUE), requireNamespace, NA, quietly = TRUE)))"
-    if ! Rscript -e "$missing" $packages >/dev/null 2>&1; then
-        command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] &&
-            apt-get update --quiet --quiet >/dev/null 2>&1 &&
-            apt-get install --quiet --quiet --yes --no-install-recommends r-base-dev pandoc $(printf 'r-cran-%s ' $packages) >/dev/null 2>&1
-    fi
-    if ! Rscript -e "$missing" $packages >/dev/null 2>&1; then
-        echo "skipped: R with its packages $packages is not here and could not be installed"
+    if ! has_r_packages $r_packages; then
+        echo "skipped: R with its packages $r_packages is not here and could not be installed"
         return 0
     fi
-    local folder=${CARGO_TARGET_DIR:-$PWD/target}/r-package
+    local target=${CARGO_TARGET_DIR:-$PWD/target}
+    local folder=$target/r-package
     rm -rf "$folder" && mkdir -p "$folder" &&
-    (cd r/src/rust && cargo fmt -- --check && cargo clippy --quiet --locked --target-dir "$folder/../r" -- -D warnings) &&
+    (cd r/src/rust && cargo fmt -- --check && cargo clippy --quiet --locked --target-dir "$target" -- -D warnings) &&
     export NOISEWRIGHT_PROFILE=dev NOISEWRIGHT_TARGET_DIR="$folder/target" &&
     r/package.sh "$folder" &&
-    (cd "$folder" && NOISEWRIGHT="$folder/../debug/noisewright" _R_CHECK_FORCE_SUGGESTS_=false R CMD check --no-manual noisewright_*.tar.gz) &&
+    (cd "$folder" && NOISEWRIGHT="$target/debug/noisewright" _R_CHECK_FORCE_SUGGESTS_=false R CMD check --no-manual noisewright_*.tar.gz) &&
     ! grep -E "(ERROR|WARNING)$|^Status: .*(ERROR|WARNING)" "$folder/noisewright.Rcheck/00check.log"
 }
 
-python_environment_begun
+installing_begun
 stage "format" cargo fmt --all -- --check
 stage "lints" cargo clippy --workspace $extras --all-targets --quiet -- -D warnings
 stage "tests of the crates" rust_tests
 stage "examples in the documentation" cargo test --doc --workspace $extras --quiet
 stage "documentation" documentation
-stage "Python environment" python_environment_made
+stage "installing the rest" installed
 stage "the Python package" python_package
 stage "the Python package against pymbar, statsmodels and scipy" python_tests tests/python
 stage "the command against scipy and mpmath" oracle_tests
 if $all; then
-    stage "features" features
-    stage "packages" packages
-    stage "wheel" wheel
-    stage "energies of PyTorch" pytorch
     stage "models of PyMC and NumPyro, data of alchemtest" neighbours
     stage "fits on Dask clusters" cluster
     stage "conditional logits against survival of R" survival
     stage "the R package" r_package
     stage "the lab in a browser" browser
+    # These leave other builds of the command in the place of the one that was tested.
+    stage "features" features
+    stage "packages" packages
+    stage "wheel" wheel
 fi
 
 printf '\n%s%6d s  all passed\n' "$summary" "$SECONDS"
