@@ -79,7 +79,6 @@ WIDE = diagonal(10)
 
 #: Codes that no input here draws, and why.
 UNREACHED = {
-    ("fit", "little-weight"): "weights that sum to less than the unknowns are refused before (total-weight)",
     ("fit", "no-maximum"): "exact fits that end early are settled at a minimum, or at an edge (rising-likelihood)",
     ("fit", "not-designed"): "a design that fails at a pilot with an answer is not known",
     ("logz", "too-far-apart"): "fewer than five crossings are said first (few-crossings)",

@@ -94,7 +94,13 @@ impl Seen<'_> {
     }
 
     /// Whether the second derivatives are not those of the loss over the width of a standard error.
-    fn has_kinks(&self, gradient: &impl Fn(&DVector<f64>) -> Result<Option<DVector<f64>>>) -> Result<bool> {
+    ///
+    /// # Errors
+    /// Those of `gradient`.
+    pub(crate) fn has_kinks(
+        &self,
+        gradient: &impl Fn(&DVector<f64>) -> Result<Option<DVector<f64>>>,
+    ) -> Result<bool> {
         // Between 1/n, by which smooth losses differ, and the n^(−1/4) of kinks.
         let allowed = (3.0 / self.rows.sqrt()).clamp(0.02, 0.3);
         for direction in self.directions() {

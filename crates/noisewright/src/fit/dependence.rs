@@ -21,17 +21,43 @@ impl Influences<'_> {
 
     /// `Σ (group sum − its weight · mean)(…)ᵀ / total²`, with the correction for so many groups; no number for one group.
     fn between(&self, groups: &[(DVector<f64>, f64)]) -> DMatrix<f64> {
+        let off = self.deviations(groups);
+        let count = groups.len() as f64;
+        &off * off.transpose() * (count / (count - 1.0) / (self.total * self.total))
+    }
+
+    /// The same for few groups of any size, the deviation of each divided by the root of `√((1 − s)(1 − s − v))`, s its share of the weight
+    /// and v of the sum of squares of an unknown; no number for one group.
+    fn between_few(&self, groups: &[(DVector<f64>, f64)]) -> DMatrix<f64> {
+        let mut off = self.deviations(groups);
+        let weight: f64 = groups.iter().map(|g| g.1).sum();
+        // No group can count for more than all together.
+        let least = 1.0 / groups.len() as f64;
+        for mut unknown in off.row_iter_mut() {
+            let squares = unknown.norm_squared();
+            for (deviation, group) in unknown.iter_mut().zip(groups) {
+                let left = 1.0 - group.1 / weight;
+                let own = if squares > 0.0 { *deviation * *deviation / squares } else { 0.0 };
+                *deviation /= (left * (left - own).max(least)).powf(0.25);
+            }
+        }
+        if groups.len() < 2 {
+            off.fill(f64::NAN);
+        }
+        &off * off.transpose() / (self.total * self.total)
+    }
+
+    /// `group sum − its weight · mean`, a column for each group.
+    fn deviations(&self, groups: &[(DVector<f64>, f64)]) -> DMatrix<f64> {
         let mut mean = DVector::zeros(self.size);
         groups.iter().for_each(|(sum, _)| mean += sum);
         let weight: f64 = groups.iter().map(|g| g.1).sum();
         mean /= weight;
-        let mut out = DMatrix::zeros(self.size, self.size);
-        for (sum, weight) in groups {
-            let off = sum - &mean * *weight;
-            out += &off * off.transpose();
+        let mut out = DMatrix::zeros(self.size, groups.len());
+        for (mut column, (sum, weight)) in out.column_iter_mut().zip(groups) {
+            column.copy_from(&(sum - &mean * *weight));
         }
-        let count = groups.len() as f64;
-        out * (count / (count - 1.0) / (self.total * self.total))
+        out
     }
 }
 
@@ -78,7 +104,15 @@ pub(crate) fn covariance(
     }
 }
 
-/// With G clusters the factor `G/(G − 1) · (n − 1)/(n − p)` and G − 1 degrees of freedom (MATH §15).
+/// Independent clusters, of which few leave three things to mend (MATH §15).
+///
+/// A cluster with the share s of the weight pulls the mean towards itself: its sum of deviations has, for rows that are alike, 1 − s of
+/// the variance that it should have, and its square is divided by that (CR2, Bell and McCaffrey 2002). The degrees of freedom are those of Bell
+/// and McCaffrey for such sums, `1 / (Σ s² + (Σ q)² − Σ q²)` with `q = s²/(1 − s)`: G − 1 for clusters of one size, fewer for others.
+/// And the sums of few clusters are skewed: where one has the share v of an unknown's sum of squares, that is the root of 1 − s − v
+/// more, the geometric mean of no correction for it and of the one that rows have ([`leverage`](super::leverage)). Without it intervals of 95 %
+/// for the scale of normal clusters (intraclass correlation 0.3, 5 and 10 clusters of 30 rows, 1,500 samples) cover 89 %, with it 93 and 92 %.
+/// The factor `(n − 1)/(n − p)` is that of the parameters.
 fn clustered(influences: &Influences<'_>, ids: &[u64], weight: impl Fn(usize) -> f64) -> Dependent {
     let mut place: HashMap<u64, usize> = HashMap::new();
     let mut groups: Vec<(DVector<f64>, f64)> = Vec::new();
@@ -94,10 +128,23 @@ fn clustered(influences: &Influences<'_>, ids: &[u64], weight: impl Fn(usize) ->
     let (total, size) = (influences.total, influences.size as f64);
     let correction = if total > size + 1.0 { (total - 1.0) / (total - size) } else { 1.0 };
     Dependent {
-        covariance: influences.between(&groups) * correction,
-        freedom: vec![groups.len() as f64 - 1.0; influences.size],
+        covariance: influences.between_few(&groups) * correction,
+        freedom: vec![clusters_freedom(&groups); influences.size],
         effective_rows: None,
     }
+}
+
+/// Bell and McCaffrey's degrees of freedom of the variance of a mean of rows in clusters; none for one cluster.
+fn clusters_freedom(groups: &[(DVector<f64>, f64)]) -> f64 {
+    let total: f64 = groups.iter().map(|g| g.1).sum();
+    let (mut shares, mut products, mut squares) = (0.0, 0.0, 0.0);
+    for share in groups.iter().map(|g| g.1 / total).filter(|share| *share < 1.0) {
+        let q = share * share / (1.0 - share);
+        shares += share * share;
+        products += q;
+        squares += q * q;
+    }
+    if shares > 0.0 { 1.0 / (shares + products * products - squares) } else { 0.0 }
 }
 
 /// Along chains: correlations between the unknowns from means of batches, and each variance from its own initial convex
@@ -287,17 +334,73 @@ mod tests {
 
     #[test]
     fn clusters_of_equal_rows_count_once() {
-        // Every row four times: the variance of the mean is that of the rows once (times n/(n−1)).
+        // Every row four times: the variance of the mean is that of the rows once.
         let once: Vec<f64> = (0..50).map(|i| f64::from(i).sin()).collect();
         let four: Vec<f64> = once.iter().flat_map(|x| [*x; 4]).collect();
         let ids: Vec<u64> = (0..200).map(|i| i / 4).collect();
         let single = Influences { values: &once, size: 1, total: 50.0 };
         let grouped = Influences { values: &four, size: 1, total: 200.0 };
-        let expected = covariance(&single, None, Dependence::Independent).covariance[(0, 0)];
+        let one_each: Vec<u64> = (0..50).collect();
+        let expected = covariance(&single, None, Dependence::Clusters(&one_each)).covariance[(0, 0)];
         let found = covariance(&grouped, None, Dependence::Clusters(&ids));
-        assert_eq!(found.freedom, [49.0]);
+        assert!((found.freedom[0] - 49.0).abs() < 1e-9);
         let found = found.covariance[(0, 0)];
         assert!((found / expected - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_freedom_of_clusters_is_that_of_the_quadratic_form() {
+        // Sums of deviations of rows that are alike have the covariance A Ω Aᵀ, with A = D (I − s 1ᵀ), D the roots of 1/(1 − s) and Ω the
+        // sizes; the degrees of freedom of the sum of their squares are (tr B)²/tr B² (Satterthwaite).
+        for sizes in [vec![3.0, 3.0, 3.0], vec![35.0, 5.0, 5.0, 15.0, 5.0], vec![1.0, 100.0]] {
+            let groups: Vec<_> = sizes.iter().map(|size| (DVector::zeros(1), *size)).collect();
+            let total: f64 = sizes.iter().sum();
+            let share = DVector::from_iterator(sizes.len(), sizes.iter().map(|size| size / total));
+            let project = DMatrix::identity(sizes.len(), sizes.len())
+                - &share * DMatrix::from_element(1, sizes.len(), 1.0);
+            let scale = DMatrix::from_diagonal(&share.map(|s| (1.0 - s).sqrt().recip()));
+            let a = scale * project;
+            let b = &a * DMatrix::from_diagonal(&DVector::from_vec(sizes.clone())) * a.transpose();
+            let expected = b.trace().powi(2) / (&b * &b).trace();
+            assert!((clusters_freedom(&groups) / expected - 1.0).abs() < 1e-12, "{sizes:?}");
+        }
+    }
+
+    /// The share of samples of normal clusters, of which some rows have the intraclass correlation 0.3, whose interval of −1/(2σ²) holds the truth.
+    fn coverage(clusters: usize, rows: &[usize], samples: usize) -> f64 {
+        let mut rng = stream(11, clusters as u64);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+        let ids: Vec<u64> = (0..clusters).flat_map(|g| vec![g as u64; rows[g % rows.len()]]).collect();
+        let total = ids.len() as f64;
+        let mut covered = 0;
+        for _ in 0..samples {
+            let effects: Vec<f64> = (0..clusters).map(|_| 0.3f64.sqrt() * normal()).collect();
+            let x: Vec<f64> = ids.iter().map(|g| effects[*g as usize] + 0.7f64.sqrt() * normal()).collect();
+            let (mean, variance) = noisewright_numerics::summation::mean_and_variance(&x);
+            let influence = |x: &f64| ((x - mean).powi(2) - variance) / (2.0 * variance * variance);
+            let values: Vec<f64> = x.iter().map(influence).collect();
+            let influences = Influences { values: &values, size: 1, total };
+            let found = covariance(&influences, None, Dependence::Clusters(&ids));
+            let reach =
+                crate::normalizer::two_sided(0.95, found.freedom[0]) * found.covariance[(0, 0)].sqrt();
+            covered += usize::from((-0.5 / variance + 0.5).abs() < reach);
+        }
+        covered as f64 / samples as f64
+    }
+
+    #[test]
+    fn few_clusters_cover() {
+        // Between 92 and 98 %, with two standard errors of 2,000 samples: ± 1.2 and 0.6 %. Without the correction for skewed sums 5 and 10
+        // clusters cover 89 %.
+        for clusters in [3, 5, 10, 30] {
+            let share = coverage(clusters, &[30], 2000);
+            assert!((0.908..0.986).contains(&share), "{clusters}: {share}");
+        }
+        // Clusters of different sizes: with G − 1 degrees of freedom 90 and 89 %.
+        for clusters in [5, 10] {
+            let share = coverage(clusters, &[35, 5, 5], 2000);
+            assert!((0.908..0.99).contains(&share), "{clusters}: {share}");
+        }
     }
 
     #[test]

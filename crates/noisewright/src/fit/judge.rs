@@ -108,7 +108,8 @@ fn retest(task: FitTask<'_>, fit: &mut Fit, options: &FitOptions) -> Result<()> 
     let dependent = task.rows.dependence() != Dependence::Independent;
     let data = task.rows.whole().filter(|_| dependent).unwrap_or_else(|| some.data());
     if let Some(test) = diagnostics::cross_fitted_test(task.model, data, fit, &options.context(), again)? {
-        fit.diagnostics.retest(test);
+        let per_row = fit.observations_per_row();
+        fit.diagnostics.retest(test, per_row);
     }
     Ok(())
 }

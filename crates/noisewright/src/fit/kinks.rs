@@ -4,6 +4,7 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::optimize::{Problem, SampledMinimum, Stop, gradient_sampling};
 use rand_distr::{Distribution, StandardNormal};
 
+use super::curvature::Seen;
 use super::result::Optimum;
 use super::solve::Solution;
 use crate::run::Purpose;
@@ -40,7 +41,9 @@ pub(crate) fn settle(
     if solution.bound.contains(&true) {
         return Ok(solution);
     }
-    if matches!(solution.stop, Stop::NoDescent | Stop::StepLimit) {
+    // A search of a smooth loss that was cut short has not converged, even where it is within a part of a standard error of a minimum.
+    let cut = solution.stop == Stop::StepLimit && !has_kinks(problem, &solution.at, information)?;
+    if matches!(solution.stop, Stop::NoDescent | Stop::StepLimit) && !cut {
         let sampled = match unit.len() {
             0..=MOST_UNKNOWNS => Some(descend(problem, &solution.at, &unit)?),
             _ => None,
@@ -57,6 +60,21 @@ pub(crate) fn settle(
         merge(problem, &mut solution, &unit)?;
     }
     Ok(solution)
+}
+
+/// Whether the second derivatives at a place are not those of the loss over the width of a standard error.
+fn has_kinks(
+    problem: &dyn Problem<Error = Error>,
+    at: &DVector<f64>,
+    information: &DMatrix<f64>,
+) -> Result<bool> {
+    let Some(observed) = problem.evaluate(at, true)?.hessian else { return Ok(false) };
+    let free: Vec<usize> = (0..at.len()).collect();
+    let seen = Seen { observed: &observed, expected: information, at, free: &free, rows: problem.rows() };
+    seen.has_kinks(&|at| {
+        let there = problem.evaluate(at, false)?;
+        Ok(there.value.is_finite().then_some(there.gradient))
+    })
 }
 
 /// Whether a place where the gradient does not vanish is a minimum at a kink, from which gradient sampling does not move

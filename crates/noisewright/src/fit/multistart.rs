@@ -23,6 +23,9 @@ const PRESSED: f64 = 0.1;
 const NEXT_TO_END: f64 = 5.0;
 /// Share of a loss by which two are the same to rounding.
 const SAME: f64 = 1e-10;
+/// Slope and curvature along the line of a chart, of a log-likelihood, that are none: a parameter that changes it by a millionth
+/// where it becomes e times as large, or as near to a bound, is known no better than its bounds.
+const FLAT: f64 = 1e-6;
 
 /// The best of the minima that descents from several starts end in; `None` if no start has a finite value.
 ///
@@ -81,16 +84,68 @@ impl Bounded<'_> {
         let mut held: Vec<Option<f64>> = (0..begin.len()).map(fixed).collect();
         let mut end = self.inside(begin, &held, options)?;
         while let Some((j, edge)) = self.pressed(&end, &held) {
-            let mut start = end.at.clone();
-            (held[j], start[j]) = (Some(edge), edge);
-            let there = self.inside(&start, &held, options)?;
+            let there = self.on_edge(&end, &mut held, (j, edge), options)?;
             let no_higher = end.value + SAME * end.value.abs();
             if there.value > no_higher {
                 return Ok(Descent { stop: Stop::RunsOff, ..end });
             }
-            end = Descent { iterations: end.iterations + there.iterations, ..there };
+            end = there;
+        }
+        while let Some(there) = self.on_flat_edge(&end, &mut held, options)? {
+            end = there;
         }
         Ok(end)
+    }
+
+    /// A descent with a parameter held at an end of its range, from where another ended.
+    fn on_edge(
+        &self,
+        end: &Descent,
+        held: &mut [Option<f64>],
+        (j, edge): (usize, f64),
+        options: &FitOptions,
+    ) -> Result<Descent> {
+        let mut start = end.at.clone();
+        (held[j], start[j]) = (Some(edge), edge);
+        let there = self.inside(&start, held, options)?;
+        Ok(Descent { iterations: end.iterations + there.iterations, ..there })
+    }
+
+    /// The same for a parameter between two bounds along which the loss is flat where the descent ended, on the bound at which it is
+    /// no higher: a search towards a bound far away ends where its slope is lost in rounding, and its second derivative there is
+    /// noise, which makes a standard error of any size.
+    fn on_flat_edge(
+        &self,
+        end: &Descent,
+        held: &mut Vec<Option<f64>>,
+        options: &FitOptions,
+    ) -> Result<Option<Descent>> {
+        let Some((j, edges)) = self.flat(end, held) else { return Ok(None) };
+        let allowed = (FLAT / self.problem.rows()).max(SAME * end.value.abs());
+        for edge in edges {
+            let mut there = held.clone();
+            let found = self.on_edge(end, &mut there, (j, edge), options)?;
+            if found.stop.converged() && found.value <= end.value + allowed {
+                *held = there;
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A parameter between two bounds that the loss does not depend on where a descent ended, and these bounds, the one towards which it
+    /// was on its way first.
+    fn flat(&self, end: &Descent, held: &[Option<f64>]) -> Option<(usize, [f64; 2])> {
+        let hessian = end.last.hessian.as_ref()?;
+        let least = FLAT / self.problem.rows();
+        let is_flat = |k: usize| end.last.gradient[k].abs() < least && hessian[(k, k)].abs() < least;
+        let mut between =
+            self.free(held).enumerate().filter(|(_, (_, chart))| matches!(chart, Chart::Logit { .. }));
+        let (_, (j, _)) = between.find(|(k, _)| is_flat(*k))?;
+        let Parameter { lower, upper, .. } = self.parameters[j];
+        // From its start the search has come this way.
+        let rising = end.at[j] > self.parameters[j].start;
+        Some((j, if rising { [upper, lower] } else { [lower, upper] }))
     }
 
     /// A descent in which no bound is reached, of the unknowns that are not held.

@@ -252,6 +252,11 @@ impl Fit {
         self.penalty.as_ref().is_some_and(lasso)
     }
 
+    /// How many observations a row stands for on the average, by its weight.
+    pub(crate) fn observations_per_row(&self) -> f64 {
+        self.total_weight / self.rows as f64
+    }
+
     /// The estimated parameters θ, without the constant.
     #[must_use]
     pub fn theta(&self) -> Vec<f64> {

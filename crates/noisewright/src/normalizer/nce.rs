@@ -90,7 +90,9 @@ impl Bridge {
         let share = sigmoid(log_nu);
         // Both the crossings and the information estimate the overlap; few draws may mislead either.
         let information = (data.1.totals[2] + noise.1.totals[2]) * (1.0 / counts[0] + 1.0 / counts[1]);
-        let overlap = (data.0.log_mean.exp() / share).min(1.0);
+        // The crossings of both sides are the same at the root. There is none where no draw of one side lies in the other's support,
+        // and then nothing in common, whatever the other side's draws look like.
+        let overlap = if root.at.is_finite() { (data.0.log_mean.exp() / share).min(1.0) } else { 0.0 };
         let sure_overlap = overlap.min(information);
         let levels = [data.0, noise.0];
         let spreads = model_spreads(levels, log_nu);

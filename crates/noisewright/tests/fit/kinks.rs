@@ -134,3 +134,14 @@ fn independent_components_converge_at_their_kinks() {
         assert!(covered as f64 > expected - 4.0 * (n * 0.95 * 0.05).sqrt(), "{covered} of {n}");
     }
 }
+
+#[test]
+fn a_smooth_search_that_is_cut_short_has_not_converged() {
+    // Within a part of a standard error of the minimum, but not there: the loss has no kink that would explain it.
+    let points = sample(&Normal::with_variance(1.0, 4.0).unwrap(), 1000, 5);
+    for noise in [NoiseChoice::Auto, NoiseChoice::Exact] {
+        let options = FitOptions { noise, max_iterations: 1, ..FitOptions::default() };
+        let found = fit(&model("-(x-m)^2/(2*s^2)"), Data::from(&points), &options).unwrap();
+        assert!(!found.converged, "{:?} after {} steps", found.stop, found.iterations);
+    }
+}

@@ -50,3 +50,29 @@ fn a_location_of_zero_does_not_run_away() {
     let found = fit(&Model::from_toml(file).unwrap(), Data::from(&points), &FitOptions::default()).unwrap();
     assert!(found.diagnostics.runaway.is_none() && found.converged, "{:?}", found.diagnostics.warnings);
 }
+
+#[test]
+fn a_parameter_that_runs_to_a_far_bound_is_on_it() {
+    // Rows with lighter tails than a normal's, in Student's density written out: the loss falls up to the bound, along a slope that is lost in
+    // rounding far before a bound of 1e9. There the density is a normal one, whose scale is the rows' standard deviation with the error s/√(2n).
+    let rows = 10;
+    let points = light_tails(rows);
+    let mean = points.values().iter().sum::<f64>() / rows as f64;
+    let scale = (points.values().iter().map(|x| (x - mean).powi(2)).sum::<f64>() / rows as f64).sqrt();
+    for upper in [1e6, 1e9, 1e12] {
+        for noise in [NoiseChoice::Auto, NoiseChoice::Exact] {
+            let file = format!(
+                "variables = ['x']\nlog_density = '-(k+1)/2*log(1+((x-m)/s)^2/k)'\n[parameters]\n\
+                 k = {{ start = 5, lower = 0.1, upper = {upper:e} }}\nm = 0\ns = {{ start = 1, lower = 0 }}"
+            );
+            let options = FitOptions { noise: noise.clone(), ..FitOptions::default() };
+            let found = fit(&Model::from_toml(&file).unwrap(), Data::from(&points), &options).unwrap();
+            let (k, s) = (&found.parameters[0], &found.parameters[2]);
+            let name = format!("{upper:e} {noise:?}: {k:?} {s:?}");
+            assert!(found.converged && found.diagnostics.has(WarningKind::AtBound), "{name}");
+            assert!(k.at_bound && k.estimate == upper, "{name}");
+            // Noise adds a few per cent of an error.
+            assert!((s.estimate - scale).abs() < 0.1 * s.se && s.se < scale, "{name} {scale}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Weights are counts: rows that stand for thousands of observations cost no more than rows, and say as much as they count.
 #![allow(clippy::unwrap_used)]
 
-use noisewright::fit::{Amount, Data, FitOptions};
+use noisewright::fit::{Amount, Data, FitOptions, Remedy, WarningKind};
 use noisewright::{Model, MultivariateNormal, Normal, Space, Student, fit, sample};
 
 #[test]
@@ -25,6 +25,25 @@ fn counts_are_fitted_without_noise() {
         for (many, one) in fitted.estimates().iter().zip(once.estimates()) {
             assert!((many.se * count.sqrt() / one.se - 1.0).abs() < 0.01, "{count}: {many:?} {one:?}");
         }
+    }
+}
+
+#[test]
+fn weights_that_may_be_no_counts_are_said_to_be_the_reason_of_a_misfit() {
+    let data = sample(&Normal::with_variance(0.5, 1.0).unwrap(), 2000, 1);
+    let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+    let remedies = |weight: f64, data: &noisewright::Points| {
+        let fitted = model.fit(data).weights(&vec![weight; data.rows()]).exact().run().unwrap();
+        let warning = fitted.diagnostics.warnings.into_iter().find(|w| w.kind == WarningKind::Misspecified);
+        warning.map(|warning| warning.remedies)
+    };
+    // A right model: two thousand observations do not reject it, and two thousand million at two thousand places do.
+    assert_eq!(remedies(1.0, &data), None);
+    assert_eq!(remedies(1e6, &data), Some(vec![Remedy::ScaleWeights, Remedy::ExtendModel]));
+    // A wrong one, whatever the weights.
+    let heavy = sample(&Student::new(3.0, 0.0, 1.0).unwrap(), 2000, 1);
+    for weight in [1.0, 1e6] {
+        assert_eq!(remedies(weight, &heavy), Some(vec![Remedy::ExtendModel]), "{weight}");
     }
 }
 

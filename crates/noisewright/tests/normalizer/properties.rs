@@ -33,6 +33,17 @@ fn same(a: f64, b: f64, scale: f64) -> bool {
     a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-9 * scale.max(a.abs())
 }
 
+#[test]
+fn a_side_outside_the_other_s_support_has_nothing_in_common_with_it() {
+    // Data where the noise has no density; and, exchanged, noise where f is zero. No draw of the other side is out of reach.
+    let (all_out, at_zero) = ([f64::INFINITY; 2], [0.0; 2]);
+    let (plain, swapped) = (solve(&all_out, &at_zero, 0.0), solve(&at_zero, &[f64::NEG_INFINITY; 2], 0.0));
+    assert_eq!([plain.overlap, swapped.overlap], [0.0, 0.0]);
+    for result in [plain, swapped] {
+        assert!(result.get(Method::Nce).unwrap().refused.is_some());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
 

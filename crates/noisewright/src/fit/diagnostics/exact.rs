@@ -31,7 +31,9 @@ impl Diagnostics {
         }
         match test(model, data, fit, population)? {
             Ok(found) => {
-                messages::misspecified(&found).into_iter().for_each(|warning| self.warn(warning));
+                messages::misspecified(&found, fit.observations_per_row())
+                    .into_iter()
+                    .for_each(|warning| self.warn(warning));
                 self.information_test = Some(found);
             }
             Err(reason) => self.information_test_absent = Some(reason.into()),

@@ -180,13 +180,6 @@ pub enum Finding {
         /// The family.
         family: String,
     },
-    /// The weights count fewer rows than there are unknowns.
-    LittleWeight {
-        /// Their sum.
-        total: f64,
-        /// The number of unknowns.
-        unknowns: usize,
-    },
     /// The information-matrix test rejects the model.
     Misspecified(ChiSquareTest),
     /// Four times as much noise gives another answer.
@@ -289,7 +282,6 @@ impl Finding {
             Self::SeveralOptima { .. } => (Kind::SeveralOptima, "several-optima"),
             Self::AtBound { .. } => (Kind::AtBound, "at-bound"),
             Self::BeyondFamily { .. } => (Kind::BeyondFamily, "beyond-family"),
-            Self::LittleWeight { .. } => (Kind::LittleWeight, "little-weight"),
             Self::Misspecified { .. } => (Kind::Misspecified, "misspecified"),
             Self::RatioMatters { .. } => (Kind::RatioMatters, "ratio-matters"),
             Self::NoiseError { .. } => (Kind::NoiseError, "noise-error"),
@@ -466,11 +458,6 @@ impl Finding {
                 f,
                 "the data want `{parameter}` beyond {bound}, where the family {family} ends, so that there is no estimate \
                  inside it"
-            ),
-            Self::LittleWeight { total, unknowns } => write!(
-                f,
-                "the weights sum to {}, fewer than the {unknowns} unknowns: a weight says how many rows its row stands for",
-                digits(*total)
             ),
             _ => self.about_rows(f),
         }

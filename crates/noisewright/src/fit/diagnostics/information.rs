@@ -69,13 +69,17 @@ impl ChiSquareTest {
         let parts: Vec<f64> = kept
             .map(|j| eigen.eigenvectors.column(j).dot(&standardized).powi(2) / eigen.eigenvalues[j])
             .collect();
-        let statistic: f64 = parts.iter().sum();
-        let degrees_of_freedom = parts.len();
-        (degrees_of_freedom > 0).then(|| Self {
-            statistic,
-            degrees_of_freedom,
-            p_value: gamma_q(0.5 * degrees_of_freedom as f64, 0.5 * statistic),
-        })
+        (!parts.is_empty()).then(|| Self::new(parts.iter().sum(), parts.len()))
+    }
+
+    fn new(statistic: f64, degrees_of_freedom: usize) -> Self {
+        let p_value = gamma_q(0.5 * degrees_of_freedom as f64, 0.5 * statistic);
+        Self { statistic, degrees_of_freedom, p_value }
+    }
+
+    /// The test of the same means over fewer rows, by a factor: their covariance is larger by it.
+    pub(super) fn with_fewer_rows(&self, factor: f64) -> Self {
+        Self::new(self.statistic / factor, self.degrees_of_freedom)
     }
 }
 

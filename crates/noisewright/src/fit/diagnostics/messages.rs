@@ -139,8 +139,22 @@ pub(super) fn few_weighted_rows(share: f64, fit: &Fit, loss: &Loss) -> Option<Wa
     })
 }
 
-pub(super) fn misspecified(test: &ChiSquareTest) -> Option<Warning> {
-    (test.p_value < DOUBTFUL).then(|| Warning::new(Finding::Misspecified(*test), [Remedy::ExtendModel]))
+/// Whether a right model is a bad bet.
+pub(super) fn rejects(test: &ChiSquareTest) -> bool {
+    test.p_value < DOUBTFUL
+}
+
+/// A model that the test rejects. Weights are counts: so many observations, `per_row` of them at every row, may lie at values at which no
+/// density puts them. Where as many observations as there are rows would not be rejected, the weights may be no counts.
+pub(super) fn misspecified(test: &ChiSquareTest, per_row: f64) -> Option<Warning> {
+    rejects(test).then(|| {
+        let by_weights = per_row > 1.0 && !rejects(&test.with_fewer_rows(per_row));
+        let mut remedies = vec![Remedy::ExtendModel];
+        if by_weights {
+            remedies.insert(0, Remedy::ScaleWeights);
+        }
+        Warning::new(Finding::Misspecified(*test), remedies)
+    })
 }
 
 /// Why the information-matrix test has nothing to go by.
@@ -184,11 +198,6 @@ pub(super) fn at_bound(name: &str, bound: f64, lower: bool) -> Warning {
 pub(super) fn beyond_family(name: &str, bound: f64, lower: bool, family: &str) -> Warning {
     let finding = Finding::BeyondFamily { parameter: name.into(), bound, lower, family: family.into() };
     Warning::new(finding, [Remedy::OtherModel, Remedy::AcceptBound])
-}
-
-/// Weights that count fewer rows than there are unknowns.
-pub(super) fn little_weight(total: f64, unknowns: usize) -> Warning {
-    Warning::new(Finding::LittleWeight { total, unknowns }, [Remedy::ScaleWeights])
 }
 
 pub(super) fn not_converged(stop: Stop, iterations: usize) -> Warning {

@@ -123,13 +123,14 @@ impl Diagnostics {
 
     /// Whether the test that takes the noise as given rejects the model.
     pub(crate) fn doubts_model(&self) -> bool {
-        self.information_test.as_ref().and_then(messages::misspecified).is_some()
+        self.information_test.as_ref().is_some_and(messages::rejects)
     }
 
-    /// Puts the test with a noise that was fitted to other rows in place of the one that takes the noise as given.
-    pub(crate) fn retest(&mut self, test: ChiSquareTest) {
+    /// Puts the test with a noise that was fitted to other rows in place of the one that takes the noise as given; a row stands
+    /// for `per_row` observations on the average.
+    pub(crate) fn retest(&mut self, test: ChiSquareTest, per_row: f64) {
         self.warnings.retain(|warning| warning.kind != WarningKind::Misspecified);
-        if let Some(warning) = messages::misspecified(&test) {
+        if let Some(warning) = messages::misspecified(&test, per_row) {
             self.warn(warning);
         }
         self.information_test = Some(test);
@@ -178,9 +179,6 @@ impl Diagnostics {
         }
         if fit.optima.len() > 1 {
             self.warn(messages::several_optima(fit.optima.len()));
-        }
-        if fit.total_weight < model.coordinates().len() as f64 {
-            self.warn(messages::little_weight(fit.total_weight, model.coordinates().len()));
         }
     }
 

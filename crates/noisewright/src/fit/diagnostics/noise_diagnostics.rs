@@ -324,7 +324,10 @@ impl PlacedRows<'_, '_> {
             };
             diagnostics.information_test_absent = Some(reason.into());
         }
-        let misspecified = diagnostics.information_test.as_ref().and_then(messages::misspecified);
+        let misspecified = diagnostics
+            .information_test
+            .as_ref()
+            .and_then(|test| messages::misspecified(test, fit.observations_per_row()));
         let loss = &self.objective.loss;
         let power = loss.inverse_power();
         let weighted =

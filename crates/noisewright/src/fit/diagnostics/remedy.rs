@@ -144,7 +144,7 @@ pub enum Remedy {
     WidenBound,
     /// The bound written in the model, so that the estimate on it counts.
     AcceptBound,
-    /// Weights that sum to the number of rows.
+    /// Weights that sum to the number of observations.
     ScaleWeights,
     /// A model that reaches further.
     FurtherModel,
@@ -227,7 +227,9 @@ impl Remedy {
             Self::TakeBound => "take the bound as the estimate",
             Self::WidenBound => "widen it if the model allows",
             Self::AcceptBound => "accept the bound by writing it for that parameter in the model",
-            Self::ScaleWeights => "scale the weights so that they sum to the number of rows",
+            Self::ScaleWeights => {
+                "multiply the weights by a factor, so that they sum to the number of observations, if they do not count them"
+            }
             Self::FurtherModel => "use a model that reaches further",
             Self::LookAtOthers => {
                 "look at the others before you trust it: start values decide which one a single search finds"

@@ -41,7 +41,6 @@ fn findings() -> Vec<Finding> {
         Finding::SeveralOptima { count: 2 },
         Finding::AtBound { parameter: "a".into(), bound: 0.0, lower: true },
         Finding::BeyondFamily { parameter: "a".into(), bound: 0.0, lower: true, family: "beta".into() },
-        Finding::LittleWeight { total: 0.5, unknowns: 3 },
         Finding::Misspecified(test),
         Finding::RatioMatters { nu: 1.0, test },
         Finding::NoiseError { parameter: "a".into(), share: 0.8 },

@@ -38,8 +38,6 @@ pub enum WarningKind {
     AtBound,
     /// The data want a parameter beyond the end of the model's family.
     BeyondFamily,
-    /// The weights count fewer rows than there are unknowns.
-    LittleWeight,
     /// The model does not fit the data.
     Misspecified,
     /// The estimates change with the amount of noise.
@@ -78,7 +76,6 @@ impl WarningKind {
             Self::SeveralOptima => "several-optima",
             Self::AtBound => "at-bound",
             Self::BeyondFamily => "beyond-family",
-            Self::LittleWeight => "little-weight",
             Self::Misspecified => "misspecified",
             Self::RatioMatters => "ratio-matters",
             Self::NoiseError => "noise-error",
