@@ -260,7 +260,8 @@ def fit(
         fixed: parameters that are held at values, by name.
         constraints: linear equations between parameters, such as `"a + b = 1"` or `"a = b"`.
         strata: a label for each row: rows of the same label are the alternatives of one choice, and the fit is the
-            conditional logit, without noise; a column of the data by its name, or an array.
+            conditional logit, without noise; a column of the data by its name, or an array. `weights` and `clusters` are
+            then those of whole strata.
         chosen: which rows of each stratum were chosen, likewise: one, or several, whose likelihood is that of the set of them.
         log_probability: the logarithm of the probability with which a row was sampled into its stratum, likewise.
         choices: for a model with covariates, the noise points of every row, among which it is ranked; `auto` adds them until

@@ -20,9 +20,9 @@ from .models import Model
 
 try:
     from sklearn.base import BaseEstimator, DensityMixin
-    from sklearn.utils import check_random_state
+    from sklearn.utils import ClassifierTags, check_random_state
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 except ImportError:
     raise MissingLibraryError("`noisewright.sklearn` needs scikit-learn 1.6 or later: pip install scikit-learn") from None
 
@@ -103,10 +103,19 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
     ----------
     features : "linear", "quadratic" or a list of formulas in x0, x1, …, default="quadratic"
         What the log ratio is a combination of.
+
+    It takes labels of two classes, and is no classifier: `predict` has the log ratio and not a label. Where the features tell the two
+    samples apart without error there is no finite ratio, and `fit` says so.
     """
 
     def __init__(self, features: Any = "quadratic") -> None:
         self.features = features
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
 
     def _features(self, count: int) -> list[str]:
         if isinstance(self.features, str):
@@ -116,17 +125,28 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
             return kinds[self.features](count)
         return list(self.features)
 
-    def fit(self, X: Any, y: Any) -> DensityRatio:
-        """Fits the ratio of the rows of the larger class label to those of the smaller."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DensityRatio:
+        """Fits the ratio of the rows of the larger class label to those of the smaller.
+
+        `sample_weight` is how many times each row counts: whole numbers for the rows of the smaller label, which are repeated, and any
+        for those of the larger.
+        """
         X, y = validate_data(self, X, y, dtype=float)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) != 2:
             raise ValueError(f"DensityRatio needs samples of 2 classes, not of {len(self.classes_)} class(es)")
-        names = _variables(X.shape[1])
-        model = Model.from_features(self._features(X.shape[1]), variables=names)
-        first, second = X[y == self.classes_[1]], X[y == self.classes_[0]]
-        self.ratio_ = ratio(model, first, second)
+        model = Model.from_features(self._features(X.shape[1]), variables=_variables(X.shape[1]))
+        of_first = y == self.classes_[1]
+        first, second, weights = X[of_first], X[~of_first], None
+        if sample_weight is not None:
+            shares = _check_sample_weight(sample_weight, X, dtype=float, ensure_non_negative=True)
+            weights, counts = shares[of_first], shares[~of_first]
+            if (counts != np.round(counts)).any():
+                raise ValueError(f"sample_weight must be whole numbers for the rows of class {self.classes_[0]!r}")
+            second = np.repeat(second, counts.astype(int), axis=0)
+        self.ratio_ = ratio(model, first, second, weights=weights)
+        self.log_odds_ = float(np.log((len(first) if weights is None else weights.sum()) / len(second)))
         return self
 
     def predict(self, X: Any) -> Array:
@@ -134,6 +154,11 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = validate_data(self, X, dtype=float, reset=False)
         return self.ratio_.log_ratio(X)[0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The mean log-probability of the labels, classes being as frequent as they were in the fit: what `fit` maximises."""
+        sign = np.where(np.asarray(y) == self.classes_[1], 1.0, -1.0)
+        return float(np.average(-np.logaddexp(0.0, -sign * (self.predict(X) + self.log_odds_)), weights=sample_weight))
 
     def sample_weight(self, X: Any) -> Array:
         """Weights of mean one that make rows of the smaller label's sample look like the other's: for covariate shift."""
@@ -145,16 +170,31 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
 class ConditionalLogit(BaseEstimator):  # type: ignore[misc]
     """Choices among the rows of strata: the conditional logit, linear in the columns of X.
 
-    `fit` takes which rows were chosen as y, and the stratum of each row as `groups`.
+    `fit` takes which rows were chosen as y (1, others 0), and the stratum of each row as `groups`. Rows without their strata say
+    nothing, so that scikit-learn's `check_estimator`, whose rows stand alone and whose labels are any, does not apply; pipelines take
+    `conditionallogit__groups=`, and grid searches hand `groups` on where it is requested (`set_fit_request(groups=True)`,
+    `set_score_request(groups=True)`, with scikit-learn's metadata routing enabled).
+
+    Parameters
+    ----------
+    penalty : str, default=None
+        As for `noisewright.fit`.
     """
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> ConditionalLogit:
-        """Fits the coefficients; without `groups` all rows are one stratum."""
+    def __init__(self, penalty: str | None = None) -> None:
+        self.penalty = penalty
+
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> ConditionalLogit:
+        """Fits the coefficients; without `groups` all rows are one stratum.
+
+        `sample_weight` is how many times the choice counts that a row belongs to: the same for all rows of a stratum.
+        """
         X, y = validate_data(self, X, y, dtype=float)
         strata = np.zeros(len(X), dtype=int) if groups is None else np.asarray(groups)
         names = _variables(X.shape[1])
         model = Model.from_features(names, variables=names)
-        self.fit_ = fit(model, X, strata=strata, chosen=y, errors="model")
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
+        self.fit_ = fit(model, X, strata=strata, chosen=y, weights=weights, penalty=self.penalty, errors="model")
         self.coef_ = np.array([self.fit_[name].estimate for name in names])
         return self
 
@@ -174,7 +214,8 @@ class ConditionalLogit(BaseEstimator):  # type: ignore[misc]
         weights = np.exp(utility - top[place])
         return np.asarray(weights / np.bincount(place, weights)[place])
 
-    def score(self, X: Any, y: Any, groups: Any = None) -> float:
+    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
         """The mean log-probability of what was chosen."""
         chosen = np.asarray(y) == 1
-        return float(np.mean(np.log(self.predict_proba(X, groups)[chosen])))
+        weights = None if sample_weight is None else np.asarray(sample_weight)[chosen]
+        return float(np.average(np.log(self.predict_proba(X, groups)[chosen]), weights=weights))

@@ -39,4 +39,26 @@ keep("retinopathy", retinopathy, status ~ trt + risk + strata(id))
 one <- ave(retinopathy$status, retinopathy$id, FUN = sum) == 1
 write("retinopathy", retinopathy[one, c("id", "status", "trt", "risk")])
 
+# Infertility again with choices that count several times, and matched sets that share age, parity and education as clusters. The
+# exact method has no weights: with one case in every stratum Breslow's likelihood is the same one, but for the weights inside its
+# logarithms.
+rows <- infert[, c("stratum", "pooled.stratum", "case", "spontaneous", "induced")]
+names(rows)[2] <- "pool"
+rows <- rows[rows$stratum %in% names(which(tapply(rows$case, rows$stratum, sum) == 1)), ]
+rows$weight <- 1 + rows$stratum %% 4
+weighted <- function(formula) {
+    clogit(formula, rows, weights = weight, method = "breslow",
+           control = coxph.control(eps = 1e-14, toler.chol = 1e-15, iter.max = 50))
+}
+plain <- weighted(case ~ spontaneous + induced + strata(stratum))
+clustered <- weighted(case ~ spontaneous + induced + strata(stratum) + cluster(pool))
+alone <- weighted(case ~ spontaneous + induced + strata(stratum) + cluster(stratum))
+once <- rows[rows$case == 1, "weight"]
+numbers <- function(x) paste0("[", paste(sprintf("%.15g", x), collapse = ", "), "]")
+errors <- function(fit) numbers(sqrt(diag(vcov(fit))))
+answers <- c(answers, sprintf(
+    '  "infert_weighted": {"coefficients": %s, "errors": %s, "clustered": %s, "by_stratum": %s, "log_likelihood": %.15g}',
+    numbers(coef(plain)), errors(plain), errors(clustered), errors(alone), plain$loglik[2] + sum(once * log(once))))
+write("infert_weighted", rows)
+
 writeLines(c("{", paste(answers, collapse = ",\n"), "}"), file.path(folder, "reference.json"))

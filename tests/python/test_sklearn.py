@@ -6,7 +6,7 @@ from scipy import stats
 
 sklearn = pytest.importorskip("sklearn")
 from sklearn.base import clone  # noqa: E402
-from sklearn.model_selection import GridSearchCV  # noqa: E402
+from sklearn.model_selection import GridSearchCV, GroupKFold  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
@@ -15,8 +15,8 @@ import noisewright as nw  # noqa: E402
 from noisewright.sklearn import ConditionalLogit, DensityEstimator, DensityRatio  # noqa: E402
 
 
-# Ratios and choices need labels of two kinds, which the checks of estimators without a kind do not hand them.
-@parametrize_with_checks([DensityEstimator(nu=5)])
+# The ratio's feature does not tell the classes of the checks' rows apart, which columns themselves do: those have no finite ratio.
+@parametrize_with_checks([DensityEstimator(nu=5), DensityRatio(["sin(9*x0)"])])
 def test_it_is_an_estimator_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -60,12 +60,59 @@ def test_ratios_weight_one_sample_like_the_other():
         DensityRatio("cubic").fit(x, y)
 
 
-def test_choices_are_those_of_the_conditional_logit():
+def test_weights_of_ratios_are_copies_and_grid_searches_choose_features():
+    rng = np.random.default_rng(5)
+    x = np.concatenate([rng.normal(0, 1, (300, 1)), rng.normal(0, 2, (300, 1))])
+    y, weights = np.repeat(["a", "b"], 300), rng.integers(0, 4, 600)
+    several = np.repeat(np.arange(600), weights)
+    once, copies = DensityRatio().fit(x, y, sample_weight=weights), DensityRatio().fit(x[several], y[several])
+    assert once.predict(x) == pytest.approx(copies.predict(x), abs=1e-6)
+    # Logistic regression without a penalty maximises the same.
+    from sklearn.linear_model import LogisticRegression
+
+    features = np.column_stack([x, x**2])
+    logistic = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(features, y)
+    expected = logistic.predict_log_proba(features)[np.arange(600), (y == "b").astype(int)].mean()
+    assert DensityRatio().fit(x, y).score(x, y) == pytest.approx(expected, abs=1e-9)
+    with pytest.raises(ValueError, match="whole numbers for the rows of class"):
+        DensityRatio().fit(x, y, sample_weight=np.full(600, 0.5))
+    pipeline = make_pipeline(StandardScaler(), DensityRatio())
+    search = GridSearchCV(pipeline, {"densityratio__features": ["linear", "quadratic"]}, cv=3).fit(x, y)
+    assert search.best_params_ == {"densityratio__features": "quadratic"}
+
+
+def choices():
+    """300 choices among three rows of two columns."""
     rng = np.random.default_rng(4)
     groups = np.repeat(np.arange(300), 3)
     x = rng.normal(size=(900, 2))
     best = (x @ [1.0, -0.5] + rng.gumbel(size=900)).reshape(300, 3).argmax(axis=1)
-    y = (np.arange(3)[None, :] == best[:, None]).ravel().astype(int)
+    return x, (np.arange(3)[None, :] == best[:, None]).ravel().astype(int), groups
+
+
+def test_choices_have_weights_and_work_in_pipelines_and_grid_searches():
+    x, y, groups = choices()
+    weights = np.repeat(np.arange(300) % 3, 3)
+    several = np.concatenate([np.flatnonzero(weights > k) for k in range(2)])
+    copies = np.concatenate([groups[weights > k] + 1000 * k for k in range(2)])
+    weighted = ConditionalLogit().fit(x, y, groups=groups, sample_weight=weights)
+    assert weighted.coef_ == pytest.approx(ConditionalLogit().fit(x[several], y[several], groups=copies).coef_, rel=1e-6)
+    assert weighted.score(x, y, groups, weights) == pytest.approx(-weighted.fit_.loss, rel=1e-9)
+    pipeline = make_pipeline(StandardScaler(), ConditionalLogit())
+    scaled = pipeline.fit(x, y, conditionallogit__groups=groups)[-1].coef_
+    assert scaled / x.std(axis=0) == pytest.approx(ConditionalLogit().fit(x, y, groups=groups).coef_, rel=1e-6)
+    with sklearn.config_context(enable_metadata_routing=True):
+        logit = ConditionalLogit().set_fit_request(groups=True).set_score_request(groups=True)
+        assert clone(logit).get_params() == {"penalty": None}
+        # Choices of that strong an effect are predicted worse by coefficients that hardly differ from zero.
+        search = GridSearchCV(logit, {"penalty": ["ridge:100", "ridge:0.01"]}, cv=GroupKFold(3)).fit(x, y, groups=groups)
+    assert search.best_params_ == {"penalty": "ridge:0.01"}
+    with pytest.raises(nw.InputError, match="`chosen` must be"):
+        ConditionalLogit().fit(x, y + 1, groups=groups)
+
+
+def test_choices_are_those_of_the_conditional_logit():
+    x, y, groups = choices()
     logit = ConditionalLogit().fit(x, y, groups=groups)
     shares = logit.predict_proba(x, groups=groups)
     assert np.bincount(groups, shares) == pytest.approx(np.ones(300))

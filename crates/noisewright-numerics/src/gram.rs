@@ -266,13 +266,18 @@ impl Columns<'_> {
 /// The products of all columns of one packed tile with `J` of another, from column `first` on, lane by lane.
 #[inline(always)]
 fn products<S: Simd, const J: usize>(s: S, a: &[f64], b: &[f64], first: usize) -> [[S::V; TILE]; J] {
+    let step = TILE * S::WIDTH;
+    let (a, b) = (&a[..a.len() / step * step], &b[..a.len() / step * step]);
     let mut sums = [[s.splat(0.0); TILE]; J];
-    for (a, b) in a.chunks_exact(TILE * S::WIDTH).zip(b.chunks_exact(TILE * S::WIDTH)) {
-        let a: [S::V; TILE] = std::array::from_fn(|p| s.load(&a[p * S::WIDTH..(p + 1) * S::WIDTH]));
+    let mut left = [s.splat(0.0); TILE];
+    for at in (0..a.len()).step_by(step) {
+        for p in 0..TILE {
+            left[p] = s.load(&a[at + p * S::WIDTH..at + (p + 1) * S::WIDTH]);
+        }
         for q in 0..J {
-            let b = s.load(&b[(first + q) * S::WIDTH..(first + q + 1) * S::WIDTH]);
+            let right = s.load(&b[at + (first + q) * S::WIDTH..at + (first + q + 1) * S::WIDTH]);
             for p in 0..TILE {
-                sums[q][p] = s.mul_add(a[p], b, sums[q][p]);
+                sums[q][p] = s.mul_add(left[p], right, sums[q][p]);
             }
         }
     }
@@ -316,7 +321,10 @@ impl Task for Combination<'_> {
 /// Adds the combination of `N` columns.
 #[inline(always)]
 fn add_some<S: Simd, const N: usize>(s: S, columns: [&[f64]; N], factors: &[f64], out: &mut [f64]) {
-    let f: [S::V; N] = std::array::from_fn(|j| s.splat(factors[j]));
+    let mut f = [s.splat(0.0); N];
+    for j in 0..N {
+        f[j] = s.splat(factors[j]);
+    }
     let full = out.len() / S::WIDTH * S::WIDTH;
     for row in (0..full).step_by(S::WIDTH) {
         let mut sum = s.load(&out[row..row + S::WIDTH]);

@@ -34,7 +34,9 @@ impl Backend {
 /// A task compiled once per instruction set.
 pub(crate) trait Task {
     type Output;
-    /// Must be `#[inline(always)]`, as must all that it calls with a vector, to be compiled for the instruction set.
+    /// Must be `#[inline(always)]`, as must all that it calls with a vector, to be compiled for the instruction set. A closure that
+    /// holds a vector and is handed to a function of the standard library (`array::from_fn`, `map`) is not: where that function is
+    /// not inlined, every intrinsic in it is a call through memory.
     fn run<S: Simd>(self, s: S) -> Self::Output;
 }
 

@@ -41,6 +41,7 @@ pub use record::FitRecord;
 #[doc(hidden)]
 pub use record::RecordHeader;
 #[doc(hidden)]
+pub(crate) use row_means::Choice;
 pub use row_means::RowMeans;
 #[doc(hidden)]
 pub use simulate::Simulated;

@@ -37,6 +37,16 @@ pub struct RowMeans {
     pub some: Points,
 }
 
+/// A stratum of alternatives, the chosen ones first.
+pub(crate) struct Choice {
+    /// Its rows.
+    pub(crate) rows: Range<usize>,
+    /// How many were chosen.
+    pub(crate) chosen: usize,
+    /// How often it counts.
+    pub(crate) weight: f64,
+}
+
 /// Sums over some rows.
 struct Sums {
     energy: f64,
@@ -120,26 +130,23 @@ impl RowMeans {
 }
 
 impl RowMeans {
-    /// What is kept of choices, stratum by stratum with the chosen alternatives first: the mean conditional log-likelihood in
-    /// the place of a mean log-density, and no constant. `stratum` gives the rows of each and how many were chosen, and
+    /// What is kept of choices: the mean conditional log-likelihood in the place of a mean log-density, and no constant.
     /// `parameters` is the number of all of them.
     pub(crate) fn of_choices(
         points: &Points,
-        stratum: impl Fn(usize) -> (Range<usize>, usize),
+        choices: &[Choice],
         fit: &Fit,
         parameters: usize,
     ) -> Result<Self> {
         let names = points.names();
         let order = by_name(names);
         // The order of strata and of the alternatives in each does not matter, but which was chosen does.
-        let hash = |index: usize| {
-            let (rows, chosen) = stratum(index);
+        let hash = |Choice { rows, chosen, weight }: &Choice| {
             let row = |row: usize| hashed(points.view(), row, &order);
             let (first, others) = (rows.start..rows.start + chosen, rows.start + chosen..rows.end);
             let sum = |rows: Range<usize>| rows.map(row).fold(0, u64::wrapping_add);
-            mixed(mixed(sum(first)) ^ sum(others))
+            counted(mixed(mixed(sum(first)) ^ sum(others)), *weight)
         };
-        let strata = fit.total_weight as usize;
         let kept = points.rows().min(KEPT);
         let columns: Vec<&[f64]> = (0..points.columns()).map(|j| &points.view().column(j)[..kept]).collect();
         Ok(Self {
@@ -151,7 +158,7 @@ impl RowMeans {
             choices: true,
             conditional: false,
             known_log_normalizer: Some(0.0),
-            fingerprint: (0..strata).map(hash).fold(0, u64::wrapping_add),
+            fingerprint: choices.iter().filter(|c| c.weight > 0.0).map(hash).fold(0, u64::wrapping_add),
             some: Points::from_columns(names, &columns)?,
         })
     }
@@ -210,13 +217,14 @@ fn takeuchi_penalty(fit: &Fit) -> Option<f64> {
 fn fingerprint(model: &Model, points: View<'_>, weights: &[f64]) -> u64 {
     let order = by_name(model.space().names());
     let counting = (0..points.rows()).filter(|row| weights[*row] > 0.0);
-    let hash = |row: usize| {
-        let (hash, weight) = (hashed(points, row, &order), weights[row]);
-        // A row that counts twice is the row twice.
-        let whole = weight.fract() == 0.0 && weight < 9e15;
-        if whole { hash.wrapping_mul(weight as u64) } else { mixed(hash ^ weight.to_bits()) }
-    };
+    let hash = |row: usize| counted(hashed(points, row, &order), weights[row]);
     counting.map(hash).fold(0, u64::wrapping_add)
+}
+
+/// The number of what counts so many times: twice is the same as two of it.
+fn counted(hash: u64, weight: f64) -> u64 {
+    let whole = weight.fract() == 0.0 && weight < 9e15;
+    if whole { hash.wrapping_mul(weight as u64) } else { mixed(hash ^ weight.to_bits()) }
 }
 
 /// The places of the variables in the order of their names.

@@ -108,13 +108,13 @@ pub(super) fn bootstrap(
     options: &FitOptions,
 ) -> Result<Bootstrap> {
     let data = rows.whole().ok_or_else(|| needs_memory("bootstrap"))?;
-    let units = Units::of(data)?;
+    let units = Units::of(data.dependence)?;
     let own = model.own_values(&fit.theta());
     let model = &model.clone().starting_at(&own)?;
     let context = options.context();
     let replicate = |index: usize| -> Result<Option<Vec<f64>>> {
         let mut stream = context.stream(Purpose::BootstrapRows, index as u64);
-        let weights = units.weights(data, &mut stream);
+        let weights = units.weights(data.points.rows(), data.weights, &mut stream);
         let sample = Data { weights: Some(&weights), ..data };
         let seed = Purpose::BootstrapRows.seed(options.seed, index as u64);
         let options = replicate_options(fit, options, seed, &mut stream);
@@ -123,7 +123,7 @@ pub(super) fn bootstrap(
     summarised(fit, units.kind(), replicates, options, replicate)
 }
 
-/// The same for strata of alternatives, whole ones drawn with replacement.
+/// The same for strata of alternatives, whole ones or whole clusters of them drawn with replacement.
 ///
 /// # Errors
 /// When too many replicates have no answer, or it is cancelled.
@@ -136,13 +136,18 @@ pub(super) fn of_strata(
     let start = DVector::from_vec(logit.model.own_values(&fit.theta()));
     let limits = limits(logit.model, &vec![1.0; start.len()]);
     let quiet = FitOptions { progress: None, ..options.clone() };
+    let units = Units::of(logit.dependence())?;
+    let unit = match units {
+        Units::Rows => Resampled::Strata,
+        Units::Clusters(..) => Resampled::Clusters,
+    };
     let replicate = |index: usize| -> Result<Option<Vec<f64>>> {
         let mut stream = options.context().stream(Purpose::BootstrapRows, index as u64);
-        let weights = counts(logit.strata(), logit.strata(), &mut stream);
+        let weights = units.weights(logit.strata(), logit.weights.as_deref(), &mut stream);
         let found = in_box(&Reweighted { logit, weights: &weights }, &limits, &start, &quiet)?;
         Ok(found.stop.converged().then(|| all_values(logit.model, found.at.as_slice().to_vec())))
     };
-    summarised(fit, Resampled::Strata, replicates, options, replicate)
+    summarised(fit, unit, replicates, options, replicate)
 }
 
 /// All parameters of a model, from those that are free.
@@ -267,8 +272,8 @@ enum Units {
 }
 
 impl Units {
-    fn of(data: Data<'_>) -> Result<Self> {
-        match data.dependence {
+    fn of(dependence: Dependence<'_>) -> Result<Self> {
+        match dependence {
             Dependence::Independent => Ok(Self::Rows),
             Dependence::Clusters(labels) => {
                 let mut known: HashMap<u64, usize> = HashMap::new();
@@ -299,9 +304,8 @@ impl Units {
     }
 
     /// How often each row counts in a sample with replacement: a row of weight w stands for w rows.
-    fn weights(&self, data: Data<'_>, stream: &mut impl Rng) -> Vec<f64> {
-        let rows = data.points.rows();
-        match (self, data.weights) {
+    fn weights(&self, rows: usize, weights: Option<&[f64]>, stream: &mut impl Rng) -> Vec<f64> {
+        match (self, weights) {
             (Self::Rows, None) => counts(rows, rows, stream),
             (Self::Rows, Some(weights)) => weighted_counts(weights, stream),
             (Self::Clusters(of_row, count), weights) => {

@@ -9,9 +9,10 @@ use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::optimize::{Problem, Stop};
 
 use super::bootstrap;
+use super::conditional::of_dependent;
 use super::covariance::{Covariance, invert_free};
 use super::curvature::Curvature;
-use super::data::{Data, Dependence};
+use super::data::{Data, Dependence, check_total_weight, total};
 use super::data_rows::DataRows;
 use super::estimate::{Compared, Found};
 use super::held_out;
@@ -20,7 +21,7 @@ use super::penalized;
 use super::profile::{self, Profiled};
 use super::result::{Fit, Optimum};
 use super::solve::{in_box, limits};
-use crate::after::RowMeans;
+use crate::after::{Choice, RowMeans};
 use crate::memory::check_count;
 use crate::moments::sandwich;
 use crate::{Error, Model, Points, Result};
@@ -48,6 +49,10 @@ pub struct ChoiceSets<'a> {
 ///
 /// The model's constant cancels within each stratum, so that none is estimated; rows are the alternatives. Errors are robust
 /// (a sandwich by stratum), or the inverse information where the options ask for errors that trust the model.
+///
+/// The data's weights are how often each choice counts, and must be the same for all rows of a stratum; so must its clusters, over
+/// which the sandwich is taken then. With every stratum a cluster of its own, weights may be those of a survey: the error is that of
+/// unequal shares, not of copies.
 ///
 /// ```
 /// use noisewright::fit::{ChoiceSets, CovarianceKind, FitOptions, fit_choices};
@@ -106,8 +111,11 @@ impl<'a> ConditionalLogit<'a> {
     fn new(model: &'a Model, data: Data<'_>, sets: ChoiceSets<'_>) -> Result<Self> {
         data.check(model.space().dimension())?;
         let rows = data.points.rows();
-        if data.weights.is_some() || data.dependence != Dependence::Independent {
-            return Err(Error::option("strata", "cannot stand beside weights, clusters or chains"));
+        if matches!(data.dependence, Dependence::Chains(_)) {
+            return Err(Error::option(
+                "strata",
+                "cannot stand beside chains, whose rows are no alternatives",
+            ));
         }
         let lengths = [("strata", sets.strata.len()), ("marks of what was chosen", sets.chosen.len())];
         let offsets = sets.log_probability.map(|p| ("log probabilities", p.len()));
@@ -122,14 +130,27 @@ impl<'a> ConditionalLogit<'a> {
                 reason: "its log probability is not a finite number".into(),
             });
         }
-        let Arranged { order, starts, chosen } = Arranged::new(sets)?;
+        let arranged = Arranged::new(sets)?;
+        let weights = data.weights.map(|weights| arranged.shared(weights, OTHER_WEIGHT)).transpose()?;
+        let clusters = match data.dependence {
+            Dependence::Clusters(ids) => Some(arranged.shared(ids, OTHER_CLUSTER)?),
+            _ => None,
+        };
+        let Arranged { order, starts, chosen } = arranged;
         let sizes = starts.windows(2).zip(&chosen).map(|(at, chosen)| (at[1] - at[0]) * chosen);
         // Sums over sets are tables of alternatives by choices.
         check_count("alternatives by choices of a stratum", sizes.max().unwrap_or(0), 3)?;
         // Where all alternatives were chosen, or there is one alone, there was no choice.
-        let strata = starts.windows(2).zip(&chosen).filter(|(at, chosen)| at[1] - at[0] > **chosen).count();
+        let informs = |k: &usize| {
+            starts[k + 1] - starts[*k] > chosen[*k]
+                && weights.as_ref().is_none_or(|weights| weights[*k] > 0.0)
+        };
+        let strata = (0..chosen.len()).filter(informs).count();
         let several = chosen.iter().sum::<usize>() - chosen.len();
         let coordinates = model.parameters().len();
+        if let Some(weights) = &weights {
+            check_total_weight(total(weights), coordinates)?;
+        }
         if strata == 0 || strata + several < coordinates {
             return Err(Error::TooFewPoints { rows: strata, coordinates });
         }
@@ -139,7 +160,7 @@ impl<'a> ConditionalLogit<'a> {
         let offset = order.iter().map(|row| sets.log_probability.map_or(0.0, |p| p[*row])).collect();
         let points = Points::from_columns(model.space().names(), &columns)?;
         let chosen = (several > 0).then_some(chosen);
-        Ok(Self { model, points, offset, starts, chosen, weights: None })
+        Ok(Self { model, points, offset, starts, chosen, weights, clusters })
     }
 
     fn fit(&self, data: Data<'_>, options: &FitOptions) -> Result<Fit> {
@@ -177,7 +198,8 @@ impl<'a> ConditionalLogit<'a> {
         };
         let mut fit = self.found(found, DataRows::Memory(data), options);
         if options.interval == IntervalKind::Profile {
-            let likelihood = Profiled { problem: self, likelihood: true };
+            // A likelihood ratio takes the strata to be independent.
+            let likelihood = Profiled { problem: self, likelihood: self.clusters.is_none() };
             profile::of_parameters(likelihood, self.model, &mut fit, options)?;
         }
         let mut fit = self.finished(fit)?;
@@ -190,22 +212,29 @@ impl<'a> ConditionalLogit<'a> {
         Ok(fit)
     }
 
-    /// The inverse information, or the sandwich by stratum.
+    /// The inverse information, or the sandwich by stratum or by cluster of strata.
     pub(super) fn covariance(
         &self,
         theta: &[f64],
         bread: &DMatrix<f64>,
         kind: CovarianceKind,
     ) -> Result<Covariance> {
-        let (size, total) = (theta.len(), self.strata() as f64);
+        let (size, total) = (theta.len(), self.total());
+        if self.clusters.is_some() {
+            let slopes = self.slopes(theta)?.values;
+            let whole = of_dependent(&slopes, bread, self.weights.as_deref(), self.dependence());
+            let none = DMatrix::zeros(size, size);
+            return Ok(whole.in_parts(&none, none.clone()));
+        }
         let (data, units) = match kind {
             CovarianceKind::ModelBased => (bread / total, self.choices()),
             CovarianceKind::Robust => {
                 self.refuse_few_strata(size)?;
                 let mut meat = DMatrix::zeros(size, size);
-                for slope in self.slopes(theta)?.values.chunks_exact(size.max(1)) {
+                for (stratum, slope) in self.slopes(theta)?.values.chunks_exact(size.max(1)).enumerate() {
                     let slope = DVector::from_column_slice(slope);
-                    meat.ger(1.0 / (total * total), &slope, &slope, 1.0);
+                    // A stratum of weight w is w strata.
+                    meat.ger(self.weight(stratum) / (total * total), &slope, &slope, 1.0);
                 }
                 (sandwich(bread, &meat), total)
             }
@@ -238,7 +267,7 @@ impl<'a> ConditionalLogit<'a> {
         let with = Compared::undrawn(f64::INFINITY, 0, words, "likelihood".into());
         let model = self.model.clone().without_constant();
         let mut fit = found.fit(&model, rows, with, options.confidence);
-        fit.total_weight = self.strata() as f64;
+        fit.total_weight = self.total();
         fit.log_likelihood = Some(-fit.loss * fit.total_weight);
         fit
     }
@@ -254,7 +283,10 @@ impl<'a> ConditionalLogit<'a> {
         fit.diagnostics = said;
         let constraint = self.model.constraint();
         let size = constraint.map_or(fit.parameters.len(), |c| c.all(&fit.theta()).len());
-        let means = RowMeans::of_choices(&self.points, |k| (self.stratum(k), self.chosen(k)), &fit, size)?;
+        let one = |k: usize| Choice { rows: self.stratum(k), chosen: self.chosen(k), weight: self.weight(k) };
+        let choices: Vec<Choice> = (0..self.strata()).map(one).collect();
+        let mut means = RowMeans::of_choices(&self.points, &choices, &fit, size)?;
+        means.dependent_rows = self.clusters.is_some();
         fit.at_rows = Some(std::sync::Arc::new(means));
         Ok(match constraint {
             Some(constraint) => constraint.expand(fit),
@@ -301,7 +333,23 @@ struct Arranged {
     chosen: Vec<usize>,
 }
 
+/// What is wrong where the rows of a stratum differ in what all of them must share.
+const OTHER_WEIGHT: &str = "its weight is not that of the other alternatives of its stratum: a weight is how often a choice counts, \
+    and alternatives that are a sample have log probabilities";
+const OTHER_CLUSTER: &str =
+    "its cluster is not that of the other alternatives of its stratum: a choice belongs to one cluster";
+
 impl Arranged {
+    /// One value for each stratum, which all its rows must share.
+    fn shared<T: Copy + PartialEq>(&self, values: &[T], otherwise: &str) -> Result<Vec<T>> {
+        let strata = self.starts.windows(2).map(|at| &self.order[at[0]..at[1]]);
+        let one = |rows: &[usize]| match rows.iter().find(|row| values[**row] != values[rows[0]]) {
+            None => Ok(values[rows[0]]),
+            Some(row) => Err(Error::Choices { row: row + 1, reason: otherwise.into() }),
+        };
+        strata.map(one).collect()
+    }
+
     fn new(sets: ChoiceSets<'_>) -> Result<Self> {
         let (mut known, mut strata): (HashMap<u64, usize>, Vec<Vec<usize>>) = (HashMap::new(), Vec::new());
         for (row, id) in sets.strata.iter().enumerate() {

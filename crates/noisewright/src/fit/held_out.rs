@@ -104,13 +104,15 @@ pub(super) fn of_strata(
     options: &FitOptions,
 ) -> Result<HeldOut> {
     let context = options.context();
-    let numbers = fold_numbers("cross_validate", logit.strata(), Dependence::Independent, folds, &context)?;
+    let numbers = fold_numbers("cross_validate", logit.strata(), logit.dependence(), folds, &context)?;
     let start = DVector::from_vec(logit.model.own_values(&fit.theta()));
     let limits = limits(logit.model, &vec![1.0; start.len()]);
     let quiet = FitOptions { progress: None, ..options.clone() };
     let one = |fold: usize| -> Result<Fold> {
+        let out = |stratum: usize| usize::from(numbers[stratum]) == fold;
+        let strata = 0..logit.strata();
         let inside: Vec<f64> =
-            numbers.iter().map(|number| if usize::from(*number) == fold { 0.0 } else { 1.0 }).collect();
+            strata.clone().map(|stratum| if out(stratum) { 0.0 } else { logit.weight(stratum) }).collect();
         context.report(Stage::Descent, fold, Some(folds))?;
         let found = in_box(&Reweighted { logit, weights: &inside }, &limits, &start, &quiet)?;
         if !found.stop.converged() {
@@ -118,8 +120,8 @@ pub(super) fn of_strata(
             return Err(Error::option("cross_validate", reason));
         }
         let losses = logit.slopes(found.at.as_slice())?.losses;
-        let out = losses.iter().zip(&inside).filter(|(_, inside)| **inside == 0.0);
-        Ok(out.fold(Fold::default(), |fold, (loss, _)| fold.with(1.0, -loss)))
+        let held_out = strata.filter(|stratum| out(*stratum));
+        Ok(held_out.fold(Fold::default(), |fold, stratum| fold.with(logit.weight(stratum), -losses[stratum])))
     };
     summarised(folds, one)
 }

@@ -1,7 +1,7 @@
 //! `--strata` and `--chosen`: the conditional logit of choices whose alternatives are rows.
 
 use noisewright::Points;
-use noisewright::fit::{ChoiceSets, Data, DrawKind, fit_choices};
+use noisewright::fit::{ChoiceSets, Data, Dependence, DrawKind, fit_choices};
 use noisewright_data::{Table, read};
 
 use super::Answer;
@@ -31,23 +31,31 @@ pub(super) fn fit(
         marks(&table, column(&own.chosen)?.unwrap_or_default(), own.chosen.as_deref().unwrap_or_default())?;
     let sets =
         ChoiceSets { strata: &strata, chosen: &chosen, log_probability: column(&own.log_probability)? };
+    let rows = &arguments.rows;
+    let weights = rows.weights.as_ref().map(|name| table.weights(name)).transpose()?;
+    let clusters = column(&rows.cluster)?.map(numbered);
+    let mut data = Data::from(&points);
+    data.weights = weights;
+    if let Some(clusters) = &clusters {
+        data = data.with_dependence(Dependence::Clusters(clusters));
+    }
     let options = plan.options(&problem.model, progress)?;
     let place = |row: usize| format!("{}, row {}", table.source(), table.row_number(row));
-    let fit =
-        fit_choices(&problem.model, Data::from(&points), sets, &options).map_err(|error| match error {
-            noisewright::Error::Choices { row, reason } => {
-                Failure::NoAnswer(format!("{}: {reason}", place(row - 1)))
-            }
-            other => in_rows(other, table.source(), place),
-        })?;
-    let strata = strata.iter().max().map_or(0, |largest| largest + 1);
+    let fit = fit_choices(&problem.model, data, sets, &options).map_err(|error| match error {
+        noisewright::Error::Choices { row, reason } => {
+            Failure::NoAnswer(format!("{}: {reason}", place(row - 1)))
+        }
+        other => in_rows(other, table.source(), place),
+    })?;
+    let weights = weights.map(<[f64]>::to_vec);
+    let dependence = words(&strata, clusters.as_deref());
     problem.data = Some(points);
     Ok(Answer {
         problem,
         fit,
         data: table.source().to_owned(),
-        weights: None,
-        dependence: Some(format!("{strata} choices")),
+        weights,
+        dependence: Some(dependence),
         dropped: table.dropped(),
         passes: None,
         seed: options.seed,
@@ -61,8 +69,13 @@ fn table(arguments: &FitArguments, problem: &Problem) -> Outcome<Table> {
     };
     let own = &arguments.choices;
     let mut names = problem.model.space().names().to_vec();
-    let extra =
-        [("--strata", &own.strata), ("--chosen", &own.chosen), ("--log-probability", &own.log_probability)];
+    let extra = [
+        ("--strata", &own.strata),
+        ("--chosen", &own.chosen),
+        ("--log-probability", &own.log_probability),
+        ("--weights", &arguments.rows.weights),
+        ("--cluster", &arguments.rows.cluster),
+    ];
     for (flag, name) in extra {
         let Some(name) = name else { continue };
         if names.contains(name) {
@@ -71,6 +84,13 @@ fn table(arguments: &FitArguments, problem: &Problem) -> Outcome<Table> {
         names.push(name.clone());
     }
     Ok(read(path, &arguments.rows.options()?.columns(&names).names(&names))?)
+}
+
+/// How many choices there are, and how many clusters of them.
+fn words(strata: &[u64], clusters: Option<&[u64]>) -> String {
+    let count = |numbers: &[u64]| numbers.iter().max().map_or(0, |largest| largest + 1);
+    let choices = format!("{} choices", count(strata));
+    clusters.map_or(choices.clone(), |clusters| format!("{choices} in {} clusters", count(clusters)))
 }
 
 /// Refuses what is about noise, or about rows that are no alternatives.
@@ -89,8 +109,6 @@ fn refuse_idle(arguments: &FitArguments) -> Outcome<()> {
         ("--refit-noise", arguments.refit_noise),
         ("--check-nu", arguments.check_nu),
         ("--stream", arguments.stream),
-        ("--weights", rows.weights.is_some()),
-        ("--cluster", rows.cluster.is_some()),
         ("--chains", rows.chains),
         ("--chain-column", rows.chain_column.is_some()),
     ];

@@ -8,6 +8,7 @@ use noisewright_numerics::optimize::{Evaluation, Problem};
 use noisewright_numerics::summation::{sum, try_blocked};
 
 use super::subsets::Subsets;
+use crate::fit::data::Dependence;
 use crate::fit::diagnostics::{Block, Rows, Separation, separation};
 use crate::fit::differences;
 use crate::memory::check_count;
@@ -28,6 +29,8 @@ pub(in crate::fit) struct ConditionalLogit<'a> {
     pub(in crate::fit) chosen: Option<Vec<usize>>,
     /// How many times each stratum counts.
     pub(in crate::fit) weights: Option<Vec<f64>>,
+    /// The cluster of each stratum, where some depend on one another.
+    pub(in crate::fit) clusters: Option<Vec<u64>>,
 }
 
 /// Sums over strata.
@@ -124,6 +127,16 @@ impl ConditionalLogit<'_> {
         self.weights.as_ref().map_or(self.strata() as f64, |weights| sum(weights))
     }
 
+    /// How many times a stratum counts.
+    pub(in crate::fit) fn weight(&self, stratum: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |weights| weights[stratum])
+    }
+
+    /// Which strata depend on one another.
+    pub(in crate::fit) fn dependence(&self) -> Dependence<'_> {
+        self.clusters.as_deref().map_or(Dependence::Independent, Dependence::Clusters)
+    }
+
     /// How many of a stratum were chosen.
     pub(in crate::fit) fn chosen(&self, stratum: usize) -> usize {
         self.chosen.as_ref().map_or(1, |chosen| chosen[stratum])
@@ -131,11 +144,13 @@ impl ConditionalLogit<'_> {
 
     /// How many choices were made: of several in a stratum those that were chosen or those that were not, whichever are fewer.
     pub(in crate::fit) fn choices(&self) -> f64 {
-        let made =
-            |stratum: usize| self.chosen(stratum).min(self.stratum(stratum).len() - self.chosen(stratum));
+        let made = |stratum: usize| {
+            let chosen = self.chosen(stratum);
+            self.weight(stratum) * chosen.min(self.stratum(stratum).len() - chosen) as f64
+        };
         match &self.chosen {
-            None => self.strata() as f64,
-            Some(_) => (0..self.strata()).map(made).sum::<usize>() as f64,
+            None => self.total(),
+            Some(_) => (0..self.strata()).map(made).sum(),
         }
     }
 
@@ -264,11 +279,11 @@ impl ConditionalLogit<'_> {
             let (mut squares, mut freedom) = (0.0, 0.0);
             for stratum in 0..self.strata() {
                 let here = &column[self.stratum(stratum)];
-                let mean = sum(here) / here.len() as f64;
-                squares += here.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
-                freedom += here.len() as f64 - 1.0;
+                let (mean, weight) = (sum(here) / here.len() as f64, self.weight(stratum));
+                squares += weight * here.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+                freedom += weight * (here.len() as f64 - 1.0);
             }
-            squares / freedom.max(1.0)
+            if freedom > 0.0 { squares / freedom } else { 0.0 }
         };
         Ok(score.chunks_exact(rows.max(1)).map(pooled).collect())
     }
@@ -291,13 +306,14 @@ impl ConditionalLogit<'_> {
     /// below one that was not.
     pub(in crate::fit) fn separation(&self) -> Result<Option<Separation>> {
         let (rows, size) = (self.points.rows(), self.model.parameters().len());
-        let pairs = (0..self.strata()).map(|k| self.chosen(k) * (self.stratum(k).len() - self.chosen(k)));
+        let counting: Vec<usize> = (0..self.strata()).filter(|k| self.weight(*k) > 0.0).collect();
+        let pairs = counting.iter().map(|k| self.chosen(*k) * (self.stratum(*k).len() - self.chosen(*k)));
         let pairs: usize = pairs.sum();
         check_count("pairs of alternatives", pairs, size)?;
         let score = self.scores(&self.model.start())?;
         let mut differences = Vec::with_capacity(pairs * size);
         for column in score.chunks_exact(rows) {
-            for stratum in 0..self.strata() {
+            for stratum in counting.iter().copied() {
                 let (chosen, others) = column[self.stratum(stratum)].split_at(self.chosen(stratum));
                 differences.extend(chosen.iter().flat_map(|own| others.iter().map(move |other| own - other)));
             }

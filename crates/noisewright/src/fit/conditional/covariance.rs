@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use crate::fit::covariance::Covariance;
-use crate::fit::data::{Data, Dependence};
+use crate::fit::data::{Data, Dependence, total};
 use crate::fit::dependence::{self, Influences};
 use crate::fit::leverage::{self, Leverages};
 use crate::fit::options::CovarianceKind;
@@ -22,17 +22,7 @@ pub(crate) fn by_row(slopes: &[f64], bread: &DMatrix<f64>, data: Data<'_>, kind:
     let (size, total) = (bread.nrows(), data.total_weight());
     let weight = |row: usize| data.weights.map_or(1.0, |w| w[row]);
     if data.dependence != Dependence::Independent {
-        let rows = slopes.chunks_exact(size.max(1)).enumerate();
-        let values: Vec<f64> = rows
-            .flat_map(|(row, slope)| {
-                let influence = bread * DVector::from_column_slice(slope) * weight(row);
-                influence.iter().copied().collect::<Vec<f64>>()
-            })
-            .collect();
-        let influences = Influences { values: &values, size, total };
-        let found = dependence::covariance(&influences, data.weights, data.dependence);
-        let (covariance, effective_rows) = (found.covariance, found.effective_rows);
-        return Whole { covariance, freedom: found.freedom, effective_rows };
+        return of_dependent(slopes, bread, data.weights, data.dependence);
     }
     if kind == CovarianceKind::ModelBased {
         let freedom = vec![(total - size as f64).max(1.0); size];
@@ -56,6 +46,28 @@ pub(crate) fn by_row(slopes: &[f64], bread: &DMatrix<f64>, data: Data<'_>, kind:
     leverages.add(&mut found, terms, data.weights);
     let found = leverages.finish(&found);
     Whole { covariance: sandwich(bread, &found.meat), freedom: found.freedom, effective_rows: None }
+}
+
+/// The sandwich by cluster or chain, of rows (or strata) whose losses have these gradients.
+pub(crate) fn of_dependent(
+    slopes: &[f64],
+    bread: &DMatrix<f64>,
+    weights: Option<&[f64]>,
+    dependence: Dependence<'_>,
+) -> Whole {
+    let size = bread.nrows();
+    let rows = slopes.chunks_exact(size.max(1)).enumerate();
+    let count = slopes.len() / size.max(1);
+    let values: Vec<f64> = rows
+        .flat_map(|(row, slope)| {
+            let influence = bread * DVector::from_column_slice(slope) * weights.map_or(1.0, |w| w[row]);
+            influence.iter().copied().collect::<Vec<f64>>()
+        })
+        .collect();
+    let influences = Influences { values: &values, size, total: weights.map_or(count as f64, total) };
+    let found = dependence::covariance(&influences, weights, dependence);
+    let (covariance, effective_rows) = (found.covariance, found.effective_rows);
+    Whole { covariance, freedom: found.freedom, effective_rows }
 }
 
 impl Whole {

@@ -187,6 +187,7 @@ impl Drawn {
             starts: (0..=rows).map(|row| row * count).collect(),
             chosen: None,
             weights: data.weights.map(<[f64]>::to_vec),
+            clusters: None,
         })
     }
 

@@ -21,7 +21,7 @@ use crate::integrability::{NotNormalizable, PLACES, of_fitted};
 use crate::noise::language::Context;
 use crate::run::Stage;
 use crate::{ConditionalNoise, Error, Loss, Model, Points, Result, Target, View, fit_auto_given};
-pub(super) use covariance::by_row;
+pub(super) use covariance::{by_row, of_dependent};
 pub(super) use ranking::{covariance as ranking_covariance, pilot};
 
 /// Rows at whose covariates it is looked whether the fitted density integrates, beside the extreme ones.

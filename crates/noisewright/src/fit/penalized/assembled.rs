@@ -26,7 +26,7 @@ pub(super) fn fit(
 ) -> Result<Fit> {
     let mut said = Diagnostics::default();
     let mut fit = match target {
-        Target::Contrast(objective, compared) => {
+        Target::Contrast(objective, compared, _) => {
             against_noise(*objective, compared, rows, &chosen, options, &mut said)?
         }
         Target::Likelihood(enumerated, _) => {

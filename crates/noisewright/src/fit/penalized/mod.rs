@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use super::choices::ConditionalLogit;
 use super::conditional::Ranked;
-use super::data::{Data, Dependence};
+use super::data::Data;
 use super::data_rows::DataRows;
 use super::estimate::FitTask;
 use super::options::FitOptions;
@@ -47,7 +47,7 @@ pub(super) fn fit_penalized(
 ) -> Result<Fit> {
     let task = FitTask { model, rows, loss: &options.loss };
     let mut target = Target::new(task, options)?;
-    let chosen = chosen(&mut target, (rows.rows(), rows.dependence()), penalty, options)?;
+    let chosen = chosen(&mut target, penalty, options)?;
     if penalty.refit_selected {
         return refitted(model, chosen.report, options, |part, options| fit_rows(part, rows, options));
     }
@@ -63,17 +63,15 @@ pub(super) fn fit_penalized(
     })
 }
 
-/// The estimates at the strength that was given, or that cross-validation over folds of so many units chooses.
-fn chosen(
-    target: &mut Target<'_>,
-    (units, dependence): (usize, Dependence<'_>),
-    penalty: &Penalty,
-    options: &FitOptions,
-) -> Result<Chosen> {
+/// The estimates at the strength that was given, or that cross-validation chooses.
+fn chosen(target: &mut Target<'_>, penalty: &Penalty, options: &FitOptions) -> Result<Chosen> {
     let factors = penalty.factors_of(target.model())?;
     let folds = match penalty.strength {
         Strength::Given(_) => None,
-        _ => Some(Folds::new(units, dependence, target.noise_rows(), &options.context())?),
+        _ => {
+            let (units, dependence) = target.units();
+            Some(Folds::new(units, dependence, target.noise_rows(), &options.context())?)
+        }
     };
     if let Some(folds) = &folds {
         target.divide(folds)?;
@@ -122,9 +120,8 @@ fn fit_alternatives<'a>(
     options: &FitOptions,
     again: impl FnOnce(&Model, &FitOptions) -> Result<Fit>,
 ) -> Result<(Fit, Option<Box<Alternatives<'a>>>)> {
-    let units = alternatives.units();
     let mut target = Target::ranked(alternatives, options)?;
-    let chosen = chosen(&mut target, units, penalty, options)?;
+    let chosen = chosen(&mut target, penalty, options)?;
     if penalty.refit_selected {
         return Ok((refitted(target.model(), chosen.report, options, again)?, None));
     }

@@ -40,11 +40,11 @@ impl<'a> Alternatives<'a> {
         Ok(Self { logit, scale: variances.iter().map(|variance| variance.sqrt()).collect(), origin })
     }
 
-    /// What is divided into folds: strata, or rows as they depend on one another.
-    pub(super) fn units(&self) -> (usize, Dependence<'a>) {
+    /// How what is divided into folds, strata or rows, depends on one another.
+    pub(super) fn dependence(&self) -> Dependence<'_> {
         match &self.origin {
-            Origin::Rows(_) => (self.logit.strata(), Dependence::Independent),
-            Origin::Noise(data, _) => (self.logit.strata(), data.dependence),
+            Origin::Rows(_) => self.logit.dependence(),
+            Origin::Noise(data, _) => data.dependence,
         }
     }
 
@@ -74,8 +74,9 @@ impl<'a> Alternatives<'a> {
             Part::Without(folds, fold) => (folds, fold, false),
             Part::Of(folds, fold) => (folds, fold, true),
         };
-        let own = |stratum: usize| self.logit.weights.as_ref().map_or(1.0, |weights| weights[stratum]);
-        let counts = |(stratum, of): (usize, &u8)| if (*of == fold) == inside { own(stratum) } else { 0.0 };
+        let counts = |(stratum, of): (usize, &u8)| {
+            if (*of == fold) == inside { self.logit.weight(stratum) } else { 0.0 }
+        };
         Some(folds.data.iter().enumerate().map(counts).collect())
     }
 

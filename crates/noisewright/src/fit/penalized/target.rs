@@ -7,6 +7,7 @@ use super::contrast::{self, Part, Want};
 use super::folds::Folds;
 use super::likelihood::Enumerated;
 use super::ranked::Alternatives;
+use crate::fit::data::Dependence;
 use crate::fit::data_rows::DataRows;
 use crate::fit::estimate::{Compared, FitTask};
 use crate::fit::exact::{Likelihood, NormalizerMethod};
@@ -26,7 +27,7 @@ const MOST_STATES: u64 = 1 << 12;
 
 /// A loss in the coordinates of a solver, `s_jθ_j` and the constant of centred features.
 pub(super) enum Target<'a> {
-    Contrast(Box<Objective<'a>>, Compared),
+    Contrast(Box<Objective<'a>>, Compared, DataRows<'a>),
     Likelihood(Box<Enumerated<'a>>, DataRows<'a>),
     Ranked(Box<Alternatives<'a>>),
 }
@@ -53,12 +54,12 @@ impl<'a> Target<'a> {
         }
         let against = noise_choice::against_one(task, options, || usual_points(task))?;
         let (objective, compared) = contrasted(task, &against, options)?;
-        Ok(Self::Contrast(Box::new(objective), compared))
+        Ok(Self::Contrast(Box::new(objective), compared, task.rows))
     }
 
     pub(super) fn model(&self) -> &'a Model {
         match self {
-            Self::Contrast(objective, _) => objective.model,
+            Self::Contrast(objective, ..) => objective.model,
             Self::Likelihood(enumerated, _) => enumerated.likelihood.model(),
             Self::Ranked(alternatives) => alternatives.logit.model,
         }
@@ -67,7 +68,7 @@ impl<'a> Target<'a> {
     /// Number of unknowns, the constant with them where it is one.
     pub(super) fn size(&self) -> usize {
         match self {
-            Self::Contrast(objective, _) => objective.size(),
+            Self::Contrast(objective, ..) => objective.size(),
             Self::Likelihood(enumerated, _) => enumerated.scale.len(),
             Self::Ranked(alternatives) => alternatives.scale.len(),
         }
@@ -76,7 +77,7 @@ impl<'a> Target<'a> {
     /// The standard deviation of every feature.
     pub(super) fn scales(&self) -> &[f64] {
         match self {
-            Self::Contrast(objective, _) => &objective.scaling.scale,
+            Self::Contrast(objective, ..) => &objective.scaling.scale,
             Self::Likelihood(enumerated, _) => &enumerated.scale,
             Self::Ranked(alternatives) => &alternatives.scale,
         }
@@ -92,7 +93,7 @@ impl<'a> Target<'a> {
     /// No features, with a constant between data and noise.
     pub(super) fn start(&self) -> Result<DVector<f64>> {
         match self {
-            Self::Contrast(objective, _) => linear_start(objective, None),
+            Self::Contrast(objective, ..) => linear_start(objective, None),
             Self::Likelihood(..) | Self::Ranked(_) => {
                 let zero = |(lower, upper): &(f64, f64)| 0f64.clamp(*lower, *upper);
                 Ok(DVector::from_iterator(self.size(), self.limits().iter().map(zero)))
@@ -105,17 +106,25 @@ impl<'a> Target<'a> {
         at.iter().zip(self.scales()).map(|(x, s)| x / s).collect()
     }
 
+    /// How many rows or strata are divided into folds, and how they depend on one another.
+    pub(super) fn units(&self) -> (usize, Dependence<'_>) {
+        match self {
+            Self::Contrast(_, _, rows) | Self::Likelihood(_, rows) => (rows.rows(), rows.dependence()),
+            Self::Ranked(alternatives) => (alternatives.logit.strata(), alternatives.dependence()),
+        }
+    }
+
     /// Rows of the noise.
     pub(super) fn noise_rows(&self) -> usize {
         match self {
-            Self::Contrast(objective, _) => objective.noise.rows,
+            Self::Contrast(objective, ..) => objective.noise.rows,
             Self::Likelihood(..) | Self::Ranked(_) => 0,
         }
     }
 
     pub(super) fn rows(&self) -> f64 {
         match self {
-            Self::Contrast(objective, _) => objective.data.total,
+            Self::Contrast(objective, ..) => objective.data.total,
             Self::Likelihood(_, rows) => rows.total_weight(),
             Self::Ranked(alternatives) => alternatives.logit.total(),
         }
@@ -133,7 +142,7 @@ impl<'a> Target<'a> {
 
     pub(super) fn evaluate(&self, part: Part<'_>, at: &DVector<f64>, want: Want<'_>) -> Result<Evaluation> {
         match self {
-            Self::Contrast(objective, _) => contrast::evaluate(objective, part, at, want),
+            Self::Contrast(objective, ..) => contrast::evaluate(objective, part, at, want),
             Self::Likelihood(enumerated, _) => enumerated.evaluate(part, at, want),
             Self::Ranked(alternatives) => alternatives.evaluate(part, at, want),
         }
