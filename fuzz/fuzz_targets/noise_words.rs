@@ -2,7 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use noisewright::{Context, Domain, NoiseWords, Space, sample};
+use noisewright::{Domain, NoiseWords, Space, sample};
+use noisewright::parts::NoiseContext;
 
 fuzz_target!(|text: &str| {
     let words = match NoiseWords::parse(text) {
@@ -18,7 +19,7 @@ fuzz_target!(|text: &str| {
     assert_eq!(filled.free_count(), 0);
     for domain in [Domain::Real, Domain::Positive, Domain::Interval(0.0, 1.0), Domain::Circle, Domain::Counts] {
         let Ok(space) = Space::product(&[("x", domain)]) else { continue };
-        let context = Context::new(&space);
+        let context = NoiseContext::new(&space);
         if let Ok(noise) = filled.build(&context) {
             let draws = sample(noise.as_ref(), 8, 1);
             let mut density = [0.0; 8];

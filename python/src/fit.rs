@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use noisewright::Model;
-use noisewright::fit::{Draws, Fit, FitOptions, RatioFit};
+use noisewright::fit::FitOptions;
+use noisewright::parts::{Draws, RatioFit};
+use noisewright::{Fit, Model};
 use noisewright_bindings::{
     FitSettings, Reading, Request, Rows as OwnedRows, fit_rows, fit_value, fitted_grid,
 };
@@ -117,7 +118,7 @@ pub(crate) fn ratio<'py>(
     let plan = Plan::from(settings);
     model.run(py, tick, move |model, monitor| {
         let options = plan.options(&model, None, monitor)?;
-        let fitted = noisewright::fit::ratio(&model, first.data(), second.data(), &options)?;
+        let fitted = noisewright::internal::fit::ratio(&model, first.data(), second.data(), &options)?;
         ratio_tree(&fitted)
     })
 }

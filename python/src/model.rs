@@ -179,7 +179,7 @@ impl PyModel {
 /// The built-in families: name, description, domain, options, parameters.
 #[pyfunction]
 pub(crate) fn families() -> Tree {
-    let family = |family: &noisewright::energy::FamilyInfo| {
+    let family = |family: &noisewright::parts::FamilyInfo| {
         crate::tree::map! {
             "name": family.name,
             "description": family.description,

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use noisewright::design::noise_on;
+use noisewright::internal::design::noise_on;
+use noisewright::parts::SavedNoise;
 use noisewright::run::Context;
-use noisewright::{Model, Noise, SavedNoise, View, quiet_sample, try_sample};
+use noisewright::{Model, Noise, View, quiet_sample, try_sample};
 use noisewright_bindings::{DomainWords, Request, noise_of_record, space};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use noisewright::ModelDensity;
-use noisewright::design::Purpose;
-use noisewright::normalizer::path::{PathOptions, fit_noise};
+use noisewright::internal::design::Purpose;
+use noisewright::internal::normalizer::fit_noise;
+use noisewright::parts::PathOptions;
 use noisewright::run::Context;
-use noisewright::{Precision, Target};
+use noisewright::{ModelDensity, Precision, Target};
 use noisewright_bindings::{Problem, Request};
 use pyo3::prelude::*;
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{Data, DensityRatio, LogRatio, RatioOptions, density_ratio, mutual_information};
+use noisewright::fit::{Data, DensityRatio};
+use noisewright::internal::fit::{density_ratio, mutual_information};
+use noisewright::parts::{LogRatio, RatioOptions};
 use noisewright::{Model, Points};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
@@ -44,7 +46,7 @@ impl Settings {
             cancel: monitor.cancel.clone(),
             progress: Some(monitor.hook()),
             // Not `..default()`: a new option must be named here too.
-            more: noisewright::More,
+            more: noisewright::internal::More,
         })
     }
 }

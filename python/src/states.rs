@@ -1,6 +1,7 @@
 //! Many states: their log-normalizers, and what pooled draws say of any of them.
 
 use noisewright::normalizer::states::{self, Coordinate, Observable};
+use noisewright::parts::Convergence;
 use noisewright_bindings::{Cells, Pool, equilibration};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
@@ -101,7 +102,7 @@ pub(crate) fn state_convergence<'py>(
     let columns = rows(&log_f)?;
     task::run_borrowing(py, tick, |monitor| {
         let found = states::convergence(&pool.pooled(&columns)?, &pool.options(monitor)?, parts)?;
-        let column = |of: &dyn Fn(&states::Convergence) -> Tree| found.iter().map(of).collect::<Vec<Tree>>();
+        let column = |of: &dyn Fn(&Convergence) -> Tree| found.iter().map(of).collect::<Vec<Tree>>();
         Ok(map! {
             "share": found.iter().map(|part| part.share).collect::<Vec<f64>>(),
             "forward": column(&|part| part.forward.clone().into()),

@@ -1,7 +1,9 @@
 //! Times of designs: the exact optimum in one dimension, jointly with the proportion, families, and ten dimensions.
 
-use noisewright::design::{DesignOptions, Ratio, best_member, design, design_on_sample};
-use noisewright::{Context, FamilyOptions, Model, MultivariateNormal, NoiseWords, Result, sample};
+use noisewright::design::{DesignOptions, Ratio, best_member, design_on_sample};
+use noisewright::internal::design::design;
+use noisewright::parts::NoiseContext;
+use noisewright::{FamilyOptions, Model, MultivariateNormal, NoiseWords, Result, sample};
 use noisewright_systems::{gaussian_mean, gaussian_variance, quartic};
 
 use crate::clock::{fastest, time};
@@ -48,7 +50,7 @@ fn one_dimension() -> Result<()> {
 
 fn family() -> Result<()> {
     let system = gaussian_mean(0.0, true)?;
-    let build = |words: &NoiseWords| words.build(&Context::new(system.model.space()));
+    let build = |words: &NoiseWords| words.build(&NoiseContext::new(system.model.space()));
     for text in ["normal(?, 1)", "normal(?, ?)"] {
         let words = NoiseWords::parse(text).map_err(|error| error.in_text(text))?;
         let call =

@@ -1,8 +1,9 @@
 //! The fit of a ten-dimensional Gaussian against noise, with standard errors: time and memory.
 
 use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, Source, Visit, fit_stream};
+use noisewright::internal::fit::fit;
 use noisewright::{
-    FamilyOptions, Model, MultivariateNormal, Noise, Normal, Result, Space, View, fit, fit_auto, sample,
+    FamilyOptions, Model, MultivariateNormal, Noise, Normal, Result, Space, View, fit_auto, sample,
 };
 use noisewright_numerics::random::stream;
 

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use noisewright::{
-    Contrast, Loss, Mixture, MultivariateNormal, Noise, Normal, Population, Precision, Result, Target,
-    asymptotic_error,
-};
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::{Loss, Mixture, MultivariateNormal, Noise, Normal, Population, Precision, Result, Target};
 use noisewright_systems::{System, gaussian_correlation, gaussian_mean, gaussian_variance};
 use rayon::prelude::*;
 

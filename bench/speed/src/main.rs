@@ -12,7 +12,8 @@ mod states;
 mod sweep;
 
 use clock::{Seconds, fastest, time};
-use noisewright::{Contrast, Loss, Noise, Normal, Precision, Result, Student, Target, asymptotic_error};
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::{Loss, Noise, Normal, Precision, Result, Student, Target};
 use noisewright_systems::{System, exponential_polynomial, gamma, gaussian_mean, gaussian_variance, quartic};
 
 /// The errors and designs, or another part that is named: each in a process of its own, so that its memory is its own.

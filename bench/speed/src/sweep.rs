@@ -1,10 +1,10 @@
 //! The JS error of many noises and ratios against one population, as maps of a design need it.
 
 use noisewright::nalgebra::{DMatrix, DVector};
+use noisewright::parts::Asymptotics;
+use noisewright::{Error, Loss, Population, Result, Target};
 use noisewright_numerics::kernels;
 use noisewright_numerics::linalg::{Inverse, invert};
-
-use noisewright::{Asymptotics, Error, Loss, Population, Result, Target};
 
 /// Points that are summed together: a block's ratios and products stay in the nearest cache for all ν.
 const BLOCK: usize = 1024;

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
-use noisewright::design::ModelNoise;
-use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, fit};
-use noisewright::{Contrast, Noise, Points, Precision, Result, Target, asymptotic_error, sample};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice};
+use noisewright::internal::fit::fit;
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::parts::ModelNoise;
+use noisewright::{Noise, Points, Precision, Result, Target, sample};
 use rayon::prelude::*;
 
 use crate::cells::Cell;

@@ -1,6 +1,8 @@
 //! What is left of a fit: the texts that are kept, and the densities and draws that come from them.
 
-use noisewright::after::{FitRecord, JointEstimate, LogDensity, RecordHeader};
+use noisewright::after::FitRecord;
+use noisewright::internal::after::RecordHeader;
+use noisewright::parts::{JointEstimate, LogDensity};
 use noisewright::run::Context;
 use noisewright::{Fit, Model, Points, View};
 use noisewright_report::Value;

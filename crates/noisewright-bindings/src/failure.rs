@@ -1,6 +1,7 @@
 //! What goes wrong: its class, its code and its sentence, with arguments by the names that the packages give them.
 
-use noisewright::{Error, ErrorKind, ErrorSubject};
+use noisewright::parts::ErrorSubject;
+use noisewright::{Error, ErrorKind};
 
 /// Why a computation gave no result.
 pub enum Failure {

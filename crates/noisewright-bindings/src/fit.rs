@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, Data, Dependence, Draws, Fit, FitMethod, FitOptions, FitSetting, NoiseChoice,
-    NoiseFiles, NoiseKind, Penalty, Setting, check_effects,
+    Amount, CovarianceKind, Data, Dependence, FitMethod, FitOptions, NoiseChoice, Penalty,
 };
-use noisewright::{Model, Noise, Points, Target, View};
+use noisewright::internal::fit::{FitSetting, NoiseKind, check_effects};
+use noisewright::parts::{Draws, NoiseFiles, Setting};
+use noisewright::{Fit, Model, Noise, Points, Target, View};
 use noisewright_report::Value;
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +89,7 @@ impl FitSettings {
             bootstrap: self.bootstrap,
             cross_validate: self.cross_validate,
             // Not `..default()`: a new option must be named here too.
-            more: noisewright::More,
+            more: noisewright::internal::More,
         })
     }
 
@@ -175,7 +176,7 @@ pub fn fit_rows(
     options: &FitOptions,
     model_file: Option<&str>,
 ) -> Outcome<(Fit, Value)> {
-    let fit = noisewright::fit::fit(model, rows.data(), options)?;
+    let fit = noisewright::internal::fit::fit(model, rows.data(), options)?;
     let grid = fitted_grid(model, &fit, rows.points.view());
     let shown = fit_value(&fit, &Reading::default(), grid, model_file)?;
     Ok((fit, shown))

@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use noisewright::design::{Purpose, Record};
-use noisewright::{Noise, NoiseWords, WordsError};
+use noisewright::design::Record;
+use noisewright::internal::design::Purpose;
+use noisewright::parts::WordsError;
+use noisewright::{Noise, NoiseWords};
 
 use crate::{Failure, Outcome, Problem};
 

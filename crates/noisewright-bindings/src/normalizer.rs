@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use noisewright::internal::normalizer::alpha_formula;
 use noisewright::normalizer::{
-    Dependence, Draws, Evidence, EvidenceOptions, LogZOptions, NoiseFitter, NoiseKind, Prices, alpha_formula,
-    log_z_of_draws as solve, log_z_with_alpha,
+    Dependence, Draws, Evidence, LogZOptions, NoiseFitter, NoiseKind, Prices, log_z_of_draws as solve,
+    log_z_with_alpha,
 };
+use noisewright::parts::EvidenceOptions;
 use noisewright::{Density, View};
 use noisewright_report::Value;
 use serde::{Deserialize, Serialize};
@@ -54,7 +56,7 @@ impl LogZSettings {
             prices: self.prices.map(|(data, noise, budget)| Prices { data, noise, budget }),
             cancel: monitor.cancel.clone(),
             progress: Some(monitor.hook()),
-            more: noisewright::More,
+            more: noisewright::internal::More,
         }
     }
 }

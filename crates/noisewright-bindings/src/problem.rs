@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use noisewright::design::{self, Answer, DesignSpace, ErrorAnswer, Prices, Purpose, Question, Ratio};
+use noisewright::design::{Prices, Ratio};
+use noisewright::internal;
+use noisewright::internal::Contrast;
+use noisewright::internal::design::{Answer, DesignSpace, ErrorAnswer, Purpose, Question};
 use noisewright::run::CancelToken;
-use noisewright::{Contrast, Loss, Model, Noise, Points, Population, Precision, Target};
+use noisewright::{Loss, Model, Noise, Points, Population, Precision, Target};
 use noisewright_report::Value;
 use serde::Deserialize;
 
@@ -102,8 +105,8 @@ impl Problem {
 
     /// As the library takes it.
     #[must_use]
-    pub fn question(&self) -> design::Problem<'_> {
-        design::Problem {
+    pub fn question(&self) -> internal::design::Problem<'_> {
+        internal::design::Problem {
             model: &self.model,
             parameters: &self.parameters,
             data: self.data.as_ref(),

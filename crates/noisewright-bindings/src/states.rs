@@ -1,9 +1,9 @@
 //! Many states: where pooled draws come from, and the surfaces that are asked for.
 
+use noisewright::internal::normalizer::NamedEquilibrations;
 use noisewright::normalizer::Dependence;
-use noisewright::normalizer::states::{
-    self, Bins, Origin, Pooled, Reweighting, Smoothing, StatesOptions, SurfaceOptions, SurfaceReference,
-};
+use noisewright::normalizer::states::{self, Origin, Pooled, StatesOptions, SurfaceOptions};
+use noisewright::parts::{Bins, Reweighting, Smoothing, SurfaceReference};
 use noisewright_report::Value;
 use serde::Deserialize;
 
@@ -48,7 +48,7 @@ impl Pool {
             reference_log_z: self.reference_log_z,
             dependence,
             cancel: monitor.cancel.clone(),
-            more: noisewright::More,
+            more: noisewright::internal::More,
         })
     }
 
@@ -91,7 +91,7 @@ pub fn log_z_states(columns: &[&[f64]], pool: &Pool, monitor: &Monitor) -> Outco
 /// Those of the library.
 pub fn equilibration(columns: &[&[f64]], pool: &Pool, monitor: &Monitor) -> Outcome<Value> {
     let chains = pool.reweight(columns, monitor)?.equilibration()?;
-    value(&states::NamedEquilibrations { chains: &chains, names: &pool.names })
+    value(&NamedEquilibrations { chains: &chains, names: &pool.names })
 }
 
 /// The cells, the smoothing and the reference of a surface.
@@ -138,7 +138,7 @@ impl Cells {
             bins: counts.chain(self.edges.into_iter().map(Bins::Edges)).collect(),
             smoothing,
             reference,
-            more: noisewright::More,
+            more: noisewright::internal::More,
         }
     }
 }

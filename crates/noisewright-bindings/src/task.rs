@@ -5,7 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use noisewright::run::{CancelToken, Progress, ProgressHook, Stage};
+use noisewright::parts::{ProgressHook, Stage};
+use noisewright::run::{CancelToken, Progress};
 
 use crate::{Failure, Outcome};
 

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
-use noisewright::{Error, ErrorSubject};
+use noisewright::Error;
+use noisewright::parts::ErrorSubject;
 
 use crate::arguments::Arguments;
 

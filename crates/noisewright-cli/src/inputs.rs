@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use noisewright::{Loss, Model, Points, Precision, Space, design};
+use noisewright::{Loss, Model, Points, Precision, Space, internal};
 use noisewright_data::{Format, Options};
 use noisewright_report::Value;
 
@@ -60,11 +60,11 @@ impl Problem {
     }
 
     /// As the library takes it: with data for noises that are fitted to them, and expectations over the model.
-    pub(crate) fn question(&self) -> design::Problem<'_> {
-        design::Problem {
+    pub(crate) fn question(&self) -> internal::design::Problem<'_> {
+        internal::design::Problem {
             data: self.data.as_ref(),
             precision: self.precision.clone(),
-            ..design::Problem::new(&self.model, &self.parameters)
+            ..internal::design::Problem::new(&self.model, &self.parameters)
         }
     }
 
@@ -206,5 +206,5 @@ pub(crate) fn loss(name: &str) -> Outcome<Loss> {
 
 /// How files are read unless something else is asked for: at most what memory has room for.
 pub(crate) fn reading() -> Options {
-    Options::default().most_bytes(noisewright::free_memory())
+    Options::default().most_bytes(internal::free_memory())
 }

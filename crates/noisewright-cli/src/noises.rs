@@ -4,13 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use noisewright::design::Record;
-use noisewright::{Context, Error, Noise, NoiseWords, Space, Weight, WordsError};
+use noisewright::internal::words::Weight;
+use noisewright::parts::NoiseContext;
+use noisewright::parts::WordsError;
+use noisewright::{Error, Noise, NoiseWords, Space};
 
 use crate::arguments::DataArguments;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{Problem, read_text};
 
-pub(crate) use noisewright::design::Purpose;
+pub(crate) use noisewright::internal::design::Purpose;
 
 /// Reads noise words; an error points at the column.
 pub(crate) fn parse(text: &str) -> Outcome<NoiseWords> {
@@ -59,7 +62,7 @@ fn has_wrong_number(words: &NoiseWords, space: &Space) -> bool {
     words.terms.iter().any(|(_, call)| {
         let alone = NoiseWords { terms: vec![(Weight::Number(1.0), call.clone())] };
         // The model at other parameters has no numbers but those that are written.
-        call.name == "model" || matches!(alone.build(&Context::new(space)), Err(Error::Parameter { .. }))
+        call.name == "model" || matches!(alone.build(&NoiseContext::new(space)), Err(Error::Parameter { .. }))
     })
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-pub(crate) use noisewright::show::typed;
+pub(crate) use noisewright::internal::show::typed;
 use noisewright_data::write_whole;
 use noisewright_report::{Page, Section, Table, TextStyle, Value};
 use serde::Serialize;

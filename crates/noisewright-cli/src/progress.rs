@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use noisewright::run::{ProgressHook, Stage};
+use noisewright::parts::{ProgressHook, Stage};
 
 /// Shows what is being done while it is done, if that takes a while and somebody is looking.
 pub(crate) struct Progress {

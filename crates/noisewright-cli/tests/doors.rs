@@ -10,12 +10,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use assert_cmd::Command;
-use noisewright::design::{Problem, Purpose};
 use noisewright::fit::{
-    Amount, CovarianceKind, Data, Dependence, Fit, FitMethod, FitOptions, NoiseChoice, Source, Visit, fit,
-    fit_stream, ratio,
+    Amount, CovarianceKind, Data, Dependence, FitMethod, FitOptions, NoiseChoice, Source, Visit, fit_stream,
 };
-use noisewright::{Contrast, Loss, Model, NoiseWords, Points, Target, to_json};
+use noisewright::internal::Contrast;
+use noisewright::internal::design::{Problem, Purpose};
+use noisewright::internal::fit::{fit, ratio};
+use noisewright::{Fit, Loss, Model, NoiseWords, Points, Target, to_json};
 use noisewright_data::{Options, Table, read};
 use serde_json::{Map, Value, json};
 

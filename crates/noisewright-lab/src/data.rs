@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use noisewright::{Points, Space, free_memory};
+use noisewright::internal::free_memory;
+use noisewright::{Points, Space};
 use noisewright_data::Options;
 
 use crate::Mistake;

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{self, Amount, Data, Fit, FitOptions, NoiseChoice};
-use noisewright::run::CancelToken;
-use noisewright::show::{
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice};
+use noisewright::internal;
+use noisewright::internal::show::{
     Picture, Scene, budget_picture, counted, fit_pictures, fit_sentences, fit_table, fit_warnings,
     fitted_log_z, typed,
 };
-use noisewright::{Loss, Model, Points};
+use noisewright::run::CancelToken;
+use noisewright::{Fit, Loss, Model, Points};
 use noisewright_report::Value;
 
 use crate::look::{no_files, value};
@@ -34,7 +35,7 @@ pub(crate) fn options(question: &Question, cancel: &CancelToken) -> Result<FitOp
 pub(crate) fn answer(question: &Question, file: &DataFile, cancel: &CancelToken) -> Result<Value, Mistake> {
     let model = question.model()?;
     let points = file.points(model.space())?;
-    let fit = fit::fit(&model, Data::from(&points), &options(question, cancel)?)?;
+    let fit = internal::fit::fit(&model, Data::from(&points), &options(question, cancel)?)?;
     if let Some(warning) = fit.diagnostics.no_answer() {
         return Err(Mistake::new(warning.in_words(&typed)));
     }

@@ -1,8 +1,11 @@
 //! What the page shows while the noise moves: the error of the design, the best noise at its ν, and the curves over ν.
 
-use noisewright::design::{self, Design, DesignOptions, DesignSpace, Prices, Ratio};
+use noisewright::design::{Design, DesignOptions, Prices, Ratio};
+use noisewright::internal::Contrast;
+use noisewright::internal::design::{self, DesignSpace};
+use noisewright::parts::ModelNoise;
 use noisewright::run::CancelToken;
-use noisewright::{Contrast, Noise, NoiseWords};
+use noisewright::{Noise, NoiseWords};
 use noisewright_report::Value;
 use serde::Serialize;
 
@@ -138,8 +141,8 @@ pub(crate) fn overview(question: &Question, stage: &Stage, cancel: &CancelToken)
     };
     let best = asked.answer(&DesignSpace::Optimal)?;
     let target = question.target();
-    let limit = design::ModelNoise::all_noise(&stage.model, &stage.parameters, &target, &precision)
-        .map_err(Mistake::from);
+    let limit =
+        ModelNoise::all_noise(&stage.model, &stage.parameters, &target, &precision).map_err(Mistake::from);
     let density = match limit {
         Ok(limit) => stage.noise_density(&limit),
         // A target that no limit is known for has none to draw.

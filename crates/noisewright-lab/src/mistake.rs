@@ -1,6 +1,7 @@
 //! What is wrong with a question, in the command's words, and where in its text.
 
-use noisewright::{Error, WordsError};
+use noisewright::Error;
+use noisewright::parts::WordsError;
 use serde::Serialize;
 
 /// Why there is no answer.

@@ -1,6 +1,7 @@
 //! Data sets drawn from the model and fitted: the spread of the estimates, to be held against the predicted error.
 
-use noisewright::fit::{self, Data, DrawKind, FitOptions};
+use noisewright::fit::{Data, DrawKind, FitOptions};
+use noisewright::internal;
 use noisewright::run::{CancelToken, Context};
 use noisewright::{Error, try_sample};
 use noisewright_report::Value;
@@ -34,7 +35,7 @@ pub(crate) fn answer(question: &Question, stage: &Stage, cancel: &CancelToken) -
         // The draws of a data set and of its noise have streams of their own at every seed.
         let seed = question.seed.wrapping_add(1 + question.first + set);
         let data = try_sample(&truth, rows, &Context::new(seed, cancel, None))?;
-        let found = fit::fit(&model, Data::from(&data), &FitOptions { seed, ..options.clone() });
+        let found = internal::fit::fit(&model, Data::from(&data), &FitOptions { seed, ..options.clone() });
         estimates.push(match found {
             Ok(fit) if fit.diagnostics.no_answer().is_none() => {
                 Value::Numbers(fit.estimates().iter().map(|estimate| estimate.estimate).collect())

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use noisewright::design::{Grid, ModelNoise, Problem, Shape};
+use noisewright::internal::design::{Grid, Problem};
+use noisewright::parts::{ModelNoise, Shape};
 use noisewright::run::CancelToken;
 use noisewright::{Model, Noise, Population, Precision};
 use noisewright_report::Value;

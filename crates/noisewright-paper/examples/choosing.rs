@@ -4,8 +4,10 @@
 
 use std::path::Path;
 
-use noisewright::design::{DesignOptions, Ratio, design};
-use noisewright::{Contrast, Loss, Model, Noise, Normal, Precision, Result, Target, View, asymptotic_error};
+use noisewright::design::{DesignOptions, Ratio};
+use noisewright::internal::design::design;
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::{Loss, Model, Noise, Normal, Precision, Result, Target, View};
 use noisewright_report::{Axis, Band, Figure, Line, Panel, Reference};
 
 /// Two wells, the model of `examples/quartic`.

@@ -1,11 +1,11 @@
 //! Figures 2 and 6: the best histogram noise at three proportions, with the limits and the exact optimum over it.
 
-use noisewright::design::{
-    Design, DesignOptions, HistogramDesign, ModelNoise, Ratio, all_data_points, best_histogram_1d, design,
-};
+use noisewright::design::{Design, DesignOptions, Ratio};
+use noisewright::internal::design::{HistogramDesign, all_data_points, best_histogram_1d, design};
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::parts::ModelNoise;
 use noisewright::{
-    Contrast, Histogram1d, Loss, Model, Noise, Population, Precision, Result, Target, View, asymptotic_error,
-    equal_edges,
+    Histogram1d, Loss, Model, Noise, Population, Precision, Result, Target, View, equal_edges,
 };
 use noisewright_report::{
     Axis, Bars, Cell, Column, Figure, Line, Panel, Reference, Stroke, Table, format_percent,

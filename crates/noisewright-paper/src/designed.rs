@@ -1,6 +1,8 @@
 //! The paper's analytic noise and the exact optimum of a normalized toy model, as functions of ν.
 
-use noisewright::design::{DesignOptions, ModelNoise, Ratio, design};
+use noisewright::design::{DesignOptions, Ratio};
+use noisewright::internal::design::design;
+use noisewright::parts::ModelNoise;
 use noisewright::{Precision, Result, Target};
 
 use crate::landscape::Landscape;

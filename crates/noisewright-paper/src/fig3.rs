@@ -1,6 +1,7 @@
 //! Figure 3: the best noise for a correlation, in two dimensions.
 
-use noisewright::design::{DesignOptions, HistogramDesign, Ratio, best_histogram_2d};
+use noisewright::design::{DesignOptions, Ratio};
+use noisewright::internal::design::{HistogramDesign, best_histogram_2d};
 use noisewright::{Error, Histogram2d, Noise, Precision, Result, View, equal_edges};
 use noisewright_report::{
     Axis, Column, Contours, Figure, HeatMap, Panel, Points, Table, format_number, format_percent,

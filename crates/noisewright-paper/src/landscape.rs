@@ -2,7 +2,8 @@
 
 use std::f64::consts::FRAC_PI_2;
 
-use noisewright::{Contrast, Loss, Model, Noise, Points, Population, Precision, Result};
+use noisewright::internal::Contrast;
+use noisewright::{Loss, Model, Noise, Points, Population, Precision, Result};
 use noisewright_numerics::optimize::{minimize_bracketed, nelder_mead, scan_minima};
 
 use crate::rule::gauss_legendre;
@@ -203,7 +204,8 @@ impl Landscape {
 
 #[cfg(test)]
 mod tests {
-    use noisewright::{MultivariateNormal, Target, asymptotic_error};
+    use noisewright::internal::asymptotic_error;
+    use noisewright::{MultivariateNormal, Target};
 
     use super::*;
 

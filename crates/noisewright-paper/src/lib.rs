@@ -37,7 +37,8 @@ mod toy;
 pub use item::Item;
 pub use settings::Settings;
 
-use noisewright::{Error, OptionFault, Result};
+use noisewright::parts::OptionFault;
+use noisewright::{Error, Result};
 
 type Maker = fn(Settings) -> Result<Item>;
 

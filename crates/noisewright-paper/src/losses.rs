@@ -1,8 +1,7 @@
 //! The paper's losses as functions of the parameter: what table 1 and its erratum look at.
 
-use noisewright::{
-    Contrast, Loss, Model, Noise, Normal, Population, Precision, Result, Target, asymptotic_error,
-};
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::{Loss, Model, Noise, Normal, Population, Precision, Result, Target};
 
 use crate::toy::Toy;
 

@@ -1,6 +1,7 @@
 //! The four estimators of a normalizing constant: theory, and a simulation of them (MATH §4).
 
-use noisewright::{Divergences, Model, Noise, Normal, Precision, Result, divergences};
+use noisewright::parts::Divergences;
+use noisewright::{Model, Noise, Normal, Precision, Result, divergences};
 use noisewright_numerics::kernels::sum_sigmoid;
 use noisewright_numerics::optimize::root_increasing;
 use noisewright_numerics::random::stream;

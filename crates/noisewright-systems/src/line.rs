@@ -1,7 +1,7 @@
 //! Systems of one variable beyond the Gaussian: on the line, half of it, an interval, and counts.
 
 use nalgebra::{DMatrix, DVector, dmatrix};
-use noisewright::energy::Dof;
+use noisewright::parts::Dof;
 use noisewright::{
     Domain, FamilyOptions, Gamma, Model, Normal, Parameter, Poisson, Result, Space, Student, Truncated,
 };

@@ -320,7 +320,8 @@ impl ErrorReport {
 /// The asymptotic error of estimating `model`, true at `parameters`, against a noise.
 ///
 /// ```
-/// use noisewright::{Contrast, Loss, Model, Normal, Precision, Target, asymptotic_error};
+/// use noisewright::{Loss, Model, Normal, Precision, Target};
+/// use noisewright::internal::{Contrast, asymptotic_error};
 /// let model = Model::from_toml(
 ///     "variables = ['x']\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\nnormalized = true\n[parameters]\nm = 0",
 /// )?;

@@ -94,7 +94,7 @@
 //! | losses | [`Loss`], [`LossFunction`] | the weight w = rφ″(r) as a function of g = log r |
 //! | expectations | [`Population`], [`Precision`], [`Accuracy`] | E over p_d: quadrature, enumeration, sampling |
 //! | the error of a design | [`Model::error`], [`Asymptotics`], [`Target`] | Σ = I_w⁻¹ (I_v − (1+1/ν) m_w m_wᵀ) I_w⁻¹, error (1+ν) tr(ΣM) |
-//! | divergences | [`divergences`], [`NormalizerErrors`] | the errors of log Z by IS, RevIS, IS-RevIS and NCE |
+//! | divergences | [`divergences`], [`parts::NormalizerErrors`] | the errors of log Z by IS, RevIS, IS-RevIS and NCE |
 //! | normalizing constants | [`mod@normalizer`], [`log_z`], [`evidence()`] | c = log Z from draws of both sides: IS, RevIS, IS-RevIS, NCE (MATH §4) |
 //! | the best design | [`Model::design`], [`mod@design`] | p_n = p_d/ν · \[√(ν a/μ) − 1\]₊ with a quadratic in the score, and its limits |
 //! | fits | [`Model::fit`], [`mod@fit`], [`Fit`], [`Estimate`] | ∇L = ν E_n\[w r ψ\] − E_d\[w ψ\] = 0, Var = H⁻¹ V H⁻¹ |
@@ -112,50 +112,55 @@
 #![cfg_attr(not(feature = "model-file"), allow(unreachable_pub))]
 
 pub mod after;
-mod asymptotics;
+pub(crate) mod asymptotics;
 pub mod builders;
 pub mod chain;
-mod density;
+pub(crate) mod density;
 pub mod design;
-mod divergence;
+pub(crate) mod divergence;
 mod domain;
-#[doc(hidden)]
-pub mod energy;
-mod error;
+pub(crate) mod energy;
+pub(crate) mod error;
 pub mod fit;
 mod integrability;
+#[doc(hidden)]
+pub mod internal;
 mod loss;
 mod map;
-mod memory;
-mod model;
+pub(crate) mod memory;
+pub(crate) mod model;
 #[cfg(feature = "model-file")]
 mod model_file;
 mod moments;
-mod more;
+pub(crate) mod more;
 mod names;
-mod noise;
+pub(crate) mod noise;
 pub mod normalizer;
 mod pareto;
 pub mod parts;
 mod points;
-mod population;
+pub(crate) mod population;
 pub mod prelude;
 pub mod run;
 mod serial;
-#[doc(hidden)]
-pub mod show;
+pub(crate) mod show;
 mod target;
 mod text;
 mod tolerance;
 
 pub use asymptotics::ErrorReport;
-pub use builders::{chains, evidence, information, log_z, path, ratio, states};
+pub use builders::chains::chains;
+pub use builders::evidence::evidence;
+pub use builders::log_z::log_z;
+pub use builders::path::path;
+pub use builders::ratio::{information, ratio};
+pub use builders::states::states;
 pub use density::{Density, ModelDensity, batch_density, density};
 pub use divergence::divergences;
 pub use domain::{Domain, Space};
 pub use energy::{Energy, FamilyOptions, Statistics, families};
 pub use error::{Error, ErrorKind, Result};
-pub use fit::{Estimate, Fit};
+pub use fit::result::{Estimate, Fit};
 pub use loss::{Loss, LossFunction};
 pub use model::{Model, Parameter};
 pub use noise::language::NoiseWords;
@@ -170,33 +175,16 @@ pub use population::{Population, Precision};
 pub use serial::to_json;
 pub use target::Target;
 
-// What is hidden is no part of the interface and may change in any release. Here and in the modules it is of two kinds: types
-// that `parts` documents, in one place, and the calls underneath the builders, for the command, the packages for other
-// languages and this crate's own tests.
-#[doc(hidden)]
-pub use asymptotics::{Asymptotics, asymptotic_error, cramer_rao_covariance, error_report};
-#[doc(hidden)]
-pub use density::{BatchDensity, FunctionDensity};
-#[doc(hidden)]
-pub use divergence::{Divergences, NormalizerErrors};
-#[doc(hidden)]
-pub use error::{ChainFault, DesignFault, ErrorSubject, ExternalError, OptionFault, Quantity};
-#[doc(hidden)]
-pub use fit::fit;
-#[doc(hidden)]
-pub use memory::{check_count, free_memory};
-#[doc(hidden)]
-pub use model::LOG_NORMALIZER;
-#[doc(hidden)]
-pub use more::More;
-#[doc(hidden)]
-pub use noise::language::{Argument, Call, Context, Span, Weight, WordsError};
-#[doc(hidden)]
-pub use noise::{FitAgain, Refit, SavedNoise, quiet_blocks, sample_blocks};
-#[doc(hidden)]
-pub use population::{Accuracy, Contrast, Divergent, Method};
-
+pub(crate) use asymptotics::{Asymptotics, asymptotic_error, cramer_rao_covariance, error_report};
+pub(crate) use divergence::Divergences;
+pub(crate) use error::{ChainFault, DesignFault, OptionFault, Quantity};
 pub(crate) use map::{Chart, RealMap};
+pub(crate) use memory::check_count;
+pub(crate) use model::LOG_NORMALIZER;
+pub(crate) use more::More;
+pub(crate) use noise::language::{Argument, Call, NoiseContext, Weight, WordsError};
+pub(crate) use noise::{Refit, SavedNoise};
+pub(crate) use population::{Accuracy, Contrast, Divergent, Method};
 
 pub use nalgebra;
 pub use noisewright_numerics::random::Stream;

@@ -49,7 +49,7 @@ pub(crate) fn check_steps(option: &str, count: usize, times: usize) -> Result<()
 /// Refuses a count of things, each of which takes so many numbers, that memory does not hold.
 ///
 /// ```
-/// use noisewright::check_count;
+/// use noisewright::internal::check_count;
 /// assert!(check_count("draws", 10_000, 3).is_ok());
 /// let refused = check_count("draws", 100_000_000_000_000, 3).unwrap_err().to_string();
 /// assert!(refused.starts_with("`draws` must be at most") && refused.ends_with("more do not fit in memory"));

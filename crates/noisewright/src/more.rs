@@ -3,6 +3,6 @@
 /// More fields may come: write `..FitOptions::default()`, and they break nothing.
 ///
 /// `#[non_exhaustive]` would forbid struct literals with that ending outside of this crate.
-#[doc(hidden)]
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct More;

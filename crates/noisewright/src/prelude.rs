@@ -12,14 +12,13 @@
 //! # }
 //! ```
 
-pub use crate::builders::{chains, evidence, information, log_z, path, ratio, states};
 pub use crate::chain::Moves;
 pub use crate::density::{Density, ModelDensity, batch_density, density};
 pub use crate::design::{Prices, Ratio};
 pub use crate::domain::{Domain, Space};
 pub use crate::energy::{Energy, FamilyOptions};
 pub use crate::error::{Error, Result};
-pub use crate::fit::{Amount, Bridges, CovarianceKind, Data, Dependence, Estimate, Fit, NoiseChoice};
+pub use crate::fit::{Amount, Bridges, CovarianceKind, Data, Dependence, NoiseChoice};
 pub use crate::loss::Loss;
 pub use crate::model::{Model, Parameter};
 pub use crate::noise::{
@@ -30,3 +29,4 @@ pub use crate::points::{Points, View};
 pub use crate::population::Precision;
 pub use crate::run::{CancelToken, Progress};
 pub use crate::target::Target;
+pub use crate::{Estimate, Fit, chains, evidence, information, log_z, path, ratio, states};

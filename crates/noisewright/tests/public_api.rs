@@ -10,19 +10,15 @@ fn module_file(folder: &Path, name: &str) -> PathBuf {
     if file.exists() { file } else { folder.join(name).join("mod.rs") }
 }
 
-/// Top-level items of one file: every statement that begins with `pub ` at the start of a line.
+/// The one hidden module: what is in it is for this repository's other crates and no part of the interface.
+const INTERNAL: &str = "#[doc(hidden)]\npub mod internal;\n";
+
+/// Top-level items of one file: every statement that begins with `pub ` at the start of a line, hidden from the documentation or not.
 fn statements(source: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = source.lines();
-    let mut hidden = false;
     while let Some(line) = lines.next() {
-        // What is hidden from the documentation is no part of the interface.
-        if line == "#[doc(hidden)]" || hidden && line.starts_with("#[") {
-            hidden = true;
-            continue;
-        }
-        if !line.starts_with("pub ") || hidden {
-            hidden = hidden && line.starts_with("///");
+        if !line.starts_with("pub ") {
             continue;
         }
         let mut statement = line.to_owned();
@@ -52,7 +48,7 @@ fn walk(path: &str, file: &Path, out: &mut Vec<String>) {
     let source = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let is_root = file.ends_with("mod.rs") || file.ends_with("lib.rs");
     let folder = if is_root { file.parent().unwrap().to_owned() } else { file.with_extension("") };
-    for statement in statements(&source) {
+    for statement in statements(&source.replace(INTERNAL, "")) {
         let words: Vec<&str> =
             statement.split([' ', '<', '(', ':', ';', '{']).filter(|w| !w.is_empty()).collect();
         match words[1] {
@@ -114,6 +110,36 @@ fn the_prelude_holds_nothing_of_its_own_and_the_face_is_small() {
     let written = own.iter().filter(|path| !path.starts_with(PARTS)).count();
     // A face that one can read at a sitting; what a new feature needs may go to `parts`, or behind a builder.
     assert!(written <= 165, "{written} public paths outside of `parts`");
+}
+
+/// Attributes that hide something, with the line that follows each.
+fn hidden(source: &str) -> Vec<String> {
+    let lines: Vec<&str> = source.lines().map(str::trim).collect();
+    let after = lines.windows(2).filter(|pair| pair[0].starts_with("#[doc(hidden)"));
+    after.map(|pair| pair[1].to_owned()).collect()
+}
+
+/// Users write `..Options::default()` because of the field `more`; the syntax tree of noises in words is internal.
+const HIDDEN_FIELDS: [&str; 4] = [
+    "pub more: crate::More,",
+    "pub more: More,",
+    "pub terms: Vec<(Weight, Call)>,",
+    "pub designed: Option<Designer<'a>>,",
+];
+
+#[test]
+fn nothing_but_the_internal_module_is_hidden() {
+    let hiding = "#[doc(hidden)]\npub use a::Old;\n#[doc(hidden)]\npub mod old;\n";
+    assert_eq!(statements(hiding), ["pub use a::Old;", "pub mod old;"], "hidden paths are listed as well");
+    let mut doors = 0;
+    for file in sources(&package().join("src")) {
+        for line in hidden(&fs::read_to_string(&file).unwrap()) {
+            let door = file.ends_with("src/lib.rs") && INTERNAL.contains(&line);
+            doors += usize::from(door);
+            assert!(door || HIDDEN_FIELDS.contains(&line.as_str()), "{}: {line} is hidden", file.display());
+        }
+    }
+    assert_eq!(doors, 1);
 }
 
 /// The paths under `noisewright` that the `use` statements of a text name.

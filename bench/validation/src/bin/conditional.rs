@@ -7,9 +7,11 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use noisewright::after::simulate_given;
 use noisewright::fit::{CovarianceKind, NoiseChoice};
-use noisewright::run::{Context, Purpose};
-use noisewright::{ConditionalNoise, Model, NoiseWords, Points, Space, View, after::simulate_given};
+use noisewright::internal::run::Purpose;
+use noisewright::run::Context;
+use noisewright::{ConditionalNoise, Model, NoiseWords, Points, Space, View};
 use rand::RngExt;
 use rayon::prelude::*;
 

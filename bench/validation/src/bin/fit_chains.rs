@@ -4,7 +4,8 @@
 #![allow(clippy::print_stdout)]
 
 use noisewright::fit::{Data, Dependence, FitOptions, NoiseChoice};
-use noisewright::{Fit, Model, Normal, Points, Result, fit, sample};
+use noisewright::internal::fit::fit;
+use noisewright::{Fit, Model, Normal, Points, Result, sample};
 use rayon::prelude::*;
 
 /// A chain of standard normal values, begun where it has forgotten its start.

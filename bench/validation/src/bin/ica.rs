@@ -6,7 +6,8 @@
 
 use nalgebra::DMatrix;
 use noisewright::fit::{Amount, Data, FitOptions};
-use noisewright::{Laplace, Model, Parameter, Points, Result, Space, fit, sample};
+use noisewright::internal::fit::fit;
+use noisewright::{Laplace, Model, Parameter, Points, Result, Space, sample};
 use rayon::prelude::*;
 
 /// The model, started at the truth, the truth with log Z, and the mixing matrix.

@@ -6,12 +6,13 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use noisewright::design::ModelNoise;
-use noisewright::fit::{Amount, Data, DrawKind, Draws, FitOptions, NoiseChoice};
+use noisewright::fit::{Amount, Data, DrawKind, FitOptions, NoiseChoice};
+use noisewright::internal::fit::fit;
+use noisewright::parts::{Draws, ModelNoise};
 use noisewright::run::Context;
 use noisewright::{
     Domain, Fit, Gamma, Loss, Model, MultivariateNormal, Noise, Normal, Points, Precision, Space, Truncated,
-    VonMises, density, evidence, fit, quiet_sample, sample,
+    VonMises, density, evidence, quiet_sample, sample,
 };
 use rayon::prelude::*;
 

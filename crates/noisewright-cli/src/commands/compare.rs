@@ -1,8 +1,9 @@
 //! `noisewright compare`: saved fits side by side, with tests of nested models.
 
 use noisewright::Model;
-use noisewright::after::{Comparison, FitRecord, compare};
-use noisewright::show::comparison_tables;
+use noisewright::after::{FitRecord, compare};
+use noisewright::internal::show::comparison_tables;
+use noisewright::parts::Comparison;
 
 use super::saved;
 use crate::arguments::{CompareArguments, Global};

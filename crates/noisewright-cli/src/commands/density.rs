@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use noisewright::after::{FitRecord, LogDensity};
+use noisewright::after::FitRecord;
+use noisewright::parts::LogDensity;
 use noisewright::{Model, View};
 use noisewright_data::write;
 use noisewright_report::Value;

@@ -3,8 +3,10 @@
 mod kinds;
 mod show;
 
-use noisewright::design::{self, DesignSpace, Prices, Question, Ratio};
-use noisewright::fit::{self, Data};
+use noisewright::design::{Prices, Ratio};
+use noisewright::fit::{Data, FitOptions};
+use noisewright::internal;
+use noisewright::internal::design::{DesignSpace, Question};
 use noisewright::{Points, Target};
 
 use crate::arguments::{DesignArguments, Global};
@@ -84,8 +86,9 @@ fn fitted(problem: &Problem, data: &Points) -> Outcome<(Vec<f64>, Option<f64>)> 
             "the model cannot be fitted to the data: {reason}; or give its parameters with --at"
         ))
     };
-    let options = fit::FitOptions { seed: problem.precision.seed, ..fit::FitOptions::default() };
-    let fit = fit::fit(&problem.model, Data::from(data), &options).map_err(|error| refused(&error))?;
+    let options = FitOptions { seed: problem.precision.seed, ..FitOptions::default() };
+    let fit =
+        internal::fit::fit(&problem.model, Data::from(data), &options).map_err(|error| refused(&error))?;
     match fit.diagnostics.no_answer() {
         Some(warning) => Err(refused(warning)),
         None => Ok((
@@ -97,13 +100,13 @@ fn fitted(problem: &Problem, data: &Points) -> Outcome<(Vec<f64>, Option<f64>)> 
 
 /// The problem with expectations over the data where there are any; log Z is then computed once and for all, or taken
 /// from the fit where no integral reaches.
-fn on_data(problem: &Problem, constant: Option<f64>) -> Outcome<design::Problem<'_>> {
+fn on_data(problem: &Problem, constant: Option<f64>) -> Outcome<internal::design::Problem<'_>> {
     let question = problem.question();
     if problem.data.is_none() {
         return Ok(question);
     }
     let log_normalizer = question.log_normalizer().or_else(|error| constant.ok_or(error))?;
-    Ok(design::Problem { on_data: true, log_normalizer: Some(log_normalizer), ..question })
+    Ok(internal::design::Problem { on_data: true, log_normalizer: Some(log_normalizer), ..question })
 }
 
 /// The failure of a search: a number in the words that no noise can take is wrong usage.

@@ -1,8 +1,9 @@
 //! `noisewright error`: what a design would cost.
 
-use noisewright::design::ErrorAnswer;
-use noisewright::show::{error_table, shortened};
-use noisewright::{Contrast, Loss, Noise, Target};
+use noisewright::internal::Contrast;
+use noisewright::internal::design::ErrorAnswer;
+use noisewright::internal::show::{error_table, shortened};
+use noisewright::{Loss, Noise, Target};
 use noisewright_report::{
     Axis, Card, Figure, Line, Page, Panel, Reference, Section, Table, Value, format_number, format_percent,
 };

@@ -4,7 +4,8 @@ mod draws;
 mod show;
 
 use noisewright::Precision;
-use noisewright::normalizer::{Dependence, EvidenceOptions, LogZOptions, NoiseKind};
+use noisewright::normalizer::{Dependence, LogZOptions, NoiseKind};
+use noisewright::parts::EvidenceOptions;
 
 use super::logz::answered;
 use crate::arguments::{DataArguments, EvidenceArguments, Global};

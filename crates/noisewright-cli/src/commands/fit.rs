@@ -10,9 +10,10 @@ pub(super) mod show;
 
 use std::path::Path;
 
-use noisewright::fit::{self, Fit};
-use noisewright::show::fitted_log_z;
-use noisewright::{Model, Points, View};
+use noisewright::fit;
+use noisewright::internal;
+use noisewright::internal::show::fitted_log_z;
+use noisewright::{Fit, Model, Points, View};
 use noisewright_data::write;
 
 use crate::arguments::{FitArguments, Global};
@@ -103,7 +104,7 @@ fn whole(
     let rows = Rows::read(&arguments.data, problem.model.space(), &arguments.rows)?;
     problem.data = Some(rows.points.clone());
     let options = plan.options(&problem.model, progress)?;
-    let fit = fit::fit(&problem.model, rows.data(), &options)
+    let fit = internal::fit::fit(&problem.model, rows.data(), &options)
         .map_err(|error| plan.failure(&problem.model, error).unwrap_or_else(|error| rows.failure(error)))?;
     Ok(Answer {
         problem,

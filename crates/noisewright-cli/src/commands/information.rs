@@ -1,8 +1,10 @@
 //! `noisewright information`: the mutual information of two groups of columns.
 
 use noisewright::Space;
-use noisewright::fit::{Bridges, MutualInformation, RatioOptions, mutual_information};
-use noisewright::show::{bridges_table, counted, information_table};
+use noisewright::fit::{Bridges, MutualInformation};
+use noisewright::internal::fit::mutual_information;
+use noisewright::internal::show::{bridges_table, counted, information_table};
+use noisewright::parts::RatioOptions;
 use noisewright_report::{Axis, Card, Figure, Page, Panel, Points as Dots, Section};
 
 use super::ratio::{choices, listed, model, path_section};

@@ -9,10 +9,9 @@ mod ways;
 mod wildcard;
 
 use noisewright::Error;
-use noisewright::normalizer::{
-    Dependence, LogZ, LogZOptions, Prices, alpha_formula, log_z_of_draws, log_z_with_alpha,
-};
-use noisewright::show::{log_z_sentences, log_z_table};
+use noisewright::internal::normalizer::alpha_formula;
+use noisewright::internal::show::{log_z_sentences, log_z_table};
+use noisewright::normalizer::{Dependence, LogZ, LogZOptions, Prices, log_z_of_draws, log_z_with_alpha};
 use noisewright_report::{Cell, Column, Table, Value};
 
 use crate::arguments::{Global, LogzArguments};

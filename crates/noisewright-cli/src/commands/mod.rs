@@ -108,7 +108,7 @@ fn set_threads(threads: Option<usize>) -> Outcome<()> {
 /// The built-in families for a program.
 #[derive(serde::Serialize)]
 struct Families {
-    families: &'static [noisewright::energy::FamilyInfo],
+    families: &'static [noisewright::parts::FamilyInfo],
 }
 
 fn families(global: &Global) -> Outcome<()> {

@@ -4,7 +4,9 @@ mod density;
 mod points;
 mod show;
 
-use noisewright::fit::{self, RatioFit};
+use noisewright::fit::FitOptions;
+use noisewright::internal;
+use noisewright::parts::RatioFit;
 use noisewright::{Model, Parameter, Space, View};
 
 use crate::arguments::{Global, RatioArguments};
@@ -38,14 +40,14 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     if let Some((flag, _)) = idle.into_iter().find(|(_, given)| *given) {
         return Err(Failure::Usage(format!("{flag} is for a ratio without --features, or with --bridges")));
     }
-    let options = fit::FitOptions {
+    let options = FitOptions {
         loss: inputs::loss(&arguments.loss)?,
         confidence: arguments.errors.confidence,
         errors: arguments.errors.covariance.kind(),
         max_iterations: arguments.search.max_iterations,
         tolerance: arguments.search.tolerance,
         seed: global.seed,
-        ..fit::FitOptions::default()
+        ..FitOptions::default()
     };
     options.check()?;
     let progress = Progress::new(global.quiet || global.json, "reading the data");
@@ -57,8 +59,8 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     let (model, features) = model(arguments.features.as_deref().unwrap_or("quadratic"), &names)?;
     let first = Rows::read(std::slice::from_ref(&arguments.first), &space, &arguments.first_rows())?;
     let second = Rows::read(std::slice::from_ref(&arguments.second), &space, &arguments.other_rows())?;
-    let options = fit::FitOptions { progress: Some(progress.hook()), ..options };
-    let fit = fit::ratio(&model, first.data(), second.data(), &options)?;
+    let options = FitOptions { progress: Some(progress.hook()), ..options };
+    let fit = internal::fit::ratio(&model, first.data(), second.data(), &options)?;
     if let Some(warning) = fit.fit.diagnostics.no_answer() {
         return Err(Failure::NoAnswer(warning.in_words(&output::typed)));
     }

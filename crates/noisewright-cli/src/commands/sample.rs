@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use noisewright::design::noise_on;
+use noisewright::internal::design::noise_on;
+use noisewright::internal::words::{Argument, Call};
+use noisewright::internal::{check_count, quiet_blocks, sample_blocks};
 use noisewright::run::Context;
-use noisewright::{
-    Argument, Call, Domain, Noise, NoiseWords, Points, Precision, Space, Target, check_count, quiet_blocks,
-    sample_blocks,
-};
+use noisewright::{Domain, Noise, NoiseWords, Points, Precision, Space, Target};
 use noisewright_data::{Format, write, write_csv_blocks};
 use noisewright_report::Value;
 

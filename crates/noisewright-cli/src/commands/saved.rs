@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use noisewright::after::{FitRecord, RecordHeader};
+use noisewright::after::FitRecord;
+use noisewright::internal::after::RecordHeader;
 use noisewright_report::Value;
 
 use crate::failure::{Failure, Outcome};

@@ -2,9 +2,11 @@
 
 mod goodness;
 
-use noisewright::after::{FitRecord, Simulated};
-use noisewright::run::Context;
-use noisewright::{Model, Points, Space, check_count, run::CancelToken};
+use noisewright::after::FitRecord;
+use noisewright::internal::check_count;
+use noisewright::parts::Simulated;
+use noisewright::run::{CancelToken, Context};
+use noisewright::{Model, Points, Space};
 use noisewright_data::write;
 use noisewright_report::Value;
 

@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
-use noisewright::design::{DesignSpace, Prices, Problem, Question, Ratio};
-use noisewright::normalizer::path::{PathOptions, fit_noise};
+use noisewright::design::{Prices, Ratio};
+use noisewright::internal::design::{DesignSpace, Problem, Question};
+use noisewright::internal::normalizer::fit_noise;
 use noisewright::normalizer::states::{Origin, Pooled, StatesOptions, estimate};
 use noisewright::normalizer::{Dependence, Draws, LogZOptions, log_z_of_draws};
-use noisewright::run::Context as RunContext;
-use noisewright::{Context, Model, Noise, NoiseWords, Result, Target, evidence, path, to_json};
+use noisewright::parts::NoiseContext;
+use noisewright::parts::PathOptions;
+use noisewright::run::Context;
+use noisewright::{Model, Noise, NoiseWords, Result, Target, evidence, path, to_json};
 use noisewright_data::{Options, Table, read};
 use serde_json::{Map, Value, json};
 
@@ -167,8 +170,8 @@ fn paths_are_equal() {
         let density = model.density(&theta)?;
         let options = PathOptions::default();
         let noise: std::sync::Arc<dyn Noise> = match case.text("noise") {
-            Some(words) => NoiseWords::parse(words).unwrap().build(&Context::new(model.space()))?,
-            None => fit_noise(&density, options.moves, &RunContext::seeded(case.seed()))?,
+            Some(words) => NoiseWords::parse(words).unwrap().build(&NoiseContext::new(model.space()))?,
+            None => fit_noise(&density, options.moves, &Context::seeded(case.seed()))?,
         };
         let draws = case.number("draws").map_or(options.draws, |draws| draws as usize);
         to_json(&path(noise, &density).draws(draws).seed(case.seed()).run()?)

@@ -1,7 +1,9 @@
 //! Figures 2 and 3 as published: histograms that minimise something else.
 
-use noisewright::design::{DesignOptions, Ratio, best_histogram_1d};
-use noisewright::{Contrast, Histogram1d, Loss, Noise, Population, Precision, Result, equal_edges};
+use noisewright::design::{DesignOptions, Ratio};
+use noisewright::internal::Contrast;
+use noisewright::internal::design::best_histogram_1d;
+use noisewright::{Histogram1d, Loss, Noise, Population, Precision, Result, equal_edges};
 use noisewright_numerics::optimize::{LbfgsOptions, lbfgs};
 use noisewright_report::format_number;
 use serde_json::json;

@@ -1,7 +1,9 @@
 //! Claims about limits and about losses that hold under conditions which are not in print.
 
-use noisewright::design::{DesignOptions, Ratio, design};
-use noisewright::{Contrast, Loss, Normal, Precision, Result, Target, asymptotic_error};
+use noisewright::design::{DesignOptions, Ratio};
+use noisewright::internal::design::design;
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::{Loss, Normal, Precision, Result, Target};
 use noisewright_report::format_number;
 use serde_json::json;
 

@@ -1,8 +1,8 @@
 //! Formulas that are printed wrongly.
 
-use noisewright::{
-    Asymptotics, Contrast, Loss, Normal, Population, Precision, Result, Target, asymptotic_error,
-};
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::parts::Asymptotics;
+use noisewright::{Loss, Normal, Population, Precision, Result, Target};
 use noisewright_report::format_number;
 use serde_json::json;
 

@@ -14,40 +14,29 @@
 //! # Ok::<(), noisewright::Error>(())
 //! ```
 
-mod compare;
+pub(crate) mod compare;
 mod derive;
 mod given;
-mod joint;
-mod log_density;
+pub(crate) mod joint;
+pub(crate) mod log_density;
 mod nested;
-mod record;
-mod row_means;
-mod simulate;
-mod wald;
+pub(crate) mod record;
+pub(crate) mod row_means;
+pub(crate) mod simulate;
+pub(crate) mod wald;
 
-#[doc(hidden)]
-pub use compare::Comparison;
+pub(crate) use compare::Comparison;
+pub(crate) use compare::SharedEstimate;
 pub use compare::compare;
-#[doc(hidden)]
-pub use compare::{LikelihoodRatio, ModelScore, SharedEstimate, SharedParameter};
 pub(crate) use derive::linearized;
 pub use given::simulate_given;
 pub(crate) use given::{mean_log_likelihood, normalizers};
-#[doc(hidden)]
-pub use joint::JointEstimate;
-#[doc(hidden)]
-pub use log_density::LogDensity;
+pub(crate) use joint::JointEstimate;
+pub(crate) use log_density::LogDensity;
 pub use record::FitRecord;
-#[doc(hidden)]
-pub use record::RecordHeader;
-#[doc(hidden)]
-pub(crate) use row_means::Choice;
-pub use row_means::RowMeans;
-#[doc(hidden)]
-pub use simulate::Simulated;
+pub(crate) use row_means::{Choice, RowMeans};
 pub use simulate::{Simulation, simulate};
-#[doc(hidden)]
-pub use wald::WaldTest;
+pub(crate) use wald::WaldTest;
 
 use crate::fit::Data;
 use crate::{Estimate, Fit, Model, Result};

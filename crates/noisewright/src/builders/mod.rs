@@ -15,39 +15,27 @@
 //!
 //! The options structs ([`FitOptions`](crate::fit::FitOptions) …) are what the builders fill; `options` takes one as it is.
 
-mod chains;
+pub(crate) mod chains;
 mod design;
 mod error;
-mod evidence;
+pub(crate) mod evidence;
 mod fit;
-mod log_z;
-mod path;
-mod ratio;
+pub(crate) mod log_z;
+pub(crate) mod path;
+pub(crate) mod ratio;
 mod settings;
-mod states;
+pub(crate) mod states;
 mod threads;
 
 pub use chains::ChainsBuilder;
-#[doc(hidden)]
-pub use chains::chains;
 pub use design::DesignBuilder;
 pub use error::ErrorBuilder;
 pub use evidence::EvidenceBuilder;
-#[doc(hidden)]
-pub use evidence::evidence;
 pub use fit::FitBuilder;
 pub use log_z::LogZBuilder;
-#[doc(hidden)]
-pub use log_z::log_z;
 pub use path::PathBuilder;
-#[doc(hidden)]
-pub use path::path;
 pub use ratio::{InformationBuilder, RatioBuilder};
-#[doc(hidden)]
-pub use ratio::{information, ratio};
 pub use states::StatesBuilder;
-#[doc(hidden)]
-pub use states::states;
 
 use noisewright_numerics::parallel::prelude::*;
 

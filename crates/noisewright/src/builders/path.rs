@@ -13,7 +13,7 @@ use crate::{Density, Noise, Result};
 ///
 /// A pilot swarm is led from the noise to the density to learn how far apart bridges may be; the states are then placed so
 /// that the errors between neighbours are equal, sampled by Markov chains that start from the swarm and exchange their
-/// points with those of neighbouring states, and joined as by [`states`](super::states()) with errors that allow for the chains.
+/// points with those of neighbouring states, and joined as by [`states`](crate::states()) with errors that allow for the chains.
 ///
 /// Chains that start elsewhere look for modes that the path never came to; where they find one the error is infinite
 /// ([`PathWarning::Elsewhere`](crate::normalizer::path::PathWarning::Elsewhere)), as it is where the chains contradict each

@@ -4,25 +4,22 @@
 //! stationary law. Constrained variables are sampled on the real line ([`Chart`](crate::Chart)) and handed out in their
 //! domain. Every chain has a random stream of its own: the same seed gives the same draws for any number of threads.
 
-mod bridge;
+pub(crate) mod bridge;
 mod coordinates;
 mod diagnostics;
 mod hamiltonian;
 mod kernel;
 mod random_walk;
-mod run;
+pub(crate) mod run;
 mod single_site;
 mod slices;
 
-#[doc(hidden)]
-pub use bridge::Bridge;
+pub(crate) use bridge::Bridge;
 pub(crate) use coordinates::Coordinates;
 pub use diagnostics::{Convergence, convergence};
 pub use kernel::Moves;
 pub(crate) use kernel::{Kernel, Landscape, Walker};
-#[doc(hidden)]
-pub use run::ChainOptions;
+pub(crate) use run::ChainOptions;
 pub use run::Chains;
-#[doc(hidden)]
-pub use run::run;
+pub(crate) use run::run;
 pub(crate) use run::{check_place, run_checked};

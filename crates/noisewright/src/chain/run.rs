@@ -102,8 +102,10 @@ pub struct Chains {
 /// Runs Markov chains on a density.
 ///
 /// ```
-/// use noisewright::chain::{Moves, ChainOptions, run};
 /// use noisewright::Model;
+/// use noisewright::chain::Moves;
+/// use noisewright::internal::chain::run;
+/// use noisewright::parts::ChainOptions;
 /// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 3")?;
 /// let chains = run(&model.density(&[3.0])?, &ChainOptions::default())?;
 /// assert_eq!(chains.moves, Moves::Hamiltonian); // a formula has its gradient

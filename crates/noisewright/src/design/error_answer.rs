@@ -31,8 +31,9 @@ impl Problem<'_> {
     /// What a design costs whose noise, ratio and loss are given.
     ///
     /// ```
-    /// use noisewright::design::Problem;
-    /// use noisewright::{Contrast, Loss, Model, Normal, Target};
+    /// use noisewright::{Loss, Model, Normal, Target};
+    /// use noisewright::internal::Contrast;
+    /// use noisewright::internal::design::Problem;
     /// let model = Model::from_toml(
     ///     "variables = ['x']\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\nnormalized = true\n[parameters]\nm = 0",
     /// )?;

@@ -65,13 +65,14 @@ pub type Builder<'a> = &'a dyn Fn(&NoiseWords) -> Result<Arc<dyn Noise>>;
 /// that `build` refuses are walls.
 ///
 /// ```
+/// use noisewright::{Model, NoiseWords};
 /// use noisewright::design::{DesignOptions, Ratio, best_member};
-/// use noisewright::{Context, Model, NoiseWords};
+/// use noisewright::parts::NoiseContext;
 /// let model = Model::from_toml(
 ///     "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\n[parameters]\nm = 0",
 /// )?;
 /// let words = NoiseWords::parse("normal(?, 1)").unwrap();
-/// let build = |words: &NoiseWords| words.build(&Context::new(model.space()));
+/// let build = |words: &NoiseWords| words.build(&NoiseContext::new(model.space()));
 /// let options = DesignOptions { ratio: Ratio::Fixed(1.0), ..DesignOptions::default() };
 /// let best = best_member(&words, &build, &model, &[0.0], &options)?;
 /// assert_eq!(best.minima.len(), 2); // mirror images

@@ -58,7 +58,8 @@ impl Problem<'_> {
     /// A grid over where the data are: along one variable, or over the plane of two continuous ones.
     ///
     /// ```
-    /// use noisewright::{Model, Normal, Precision, Population, design::Problem};
+    /// use noisewright::{Model, Normal, Population, Precision};
+    /// use noisewright::internal::design::Problem;
     /// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 3")?;
     /// let population = Population::new(&model, &[3.0], &Precision::default())?;
     /// let problem = Problem::new(&model, &[3.0]);

@@ -25,8 +25,9 @@ pub struct HistogramDesign<H> {
 /// The best histogram of one variable on given edges, at a given ν or jointly with it.
 ///
 /// ```
-/// use noisewright::design::{DesignOptions, Ratio, best_histogram_1d};
 /// use noisewright::{Model, equal_edges};
+/// use noisewright::design::{DesignOptions, Ratio};
+/// use noisewright::internal::design::best_histogram_1d;
 /// let model = Model::from_toml(
 ///     "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\n[parameters]\nm = 0",
 /// )?;

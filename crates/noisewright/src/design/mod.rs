@@ -2,23 +2,24 @@
 
 mod anderson;
 mod criterion;
-mod densities;
+pub(crate) mod densities;
 mod dictionary;
 mod dual_maximum;
-mod error_answer;
-mod exact;
-mod family;
+pub(crate) mod error_answer;
+pub(crate) mod exact;
+pub(crate) mod family;
 mod family_scan;
 mod free_parameters;
-mod grid;
-mod histogram;
-mod limits;
-mod mixture;
-mod noise;
-mod problem;
-mod proportion;
-mod question;
-mod quiet;
+pub(crate) mod grid;
+pub(crate) mod histogram;
+pub(crate) mod limits;
+pub(crate) mod mixture;
+pub(crate) mod noise;
+pub(crate) mod of_model;
+pub(crate) mod problem;
+pub(crate) mod proportion;
+pub(crate) mod question;
+pub(crate) mod quiet;
 #[cfg(feature = "model-file")]
 mod record;
 mod refinement;
@@ -27,44 +28,24 @@ mod serial;
 mod targeted;
 mod weights;
 
-#[doc(hidden)]
-pub use densities::Densities;
 pub use dictionary::DictionaryOptions;
-#[doc(hidden)]
-pub use error_answer::ErrorAnswer;
-#[doc(hidden)]
-pub use exact::OptimalNoise;
-#[doc(hidden)]
-pub use family::Builder;
+pub(crate) use exact::OptimalNoise;
 pub use family::best_member;
 pub(crate) use family::best_member_on;
-#[doc(hidden)]
-pub use family::{FamilyOptimum, Member};
-#[doc(hidden)]
-pub use grid::Grid;
-#[doc(hidden)]
-pub use histogram::HistogramDesign;
-#[doc(hidden)]
-pub use histogram::{best_histogram_1d, best_histogram_2d};
-#[doc(hidden)]
-pub use limits::{AllDataPoint, AllNoiseLimit, all_data_points, all_noise_limit};
-#[doc(hidden)]
-pub use mixture::{MixtureDesign, best_mixture, design_mixture_on_sample};
+pub(crate) use family::{FamilyOptimum, Member};
+pub(crate) use histogram::HistogramDesign;
+pub(crate) use histogram::{best_histogram_1d, best_histogram_2d};
+pub(crate) use mixture::{MixtureDesign, best_mixture, design_mixture_on_sample};
 pub use mixture::{design_dictionary, design_mixture};
-#[doc(hidden)]
-pub use noise::ModelNoise;
+pub(crate) use noise::ModelNoise;
 pub(crate) use noise::SavedModelNoise;
-#[doc(hidden)]
-pub use noise::Shape;
-#[doc(hidden)]
-pub use problem::{Files, Problem, Purpose, noise_on};
-#[doc(hidden)]
-pub use proportion::{Curve, ratio_for_efficiency};
+pub(crate) use noise::Shape;
+pub(crate) use of_model::design;
+pub(crate) use problem::{Problem, Purpose};
+pub(crate) use proportion::{Curve, ratio_for_efficiency};
 pub use proportion::{Prices, best_ratio};
-#[doc(hidden)]
-pub use question::{Answer, DesignSpace, EfficiencyAnswer, Kind, Question};
-#[doc(hidden)]
-pub use quiet::QuietAnswer;
+pub(crate) use question::{Answer, EfficiencyAnswer, Kind};
+pub(crate) use quiet::QuietAnswer;
 #[cfg(feature = "model-file")]
 pub use record::Record;
 
@@ -163,29 +144,6 @@ impl Design {
     pub fn noise_proportion(&self) -> f64 {
         self.nu / (1.0 + self.nu)
     }
-}
-
-/// The exact optimal noise of a model, true at `parameters` (MATH §6), at a given ν or jointly with it.
-///
-/// ```
-/// use noisewright::{Model, design::{DesignOptions, Ratio, design}};
-/// let model = Model::from_toml(
-///     "variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0",
-/// )?;
-/// let options = DesignOptions { ratio: Ratio::Fixed(1.0), ..DesignOptions::default() };
-/// let best = design(&model, &[0.0], &options)?;
-/// assert!((best.error - 3.50813).abs() < 1e-5); // p_n = p_d gives 4
-/// assert!(best.gap().unwrap() < 1e-6);
-/// # Ok::<(), noisewright::Error>(())
-/// ```
-///
-/// # Errors
-/// When the model has no population at these parameters, its scores are collinear, or ν or a price is not a
-/// positive number.
-#[doc(hidden)]
-pub fn design(model: &Model, parameters: &[f64], options: &DesignOptions) -> Result<Design> {
-    let options = &options.resolved(model, parameters)?;
-    options.conclude(Search::on_model(model, parameters, options)?.run())
 }
 
 /// The optimal design on a sample of the data instead of the model's own population: any dimension, no quadrature.

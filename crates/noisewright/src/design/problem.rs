@@ -6,10 +6,10 @@ use super::{
     DesignOptions, HistogramDesign, ModelNoise, Ratio, Search, Shape, best_histogram_1d, best_histogram_2d,
 };
 use crate::noise::sample_for;
-use crate::run::{Context as RunContext, Purpose as StreamPurpose};
+use crate::run::{Context, Purpose as StreamPurpose};
 use crate::{
-    Argument, Call, Context, Error, Model, Noise, NoiseWords, Points, Population, Precision, Result, Space,
-    Target, equal_edges, fit_auto,
+    Argument, Call, Error, Model, Noise, NoiseContext, NoiseWords, Points, Population, Precision, Result,
+    Space, Target, equal_edges, fit_auto,
 };
 
 /// Draws of the model that stand in for data where `auto` has none.
@@ -100,8 +100,8 @@ impl<'a> Problem<'a> {
     /// `histogram(…)` and `file(…)`.
     ///
     /// ```
-    /// use noisewright::design::{Problem, Purpose};
     /// use noisewright::{Model, NoiseWords, Target, View};
+    /// use noisewright::internal::design::{Problem, Purpose};
     /// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
     /// let words = NoiseWords::parse("model(m=3)").unwrap();
     /// let purpose = Purpose { nu: 1.0, target: &Target::Mse };
@@ -124,7 +124,7 @@ impl<'a> Problem<'a> {
         let designed = |call: &Call| self.designed(call, purpose, files);
         let data = self.data.map(Points::view);
         let weights = self.weights;
-        words.build(&Context { space: self.model.space(), data, weights, designed: Some(&designed) })
+        words.build(&NoiseContext { space: self.model.space(), data, weights, designed: Some(&designed) })
     }
 
     /// The noises that come from the model, a design or a file; `None` for all others.
@@ -172,7 +172,7 @@ impl<'a> Problem<'a> {
             return fit_auto(self.model.space(), data.view(), self.weights);
         }
         let model = self.model_noise(self.parameters)?;
-        let context = RunContext::within(self.precision.seed, &self.precision.cancel, None);
+        let context = Context::within(self.precision.seed, &self.precision.cancel, None);
         let drawn = sample_for(model.as_ref(), STAND_IN, &context, StreamPurpose::DesignStandIn)?;
         fit_auto(self.model.space(), drawn.view(), None)
     }
@@ -225,7 +225,12 @@ pub fn noise_on(
         "auto" => data.map(|data| fit_auto(space, data.view(), None)),
         _ => None,
     };
-    words.build(&Context { space, data: data.map(Points::view), weights: None, designed: Some(&designed) })
+    words.build(&NoiseContext {
+        space,
+        data: data.map(Points::view),
+        weights: None,
+        designed: Some(&designed),
+    })
 }
 
 /// The best histogram in one variable or two.

@@ -183,8 +183,9 @@ impl Question<'_> {
     /// Designs what is sought.
     ///
     /// ```
-    /// use noisewright::design::{Prices, Problem, Question, Ratio, DesignSpace};
     /// use noisewright::{Model, Target};
+    /// use noisewright::design::{Prices, Ratio};
+    /// use noisewright::internal::design::{DesignSpace, Problem, Question};
     /// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
     /// let question = Question {
     ///     problem: Problem::new(&model, &[0.0]),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::noise::{ModelNoise, ShapeRecord};
 use crate::{
-    Call, Context, DesignFault, Error, Histogram1d, Histogram2d, Model, Noise, NoiseWords, Points,
+    Call, DesignFault, Error, Histogram1d, Histogram2d, Model, Noise, NoiseContext, NoiseWords, Points,
     Population, Precision, Result,
 };
 
@@ -141,7 +141,7 @@ impl Record {
             NoiseRecord::Words { words } => {
                 let parsed = NoiseWords::parse(words).map_err(|error| error.in_text(words))?;
                 let designed = |call: &Call| self.of_model(&model, call);
-                parsed.build(&Context { designed: Some(&designed), ..Context::new(model.space()) })
+                parsed.build(&NoiseContext { designed: Some(&designed), ..NoiseContext::new(model.space()) })
             }
             NoiseRecord::Histogram { edges, probabilities } => match edges.as_slice() {
                 [only] => Ok(Arc::new(Histogram1d::new(only, probabilities)?)),

@@ -13,7 +13,8 @@ use crate::{Domain, Energy, Parameter, Result};
 /// `log Z = ln B(a, b) = ln Γ(a) + ln Γ(b) − ln Γ(a + b)`.
 ///
 /// ```
-/// use noisewright::energy::{Beta, Energy};
+/// use noisewright::Energy;
+/// use noisewright::internal::energy::Beta;
 /// let mut gradient = [0.0; 2];
 /// let log_z = Beta.log_normalizer(&[2.0, 3.0], &mut gradient).unwrap();
 /// assert!((log_z - (1.0_f64 / 12.0).ln()).abs() < 1e-15);

@@ -10,8 +10,8 @@ use crate::{Domain, Parameter, Result, View};
 /// are less spread, below it more. There is no closed form for log Z.
 ///
 /// ```
-/// use noisewright::Points;
-/// use noisewright::energy::{ComPoisson, Energy};
+/// use noisewright::{Energy, Points};
+/// use noisewright::internal::energy::ComPoisson;
 /// let points = Points::unnamed(1, 1, vec![3.0]);
 /// let mut value = [0.0];
 /// ComPoisson.evaluate(&[2.0, 1.0], points.view(), &mut value, None).unwrap();

@@ -13,8 +13,8 @@ const BLOCK: usize = 512;
 /// A log-density written as a formula, up to an additive constant or, if it says so, exactly.
 ///
 /// ```
-/// use noisewright::Points;
-/// use noisewright::energy::{Energy, FormulaEnergy};
+/// use noisewright::{Energy, Points};
+/// use noisewright::internal::energy::FormulaEnergy;
 /// let energy = FormulaEnergy::new("-a*x^2/2 - b*x^4", &["x"], &["a", "b"]).unwrap();
 /// let (mut value, mut score) = ([0.0], [0.0; 2]);
 /// let points = Points::unnamed(1, 1, vec![2.0]);
@@ -235,7 +235,8 @@ impl Energy for FormulaEnergy {
 /// An exponential family from its features: `u(x) = Σ θ_j f_j(x)`, each feature a formula in the variables.
 ///
 /// ```
-/// use noisewright::energy::{Energy, FeatureEnergy};
+/// use noisewright::Energy;
+/// use noisewright::internal::energy::FeatureEnergy;
 /// let energy = FeatureEnergy::new(&["x", "x^2", "x^4"], &["x"]).unwrap();
 /// assert_eq!(energy.parameters(), ["x", "x^2", "x^4"]);
 /// ```

@@ -20,7 +20,8 @@ pub(super) fn log_power(exponent: f64, log: f64) -> f64 {
 /// `log Z = ln Γ(shape) − shape·ln rate`.
 ///
 /// ```
-/// use noisewright::energy::{Energy, Gamma};
+/// use noisewright::Energy;
+/// use noisewright::internal::energy::Gamma;
 /// let mut gradient = [0.0; 2];
 /// let log_z = Gamma.log_normalizer(&[3.0, 2.0], &mut gradient).unwrap();
 /// assert!((log_z - (2.0_f64 / 8.0).ln()).abs() < 1e-15);

@@ -17,7 +17,8 @@ use crate::{Domain, Error, Parameter, Result, View};
 /// `log Z = ½ (d ln 2π − ln det P + hᵀP⁻¹h)` while P is positive definite; there is none elsewhere.
 ///
 /// ```
-/// use noisewright::energy::{Energy, Gaussian};
+/// use noisewright::Energy;
+/// use noisewright::internal::energy::Gaussian;
 /// let mut gradient = [0.0; 2];
 /// let log_z = Gaussian::new(1).unwrap().log_normalizer(&[0.0, 1.0], &mut gradient).unwrap();
 /// assert!((log_z - 0.5 * std::f64::consts::TAU.ln()).abs() < 1e-15);

@@ -16,7 +16,8 @@ use crate::{Energy, Error, Result, View};
 /// `log Z = ½ (d ln 2π + ln det C)`.
 ///
 /// ```
-/// use noisewright::energy::{Energy, GaussianMoments};
+/// use noisewright::Energy;
+/// use noisewright::internal::energy::GaussianMoments;
 /// let mut gradient = [0.0; 2];
 /// let log_z = GaussianMoments::new(1).unwrap().log_normalizer(&[7.0, 4.0], &mut gradient).unwrap();
 /// assert!((log_z - 0.5 * (4.0 * std::f64::consts::TAU).ln()).abs() < 1e-15);

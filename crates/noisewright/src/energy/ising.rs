@@ -12,7 +12,8 @@ use crate::{Domain, Energy, Error, Parameter, Result, View};
 /// There is no closed form for log Z unless no variable is coupled to another.
 ///
 /// ```
-/// use noisewright::energy::{Energy, Ising};
+/// use noisewright::Energy;
+/// use noisewright::internal::energy::Ising;
 /// let chain = Ising::with_edges(3, [-1.0, 1.0], &[(0, 1), (2, 1)]).unwrap();
 /// assert_eq!(chain.parameters(), ["h0", "h1", "h2", "J01", "J12"]);
 /// ```

@@ -10,8 +10,7 @@ const BLOCK: usize = 256;
 /// nothing else.
 ///
 /// ```
-/// use noisewright::View;
-/// use noisewright::energy::{Energy, Statistics};
+/// use noisewright::{Energy, Statistics, View};
 ///
 /// /// `θ x²`.
 /// struct Square;

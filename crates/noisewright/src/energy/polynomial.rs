@@ -13,8 +13,8 @@ const MAX_DEGREE: usize = 32;
 /// `u(x) = t1·x + t2·x² + … + tn·xⁿ`; parameters `t1 … tn`. There is no closed form for log Z in general.
 ///
 /// ```
-/// use noisewright::Points;
-/// use noisewright::energy::{Energy, ExponentialPolynomial};
+/// use noisewright::{Energy, Points};
+/// use noisewright::internal::energy::ExponentialPolynomial;
 /// let quartic = ExponentialPolynomial::new(4).unwrap();
 /// let points = Points::unnamed(1, 1, vec![2.0]);
 /// let (mut value, mut score) = ([0.0], [0.0; 4]);

@@ -12,7 +12,8 @@ use crate::{Domain, Energy, Error, Parameter, Result, View};
 /// `log Z = ln scale + ½ ln ν + ln B(ν/2, ½)`.
 ///
 /// ```
-/// use noisewright::energy::{Energy, Student};
+/// use noisewright::Energy;
+/// use noisewright::internal::energy::Student;
 /// // One degree of freedom is the Cauchy density, 1/(π·scale) at its centre.
 /// let mut gradient = [0.0; 2];
 /// let log_z = Student::fixed(1.0).unwrap().log_normalizer(&[0.0, 2.0], &mut gradient).unwrap();

@@ -28,7 +28,8 @@ impl Ends {
 /// every parameter at which it is finite, to full precision also with the mean far outside the interval.
 ///
 /// ```
-/// use noisewright::energy::{Energy, TruncatedGaussian};
+/// use noisewright::Energy;
+/// use noisewright::internal::energy::TruncatedGaussian;
 /// // The upper half of a standard Gaussian, whose mean is √(2/π).
 /// let mut gradient = [0.0; 2];
 /// let half = TruncatedGaussian::new(0.0, f64::INFINITY).unwrap();
@@ -80,7 +81,8 @@ impl Statistics for TruncatedGaussian {
 /// the truncation.
 ///
 /// ```
-/// use noisewright::energy::{Energy, TruncatedGaussianMoments};
+/// use noisewright::Energy;
+/// use noisewright::internal::energy::TruncatedGaussianMoments;
 /// let mut gradient = [0.0; 2];
 /// let half = TruncatedGaussianMoments::new(3.0, f64::INFINITY).unwrap();
 /// let log_z = half.log_normalizer(&[3.0, 4.0], &mut gradient).unwrap();

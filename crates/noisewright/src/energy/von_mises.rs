@@ -14,7 +14,8 @@ use crate::{Domain, Energy, Parameter, Result, View};
 /// `log Z = ln 2π I₀(κ)` with `κ = √(a² + b²)`, and `∇ log Z = (a, b)/κ · I₁(κ)/I₀(κ)`.
 ///
 /// ```
-/// use noisewright::energy::{Energy, VonMises};
+/// use noisewright::Energy;
+/// use noisewright::internal::energy::VonMises;
 /// let mut gradient = [0.0; 2];
 /// let log_z = VonMises.log_normalizer(&[0.0, 1.0], &mut gradient).unwrap();
 /// assert!((log_z - (std::f64::consts::TAU * 1.2660658777520083).ln()).abs() < 1e-14);
@@ -41,7 +42,8 @@ impl Energy for VonMises {
 /// `u(x) = κ cos(x − μ)` on the circle; parameters `mean` (μ) and `concentration` (κ).
 ///
 /// ```
-/// use noisewright::energy::{Energy, VonMisesPolar};
+/// use noisewright::Energy;
+/// use noisewright::internal::energy::VonMisesPolar;
 /// let mut gradient = [0.0; 2];
 /// let log_z = VonMisesPolar.log_normalizer(&[2.0, 0.0], &mut gradient).unwrap();
 /// assert!((log_z - std::f64::consts::TAU.ln()).abs() < 1e-15);

@@ -18,7 +18,8 @@ const NEARLY_UNIFORM: f64 = 1e-9;
 /// `∇ log Z = θ/κ · I_{d/2}(κ)/I_{d/2−1}(κ)`.
 ///
 /// ```
-/// use noisewright::energy::{Energy, VonMisesFisher};
+/// use noisewright::Energy;
+/// use noisewright::internal::energy::VonMisesFisher;
 /// // On the ordinary sphere, Z = 4π sinh κ / κ.
 /// let mut gradient = [0.0; 3];
 /// let energy = VonMisesFisher::new(3).unwrap();

@@ -11,7 +11,6 @@ use noisewright_numerics::optimize::{Problem, Stop};
 use super::bootstrap;
 use super::conditional::of_dependent;
 use super::covariance::{Covariance, invert_free};
-use super::curvature::Curvature;
 use super::data::{Data, Dependence, check_total_weight, total};
 use super::data_rows::DataRows;
 use super::estimate::{Compared, Found};
@@ -19,7 +18,7 @@ use super::held_out;
 use super::options::{CovarianceKind, FitOptions, IntervalKind};
 use super::penalized;
 use super::profile::{self, Profiled};
-use super::result::{Fit, Optimum};
+use super::result::Fit;
 use super::solve::{in_box, limits};
 use crate::after::{Choice, RowMeans};
 use crate::memory::check_count;
@@ -73,7 +72,7 @@ pub struct ChoiceSets<'a> {
 ///
 /// # Errors
 /// [`Error::Choices`]: a stratum without a choice, a feature that never varies within a stratum, choices
-/// that no finite parameters fit best; others as for [`fit`](super::fit).
+/// that no finite parameters fit best; others as for [`Model::fit`](crate::Model::fit).
 pub fn fit_choices<'a>(
     model: &Model,
     data: impl Into<Data<'a>>,
@@ -185,17 +184,8 @@ impl<'a> ConditionalLogit<'a> {
         let theta = solution.at.as_slice();
         let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
         let bread = invert_free(&hessian, &free).map_err(|direction| self.indistinct(&direction))?;
-        let found = Found {
-            values: theta.to_vec(),
-            held: solution.bound.clone(),
-            covariance: self.covariance(theta, &bread, options.errors)?,
-            hessian,
-            curvature: Curvature::Observed,
-            loss: there.value,
-            iterations: solution.iterations,
-            stop: solution.stop,
-            optima: vec![Optimum { at: theta.to_vec(), loss: there.value, starts: 1 }],
-        };
+        let covariance = self.covariance(theta, &bread, options.errors)?;
+        let found = Found::of_search(&solution, theta.to_vec(), there.value, covariance, hessian);
         let mut fit = self.found(found, DataRows::Memory(data), options);
         if options.interval == IntervalKind::Profile {
             // A likelihood ratio takes the strata to be independent.

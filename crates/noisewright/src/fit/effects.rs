@@ -51,7 +51,7 @@ impl NoiseKind {
     /// The kind of a noise in words, `exact` and `optimal` among them; words that are no noise are of no special kind.
     ///
     /// ```
-    /// use noisewright::fit::NoiseKind;
+    /// use noisewright::internal::fit::NoiseKind;
     /// assert_eq!(NoiseKind::of_words("0.9*optimal + 0.1*auto"), NoiseKind::Designed);
     /// assert_eq!(NoiseKind::of_words("normal(0, 4)"), NoiseKind::Plain);
     /// ```
@@ -152,7 +152,7 @@ impl FitSetting {
 /// Refuses the first of the settings that has no effect beside a noise and the other settings.
 ///
 /// ```
-/// use noisewright::fit::{FitSetting, NoiseKind, check_effects};
+/// use noisewright::internal::fit::{FitSetting, NoiseKind, check_effects};
 /// assert!(check_effects(NoiseKind::Plain, &[FitSetting::Nu]).is_ok());
 /// let refused = check_effects(NoiseKind::Exact, &[FitSetting::Nu]).unwrap_err();
 /// assert!(refused.to_string().contains("has no meaning with the noise exact"));

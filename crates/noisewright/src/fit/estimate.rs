@@ -14,6 +14,7 @@ use super::objective::Objective;
 use super::optimal::OptimalReport;
 use super::options::{DrawKind, IntervalKind};
 use super::result::{Estimate, Fit, Optimum, Variances, coordinates};
+use super::solve::Solution;
 use super::two_step::TwoStepReport;
 use crate::{Error, Loss, Model, Noise, Parameter};
 use noisewright_numerics::optimize::Stop;
@@ -146,6 +147,40 @@ fn of_different_densities(model: &Model, rows: DataRows<'_>, optima: Vec<Optimum
 }
 
 impl Found {
+    /// The one minimum of a loss, with the loss's own curvature there.
+    pub(crate) fn minimum(
+        values: Vec<f64>,
+        held: Vec<bool>,
+        loss: f64,
+        covariance: Covariance,
+        hessian: DMatrix<f64>,
+    ) -> Self {
+        let optima = vec![Optimum { at: values.clone(), loss, starts: 1 }];
+        let (curvature, iterations, stop) = (Curvature::Observed, 0, Stop::Converged);
+        Self { values, held, covariance, hessian, curvature, loss, iterations, stop, optima }
+    }
+
+    /// The same, with the steps of the descent to it and why it ended.
+    pub(crate) fn after(self, iterations: usize, stop: Stop) -> Self {
+        Self { iterations, stop, ..self }
+    }
+
+    /// What a search ended with; where it lists no optima, its own is the only one.
+    pub(crate) fn of_search(
+        solution: &Solution,
+        values: Vec<f64>,
+        loss: f64,
+        covariance: Covariance,
+        hessian: DMatrix<f64>,
+    ) -> Self {
+        let found = Self::minimum(values, solution.bound.clone(), loss, covariance, hessian)
+            .after(solution.iterations, solution.stop);
+        match solution.optima.is_empty() {
+            true => found,
+            false => Self { optima: solution.optima.clone(), ..found },
+        }
+    }
+
     /// The fit, without diagnostics.
     pub(crate) fn fit(self, model: &Model, rows: DataRows<'_>, with: Compared, confidence: f64) -> Fit {
         let estimate = |(j, parameter): (usize, Parameter)| {

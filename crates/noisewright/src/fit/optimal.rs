@@ -61,7 +61,7 @@ pub struct OptimalReport {
 /// Where no noise can be designed, the pilot's is used and a warning says so.
 ///
 /// # Errors
-/// As for [`fit`](super::fit).
+/// As for [`Model::fit`](crate::Model::fit).
 pub(crate) fn estimate_optimal<'a>(task: FitTask<'a>, options: &FitOptions) -> Result<Estimated<'a>> {
     let asked = match options.amount {
         Amount::Ratio(nu) => Some(nu),

@@ -292,7 +292,7 @@ impl NoiseChoice {
     /// ```
     /// use noisewright::fit::NoiseChoice;
     /// use std::sync::Arc;
-    /// let none: noisewright::fit::NoiseFiles = Arc::new(|_| Err("there are no files".into()));
+    /// let none: noisewright::parts::NoiseFiles = Arc::new(|_| Err("there are no files".into()));
     /// assert!(matches!(NoiseChoice::parse("auto", none.clone()), Ok(NoiseChoice::Auto)));
     /// assert!(matches!(NoiseChoice::parse("normal(0, 4)", none.clone()), Ok(NoiseChoice::Words(_))));
     /// assert!(NoiseChoice::parse("norml", none).is_err());

@@ -19,13 +19,13 @@ use crate::{Error, Model, Points, Result, View};
 
 /// Fits a model to rows that are read in blocks, again in every pass, in bounded memory.
 ///
-/// The answer is that of [`fit`](super::fit) on the same rows, to the bit: the noise is the same, the sums are taken in the
+/// The answer is that of [`Model::fit`] on the same rows, to the bit: the noise is the same, the sums are taken in the
 /// same order, and the same is checked and said. Up to 2¹⁸ rows are held in memory; of more rows as many, spread over all, to
 /// choose the noise and start from. Rows are taken to be independent.
 ///
 /// ```
-/// use noisewright::fit::{Amount, Data, FitOptions, Source, Visit, fit, fit_stream};
 /// use noisewright::{Model, Normal, Points, Result, Space, sample};
+/// use noisewright::fit::{Amount, FitOptions, Source, Visit, fit_stream};
 ///
 /// /// Rows in memory that pretend to come from elsewhere, a thousand at a time.
 /// struct Blocks(Points);
@@ -44,14 +44,14 @@ use crate::{Error, Model, Points, Result, View};
 /// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
 /// let points = sample(&Normal::with_variance(0.0, 1.0)?, 5000, 0);
 /// let options = FitOptions { amount: Amount::Ratio(1.0), ..FitOptions::default() };
-/// let whole = fit(&model, Data::from(&points), &options)?;
+/// let whole = model.fit(&points).options(options.clone()).run()?;
 /// let streamed = fit_stream(&model, &Blocks(points), &options)?;
 /// assert!((whole.parameters[1].estimate - streamed.parameters[1].estimate).abs() < 1e-10);
 /// # Ok::<(), noisewright::Error>(())
 /// ```
 ///
 /// # Errors
-/// As for [`fit`](super::fit), and when the rows cannot be read. Given draws are refused, and exact fits unless the
+/// As for [`Model::fit`], and when the rows cannot be read. Given draws are refused, and exact fits unless the
 /// variables have finitely many states: they need the rows in memory.
 pub fn fit_stream(model: &Model, source: &dyn Source, options: &FitOptions) -> Result<Fit> {
     fit_elsewhere(model, Elsewhere::Source(source), options)

@@ -49,7 +49,7 @@ pub struct TwoStepReport {
 /// warning.
 ///
 /// # Errors
-/// As for [`fit`](super::fit).
+/// As for [`Model::fit`](crate::Model::fit).
 pub(crate) fn estimate_two_step<'a>(task: FitTask<'a>, options: &FitOptions) -> Result<Estimated<'a>> {
     let plain = noise_choice::estimate_once(task, options)?;
     let refitted = match &plain.fit.noise {

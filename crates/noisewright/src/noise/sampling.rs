@@ -58,8 +58,9 @@ pub fn try_sample(noise: &dyn Noise, rows: usize, context: &Context) -> Result<P
 /// The same draws some at a time, in order, for whoever writes them down as they come.
 ///
 /// ```
+/// use noisewright::{Normal, sample};
+/// use noisewright::internal::sample_blocks;
 /// use noisewright::run::Context;
-/// use noisewright::{Normal, sample, sample_blocks};
 /// let normal = Normal::with_variance(0.0, 1.0)?;
 /// let context = Context::seeded(3);
 /// let mut values = Vec::new();

@@ -8,7 +8,8 @@ use crate::design::{ModelNoise, SavedModelNoise};
 use crate::fit::optimal::Restated;
 use crate::noise::kernel_density::SavedKernels;
 use crate::{
-    Context, DesignFault, Error, KernelDensity, Mixture, Model, Noise, NoiseWords, Product, Result, Space,
+    DesignFault, Error, KernelDensity, Mixture, Model, Noise, NoiseContext, NoiseWords, Product, Result,
+    Space,
 };
 
 /// A noise as plain data. Unlike [`Noise::describe`], which may name a procedure (`kde`, `optimal`), it says which density.
@@ -60,7 +61,7 @@ impl SavedNoise {
         Ok(match self {
             Self::Words(words) => {
                 let parsed = NoiseWords::parse(words).map_err(|error| error.in_text(words))?;
-                parsed.build(&Context::new(space))?
+                parsed.build(&NoiseContext::new(space))?
             }
             Self::Kernels(kernels) => Arc::new(KernelDensity::from_saved(kernels)?),
             Self::Model(saved) => {

@@ -16,7 +16,7 @@ pub type LogAlpha<'a> = dyn Fn(&[f64], &[f64], &mut [f64]) + Sync + 'a;
 /// `log α` as a formula in `log_f` and `log_noise`, such as `-(log_f + log_noise)/2`.
 ///
 /// ```
-/// use noisewright::normalizer::alpha_formula;
+/// use noisewright::internal::normalizer::alpha_formula;
 /// let alpha = alpha_formula("-(log_f + log_noise)/2")?;
 /// let mut out = [0.0];
 /// alpha(&[1.0], &[3.0], &mut out);

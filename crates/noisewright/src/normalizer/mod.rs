@@ -18,48 +18,39 @@
 //! # Ok::<(), noisewright::Error>(())
 //! ```
 
-mod allocation;
-mod alpha;
+pub(crate) mod allocation;
+pub(crate) mod alpha;
 mod autocorrelation;
 mod bootstrap;
 mod bridge;
 mod consistency;
 mod cross_side_ess;
 mod estimate;
-mod evidence;
+pub(crate) mod evidence;
 mod interval;
 mod moment;
 mod nce;
-#[doc(hidden)]
-pub mod path;
+pub(crate) mod path;
 mod power;
-mod refusal;
-mod result;
+pub(crate) mod refusal;
+pub(crate) mod result;
 mod sample;
 mod serial;
 pub mod states;
 mod tail;
 
 pub use allocation::Prices;
-#[doc(hidden)]
-pub use allocation::{Allocation, EstimatedDivergences};
-#[doc(hidden)]
-pub use alpha::{LogAlpha, alpha_formula};
-#[doc(hidden)]
-pub use evidence::EvidenceOptions;
+pub(crate) use allocation::{Allocation, EstimatedDivergences};
+pub(crate) use alpha::LogAlpha;
+pub(crate) use evidence::EvidenceOptions;
+pub(crate) use evidence::TracePoint;
 pub(crate) use evidence::estimate_evidence;
-#[doc(hidden)]
-pub use evidence::{BayesFactor, TracePoint};
 pub use evidence::{Evidence, NoiseFitter, NoiseKind, bayes_factor};
 use nce::most_quiet_ratio;
 pub use path::PathEstimate;
-#[doc(hidden)]
-pub use path::PathOptions;
-#[doc(hidden)]
-pub use refusal::{Reason, Refusal};
+pub(crate) use refusal::{Reason, Refusal};
 pub use result::{Dependence, Draws, LogZ, LogZOptions, Method};
-#[doc(hidden)]
-pub use result::{LogZWarning, NormalizerEstimate, SampleSummary, Side};
+pub(crate) use result::{LogZWarning, NormalizerEstimate, SampleSummary, Side};
 
 pub(crate) use interval::{joint_freedom_for, two_sided};
 

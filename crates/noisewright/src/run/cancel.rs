@@ -12,16 +12,14 @@ use crate::{Error, Result};
 /// has gone through all of them once. A token that was cancelled stays so.
 ///
 /// ```
-/// use noisewright::fit::{Data, FitOptions, fit};
-/// use noisewright::run::CancelToken;
 /// use noisewright::{Error, Model, Normal, Space, sample};
+/// use noisewright::run::CancelToken;
 ///
 /// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
 /// let points = sample(&Normal::with_variance(0.0, 1.0)?, 1000, 0);
 /// let token = CancelToken::new();
-/// let options = FitOptions { cancel: token.clone(), ..FitOptions::default() };
 /// token.cancel(); // as another thread would, while the fit runs
-/// assert_eq!(fit(&model, Data::from(&points), &options).unwrap_err(), Error::Cancelled);
+/// assert_eq!(model.fit(&points).cancel(&token).run().unwrap_err(), Error::Cancelled);
 /// # Ok::<(), noisewright::Error>(())
 /// ```
 #[derive(Clone, Default)]

@@ -5,14 +5,12 @@
 
 mod cancel;
 mod context;
-mod progress;
-mod purpose;
+pub(crate) mod progress;
+pub(crate) mod purpose;
 
 pub use cancel::CancelToken;
 pub use context::Context;
 pub(crate) use context::if_possible;
 pub use progress::Progress;
-#[doc(hidden)]
-pub use progress::{ProgressHook, Stage};
-#[doc(hidden)]
-pub use purpose::Purpose;
+pub(crate) use progress::{ProgressHook, Stage};
+pub(crate) use purpose::Purpose;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 /// What is called at every step of a computation; where it breaks off, the computation is cancelled.
 ///
 /// ```
-/// use noisewright::run::{Progress, ProgressHook};
+/// use noisewright::parts::ProgressHook;
+/// use noisewright::run::Progress;
 /// use std::ops::ControlFlow;
 /// let hook = ProgressHook::new(|progress: &Progress| {
 ///     println!("{:?}, step {}", progress.stage, progress.iteration);

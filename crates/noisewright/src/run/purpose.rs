@@ -11,7 +11,7 @@ use super::Context;
 ///
 /// ```
 /// use rand::Rng;
-/// use noisewright::run::Purpose;
+/// use noisewright::internal::run::Purpose;
 /// let first = |purpose: Purpose, seed| purpose.stream(seed, 0).next_u64();
 /// assert_eq!(first(Purpose::Sample, 1), first(Purpose::Sample, 1));
 /// assert_ne!(first(Purpose::Sample, 1), first(Purpose::FitNoise, 1));

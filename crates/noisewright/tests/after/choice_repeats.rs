@@ -1,7 +1,8 @@
 //! Bootstraps, profiles, cross-validation and penalties of choices.
 
 use super::*;
-use noisewright::fit::{ChoiceSets, FitOptions, IntervalKind, Penalty, Resampled, fit_choices};
+use noisewright::fit::{ChoiceSets, FitOptions, IntervalKind, Penalty, fit_choices};
+use noisewright::parts::Resampled;
 
 /// Thirty pairs whose features differ by one, of which twenty chose the larger: p = e^a/(1 + e^a) is 2/3.
 fn pairs(options: &FitOptions) -> Fit {

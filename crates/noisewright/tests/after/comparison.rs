@@ -1,7 +1,8 @@
 //! Likelihoods, criteria and likelihood-ratio tests against closed forms of the Gaussian.
 
 use super::*;
-use noisewright::after::{Comparison, FitRecord, compare};
+use noisewright::after::{FitRecord, compare};
+use noisewright::parts::Comparison;
 
 /// A Gaussian of mean zero.
 const CENTRED: &str = "variables = ['x']\nlog_density = '-p*x^2/2'\n[parameters]\np = 1";

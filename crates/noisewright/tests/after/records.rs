@@ -1,7 +1,8 @@
 //! Saved fits: what is written is what is read, and nothing else is taken for it.
 
 use super::*;
-use noisewright::after::{FitRecord, RecordHeader};
+use noisewright::after::FitRecord;
+use noisewright::internal::after::RecordHeader;
 
 #[test]
 fn a_saved_fit_is_the_same_after_reading() {

@@ -4,10 +4,9 @@
 use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
-use noisewright::{
-    Context, Contrast, ErrorReport, Loss, Model, Noise, NoiseWords, Precision, Result, Target,
-    asymptotic_error,
-};
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::parts::NoiseContext;
+use noisewright::{ErrorReport, Loss, Model, Noise, NoiseWords, Precision, Result, Target};
 use noisewright_systems::System;
 
 /// The report of a design, with the default precision.
@@ -30,7 +29,7 @@ pub(crate) fn error(system: &System, noise: &dyn Noise, nu: f64, loss: &Loss) ->
 
 /// A noise in words, for a model's space.
 pub(crate) fn words(model: &Model, text: &str) -> Arc<dyn Noise> {
-    NoiseWords::parse(text).unwrap().build(&Context::new(model.space())).unwrap()
+    NoiseWords::parse(text).unwrap().build(&NoiseContext::new(model.space())).unwrap()
 }
 
 pub(crate) fn loss(name: &str) -> Loss {

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use crate::common::{assert_close, error, report, words};
+use noisewright::parts::{Divergences, Divergent};
 use noisewright::{
-    Categorical, Divergences, Divergent, Error, Gamma, Loss, Model, Noise, Normal, Precision, Product,
-    Student, Target, Uniform, divergences,
+    Categorical, Error, Gamma, Loss, Model, Noise, Normal, Precision, Product, Student, Target, Uniform,
+    divergences,
 };
 use noisewright_systems::{
     GaussianPair, gamma, gaussian, gaussian_mean, gaussian_variance, ising, truncated_gaussian,
@@ -156,13 +157,20 @@ fn far_noise_is_right_in_the_plane_too() {
     let plane = gaussian(&[0.0, 0.0], &[1.0, 0.0, 1.0], true).unwrap();
     let target = Target::Coordinates(vec!["h0".into()]);
     let noise = noisewright::MultivariateNormal::new(&[13.0, 0.0], &[1.0, 0.0, 0.0, 1.0]).unwrap();
-    let contrast = noisewright::Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
+    let contrast = noisewright::internal::Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
     let precision = Precision::default();
-    let found = noisewright::asymptotic_error(&plane.model, &plane.parameters, contrast, &target, &precision);
+    let found = noisewright::internal::asymptotic_error(
+        &plane.model,
+        &plane.parameters,
+        contrast,
+        &target,
+        &precision,
+    );
     let line = gaussian(&[0.0], &[1.0], true).unwrap();
     let noise = Normal::with_variance(13.0, 1.0).unwrap();
-    let contrast = noisewright::Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
-    let want = noisewright::asymptotic_error(&line.model, &line.parameters, contrast, &target, &precision);
+    let contrast = noisewright::internal::Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
+    let want =
+        noisewright::internal::asymptotic_error(&line.model, &line.parameters, contrast, &target, &precision);
     let (found, want) = (found.unwrap().error, want.unwrap().error);
     assert!(found > want * (1.0 - 1e-9) && found < 1.2 * want, "{found:e} beside {want:e}");
 }

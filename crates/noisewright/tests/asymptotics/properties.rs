@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::common::{assert_close, close, distance, report, words};
 use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
+use noisewright::internal::{Contrast, asymptotic_error};
 use noisewright::{
-    Categorical, Contrast, Error, ErrorReport, Gamma, Laplace, LogNormal, Logistic, Loss, Model,
-    MultivariateNormal, MultivariateStudent, Noise, Normal, Parameter, Precision, Product, Scalar, Space,
-    Student, Target, VonMises, asymptotic_error,
+    Categorical, Error, ErrorReport, Gamma, Laplace, LogNormal, Logistic, Loss, Model, MultivariateNormal,
+    MultivariateStudent, Noise, Normal, Parameter, Precision, Product, Scalar, Space, Student, Target,
+    VonMises,
 };
 use noisewright_systems::{
     System, gamma, gaussian, gaussian_correlation, gaussian_mean, gaussian_moments, gaussian_variance, ising,

@@ -1,10 +1,10 @@
 //! Integrals in two and three variables against product grids that know nothing of the library's rules.
 #![allow(clippy::unwrap_used)]
 
-use noisewright::design::{DesignOptions, Ratio, design};
-use noisewright::{
-    Contrast, Loss, Model, MultivariateNormal, Noise, Precision, Space, Target, asymptotic_error,
-};
+use noisewright::design::{DesignOptions, Ratio};
+use noisewright::internal::design::design;
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::{Loss, Model, MultivariateNormal, Noise, Precision, Space, Target};
 
 /// Features, parameters, mean and covariance of the noise, ν, and the error by `references/integrals.py`.
 type Case = (&'static [&'static str], &'static [f64], &'static [f64], &'static [f64], f64, f64);

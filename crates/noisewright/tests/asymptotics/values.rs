@@ -3,10 +3,8 @@
 
 use crate::common::{assert_close, close, distance, error, loss, report, words};
 use nalgebra::DMatrix;
-use noisewright::{
-    Loss, MultivariateNormal, Noise, Normal, Population, Precision, Target, cramer_rao_covariance,
-    divergences, error_report,
-};
+use noisewright::internal::{cramer_rao_covariance, error_report};
+use noisewright::{Loss, MultivariateNormal, Noise, Normal, Population, Precision, Target, divergences};
 use noisewright_systems::{
     GaussianPair, System, all, gaussian_correlation, gaussian_mean, gaussian_variance, quartic,
 };

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use noisewright::design::{DesignOptions, DesignSpace, Prices, Problem, Question, Ratio, design_dictionary};
-use noisewright::{
-    Contrast, Loss, Model, Noise, Normal, Precision, Target, asymptotic_error, cramer_rao_covariance,
-};
+use noisewright::design::{DesignOptions, Prices, Ratio, design_dictionary};
+use noisewright::internal::design::{DesignSpace, Problem, Question};
+use noisewright::internal::{Contrast, asymptotic_error, cramer_rao_covariance};
+use noisewright::{Loss, Model, Noise, Normal, Precision, Target};
 
 const QUARTIC: &str = "variables = ['x']\nlog_density = 'a*x^2/2 - b*x^4'\n[parameters]\na = 1\nb = 0.1";
 const TRUTH: [f64; 2] = [1.0, 0.1];
@@ -42,7 +42,7 @@ fn weights_of_37_normals_are_those_of_scipy() {
     assert!((report.error / best.error - 1.0).abs() < 1e-6, "{}", report.error);
 }
 
-fn question(model: &Model, target: &str, noise: &str) -> noisewright::design::Answer {
+fn question(model: &Model, target: &str, noise: &str) -> noisewright::internal::design::Answer {
     Question {
         problem: Problem::new(model, &TRUTH),
         files: &|_| Err("there are no files".into()),

@@ -1,8 +1,10 @@
 //! The exact optimal noise against the values of MATH §6, its certificate, and the limits of MATH §5.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::design::{DesignOptions, Prices, Ratio, all_data_points, all_noise_limit, design};
-use noisewright::{Contrast, Loss, Model, Population, Precision, Target, asymptotic_error};
+use noisewright::design::{DesignOptions, Prices, Ratio};
+use noisewright::internal::design::{all_data_points, all_noise_limit, design};
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::{Loss, Model, Population, Precision, Target};
 
 fn mean(normalized: bool) -> Model {
     model("-(x - t)^2/2 - log(2*pi)/2", "t = 0", normalized)

@@ -2,7 +2,8 @@
 //! memory holds.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use noisewright::design::{Answer, DesignSpace, Prices, Problem, Question, Ratio};
+use noisewright::design::{Prices, Ratio};
+use noisewright::internal::design::{Answer, DesignSpace, Problem, Question};
 use noisewright::{
     Error, FamilyOptions, Gamma, Model, Noise, Normal, Points, Population, Precision, Student, Target, View,
     VonMisesFisher, sample,

@@ -3,8 +3,11 @@
 
 use std::sync::Arc;
 
-use noisewright::design::{DesignOptions, FamilyOptimum, ModelNoise, Ratio, best_member};
-use noisewright::{Argument, Context, Model, Noise, NoiseWords, Precision, Result};
+use noisewright::design::{DesignOptions, Ratio, best_member};
+use noisewright::internal::words::Argument;
+use noisewright::parts::NoiseContext;
+use noisewright::parts::{FamilyOptimum, ModelNoise};
+use noisewright::{Model, Noise, NoiseWords, Precision, Result};
 
 fn mean() -> Model {
     Model::from_toml(
@@ -35,7 +38,7 @@ fn fixed(nu: f64) -> DesignOptions {
 
 /// The minima of a family, with `model(…)` made from the model.
 fn minima(model: &Model, at: &[f64], words: &str, options: &DesignOptions) -> Result<FamilyOptimum> {
-    let designed = |call: &noisewright::Call| -> Option<Result<Arc<dyn Noise>>> {
+    let designed = |call: &noisewright::internal::words::Call| -> Option<Result<Arc<dyn Noise>>> {
         let mut theta = at.to_vec();
         for argument in &call.arguments {
             if let Argument::Named(name, value) = argument
@@ -47,7 +50,7 @@ fn minima(model: &Model, at: &[f64], words: &str, options: &DesignOptions) -> Re
         let noise = ModelNoise::data(model, &theta, &Precision::default());
         Some(noise.map(|noise| Arc::new(noise) as Arc<dyn Noise>))
     };
-    let context = Context { designed: Some(&designed), ..Context::new(model.space()) };
+    let context = NoiseContext { designed: Some(&designed), ..NoiseContext::new(model.space()) };
     let words = NoiseWords::parse(words).unwrap();
     best_member(&words, &|words: &NoiseWords| words.build(&context), model, at, options)
 }

@@ -1,8 +1,10 @@
 //! Histogram noises against the values of MATH §7 item 11 and against the exact optimum.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::design::{DesignOptions, Ratio, best_histogram_1d, best_histogram_2d, design};
-use noisewright::{Contrast, Loss, Model, Precision, Target, asymptotic_error, equal_edges};
+use noisewright::design::{DesignOptions, Ratio};
+use noisewright::internal::design::{best_histogram_1d, best_histogram_2d, design};
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::{Loss, Model, Precision, Target, equal_edges};
 
 fn mean() -> Model {
     Model::from_toml(

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use noisewright::design::{
-    DesignOptions, DictionaryOptions, Ratio, best_mixture, design, design_mixture, design_mixture_on_sample,
-};
+use noisewright::design::{DesignOptions, DictionaryOptions, Ratio, design_mixture};
+use noisewright::internal::design::{best_mixture, design, design_mixture_on_sample};
+use noisewright::internal::{Contrast, asymptotic_error};
 use noisewright::{
-    Contrast, FamilyOptions, Loss, Model, MultivariateNormal, Noise, Normal, Population, Precision, Student,
-    Target, asymptotic_error, sample,
+    FamilyOptions, Loss, Model, MultivariateNormal, Noise, Normal, Population, Precision, Student, Target,
+    sample,
 };
 
 fn parse(text: &str) -> Model {
@@ -59,7 +59,7 @@ fn the_weights_of_two_components_are_those_of_a_search() {
     let error = |share: f64| {
         let words = format!("{share}*normal(0, 6) + {}*normal(0, 0.3)", 1.0 - share);
         let noise = noisewright::NoiseWords::parse(&words).unwrap();
-        let noise = noise.build(&noisewright::Context::new(model.space())).unwrap();
+        let noise = noise.build(&noisewright::parts::NoiseContext::new(model.space())).unwrap();
         let contrast = Contrast { noise: noise.as_ref(), nu: 0.5, loss: &Loss::Js };
         asymptotic_error(&model, &[1.0], contrast, &Target::Mse, &Precision::default()).unwrap().error
     };
@@ -118,7 +118,9 @@ fn many_dimensions_from_a_sample() {
     let population = Population::from_sample(&model, &at, log_z, &fresh).unwrap();
     let on_fresh = |noise: &dyn Noise| {
         let log_noise = population.log_noise(noise).unwrap();
-        noisewright::error_report(&population, &log_noise, 1.0, &Loss::Js, &Target::Mse).unwrap().error
+        noisewright::internal::error_report(&population, &log_noise, 1.0, &Loss::Js, &Target::Mse)
+            .unwrap()
+            .error
     };
     let (mixed, equal) = (on_fresh(best.noise.as_ref()), on_fresh(&truth));
     assert!(mixed < 0.95 * equal, "{mixed} against {equal}");

@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use nalgebra::{DMatrix, DVector};
-use noisewright::design::{DesignOptions, ModelNoise, Ratio, design};
+use noisewright::design::{DesignOptions, Ratio};
+use noisewright::internal::design::design;
+use noisewright::parts::ModelNoise;
 use noisewright::{Model, Noise, Points, Precision, sample};
 use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};
 use noisewright_numerics::special::sigmoid;

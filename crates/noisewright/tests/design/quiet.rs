@@ -1,8 +1,10 @@
 //! What a design says of quiet draws of its noise (MATH §8).
 
-use noisewright::design::{Answer, DesignSpace, Prices, Problem, Question, Ratio};
+use noisewright::design::{Prices, Ratio};
 use noisewright::fit::{Amount, Data, DrawKind, FitOptions, NoiseChoice};
-use noisewright::{Model, Target, fit, sample};
+use noisewright::internal::design::{Answer, DesignSpace, Problem, Question};
+use noisewright::internal::fit::fit;
+use noisewright::{Model, Target, sample};
 
 fn quartic() -> Model {
     let file = "variables = ['x']\nlog_density = 'a*x^2/2 - b*x^4'\n[parameters]\na = 1\nb = 0.1";

@@ -1,12 +1,11 @@
 //! Every built-in energy with a way to draw parameters and points for it, and differences to check it with.
 #![allow(dead_code)]
 
-use noisewright::View;
-use noisewright::energy::{
-    Beta, ComPoisson, Energy, ExponentialPolynomial, FeatureEnergy, FormulaEnergy, Gamma, Gaussian,
-    GaussianMoments, Ising, Student, TruncatedGaussian, TruncatedGaussianMoments, VonMises, VonMisesFisher,
-    VonMisesPolar,
+use noisewright::internal::energy::{
+    Beta, ComPoisson, ExponentialPolynomial, FeatureEnergy, FormulaEnergy, Gamma, Gaussian, GaussianMoments,
+    Ising, Student, TruncatedGaussian, TruncatedGaussianMoments, VonMises, VonMisesFisher, VonMisesPolar,
 };
+use noisewright::{Energy, View};
 
 /// An energy, and maps from numbers in (−1, 1) to parameters and points that it takes.
 pub(crate) struct Case {

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::excessive_precision)]
 
 use crate::common::*;
-use noisewright::Points;
-use noisewright::energy::{Energy, GaussianMoments, Student, TruncatedGaussianMoments};
+use noisewright::internal::energy::{GaussianMoments, Student, TruncatedGaussianMoments};
+use noisewright::{Energy, Points};
 use proptest::prelude::*;
 
 fn points(case: &Case, numbers: &[f64]) -> Points {

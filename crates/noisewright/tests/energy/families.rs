@@ -1,8 +1,8 @@
 //! The families by name: parameters in the order of the reference cases, defaults, options and refusals.
 #![allow(clippy::unwrap_used, clippy::excessive_precision)]
 
-use noisewright::energy::{Dof, Energy, FamilyOptions, families};
-use noisewright::{Domain, Model, Parameter, Points, Result, Space, View};
+use noisewright::parts::Dof;
+use noisewright::{Domain, Energy, FamilyOptions, Model, Parameter, Points, Result, Space, View, families};
 
 fn names(family: &str, variables: &[&str], options: &FamilyOptions) -> Vec<String> {
     let model = Model::from_family(family, variables, options, false).unwrap();

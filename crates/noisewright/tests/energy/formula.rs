@@ -1,8 +1,8 @@
 //! Energies from text: what is refused, normalized formulas, points of density zero, and values not a number.
 #![allow(clippy::unwrap_used)]
 
-use noisewright::energy::{Energy, FeatureEnergy, FormulaEnergy};
-use noisewright::{Domain, Model, Parameter, Points, Result, Space};
+use noisewright::internal::energy::{FeatureEnergy, FormulaEnergy};
+use noisewright::{Domain, Energy, Model, Parameter, Points, Result, Space};
 
 fn formula_model(text: &str, parameters: &[(&str, f64)], normalized: bool) -> Result<Model> {
     let parameters = parameters.iter().map(|(name, start)| Parameter::new(*name, *start)).collect();

@@ -4,11 +4,11 @@
 use std::f64::consts::{PI, TAU};
 
 use crate::common::*;
-use noisewright::Points;
-use noisewright::energy::{
-    Beta, Energy, Gaussian, GaussianMoments, Ising, Student, TruncatedGaussian, TruncatedGaussianMoments,
-    VonMises, VonMisesFisher, VonMisesPolar,
+use noisewright::internal::energy::{
+    Beta, Gaussian, GaussianMoments, Ising, Student, TruncatedGaussian, TruncatedGaussianMoments, VonMises,
+    VonMisesFisher, VonMisesPolar,
 };
+use noisewright::{Energy, Points};
 use proptest::prelude::*;
 
 fn log_z(energy: &dyn Energy, theta: &[f64]) -> f64 {

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::excessive_precision, clippy::approx_constant)]
 
 use crate::common::value;
-use noisewright::energy::{ExponentialPolynomial, FamilyOptions, Ising};
-use noisewright::{Model, Points};
+use noisewright::internal::energy::{ExponentialPolynomial, Ising};
+use noisewright::{FamilyOptions, Model, Points};
 
 fn log_z(family: &str, variables: &[&str], theta: &[f64]) -> f64 {
     let model = Model::from_family(family, variables, &FamilyOptions::default(), true).unwrap();

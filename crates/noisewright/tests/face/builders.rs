@@ -150,7 +150,7 @@ fn settings_without_effect_are_refused() {
 
     let linear = Model::from_features(&["x"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
     let options = FitOptions { amount: Amount::Ratio(5.0), ..FitOptions::default() };
-    let ratio = noisewright::fit::ratio(&linear, &rows, &rows, &options).unwrap_err().to_string();
+    let ratio = noisewright::internal::fit::ratio(&linear, &rows, &rows, &options).unwrap_err().to_string();
     assert!(ratio.contains("`nu` has no meaning with noise that was drawn elsewhere"), "{ratio}");
 
     let f = density(Space::real(&["x"]).unwrap(), |x: &[f64]| -0.5 * x[0] * x[0]);

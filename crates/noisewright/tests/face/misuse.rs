@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use crate::misuse_support::*;
-use noisewright::design::{
-    DesignOptions, DictionaryOptions, Ratio, design, design_mixture, design_on_sample,
-};
-use noisewright::fit::{Amount, Data, Dependence, Draws, FitOptions, NoiseChoice, fit, ratio};
+use noisewright::design::{DesignOptions, DictionaryOptions, Ratio, design_mixture, design_on_sample};
+use noisewright::fit::{Amount, Data, Dependence, FitOptions, NoiseChoice};
+use noisewright::internal::design::design;
+use noisewright::internal::energy::Ising;
+use noisewright::internal::fit::{fit, ratio};
+use noisewright::parts::Draws;
 use noisewright::*;
 
 const NAN: f64 = f64::NAN;
@@ -190,8 +192,8 @@ fn models_of_ones_own_that_are_wrong() {
         ("space_states_nan", code(Space::product(&[("x", Domain::States(vec![NAN]))])), "domain"),
         ("space_interval_nan", code(Space::product(&[("x", Domain::Interval(NAN, 1.0))])), "domain"),
         ("space_interval_inf", code(Space::product(&[("x", Domain::Interval(-INF, 1.0))])), "domain"),
-        ("ising_big", code(energy::Ising::new(MAX, [-1.0, 1.0])), "option-too-many"),
-        ("ising_10m", code(energy::Ising::new(10_000_000, [-1.0, 1.0])), "option-too-many"),
+        ("ising_big", code(Ising::new(MAX, [-1.0, 1.0])), "option-too-many"),
+        ("ising_10m", code(Ising::new(10_000_000, [-1.0, 1.0])), "option-too-many"),
         (
             "degree_max",
             code(Model::from_family(

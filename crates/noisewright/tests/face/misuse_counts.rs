@@ -4,14 +4,12 @@
 use std::ops::ControlFlow;
 
 use crate::misuse_support::*;
-use noisewright::chain::{ChainOptions, Moves};
+use noisewright::chain::Moves;
 use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice};
-use noisewright::normalizer::path::PathOptions;
 use noisewright::normalizer::states::{Origin, Pooled, StatesOptions, estimate};
-use noisewright::normalizer::{
-    Draws, EvidenceOptions, LogZOptions, Prices, log_z_of_draws, log_z_with_alpha,
-};
-use noisewright::run::{CancelToken, ProgressHook};
+use noisewright::normalizer::{Draws, LogZOptions, Prices, log_z_of_draws, log_z_with_alpha};
+use noisewright::parts::{ChainOptions, EvidenceOptions, PathOptions, ProgressHook};
+use noisewright::run::CancelToken;
 use noisewright::*;
 
 const NAN: f64 = f64::NAN;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice};
+use noisewright::internal::fit::fit;
 use noisewright::*;
 
 /// A log-density of one variable with its score, from a function of the parameters and the point.

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, fit};
-use noisewright::{
-    Energy, Error, Loss, Model, Noise, Normal, Parameter, Quantity, Result, Space, View, sample,
-};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice};
+use noisewright::internal::fit::fit;
+use noisewright::parts::Quantity;
+use noisewright::{Energy, Error, Loss, Model, Noise, Normal, Parameter, Result, Space, View, sample};
 use noisewright_numerics::random::Stream;
 
 /// `m x − x²/2` with a fault of its score.

@@ -6,20 +6,22 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use noisewright::chain::{self, ChainOptions};
-use noisewright::design::{
-    DesignOptions, DesignSpace, DictionaryOptions, Prices, Problem, Question, Ratio, best_histogram_1d,
-    design, design_mixture,
-};
-use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, Source, Visit, fit, fit_stream, ratio};
-use noisewright::normalizer::path::{PathOptions, fit_noise};
+use noisewright::design::{DesignOptions, DictionaryOptions, Prices, Ratio, design_mixture};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, Source, Visit, fit_stream};
+use noisewright::internal::design::{DesignSpace, Problem, Question, best_histogram_1d, design};
+use noisewright::internal::fit::{fit, ratio};
+use noisewright::internal::normalizer::fit_noise;
+use noisewright::internal::run::Purpose;
+use noisewright::internal::{Contrast, asymptotic_error};
 use noisewright::normalizer::states::{self, Origin, Pooled, StatesOptions};
-use noisewright::normalizer::{Draws, EvidenceOptions, LogZOptions, log_z_of_draws};
-use noisewright::run::{CancelToken, Context, ProgressHook, Purpose};
+use noisewright::normalizer::{Draws, LogZOptions, log_z_of_draws};
+use noisewright::parts::{ChainOptions, EvidenceOptions, PathOptions, ProgressHook};
+use noisewright::run::{CancelToken, Context};
 use noisewright::{
-    Contrast, Energy, Error, Loss, Model, ModelDensity, Normal, Parameter, Points, Population, Precision,
-    Result, Space, Target, View, asymptotic_error, evidence, path, sample, try_sample,
+    Energy, Error, Loss, Model, ModelDensity, Normal, Parameter, Points, Population, Precision, Result,
+    Space, Target, View, evidence, path, sample, try_sample,
 };
+use noisewright::{chain, internal};
 use rand::Rng;
 
 fn purposes() -> Vec<Purpose> {
@@ -277,7 +279,7 @@ fn constants_are_cancelled_in_every_stage() {
     cancel_everywhere("path", 12, 4, &along);
     let chains: Job<'_> = Box::new(|token, progress| {
         let few = ChainOptions { draws: 400, warm_up: 50, ..ChainOptions::default() };
-        chain::run(&density, &ChainOptions { cancel: token.clone(), progress, ..few }).map(drop)
+        internal::chain::run(&density, &ChainOptions { cancel: token.clone(), progress, ..few }).map(drop)
     });
     cancel_everywhere("chains", 12, 4, &chains);
     let draws = sample(&Normal::with_variance(5.0, 1.0).unwrap(), 4000, 1);

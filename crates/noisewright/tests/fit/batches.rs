@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, fit};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice};
+use noisewright::internal::fit::fit;
 use noisewright::{Energy, Model, Normal, Parameter, Result, Space, View, sample};
 
 /// `−e^s (x − m)²/2`, with its second derivatives.
@@ -129,7 +130,7 @@ fn whole_samples_and_portions_give_the_same_fit() {
 }
 
 /// A fit of so many rows against as many noise points with all starts, and how often the rows were asked for what.
-fn passes(rows: usize, batches: bool, sums: bool) -> (noisewright::fit::Fit, [f64; 4]) {
+fn passes(rows: usize, batches: bool, sums: bool) -> (noisewright::Fit, [f64; 4]) {
     let points = sample(&Normal::with_variance(0.3, 2.0).unwrap(), rows, 7);
     let energy = Arc::new(Bell { batches, sums, ..Bell::default() });
     let parameters = vec![Parameter::new("m", 0.1), Parameter::new("s", 0.1)];

@@ -1,9 +1,11 @@
 //! Score matching, pseudo-likelihood and Brier's loss against theory, and their standard errors against simulation.
 
-use noisewright::fit::{Data, Dependence, Draws, FitMethod, FitOptions, NoiseChoice};
+use noisewright::fit::{Data, Dependence, FitMethod, FitOptions, NoiseChoice};
+use noisewright::internal::fit::fit;
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::parts::Draws;
 use noisewright::{
-    Contrast, Fit, Loss, Mixture, Model, Noise, Normal, Points, Population, Precision, Scalar, Target,
-    asymptotic_error, fit, sample,
+    Fit, Loss, Mixture, Model, Noise, Normal, Points, Population, Precision, Scalar, Target, sample,
 };
 use std::sync::Arc;
 

@@ -527,7 +527,7 @@ fn noises_in_words_use_covariates() {
 /// Directions that turn with z: the default noise follows them, and its density integrates to one.
 #[test]
 fn the_default_noise_of_angles_turns_with_the_covariate() {
-    let mut stream = noisewright::run::Purpose::Sample.stream(5, 0);
+    let mut stream = noisewright::internal::run::Purpose::Sample.stream(5, 0);
     let rows = 400;
     let z: Vec<f64> = (0..rows).map(|_| stream.random::<f64>() * 2.0 - 1.0).collect();
     let around = sample(&VonMises::new(0.0, 8.0).unwrap(), rows, 6);

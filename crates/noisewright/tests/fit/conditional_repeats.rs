@@ -1,6 +1,7 @@
 //! Bootstraps, profiles, cross-validation and penalties of conditional models.
 
-use noisewright::fit::{CovarianceKind, IntervalKind, Penalty, Resampled};
+use noisewright::fit::{CovarianceKind, IntervalKind, Penalty};
+use noisewright::parts::Resampled;
 use noisewright::prelude::*;
 
 use crate::conditional::{conditional, least_squares, line, on_a_line};

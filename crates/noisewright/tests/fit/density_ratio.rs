@@ -127,7 +127,7 @@ fn divergences_of_equal_densities_are_zero_on_the_average() {
         .collect();
     // ½(1/n₁ + 1/n₂) times the standard deviation of χ²₂, which is 2.
     let scale = 1.0 / 200.0 + 1.0 / 600.0;
-    type Pick = fn(&noisewright::fit::RatioDivergences) -> &Estimate;
+    type Pick = fn(&noisewright::parts::RatioDivergences) -> &Estimate;
     let all: [(Pick, f64); 3] = [(|d| &d.kl, 1.0), (|d| &d.reverse_kl, 1.0), (|d| &d.js, 0.25)];
     for (pick, curvature) in all {
         let expected = curvature * scale;

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, WarningKind, fit};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, WarningKind};
+use noisewright::internal::fit::fit;
 use noisewright::{
     Domain, Error, FamilyOptions, Fit, Loss, Mixture, Model, NegativeBinomial, Noise, Normal, Parameter,
     Points, Scalar, Space, Student, VonMises, sample,
@@ -100,7 +101,7 @@ fn correlated_rows_are_not_tested_as_if_they_were_independent() {
 #[test]
 fn two_samples_are_spoken_of_as_such() {
     let (first, second) = (sample(&normal(20.0, 1.0), 300, 1), sample(&normal(0.0, 1.0), 300, 2));
-    let fitted = noisewright::fit::ratio(
+    let fitted = noisewright::internal::fit::ratio(
         &line(&["x"]),
         Data::from(&first),
         Data::from(&second),
@@ -114,7 +115,7 @@ fn two_samples_are_spoken_of_as_such() {
     );
     // A ratio that grows without bound is no fault.
     let near = sample(&normal(0.5, 1.0), 3000, 1);
-    let fitted = noisewright::fit::ratio(
+    let fitted = noisewright::internal::fit::ratio(
         &line(&["x"]),
         Data::from(&near),
         Data::from(&second),
@@ -290,7 +291,7 @@ fn the_information_test_of_maximum_likelihood_keeps_its_level_and_has_power() {
     let exact = FitOptions { noise: NoiseChoice::Exact, ..FitOptions::default() };
     let model = line(&["x^2", "x^4"]);
     let truth =
-        noisewright::design::ModelNoise::data(&model, &[0.5, -0.1], &noisewright::Precision::default())
+        noisewright::parts::ModelNoise::data(&model, &[0.5, -0.1], &noisewright::Precision::default())
             .unwrap();
     // Four standard deviations of a proportion of 5 % in 200, and of a mean of χ² over its degrees of freedom.
     let (rejected, relative) = information_tests(&model, 200, |seed| sample(&truth, 800, seed), &exact);
@@ -328,7 +329,7 @@ fn four_times_as_much_noise_tells_a_wrong_model() {
 
 // ---- efficiency ----
 
-fn budget<'a>(fitted: &'a Fit, name: &str) -> &'a noisewright::fit::diagnostics::ErrorBudget {
+fn budget<'a>(fitted: &'a Fit, name: &str) -> &'a noisewright::parts::ErrorBudget {
     fitted.diagnostics.error_budget.iter().find(|b| b.name == name).unwrap()
 }
 
@@ -349,7 +350,8 @@ fn noise_equal_to_the_data_has_the_efficiency_of_theory() {
 
 #[test]
 fn the_efficiency_of_a_normalized_model_is_that_of_its_asymptotic_error() {
-    use noisewright::{Contrast, Loss, Precision, Target, asymptotic_error};
+    use noisewright::internal::{Contrast, asymptotic_error};
+    use noisewright::{Loss, Precision, Target};
     let model = Model::from_family("gaussian", &["x"], &FamilyOptions::default(), true).unwrap();
     let points = sample(&normal(0.0, 1.0), 40_000, 1);
     let noise = normal(0.5, 2.0);

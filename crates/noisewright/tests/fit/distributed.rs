@@ -5,9 +5,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use noisewright::fit::{
-    Amount, Data, DrawKind, FitOptions, PassRequest, Replica, Source, Visit, Workers, fit, fit_distributed,
-    fit_stream, ratio, ratio_distributed, ratio_stream,
+    Amount, Data, DrawKind, FitOptions, PassRequest, Replica, Source, Visit, Workers, fit_distributed,
+    fit_stream, ratio_distributed, ratio_stream,
 };
+use noisewright::internal::fit::{fit, ratio};
 use noisewright::{Error, Fit, Model, Normal, Points, Result, Space, View, sample, to_json};
 
 /// Replicas that hold all rows, and are lost at some steps.

@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::fit::{Amount, Data, DrawKind, Fit, FitOptions, NoiseChoice, WarningKind, fit};
-use noisewright::{Error, Loss, Model, Normal, Points, Space, sample};
+use noisewright::fit::{Amount, Data, DrawKind, FitOptions, NoiseChoice, WarningKind};
+use noisewright::internal::fit::fit;
+use noisewright::{Error, Fit, Loss, Model, Normal, Points, Space, sample};
 
 fn exact() -> FitOptions {
     FitOptions { noise: NoiseChoice::Exact, ..FitOptions::default() }

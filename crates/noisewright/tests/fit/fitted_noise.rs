@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, WarningKind};
+use noisewright::internal::fit::fit;
 use noisewright::{
-    Domain, Gamma, Laplace, Model, Noise, Normal, Points, Space, Student, View, fit, fit_auto, sample,
+    Domain, Gamma, Laplace, Model, Noise, Normal, Points, Space, Student, View, fit_auto, sample,
 };
 use rayon::prelude::*;
 

@@ -1,9 +1,11 @@
 //! Fits as demanding users ask for them: other units, poles, functions that fail somewhere, ends without a value, models that lack something.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::fit::{Amount, Data, Fit, FitOptions, NoiseChoice, Remedy, WarningKind, fit};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, WarningKind};
+use noisewright::internal::fit::fit;
+use noisewright::parts::Remedy;
 use noisewright::{
-    Domain, Error, Model, Normal, Parameter, Points, Population, Precision, Space, Student, sample,
+    Domain, Error, Fit, Model, Normal, Parameter, Points, Population, Precision, Space, Student, sample,
 };
 use rayon::prelude::*;
 
@@ -212,7 +214,7 @@ fn the_test_of_exact_fits_keeps_its_level() {
     // A quartic with two modes, whose products of statistics have heavy tails, at the size of Old Faithful.
     let model = parse("variables = ['x']\nfamily = 'exponential-polynomial'\ndegree = 4");
     let theta = [0.97559, 1.35103, -0.65914, -0.75724];
-    let source = noisewright::design::ModelNoise::data(&model, &theta, &Precision::default()).unwrap();
+    let source = noisewright::parts::ModelNoise::data(&model, &theta, &Precision::default()).unwrap();
     let one = |seed: u64| {
         let fitted = fit(&model, Data::from(&sample(&source, 272, seed)), &exact()).unwrap();
         fitted.diagnostics.has(WarningKind::Misspecified)
@@ -225,7 +227,7 @@ fn the_test_of_exact_fits_keeps_its_level() {
 #[test]
 fn noise_with_a_pole_at_each_end_can_be_drawn() {
     let model = parse("variables = ['x']\nfamily = 'beta'\ndomain = { x = [0, 1] }");
-    let source = noisewright::design::ModelNoise::data(&model, &[0.5, 0.5], &Precision::default()).unwrap();
+    let source = noisewright::parts::ModelNoise::data(&model, &[0.5, 0.5], &Precision::default()).unwrap();
     let draws = sample(&source, 4000, 1);
     let x = draws.view().column(0);
     assert!(x.iter().all(|x| *x > 0.0 && *x < 1.0));
@@ -339,7 +341,7 @@ fn a_part_of_a_mixture_that_is_elsewhere_has_no_share() {
     let space = Space::product(&[("x", Domain::Interval(0.0, 10.0))]).unwrap();
     let build = |words: &str| {
         let words = noisewright::NoiseWords::parse(words).unwrap();
-        words.build(&noisewright::Context::new(&space))
+        words.build(&noisewright::parts::NoiseContext::new(&space))
     };
     let alone = build("normal(3, 1)").unwrap();
     for words in [

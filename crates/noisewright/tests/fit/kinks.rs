@@ -1,8 +1,10 @@
 //! Densities with kinks: searches that end at them, and standard errors that do not hang on the nearest row.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::fit::{Amount, Curvature, Data, FitOptions, NoiseChoice};
-use noisewright::{Model, Normal, Points, fit, sample};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice};
+use noisewright::internal::fit::fit;
+use noisewright::parts::Curvature;
+use noisewright::{Model, Normal, Points, sample};
 
 /// A location and a scale in a formula.
 fn model(log_density: &str) -> Model {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nalgebra::{DMatrix, DVector};
-use noisewright::fit::{Amount, Data, Draws, FitOptions, NoiseChoice, Source, Visit, fit, fit_stream, ratio};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, Source, Visit, fit_stream};
+use noisewright::internal::fit::{fit, ratio};
+use noisewright::parts::Draws;
 use noisewright::{Model, Normal, Points, Result, Space, View, sample};
 
 const FEATURES: [&str; 3] = ["x", "x^2", "cos(x)"];

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use noisewright::design::ModelNoise;
-use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, WarningKind, fit};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, WarningKind};
+use noisewright::internal::fit::fit;
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::parts::ModelNoise;
 use noisewright::{
-    Categorical, Contrast, FamilyOptions, Fit, Gamma, Laplace, LogNormal, Loss, Model, MultivariateNormal,
-    Noise, Normal, Points, Poisson, Precision, Product, Target, View, VonMises, VonMisesFisher,
-    asymptotic_error, sample,
+    Categorical, FamilyOptions, Fit, Gamma, Laplace, LogNormal, Loss, Model, MultivariateNormal, Noise,
+    Normal, Points, Poisson, Precision, Product, Target, View, VonMises, VonMisesFisher, sample,
 };
 
 const QUARTIC: &str = "variables = ['x']\nlog_density = 'a*x^2/2 - b*x^4'\n\

@@ -1,6 +1,7 @@
 //! Penalised fits, bootstraps and profiles from Rust: builders, model files, threads.
 
-use noisewright::fit::{IntervalKind, Penalty, PenaltyKind, StrengthRule};
+use noisewright::fit::{IntervalKind, Penalty};
+use noisewright::parts::{PenaltyKind, StrengthRule};
 use noisewright::prelude::*;
 
 /// Rows of 13 spins, of which neighbours in a chain agree with probability 0.75.

@@ -6,12 +6,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, Data, Dependence, FitOptions, NoiseChoice, Source, Visit, WarningKind, fit_stream, ratio,
+    Amount, Data, Dependence, FitOptions, NoiseChoice, Source, Visit, WarningKind, fit_stream,
 };
-use noisewright::run::ProgressHook;
+use noisewright::internal::fit::{fit, ratio};
+use noisewright::parts::ProgressHook;
 use noisewright::{
     Domain, Error, FamilyOptions, Fit, Model, Normal, Parameter, Points, Result, Space, Uniform, View,
-    VonMises, fit, sample,
+    VonMises, sample,
 };
 use proptest::prelude::*;
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use noisewright::fit::{Amount, Data, DrawKind, FitOptions, NoiseChoice, Source, Visit, fit_stream};
-use noisewright::{Fit, Model, Noise, Normal, Points, Result, Space, View, fit, sample};
+use noisewright::internal::fit::fit;
+use noisewright::{Fit, Model, Noise, Normal, Points, Result, Space, View, sample};
 
 fn quartic() -> Model {
     Model::from_features(&["x^2/2", "-x^4"], Space::real(&["x"]).unwrap(), vec![]).unwrap()

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, Data, Dependence, DrawKind, Estimate, FitOptions, NoiseChoice, Source, Visit, WarningKind,
-    fit_stream,
+    Amount, Data, Dependence, DrawKind, FitOptions, NoiseChoice, Source, Visit, WarningKind, fit_stream,
 };
-use noisewright::{Error, Fit, Model, Noise, Normal, Points, Result, Space, View, fit, sample};
+use noisewright::internal::fit::fit;
+use noisewright::{Error, Estimate, Fit, Model, Noise, Normal, Points, Result, Space, View, sample};
 
 fn gaussian() -> Model {
     Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap()

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use noisewright::fit::{Data, FitOptions, NoiseChoice, WarningKind};
-use noisewright::{Model, Points, Student, fit, sample};
+use noisewright::internal::fit::fit;
+use noisewright::{Model, Points, Student, sample};
 
 fn student() -> Model {
     Model::from_toml("variables = ['x']\nfamily = 'student'\ndof = 'free'").unwrap()

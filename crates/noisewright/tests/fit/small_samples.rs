@@ -1,10 +1,9 @@
 //! Intervals where rows are few, come in clusters or along chains, or where a few of them carry everything.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::fit::{
-    Amount, Data, Dependence, DrawKind, Estimate, FitOptions, NoiseChoice, WarningKind, ratio,
-};
-use noisewright::{Beta, Fit, Gamma, Model, Noise, Normal, Points, Space, fit, sample};
+use noisewright::fit::{Amount, Data, Dependence, DrawKind, FitOptions, NoiseChoice, WarningKind};
+use noisewright::internal::fit::{fit, ratio};
+use noisewright::{Beta, Estimate, Fit, Gamma, Model, Noise, Normal, Points, Space, sample};
 use rayon::prelude::*;
 
 /// The share of intervals that cover the truth, per unknown.

@@ -6,11 +6,10 @@
 use std::sync::Arc;
 
 use noisewright::fit::{Amount, CovarianceKind, Data, FitOptions, NoiseChoice};
+use noisewright::internal::fit::fit;
+use noisewright::internal::{Contrast, asymptotic_error};
 use noisewright::nalgebra::{Matrix3, Vector3};
-use noisewright::{
-    Contrast, Fit, Loss, Model, Noise, Normal, Precision, Space, Target, Uniform, asymptotic_error, fit,
-    sample,
-};
+use noisewright::{Fit, Loss, Model, Noise, Normal, Precision, Space, Target, Uniform, sample};
 use rayon::prelude::*;
 
 /// Repeats of a simulation, unless the environment asks for another number.

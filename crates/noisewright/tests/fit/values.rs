@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
-use noisewright::fit::{Amount, CovarianceKind, Data, DrawKind, Draws, FitOptions, NoiseChoice};
-use noisewright::{Estimate, FamilyOptions, Fit, Model, Normal, Points, Space, fit, sample};
+use noisewright::fit::{Amount, CovarianceKind, Data, DrawKind, FitOptions, NoiseChoice};
+use noisewright::internal::fit::fit;
+use noisewright::parts::Draws;
+use noisewright::{Estimate, FamilyOptions, Fit, Model, Normal, Points, Space, sample};
 
 /// The rows of a CSV file with a header, by column.
 fn read(path: &str) -> Points {

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use noisewright::fit::{Amount, Data, FitOptions, Remedy, WarningKind};
-use noisewright::{Model, MultivariateNormal, Normal, Space, Student, fit, sample};
+use noisewright::internal::fit::fit;
+use noisewright::{Model, MultivariateNormal, Normal, Space, Student, sample};
 
 #[test]
 fn counts_are_fitted_without_noise() {

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use crate::support::*;
-use noisewright::design::ModelNoise;
+use noisewright::internal::quiet_blocks;
+use noisewright::parts::ModelNoise;
 use noisewright::run::Context as Run;
 use noisewright::*;
 
@@ -140,7 +141,7 @@ fn in_several_variables_quiet_draws_have_the_same_distribution() {
 fn check_inverse(name: &str, noise: &dyn Noise) {
     let (d, uniforms, rows) = (noise.dimension(), noise.uniforms().unwrap(), 4000);
     let draws = sample(noise, rows, 3);
-    let mut stream = run::Purpose::Sample.stream(4, 0);
+    let mut stream = internal::run::Purpose::Sample.stream(4, 0);
     let mut cubes = vec![vec![0.0; rows]; uniforms];
     for row in 0..rows {
         let point: Vec<f64> = (0..d).map(|j| draws.view().get(row, j)).collect();
@@ -188,7 +189,7 @@ fn noises_are_carried_back_to_the_cube() {
     ] {
         check_inverse(words, noise("real", 3, words).as_ref());
     }
-    let mut stream = run::Purpose::Sample.stream(4, 0);
+    let mut stream = internal::run::Purpose::Sample.stream(4, 0);
     assert!(!Own.inverse_transport(&[0.0], &mut stream, &mut [0.0]));
 }
 

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use noisewright::{Context, Domain, Noise, NoiseWords, Scalar, Space, View};
+use noisewright::parts::NoiseContext;
+use noisewright::{Domain, Noise, NoiseWords, Scalar, Space, View};
 
 /// The space of `dimension` variables of the domain that a reference table names.
 pub fn space(domain: &str, dimension: usize) -> Space {
@@ -28,12 +29,12 @@ pub fn space(domain: &str, dimension: usize) -> Space {
 
 /// A noise of one variable in words, on a domain.
 pub fn scalar(domain: &str, words: &str) -> Arc<dyn Scalar> {
-    NoiseWords::parse(words).unwrap().build_scalar(&Context::new(&space(domain, 1))).unwrap()
+    NoiseWords::parse(words).unwrap().build_scalar(&NoiseContext::new(&space(domain, 1))).unwrap()
 }
 
 /// A noise in words, on a space.
 pub fn noise(domain: &str, dimension: usize, words: &str) -> Arc<dyn Noise> {
-    NoiseWords::parse(words).unwrap().build(&Context::new(&space(domain, dimension))).unwrap()
+    NoiseWords::parse(words).unwrap().build(&NoiseContext::new(&space(domain, dimension))).unwrap()
 }
 
 /// Log-densities at values of one variable.

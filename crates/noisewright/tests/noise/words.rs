@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use crate::support::{noise, space};
+use noisewright::internal::words::{Argument, Call, Span, Weight};
+use noisewright::parts::NoiseContext;
 use noisewright::*;
 use proptest::prelude::*;
 
@@ -142,7 +144,7 @@ fn described(domain: &str, dimension: usize, words: &str) -> String {
 }
 
 fn build_refusal(domain: &str, dimension: usize, words: &str) -> String {
-    parse(words).build(&Context::new(&space(domain, dimension))).unwrap_err().to_string()
+    parse(words).build(&NoiseContext::new(&space(domain, dimension))).unwrap_err().to_string()
 }
 
 #[test]
@@ -202,7 +204,7 @@ fn noises_are_fitted_to_the_data() {
     let build = |domain: &str, columns: usize, words: &str| {
         let space = space(domain, columns);
         let view = View::new(columns, 8 / columns, &data);
-        parse(words).build(&Context::new(&space).with_data(view)).map(|noise| noise.describe())
+        parse(words).build(&NoiseContext::new(&space).with_data(view)).map(|noise| noise.describe())
     };
     assert_eq!(
         build("real", 1, "normal").unwrap(),
@@ -250,7 +252,7 @@ fn a_mixture_in_a_mixture_is_described_by_all_its_parts() {
 fn spins_are_fitted_with_half_a_count_each() {
     let data = [1.0, 1.0, 1.0, 1.0];
     let space = space("spins", 1);
-    let context = Context::new(&space).with_data(View::new(1, 4, &data));
+    let context = NoiseContext::new(&space).with_data(View::new(1, 4, &data));
     for words in ["bernoulli", "product"] {
         let noise = parse(words).build(&context).unwrap();
         let mut out = [0.0];
@@ -318,7 +320,7 @@ fn designed_noises_are_asked_for() {
             _ => None,
         }
     };
-    let context = Context { designed: Some(&designer), ..Context::new(&space) };
+    let context = NoiseContext { designed: Some(&designer), ..NoiseContext::new(&space) };
     let mixture = parse("0.5*model(a=3) + 0.5*student(5, 0, 1)").build(&context).unwrap();
     assert_eq!(mixture.describe(), "0.5*normal(3, 1) + 0.5*student(5, 0, 1)");
     assert!(parse("data").build(&context).is_err());
@@ -353,7 +355,7 @@ fn a_noise_of_ones_own_joins_mixtures_and_is_checked_for_its_dimension() {
     let designer = |_: &Call| -> Option<Result<Arc<dyn Noise>>> { Some(Ok(Arc::new(Diagonal))) };
     let build = |dimension: usize| {
         let space = space("real", dimension);
-        let context = Context { designed: Some(&designer), ..Context::new(&space) };
+        let context = NoiseContext { designed: Some(&designer), ..NoiseContext::new(&space) };
         parse("0.5*file(\"diagonal\") + 0.5*normal(0, 1)").build(&context)
     };
     let mut out = [0.0];
@@ -421,7 +423,7 @@ proptest! {
         if let Ok(words) = NoiseWords::parse(&parts.concat()) {
             // Building refuses or succeeds; it never panics.
             for (domain, dimension) in [("real", 1), ("[0, 1]", 2), ("spins", 1), ("circle", 1), ("sphere", 3)] {
-                let _ = words.build(&Context::new(&space(domain, dimension)));
+                let _ = words.build(&NoiseContext::new(&space(domain, dimension)));
             }
             prop_assert_eq!(&NoiseWords::parse(&words.to_string()).unwrap(), &words);
         }

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use noisewright::chain::{Bridge, ChainOptions, Chains, Moves, convergence, run};
-use noisewright::{Density, ModelDensity};
+use noisewright::chain::{Chains, Moves, convergence};
+use noisewright::internal::chain::{Bridge, run};
+use noisewright::parts::ChainOptions;
 use noisewright::{
-    Error, FamilyOptions, Gamma, Mixture, Model, MultivariateNormal, MultivariateStudent, Noise, Normal,
-    Product, Scalar, Student, Uniform, View, sample,
+    Density, Error, FamilyOptions, Gamma, Mixture, Model, ModelDensity, MultivariateNormal,
+    MultivariateStudent, Noise, Normal, Product, Scalar, Student, Uniform, View, sample,
 };
 
 fn model(text: &str) -> Model {

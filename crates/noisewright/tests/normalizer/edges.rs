@@ -2,10 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::common::{Pair, independent, run};
-use noisewright::normalizer::states::{
-    Origin, Pooled, StatesEstimate, StatesOptions, StatesWarning, estimate,
-};
-use noisewright::normalizer::{Dependence, EvidenceOptions, LogZOptions, Method};
+use noisewright::normalizer::states::{Origin, Pooled, StatesEstimate, StatesOptions, estimate};
+use noisewright::normalizer::{Dependence, LogZOptions, Method};
+use noisewright::parts::{EvidenceOptions, StatesWarning};
 use noisewright::{Space, View, batch_density, evidence};
 use noisewright_numerics::random::stream;
 use rand::RngExt;

@@ -6,9 +6,9 @@ use std::f64::consts::{PI, TAU};
 use crate::posteriors::{Gaussian, LogDensity, Regression, evidence, quartic, quartic_draws};
 
 use noisewright::normalizer::{
-    Dependence, Draws, Evidence, EvidenceOptions, LogZOptions, LogZWarning, Method, NoiseKind, bayes_factor,
-    log_z_of_draws,
+    Dependence, Draws, Evidence, LogZOptions, Method, NoiseKind, bayes_factor, log_z_of_draws,
 };
+use noisewright::parts::{EvidenceOptions, LogZWarning};
 use noisewright::{Domain, Error, Space, View, sample};
 use noisewright_numerics::random::stream;
 use noisewright_numerics::special::ln_beta;

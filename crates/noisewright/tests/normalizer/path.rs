@@ -4,8 +4,11 @@
 use std::f64::consts::{LN_2, TAU};
 use std::sync::Arc;
 
-use noisewright::chain::{self, Moves, run};
-use noisewright::normalizer::path::{PathEstimate, PathOptions, PathWarning, fit_noise};
+use noisewright::chain::Moves;
+use noisewright::internal::chain::run;
+use noisewright::internal::normalizer::fit_noise;
+use noisewright::normalizer::PathEstimate;
+use noisewright::parts::{ChainOptions, PathOptions, PathWarning};
 use noisewright::run::Context;
 use noisewright::{
     Categorical, Density, Error, FamilyOptions, Gamma, Model, ModelDensity, MultivariateNormal, Noise,
@@ -323,7 +326,7 @@ fn a_density_without_an_integral_is_refused_before_anything_runs_off() {
         let refused =
             path(&Normal::with_variance(0.0, 1.0).unwrap(), &density, &PathOptions::default()).unwrap_err();
         assert!(refused.to_string().contains("does not integrate"), "{formula}: {refused}");
-        assert_eq!(run(&density, &chain::ChainOptions::default()).unwrap_err(), refused);
+        assert_eq!(run(&density, &ChainOptions::default()).unwrap_err(), refused);
     }
     // Too many variables for quadrature: lines and rays far out tell.
     let model = Model::from_toml("variables = ['x', 'y', 'z', 'w']\nlog_density = '(x^2+y^2+z^2+w^2)/2'");

@@ -3,7 +3,8 @@
 
 use std::f64::consts::TAU;
 
-use noisewright::normalizer::{Evidence, EvidenceOptions};
+use noisewright::normalizer::Evidence;
+use noisewright::parts::EvidenceOptions;
 use noisewright::{Result, Space, View, batch_density};
 use noisewright_numerics::random::stream;
 use noisewright_numerics::special::ln_gamma;

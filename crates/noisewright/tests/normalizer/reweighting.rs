@@ -3,9 +3,9 @@
 
 use noisewright::normalizer::Dependence;
 use noisewright::normalizer::states::{
-    Bins, Coordinate, Observable, Origin, Pooled, StatesOptions, SurfaceOptions, SurfaceReference,
-    SurfaceWarning, convergence, reweight,
+    Coordinate, Observable, Origin, Pooled, StatesOptions, SurfaceOptions, convergence, reweight,
 };
+use noisewright::parts::{Bins, SurfaceReference, SurfaceWarning};
 use noisewright::{Error, Normal, sample};
 
 const MEANS: [f64; 4] = [0.0, 1.0, 2.0, 1.5];

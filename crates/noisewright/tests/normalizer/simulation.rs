@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use crate::common::{Pair, independent, repeats, run};
-use noisewright::normalizer::{LogZOptions, Method, NormalizerEstimate};
+use noisewright::normalizer::{LogZOptions, Method};
+use noisewright::parts::NormalizerEstimate;
 use rayon::prelude::*;
 
 /// What replications say about one estimator.

@@ -3,10 +3,9 @@
 
 use std::f64::consts::TAU;
 
-use noisewright::normalizer::states::{
-    Origin, Pooled, StatesEstimate, StatesOptions, StatesWarning, estimate,
-};
+use noisewright::normalizer::states::{Origin, Pooled, StatesEstimate, StatesOptions, estimate};
 use noisewright::normalizer::{self, Dependence, Draws, Method};
+use noisewright::parts::StatesWarning;
 use noisewright::{Error, Normal, sample};
 use proptest::prelude::*;
 

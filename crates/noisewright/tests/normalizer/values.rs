@@ -4,8 +4,9 @@
 use crate::common::{Pair, Side, independent, log_normal, run};
 use noisewright::Error;
 use noisewright::normalizer::{
-    Dependence, Draws, LogZOptions, LogZWarning, Method, Prices, Refusal, log_z_of_draws, log_z_with_alpha,
+    Dependence, Draws, LogZOptions, Method, Prices, log_z_of_draws, log_z_with_alpha,
 };
+use noisewright::parts::{LogZWarning, Refusal};
 use noisewright_numerics::random::stream;
 use rand::RngExt;
 use rand_distr::{Beta, Distribution, StandardNormal};
@@ -282,9 +283,8 @@ fn a_budget_is_divided_as_the_theory_says() {
         let options = LogZOptions { prices: Some(prices), ..independent() };
         run(&sides, &options).allocations
     };
-    let of = |list: &[noisewright::normalizer::Allocation], method| {
-        *list.iter().find(|a| a.method == method).unwrap()
-    };
+    let of =
+        |list: &[noisewright::parts::Allocation], method| *list.iter().find(|a| a.method == method).unwrap();
     let prices = Prices { data: 4.0, noise: 1.0, budget: Some(10_000.0) };
     let list = allocate(prices);
     // is-revis: n_d : n_n = 1/√p_d : 1/√p_n, so ν = 2 and n_d = 10000/6.

@@ -1,7 +1,8 @@
 //! Populations of densities with several peaks: none is lost, however narrow, that something points to.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use noisewright::{Contrast, Error, Loss, Model, MultivariateNormal, Normal, Population, Precision};
+use noisewright::internal::Contrast;
+use noisewright::{Error, Loss, Model, MultivariateNormal, Normal, Population, Precision};
 
 /// log Z against wide noise.
 fn log_z(file: &str, at: f64) -> Result<f64, Error> {

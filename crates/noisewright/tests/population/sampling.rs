@@ -5,7 +5,9 @@ use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
-use noisewright::energy::{Gaussian, Ising, VonMisesFisher as VonMisesFisherEnergy};
+use noisewright::internal::energy::{Gaussian, Ising, VonMisesFisher as VonMisesFisherEnergy};
+use noisewright::internal::{Contrast, asymptotic_error};
+use noisewright::parts::{Accuracy, Method};
 use noisewright::*;
 use noisewright_numerics::special::{ln_bessel_i, ln_gamma};
 

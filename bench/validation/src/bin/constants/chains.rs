@@ -3,7 +3,8 @@
 use std::error::Error;
 
 use noisewright::normalizer::states::{Origin, Pooled, StatesOptions, estimate};
-use noisewright::normalizer::{Draws, EvidenceOptions, LogZOptions, log_z_of_draws};
+use noisewright::normalizer::{Draws, LogZOptions, log_z_of_draws};
+use noisewright::parts::EvidenceOptions;
 use noisewright::{Space, View, batch_density, evidence};
 use noisewright_numerics::random::{Stream, stream};
 use rand::RngExt;

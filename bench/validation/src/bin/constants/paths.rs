@@ -5,7 +5,8 @@ use std::f64::consts::{PI, TAU};
 use std::time::Instant;
 
 use noisewright::chain::Moves;
-use noisewright::normalizer::path::{PathOptions, fit_noise};
+use noisewright::internal::normalizer::fit_noise;
+use noisewright::parts::PathOptions;
 use noisewright::run::Context;
 use noisewright::{Model, ModelDensity, path};
 use rayon::prelude::*;

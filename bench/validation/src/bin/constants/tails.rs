@@ -2,9 +2,8 @@
 
 use std::error::Error;
 
-use noisewright::normalizer::{
-    Dependence, Draws, LogZ, LogZOptions, Method, NormalizerEstimate, log_z_of_draws,
-};
+use noisewright::normalizer::{Dependence, Draws, LogZ, LogZOptions, Method, log_z_of_draws};
+use noisewright::parts::NormalizerEstimate;
 use noisewright_numerics::random::{Stream, stream};
 use rand::RngExt;
 use rand_distr::StandardNormal;

@@ -1,7 +1,7 @@
 //! What each kind of design is called.
 
-use noisewright::design::{Answer, Kind};
-use noisewright::show::shortened;
+use noisewright::internal::design::{Answer, Kind};
+use noisewright::internal::show::shortened;
 
 /// The noise in words for a person.
 pub(super) fn title(answer: &Answer) -> String {

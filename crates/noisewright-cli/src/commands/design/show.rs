@@ -1,7 +1,7 @@
 //! A design as text, JSON and a page.
 
-use noisewright::design::{Answer, Grid};
-use noisewright::show::design_table;
+use noisewright::internal::design::{Answer, Grid};
+use noisewright::internal::show::design_table;
 use noisewright_report::{
     Axis, Card, Figure, HeatMap, Line, Page, Panel, Reference, Section, Stroke, Table, Value, format_number,
     format_percent,

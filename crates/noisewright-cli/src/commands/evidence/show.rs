@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use noisewright::internal::show::evidence_table;
 use noisewright::normalizer::Evidence;
-use noisewright::show::evidence_table;
 use noisewright_report::{
     Axis, Band, Bars, Card, Figure, Line, Page, Panel, Reference, Section, Stroke, Table, Value,
     format_number, format_percent,

@@ -1,7 +1,7 @@
 //! Functions of the parameters and tests of hypotheses, beside a fit.
 
-use noisewright::after::WaldTest;
-use noisewright::show::{derived_table, wald_sentence};
+use noisewright::internal::show::{derived_table, wald_sentence};
+use noisewright::parts::WaldTest;
 use noisewright::{Error, Estimate, Fit};
 use noisewright_report::Value;
 

@@ -1,6 +1,6 @@
 //! A fit as JSON: the library's own fields, and what the command knows beside it.
 
-use noisewright::fit::Fit;
+use noisewright::Fit;
 use noisewright_report::Value;
 
 use super::Answer;

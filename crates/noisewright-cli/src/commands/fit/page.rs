@@ -1,6 +1,6 @@
 //! The page of a fit: the numbers, data against the fitted model, the classifier, the error budget.
 
-use noisewright::show::{Scene, budget_picture, counted, fit_pictures};
+use noisewright::internal::show::{Scene, budget_picture, counted, fit_pictures};
 use noisewright_report::{Card, Page, Section, format_number, format_percent};
 
 use super::Answer;
@@ -62,7 +62,7 @@ fn estimates(answer: &Answer) -> Section {
         section = section.warning(warning);
     }
     section = section.table(show::table(answer, ""));
-    if let Some(table) = noisewright::show::bootstrap_table(fit) {
+    if let Some(table) = noisewright::internal::show::bootstrap_table(fit) {
         section = section.table(table);
     }
     for sentence in show::sentences(answer) {

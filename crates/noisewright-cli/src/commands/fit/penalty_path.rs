@@ -1,6 +1,6 @@
 //! The path of a penalty as a picture: the estimates against its strength, and the held-out loss that chose it.
 
-use noisewright::fit::{PathPoint, PenaltyReport, StrengthRule};
+use noisewright::parts::{PathPoint, PenaltyReport, StrengthRule};
 use noisewright_report::{Axis, Band, Figure, Line, Panel, Reference, Section, Stroke};
 
 /// Most curves with a name of their own.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use noisewright::fit::{
-    Amount, CovarianceKind, DrawKind, FitMethod, FitOptions, FitSetting, IntervalKind, NoiseChoice,
-    NoiseKind, Penalty, check_effects,
+    Amount, CovarianceKind, DrawKind, FitMethod, FitOptions, IntervalKind, NoiseChoice, Penalty,
 };
+use noisewright::internal::fit::{FitSetting, NoiseKind, check_effects};
 use noisewright::{Error, Loss, Model, Target};
 
 use crate::arguments::{DEFAULT_SHARE, FitArguments, Global};

@@ -1,7 +1,7 @@
 //! The summary of a fit, for people.
 
-pub(crate) use noisewright::show::fit_warnings as warnings;
-use noisewright::show::{bootstrap_table, counted, fit_sentences, fit_table};
+pub(crate) use noisewright::internal::show::fit_warnings as warnings;
+use noisewright::internal::show::{bootstrap_table, counted, fit_sentences, fit_table};
 use noisewright_report::{Table, format_number, format_percent};
 
 use super::Answer;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use noisewright::ModelDensity;
-use noisewright::normalizer::path::{PathEstimate, PathOptions, fit_noise};
+use noisewright::internal::normalizer::fit_noise;
+use noisewright::internal::show::{path_sentences, path_table};
+use noisewright::normalizer::PathEstimate;
+use noisewright::parts::PathOptions;
 use noisewright::run::Context;
-use noisewright::show::{path_sentences, path_table};
-use noisewright::{Noise, Precision, Target};
+use noisewright::{ModelDensity, Noise, Precision, Target};
 use noisewright_report::{
     Axis, Card, Figure, Line, Page, Panel, Points, Reference, Section, Table, format_number,
 };

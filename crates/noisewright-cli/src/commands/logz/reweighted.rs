@@ -1,11 +1,15 @@
 //! What `logz --states` shows beside the constants: means, a free energy surface, energies, convergence.
 
-use noisewright::normalizer::states::{
-    Bins, Convergence, Coordinate, Energies, Equilibration, Expectations, NamedEquilibrations, Observable,
-    Pooled, Reweighting, Smoothing, StatesOptions, Surface, SurfaceOptions, SurfaceReference, convergence,
-};
-use noisewright::show::{
+use noisewright::internal::normalizer::NamedEquilibrations;
+use noisewright::internal::show::{
     convergence_table, energies_table, equilibration_table, expectations_table, surface_table,
+};
+use noisewright::normalizer::states::{
+    Coordinate, Observable, Pooled, StatesOptions, SurfaceOptions, convergence,
+};
+use noisewright::parts::{
+    Bins, Convergence, Energies, Equilibration, Expectations, Reweighting, Smoothing, Surface,
+    SurfaceReference,
 };
 use noisewright_report::{Axis, Band, Figure, HeatMap, Line, Panel, Points, Section, Stroke, Table, Value};
 

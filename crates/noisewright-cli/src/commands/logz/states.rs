@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use noisewright::Error;
+use noisewright::internal::show::states_table;
 use noisewright::normalizer::Dependence;
 use noisewright::normalizer::states::{Origin, Pooled, StatesEstimate, StatesOptions, reweight};
-use noisewright::show::states_table;
 use noisewright_data::{Format, Stream, Table as Data};
 use noisewright_report::{
     Axis, Card, Figure, HeatMap, Page, Panel, Points, Section, Table, Value, format_number,

@@ -1,11 +1,11 @@
 //! `noisewright ratio` without features, or through bridges.
 
-use noisewright::fit::{
-    BridgeReport, Bridges, CovarianceKind, Data, DensityRatio, RatioBasis, RatioOptions, density_ratio,
-};
-use noisewright::show::{
+use noisewright::fit::{Bridges, CovarianceKind, Data, DensityRatio, RatioBasis};
+use noisewright::internal::fit::density_ratio;
+use noisewright::internal::show::{
     bridges_table, candidates_table, counted, density_ratio_sentences, divergences_table,
 };
+use noisewright::parts::{BridgeReport, RatioOptions};
 use noisewright::{Model, Space, View};
 use noisewright_data::write;
 use noisewright_report::{

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use noisewright::fit::LogRatio;
+use noisewright::parts::LogRatio;
 use noisewright::{Space, View};
 use noisewright_data::{Options, Stream, read, write};
 use noisewright_report::Value;

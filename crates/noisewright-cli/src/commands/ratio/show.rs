@@ -1,7 +1,9 @@
 //! A fitted ratio for people and for programs.
 
-use noisewright::fit::LogRatio;
-use noisewright::show::{Class, cells, classifier_figure, convergence, counted, interval_label, ratio_table};
+use noisewright::internal::show::{
+    Class, cells, classifier_figure, convergence, counted, interval_label, ratio_table,
+};
+use noisewright::parts::LogRatio;
 use noisewright::{Points, View};
 use noisewright_report::{
     Axis, Band, Card, Cell, Column, Figure, Line, Page, Panel, Reference, Section, Table, Value,

@@ -1,6 +1,6 @@
 //! Data against draws of the fitted model: each variable, pairs of variables, and their moments.
 
-use noisewright::show::Bins;
+use noisewright::internal::show::Bins;
 use noisewright::{Domain, View};
 use noisewright_report::{
     Axis, Cell, Column, Figure, Line, Page, Panel, Points as Dots, Section, Stroke, Table, Value,
@@ -204,5 +204,5 @@ impl Goodness<'_> {
 
 /// Bonferroni's bound on the probability that one of so many differences is as large by chance.
 fn p_value(z: f64, count: usize) -> f64 {
-    (count as f64 * noisewright::show::two_sided_tail(z)).min(1.0)
+    (count as f64 * noisewright::internal::show::two_sided_tail(z)).min(1.0)
 }

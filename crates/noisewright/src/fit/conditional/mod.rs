@@ -18,7 +18,7 @@ use super::result::Fit;
 use super::{penalized, repeated};
 use crate::after::{RowMeans, mean_log_likelihood};
 use crate::integrability::{NotNormalizable, PLACES, of_fitted};
-use crate::noise::language::Context;
+use crate::noise::language::NoiseContext;
 use crate::run::Stage;
 use crate::{ConditionalNoise, Error, Loss, Model, Points, Result, Target, View, fit_auto_given};
 pub(super) use covariance::{by_row, of_dependent};
@@ -197,7 +197,8 @@ fn noise(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Arc<
             let own = space.dimension();
             let values = (0..own).flat_map(|j| view.column(j).iter().copied()).collect();
             let responses = Points::unnamed(own, view.rows(), values);
-            let context = Context::new(&space).with_data(responses.view()).with_weights(some.data().weights);
+            let context =
+                NoiseContext::new(&space).with_data(responses.view()).with_weights(some.data().weights);
             Arc::new(ConditionalNoise::same(worded.words.build(&context)?, &space, covariates)?)
         }
         NoiseChoice::Words(worded) => {

@@ -7,7 +7,6 @@ use super::covariance::by_row;
 use super::draws::{RowDraws, choice_sets, is_quiet};
 use crate::fit::choices::{ConditionalLogit, Slopes, is_flat};
 use crate::fit::covariance::{Covariance, invert_free};
-use crate::fit::curvature::Curvature;
 use crate::fit::data::Data;
 use crate::fit::data_rows::DataRows;
 use crate::fit::diagnostics::{Finding, Remedy, Warning};
@@ -17,7 +16,7 @@ use crate::fit::noise_choice::{shortfall, worse_optima};
 use crate::fit::options::{Amount, CovarianceKind, DrawKind, FitOptions, IntervalKind};
 use crate::fit::prepare::scaling;
 use crate::fit::profile::{self, Profiled};
-use crate::fit::result::{Fit, Optimum};
+use crate::fit::result::Fit;
 use crate::fit::solve::{Solution, in_box, limits};
 use crate::moments::sandwich;
 use crate::run::{Purpose, Stage, if_possible};
@@ -189,21 +188,7 @@ impl<'r> Ranking<'r> {
             let again = self.logit(choices, kind, Purpose::NoiseGivenAgain)?.slopes(theta)?;
             covariance = of_nets(&slopes, &again, &bread, data, &covariance, options.errors);
         }
-        let optima = match solution.optima.is_empty() {
-            true => vec![Optimum { at: theta.to_vec(), loss: there.value, starts: 1 }],
-            false => solution.optima.clone(),
-        };
-        let found = Found {
-            values: theta.to_vec(),
-            held: solution.bound.clone(),
-            covariance,
-            hessian,
-            curvature: Curvature::Observed,
-            loss: there.value,
-            iterations: solution.iterations,
-            stop: solution.stop,
-            optima,
-        };
+        let found = Found::of_search(&solution, theta.to_vec(), there.value, covariance, hessian);
         let mut fit =
             found.fit(self.model, DataRows::Memory(data), self.compared(choices, kind), options.confidence);
         fit.choices = Some(choices);

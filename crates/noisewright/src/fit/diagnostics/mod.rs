@@ -24,7 +24,6 @@ pub use efficiency::ErrorBudget;
 pub(crate) use efficiency::error_budget;
 pub(crate) use exact::on_border;
 pub use finding::Against;
-#[doc(hidden)]
 pub use finding::Finding;
 pub use information::ChiSquareTest;
 pub(crate) use messages::SMALL_SHARE;
@@ -32,14 +31,12 @@ pub(crate) use noise_diagnostics::{out_of_touch, overlap_at, separated};
 pub use overlap::{Overlap, Tails};
 pub use ratio_check::RatioCheck;
 pub(crate) use ratio_check::add_ratio_check;
-#[doc(hidden)]
 pub use remedy::{Remedy, Setting};
 pub(crate) use rows::{Block, Rows};
 pub(crate) use runaway::NearMinimum;
 pub use runaway::Runaway;
 pub(crate) use separation::separation;
 pub use separation::{DivergingParameter, Separation};
-#[doc(hidden)]
 pub use warning::{Warning, WarningKind};
 
 use super::estimate::Notes;
@@ -55,15 +52,13 @@ const MOST_NOISE: f64 = 0.5;
 /// What is known about a fit beside its numbers.
 ///
 /// ```
-/// use noisewright::fit::{Amount, Data, NoiseChoice, FitOptions, WarningKind, fit};
 /// use noisewright::{Model, Normal, Space, sample};
-/// use std::sync::Arc;
+/// use noisewright::fit::WarningKind;
 ///
 /// // Data and noise without a common point: no parameter of their ratio is finite, and the fit says so.
 /// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
 /// let points = sample(&Normal::with_variance(40.0, 1.0)?, 200, 1);
-/// let noise = NoiseChoice::Given(Arc::new(Normal::with_variance(0.0, 1.0)?));
-/// let fitted = fit(&model, Data::from(&points), &FitOptions { noise, amount: Amount::Ratio(1.0), ..FitOptions::default() })?;
+/// let fitted = model.fit(&points).noise(Normal::with_variance(0.0, 1.0)?).ratio(1.0).run()?;
 /// assert!(fitted.diagnostics.no_answer().is_some());
 /// assert!(fitted.diagnostics.has(WarningKind::NoOverlap));
 /// assert!(fitted.diagnostics.overlap.unwrap().overlap < 1e-6);

@@ -43,7 +43,7 @@ pub struct RatioCheck {
 /// Estimates again with four times as much noise of the same kind, compares, and adds what it finds to the diagnostics.
 ///
 /// # Errors
-/// As for [`fit`](super::super::fit), and when the first fit was not made against a noise that can be drawn from.
+/// As for [`Model::fit`](crate::Model::fit), and when the first fit was not made against a noise that can be drawn from.
 pub(crate) fn add_ratio_check(task: FitTask<'_>, fit: &mut Fit, options: &FitOptions) -> Result<()> {
     let check = check_ratio(task, fit, options)?;
     if let Some(warning) = check.test.as_ref().and_then(|test| messages::ratio_matters(test, fit.nu)) {

@@ -39,10 +39,10 @@ pub fn fit_distributed(model: &Model, workers: &dyn Workers, options: &FitOption
 
 /// Fits the logarithm of the ratio of the densities of two samples that other processes hold.
 ///
-/// The answer is that of [`ratio`](super::ratio()) on the same rows, to the bit.
+/// The answer is that of [`ratio_stream`](super::ratio_stream) on the same rows, to the bit.
 ///
 /// # Errors
-/// As for [`ratio`](super::ratio()), and when the workers fail.
+/// As for [`ratio_stream`](super::ratio_stream), and when the workers fail.
 pub fn ratio_distributed(model: &Model, workers: &dyn Workers, options: &FitOptions) -> Result<RatioFit> {
     ratio_by(model, &Coordinator::new(workers), options)
 }

@@ -11,7 +11,6 @@ use super::normalizer::{Lens, Normalizer, NormalizerMethod};
 use super::whitening::Frame;
 use crate::fit::conditional::{by_row, pilot};
 use crate::fit::covariance::invert_free;
-use crate::fit::curvature::Curvature;
 use crate::fit::data::{Data, Dependence};
 use crate::fit::data_rows::DataRows;
 use crate::fit::differences;
@@ -196,17 +195,8 @@ impl<'a> ConditionalLikelihood<'a> {
         let bread = invert_free(&hessian, &free).map_err(|direction| self.indistinct(&direction))?;
         let whole = by_row(&self.slopes(theta)?, &bread, self.data, options.errors);
         let zero = DMatrix::zeros(size, size);
-        let found = Found {
-            values: theta.to_vec(),
-            held: solution.bound.clone(),
-            covariance: whole.in_parts(&zero, zero.clone()),
-            hessian,
-            curvature: Curvature::Observed,
-            loss: there.value,
-            iterations: solution.iterations,
-            stop: solution.stop,
-            optima: solution.optima.clone(),
-        };
+        let covariance = whole.in_parts(&zero, zero.clone());
+        let found = Found::of_search(solution, theta.to_vec(), there.value, covariance, hessian);
         let words = format!(
             "{} for {} values of the covariates)",
             self.way.describe(&self.groups[0].model).trim_end_matches(')'),

@@ -142,17 +142,7 @@ impl<'a> Likelihood<'a> {
         };
         let mut values = theta.to_vec();
         values.extend((!self.model.is_normalized()).then_some(normalizer.log_z));
-        Ok(Found {
-            optima: vec![Optimum { at: values.clone(), loss: there.value, starts: 1 }],
-            values,
-            held: held.to_vec(),
-            covariance,
-            hessian,
-            curvature: Curvature::Observed,
-            loss: there.value,
-            iterations: 0,
-            stop: Stop::Converged,
-        })
+        Ok(Found::minimum(values, held.to_vec(), there.value, covariance, hessian))
     }
 
     fn solve(&self, starts: &[DVector<f64>], options: &FitOptions) -> Result<Solution> {
@@ -288,17 +278,8 @@ impl<'a> Likelihood<'a> {
         };
         let mut values = theta.to_vec();
         values.extend((!self.model.is_normalized()).then_some(normalizer.log_z));
-        let found = Found {
-            values,
-            held: solution.bound.clone(),
-            covariance,
-            hessian,
-            curvature,
-            loss: there.value,
-            iterations: solution.iterations,
-            stop,
-            optima: solution.optima.clone(),
-        };
+        let found = Found::of_search(solution, values, there.value, covariance, hessian);
+        let found = Found { curvature, stop, ..found };
         let words = self.way.describe(self.model);
         let with = Compared::undrawn(f64::INFINITY, 0, words, "likelihood".into());
         let fit = found.fit(self.model, DataRows::Memory(self.data), with, options.confidence);

@@ -12,7 +12,6 @@ use noisewright_numerics::summation::{dot, try_blocked};
 
 use super::constant::Constant;
 use super::covariance::{Covariance, invert_free};
-use super::curvature::Curvature;
 use super::data::{Data, Dependence};
 use super::data_rows::{DataRows, SOME_ROWS};
 use super::density_checks;
@@ -160,17 +159,7 @@ impl<'a> MeanLoss<'a> {
         };
         let mut values = theta.to_vec();
         values.extend(constant.as_ref().map(|constant| constant.log_z));
-        let found = Found {
-            values,
-            held: solution.bound.clone(),
-            covariance,
-            hessian,
-            curvature: Curvature::Observed,
-            loss: there.value,
-            iterations: solution.iterations,
-            stop: solution.stop,
-            optima: solution.optima.clone(),
-        };
+        let found = Found::of_search(solution, values, there.value, covariance, hessian);
         let words = match &constant {
             Some(constant) => format!("none ({}; log Z {})", self.method, constant.words),
             None => format!("none ({})", self.method),

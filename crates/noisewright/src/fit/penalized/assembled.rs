@@ -8,13 +8,12 @@ use super::ranked::Alternatives;
 use super::report::PenaltyReport;
 use super::target::Target;
 use crate::fit::covariance::{self, Covariance, invert_free};
-use crate::fit::curvature::Curvature;
 use crate::fit::data_rows::DataRows;
 use crate::fit::diagnostics::{Diagnostics, Finding, Remedy, Warning};
 use crate::fit::estimate::{Compared, Contrasted, Found};
 use crate::fit::objective::{Objective, Order};
 use crate::fit::options::FitOptions;
-use crate::fit::result::{Fit, Optimum};
+use crate::fit::result::Fit;
 use crate::{Error, Result};
 
 /// The fit.
@@ -38,7 +37,7 @@ pub(super) fn fit(
             let held = held(&chosen);
             let shrunk = chosen.report.kind == PenaltyKind::Ridge;
             let found = enumerated.likelihood.found(&theta, &held, shrunk.then_some(&bend), options)?;
-            let found = Found { iterations: chosen.minimum.iterations, stop: chosen.minimum.stop, ..found };
+            let found = found.after(chosen.minimum.iterations, chosen.minimum.stop);
             let words = enumerated.likelihood.words();
             let with = Compared::undrawn(f64::INFINITY, 0, words, "likelihood".into());
             found.fit(enumerated.likelihood.model(), rows, with, options.confidence)
@@ -72,22 +71,23 @@ pub(super) fn among_alternatives(
             (alternatives.covariance(theta.as_slice(), &bread, options)?, hessian)
         }
     };
-    let (values, loss) = (theta.as_slice().to_vec(), chosen.minimum.value);
-    let found = Found {
-        optima: vec![Optimum { at: values.clone(), loss, starts: 1 }],
-        values,
-        held,
-        covariance,
-        hessian,
-        curvature: Curvature::Observed,
-        loss,
-        iterations: chosen.minimum.iterations,
-        stop: chosen.minimum.stop,
-    };
+    let found = of_minimum(&chosen, theta.as_slice().to_vec(), held, covariance, hessian);
     let mut fit = alternatives.fit(found, options);
     fit.diagnostics.warn(about_errors(&chosen.report));
     fit.penalty = Some(chosen.report);
     Ok(fit)
+}
+
+/// What the chosen strength's descent found, in the model's coordinates.
+fn of_minimum(
+    chosen: &Chosen,
+    values: Vec<f64>,
+    held: Vec<bool>,
+    covariance: Covariance,
+    hessian: DMatrix<f64>,
+) -> Found {
+    let minimum = &chosen.minimum;
+    Found::minimum(values, held, minimum.value, covariance, hessian).after(minimum.iterations, minimum.stop)
 }
 
 /// What a penalty does to the standard errors.
@@ -121,18 +121,7 @@ fn against_noise(
         PenaltyKind::Lasso => (Covariance::unknown(values.len()), unknown(values.len())),
         PenaltyKind::Ridge => ridge_covariance(&objective, rows, chosen, &held, options)?,
     };
-    let loss = chosen.minimum.value;
-    let found = Found {
-        optima: vec![Optimum { at: values.clone(), loss, starts: 1 }],
-        values,
-        held: held.clone(),
-        covariance,
-        hessian,
-        curvature: Curvature::Observed,
-        loss,
-        iterations: chosen.minimum.iterations,
-        stop: chosen.minimum.stop,
-    };
+    let found = of_minimum(chosen, values, held.clone(), covariance, hessian);
     let fit = found.fit(objective.model, rows, compared, options.confidence);
     said.read_penalized(objective.model, &fit);
     let basis = Contrasted { objective, at, held, hessian: DMatrix::zeros(0, 0), separation: None };

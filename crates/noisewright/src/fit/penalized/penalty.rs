@@ -9,7 +9,8 @@ use crate::{Error, Model, Result};
 /// A penalty on the sizes of the parameters, each in units of `1/s_j`, the standard deviation of its feature in the data.
 ///
 /// ```
-/// use noisewright::fit::{Penalty, PenaltyKind, Strength};
+/// use noisewright::fit::Penalty;
+/// use noisewright::parts::{PenaltyKind, Strength};
 /// let penalty: Penalty = "lasso:0.1".parse()?;
 /// assert_eq!(penalty, Penalty::lasso(0.1));
 /// assert_eq!("auto".parse::<Penalty>()?.strength, Strength::Auto);

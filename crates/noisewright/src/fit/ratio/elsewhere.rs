@@ -12,10 +12,10 @@ use crate::{Error, Model, Result};
 
 /// Fits the logarithm of the ratio of two samples' densities, each read in blocks, again in every pass, in bounded memory.
 ///
-/// The answer is that of [`ratio`](super::ratio()) on the same rows, to the bit.
+/// The answer is that of the same rows in memory, to the bit.
 ///
 /// # Errors
-/// As for [`ratio`](super::ratio()), and when the rows cannot be read.
+/// When the samples do not fit the model, there are too few rows, features cannot be told apart, or the rows cannot be read.
 pub fn ratio_stream(
     model: &Model,
     first: &dyn Source,

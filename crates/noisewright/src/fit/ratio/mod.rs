@@ -60,8 +60,9 @@ pub type LogRatio = LogDensity;
 /// Fits the logarithm of the ratio of two samples' densities as a combination of the features of `model`.
 ///
 /// ```
-/// use noisewright::fit::{Data, FitOptions, ratio};
 /// use noisewright::{Model, Normal, Space, sample};
+/// use noisewright::fit::{Data, FitOptions};
+/// use noisewright::internal::fit::ratio;
 ///
 /// // log N(1, 1) / N(0, 1) = x − ½.
 /// let (first, second) = (sample(&Normal::with_variance(1.0, 1.0)?, 4000, 1), sample(&Normal::with_variance(0.0, 1.0)?, 4000, 2));

@@ -8,7 +8,7 @@ use noisewright_formula::{Formula, Symbols};
 
 pub use regression::fit_auto_given;
 
-use super::language::Context;
+use super::language::NoiseContext;
 use crate::{Error, Model, Noise, NoiseWords, Result, Space};
 
 /// A distribution q(y | z) of a model's variables given its covariates.
@@ -65,7 +65,7 @@ impl ConditionalNoise {
         };
         let formulas = words.formulas().into_iter().map(read).collect::<Result<Vec<_>>>()?;
         if formulas.is_empty() {
-            return Self::same(words.build(&Context::new(space))?, space, covariates);
+            return Self::same(words.build(&NoiseContext::new(space))?, space, covariates);
         }
         let kind = Kind::Words { words: words.clone(), formulas };
         Ok(Self { space: space.clone(), covariates: owned(covariates), kind })
@@ -94,7 +94,7 @@ impl ConditionalNoise {
             Kind::Same(noise) => Ok(Arc::clone(noise)),
             Kind::Words { words, formulas } => {
                 let values: Vec<f64> = formulas.iter().map(|f| f.evaluate_at(&[], covariates)).collect();
-                words.with_formulas(&values).build(&Context::new(&self.space))
+                words.with_formulas(&values).build(&NoiseContext::new(&self.space))
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::{
 
 /// What a noise is built for, and with.
 #[derive(Clone, Copy)]
-pub struct Context<'a> {
+pub struct NoiseContext<'a> {
     /// The space of the points.
     pub space: &'a Space,
     /// Data for the noises that are fitted to them.
@@ -23,13 +23,14 @@ pub struct Context<'a> {
     /// How many times each row of the data counts.
     pub weights: Option<&'a [f64]>,
     /// Asked first for `data`, `model`, `all-noise`, `optimal`, `auto`, `histogram` and `file`.
+    #[doc(hidden)]
     pub designed: Option<Designer<'a>>,
 }
 
 /// Makes the noises that need a model, a design or a file; `None` where it has no answer.
 type Designer<'a> = &'a dyn Fn(&Call) -> Option<Result<Arc<dyn Noise>>>;
 
-impl<'a> Context<'a> {
+impl<'a> NoiseContext<'a> {
     /// A space, without data and without designed noises.
     #[must_use]
     pub fn new(space: &'a Space) -> Self {
@@ -73,33 +74,35 @@ impl NoiseWords {
     ///   that the restricted mixture gives them.
     ///
     /// ```
-    /// use noisewright::{Context, Domain, NoiseWords, Space};
+    /// use noisewright::{Domain, NoiseWords, Space};
+    /// use noisewright::parts::NoiseContext;
     /// let space = Space::product(&[("x", Domain::Positive)])?;
-    /// let noise = NoiseWords::parse("normal(0, 1)").unwrap().build(&Context::new(&space))?;
+    /// let noise = NoiseWords::parse("normal(0, 1)").unwrap().build(&NoiseContext::new(&space))?;
     /// assert_eq!(noise.describe(), "truncate(normal(0, 1), 0, inf)");
     /// # Ok::<(), noisewright::Error>(())
     /// ```
     ///
     /// # Errors
     /// When the noise does not fit the space, needs data or a designer that is not there, or has a `?` left.
-    pub fn build(&self, context: &Context<'_>) -> Result<Arc<dyn Noise>> {
+    pub fn build(&self, context: &NoiseContext<'_>) -> Result<Arc<dyn Noise>> {
         on_domain(self, context)?.finished()
     }
 
     /// The same for a space of one variable, with its distribution function.
     ///
     /// ```
-    /// use noisewright::{Context, NoiseWords, Space};
+    /// use noisewright::{NoiseWords, Space};
+    /// use noisewright::parts::NoiseContext;
     /// let space = Space::real(&["x"])?;
     /// let noise = NoiseWords::parse("0.5*normal(-1, 1) + 0.5*normal(1, 1)").unwrap();
-    /// assert!((noise.build_scalar(&Context::new(&space))?.cdf(0.0) - 0.5).abs() < 1e-15);
+    /// assert!((noise.build_scalar(&NoiseContext::new(&space))?.cdf(0.0) - 0.5).abs() < 1e-15);
     /// # Ok::<(), noisewright::Error>(())
     /// ```
     ///
     /// # Errors
     /// As for [`build`](Self::build), and when the distribution function is not known (`kde`, designed noises,
     /// several variables).
-    pub fn build_scalar(&self, context: &Context<'_>) -> Result<Arc<dyn Scalar>> {
+    pub fn build_scalar(&self, context: &NoiseContext<'_>) -> Result<Arc<dyn Scalar>> {
         on_domain(self, context)?.finished_scalar().unwrap_or_else(|| {
             Err(failed(
                 &self.to_string(),
@@ -110,7 +113,7 @@ impl NoiseWords {
 }
 
 /// The words as a noise that keeps to the domain.
-fn on_domain(words: &NoiseWords, context: &Context<'_>) -> Result<Built> {
+fn on_domain(words: &NoiseWords, context: &NoiseContext<'_>) -> Result<Built> {
     let bounds = domain_bounds(context.space);
     Ok(of_words(words, context)?.restricted(&bounds, Purpose::Domain)?.0)
 }
@@ -275,7 +278,7 @@ fn restrict_mixture(
     Ok((Built::Mixture(parts.collect()), kept))
 }
 
-fn of_words(words: &NoiseWords, context: &Context<'_>) -> Result<Built> {
+fn of_words(words: &NoiseWords, context: &NoiseContext<'_>) -> Result<Built> {
     if let [(Weight::Number(_), call)] = &words.terms[..] {
         return of_call(call, context);
     }
@@ -290,7 +293,7 @@ fn free_left(call: &Call) -> Error {
     refused(call, "a `?` is left; only `design` finds its value, so write a number")
 }
 
-fn of_call(call: &Call, context: &Context<'_>) -> Result<Built> {
+fn of_call(call: &Call, context: &NoiseContext<'_>) -> Result<Built> {
     match call.name.as_str() {
         "histogram" if matches!(call.arguments.first(), Some(Argument::List(_))) => histogram(call, context),
         name if DESIGNED.contains(&name) => designed(call, context),
@@ -310,7 +313,7 @@ fn of_call(call: &Call, context: &Context<'_>) -> Result<Built> {
     }
 }
 
-fn designed(call: &Call, context: &Context<'_>) -> Result<Built> {
+fn designed(call: &Call, context: &NoiseContext<'_>) -> Result<Built> {
     let answer = context.designed.and_then(|designer| designer(call));
     let missing = || Err(refused(call, "it is made from a model or a design, which is not given here"));
     let noise = answer.unwrap_or_else(missing)?;
@@ -322,7 +325,7 @@ fn designed(call: &Call, context: &Context<'_>) -> Result<Built> {
 }
 
 /// `histogram([edges], [probabilities])`, or `histogram([edges], [edges], [probabilities])` in two variables.
-fn histogram(call: &Call, context: &Context<'_>) -> Result<Built> {
+fn histogram(call: &Call, context: &NoiseContext<'_>) -> Result<Built> {
     let wrong = "it takes (bins, lo, hi), or ([edges], [probabilities]), or in two variables ([edges], [edges], \
                  [probabilities])";
     let lists = call.arguments.iter().map(|argument| match argument {
@@ -343,7 +346,7 @@ fn histogram(call: &Call, context: &Context<'_>) -> Result<Built> {
     }
 }
 
-fn truncate(call: &Call, context: &Context<'_>) -> Result<Built> {
+fn truncate(call: &Call, context: &NoiseContext<'_>) -> Result<Built> {
     let [Argument::Noise(inner), lo, hi] = &call.arguments[..] else {
         return Err(refused(call, "it takes (noise, lo, hi)"));
     };
@@ -356,7 +359,7 @@ fn truncate(call: &Call, context: &Context<'_>) -> Result<Built> {
     Ok(inner.restricted(&bounds, Purpose::Truncate)?.0)
 }
 
-fn von_mises_fisher(call: &Call, context: &Context<'_>) -> Result<Built> {
+fn von_mises_fisher(call: &Call, context: &NoiseContext<'_>) -> Result<Built> {
     if !context.space.is_sphere() {
         return Err(refused(call, "it is for unit vectors; give the variables a `sphere`, or use normal"));
     }
@@ -372,7 +375,7 @@ fn von_mises_fisher(call: &Call, context: &Context<'_>) -> Result<Built> {
 }
 
 /// `product`: marginals fitted to the data, or `product(noise, …)`: one noise per variable.
-fn product(call: &Call, context: &Context<'_>) -> Result<Built> {
+fn product(call: &Call, context: &NoiseContext<'_>) -> Result<Built> {
     let d = context.space.dimension();
     if call.arguments.is_empty() {
         let data = context.data_for(call)?;
@@ -395,17 +398,17 @@ fn product(call: &Call, context: &Context<'_>) -> Result<Built> {
 }
 
 /// The words as a noise of one of the variables.
-fn on_variable(words: &NoiseWords, context: &Context<'_>, axis: usize) -> Result<Built> {
+fn on_variable(words: &NoiseWords, context: &NoiseContext<'_>, axis: usize) -> Result<Built> {
     let (name, domain) = (&context.space.names()[axis], &context.space.domains()[axis]);
     let space = Space::product(&[(name, domain.clone())])?;
     let column = context.data.filter(|data| data.columns() == context.space.dimension());
     let data = column.map(|data| View::new(1, data.rows(), data.column(axis)));
     // A designed noise is one of all the variables together.
-    let inner = Context { space: &space, data, weights: context.weights, designed: None };
+    let inner = NoiseContext { space: &space, data, weights: context.weights, designed: None };
     of_words(words, &inner)
 }
 
-fn kernel_density(call: &Call, context: &Context<'_>) -> Result<Built> {
+fn kernel_density(call: &Call, context: &NoiseContext<'_>) -> Result<Built> {
     let bandwidth = match &call.arguments[..] {
         [] => Bandwidth::default(),
         [factor] => Bandwidth::Factor(scalar(call, factor)?),
@@ -427,7 +430,7 @@ fn kernel_density(call: &Call, context: &Context<'_>) -> Result<Built> {
 }
 
 /// `categorical([probabilities])` over the states in their order, or `categorical([states], [probabilities])`.
-fn categorical(call: &Call, context: &Context<'_>) -> Result<Built> {
+fn categorical(call: &Call, context: &NoiseContext<'_>) -> Result<Built> {
     let on = |(name, domain): (&String, &Domain)| -> Result<Built> {
         if let Some(reason) = Family::named("categorical").and_then(|family| family.mismatch(name, domain)) {
             return Err(refused(call, &reason));
@@ -461,7 +464,7 @@ impl Built {
 }
 
 /// Whether `normal` or `student` is meant jointly: with a matrix, or fitted in several real variables.
-fn is_joint(call: &Call, context: &Context<'_>) -> bool {
+fn is_joint(call: &Call, context: &NoiseContext<'_>) -> bool {
     let matrix = |argument: &Argument| matches!(argument, Argument::List(rows) if matches!(rows.first(), Some(Argument::List(_))));
     let fitted = call.arguments.is_empty() || (call.name == "student" && call.arguments.len() == 1);
     let lines =
@@ -469,7 +472,7 @@ fn is_joint(call: &Call, context: &Context<'_>) -> bool {
     call.arguments.iter().any(matrix) || (fitted && lines && context.space.dimension() > 1)
 }
 
-fn joint(call: &Call, context: &Context<'_>) -> Result<Built> {
+fn joint(call: &Call, context: &NoiseContext<'_>) -> Result<Built> {
     let d = context.space.dimension();
     let noise: Arc<dyn Noise> = match (call.name.as_str(), &call.arguments[..]) {
         ("normal", []) => Arc::new(MultivariateNormal::fit(context.data_for(call)?, context.weights)?),
@@ -493,12 +496,12 @@ fn joint(call: &Call, context: &Context<'_>) -> Result<Built> {
     Ok(Built::Joint(noise, false))
 }
 
-fn fit_student(dof: f64, call: &Call, context: &Context<'_>) -> Result<MultivariateStudent> {
+fn fit_student(dof: f64, call: &Call, context: &NoiseContext<'_>) -> Result<MultivariateStudent> {
     MultivariateStudent::fit_with_dof(dof, context.data_for(call)?, context.weights)
 }
 
 /// One distribution of the family per variable.
-fn marginals(call: &Call, context: &Context<'_>) -> Result<Built> {
+fn marginals(call: &Call, context: &NoiseContext<'_>) -> Result<Built> {
     let family = Family::named(&call.name).ok_or_else(|| refused(call, "it cannot be built here"))?;
     let d = context.space.dimension();
     let count = call.arguments.len();
@@ -518,7 +521,7 @@ fn marginal(
     family: &Family,
     arguments: &[f64],
     call: &Call,
-    context: &Context<'_>,
+    context: &NoiseContext<'_>,
     axis: usize,
 ) -> Result<Arc<dyn Scalar>> {
     let (name, domain) = (&context.space.names()[axis], &context.space.domains()[axis]);

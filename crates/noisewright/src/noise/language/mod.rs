@@ -10,7 +10,7 @@ mod print;
 
 use crate::text::rounded;
 
-pub use build::Context;
+pub use build::NoiseContext;
 pub use error::WordsError;
 
 /// A noise as it was written: one call, or a mixture of weighted calls.
@@ -20,11 +20,12 @@ pub use error::WordsError;
 /// let words = NoiseWords::parse("0.7*normal(0, ?) + 0.3*student(5, 0, 2)")?;
 /// assert_eq!(words.free_count(), 1);
 /// assert_eq!(words.substitute(&[1.5]).to_string(), "0.7*normal(0, 1.5) + 0.3*student(5, 0, 2)");
-/// # Ok::<(), noisewright::WordsError>(())
+/// # Ok::<(), noisewright::parts::WordsError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoiseWords {
     /// The parts with their weights; a single part has the weight 1.
+    #[doc(hidden)]
     pub terms: Vec<(Weight, Call)>,
 }
 
@@ -121,7 +122,7 @@ impl NoiseWords {
     /// let words = NoiseWords::parse_given("0.5*normal(1 + 2*z, 4) + 0.5*student(5, -z, exp(z/2))", &["z"])?;
     /// assert_eq!(words.formulas(), ["1 + 2*z", "-z", "exp(z/2)"]);
     /// assert_eq!(words.with_formulas(&[3.0, -1.0, 1.5]).to_string(), "0.5*normal(3, 4) + 0.5*student(5, -1, 1.5)");
-    /// # Ok::<(), noisewright::WordsError>(())
+    /// # Ok::<(), noisewright::parts::WordsError>(())
     /// ```
     ///
     /// # Errors
@@ -190,7 +191,7 @@ impl NoiseWords {
     /// use noisewright::NoiseWords;
     /// let words = NoiseWords::parse("normal(1.4983038587852444, 0.5)")?;
     /// assert_eq!(words.rounded(6).to_string(), "normal(1.4983, 0.5)");
-    /// # Ok::<(), noisewright::WordsError>(())
+    /// # Ok::<(), noisewright::parts::WordsError>(())
     /// ```
     #[must_use]
     pub fn rounded(&self, digits: usize) -> Self {
@@ -207,7 +208,7 @@ impl NoiseWords {
     /// use noisewright::NoiseWords;
     /// assert!(NoiseWords::parse("0.5*normal(0, 1) + 0.5*student")?.is_fitted());
     /// assert!(!NoiseWords::parse("0.5*normal(0, 1) + 0.5*data")?.is_fitted());
-    /// # Ok::<(), noisewright::WordsError>(())
+    /// # Ok::<(), noisewright::parts::WordsError>(())
     /// ```
     #[must_use]
     pub fn is_fitted(&self) -> bool {
@@ -232,7 +233,7 @@ impl NoiseWords {
     /// use noisewright::NoiseWords;
     /// let words = NoiseWords::parse("0.5*file(\"design.json\") + 0.5*normal(0, 1)")?;
     /// assert_eq!(words.files(), ["design.json"]);
-    /// # Ok::<(), noisewright::WordsError>(())
+    /// # Ok::<(), noisewright::parts::WordsError>(())
     /// ```
     #[must_use]
     pub fn files(&self) -> Vec<&str> {

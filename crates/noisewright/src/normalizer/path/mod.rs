@@ -6,10 +6,8 @@ mod result;
 mod serial;
 mod smc_pilot;
 
-#[doc(hidden)]
 pub use missed_modes::fit_noise;
 pub use result::PathEstimate;
-#[doc(hidden)]
 pub use result::{Node, PathTracePoint, PathWarning};
 
 use super::Dependence;

@@ -3,40 +3,32 @@
 //! The many-state form of the optimal bridge of MATH §4: for K = 2 it is the NCE estimate. See [`estimate`].
 
 mod chains;
-mod convergence;
+pub(crate) mod convergence;
 mod covariance;
-mod equilibration;
-mod expectations;
+pub(crate) mod equilibration;
+pub(crate) mod expectations;
 mod influence;
 mod input;
 mod problem;
-mod result;
-mod reweighting;
-mod serial;
+pub(crate) mod result;
+pub(crate) mod reweighting;
+pub(crate) mod serial;
 mod solve;
 mod start;
-mod surface;
+pub(crate) mod surface;
 mod unsampled;
 
-#[doc(hidden)]
-pub use convergence::Convergence;
+pub(crate) use convergence::Convergence;
 pub use convergence::convergence;
-#[doc(hidden)]
-pub use equilibration::{Equilibration, NamedEquilibrations};
+pub(crate) use equilibration::Equilibration;
+pub(crate) use expectations::Expectations;
 pub use expectations::Observable;
-#[doc(hidden)]
-pub use expectations::{Expectations, NamedExpectations};
 pub use input::{Origin, Pooled};
 pub use result::StatesEstimate;
-#[doc(hidden)]
-pub use result::StatesWarning;
+pub(crate) use result::StatesWarning;
 pub use reweighting::reweight;
-#[doc(hidden)]
-pub use reweighting::{Energies, Reweighting};
-#[doc(hidden)]
-pub use serial::NamedStates;
-#[doc(hidden)]
-pub use surface::{Bins, NamedSurface, Smoothing, Surface, SurfaceReference, SurfaceWarning};
+pub(crate) use reweighting::{Energies, Reweighting};
+pub(crate) use surface::Surface;
 pub use surface::{Coordinate, SurfaceOptions};
 
 use nalgebra::DMatrix;

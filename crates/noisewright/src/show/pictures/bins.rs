@@ -10,6 +10,7 @@ const VALUES: usize = 60;
 
 /// Where values are counted.
 pub struct Bins {
+    /// The ends of the bins, from left to right.
     pub edges: Vec<f64>,
     /// The values, one per bin, where they can be listed.
     values: Option<Vec<f64>>,
@@ -52,6 +53,7 @@ impl Bins {
         Self { edges, values: Some(values), circle: false }
     }
 
+    /// Number of bins.
     pub fn count(&self) -> usize {
         self.edges.len() - 1
     }
@@ -61,6 +63,7 @@ impl Bins {
         self.values.is_some()
     }
 
+    /// The middle of a bin.
     pub fn center(&self, bin: usize) -> f64 {
         0.5 * (self.edges[bin] + self.edges[bin + 1])
     }
@@ -87,6 +90,7 @@ impl Bins {
         shares.iter().zip(self.edges.windows(2)).map(|(share, edge)| share / (edge[1] - edge[0])).collect()
     }
 
+    /// Bars as high as shares say.
     pub fn bars(&self, label: &str, shares: &[f64]) -> Bars {
         Bars::new(label, self.edges.clone(), self.heights(shares))
     }

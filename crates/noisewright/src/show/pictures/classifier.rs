@@ -13,8 +13,11 @@ const TAIL: f64 = 0.01;
 
 /// One class: the log ratio `g` at its points, and how many points each stands for.
 pub struct Class<'a> {
+    /// What the class is called.
     pub name: &'a str,
+    /// `g` at its points.
     pub ratios: Vec<f64>,
+    /// How many points each stands for.
     pub weights: Vec<f64>,
 }
 

@@ -11,14 +11,21 @@ const STATES: u64 = 1 << 12;
 
 /// A fitted model beside its data and its noise.
 pub struct Scene<'a> {
+    /// The model.
     pub model: &'a Model,
+    /// Its fitted parameters.
     pub parameters: &'a [f64],
+    /// log Z at them.
     pub log_z: f64,
     /// `None` for a fit without noise.
     pub noise: Option<&'a dyn Noise>,
+    /// Noise points per data point.
     pub nu: f64,
+    /// The rows that were fitted.
     pub data: View<'a>,
+    /// How many times each row counts.
     pub weights: Option<&'a [f64]>,
+    /// Seed of the draws that the pictures need.
     pub seed: u64,
 }
 
@@ -46,6 +53,7 @@ impl Scene<'_> {
         &self.model.space().names()[variable]
     }
 
+    /// Where a variable lives.
     pub fn domain(&self, variable: usize) -> &Domain {
         &self.model.space().domains()[variable]
     }
@@ -55,6 +63,7 @@ impl Scene<'_> {
         self.weights.map_or(1.0, |weights| weights[row])
     }
 
+    /// The number of rows, each as often as it counts.
     pub fn total_weight(&self) -> f64 {
         (0..self.data.rows()).map(|row| self.weight(row)).sum()
     }
