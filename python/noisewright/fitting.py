@@ -3,176 +3,21 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
-
-import numpy as np
+from typing import Any, Literal
 
 from . import _core
-from .after import AfterFit, fitted_from
-from .arrays import Array, labels, of_rows, points, vector
-from .checks import chain_lengths, counted, loss_ratio_of, number, whole
-from .errors import InputError, NoisewrightWarning
+from .arrays import labels, of_rows, points, vector
+from .checks import chain_lengths
+from .errors import InputError
+from .fitting_arguments import NoiseDraws, constrained, read_choices, read_settings, read_weights, refuse_noise
+from .fitting_results import FitResult, RatioResult, shaped
 from .models import Model
-from .fitted_noises import FittedNoise
-from .noises import NoiseLike, noise_request
+from .noises import NoiseLike
 from .progress import Bar
 from .ratios import DensityRatioResult, density_ratio
-from .results import Column, Estimate, Panel, Result, columns_of, plain, short
 
 __all__ = ["FitResult", "NoiseDraws", "RatioResult", "fit", "ratio"]
-
-
-@dataclass(frozen=True, eq=False)
-class NoiseDraws:
-    """Noise drawn elsewhere: the points, the log-density of the noise there, and at the data.
-
-    Pass it as `noise=` of `fit`.
-    """
-
-    points: Any
-    log_density: Any
-    log_density_at_data: Any
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class FitResult(AfterFit, Result):
-    """A fitted model: every parameter and the constant with its standard error, in two parts.
-
-    `se_data` is the part that no amount of noise removes, `se_noise` the part that more noise does.
-    """
-
-    #: By which method: `nce`, `exact`, `score-matching`, `pseudo-likelihood` or `mc-mle`.
-    method: str
-    parameters: dict[str, Estimate]
-    log_normalizer: Estimate | None
-    coordinates: list[str]
-    covariance: Array
-    covariance_data: Array
-    covariance_noise: Array
-    loss: float
-    loss_name: str
-    iterations: int
-    converged: bool
-    stop: str
-    nu: float
-    noise: FittedNoise | str
-    noise_points: int
-    #: K, the noise points of every row of a model with covariates; `None` without noise, and for other models.
-    choices: int | None
-    #: How the noise was drawn, `quiet` or `random`; `None` without noise or with draws of your own.
-    draws: str | None
-    #: Independent scrambles of quiet noise.
-    replicates: int | None
-    #: M, the ratio inside the loss js.
-    loss_ratio: float | None
-    #: How many times smaller the noise part of the variances is than that of as many independent points.
-    noise_gain: float | None
-    noise_share: float
-    budget_spent: bool
-    rows: int
-    total_weight: float
-    #: How many independent rows the rows of Markov chains are worth; `None` for other rows.
-    effective_rows: float | None
-    #: The log-likelihood of all rows, for an exact fit, and with covariates where it can be computed in little time.
-    log_likelihood: float | None
-    #: Which curvature of the loss the standard errors rest on: `observed`, or at kinks `expected` or `smoothed`.
-    curvature: str
-    #: Rows of a file that were left out for a missing value.
-    dropped: int
-    #: Passes over a file, beside the first look; `None` for data in memory.
-    passes: int | None
-    confidence: float
-    #: By name: the variance of maximum likelihood over that of the fit, both if the fitted model is true.
-    efficiency: dict[str, float | None] | None
-    optima: list[dict[str, Any]]
-    #: How the intervals of the parameters were made: `wald` or `profile`.
-    interval: str
-    #: The bootstrap: `replicates`, `failed`, `unit`, and by name the `estimates` with `se`, `bias`, `percentile`, `basic`.
-    bootstrap: dict[str, Any] | None
-    #: The held-out log-likelihood: `folds`, `log_likelihood`, `se`, `by_fold`.
-    held_out: dict[str, Any] | None
-    #: The penalty: `kind`, `strength`, `rule`, the names `selected`, and the `path` of strengths that were tried.
-    penalty: dict[str, Any] | None
-    #: The share of the rows that follow the model, for the loss `brier`, where log Z can be computed.
-    clean_share: Estimate | None
-    diagnostics: dict[str, Any]
-    warnings: list[str]
-    #: Why the estimates are no answer at all, if they are none.
-    no_answer: str | None
-    variables: list[str]
-    grid: dict[str, Any] | None
-    #: The numbers that `derive`, `wald`, `log_density`, `simulate` and `save` go on with.
-    fitted: _core.Fitted | None
-    model: Model | None
-
-    _hidden: ClassVar[frozenset[str]] = frozenset({"grid", "fitted", "model"})
-
-    def __getitem__(self, name: str) -> Estimate:
-        """The estimate of a parameter, or of the constant as `log_normalizer`."""
-        return self.estimates[name]
-
-    @property
-    def estimates(self) -> dict[str, Estimate]:
-        """All that was estimated: the parameters and, where it is free, the constant."""
-        constant = {} if self.log_normalizer is None else {"log_normalizer": self.log_normalizer}
-        return {**self.parameters, **constant}
-
-    def _table(self) -> tuple[str, list[Column], list[list[Any]], list[str]]:
-        columns: list[Column] = [
-            ("", None),
-            ("estimate", 6),
-            ("se", 3),
-            ("se data", 3),
-            ("se noise", 3),
-            ("lower", 6),
-            ("upper", 6),
-        ]
-        rows: list[list[Any]] = [
-            [name, e.estimate, e.se, e.se_data, e.se_noise, e.lower, e.upper] for name, e in self.estimates.items()
-        ]
-        title = f"{self._row_count()} rows of {', '.join(self.variables)}, loss {self.loss_name} = {self.loss:.6g}"
-        steps = f"{self.iterations} step{'' if self.iterations == 1 else 's'}"
-        state = f"converged after {steps}" if self.converged else f"not converged after {steps}: {self.stop}"
-        notes = [
-            f"lower and upper: {100 * self.confidence:g} % intervals",
-            f"noise {short(str(self.noise))}, {self.noise_points} {'quiet ' if self.draws == 'quiet' else ''}points (ν = {self.nu:.4g})",
-            state,
-            *self.warnings,
-        ]
-        return title, columns, rows, notes
-
-    def _row_count(self) -> str:
-        return str(self.rows)
-
-    def _frame(self) -> tuple[list[str], list[dict[str, Any]]]:
-        names = ("estimate", "se", "se_data", "se_noise", "lower", "upper")
-        rows = [{name: getattr(e, name) for name in names} for e in self.estimates.values()]
-        return list(self.estimates), rows
-
-    def _panels(self) -> list[Panel]:
-        if self.grid is None:
-            return [self._estimates_panel()]
-        grid = self.grid
-        series = [
-            ("bars", "data", [grid["edges"].tolist(), grid["heights"].tolist()]),
-            ("line", "fitted model", columns_of(grid["x"], grid["density"])),
-        ]
-        if grid["noise_density"] is not None:
-            series.append(("dashed", "noise", columns_of(grid["x"], grid["noise_density"])))
-        return [((self.variables[0], "linear"), ("density", "linear"), series)]
-
-    def _estimates_panel(self) -> Panel:
-        values = list(self.estimates.values())
-        at = [float(place) for place in range(len(values))]
-        columns = columns_of(at, *([getattr(e, n) for e in values] for n in ("estimate", "lower", "upper")))
-        return ("coordinate", "linear"), ("estimate", "linear"), [("points", "estimates", columns)]
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name} = {e.estimate:.4g} ± {e.se:.2g}" for name, e in self.estimates.items())
-        return f"<fit: {shown}>"
 
 
 def fit(
@@ -292,7 +137,7 @@ def fit(
         if errors != "robust":
             raise InputError("`covariance` and `errors` are the same argument: give one of them")
         errors = covariance
-    settings = _settings(
+    settings = read_settings(
         noise,
         nu,
         noise_points,
@@ -357,13 +202,13 @@ def fit(
                 constraints=constraints,
                 bar=bar,
             )
-        return FitResult(**_shaped(answer, built, model.text, None, None), model=model)
+        return FitResult(**shaped(answer, built, model.text, None, None), model=model)
     if format is not None or drop_missing:
         raise InputError("`format` and `drop_missing` are for files: give the path of one as `data`")
-    built = _constrained(model._for(data), fixed, constraints)
+    built = constrained(model._for(data), fixed, constraints)
     rows = points(data, built.variables)
     count = rows.shape[1]
-    shares = _weights(weights, data, count)
+    shares = read_weights(weights, data, count)
     handed = {
         "points": rows,
         "weights": shares,
@@ -381,8 +226,8 @@ def fit(
         if strata is None:
             answer = _core.fit(built, handed, settings, drawn, bar)
         else:
-            sets = _choices(strata, chosen, log_probability, data, count)
-            _refuse_noise(
+            sets = read_choices(strata, chosen, log_probability, data, count)
+            refuse_noise(
                 {
                     "method": (method, "nce"),
                     "noise": (noise, "auto"),
@@ -398,132 +243,7 @@ def fit(
                 }
             )
             answer = _core.fit_choices(built, handed, sets, settings, bar)
-    return FitResult(**_shaped(answer, built, model.text, rows[0], shares), model=model)
-
-
-def _settings(
-    noise: NoiseLike | NoiseDraws = "auto",
-    nu: float | str = "auto",
-    noise_points: int | None = None,
-    noise_share: float = 0.1,
-    max_noise: int | None = None,
-    *,
-    method: str = "nce",
-    loss: str,
-    draws: str = "auto",
-    loss_ratio: float | str = "auto",
-    errors: str,
-    confidence: float,
-    seed: int,
-    starts: int,
-    max_iterations: int,
-    tolerance: float,
-    refit_noise: bool = False,
-    check_ratio: bool = False,
-    target: str | Sequence[str] = "mse",
-    choices: int | str = "auto",
-    penalty: str | None = None,
-    penalty_factors: Mapping[str, float] | None = None,
-    refit_selected: bool = False,
-    interval: str = "wald",
-    bootstrap: int | None = None,
-    cross_validate: int | None = None,
-) -> dict[str, Any]:
-    """How to fit, checked, for the library."""
-    if errors not in ("robust", "model"):
-        raise InputError(f"`errors` must be robust or model, not {errors!r}")
-    if penalty is None and (penalty_factors or refit_selected):
-        argument = "penalty_factors" if penalty_factors else "refit_selected"
-        raise InputError(f"`{argument}` has no meaning without `penalty`: give one, or leave it out")
-    request = noise_request("auto" if isinstance(noise, NoiseDraws) else noise)
-    given = {
-        "nu": not (isinstance(nu, str) and nu == "auto"),
-        "noise_points": noise_points is not None,
-        "noise_share": noise_share != 0.1,
-        "max_noise": max_noise is not None,
-        "loss": loss != "js",
-        "draws": draws != "auto",
-        "loss_ratio": not (isinstance(loss_ratio, str) and loss_ratio == "auto"),
-        "refit_noise": bool(refit_noise),
-        "target": not (isinstance(target, str) and target == "mse"),
-        "check_ratio": bool(check_ratio),
-        "choices": not (isinstance(choices, str) and choices == "auto"),
-    }
-    _core.check_settings(str(method), request[0], isinstance(noise, NoiseDraws), [name for name, is_given in given.items() if is_given])
-    return {
-        "method": str(method),
-        "noise": request,
-        "nu": number(nu, "nu") if given["nu"] else None,
-        "noise_points": None if noise_points is None else whole(noise_points, "noise_points"),
-        "noise_share": number(noise_share, "noise_share"),
-        "max_noise": None if max_noise is None else counted(max_noise, "max_noise"),
-        "choices": counted(choices, "choices") if given["choices"] else None,
-        "loss": str(loss),
-        "draws": str(draws),
-        "loss_ratio": loss_ratio_of(loss_ratio),
-        "model_based": errors == "model",
-        "confidence": number(confidence, "confidence"),
-        "seed": whole(seed, "seed"),
-        "starts": whole(starts, "starts"),
-        "max_iterations": whole(max_iterations, "max_iterations"),
-        "tolerance": number(tolerance, "tolerance"),
-        "refit_noise": bool(refit_noise),
-        "check_ratio": bool(check_ratio),
-        "target": target if isinstance(target, str) else ",".join(target),
-        "penalty": None if penalty is None else str(penalty),
-        "penalty_factors": [
-            (str(name), number(value, f"penalty_factors[{name!r}]")) for name, value in (penalty_factors or {}).items()
-        ],
-        "refit_selected": bool(refit_selected),
-        "interval": str(interval),
-        "bootstrap": None if bootstrap is None else whole(bootstrap, "bootstrap"),
-        "cross_validate": None if cross_validate is None else whole(cross_validate, "cross_validate"),
-    }
-
-
-def _constrained(built: _core.Model, fixed: Mapping[str, float] | None, constraints: Sequence[str]) -> _core.Model:
-    """The model with what is held fixed or tied together."""
-    if isinstance(constraints, str):
-        raise InputError('`constraints` must be a list of equations, such as ["a + b = 1"]')
-    if not fixed and not constraints:
-        return built
-    values = [(str(name), number(value, f"fixed[{name!r}]")) for name, value in (fixed or {}).items()]
-    return built.constrained(values, [str(text) for text in constraints])
-
-
-def _choices(
-    strata: Any, chosen: Any, log_probability: Any, data: Any, rows: int
-) -> dict[str, Any]:
-    """The stratum of each row, whether it was chosen, and the log probability of its coming in."""
-
-    def column(values: Any, argument: str) -> Any:
-        if not isinstance(values, str):
-            return of_rows(values, data, argument)
-        try:
-            return data[values]
-        except (KeyError, IndexError, TypeError, ValueError):
-            raise InputError(f"`{argument}`: the data have no column {values!r}") from None
-
-    marks = vector(column(chosen, "chosen"), "chosen")
-    if len(marks) != rows:
-        raise InputError(f"`chosen` has {len(marks)} values, and must have one for each of the {rows} rows")
-    if not np.isin(marks, (0.0, 1.0)).all():
-        raise InputError("`chosen` must be true or 1 for the chosen rows of each stratum, false or 0 for the others")
-    offsets = None if log_probability is None else vector(column(log_probability, "log_probability"), "log_probability")
-    return {
-        "strata": labels(column(strata, "strata"), rows, "strata"),
-        "chosen": [mark == 1.0 for mark in marks],
-        "log_probability": None if offsets is None else offsets.tolist(),
-    }
-
-
-def _refuse_noise(given: Mapping[str, tuple[Any, Any]]) -> None:
-    """Choices have alternatives in the place of noise: what is not as by default has no meaning."""
-    for argument, (value, default) in given.items():
-        if type(value) is not type(default) or value != default:
-            raise InputError(
-                f"`{argument}` has no meaning beside `strata`, where the alternatives take the place of the noise: leave it out"
-            )
+    return FitResult(**shaped(answer, built, model.text, rows[0], shares), model=model)
 
 
 def _fit_file(
@@ -545,41 +265,12 @@ def _fit_file(
         "weights": weights,
     }
     names = [] if model.variables is not None else [name for name in _core.file_columns(file) if name != weights]
-    built = _constrained(model._for({name: () for name in names}), fixed, constraints)
+    built = constrained(model._for({name: () for name in names}), fixed, constraints)
     with Bar("fit", progress) as bar:
         answer = _core.fit_file(built, file, settings, bar)
     some = answer.pop("some")
     x, shares = (None, None) if some is None else (some["x"], some["weights"])
-    return FitResult(**_shaped(answer, built, model.text, x, shares), model=model)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class RatioResult(FitResult):
-    """The fitted logarithm of a ratio of two densities, `log p₁/p₂ = θ·t(x) − c`; what it calls noise is the second sample."""
-
-    #: Rows of the first and of the second sample.
-    rows: list[int]  # type: ignore[assignment]
-
-    def _row_count(self) -> str:
-        return " and ".join(map(str, self.rows))
-
-    @property
-    def constant(self) -> Estimate:
-        """The constant c."""
-        assert self.log_normalizer is not None
-        return self.log_normalizer
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as plain dictionaries, lists and numbers, as the command's JSON has it."""
-        return {**super().to_dict(), "constant": plain(self.constant)}
-
-    def log_ratio(self, x: Any) -> tuple[Array, Array]:
-        """The log ratio at points, and its standard error."""
-        value, se = self.log_density(x)
-        return value, se
-
-    def __repr__(self) -> str:
-        return super().__repr__().replace("<fit", "<ratio")
+    return FitResult(**shaped(answer, built, model.text, x, shares), model=model)
 
 
 def ratio(
@@ -664,7 +355,7 @@ def ratio(
         )
     if permutations is not None:
         raise InputError("`permutations` is for a ratio without a model, or with bridges")
-    settings = _settings(
+    settings = read_settings(
         loss=loss,
         errors=errors,
         confidence=confidence,
@@ -689,49 +380,16 @@ def ratio(
                 settings=settings,
                 bar=bar,
             )
-        return RatioResult(**_shaped(answer, built, model.text, None, None), model=model)
+        return RatioResult(**shaped(answer, built, model.text, None, None), model=model)
     if format is not None or storage_options is not None:
         raise InputError("`format` and `storage_options` are for `executor`: give one, or leave them out")
     built = model._for(first)
     rows = [points(sample, built.variables, name) for sample, name in ((first, "first"), (second, "second"))]
     count = rows[0].shape[1]
-    shares = _weights(weights, first, count)
+    shares = read_weights(weights, first, count)
     nothing = {"weights": None, "clusters": None, "chains": None}
     with Bar("ratio", progress) as bar:
         answer = _core.ratio(
             built, {**nothing, "points": rows[0], "weights": shares}, {**nothing, "points": rows[1]}, settings, bar
         )
-    return RatioResult(**_shaped(answer, built, model.text, rows[0][0], shares), model=model)
-
-
-def _shaped(
-    answer: dict[str, Any], built: _core.Model, text: str | None, x: Array | None, weights: Array | None
-) -> dict[str, Any]:
-    """The fields of a result from what the library answers, the model's text, and values of the first variable."""
-    fatal = answer["no_answer"]
-    if fatal is not None or not answer["converged"]:
-        reason = fatal if fatal is not None else f"the fit did not converge: {answer['stop']}"
-        warnings.warn(reason, NoisewrightWarning, stacklevel=3)
-    words = answer.pop("noise_words")
-    answer["noise"] = words if answer["noise"] is None else FittedNoise(answer["noise"], built.domains, text)
-    answer["parameters"] = {name: Estimate(**value) for name, value in answer["parameters"].items()}
-    constant = answer["log_normalizer"]
-    answer["log_normalizer"] = None if constant is None else Estimate(**constant)
-    if (share := answer.get("clean_share")) is not None:
-        answer["clean_share"] = Estimate(**share)
-    if answer["grid"] is not None and x is not None:
-        bins = int(np.clip(np.ceil(2 * len(x) ** (1 / 3)), 5, 80))
-        heights, edges = np.histogram(x, bins=bins, density=True, weights=weights)
-        answer["grid"] |= {"edges": edges, "heights": heights}
-    fitted = fitted_from(answer.pop("kept"))
-    return {**answer, "variables": built.variables, "fitted": fitted}
-
-
-def _weights(weights: Any, data: Any, rows: int) -> Array | None:
-    """How often each row of the data counts."""
-    if weights is None:
-        return None
-    values = vector(of_rows(weights, data, "weights"), "weights")
-    if len(values) != rows:
-        raise InputError(f"`weights` has {len(values)} values, and must have one for each of the {rows} rows")
-    return values
+    return RatioResult(**shaped(answer, built, model.text, rows[0][0], shares), model=model)

@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import inspect
+import pickle
 import pkgutil
 import re
 import runpy
@@ -411,3 +412,16 @@ def test_signals_come_back_after_a_call():
     before = signal.getsignal(signal.SIGINT)
     nw.log_z([0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0])
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_results_are_found_where_they_were_when_they_were_pickled() -> None:
+    """Pickles name the module of a class: results of calls on states and of fits are to be had from the modules of the calls too."""
+    calls = {
+        "noisewright.fitting": ["FitResult", "NoiseDraws", "RatioResult"],
+        "noisewright.states": ["ConvergenceResult", "EnergiesResult", "ExpectationsResult", "StatesResult", "SurfaceResult"],
+    }
+    for module, names in calls.items():
+        for name in names:
+            found = pickle.loads(f"c{module}\n{name}\n.".encode())
+            assert found is getattr(nw, name)
+            assert pickle.loads(pickle.dumps(found)) is found

@@ -52,10 +52,10 @@ class Recipe:
 
     def built(self) -> _core.Model:
         """The model with its variables and constraints."""
-        from ..fitting import _constrained
+        from ..fitting_arguments import constrained
 
         variables = self.columns(1)
-        return _constrained(self.model._for({name: () for name in variables}), self.fixed, self.constraints)
+        return constrained(self.model._for({name: () for name in variables}), self.fixed, self.constraints)
 
     def replica(self) -> _core.Replica:
         """A new replica of the fit."""
