@@ -57,7 +57,7 @@ mod stream;
 mod two_step;
 
 #[doc(hidden)]
-pub use bootstrap::{Bootstrap, BootstrapEstimate, Resampled};
+pub use bootstrap::{Bootstrap, BootstrapEstimate, ReplicateAnswer, ReplicateHook, Resampled};
 pub use choices::{ChoiceSets, fit_choices};
 #[doc(hidden)]
 pub use curvature::Curvature;
