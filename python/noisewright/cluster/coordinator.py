@@ -42,7 +42,7 @@ class Workers:
         #: The sample whose rows were read last.
         self.sample = 0
         self._pickled = _pickled(recipe)
-        self._small = max(engine.small, 16 * (len(recipe.built().coordinates) + 1) ** 2)
+        self._small = max(engine.small, 8 * (len(recipe.built().coordinates) + 1) ** 2)
         self._fit = uuid.uuid4().hex[:12]
         self._log: list[bytes] = []
         self._passes = 0

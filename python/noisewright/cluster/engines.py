@@ -32,7 +32,7 @@ class Lost(Exception):
 class Engine:
     """Runs functions somewhere else."""
 
-    #: Bytes of news that go with every call, or 16 (k + 1)² for k unknowns, if that is more; what is more goes to every worker once.
+    #: Bytes of news that go with every call, or 8 (k + 1)² for k unknowns, if that is more; what is more goes to every worker once.
     small = 1 << 14
 
     @property
@@ -182,7 +182,7 @@ class DaskEngine(Engine):
     """A Dask cluster by its client."""
 
     # The calls of all workers pass through one scheduler.
-    small = 1 << 10
+    small = 1 << 8
 
     def __init__(self, client: Any) -> None:
         self._client = client
