@@ -7,6 +7,7 @@ Needs the package, dask[distributed], pyarrow, polars and psutil. `--gigabytes 4
 import argparse
 import hashlib
 import json
+import multiprocessing
 import os
 import resource
 import sys
@@ -60,20 +61,27 @@ def worker_peak() -> float:
 
 
 class Meter:
-    """Counts passes over the rows, and the bytes that a run takes there and back."""
+    """Counts passes over the rows, and the bytes that each takes there and back: through the scheduler, and past it."""
 
     def __init__(self) -> None:
-        self.passes, self.most = 0, []
+        self.reset()
         asked = coordinator.Workers.sum
 
         def measured(workers, news, known, runs, sample):
             answers = asked(workers, news, known, runs, sample)
             self.passes += sample is not None
-            if len(workers._log) > 2:
-                self.most.append(max(map(len, answers)) + sum(map(len, workers._log[known:])))
+            back, told = sum(map(len, answers)), sum(map(len, workers._log[known:]))
+            direct = getattr(workers._engine, "_direct", False)
+            large = [back] if known == len(workers._log) == 0 and direct else []
+            large += [told * workers._engine.workers] if told > workers._small and direct else []
+            self.through.append(back + told * (len(runs) if told <= workers._small else workers._engine.workers) - sum(large))
+            self.past.append(sum(large))
             return answers
 
         coordinator.Workers.sum = measured
+
+    def reset(self) -> None:
+        self.passes, self.through, self.past = 0, [], []
 
 
 def on_dask(model: nw.Model, path: Path, workers: int, meter: Meter) -> dict:
@@ -81,12 +89,37 @@ def on_dask(model: nw.Model, path: Path, workers: int, meter: Meter) -> dict:
         with distributed.Client(cluster) as client:
             client.run(lambda: __import__("noisewright"))
             before, own, begun = client.run(worker_cpu), own_cpu(), time.monotonic()
-            meter.passes, meter.most = 0, []
+            meter.reset()
             result = nw.fit(model, str(path), nu=0.1, executor=client)
             wall = time.monotonic() - begun
             cpu = sum(client.run(worker_cpu).values()) - sum(before.values())
             peak = max(client.run(worker_peak).values())
-            return {"wall": wall, "cpu": cpu + own_cpu() - own, "peak": peak, "passes": meter.passes, "bytes": max(meter.most), "sha": digest(result)}
+            return {
+                "wall": wall,
+                "cpu": cpu + own_cpu() - own,
+                "peak": peak,
+                "passes": meter.passes,
+                "through": max(meter.through),
+                "past": max(meter.past),
+                "sha": digest(result),
+            }
+
+
+def by_processes(model: nw.Model, path: Path, count: int, meter: Meter) -> dict:
+    """Processes of our own, their start included."""
+
+    def used() -> float:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return own_cpu() + children.ru_utime + children.ru_stime
+
+    cpu, begun = used(), time.monotonic()
+    meter.reset()
+    result = nw.fit(model, str(path), nu=0.1, executor=count)
+    wall = time.monotonic() - begun
+    # The processes were told to end: their time counts when they have.
+    while multiprocessing.active_children():
+        time.sleep(0.1)
+    return {"wall": wall, "cpu": used() - cpu, "passes": meter.passes, "sha": digest(result)}
 
 
 def streamed(model: nw.Model, path: Path) -> dict:
@@ -96,17 +129,22 @@ def streamed(model: nw.Model, path: Path) -> dict:
 
 
 def read_by_polars(path: Path) -> dict:
-    cpu, begun = own_cpu(), time.monotonic()
-    frame = polars.scan_parquet(path).select(polars.col("x").sum(), polars.col("y").sum()).collect(engine="streaming")
-    assert frame.height == 1
-    return {"wall": time.monotonic() - begun, "cpu": own_cpu() - cpu, "passes": 1}
+    """The median of five readings after a first one, which starts polars' threads."""
+    found = []
+    for _ in range(6):
+        cpu, begun = own_cpu(), time.monotonic()
+        frame = polars.scan_parquet(path).select(polars.col("x").sum(), polars.col("y").sum()).collect(engine="streaming")
+        assert frame.height == 1
+        found.append((own_cpu() - cpu, time.monotonic() - begun))
+    cpu, wall = sorted(found[1:])[2]
+    return {"wall": wall, "cpu": cpu, "passes": 1}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gigabytes", type=float, default=4.0)
     parser.add_argument("--file", type=Path, help="rows that were generated before, or are to be kept")
-    parser.add_argument("--parts", default="polars,streamed,1,2", help="what is measured; numbers are workers on Dask")
+    parser.add_argument("--parts", default="polars,streamed,1,2", help="what is measured; numbers are workers on Dask, p1 and p2 processes")
     arguments = parser.parse_args()
     rows = int(arguments.gigabytes * 1e9 / 16)
     model = nw.Model.from_features(FEATURES, variables=["x", "y"])
@@ -118,17 +156,32 @@ def main() -> None:
             generate(path, rows)
         for part in arguments.parts.split(","):
             measure = {"polars": lambda: read_by_polars(path), "streamed": lambda: streamed(model, path)}
-            found[part] = measure[part]() if part in measure else on_dask(model, path, int(part), meter)
+            if part in measure:
+                found[part] = measure[part]()
+            elif part.startswith("p"):
+                found[part] = by_processes(model, path, int(part[1:]), meter)
+            else:
+                found[part] = on_dask(model, path, int(part), meter)
             print(part, found[part], file=sys.stderr, flush=True)
-        rows = pq.ParquetFile(path).metadata.num_rows
+        rows, groups = pq.ParquetFile(path).metadata.num_rows, pq.ParquetFile(path).num_row_groups
     print(f"# {rows:,} rows of two variables, {rows * 16 / 1e9:.2g} GB, six unknowns, ν = 0.1\n")
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end. Row-passes are rows times passes.\n")
-    print("| | wall s | CPU s | passes | row-passes per CPU second | peak MB of a worker | most bytes of a run |\n|---|---|---|---|---|---|---|")
-    names = {"polars": "polars reads both columns once", "1": "Dask, one worker", "2": "Dask, two workers"}
+    print("| | wall s | CPU s | passes | row-passes per CPU second | CPU s to streamed | peak MB of a worker | most bytes of a pass through the scheduler, per row group | most bytes past it |\n|---|---|---|---|---|---|---|---|---|")
+    names = {
+        "polars": "polars reads both columns once",
+        "1": "Dask, one worker",
+        "2": "Dask, two workers",
+        "p1": "one process of our own",
+        "p2": "two processes of our own",
+    }
     for part, one in found.items():
         speed = rows * one["passes"] / one["cpu"]
-        more = [f"{one[name]:,.0f}" if name in one else "" for name in ("peak", "bytes")]
-        print(f"| {names.get(part, part)} | {one['wall']:.1f} | {one['cpu']:.1f} | {one['passes']} | {speed:.2g} | {more[0]} | {more[1]} |")
+        one["through"] = one["through"] / groups if "through" in one else None
+        one["ratio"] = one["cpu"] / found["streamed"]["cpu"] if "streamed" in found and part != "polars" else None
+        more = [f"{one[name]:,.0f}" if one.get(name) is not None else "" for name in ("peak", "through", "past")]
+        ratio = "" if one["ratio"] is None else f"{one['ratio']:.2f}"
+        numbers = f"{one['wall']:.1f} | {one['cpu']:.2f} | {one['passes']} | {speed:.2g}"
+        print(f"| {names.get(part, part)} | {numbers} | {ratio} | {' | '.join(more)} |")
     same = sorted({one["sha"] for one in found.values() if "sha" in one})
     print(f"\nSHA-256 of all results: {', '.join(same)} ({'the same' if len(same) == 1 else 'NOT the same'}).")
     print(f"16 (k + 1)² is {16 * (len(model.coordinates) + 1) ** 2} bytes.")

@@ -112,7 +112,16 @@ def fit(
     settings: dict[str, Any],
     draws: tuple[_Array, _Array, _Array] | None = None,
     tick: Any = None,
+    replicates: Any = None,
 ) -> dict[str, Any]: ...
+def fit_replicates(
+    model: Model,
+    rows: dict[str, Any],
+    settings: dict[str, Any],
+    draws: tuple[_Array, _Array, _Array] | None,
+    first: int,
+    last: int,
+) -> list[list[float] | None]: ...
 def fit_choices(
     model: Model,
     rows: dict[str, Any],
@@ -141,7 +150,7 @@ class Replica:
     @property
     def step(self) -> int: ...
     def advance(self, answers: list[bytes]) -> None: ...
-    def sum(self, run: tuple[int, int], points: _Array | None = None, weights: _Array | None = None) -> bytes: ...
+    def sum(self, run: tuple[int, int], pieces: list[list[_Array]] = ..., weighted: bool = False) -> bytes: ...
 
 def log_z_path(
     model: Model,

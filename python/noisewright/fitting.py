@@ -118,7 +118,8 @@ def fit(
         refit_selected: fit the parameters that the lasso selects again without a penalty, with standard errors.
         interval: `wald`, or `profile`: where the profile of the likelihood, or of the loss, has risen as far as the
             confidence says.
-        bootstrap: so many samples of the rows (or of the clusters or strata) are drawn with replacement and fitted.
+        bootstrap: so many samples of the rows (or of the clusters or strata) are drawn with replacement and fitted, by `executor` where
+            there is one and the rows are in memory.
         cross_validate: so many folds of a cross-validation, which finds the held-out log-likelihood, for `compare`.
         executor: who sums over the rows: a Dask `Client`, an executor of `concurrent.futures`, or a number of processes. The data are
             then paths or patterns of files (Parquet, CSV, NPY; local, or addresses of fsspec such as `s3://bucket/*.parquet`), a PyArrow
@@ -168,7 +169,8 @@ def fit(
         raise InputError("`strata` and `chosen` belong together: give both")
     if executor is None and storage_options is not None:
         raise InputError("`storage_options` are for `executor`: give one, or leave them out")
-    if executor is not None or isinstance(data, (str, os.PathLike)):
+    replicated = executor is not None and bootstrap is not None and not _is_elsewhere(data)
+    if (executor is not None and not replicated) or isinstance(data, (str, os.PathLike)):
         in_memory = {
             "clusters": clusters is not None,
             "chains": chains is not None,
@@ -223,7 +225,12 @@ def fit(
             vector(noise.log_density_at_data, "noise.log_density_at_data"),
         )
     with Bar("fit", progress) as bar:
-        if strata is None:
+        if replicated:
+            if strata is not None:
+                raise InputError("`executor` cannot stand beside `strata`: leave it out")
+            how = (model, built.variables, fixed, constraints, "auto" if isinstance(noise, NoiseDraws) else noise)
+            answer = _replicated(executor, how, (built, handed, settings, drawn), bar)
+        elif strata is None:
             answer = _core.fit(built, handed, settings, drawn, bar)
         else:
             sets = read_choices(strata, chosen, log_probability, data, count)
@@ -244,6 +251,26 @@ def fit(
             )
             answer = _core.fit_choices(built, handed, sets, settings, bar)
     return FitResult(**shaped(answer, built, model.text, rows[0], shares), model=model)
+
+
+def _is_elsewhere(data: Any) -> bool:
+    """Whether an executor is to read the data, which are not rows in memory."""
+    from .cluster import is_elsewhere
+
+    return is_elsewhere(data)
+
+
+def _replicated(executor: Any, how: tuple[Any, ...], given: tuple[Any, ...], bar: Bar) -> dict[str, Any]:
+    """A fit here, and the replicates of its bootstrap by an executor."""
+    from .cluster import Replicates
+
+    built, rows, settings, drawn = given
+    replicates = Replicates(executor, *how, settings, rows, drawn)
+    try:
+        return _core.fit(built, rows, settings, drawn, bar, replicates)
+    except BaseException:
+        replicates.stop()
+        raise
 
 
 def _fit_file(

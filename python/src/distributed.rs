@@ -1,6 +1,5 @@
 //! `fit` and `ratio` past one process: the coordinator, who asks Python for sums, and the replicas that take them.
 
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use noisewright::Error;
@@ -8,8 +7,9 @@ use noisewright::fit::{
     PassRequest, Replica, Workers, fit_distributed as fit_by_workers, ratio_distributed as ratio_by_workers,
 };
 use noisewright_bindings::Reading;
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 use rayon::ThreadPoolBuilder;
 
@@ -104,7 +104,42 @@ pub(crate) fn fit_distributed<'py>(
 
 /// A copy of a fit in a process that has rows.
 #[pyclass(frozen, module = "noisewright._core", name = "Replica")]
-pub(crate) struct PyReplica(Mutex<Replica>);
+pub(crate) struct PyReplica(Mutex<Held>);
+
+/// A replica, and the memory that it has for a run of rows.
+struct Held {
+    replica: Replica,
+    /// Values column by column, and weights.
+    values: Vec<f64>,
+    weights: Option<Vec<f64>>,
+}
+
+/// Rows in pieces, one after the other, each of them columns.
+type Pieces<'py> = Vec<Vec<PyReadonlyArray1<'py, f64>>>;
+
+impl Held {
+    /// Copies the pieces of a run, column by column; the last column are weights where there are any.
+    fn take(&mut self, pieces: &Pieces<'_>, weighted: bool) {
+        let columns = pieces.first().map_or(0, Vec::len);
+        let variables = columns.saturating_sub(usize::from(weighted));
+        let copy = |out: &mut Vec<f64>, j: usize| {
+            for column in pieces.iter().filter_map(|piece| piece.get(j)) {
+                match column.as_slice() {
+                    Ok(values) => out.extend_from_slice(values),
+                    Err(_) => out.extend(column.as_array()),
+                }
+            }
+        };
+        self.values.clear();
+        (0..variables).for_each(|j| copy(&mut self.values, j));
+        let mut weights = self.weights.take().filter(|_| weighted && columns > 0).unwrap_or_default();
+        weights.clear();
+        self.weights = (variables < columns).then(|| {
+            copy(&mut weights, variables);
+            weights
+        });
+    }
+}
 
 impl PyReplica {
     /// Something done with the replica while others may use the interpreter.
@@ -113,7 +148,7 @@ impl PyReplica {
         py: Python<'_>,
         work: impl FnOnce(&mut Replica) -> noisewright::Result<T> + Send,
     ) -> PyResult<T> {
-        let outcome = py.detach(|| work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)));
+        let outcome = py.detach(|| work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).replica));
         outcome.map_err(|error| Failure::from(error).exception(py))
     }
 }
@@ -142,7 +177,8 @@ impl PyReplica {
             true => Replica::start_ratio(model, options, shape, run),
             false => Replica::start(model, options, (shape.0, shape.1[0]), run),
         };
-        Ok(Self(Mutex::new(replica.map_err(|error| Failure::from(error).exception(py))?)))
+        let replica = replica.map_err(|error| Failure::from(error).exception(py))?;
+        Ok(Self(Mutex::new(Held { replica, values: Vec::new(), weights: None })))
     }
 
     /// How many answers it has been given.
@@ -156,20 +192,21 @@ impl PyReplica {
         self.with(py, move |replica| replica.advance(&answers))
     }
 
-    /// The answer for a run of rows at this step; noise is drawn, and has no points.
-    #[pyo3(signature = (run, points=None, weights=None))]
+    /// The answer for a run of rows at this step, which come in pieces, each a list of columns, weights last; noise is drawn, and has
+    /// no pieces.
+    #[pyo3(signature = (run, pieces=Vec::new(), weighted=false))]
     fn sum<'py>(
         &self,
         py: Python<'py>,
         run: (usize, usize),
-        points: Option<PyReadonlyArray2<'py, f64>>,
-        weights: Option<PyReadonlyArray1<'py, f64>>,
+        pieces: Pieces<'py>,
+        weighted: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let values =
-            points.map_or_else(|| Ok(Vec::new()), |points| points.as_slice().map(<[f64]>::to_vec))?;
-        let weights = weights.map(|weights| weights.as_slice().map(<[f64]>::to_vec)).transpose()?;
-        let rows: Range<usize> = run.0..run.1;
-        let answer = self.with(py, move |replica| replica.sum(rows, values, weights))?;
+        let mut held = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        held.take(&pieces, weighted);
+        let held = &mut *held;
+        let outcome = py.detach(|| held.replica.sum_lent(run.0..run.1, &mut held.values, &mut held.weights));
+        let answer = outcome.map_err(|error| Failure::from(error).exception(py))?;
         Ok(PyBytes::new(py, &answer))
     }
 }

@@ -1,6 +1,6 @@
 //! `fit`: a model from data, against noise.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use noisewright::fit::FitOptions;
 use noisewright::parts::{Draws, RatioFit};
@@ -12,6 +12,7 @@ use noisewright_report::Value;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
+use crate::bootstrap::{Raised, asked_of};
 use crate::failure::Outcome;
 use crate::file::{FileArgument, FileRows, SomeRows};
 use crate::model::{PyModel, points};
@@ -78,11 +79,12 @@ impl Plan {
 }
 
 /// Noise points with their log-densities, and the log-densities at the data.
-type GivenDraws<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>);
+pub(crate) type GivenDraws<'py> =
+    (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>);
 
 /// Fits a model to data.
 #[pyfunction]
-#[pyo3(signature = (model, rows, settings, draws=None, tick=None))]
+#[pyo3(signature = (model, rows, settings, draws=None, tick=None, replicates=None))]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
     model: &PyModel,
@@ -90,16 +92,21 @@ pub(crate) fn fit<'py>(
     settings: Settings,
     draws: Option<GivenDraws<'py>>,
     tick: Option<&Bound<'py, PyAny>>,
+    replicates: Option<Py<PyAny>>,
 ) -> PyResult<Tree> {
     let names = model.model.space().names();
     let rows = rows.owned(names)?;
     let draws = draws.map(|given| owned_draws(&given, names)).transpose()?;
     let (plan, text) = (Plan::from(settings), model.text.clone());
-    model.run(py, tick, move |model, monitor| {
-        let options = plan.options(&model, draws, monitor)?;
+    let raised = Raised::default();
+    let hook = replicates.map(|function| asked_of(function, &raised));
+    let answer = model.run(py, tick, move |model, monitor| {
+        let options = FitOptions { replicates: hook, ..plan.options(&model, draws, monitor)? };
         let (fit, value) = fit_rows(&model, &rows, &options, text.as_deref())?;
         Ok(Tree::from(value).with("noise", fit.noise))
-    })
+    });
+    let exception = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+    exception.map_or(answer, Err)
 }
 
 /// Fits the logarithm of the ratio of two samples' densities.
@@ -186,7 +193,7 @@ pub(crate) fn fit_file<'py>(
     })
 }
 
-fn owned_draws(given: &GivenDraws<'_>, names: &[String]) -> PyResult<Draws> {
+pub(crate) fn owned_draws(given: &GivenDraws<'_>, names: &[String]) -> PyResult<Draws> {
     Ok(Draws {
         points: points(&given.0, names)?,
         log_density: given.1.as_slice()?.to_vec(),

@@ -3,6 +3,7 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod after;
+mod bootstrap;
 mod design;
 mod distributed;
 mod energy;
@@ -33,6 +34,8 @@ mod _core {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use super::after::{Fitted, compare};
+    #[pymodule_export]
+    use super::bootstrap::fit_replicates;
     #[pymodule_export]
     use super::design::design;
     #[pymodule_export]

@@ -18,6 +18,8 @@ import pytest
 import noisewright as nw
 from cluster_data import deadly, digest, model, rows
 from noisewright.cluster import coordinator
+from noisewright.cluster.engines import DaskEngine
+from noisewright.cluster.worker import Opening
 
 distributed = pytest.importorskip("distributed")
 pa = pytest.importorskip("pyarrow")
@@ -214,17 +216,47 @@ def test_an_interrupt_takes_back_what_was_submitted(files: Path, two: Any, monke
     assert set(tasks()) <= before
 
 
-def test_bytes_through_the_scheduler(files: Path, two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a run costs there and back, once the workers know the fit: at most 16 (k + 1)² bytes."""
-    most: list[int] = []
-    asked = coordinator.Workers.sum
+def test_bytes_through_the_scheduler(files: Path, expected: str, two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass takes at most 16 (k + 1)² bytes there and back for a run, but for the last over rows and over noise, with tails and the
+    information matrix's test; rows, and what else is large, do not pass the scheduler.
+    """
+    passes: list[float] = []
+    fetched: list[int] = []
+    asked, result, broadcast = coordinator.Workers.sum, DaskEngine.result, two.run
 
     def measured(self: Any, news: list[bytes], known: int, runs: Any, sample: int | None) -> list[bytes]:
+        fetched.append(0)
         answers = asked(self, news, known, runs, sample)
-        if self._passes > 3:
-            most.append(max(map(len, answers)) + sum(map(len, self._log[known:])))
+        tail = sum(map(len, self._log[known:]))
+        passes.append(fetched[-1] / len(runs) + (tail if tail <= self._small else 0))
         return answers
 
+    def counted(self: Any, future: Any, large: bool = False) -> Any:
+        answer = result(self, future, large)
+        fetched[-1] += len(answer) if fetched and isinstance(answer, bytes) and not large else 0
+        return answer
+
+    def refused(function: Any, *arguments: Any, **settings: Any) -> Any:
+        assert not any(isinstance(one, (Opening, tuple)) for one in arguments), "told by way of the scheduler"
+        return broadcast(function, *arguments, **settings)
+
+    fetched.append(0)
     monkeypatch.setattr(coordinator.Workers, "sum", measured)
-    nw.fit(model(), _pattern(files), executor=two, **SETTINGS)
-    assert most and sorted(most)[len(most) // 2] <= 16 * (len(model().coordinates) + 1) ** 2
+    monkeypatch.setattr(DaskEngine, "result", counted)
+    monkeypatch.setattr(two, "run", refused)
+    assert digest(nw.fit(model(), _pattern(files), executor=two, **SETTINGS)) == expected
+    assert len(passes) > 4
+    # The sample of rows alone would be four megabytes.
+    assert passes[0] == 0
+    bound = 16 * (len(model().coordinates) + 1) ** 2
+    assert sorted(passes)[-3] <= bound, passes
+    # Those two: the largest log ratios of the first run, and of every run sums over the products of the scores' products.
+    assert max(passes) <= 3 * bound, passes
+
+
+def test_a_bootstrap_has_the_bits_of_one_process(two: Any) -> None:
+    values = rows(800)
+    data = {"x": values[:, 0], "y": values[:, 1]}
+    alone = nw.fit(model(), data, bootstrap=120, **SETTINGS)
+    assert alone.to_dict()["bootstrap"]["replicates"] > 114
+    assert digest(nw.fit(model(), data, bootstrap=120, executor=two, **SETTINGS)) == digest(alone)

@@ -17,7 +17,7 @@ import pytest
 
 import noisewright as nw
 from cluster_data import deadly, digest, model, rows
-from noisewright.cluster import coordinator
+from noisewright.cluster import cache, coordinator, replicates, sources
 
 COUNT = 280_000
 
@@ -42,6 +42,57 @@ def test_processes_and_executors_give_the_bits_of_memory(files: Path, expected: 
         assert digest(nw.fit(model(), pattern, nu=1.0, executor=threads)) == expected
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         assert digest(nw.fit(model(), pattern, nu=1.0, executor=processes)) == expected
+
+
+def test_a_bootstrap_has_the_bits_of_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its samples are fitted elsewhere: rows, weighted rows, whole clusters, noise that was drawn elsewhere, fixed parameters."""
+    monkeypatch.setattr(replicates, "LEAST", 7)
+    values = rows(400)
+    data = {"x": values[:, 0], "y": values[:, 1]}
+    given = nw.NoiseDraws(*_drawn(values))
+    cases: list[dict[str, Any]] = [
+        {"nu": 2.0},
+        {"nu": 2.0, "weights": np.linspace(0.5, 1.5, 400), "fixed": {"x*y": 0.4}},
+        {"nu": 2.0, "clusters": np.arange(400) // 8, "seed": 5},
+        {"noise": given},
+    ]
+    with ThreadPoolExecutor(2) as threads:
+        for case in cases:
+            alone = nw.fit(model(), data, bootstrap=30, **case)
+            found = nw.fit(model(), data, bootstrap=30, executor=threads, **case)
+            assert found.to_dict()["bootstrap"]["replicates"] > 28
+            assert found.to_dict()["bootstrap"] == alone.to_dict()["bootstrap"]
+            assert digest(found) == digest(alone)
+    alone = nw.fit(model(), data, bootstrap=30, **cases[0])
+    assert digest(nw.fit(model(), data, bootstrap=30, executor=2, **cases[0])) == digest(alone)
+
+
+def _drawn(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gaussian noise with its log-densities, and those at the data."""
+    points = np.random.default_rng(4).normal(0.0, 1.5, (1500, 2))
+    density = lambda at: -0.5 * (at**2).sum(axis=1) / 2.25 - np.log(2 * np.pi * 2.25)  # noqa: E731
+    return points, density(points), density(values)
+
+
+def test_the_rows_of_a_fit_that_has_ended_make_room(files: Path) -> None:
+    """Otherwise the next fit would read its rows again at every pass."""
+    with ThreadPoolExecutor(1) as threads:
+        nw.fit(model(), str(files / "*.npy"), nu=1.0, executor=threads)
+    assert cache.rows_read()._bytes == 0 and not cache.rows_read()._held
+
+
+def test_the_columns_of_a_file_are_not_copied(tmp_path: Path) -> None:
+    """What a worker keeps is what was read, and a run is a part of that: memory for a run would be asked of the system at every pass."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    values = rows(5000)
+    table = arrow.table({"x": values[:, 0], "y": values[:, 1].astype(np.float32), "n": np.arange(5000)})
+    parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=2000)
+    source = sources.Files([str(tmp_path / "rows.parquet")], "parquet", {}, [[2000, 2000, 1000]], identity=str(tmp_path))
+    once, again = (source.read(1500, 4500, ["x", "y", "n"]) for _ in range(2))
+    assert [len(piece[0]) for piece in once] == [500, 2000, 500]
+    assert all(np.shares_memory(a, b) for first, second in zip(once, again) for a, b in zip(first, second))
+    joined = [np.concatenate([piece[j] for piece in once]) for j in range(3)]
+    assert np.array_equal(joined, [values[1500:4500, 0], values[1500:4500, 1].astype(np.float32), np.arange(1500, 4500)])
 
 
 def test_a_ratio_of_two_samples(files: Path, tmp_path: Path) -> None:
@@ -104,6 +155,10 @@ def test_refusals(files: Path) -> None:
         nw.fit(model(), str(files / "nothing.npy"), executor=1)
     with pytest.raises(nw.InputError, match="leave it out for rows in memory"):
         nw.fit(model(), rows(100), executor=1)
+    with pytest.raises(nw.InputError, match="`bootstrap` needs the rows in memory"):
+        nw.fit(model(), str(files / "*.npy"), executor=1, bootstrap=100)
+    with pytest.raises(nw.InputError, match="`executor` cannot stand beside `strata`"):
+        nw.fit(model(), rows(100), executor=1, bootstrap=100, strata=np.arange(100) // 2, chosen=np.arange(100) % 2)
     with pytest.raises(nw.InputError, match="must be a Dask client"):
         nw.fit(model(), str(files / "*.npy"), executor="dask")
     with pytest.raises(nw.InputError, match="at least one process"):

@@ -87,6 +87,7 @@ impl FitSettings {
             penalty: self.penalty()?,
             interval: self.interval.parse()?,
             bootstrap: self.bootstrap,
+            replicates: None,
             cross_validate: self.cross_validate,
             // Not `..default()`: a new option must be named here too.
             more: noisewright::internal::More,

@@ -1,5 +1,7 @@
 //! The shape of the tail of importance weights: whether their mean can be trusted (Vehtari et al. 2024).
 
+use crate::fit::distributed::Partial;
+
 /// How many of the largest of `count` weights make up their tail; fewer than 5 say nothing.
 pub(crate) fn tail_length(count: usize) -> usize {
     let size = count as f64;
@@ -32,6 +34,72 @@ impl Shape {
     /// Of a tail given by its increasing logarithms and the largest logarithm below it.
     pub(crate) fn above(cut: f64, tail: &[f64]) -> Self {
         Self::new(shape_above(cut, tail), tail.len())
+    }
+}
+
+/// The largest of some log weights, as many as their tail can be long: what its shape is found from, without all the others.
+#[derive(Clone, Debug)]
+pub(crate) struct Largest {
+    /// How many log weights there were in all.
+    count: usize,
+    /// How many of them are kept, at least.
+    room: usize,
+    /// The largest ones, and possibly some more, in any order.
+    kept: Vec<f64>,
+}
+
+impl Largest {
+    /// None yet, of at most so many.
+    pub(crate) fn of_at_most(count: usize) -> Self {
+        // One more than the tail: the largest weight below it is where it begins.
+        Self { count: 0, room: tail_length(count) + 1, kept: Vec::new() }
+    }
+
+    /// Takes in some log weights, none of them −∞.
+    pub(crate) fn add(&mut self, log_weights: impl Iterator<Item = f64>) {
+        let before = self.kept.len();
+        self.kept.extend(log_weights);
+        self.count += self.kept.len() - before;
+        self.trim(4 * self.room);
+    }
+
+    /// Those of both.
+    pub(crate) fn join(mut self, other: Self) -> Self {
+        self.count += other.count;
+        self.kept.extend(other.kept);
+        self.trim(4 * self.room);
+        self
+    }
+
+    /// Lets go of those that cannot be in the tail, where there are more than so many.
+    fn trim(&mut self, most: usize) {
+        if self.kept.len() > most.max(self.room) {
+            self.kept.select_nth_unstable_by(self.room - 1, |a, b| b.total_cmp(a));
+            self.kept.truncate(self.room);
+        }
+    }
+
+    /// The shape of the tail of all of them; `None` for fewer than 25.
+    pub(crate) fn shape(&self) -> Option<Shape> {
+        let tail = tail_length(self.count);
+        let mut sorted = self.kept.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let start = sorted.len().checked_sub(tail).filter(|start| *start > 0 && tail >= 5)?;
+        Some(Shape::above(sorted[start - 1], &sorted[start..]))
+    }
+}
+
+impl Partial for Largest {
+    fn write(&self, out: &mut Vec<u8>) {
+        let mut few = self.clone();
+        few.trim(few.room);
+        (few.count, few.room).write(out);
+        few.kept.write(out);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        let (count, room) = Partial::read(from)?;
+        Some(Self { count, room, kept: Partial::read(from)? })
     }
 }
 
@@ -90,6 +158,36 @@ mod tests {
                 (0..20_000).map(|i| -k * ((f64::from(i) + 0.5) / 20_000.0).ln()).collect();
             assert!((shape(&log_weights) - k).abs() < 0.05, "{k}: {}", shape(&log_weights));
         }
+    }
+
+    #[test]
+    fn the_largest_weights_have_the_shape_of_all() {
+        // A permutation of exact quantiles, cut into blocks that are joined in another order, by way of bytes.
+        let count = 1usize << 15;
+        let quantile = |i: usize| -0.6 * (((i * 12_345) % count) as f64 + 0.5).ln();
+        let all: Vec<f64> = (0..count).map(quantile).collect();
+        let block = |range: std::ops::Range<usize>| {
+            let mut largest = Largest::of_at_most(count);
+            all[range].chunks(512).for_each(|chunk| largest.add(chunk.iter().copied()));
+            largest
+        };
+        let sent = |largest: &Largest| {
+            let mut bytes = Vec::new();
+            largest.write(&mut bytes);
+            assert!(bytes.len() < 8 * (tail_length(count) + 5), "{} bytes", bytes.len());
+            Largest::read(&mut bytes.as_slice()).unwrap()
+        };
+        let [a, b, c] = [0..5000, 5000..20_000, 20_000..count].map(|range| sent(&block(range)));
+        let joined = c.join(a).join(b);
+        let whole = shape(&all);
+        assert_eq!(joined.count, count);
+        assert_eq!(joined.shape().unwrap().k.to_bits(), whole.to_bits());
+        assert!((whole - 0.6).abs() < 0.05, "{whole}");
+        let mut few = Largest::of_at_most(count);
+        few.add(all[..24].iter().copied());
+        assert!(few.shape().is_none());
+        few.add(all[24..30].iter().copied());
+        assert_eq!(few.shape().unwrap().k.to_bits(), shape(&all[..30]).to_bits());
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use crate::design::proportion::Curve;
 pub use crate::divergence::{Divergences, NormalizerErrors};
 pub use crate::energy::{Dof, FamilyInfo};
 pub use crate::error::{ChainFault, DesignFault, ErrorSubject, ExternalError, OptionFault, Quantity};
-pub use crate::fit::bootstrap::{Bootstrap, BootstrapEstimate, Resampled};
+pub use crate::fit::bootstrap::{Bootstrap, BootstrapEstimate, ReplicateAnswer, ReplicateHook, Resampled};
 pub use crate::fit::curvature::Curvature;
 pub use crate::fit::diagnostics::{
     Against, ChiSquareTest, Diagnostics, DivergingParameter, ErrorBudget, Finding, NotNormalizable, Overlap,

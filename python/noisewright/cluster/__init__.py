@@ -9,5 +9,6 @@ from __future__ import annotations
 
 from .coordinator import fit_on, ratio_on
 from .mapping import map_on
+from .replicates import Replicates, is_elsewhere
 
-__all__ = ["fit_on", "map_on", "ratio_on"]
+__all__ = ["Replicates", "fit_on", "is_elsewhere", "map_on", "ratio_on"]

@@ -57,9 +57,18 @@ class Cache:
             return
         self._sources.append(source)
         for old in self._sources[:-SOURCES]:
-            for key in [key for key in self._held if isinstance(key, tuple) and key[0] == old]:
-                self._bytes -= self._held.pop(key).nbytes
-        del self._sources[:-SOURCES]
+            self._release(old)
+
+    def _release(self, source: Hashable) -> None:
+        self._sources.remove(source)
+        for key in [key for key in self._held if isinstance(key, tuple) and key[0] == source]:
+            self._bytes -= self._held.pop(key).nbytes
+
+    def release(self, ended: Callable[[Hashable], bool]) -> None:
+        """Lets go of the sources of which it is said that they are not read any more, so that there is room for others."""
+        with self._lock:
+            for source in [source for source in self._sources if ended(source)]:
+                self._release(source)
 
 
 _cache: Cache | None = None

@@ -20,14 +20,12 @@ from ..noises import NoiseLike, noise_request
 from ..progress import Bar
 from .engines import DaskEngine, DaskRows, Engine, Lost, engine_for, is_dask_collection
 from .sources import Arrow, Files, Source, check_column, columns_of_file, count_file, count_fragment, expanded, format_of, needs
-from .worker import Opening, Recipe, forget, introduce, sum_run
+from .worker import Opening, Recipe, forget, inform, introduce, sum_run
 
 __all__ = ["fit_on", "ratio_on"]
 
 #: Rows of a run at least, its values at most, and how many runs a worker has in a pass between them. The result does not depend on these.
 LEAST_RUN, MOST_VALUES, RUNS_PER_WORKER = 1 << 14, 1 << 22, 4
-#: Bytes of new answers that go with every task; more go to every worker once.
-SMALL = 1 << 14
 #: Times that one run is asked for again.
 RETRIES = 4
 #: A run that takes so many times the median, and so many seconds at least, is asked for once more elsewhere.
@@ -44,6 +42,7 @@ class Workers:
         #: The sample whose rows were read last.
         self.sample = 0
         self._pickled = _pickled(recipe)
+        self._small = max(engine.small, 8 * (len(recipe.built().coordinates) + 1) ** 2)
         self._fit = uuid.uuid4().hex[:12]
         self._log: list[bytes] = []
         self._passes = 0
@@ -56,9 +55,11 @@ class Workers:
         self._passes += 1
         self.sample = self.sample if sample is None else sample
         tail = self._log[known:]
-        small = sum(map(len, tail)) <= SMALL and self._passes > 1
-        if not small:
+        small = sum(map(len, tail)) <= self._small and self._passes > 1
+        if self._passes == 1:
             self._engine.tell_all(introduce, self._fit, len(self._log), Opening(self._pickled, self._log))
+        elif not small:
+            self._engine.tell_all(inform, self._fit, len(self._log), (known, tail))
         return _Pass(self, (known, tail if small else None), runs, sample).finish()
 
     def submit(self, number: int, attempt: int, of: _Pass, told: bool) -> Any:
@@ -78,7 +79,8 @@ class Workers:
 
     def result(self, future: Any) -> bytes | None:
         """The answer of a run; `None` from a worker that must be told more."""
-        answer: bytes | None = self._engine.result(future)
+        # The answers to the first step have rows in them.
+        answer: bytes | None = self._engine.result(future, large=not self._log)
         return answer
 
     def stranded(self, future: Any) -> bool:
@@ -320,7 +322,7 @@ def _source(
     if not (isinstance(data, str) or hasattr(data, "__fspath__") or (listed and data)):
         raise InputError(
             "`executor` is for rows in files, given by paths or patterns, for PyArrow datasets and for Dask collections: leave it out "
-            "for rows in memory"
+            "for rows in memory, or ask for a `bootstrap`, whose samples it then fits"
         )
     paths = expanded(data, options)
     kind = format_of(paths[0], format)

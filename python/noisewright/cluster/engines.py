@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
 import time
+import uuid
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
@@ -30,6 +32,9 @@ class Lost(Exception):
 class Engine:
     """Runs functions somewhere else."""
 
+    #: Bytes of news that go with every call, or 8 (k + 1)² for k unknowns, if that is more; what is more goes to every worker once.
+    small = 1 << 14
+
     @property
     def workers(self) -> int:
         """How many workers there are now, as far as it is known."""
@@ -42,8 +47,8 @@ class Engine:
     def tell_all(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Calls a function in every worker, where that can be done; whoever is not reached asks later."""
 
-    def result(self, future: Any) -> Any:
-        """The result of a future that is done.
+    def result(self, future: Any, large: bool = False) -> Any:
+        """The result of a future that is done; one that is large comes from the worker itself where it can be reached.
 
         Raises `Lost` where it can be asked for again, and `WorkersLostError` where that has been tried often enough.
         """
@@ -80,7 +85,7 @@ class ExecutorEngine(Engine):
         except BrokenExecutor:
             raise WorkersLostError(_BROKEN) from None
 
-    def result(self, future: Any) -> Any:
+    def result(self, future: Any, large: bool = False) -> Any:
         """The result; a broken executor cannot be mended."""
         try:
             return future.result()
@@ -144,7 +149,7 @@ class ProcessEngine(Engine):
             with contextlib.suppress(Lost):
                 self.result(future)
 
-    def result(self, future: Any) -> Any:
+    def result(self, future: Any, large: bool = False) -> Any:
         """The result; the process of one that was lost is replaced."""
         slot, pool = self._of.pop(future)
         try:
@@ -176,10 +181,15 @@ class ProcessEngine(Engine):
 class DaskEngine(Engine):
     """A Dask cluster by its client."""
 
+    # The calls of all workers pass through one scheduler.
+    small = 1 << 8
+
     def __init__(self, client: Any) -> None:
         self._client = client
         self._addresses: list[str] = []
         self._refreshed = -math.inf
+        #: Whether the workers can be reached from here, as far as it is known.
+        self._direct = True
         #: The worker that a task was meant for.
         self._near: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
@@ -211,18 +221,46 @@ class DaskEngine(Engine):
         return self._near.get(future, None) not in (None, *self._connected())
 
     def tell_all(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Calls it in every worker."""
+        """Calls it in every worker. What is told goes to the workers themselves, and by way of the scheduler only where they cannot be reached."""
         # Whoever is being replaced at the moment asks later.
         with contextlib.suppress(Exception):
-            self._client.run(function, *arguments, on_error="ignore")
+            if not self._tell_directly(function, arguments):
+                self._client.run(function, *arguments, on_error="ignore")
 
-    def result(self, future: Any) -> Any:
+    def _tell_directly(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
+        """Whether it could be told without the scheduler."""
+        from distributed import wait
+
+        addresses = self._connected()
+        if not self._direct or not addresses:
+            return False
+        try:
+            told = self._client.scatter([arguments], direct=True, hash=False, workers=addresses[:1], timeout=PATIENCE)[0]
+        except Exception:
+            self._direct = False
+            return False
+        # From worker to worker, as what a task depends on.
+        name = f"noisewright-told-{uuid.uuid4().hex[:12]}"
+        futures = [
+            self._client.submit(_told, function, told, key=f"{name}-{number}", pure=False, workers=[address])
+            for number, address in enumerate(addresses)
+        ]
+        try:
+            wait(futures, timeout=PATIENCE)
+        finally:
+            self._client.cancel([future for future in futures if not future.done()], force=True)
+        return True
+
+    def result(self, future: Any, large: bool = False) -> Any:
         """The result; a task whose workers died too often is not tried again."""
         from distributed import KilledWorker
         from distributed import TimeoutError as TooLate
 
         try:
             # A result that is lost with its worker before it is fetched is computed again, and may wait for that worker.
+            if large and self._direct:
+                fetch = functools.partial(self._client.gather, future, direct=True, asynchronous=True)
+                return self._client.sync(fetch, callback_timeout=PATIENCE)
             return future.result(timeout=PATIENCE)
         except KilledWorker:
             raise WorkersLostError(
@@ -252,6 +290,11 @@ class DaskEngine(Engine):
     def partitions(self, collection: Any) -> DaskRows:
         """The partitions of a Dask collection, computed where they are."""
         return DaskRows(self._client, collection)
+
+
+def _told(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    """What a worker is told, where it has come by itself."""
+    function(*arguments)
 
 
 def _allowed() -> int:

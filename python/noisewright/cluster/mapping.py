@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -21,8 +22,10 @@ RETRIES = 4
 TICK = 1.0
 
 
-def map_on(executor: Any, function: Callable[..., T], items: Sequence[Any], what: str, bar: Bar) -> list[T]:
-    """`[function(item) for item in items]` by a Dask client, an executor, so many processes, or here where it is `None`."""
+def map_on(
+    executor: Any, function: Callable[..., T], items: Sequence[Any], what: str, bar: Bar, stop: threading.Event | None = None
+) -> list[T]:
+    """`[function(item) for item in items]` by a Dask client, an executor, so many processes, or here where it is `None`; `stop` ends it."""
     if executor is None:
         found = []
         for number, item in enumerate(items):
@@ -32,7 +35,7 @@ def map_on(executor: Any, function: Callable[..., T], items: Sequence[Any], what
     engine, _ = engine_for(executor)
     mapping = _Mapping(engine, function, items, what)
     try:
-        return mapping.finish(bar)
+        return mapping.finish(bar, stop or threading.Event())
     except BaseException:
         engine.cancel(mapping.futures)
         raise
@@ -60,12 +63,14 @@ class _Mapping:
         self.futures[number] = future
         future.add_done_callback(lambda done: self._done.put((number, done)))
 
-    def finish(self, bar: Bar) -> list[Any]:
+    def finish(self, bar: Bar, stop: threading.Event) -> list[Any]:
         """Asks for all, and again for what is lost."""
         answers: dict[int, Any] = {}
         for number in range(len(self._items)):
             self._ask(number)
         while len(answers) < len(self._items):
+            if stop.is_set():
+                raise KeyboardInterrupt
             try:
                 number, future = self._done.get(timeout=TICK)
             except queue.Empty:

@@ -32,9 +32,11 @@ class Source(Protocol):
 
     #: Number of rows of each piece.
     counts: list[int]
+    #: By which the cache knows it.
+    identity: str
 
-    def read(self, start: int, stop: int, names: Sequence[str]) -> Array:
-        """The columns of these names from row `start` to `stop`, one row of the array per column."""
+    def read(self, start: int, stop: int, names: Sequence[str]) -> list[list[Array]]:
+        """The columns of these names from row `start` to `stop`, in as many pieces as they are in."""
 
     def place(self, row: int) -> str:
         """Where a row, counted from 0, is."""
@@ -63,18 +65,29 @@ def pieces(counts: Sequence[int], start: int, stop: int) -> Iterator[tuple[int, 
         start, piece = end, piece + 1
 
 
-def _joined(source: Any, start: int, stop: int, names: Sequence[str]) -> Array:
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a piece, as they were read: joining them would take memory that large files make noticeable."""
+
+    values: list[Array]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all of them."""
+        return sum(column.nbytes for column in self.values)
+
+
+def _sliced(source: Any, start: int, stop: int, names: Sequence[str]) -> list[list[Array]]:
     """A range of rows from pieces that are kept as far as they fit."""
     key = (source.identity, tuple(names))
-    out = np.empty((len(names), stop - start))
-    at = 0
+    found = []
     for piece, low, high in pieces(source.counts, start, stop):
-        rows = rows_read().get((key, piece), partial(source.piece, piece, names))
-        if rows.shape[1] != source.counts[piece]:
-            raise InputError(f"{source.name(piece)} has changed since the fit began: it has {rows.shape[1]} rows instead of {source.counts[piece]}")
-        out[:, at : at + high - low] = rows[:, low:high]
-        at += high - low
-    return out
+        columns = rows_read().get((key, piece), partial(source.piece, piece, names)).values
+        rows = len(columns[0])
+        if rows != source.counts[piece]:
+            raise InputError(f"{source.name(piece)} has changed since the fit began: it has {rows} rows instead of {source.counts[piece]}")
+        found.append([column[low:high] for column in columns])
+    return found
 
 
 def _place(source: Any, row: int) -> str:
@@ -110,14 +123,14 @@ class Files:
         path, group = self._file(piece)
         return f"{path}, row group {group}" if self.format == "parquet" else path
 
-    def piece(self, piece: int, names: Sequence[str]) -> Array:
+    def piece(self, piece: int, names: Sequence[str]) -> Columns:
         """All rows of a piece."""
         path, group = self._file(piece)
         return _readable(path, lambda: _READERS[self.format](path, group, names, self.options))
 
-    def read(self, start: int, stop: int, names: Sequence[str]) -> Array:
+    def read(self, start: int, stop: int, names: Sequence[str]) -> list[list[Array]]:
         """The columns of these names from row `start` to `stop`."""
-        return _joined(self, start, stop, names)
+        return _sliced(self, start, stop, names)
 
     def place(self, row: int) -> str:
         """File, row group and row."""
@@ -139,14 +152,14 @@ class Arrow:
         groups = getattr(fragment, "row_groups", None)
         return f"{fragment.path}, row group {groups[0].id}" if groups else str(fragment.path)
 
-    def piece(self, piece: int, names: Sequence[str]) -> Array:
+    def piece(self, piece: int, names: Sequence[str]) -> Columns:
         """The rows of a piece that pass the filter; reading is pushed down to it."""
         fragment = self.fragments[piece]
         return _readable(self.name(piece), lambda: _numbers(fragment.to_table(columns=list(names), filter=self.filter, use_threads=False), names))
 
-    def read(self, start: int, stop: int, names: Sequence[str]) -> Array:
+    def read(self, start: int, stop: int, names: Sequence[str]) -> list[list[Array]]:
         """The columns of these names from row `start` to `stop`."""
-        return _joined(self, start, stop, names)
+        return _sliced(self, start, stop, names)
 
     def place(self, row: int) -> str:
         """Fragment, row group and row."""
@@ -246,16 +259,21 @@ def columns_of_file(path: str, format: str, options: dict[str, Any]) -> list[str
     return _readable(path, lambda: _SHAPES[format](path, options)[0])
 
 
-def _numbers(table: Any, names: Sequence[str]) -> Array:
-    """Columns of a table of Arrow as numbers, with NaN for what is missing."""
-    out = np.empty((len(names), table.num_rows))
-    for row, name in zip(out, names):
+def _numbers(table: Any, names: Sequence[str]) -> Columns:
+    """Columns of a table of Arrow as numbers, with NaN for what is missing; not copied where they are numbers already."""
+    found = []
+    for name in names:
         column = table.column(name)
         try:
-            row[:] = column.to_numpy()
+            values = column.to_numpy()
+            if values.dtype != np.float64:
+                numbers = np.empty(len(values))
+                numbers[:] = values
+                values = numbers
         except (TypeError, ValueError):
             raise InputError(f"column `{name}` must hold numbers, not {column.type}") from None
-    return out
+        found.append(values)
+    return Columns(found)
 
 
 def _parquet(path: str, options: dict[str, Any]) -> Any:
@@ -269,7 +287,7 @@ def _parquet_shape(path: str, options: dict[str, Any]) -> tuple[list[str], list[
         return list(file.schema_arrow.names), [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
 
 
-def _parquet_piece(path: str, group: int, names: Sequence[str], options: dict[str, Any]) -> Array:
+def _parquet_piece(path: str, group: int, names: Sequence[str], options: dict[str, Any]) -> Columns:
     with _parquet(path, options) as file:
         return _numbers(file.read_row_group(group, columns=list(names), use_threads=False), names)
 
@@ -287,11 +305,11 @@ def _npy_shape(path: str, options: dict[str, Any]) -> tuple[list[str] | None, li
     return None, [len(_npy(path, options))]
 
 
-def _npy_piece(path: str, _: int, names: Sequence[str], options: dict[str, Any]) -> Array:
+def _npy_piece(path: str, _: int, names: Sequence[str], options: dict[str, Any]) -> Columns:
     rows = _npy(path, options)
     if rows.shape[1] != len(names):
         raise InputError(f"{path} has {rows.shape[1]} columns, and must have one for each of {', '.join(names)}")
-    return np.ascontiguousarray(rows.T, dtype=float)
+    return Columns(list(np.ascontiguousarray(rows.T, dtype=float)))
 
 
 def _csv(path: str, names: Sequence[str] | None, options: dict[str, Any]) -> Any:
@@ -306,7 +324,7 @@ def _csv_shape(path: str, options: dict[str, Any]) -> tuple[list[str], list[int]
     return list(table.column_names), [table.num_rows]
 
 
-def _csv_piece(path: str, _: int, names: Sequence[str], options: dict[str, Any]) -> Array:
+def _csv_piece(path: str, _: int, names: Sequence[str], options: dict[str, Any]) -> Columns:
     return _numbers(_csv(path, names, options), names)
 
 

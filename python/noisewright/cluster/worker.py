@@ -17,9 +17,10 @@ from ..arrays import Array
 from ..errors import InputError
 from ..models import Model
 from ..noises import NoiseLike, noise_request
+from .cache import rows_read
 from .sources import Source
 
-__all__ = ["Opening", "Recipe", "forget", "introduce", "joined_rows", "limit_threads", "slice_of_partition", "sum_run"]
+__all__ = ["Opening", "Recipe", "forget", "inform", "introduce", "joined_rows", "limit_threads", "slice_of_partition", "sum_run"]
 
 #: Fits that a worker remembers.
 REMEMBERED = 2
@@ -115,23 +116,21 @@ def sum_run(
     session = _session(fit, step, opening)
     if session is None or not _can_follow(session, step, news, opening):
         return None
-    recipe, weights = session.recipe, None
+    recipe = session.recipe
+    read: list[list[Array]] = []
     if sample is not None:
-        if rows is None:
-            source = recipe.sources[sample]
-            assert source is not None
-            rows = source.read(*run, recipe.columns(sample))
+        source = recipe.sources[sample]
         # What came through the network may lie anywhere in memory.
-        rows = np.require(rows, dtype=float, requirements=["C", "ALIGNED"])
-        if recipe.weighted and sample == 0:
-            rows, weights = rows[:-1], rows[-1]
+        read = [list(np.require(rows, dtype=float, requirements=["ALIGNED"]))] if rows is not None else []
+        if source is not None and rows is None:
+            read = source.read(*run, recipe.columns(sample))
     with session.lock:
         if not _can_follow(session, step, news, opening):
             return None
         known = session.replica.step
         if known < step:
             session.replica.advance(opening.log[known:step] if opening is not None else (news[1] or [])[known - news[0] :])
-        answer: bytes = session.replica.sum(run, rows, weights)
+        answer: bytes = session.replica.sum(run, read, recipe.weighted and sample == 0)
         return answer
 
 
@@ -143,6 +142,17 @@ def introduce(fit: str, step: int, opening: Opening) -> None:
         session.replica.advance(opening.log[session.replica.step : step])
 
 
+def inform(fit: str, step: int, news: tuple[int, list[bytes]]) -> None:
+    """Tells a worker the answers to the steps from a number on, if it has been at the fit so far; whoever has not asks for all."""
+    with _lock:
+        session = _sessions.get(fit)
+    if session is None:
+        return
+    with session.lock:
+        if _can_follow(session, step, news, None):
+            session.replica.advance(news[1][session.replica.step - news[0] :])
+
+
 def _can_follow(session: _Session, step: int, news: tuple[int, list[bytes] | None], opening: Opening | None) -> bool:
     known = session.replica.step
     if known == step:
@@ -151,9 +161,12 @@ def _can_follow(session: _Session, step: int, news: tuple[int, list[bytes] | Non
 
 
 def forget(fit: str) -> None:
-    """Ends a worker's part in a fit."""
+    """Ends a worker's part in a fit, and lets go of the rows that it has kept."""
     with _lock:
-        _sessions.pop(fit, None)
+        session = _sessions.pop(fit, None)
+    if session is not None:
+        identities = {source.identity for source in session.recipe.sources if source is not None}
+        rows_read().release(lambda source: isinstance(source, tuple) and source[0] in identities)
 
 
 def limit_threads(threads: int) -> None:

@@ -29,6 +29,17 @@ const REPLICATES: std::ops::RangeInclusive<usize> = 20..=1_000_000;
 /// Share of replicates without an answer above which the others are no sample of anything.
 const MOST_FAILED: f64 = 0.05;
 
+/// What one replicate of a bootstrap gives: all unknowns, or nothing where it has no answer.
+pub type ReplicateAnswer = Option<Vec<f64>>;
+
+/// Who makes the replicates of a bootstrap, so many, with their answers in order: they may be made elsewhere, by a fit of the same rows
+/// with the same options, and are the same wherever they are. The function that it is given makes the one of a number here.
+pub type ReplicateHook = Arc<
+    dyn Fn(usize, &(dyn Fn(usize) -> Result<ReplicateAnswer> + Sync)) -> Result<Vec<ReplicateAnswer>>
+        + Send
+        + Sync,
+>;
+
 /// What the bootstrap says of one unknown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -172,7 +183,14 @@ fn summarised(
         context.report(Stage::Bootstrap, done.fetch_add(1, Ordering::Relaxed) + 1, Some(replicates))?;
         Ok(found.flatten())
     };
-    let found = (0..replicates).into_par_iter().map(told).collect::<Result<Vec<_>>>()?;
+    let found = match &options.replicates {
+        Some(hook) => hook(replicates, &told)?,
+        None => (0..replicates).into_par_iter().map(told).collect::<Result<Vec<_>>>()?,
+    };
+    let unknowns = fit.estimates().len();
+    if found.len() != replicates || found.iter().flatten().any(|answer| answer.len() != unknowns) {
+        return Err(Error::internal("the replicates of a bootstrap are not those that were asked for"));
+    }
     let answers: Vec<Vec<f64>> = found.into_iter().flatten().collect();
     let failed = replicates - answers.len();
     if failed as f64 > MOST_FAILED * replicates as f64 {
@@ -196,6 +214,7 @@ fn replicate_options(fit: &Fit, options: &FitOptions, seed: u64, stream: &mut im
         starts: 1,
         progress: None,
         bootstrap: None,
+        replicates: None,
         cross_validate: None,
         interval: IntervalKind::Wald,
         check_ratio: false,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::bootstrap::ReplicateHook;
 use super::method::FitMethod;
 use super::penalized::Penalty;
 use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
@@ -53,6 +54,8 @@ pub struct FitOptions {
     pub interval: IntervalKind,
     /// So many bootstrap samples of the rows (default none).
     pub bootstrap: Option<usize>,
+    /// Who fits those samples (default the threads of this process).
+    pub replicates: Option<ReplicateHook>,
     /// Folds of a cross-validation that finds the held-out log-likelihood (default none).
     pub cross_validate: Option<usize>,
     /// Seed of the noise and of the starts (default 0).
@@ -92,6 +95,7 @@ impl Default for FitOptions {
             confidence: 0.95,
             interval: IntervalKind::Wald,
             bootstrap: None,
+            replicates: None,
             cross_validate: None,
             seed: 0,
             penalty: None,

@@ -1,8 +1,9 @@
 //! Weights are counts: rows that stand for thousands of observations cost no more than rows, and say as much as they count.
 #![allow(clippy::unwrap_used)]
 
-use noisewright::fit::{Amount, Data, FitOptions, Remedy, WarningKind};
+use noisewright::fit::{Amount, Data, FitOptions, WarningKind};
 use noisewright::internal::fit::fit;
+use noisewright::parts::Remedy;
 use noisewright::{Model, MultivariateNormal, Normal, Space, Student, sample};
 
 #[test]

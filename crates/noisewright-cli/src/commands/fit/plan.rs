@@ -99,6 +99,7 @@ impl Plan {
             penalty: self.penalty.clone(),
             interval: self.interval,
             bootstrap: self.bootstrap,
+            replicates: None,
             cross_validate: self.cross_validate,
             ..FitOptions::default()
         }

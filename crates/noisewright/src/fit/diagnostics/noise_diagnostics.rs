@@ -85,7 +85,7 @@ pub(crate) fn separated(
 /// When the rows cannot be passed over again.
 pub(crate) fn overlap_at(objective: &Objective<'_>, at: &[f64]) -> Result<Overlap> {
     let place = ParameterPoint::new(objective, at).ok_or(Error::NoMass)?;
-    let new = || Gathered::new(objective.data.total);
+    let new = || Gathered::new(objective.data.total, objective.loss.inverse_power());
     let gathered = PlacedRows { objective, place: &place }.gather(new, Gathered::add, Gathered::join)?;
     Ok(gathered.overlap(objective.nu))
 }
@@ -136,7 +136,8 @@ impl Contrasted<'_> {
     fn gathered(&self, fit: &Fit) -> Result<Option<Gathered>> {
         let Some(place) = ParameterPoint::new(&self.objective, self.at.as_slice()) else { return Ok(None) };
         let rows = PlacedRows { objective: &self.objective, place: &place };
-        rows.gather(|| Gathered::new(fit.total_weight), Gathered::add, Gathered::join).map(Some)
+        let power = self.objective.loss.inverse_power();
+        rows.gather(|| Gathered::new(fit.total_weight, power), Gathered::add, Gathered::join).map(Some)
     }
 
     /// A parameter of a model that is not linear which has no finite estimate, if there is one.
@@ -304,7 +305,9 @@ impl PlacedRows<'_, '_> {
         let js = has_test(self.objective);
         let tested = is_plain(self.objective) && is_tested(fit);
         let sizes: Vec<f64> = information.diagonal().iter().map(|d| d.abs()).collect();
-        let new = || (Gathered::new(fit.total_weight), tested.then(|| InformationTest::new(&sizes)));
+        let loss = &self.objective.loss;
+        let power = loss.inverse_power();
+        let new = || (Gathered::new(fit.total_weight, power), tested.then(|| InformationTest::new(&sizes)));
         let add = |(gathered, test): &mut Measured, block: &Block<'_>| {
             gathered.add(block);
             if let Some(test) = test {
@@ -328,10 +331,8 @@ impl PlacedRows<'_, '_> {
             .information_test
             .as_ref()
             .and_then(|test| messages::misspecified(test, fit.observations_per_row()));
-        let loss = &self.objective.loss;
-        let power = loss.inverse_power();
         let weighted =
-            (power > 0.0).then(|| messages::few_weighted_rows(gathered.weighted_share(power), fit, loss));
+            (power > 0.0).then(|| messages::few_weighted_rows(gathered.weighted_share(), fit, loss));
         let heavy = messages::heavy_weights(&tails, loss).filter(|_| has_tails(self.objective));
         let found = [
             messages::overlap(&overlap, fit, subject(self.objective)),

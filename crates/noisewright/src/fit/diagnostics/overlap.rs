@@ -4,7 +4,7 @@ use noisewright_numerics::special::sigmoid;
 
 use super::rows::Block;
 use crate::fit::distributed::partial_fields;
-use crate::pareto::{self, Shape};
+use crate::pareto::{Largest, Shape};
 
 /// Most log ratios of noise points that the tail is fitted to: the first ones, which are as random as any.
 const MOST_WEIGHTS: usize = 1 << 15;
@@ -81,7 +81,49 @@ impl Share {
 }
 
 partial_fields!(Share { points, sum, squares });
-partial_fields!(Gathered { reach, out_of_reach, data, noise, largest, log_ratios, inverse });
+/// How much of some rows is left by weights that are a power of the inverse ratio, gathered with the largest of them as the unit.
+#[derive(Clone, Copy)]
+struct PowerShare {
+    exponent: f64,
+    /// The largest negative log ratio.
+    top: f64,
+    share: Share,
+}
+
+impl PowerShare {
+    fn new(exponent: f64) -> Self {
+        Self { exponent, top: f64::NEG_INFINITY, share: Share::default() }
+    }
+
+    /// The same weights in a unit that is no smaller.
+    fn in_units_of(mut self, top: f64) -> Self {
+        if top > self.top {
+            let factor = (self.exponent * (self.top - top)).exp();
+            self.share.sum *= factor;
+            self.share.squares *= factor * factor;
+            self.top = top;
+        }
+        self
+    }
+
+    /// Takes in some finite negative log ratios.
+    fn add(&mut self, inverse: impl Iterator<Item = f64> + Clone) {
+        if self.exponent > 0.0 {
+            let top = inverse.clone().fold(self.top, f64::max);
+            *self = self.in_units_of(top);
+            inverse.for_each(|g| self.share.add(1.0, (self.exponent * (g - top)).exp()));
+        }
+    }
+
+    fn join(self, other: Self) -> Self {
+        let top = self.top.max(other.top);
+        let [mine, theirs] = [self, other].map(|one| one.in_units_of(top));
+        Self { share: mine.share.join(theirs.share), ..mine }
+    }
+}
+
+partial_fields!(PowerShare { exponent, top, share });
+partial_fields!(Gathered { reach, out_of_reach, data, noise, largest, log_ratios, inverse, weighted });
 
 /// Both figures, gathered block by block.
 pub(crate) struct Gathered {
@@ -92,23 +134,26 @@ pub(crate) struct Gathered {
     noise: Share,
     /// Largest g of data and of noise rows.
     largest: [Option<f64>; 2],
-    /// Log ratios of noise rows.
-    log_ratios: Vec<f64>,
-    /// Negative log ratios of data rows.
-    inverse: Vec<f64>,
+    /// The largest log ratios of noise rows.
+    log_ratios: Largest,
+    /// The largest negative log ratios of data rows.
+    inverse: Largest,
+    /// Data rows with the weights that the loss gives them.
+    weighted: PowerShare,
 }
 
 impl Gathered {
-    /// Nothing yet, of so many data points.
-    pub(crate) fn new(data_points: f64) -> Self {
+    /// Nothing yet, of so many data points, which the loss weights by this power of the inverse ratio.
+    pub(crate) fn new(data_points: f64, inverse_power: f64) -> Self {
         Self {
             reach: data_points.ln(),
             out_of_reach: 0.0,
             data: Share::default(),
             noise: Share::default(),
             largest: [None; 2],
-            log_ratios: Vec::new(),
-            inverse: Vec::new(),
+            log_ratios: Largest::of_at_most(MOST_WEIGHTS),
+            inverse: Largest::of_at_most(MOST_WEIGHTS),
+            weighted: PowerShare::new(inverse_power),
         }
     }
 
@@ -123,13 +168,16 @@ impl Gathered {
                 self.out_of_reach += block.weight(row);
             }
         }
-        let finite = || block.log_ratio.iter().filter(|g| g.is_finite());
-        // The first rows, so that the sums over others stay small.
-        if block.data && block.first_row < MOST_WEIGHTS {
-            self.inverse.extend(finite().map(|g| -g));
+        let finite = block.log_ratio.iter().copied().filter(|g| g.is_finite());
+        if block.first_row >= MOST_WEIGHTS {
+            return;
         }
-        if !block.data && block.first_row < MOST_WEIGHTS {
-            self.log_ratios.extend(finite());
+        if block.data {
+            let inverse = finite.map(|g| -g);
+            self.weighted.add(inverse.clone());
+            self.inverse.add(inverse);
+        } else {
+            self.log_ratios.add(finite);
         }
     }
 
@@ -144,8 +192,9 @@ impl Gathered {
                 (a, b) => a.or(b),
             };
         }
-        self.log_ratios.extend(other.log_ratios);
-        self.inverse.extend(other.inverse);
+        self.log_ratios = self.log_ratios.join(other.log_ratios);
+        self.inverse = self.inverse.join(other.inverse);
+        self.weighted = self.weighted.join(other.weighted);
         self
     }
 
@@ -162,24 +211,20 @@ impl Gathered {
         }
     }
 
-    /// With weights that are this power of the inverse ratio, the share of the data rows that have the same error with equal
-    /// weights (Kish).
-    pub(crate) fn weighted_share(&self, exponent: f64) -> f64 {
-        let top = self.inverse.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mut share = Share::default();
-        self.inverse.iter().for_each(|g| share.add(1.0, (exponent * (g - top)).exp()));
-        share.effective() / share.points.max(1.0)
+    /// With the weights that the loss gives to the data rows, the share of them that have the same error with equal weights (Kish).
+    pub(crate) fn weighted_share(&self) -> f64 {
+        self.weighted.share.effective() / self.weighted.share.points.max(1.0)
     }
 
     /// The shape of the tail of the noise points' weights p/p_n; `None` for fewer than 25 noise points.
     pub(crate) fn weight_shape(&self) -> Option<Shape> {
-        Shape::of(&self.log_ratios)
+        self.log_ratios.shape()
     }
 
     /// How far the tails reach.
     pub(crate) fn tails(&self, nu: f64) -> Tails {
         let log_ratio = |side: usize| self.largest[side].map_or(f64::NEG_INFINITY, |g| g + nu.ln());
-        let shape = |x: &[f64]| (x.len() >= 25).then(|| pareto::shape(x));
+        let shape = |largest: &Largest| largest.shape().map(|shape| shape.k);
         Tails {
             largest_log_ratio_data: log_ratio(0),
             largest_log_ratio_noise: log_ratio(1),

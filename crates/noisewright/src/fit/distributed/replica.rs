@@ -27,7 +27,7 @@ type OwnedRun = (Vec<f64>, Option<Vec<f64>>);
 
 enum Order {
     /// Sums over these rows of all.
-    Sum { rows: Range<usize>, values: OwnedRun, reply: Sender<Vec<u8>> },
+    Sum { rows: Range<usize>, values: OwnedRun, reply: Sender<(Vec<u8>, OwnedRun)> },
     /// Goes on with the answer to the step at hand.
     Answer(Vec<u8>),
 }
@@ -103,9 +103,28 @@ impl Replica {
     /// # Errors
     /// When its fit has ended, or is at a step where nothing is summed.
     pub fn sum(&self, rows: Range<usize>, values: Vec<f64>, weights: Option<Vec<f64>>) -> Result<Vec<u8>> {
+        Ok(self.sum_of((values, weights), rows)?.0)
+    }
+
+    /// The same with values that are lent: their memory is the caller's again, for the next run. What holds a run is large, and where
+    /// it is given back to the system every time, as Dask has its workers do, much of a pass goes into having it back.
+    ///
+    /// # Errors
+    /// As for [`sum`](Self::sum); the values are lost then.
+    pub fn sum_lent(
+        &self,
+        rows: Range<usize>,
+        values: &mut Vec<f64>,
+        weights: &mut Option<Vec<f64>>,
+    ) -> Result<Vec<u8>> {
+        let (answer, lent) = self.sum_of((std::mem::take(values), weights.take()), rows)?;
+        (*values, *weights) = lent;
+        Ok(answer)
+    }
+
+    fn sum_of(&self, values: OwnedRun, rows: Range<usize>) -> Result<(Vec<u8>, OwnedRun)> {
         let (reply, receive) = channel();
-        let order = Order::Sum { rows, values: (values, weights), reply };
-        self.orders.send(order).map_err(|_| went_astray())?;
+        self.orders.send(Order::Sum { rows, values, reply }).map_err(|_| went_astray())?;
         receive.recv().map_err(|_| went_astray())
     }
 }
@@ -128,14 +147,14 @@ struct Led {
 
 impl Led {
     /// Follows orders until the answer to this step comes; `sum` does the summing, where there is something to sum.
-    fn follow(&self, sum: impl Fn(Range<usize>, OwnedRun) -> Option<Vec<u8>>) -> Result<Vec<u8>> {
+    fn follow(&self, sum: impl Fn(Range<usize>, &OwnedRun) -> Option<Vec<u8>>) -> Result<Vec<u8>> {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match orders.recv() {
                 Ok(Order::Sum { rows, values, reply }) => {
                     // Without an answer the reply is dropped, and who waits for it learns that.
-                    if let Some(answer) = sum(rows, values) {
-                        drop(reply.send(answer));
+                    if let Some(answer) = sum(rows, &values) {
+                        drop(reply.send((answer, values)));
                     }
                 }
                 Ok(Order::Answer(answer)) => return from_answer(&answer),
@@ -169,7 +188,7 @@ impl Host for Led {
                     found,
                 })));
             }
-            let points = View::new(columns, rows.len(), &values);
+            let points = View::new(columns, rows.len(), values);
             let run = rows.start / BLOCK..rows.end.div_ceil(BLOCK);
             Some(to_answer(pass.sum(run, RunRows { points, weights: weights.as_deref() })))
         })
