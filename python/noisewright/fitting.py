@@ -264,8 +264,9 @@ def _replicated(executor: Any, how: tuple[Any, ...], given: tuple[Any, ...], bar
     """A fit here, and the replicates of its bootstrap by an executor."""
     from .cluster import Replicates
 
+    model, variables, fixed, constraints, noise = how
     built, rows, settings, drawn = given
-    replicates = Replicates(executor, *how, settings, rows, drawn)
+    replicates = Replicates(executor, model, variables, fixed, constraints, noise, settings, rows, drawn)
     try:
         return _core.fit(built, rows, settings, drawn, bar, replicates)
     except BaseException:

@@ -35,7 +35,7 @@ def map_on(
     engine, _ = engine_for(executor)
     mapping = _Mapping(engine, function, items, what)
     try:
-        return mapping.finish(bar, stop or threading.Event())
+        return mapping.finish(bar, stop)
     except BaseException:
         engine.cancel(mapping.futures)
         raise
@@ -63,13 +63,13 @@ class _Mapping:
         self.futures[number] = future
         future.add_done_callback(lambda done: self._done.put((number, done)))
 
-    def finish(self, bar: Bar, stop: threading.Event) -> list[Any]:
+    def finish(self, bar: Bar, stop: threading.Event | None = None) -> list[Any]:
         """Asks for all, and again for what is lost."""
         answers: dict[int, Any] = {}
         for number in range(len(self._items)):
             self._ask(number)
         while len(answers) < len(self._items):
-            if stop.is_set():
+            if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
             try:
                 number, future = self._done.get(timeout=TICK)

@@ -49,9 +49,9 @@ class _Fit:
 
     def replicates(self, first: int, last: int) -> list[Answer]:
         """The replicates of these numbers."""
-        from ..fitting import _constrained
+        from ..fitting_arguments import constrained
 
-        built = _constrained(self.model._for({name: () for name in self.variables}), self.fixed, self.constraints)
+        built = constrained(self.model._for({name: () for name in self.variables}), self.fixed, self.constraints)
         settings = {**self.settings, "noise": noise_request(self.noise)}
         rows = {name: _own(value) for name, value in self.rows.items()}
         drawn = None if self.drawn is None else tuple(_own(value) for value in self.drawn)
