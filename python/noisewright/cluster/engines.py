@@ -6,6 +6,7 @@ import contextlib
 import functools
 import math
 import os
+import threading
 import time
 import uuid
 import weakref
@@ -116,6 +117,8 @@ class ProcessEngine(Engine):
         #: Where a call was submitted: the place, and the process that was there.
         self._of: dict[Any, tuple[int, ProcessPoolExecutor | None]] = {}
         self._lost = 0
+        # A fit is ended by another thread than the one that submits: no process may be begun after that.
+        self._lock, self._closed = threading.Lock(), False
 
     @property
     def workers(self) -> int:
@@ -133,12 +136,15 @@ class ProcessEngine(Engine):
     def submit(self, name: str, place: float, function: Callable[..., Any], *arguments: Any) -> Any:
         """Submits to the process of that place."""
         slot = min(int(place * self._count), self._count - 1)
-        try:
-            future = self._pool(slot).submit(function, *arguments)
-        except BrokenExecutor:
-            self._pools[slot] = None
-            future = self._pool(slot).submit(function, *arguments)
-        self._of[future] = (slot, self._pools[slot])
+        with self._lock:
+            if self._closed:
+                raise KeyboardInterrupt
+            try:
+                future = self._pool(slot).submit(function, *arguments)
+            except BrokenExecutor:
+                self._pools[slot] = None
+                future = self._pool(slot).submit(function, *arguments)
+            self._of[future] = (slot, self._pools[slot])
         return future
 
     def tell_all(self, function: Callable[..., Any], *arguments: Any) -> None:
@@ -170,12 +176,16 @@ class ProcessEngine(Engine):
 
     def close(self, forget: Callable[[], None]) -> None:
         """Ends the processes."""
-        for pool in self._pools:
+        with self._lock:
+            self._closed = True
+            pools, self._pools = self._pools, [None] * self._count
+        for pool in pools:
             if pool is not None:
+                # `shutdown` forgets them.
+                processes = list((getattr(pool, "_processes", None) or {}).values())
                 pool.shutdown(wait=False, cancel_futures=True)
-                for process in list((getattr(pool, "_processes", None) or {}).values()):
+                for process in processes:
                     process.terminate()
-        self._pools = [None] * self._count
 
 
 class DaskEngine(Engine):
