@@ -174,6 +174,25 @@ pub fn proximal_newton<S: Smooth + ?Sized>(
     Ok(PenalizedMinimum { at, value, gradient, iterations, stop })
 }
 
+/// The same over some coordinates alone; the others stay where they are, and their gradient, which may cost far more than the steps, is
+/// not looked at.
+///
+/// # Errors
+/// Those of an evaluation or of the watch.
+pub fn proximal_newton_of<S: Smooth + ?Sized>(
+    function: &S,
+    penalty: &SeparablePenalty,
+    begin: &DVector<f64>,
+    of: &[usize],
+    options: &DescentOptions<'_, S::Error>,
+) -> Result<DVector<f64>, S::Error> {
+    let (mut at, mut iterations) = (begin.clone(), 0);
+    if !of.is_empty() {
+        Search { function, penalty, set: of, at: &mut at, iterations: &mut iterations }.run(options)?;
+    }
+    Ok(at)
+}
+
 /// Newton steps over a set of coordinates.
 struct Search<'s, S: ?Sized> {
     function: &'s S,
@@ -331,6 +350,25 @@ mod tests {
                 assert!(gap < 1e-9, "{strength} {j}: {gap}");
             }
         }
+    }
+
+    #[test]
+    fn some_coordinates_alone_solve_their_own_system() {
+        let penalty =
+            SeparablePenalty { lasso: vec![0.0; 6], ridge: vec![0.0; 6], limits: vec![EVERYWHERE; 6] };
+        let options = DescentOptions { tolerance: 1e-10, max_iterations: 100, watch: &|_, _| Ok(()) };
+        let of = |some: &[usize]| {
+            proximal_newton_of(&problem(), &penalty, &DVector::zeros(6), some, &options).unwrap()
+        };
+        let found = of(&[0, 3, 5]);
+        let Quadratic { matrix, linear } = problem();
+        let part = matrix.select_rows(&[0, 3, 5]).select_columns(&[0, 3, 5]);
+        let expected = part.lu().solve(&linear.select_rows(&[0, 3, 5])).unwrap();
+        for (i, j) in [0, 3, 5].into_iter().enumerate() {
+            assert!((found[j] - expected[i]).abs() < 1e-12);
+        }
+        assert_eq!([found[1], found[2], found[4]], [0.0; 3]);
+        assert_eq!(of(&[]), DVector::zeros(6));
     }
 
     #[test]

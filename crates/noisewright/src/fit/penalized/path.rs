@@ -1,7 +1,9 @@
 //! The path of estimates from the strongest penalty down, and the cross-validation along it.
 
 use nalgebra::DVector;
-use noisewright_numerics::optimize::{DescentOptions, PenalizedMinimum, SeparablePenalty, proximal_newton};
+use noisewright_numerics::optimize::{
+    DescentOptions, PenalizedMinimum, SeparablePenalty, proximal_newton, proximal_newton_of,
+};
 use noisewright_numerics::parallel::prelude::*;
 
 use super::contrast::{Part, Want};
@@ -105,7 +107,10 @@ impl<'t, 'a> Walk<'t, 'a> {
             false => 0.0,
         });
         let penalty = only(target, |j| selected[j]);
-        self.refit = minimize(&self.training, &penalty, &start, None, (ROUGH, REFIT_STEPS), options)?.at;
+        let of: Vec<usize> = (0..target.size()).filter(|j| selected[*j]).collect();
+        let watch = |_: usize, _: f64| options.context().check();
+        let descent = DescentOptions { tolerance: ROUGH, max_iterations: REFIT_STEPS, watch: &watch };
+        self.refit = proximal_newton_of(&self.training, &penalty, &start, &of, &descent)?;
         self.refitted = selected;
         Ok(())
     }
