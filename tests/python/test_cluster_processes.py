@@ -18,6 +18,7 @@ import pytest
 import noisewright as nw
 from cluster_data import deadly, digest, model, rows
 from noisewright.cluster import cache, coordinator, replicates, sources
+from noisewright.cluster.engines import ProcessEngine
 
 COUNT = 280_000
 
@@ -165,6 +166,20 @@ def test_refusals(files: Path) -> None:
         nw.fit(model(), str(files / "*.npy"), executor=0)
     with pytest.raises(nw.InputError, match="`storage_options` are for `executor`"):
         nw.fit(model(), str(files / "*.npy"), storage_options={})
+
+
+def test_processes_end_in_the_middle_of_their_work_and_none_is_begun_afterwards() -> None:
+    engine = ProcessEngine(1)
+    begun = engine.submit("", 0.0, os.getpid).result(timeout=60)
+    engine.submit("", 0.0, time.sleep, 600.0)
+    time.sleep(0.5)
+    engine.close(lambda: None)
+    deadline = time.monotonic() + 10.0
+    while begun in {process.pid for process in active_children()}:
+        assert time.monotonic() < deadline, "the process works on"
+        time.sleep(0.1)
+    with pytest.raises(KeyboardInterrupt):
+        engine.submit("", 0.0, os.getpid)
 
 
 def test_an_interrupt_ends_the_processes_too(tmp_path: Path) -> None:

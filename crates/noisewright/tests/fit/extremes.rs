@@ -262,7 +262,7 @@ fn a_handful_of_rows_is_not_said_to_be_apart_from_the_noise() {
 }
 
 /// Ten draws from `1 + 2 t₃` whose profile likelihood in the degrees of freedom rises for ever.
-const TEN: [f64; 10] = [
+pub(crate) const TEN: [f64; 10] = [
     4.1399492054598195,
     2.868720483440586,
     0.2961279838446391,

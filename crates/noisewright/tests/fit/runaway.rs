@@ -5,6 +5,8 @@ use noisewright::fit::{Data, FitOptions, NoiseChoice, WarningKind};
 use noisewright::internal::fit::fit;
 use noisewright::{Model, Points, Student, sample};
 
+use crate::extremes::TEN;
+
 fn student() -> Model {
     Model::from_toml("variables = ['x']\nfamily = 'student'\ndof = 'free'").unwrap()
 }
@@ -56,20 +58,8 @@ fn a_location_of_zero_does_not_run_away() {
 fn a_parameter_that_runs_to_a_far_bound_is_on_it() {
     // Rows of which the likelihood rises with the degrees of freedom, in Student's density written out: the loss falls up to the bound, along a slope that is lost in
     // rounding far before a bound of 1e9. There the density is a normal one, whose scale is the rows' standard deviation with the error s/√(2n).
-    let values = vec![
-        4.13994920545982,
-        2.868720483440586,
-        0.2961279838446391,
-        1.490318161709253,
-        0.49579293076883946,
-        -3.7566464409722826,
-        1.340233309308992,
-        -2.20606054487128,
-        0.4291332153146836,
-        -3.6486055427144937,
-    ];
-    let rows = values.len();
-    let points = Points::unnamed(1, rows, values);
+    let rows = TEN.len();
+    let points = Points::unnamed(1, rows, TEN.to_vec());
     let mean = points.values().iter().sum::<f64>() / rows as f64;
     let scale = (points.values().iter().map(|x| (x - mean).powi(2)).sum::<f64>() / rows as f64).sqrt();
     for upper in [1e6, 1e9] {
