@@ -93,6 +93,23 @@ impl Seen<'_> {
         1.0 / (self.rows * self.expected[(j, j)]).sqrt()
     }
 
+    /// By what share of the information curvatures of one loss may differ that has no kinks: between the 1/n of smooth losses and the
+    /// n^(−1/4) of kinks.
+    fn allowed(&self) -> f64 {
+        (3.0 / self.rows.sqrt()).clamp(0.02, 0.3)
+    }
+
+    /// Whether the second derivatives are those at another place within a part of a standard error, where there were no kinks: a row that came next
+    /// to a kink in between would show in them.
+    pub(crate) fn agrees_with(&self, near: &DMatrix<f64>) -> bool {
+        let apart = |i: usize, j: usize| {
+            (self.observed[(i, j)] - near[(i, j)]).abs()
+                / (self.expected[(i, i)] * self.expected[(j, j)]).sqrt()
+        };
+        let allowed = self.allowed();
+        self.free.iter().all(|i| self.free.iter().all(|j| apart(*i, *j) <= allowed))
+    }
+
     /// Whether the second derivatives are not those of the loss over the width of a standard error.
     ///
     /// # Errors
@@ -101,8 +118,7 @@ impl Seen<'_> {
         &self,
         gradient: &impl Fn(&DVector<f64>) -> Result<Option<DVector<f64>>>,
     ) -> Result<bool> {
-        // Between 1/n, by which smooth losses differ, and the n^(−1/4) of kinks.
-        let allowed = (3.0 / self.rows.sqrt()).clamp(0.02, 0.3);
+        let allowed = self.allowed();
         for direction in self.directions() {
             let step = &direction * HALF_WIDTH;
             let (Some(above), Some(below)) = (gradient(&(self.at + &step))?, gradient(&(self.at - &step))?)

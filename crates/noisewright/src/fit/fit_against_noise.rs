@@ -165,7 +165,7 @@ pub(crate) fn estimate_against<'a>(
 }
 
 /// Estimates a model of functions again with another loss over the same samples, near the estimate that is known: by gradients with
-/// the curvature there, and without another look for kinks where there are none.
+/// the curvature there, and without another look for kinks where there are none and the curvature stays.
 ///
 /// # Errors
 /// As for [`estimate_against`].
@@ -179,8 +179,7 @@ pub(crate) fn estimate_near<'a>(
     let Basis::Noise(known) = &near.basis else {
         return estimate_against(task, against, options, Some(&unknowns));
     };
-    let smooth = near.fit.curvature == Curvature::Observed;
-    if known.objective.linear || known.held.contains(&true) || !smooth {
+    if known.objective.linear || known.held.contains(&true) || near.fit.curvature != Curvature::Observed {
         return estimate_against(task, against, options, Some(&unknowns));
     }
     options.report(Stage::Prepare, 0, f64::NAN)?;
@@ -189,7 +188,7 @@ pub(crate) fn estimate_near<'a>(
         Some(solution) => solution,
         None => solve(&mut objective, Some(&unknowns), options)?,
     };
-    estimated_at(objective, solution, smooth, task.rows, compared, options)
+    estimated_at(objective, solution, Some(&known.hessian), task.rows, compared, options)
 }
 
 /// The loss of a model against one noise, and what that is.
@@ -245,21 +244,21 @@ pub(crate) fn estimated<'a>(
     with: Compared,
     options: &FitOptions,
 ) -> Result<Estimated<'a>> {
-    estimated_at(objective, solution, false, rows, with, options)
+    estimated_at(objective, solution, None, rows, with, options)
 }
 
-/// The same; `smooth` is whether the loss is known to have no kinks there.
+/// The same; `near` is the curvature close by, where the loss is known to have no kinks.
 fn estimated_at<'a>(
     objective: Objective<'a>,
     solution: Solution,
-    smooth: bool,
+    near: Option<&DMatrix<f64>>,
     rows: DataRows<'a>,
     with: Compared,
     options: &FitOptions,
 ) -> Result<Estimated<'a>> {
     options.report(Stage::Errors, 0, f64::NAN)?;
     let full = objective.full(solution.at.as_slice(), Order::Meat)?;
-    let curve = Curve::at(&objective, &full, &solution, smooth)?;
+    let curve = Curve::at(&objective, &full, &solution, near)?;
     let (at, stop) = curve.last_step(&objective, &full, &solution)?;
     let covariance = match &curve.bread {
         Some(bread) => covariance::parts(&objective, &full, bread, at.as_slice(), rows.whole(), options)?,
@@ -286,18 +285,22 @@ fn estimated_at<'a>(
 }
 
 /// The curvature that the standard errors rest on: that of the loss, unless the model has kinks there. A linear model has
-/// none.
+/// none, and so has a loss whose curvature is still the one `near`by, which was looked at.
 fn trusted_curvature(
     objective: &Objective<'_>,
     full: &Full,
     at: &DVector<f64>,
     free: &[usize],
+    near: Option<&DMatrix<f64>>,
 ) -> Result<(DMatrix<f64>, Curvature)> {
     let Some(observed) = full.evaluation.hessian.clone() else { return Err(no_start::explain(objective)) };
     let Some(expected) = full.information.as_ref().filter(|_| !objective.linear) else {
         return Ok((observed, Curvature::Observed));
     };
     let seen = curvature::Seen { observed: &observed, expected, at, free, rows: objective.data.total };
+    if near.is_some_and(|near| seen.agrees_with(near)) {
+        return Ok((observed, Curvature::Observed));
+    }
     seen.trusted(|at| {
         let there = objective.evaluate(at, false)?;
         Ok(there.value.is_finite().then_some(there.gradient))
@@ -325,12 +328,14 @@ struct Curve {
 }
 
 impl Curve {
-    fn at(objective: &Objective<'_>, full: &Full, solution: &Solution, smooth: bool) -> Result<Self> {
+    fn at(
+        objective: &Objective<'_>,
+        full: &Full,
+        solution: &Solution,
+        near: Option<&DMatrix<f64>>,
+    ) -> Result<Self> {
         let free: Vec<usize> = (0..objective.size()).filter(|j| !solution.bound[*j]).collect();
-        let (hessian, curvature) = match &full.evaluation.hessian {
-            Some(observed) if smooth => (observed.clone(), Curvature::Observed),
-            _ => trusted_curvature(objective, full, &solution.at, &free)?,
-        };
+        let (hessian, curvature) = trusted_curvature(objective, full, &solution.at, &free, near)?;
         let at = solution.at.as_slice();
         let separation = diagnostics::separated(objective, at, &hessian, &free, solution.stop)?;
         let bread = match &separation {
