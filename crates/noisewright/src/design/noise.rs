@@ -434,17 +434,14 @@ impl Noise for ModelNoise {
 
     /// Mixed with the model itself, as the noise `optimal` of a fit is mixed with `auto`: where it has no density data
     /// fall too. A model that cannot be integrated once more leaves it as it is, and the fit says which row it misses.
-    fn for_fit(self) -> Arc<dyn Noise> {
+    fn for_fit(&self) -> Option<Arc<dyn Noise>> {
         if self.shape == Shape::Data {
-            return Arc::new(self);
+            return None;
         }
-        let safe = Self::data(&self.model, &self.parameters, &Precision::default());
-        let designed: Arc<dyn Noise> = Arc::new(self);
-        let mixed = safe.and_then(|safe| {
-            let parts = vec![(1.0 - SAFE_SHARE, Arc::clone(&designed)), (SAFE_SHARE, Arc::new(safe) as _)];
-            Mixture::<dyn Noise>::new(parts)
-        });
-        mixed.map_or(designed, |mixed| Arc::new(mixed))
+        let safe = Self::data(&self.model, &self.parameters, &Precision::default()).ok()?;
+        let parts: Vec<(f64, Arc<dyn Noise>)> =
+            vec![(1.0 - SAFE_SHARE, Arc::new(self.clone())), (SAFE_SHARE, Arc::new(safe))];
+        Some(Arc::new(Mixture::<dyn Noise>::new(parts).ok()?))
     }
 
     fn describe(&self) -> String {

@@ -284,9 +284,9 @@ impl From<ConditionalNoise> for NoiseChoice {
 }
 
 impl<N: Noise + 'static> From<N> for NoiseChoice {
-    /// This noise, as [`Noise::for_fit`] gives it.
+    /// This noise, or what [`Noise::for_fit`] gives in its place.
     fn from(noise: N) -> Self {
-        Self::Given(noise.for_fit())
+        Self::Given(noise.for_fit().unwrap_or_else(|| Arc::new(noise)))
     }
 }
 

@@ -138,14 +138,10 @@ pub trait Noise: Send + Sync {
         vec![(1.0, self.describe())]
     }
 
-    /// The noise that a fit takes when it is given this one: itself by default. A designed noise leaves out places where
-    /// data teach nothing, but data fall there too; it comes with a tenth of the model it was designed for.
-    #[must_use]
-    fn for_fit(self) -> Arc<dyn Noise>
-    where
-        Self: Sized + 'static,
-    {
-        Arc::new(self)
+    /// The noise that a fit takes in place of this one; `None` (the default) where it takes this one. A designed noise leaves
+    /// out places where data teach nothing, but data fall there too; it comes with a tenth of the model it was designed for.
+    fn for_fit(&self) -> Option<Arc<dyn Noise>> {
+        None
     }
 
     /// The noise as plain data, from which the same density and the same draws can be had again; `None` (the default)
@@ -222,8 +218,16 @@ macro_rules! forward_noise {
                 (**self).parts()
             }
 
+            fn for_fit(&self) -> Option<Arc<dyn Noise>> {
+                (**self).for_fit()
+            }
+
             fn saved(&self) -> Option<SavedNoise> {
                 (**self).saved()
+            }
+
+            fn fit_again(&self) -> Option<Box<FitAgain<'_>>> {
+                (**self).fit_again()
             }
 
             fn refittable(&self) -> Option<&dyn Refit> {
