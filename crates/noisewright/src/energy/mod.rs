@@ -205,8 +205,8 @@ pub trait Energy: Send + Sync {
 macro_rules! forward {
     ($self:ident => $to:expr; all) => {
         $crate::energy::forward! { $self => $to;
-            parameters dimension evaluate point_gradient canonical constants is_linear as_formula prefers_batches
-            log_normalizer add_weighted_score add_curvature
+            parameters dimension evaluate point_gradient canonical constants recentred is_linear as_formula
+            prefers_batches log_normalizer add_weighted_score add_curvature
         }
     };
     ($self:ident => $to:expr; $($method:ident)*) => {
@@ -246,6 +246,11 @@ macro_rules! forward {
     (@constants $self:ident $to:expr) => {
         fn constants(&$self) -> Vec<f64> {
             $to.constants()
+        }
+    };
+    (@recentred $self:ident $to:expr) => {
+        fn recentred(&$self, center: f64, scale: f64) -> Option<(Arc<dyn Energy>, nalgebra::DMatrix<f64>)> {
+            $to.recentred(center, scale)
         }
     };
     (@is_linear $self:ident $to:expr) => {
