@@ -162,9 +162,11 @@ fn clusters_freedom(groups: &[(DVector<f64>, f64)]) -> f64 {
 /// sequence (Geyer 1992), so that the matrix stays semi-definite and short batches do not bias it.
 fn along_chains(influences: &Influences<'_>, lengths: &[usize], weight: impl Fn(usize) -> f64) -> Dependent {
     let batches = batch_means(influences, lengths, weight);
-    let mut series: Vec<Series> = (0..influences.size)
-        .map(|j| Series::new(&influences.rows().map(|row| row[j]).collect::<Vec<f64>>(), lengths))
-        .collect();
+    let series = |j: usize| {
+        let own: Vec<f64> = influences.rows().map(|row| row[j]).collect();
+        Series::new(&own, lengths, batches[(j, j)] * influences.total * influences.total)
+    };
+    let mut series: Vec<Series> = (0..influences.size).map(series).collect();
     let effective = series.iter().map(|series| series.effective_rows).fold(f64::INFINITY, f64::min);
     series.iter_mut().for_each(|series| series.slow_down(effective));
     let deviation: Vec<f64> =
@@ -220,12 +222,12 @@ struct Series {
 }
 
 impl Series {
-    fn new(series: &[f64], lengths: &[usize]) -> Self {
+    fn new(series: &[f64], lengths: &[usize], by_batches: f64) -> Self {
         let rows = series.len() as f64;
         let mean = series.iter().sum::<f64>() / rows;
         let moment = |power: i32| series.iter().map(|x| (x - mean).powi(power)).sum::<f64>() / rows;
         let variance = moment(2);
-        let long_run_variance = long_run_variance(series, lengths);
+        let long_run_variance = long_run_variance(series, lengths, by_batches);
         let known = variance > 0.0 && long_run_variance > 0.0;
         Self {
             long_run_variance,
@@ -252,8 +254,8 @@ impl Series {
 }
 
 /// The variance of the sum of a series made of chains: `n (γ_0 + 2 Σ γ_t)`, the sums of pairs of autocovariances cut off where
-/// they become negative and made convex.
-fn long_run_variance(series: &[f64], lengths: &[usize]) -> f64 {
+/// they become negative and made convex; `by_batches` is the same from means of batches.
+fn long_run_variance(series: &[f64], lengths: &[usize], by_batches: f64) -> f64 {
     let n = series.len() as f64;
     let mean = series.iter().sum::<f64>() / n;
     let longest = lengths.iter().copied().max().unwrap_or(0);
@@ -280,7 +282,16 @@ fn long_run_variance(series: &[f64], lengths: &[usize]) -> f64 {
     }
     let first = autocovariance(0);
     let sum: f64 = convex_minorant(&pairs).iter().sum();
-    n * (2.0 * sum - first).max(if pairs.is_empty() { first } else { 0.0 })
+    // Where rows alternate, what the autocovariances leave of one another is less than their error: means of batches tell it then.
+    let least = first / n.log10().max(1.0);
+    let found = 2.0 * sum - first;
+    if pairs.is_empty() {
+        n * first
+    } else if found < least {
+        by_batches.min(n * least).max(n * found)
+    } else {
+        n * found
+    }
 }
 
 /// The greatest convex function below a sequence.
@@ -313,7 +324,11 @@ mod tests {
 
     /// Two coordinates of an autoregression `x' = φ x + e`, the second twice the first.
     fn autoregression(phi: f64, rows: usize) -> Vec<f64> {
-        let mut rng = stream(3, 0);
+        autoregression_from(0, phi, rows)
+    }
+
+    fn autoregression_from(number: u64, phi: f64, rows: usize) -> Vec<f64> {
+        let mut rng = stream(3, number);
         let mut x = 0.0;
         (0..rows)
             .flat_map(|_| {
@@ -340,6 +355,23 @@ mod tests {
             assert!((effective * time / rows as f64 - 1.0).abs() < bound, "{phi} {effective}");
             assert!((found[(0, 0)] / exact - 1.0).abs() < bound, "{phi} {}", found[(0, 0)] / exact);
             assert!((found[(0, 1)] / found[(0, 0)] - 2.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn alternating_chains_have_an_error() {
+        // Autocovariances of 1,000 rows at φ = −0.9 leave 0.05 of one another, with an error of as much: what they say is zero or less in every
+        // second chain. About 31 batches tell it, whose variances are those of a χ² with 30 degrees of freedom, between 0.3 and 2.2 of the truth in all but one
+        // of 10⁵; rows at the ends of the batches add at most a factor of 3 (their deviation is 4.4 of that of the mean of a batch's 31 rows).
+        let rows = 1000;
+        for seed in 0..20 {
+            let values = autoregression_from(seed, -0.9, rows);
+            let influences = Influences { values: &values, size: 2, total: rows as f64 };
+            let found = covariance(&influences, None, Dependence::Chains(&[rows]));
+            let exact = 1.0 / 1.9f64.powi(2) / rows as f64;
+            let ratio = found.covariance[(0, 0)] / exact;
+            assert!((0.3..6.6).contains(&ratio), "{seed}: {ratio}");
+            assert_eq!(found.effective_rows, Some(rows as f64));
         }
     }
 
