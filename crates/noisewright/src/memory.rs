@@ -2,6 +2,8 @@
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{Error, OptionFault, Result};
 
@@ -88,7 +90,26 @@ pub(crate) fn check_most(option: &str, count: usize, values_each: usize) -> Resu
 /// How many things of so many numbers each there is room for, at most `most`.
 pub(crate) fn room_for(most: usize, values_each: usize) -> usize {
     let fit = |free: u64| (SHARE * free as f64 / bytes(1, values_each)) as usize;
-    free().map_or(most, |free| fit(free).min(most))
+    free_lately().map_or(most, |free| fit(free).min(most))
+}
+
+/// Milliseconds for which a reading of what is free serves. The system takes tens of microseconds to tell, as long as a small integral
+/// does: a fit with an integral for every row spent half of its time on asking.
+const LATELY: u64 = 100;
+
+/// What [`free`] said within the last moments. (Atomics rather than a lock, which a fork could leave closed in the child; two threads that
+/// ask at once both read.)
+fn free_lately() -> Option<u64> {
+    static FREE: AtomicU64 = AtomicU64::new(u64::MAX);
+    static READ_AT: AtomicU64 = AtomicU64::new(0);
+    let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) else { return free() };
+    let now = now.as_millis() as u64;
+    // A clock that was set back makes the difference huge, so that the system is asked again.
+    if now.wrapping_sub(READ_AT.load(Ordering::Acquire)) > LATELY {
+        FREE.store(free().unwrap_or(u64::MAX), Ordering::Release);
+        READ_AT.store(now, Ordering::Release);
+    }
+    Some(FREE.load(Ordering::Acquire)).filter(|free| *free < u64::MAX)
 }
 
 fn bytes(count: usize, values_each: usize) -> f64 {

@@ -1,4 +1,9 @@
 //! Where a density on a line has its mass: the peaks of a log-density, found without knowing its scale.
+//!
+//! Integrals for every row look for peaks as often as there are rows. So distances that are always the same are computed once, and
+//! grids are made in ascending runs, which a stable sort only merges.
+
+use std::sync::LazyLock;
 
 /// Peaks lower than the highest by more than this many nats carry nothing.
 const DEPTH: f64 = 60.0;
@@ -19,6 +24,22 @@ const FINE_RATIO: f64 = 1.01;
 const FINE_NEAREST: f64 = 2.0;
 /// Farthest distance from a peak on the denser grid.
 const FINE_FARTHEST: f64 = 2e4;
+
+/// Exponents of the grid over all orders of magnitude, in eighths of a decade, are within this of zero.
+const EIGHTHS: i32 = 96;
+
+/// Powers of ten by eighths of a decade.
+static DECADES: LazyLock<Vec<f64>> =
+    LazyLock::new(|| (-EIGHTHS..=EIGHTHS).map(|e| 10f64.powf(f64::from(e) / 8.0)).collect());
+
+/// Distances of the denser grid from a peak, over its scale.
+static FINE: LazyLock<Vec<f64>> = LazyLock::new(|| {
+    let steps = ((FINE_FARTHEST / FINE_NEAREST).ln() / FINE_RATIO.ln()) as i32;
+    (0..steps).map(|k| FINE_RATIO.powi(k)).collect()
+});
+
+/// Powers of two down from one, of the distances at which the width of a peak is looked for.
+static HALVES: LazyLock<Vec<f64>> = LazyLock::new(|| (0..=100).map(|i| 0.5f64.powi(i)).collect());
 
 /// Where to look for peaks besides a grid over all orders of magnitude.
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,10 +132,10 @@ impl Line<'_> {
 
     /// The grid with more points at all distances from the first peaks, and the values there.
     fn refined(&self, grid: Vec<f64>, values: Vec<f64>, found: &[(f64, f64, f64)]) -> (Vec<f64>, Vec<f64>) {
-        let steps = ((FINE_FARTHEST / FINE_NEAREST).ln() / FINE_RATIO.ln()) as i32;
         let around = |&(at, scale, _): &(f64, f64, f64)| {
-            let distance = move |k: i32| scale * FINE_NEAREST * FINE_RATIO.powi(k);
-            (0..steps).flat_map(move |k| [at - distance(k), at + distance(k)]).chain([at])
+            let distances = FINE.iter().map(move |ratio| scale * FINE_NEAREST * ratio);
+            let below = distances.clone().rev().map(move |distance| at - distance);
+            below.chain([at]).chain(distances.map(move |distance| at + distance))
         };
         let inside = |x: &f64| *x > self.lower && *x < self.upper;
         let more: Vec<f64> = found.iter().take(CORES).flat_map(around).filter(inside).collect();
@@ -129,15 +150,17 @@ impl Line<'_> {
 
 /// Points over all orders of magnitude between the bounds, denser around the hints.
 fn grid(lower: f64, upper: f64, lookout: Lookout<'_>) -> Vec<f64> {
-    let ladder = |from: i32, to: i32| (from..=to).map(|e| 10f64.powf(f64::from(e) / 8.0));
+    let ladder =
+        |from: i32, to: i32| DECADES[(from + EIGHTHS) as usize..=(to + EIGHTHS) as usize].iter().copied();
     let mut grid: Vec<f64> = match (lower.is_finite(), upper.is_finite()) {
-        (false, false) => ladder(-48, 72).flat_map(|x| [x, -x]).chain([0.0]).collect(),
-        (true, false) => ladder(-96, 96).map(|x| lower + x).collect(),
-        (false, true) => ladder(-96, 96).map(|x| upper - x).collect(),
+        (false, false) => ladder(-48, 72).rev().map(|x| -x).chain([0.0]).chain(ladder(-48, 72)).collect(),
+        (true, false) => ladder(-EIGHTHS, EIGHTHS).map(|x| lower + x).collect(),
+        (false, true) => ladder(-EIGHTHS, EIGHTHS).rev().map(|x| upper - x).collect(),
         (true, true) => {
             let width = upper - lower;
+            let near = || ladder(-EIGHTHS, -16).map(|x| width * x);
             let even = (1..128).map(|i| lower + width * f64::from(i) / 128.0);
-            even.chain(ladder(-96, -16).flat_map(|x| [lower + width * x, upper - width * x])).collect()
+            near().map(|x| lower + x).chain(even).chain(near().rev().map(|x| upper - x)).collect()
         }
     };
     for (location, scale) in lookout.hints {
@@ -186,7 +209,7 @@ fn climb(bracket: (f64, f64), known: (f64, f64), look: &dyn Fn(&[f64]) -> Vec<f6
 /// The largest distance of a ladder of powers of two within which the density stays above e^{-1/2} of the peak.
 fn width(at: f64, height: f64, lower: f64, upper: f64, look: &dyn Fn(&[f64]) -> Vec<f64>) -> f64 {
     let reach = if (upper - lower).is_finite() { upper - lower } else { 1e9 * at.abs().max(1.0) };
-    let ladder: Vec<f64> = (0..=100).map(|i| reach * 0.5f64.powi(i)).collect();
+    let ladder: Vec<f64> = HALVES.iter().map(|half| reach * half).collect();
     let side = |sign: f64| -> f64 {
         let x: Vec<f64> = ladder.iter().map(|h| at + sign * h).collect();
         let values = look(&x);
