@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Everything that must hold. Plain: on a machine with a Rust toolchain and Python 3 and nothing else.
-# --all: also what needs more: PyTorch, PyMC, NumPyro, alchemlyb, Dask, R, a browser, builds without default features, the packed crates, the wheel.
+# --all: also what needs more: PyTorch, PyMC, NumPyro, alchemlyb, Dask, R, a browser, builds without default features,
+# the packed crates, the wheel.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -66,8 +67,8 @@ python_environment() {
     environment .venv -r tests/oracle/requirements.txt -r tests/python/requirements.txt
 }
 
-# What `--all` needs besides. With PyTorch its tests are among those of the package. Packages whose models and data ours take have an environment of their own, and Dask has: their demands
-# on NumPy and pandas are theirs alone.
+# What `--all` needs besides. With PyTorch its tests are among those of the package. Packages whose models and data ours
+# take have an environment of their own, and Dask has: their demands on NumPy and pandas are theirs alone.
 other_environments() {
     .venv/bin/python -c 'import torch' 2>/dev/null || environment .venv torch || return 1
     environment .venv -r tests/browser/requirements.txt &&

@@ -18,13 +18,14 @@ from noisewright.networks.noises import split
 from noisewright.normalizers import NormalizerEstimate
 from noisewright.torch import NCE, evaluate, learn_noise, model_draws, train
 
-#: Settings that are tried on a validation split of the training rows: the width of the flow's networks, the bound of the tilt, its rate, and
-#: the length of its training in epochs. The held-out rows have no part in the choice.
+#: Settings that are tried on a validation split of the training rows: the width of the flow's networks, the bound of
+#: the tilt, its rate, and the length of its training in epochs. The held-out rows have no part in the choice.
 WIDTHS = (32, 64)
 BOUNDS = (2.0, 4.0, 8.0)
 RATES = (5e-4, 2e-3)
 EPOCHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-#: Noise draws that log Z is judged by. Where it is refused, as their weights may have an infinite variance, the tilt has gone too far from its noise.
+#: Noise draws that log Z is judged by. Where it is refused, as their weights may have an infinite variance, the tilt
+#: has gone too far from its noise.
 DRAWS = 100_000
 
 

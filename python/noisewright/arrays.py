@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .checks import shown
 from .errors import InputError
 
-__all__ = ["Array", "column", "labels", "names_of", "of_rows", "points", "rows_of", "vector"]
+__all__ = ["Array", "column", "labels", "names_of", "of_rows", "points", "rows_of", "vector", "without"]
 
 Array = npt.NDArray[np.float64]
 
@@ -112,6 +112,31 @@ def _by_name(data: Any, names: list[str], variables: Sequence[str], argument: st
     if len(columns) == 1:
         return columns[0][np.newaxis, :]
     return np.stack(columns)
+
+
+def _named(data: Any, name: str, argument: str) -> Any:
+    names = names_of(data)
+    if names is None:
+        raise InputError(f"`{argument}`: the data have no column {name!r}; their columns have no names")
+    if name not in names:
+        raise InputError(f"`{argument}`: the data have no column {name!r}; their columns are {_listed(names) or 'none'}")
+    return _pick(data, next(label for label in (data if isinstance(data, Mapping) else _labels(data)) if str(label) == name))
+
+
+def without(data: Any, beside: Mapping[str, Any], variables: Sequence[str] | None) -> Any:
+    """The data, or their names, less the columns that arguments name: those are no variables of a model.
+
+    >>> list(without({"x": [1.0], "n": [2.0]}, {"weights": "n", "clusters": None}, None))
+    ['x']
+    """
+    taken = {values: argument for argument, values in beside.items() if isinstance(values, str)}
+    for name, argument in taken.items():
+        if name in (variables or ()):
+            raise InputError(f"`{argument}`: column `{name}` is a variable of the model")
+    names = names_of(data)
+    if not taken or names is None:
+        return data
+    return {name: () for name in names if name not in taken}
 
 
 def _labels(data: Any) -> Any:
@@ -216,7 +241,9 @@ def _finite(values: Array, argument: str, name: str | None) -> None:
 
 
 def of_rows(values: Any, data: Any, argument: str) -> Any:
-    """The values of a column beside the data, where both have the index of pandas: it must be the same one."""
+    """A column beside the data, or the one of the data that is named; where both have the index of pandas, it must be the same one."""
+    if isinstance(values, str):
+        return _named(data, values, argument)
     index, other = getattr(data, "index", None), getattr(values, "index", None)
     if index is None or not hasattr(index, "equals") or not hasattr(other, "equals") or index.equals(other):
         return values

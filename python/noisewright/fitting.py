@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from . import _core
-from .arrays import labels, of_rows, points, vector
+from .arrays import labels, of_rows, points, vector, without
 from .checks import chain_lengths
 from .errors import InputError
 from .fitting_arguments import NoiseDraws, constrained, read_choices, read_settings, read_weights, refuse_noise
@@ -85,8 +85,9 @@ def fit(
             covariates quiet points are the others of a net that the row lies in.
         loss_ratio: the ratio M inside the loss `js` (`math.inf`: `kl`); `auto` is ν for random noise and the best of a
             few for quiet noise.
-        weights: how many times each row counts; the name of a column where the data are a file.
-        clusters: a label for each row; rows of the same label belong together in the standard errors.
+        weights: how many times each row counts: an array, or a column of the data by its name (by its name only where the data
+            are a file).
+        clusters: a label for each row, likewise; rows of the same label belong together in the standard errors.
         chains: the rows are Markov chains: their lengths one after the other, or the number of equal ones.
         noise_points: the number of noise points, instead of `nu`.
         noise_share: with `nu="auto"`, the largest share of a standard error that the noise may have.
@@ -207,7 +208,8 @@ def fit(
         return FitResult(**shaped(answer, built, model.text, None, None), model=model)
     if format is not None or drop_missing:
         raise InputError("`format` and `drop_missing` are for files: give the path of one as `data`")
-    built = constrained(model._for(data), fixed, constraints)
+    beside = {"weights": weights, "clusters": clusters, "strata": strata, "chosen": chosen, "log_probability": log_probability}
+    built = constrained(model._for(without(data, beside, model.variables)), fixed, constraints)
     rows = points(data, built.variables)
     count = rows.shape[1]
     shares = read_weights(weights, data, count)
@@ -334,7 +336,8 @@ def ratio(
             `auto` for the best.
         bridges: so many bridges between the samples, for densities that are far apart, or `auto` for as many as needed.
         permutations: permutations of the two-sample test (default 499; without a model, or with bridges).
-        weights: how many times each row of the first sample counts (with a model, without bridges).
+        weights: how many times each row of the first sample counts, as an array or by the name of its column (with a model, without
+            bridges).
         loss, errors: as for `fit` (with a model, without bridges).
         confidence, starts, max_iterations, tolerance, seed, progress: as for `fit`.
         executor: who sums over the rows of both samples, which are then files, datasets or Dask collections, as for `fit`; `weights` is
@@ -411,7 +414,7 @@ def ratio(
         return RatioResult(**shaped(answer, built, model.text, None, None), model=model)
     if format is not None or storage_options is not None:
         raise InputError("`format` and `storage_options` are for `executor`: give one, or leave them out")
-    built = model._for(first)
+    built = model._for(without(first, {"weights": weights}, model.variables))
     rows = [points(sample, built.variables, name) for sample, name in ((first, "first"), (second, "second"))]
     count = rows[0].shape[1]
     shares = read_weights(weights, first, count)

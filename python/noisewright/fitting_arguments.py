@@ -123,23 +123,14 @@ def read_choices(
     strata: Any, chosen: Any, log_probability: Any, data: Any, rows: int
 ) -> dict[str, Any]:
     """The stratum of each row, whether it was chosen, and the log probability of its coming in."""
-
-    def column(values: Any, argument: str) -> Any:
-        if not isinstance(values, str):
-            return of_rows(values, data, argument)
-        try:
-            return data[values]
-        except (KeyError, IndexError, TypeError, ValueError):
-            raise InputError(f"`{argument}`: the data have no column {values!r}") from None
-
-    marks = vector(column(chosen, "chosen"), "chosen")
+    marks = vector(of_rows(chosen, data, "chosen"), "chosen")
     if len(marks) != rows:
         raise InputError(f"`chosen` has {len(marks)} values, and must have one for each of the {rows} rows")
     if not np.isin(marks, (0.0, 1.0)).all():
         raise InputError("`chosen` must be true or 1 for the chosen rows of each stratum, false or 0 for the others")
-    offsets = None if log_probability is None else vector(column(log_probability, "log_probability"), "log_probability")
+    offsets = None if log_probability is None else vector(of_rows(log_probability, data, "log_probability"), "log_probability")
     return {
-        "strata": labels(column(strata, "strata"), rows, "strata"),
+        "strata": labels(of_rows(strata, data, "strata"), rows, "strata"),
         "chosen": [mark == 1.0 for mark in marks],
         "log_probability": None if offsets is None else offsets.tolist(),
     }

@@ -122,10 +122,7 @@ def call(case, folder):
     if command == "fit":
         return fit(case, model, options)
     if command == "ratio":
-        first = columns(case["data"])
-        if "weights" in options:
-            options["weights"] = first[options["weights"]]
-        return nw.ratio(model, rows(case["data"], model), rows(case["second"], model), **options)
+        return nw.ratio(model, columns(case["data"]), columns(case["second"]), **options)
     if command == "error":
         return nw.error(model, data=rows(case["data"], model) if "data" in case else None, **options)
     if command == "design":
@@ -152,13 +149,10 @@ def fit(case, model, options):
     if case.get("stream"):
         return nw.fit(model, path(case["data"]), **options)
     data = columns(case["data"])
-    for name in ("weights", "clusters"):
-        if name in options:
-            options[name] = data[options[name]]
     if "chains" in options:
         labels = data[options["chains"]]
         options["chains"] = [int(count) for count in np.unique(labels, return_counts=True)[1]]
-    return nw.fit(model, rows(case["data"], model), **options)
+    return nw.fit(model, data, **options)
 
 
 def differences(first, second, place=""):

@@ -54,6 +54,43 @@ def test_weights_and_missing_values_of_a_file(tmp_path, rng, gaussian):
     assert nw.fit(gaussian, path, drop_missing=True).rows == 800
 
 
+def test_weights_by_name_are_those_of_the_column(tmp_path, rng, gaussian):
+    import pandas
+    import pyarrow
+
+    x, n = rng.normal(size=400), rng.integers(1, 4, size=400).astype(float)
+    columns = {"g": np.repeat(np.arange(40.0), 10), "n": n, "x": x}
+    array = nw.fit(gaussian, x, weights=n, nu=3)
+    clustered = nw.fit(gaussian, x, weights=n, clusters=columns["g"], nu=3)
+    assert clustered["x"].se != array["x"].se
+    kinds = [columns, pandas.DataFrame(columns), pyarrow.table(columns), np.rec.fromarrays(columns.values(), names=list(columns))]
+    for data in kinds:
+        assert nw.fit(gaussian, data, weights="n", nu=3).to_dict() == array.to_dict()
+        assert nw.fit(gaussian, data, weights="n", clusters="g", nu=3).to_dict() == clustered.to_dict()
+    file = nw.fit(gaussian, written(tmp_path / "rows.csv", x, n), weights="n", nu=3)
+    assert [file["x"].estimate, file["x"].se] == [array["x"].estimate, array["x"].se]
+    second = rng.normal(size=500)
+    ratio = nw.ratio(gaussian, columns, {"x": second}, weights="n")
+    assert ratio.to_dict() == nw.ratio(gaussian, x, second, weights=n).to_dict()
+    # Functions take the columns that are left as their variables.
+    model = nw.Model.from_functions(lambda x, t: -t[0] * x[:, 0] ** 2, lambda x, t: -(x**2), start=[1.0])
+    by_name = nw.fit(model, {"n": n, "x": x}, weights="n", nu=3)
+    assert by_name["t0"].estimate == nw.fit(model, x, weights=n, nu=3)["t0"].estimate
+
+
+def test_names_of_weights_that_are_no_columns(rng, gaussian):
+    x = rng.normal(size=50)
+    for data, argument, says in [
+        ({"x": x}, "weights", "`weights`: the data have no column 'n'; their columns are `x`"),
+        ({"x": x}, "clusters", "`clusters`: the data have no column 'n'; their columns are `x`"),
+        (x, "weights", "`weights`: the data have no column 'n'; their columns have no names"),
+    ]:
+        with pytest.raises(nw.InputError, match=says):
+            nw.fit(gaussian, data, **{argument: "n"})
+    with pytest.raises(nw.InputError, match="`weights`: column `x` is a variable of the model"):
+        nw.fit(gaussian, {"x": abs(x)}, weights="x")
+
+
 def test_functions_take_a_file_by_its_columns(tmp_path, rng):
     x = rng.normal(size=600)
     path = tmp_path / "x.csv"

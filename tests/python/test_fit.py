@@ -308,8 +308,9 @@ def test_jax_compiles_a_function_for_two_numbers_of_points_at_most():
 
 
 def test_a_row_next_to_a_kink_does_not_decide_the_error():
-    # The loss ratio is changed at the end, and the new estimate lies next to a row: the second derivatives there are not those of the loss. The
-    # information about a Laplace location is 1/s² a row; s itself is known to 3 %, twice which is allowed, and noise adds at most half a per cent.
+    # The loss ratio is changed at the end, and the new estimate lies next to a row: the second derivatives there are
+    # not those of the loss. The information about a Laplace location is 1/s² a row; s itself is known to 3 %, twice
+    # which is allowed, and noise adds at most half a per cent.
     x = np.random.default_rng(300).laplace(1, 2, 1000)
     parameters = {"m": 0.0, "s": {"start": 1.0, "lower": 0.0}}
     model = nw.Model.from_formula("-sqrt((x-m)^2 + 1e-8)/s", parameters=parameters, variables="x")

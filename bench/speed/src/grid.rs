@@ -79,7 +79,7 @@ impl Grid {
         // The population of a data parameter serves all noises: it is made for some of them at once.
         let spread = (0..SPREAD).map(|i| &noises[i * (noises.len() - 1) / (SPREAD - 1)]);
         let share = 1.0 / SPREAD as f64;
-        let noises_together = Mixture::new(spread.map(|noise| (share, noise.clone())).collect())?;
+        let noises_together = Mixture::of_shared(spread.map(|noise| (share, noise.clone())).collect())?;
         let of_data = |value: &f64| -> Result<Vec<f64>> {
             let system = (self.system)(*value)?;
             let contrast = Contrast { noise: &noises_together, nu: 1.0, loss: &Loss::Js };

@@ -50,7 +50,7 @@ fn rows() -> Result<Vec<Row>> {
     };
     let spins = |d: usize| -> Result<Arc<dyn Noise>> {
         let one = || -> Result<Arc<dyn Noise>> { Ok(Arc::new(Categorical::bernoulli(-1.0, 1.0, 0.5)?)) };
-        Ok(Arc::new(Product::new((0..d).map(|_| one()).collect::<Result<_>>()?)?))
+        Ok(Arc::new(Product::of_shared((0..d).map(|_| one()).collect::<Result<_>>()?)?))
     };
     let four = [1.0, 0.4, 0.0, 0.0, 1.2, 0.3, 0.0, 0.9, -0.2, 1.0];
     Ok(vec![

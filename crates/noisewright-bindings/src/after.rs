@@ -67,7 +67,7 @@ impl SavedFit {
     /// The record of a fit of one model to data.
     ///
     /// # Errors
-    /// Where it is none.
+    /// When the text is not such a record.
     pub fn record(&self) -> Outcome<&FitRecord> {
         self.record.as_ref().ok_or_else(|| Failure::Input("this is not a fit of one model to data".into()))
     }
@@ -75,7 +75,7 @@ impl SavedFit {
     /// The log-density, or the log ratio, at points, with its errors.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Those of the library's call that it makes.
     pub fn log_density(&self, model: &Model, points: View<'_>) -> Outcome<Value> {
         let there = match &self.record {
             Some(record) => record.log_density(model.whole(), points)?,
@@ -87,7 +87,7 @@ impl SavedFit {
     /// Draws of the fitted model, one row each.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Those of the library's call that it makes.
     pub fn simulate(&self, model: &Model, count: usize, context: &Context) -> Outcome<Value> {
         let drawn = self.record()?.simulate(model.whole(), count, context)?;
         Ok(points_by_row(&drawn.points))

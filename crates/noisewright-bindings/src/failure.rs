@@ -84,7 +84,7 @@ fn sentence(error: &Error) -> String {
             format!("row {row} of `{column}_{side}` is {value}; {reason}")
         }
         Error::NoDraws { side } => format!("`log_f_{side}` is empty, and must have at least one draw"),
-        Error::BridgeApart { .. } => error.to_string().replace("bridges auto", "bridges=\"auto\""),
+        Error::BridgeApart { .. } => format!("{error} (bridges=\"auto\" places them)"),
         Error::NoStates => "`log_f` is empty, and must have a row for at least one state".into(),
         Error::NoStateDraws => "`log_f` has no draws, and must have at least one".into(),
         Error::StateValue { .. } | Error::StateOwnDraw { .. } => format!("`log_f`: {error}"),

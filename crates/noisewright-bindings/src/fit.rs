@@ -170,7 +170,7 @@ pub struct Reading {
 /// A model fitted to rows in memory, as a value.
 ///
 /// # Errors
-/// Those of the library.
+/// Those of the library's call that it makes.
 pub fn fit_rows(
     model: &Model,
     rows: &Rows,

@@ -65,7 +65,7 @@ pub(crate) fn dependence(independent: bool) -> Dependence {
     if independent { Dependence::Independent } else { Dependence::Chains }
 }
 
-/// How draws hang together, as the command's JSON says it.
+/// Whether draws were taken as Markov chains or as independent, in the word of the command's JSON.
 pub(crate) fn dependence_word(dependence: Dependence) -> &'static str {
     if dependence == Dependence::Chains { "chains" } else { "independent" }
 }
@@ -81,7 +81,7 @@ pub struct Sides<'a> {
 /// log Z from draws of the density and of the noise.
 ///
 /// # Errors
-/// Those of the library.
+/// Those of the library's call that it makes.
 pub fn log_z(sides: &Sides<'_>, settings: &LogZSettings, monitor: &Arc<Monitor>) -> Outcome<Value> {
     let options = settings.options(&LogZOptions::default(), monitor);
     options.check_effects(sides.chains.iter().any(Option::is_some))?;
@@ -132,7 +132,7 @@ struct LogRatios<'a> {
 /// log Z of a density from draws of it; a fitter makes the noise that `own.noise` is then only the name of.
 ///
 /// # Errors
-/// Those of the library.
+/// Those of the library's call that it makes.
 pub fn evidence(
     density: &dyn Density,
     draws: View<'_>,

@@ -156,7 +156,7 @@ impl Problem {
     /// The best noise and proportion; `model_file` is the text that is kept with a noise that can be read back.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Those of the library's call that it makes.
     pub fn design(
         &self,
         request: &Request,

@@ -68,7 +68,7 @@ impl Pool {
     /// The draws with their weights under every state.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Those of the library's call that it makes.
     pub fn reweight<'a>(&'a self, columns: &'a [&'a [f64]], monitor: &Monitor) -> Outcome<Reweighting<'a>> {
         Ok(states::reweight(&self.pooled(columns)?, &self.options(monitor)?)?)
     }
@@ -77,7 +77,7 @@ impl Pool {
 /// Log-normalizers of many states from pooled draws.
 ///
 /// # Errors
-/// Those of the library.
+/// Those of the library's call that it makes.
 pub fn log_z_states(columns: &[&[f64]], pool: &Pool, monitor: &Monitor) -> Outcome<Value> {
     let answer = states::estimate(&pool.pooled(columns)?, &pool.options(monitor)?)?;
     let mut shown = value(&answer.with_names(&pool.names))?;
@@ -88,7 +88,7 @@ pub fn log_z_states(columns: &[&[f64]], pool: &Pool, monitor: &Monitor) -> Outco
 /// Where every chain has come to equilibrium.
 ///
 /// # Errors
-/// Those of the library.
+/// Those of the library's call that it makes.
 pub fn equilibration(columns: &[&[f64]], pool: &Pool, monitor: &Monitor) -> Outcome<Value> {
     let chains = pool.reweight(columns, monitor)?.equilibration()?;
     value(&NamedEquilibrations { chains: &chains, names: &pool.names })

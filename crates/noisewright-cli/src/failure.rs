@@ -72,7 +72,7 @@ fn sentence(error: &Error) -> String {
             Some(flag) => format!("--{flag} {fault}"),
             None => error.to_string(),
         },
-        Error::BridgeApart { .. } => error.to_string().replace("bridges auto", "--bridges auto"),
+        Error::BridgeApart { .. } => format!("{error} (--bridges auto places them)"),
         Error::OutOfMemory { what, .. } if what == "rows" => format!("{error} ({IN_BLOCKS})"),
         Error::NoiseNeedsData { noise } => {
             format!("noise `{noise}`: it is fitted to data; give them with --data")

@@ -87,6 +87,9 @@ fn inputs(command: &Command) -> Vec<Named> {
     let several = |what, paths: &[PathBuf]| paths.iter().map(|path| (what, path.clone())).collect::<Vec<_>>();
     let optional =
         |what, path: &Option<PathBuf>| path.iter().map(|path| (what, path.clone())).collect::<Vec<_>>();
+    let modelled = |model: &PathBuf, data: &Option<PathBuf>, noise: &str| {
+        [vec![(MODEL, model.clone())], optional(DATA, data), noise_files(noise)].concat()
+    };
     match command {
         Command::Fit(own) => {
             [vec![(MODEL, own.model.clone())], several(DATA, &own.data), noise_files(&own.noise)].concat()
@@ -98,18 +101,8 @@ fn inputs(command: &Command) -> Vec<Named> {
         ]
         .concat(),
         Command::Information(own) => vec![(DATA, own.data.clone())],
-        Command::Error(own) => [
-            vec![(MODEL, own.model.model.clone())],
-            optional(DATA, &own.model.data.data),
-            noise_files(&own.noise),
-        ]
-        .concat(),
-        Command::Design(own) => [
-            vec![(MODEL, own.model.model.clone())],
-            optional(DATA, &own.model.data.data),
-            noise_files(&own.noise),
-        ]
-        .concat(),
+        Command::Error(own) => modelled(&own.model.model, &own.model.data.data, &own.noise),
+        Command::Design(own) => modelled(&own.model.model, &own.model.data.data, &own.noise),
         Command::Logz(own) => [
             optional("the draws", &own.data),
             optional("the draws of the noise", &own.noise_draws),

@@ -94,7 +94,7 @@ impl<'a> Input<'a> {
     /// The bytes from the first on, to be read in any order.
     ///
     /// # Errors
-    /// Where that cannot be: of what is packed, in these words, or does not come from a file.
+    /// For what is packed (with this reason), and for what does not come from a file.
     pub(crate) fn anywhere(&self, packed: &'static str) -> Result<impl BufRead + Seek + use<>> {
         let mut bytes: Box<dyn ReadSeek> = match self.held() {
             Some((Anywhere::Disk(file), _)) => Box::new(file),

@@ -2,6 +2,8 @@
 
 use noisewright::fit::{Data, DrawKind, FitOptions};
 use noisewright::internal;
+use noisewright::internal::run::Purpose;
+use noisewright::rand::RngExt;
 use noisewright::run::{CancelToken, Context};
 use noisewright::{Error, try_sample};
 use noisewright_report::Value;
@@ -32,8 +34,8 @@ pub(crate) fn answer(question: &Question, stage: &Stage, cancel: &CancelToken) -
         stage.model.clone().with_start(&names.zip(stage.parameters.iter().copied()).collect::<Vec<_>>())?;
     let mut estimates = Vec::with_capacity(question.count);
     for set in 0..question.count as u64 {
-        // The draws of a data set and of its noise have streams of their own at every seed.
-        let seed = question.seed.wrapping_add(1 + question.first + set);
+        // Every data set has a seed drawn from the question's, so that questions at neighbouring seeds share none.
+        let seed = Context::seeded(question.seed).stream(Purpose::Simulate, question.first + set).random();
         let data = try_sample(&truth, rows, &Context::new(seed, cancel, None))?;
         let found = internal::fit::fit(&model, Data::from(&data), &FitOptions { seed, ..options.clone() });
         estimates.push(match found {

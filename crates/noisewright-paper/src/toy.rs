@@ -95,7 +95,7 @@ impl Toy {
             _ => members(&linear(-10.0, 10.0, 10), |m| Ok(Arc::new(Normal::with_variance(m, 1.0)?)))?,
         };
         let share = 1.0 / members.len() as f64;
-        Mixture::<dyn Noise>::new(members.into_iter().map(|member| (share, member)).collect())
+        Mixture::<dyn Noise>::of_shared(members.into_iter().map(|member| (share, member)).collect())
     }
 }
 

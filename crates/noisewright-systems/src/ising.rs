@@ -37,5 +37,5 @@ fn independent(fields: &[f64]) -> Result<Product> {
     let one = |h: &f64| -> Result<Arc<dyn Noise>> {
         Ok(Arc::new(Categorical::bernoulli(-1.0, 1.0, 1.0 / (1.0 + (-2.0 * h).exp()))?))
     };
-    Product::new(fields.iter().map(one).collect::<Result<_>>()?)
+    Product::of_shared(fields.iter().map(one).collect::<Result<_>>()?)
 }

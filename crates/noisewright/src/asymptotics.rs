@@ -353,7 +353,10 @@ pub fn asymptotic_error(
 }
 
 /// A noise that has more mass than one on the points alone is no density; points that miss some of it show less.
-fn check_mass(population: &Population, noise: &dyn Noise, log_noise: &[f64]) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Noise`] with that mass.
+pub(crate) fn check_mass(population: &Population, noise: &dyn Noise, log_noise: &[f64]) -> Result<()> {
     // The points carry the noise's integral to far better than this.
     const ABOVE_ONE: f64 = 0.01;
     if matches!(population.accuracy().method, Method::Sampling | Method::Sample) {

@@ -84,6 +84,12 @@ impl Domain {
     }
 
     /// Whether `x` belongs to the domain.
+    ///
+    /// ```
+    /// use noisewright::Domain;
+    /// assert!(Domain::Positive.contains(0.5) && !Domain::Positive.contains(0.0));
+    /// assert!(Domain::Counts.contains(3.0) && !Domain::Counts.contains(3.5));
+    /// ```
     #[must_use]
     pub fn contains(&self, x: f64) -> bool {
         match self {
@@ -106,6 +112,12 @@ impl Domain {
     }
 
     /// Lower and upper end of the values (−π and π for the circle).
+    ///
+    /// ```
+    /// use noisewright::Domain;
+    /// assert_eq!(Domain::Positive.bounds(), (0.0, f64::INFINITY));
+    /// assert_eq!(Domain::States(vec![1.0, -1.0]).bounds(), (-1.0, 1.0));
+    /// ```
     #[must_use]
     pub fn bounds(&self) -> (f64, f64) {
         match self {
@@ -145,6 +157,13 @@ pub struct Space {
 impl Space {
     /// A product of one domain per variable.
     ///
+    /// ```
+    /// use noisewright::{Domain, Space};
+    /// let space = Space::product(&[("angle", Domain::Circle), ("length", Domain::Positive)])?;
+    /// assert_eq!(space.names(), ["angle", "length"]);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When there is no variable, two have the same name, or an interval or set of states is empty.
     pub fn product<S: AsRef<str>>(variables: &[(S, Domain)]) -> Result<Self> {
@@ -176,6 +195,13 @@ impl Space {
 
     /// Every variable on the real line.
     ///
+    /// ```
+    /// use noisewright::Space;
+    /// assert_eq!(Space::real(&["x", "y"])?.dimension(), 2);
+    /// assert!(Space::real(&["x", "x"]).is_err());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When there is no variable or two have the same name.
     pub fn real<S: AsRef<str>>(variables: &[S]) -> Result<Self> {
@@ -183,6 +209,14 @@ impl Space {
     }
 
     /// Unit vectors whose coordinates are the variables (surface measure); at least two variables.
+    ///
+    /// ```
+    /// use noisewright::{Points, Space};
+    /// let sphere = Space::sphere(&["x", "y", "z"])?;
+    /// assert!(sphere.check_points(Points::unnamed(3, 1, vec![0.6, 0.0, 0.8]).view()).is_ok());
+    /// assert!(sphere.check_points(Points::unnamed(3, 1, vec![0.6, 0.6, 0.8]).view()).is_err());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When there are fewer than two variables or two have the same name.
@@ -277,6 +311,14 @@ impl Space {
     }
 
     /// Number of states when every variable has finitely many, `None` otherwise (or beyond 2⁵³).
+    ///
+    /// ```
+    /// use noisewright::{Domain, Space};
+    /// let spins: Vec<_> = (0..10).map(|i| (format!("s{i}"), Domain::States(vec![-1.0, 1.0]))).collect();
+    /// assert_eq!(Space::product(&spins)?.state_count(), Some(1024));
+    /// assert_eq!(Space::real(&["x"])?.state_count(), None);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     #[must_use]
     pub fn state_count(&self) -> Option<u64> {
         self.domains.iter().try_fold(1u64, |count, domain| match domain {

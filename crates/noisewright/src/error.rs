@@ -635,12 +635,12 @@ fn one_line(text: &str) -> String {
 /// What is wrong with a bridge, and what would help.
 fn apart(bridge: usize, bridges: usize) -> String {
     if bridges == 1 {
-        return "the two samples have too little in common to compare their densities directly: put bridges between them \
-                (bridges auto), or compare samples that are nearer"
+        return "the two samples have too little in common to compare their densities directly: put bridges between them, \
+                or compare samples that are nearer"
             .into();
     }
     format!(
-        "the ends of bridge {bridge} of {bridges} have too little in common to be told apart: use more bridges (bridges auto), \
+        "the ends of bridge {bridge} of {bridges} have too little in common to be told apart: use more bridges, \
          fewer features, or more rows of both samples"
     )
 }

@@ -110,6 +110,7 @@
 
 // What model files alone make public stays where it is without them.
 #![cfg_attr(not(feature = "model-file"), allow(unreachable_pub))]
+#![warn(missing_debug_implementations)]
 
 pub mod after;
 pub(crate) mod asymptotics;

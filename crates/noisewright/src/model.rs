@@ -44,6 +44,12 @@ impl Parameter {
     }
 
     /// The same parameter between two bounds, either of which may be infinite.
+    ///
+    /// ```
+    /// use noisewright::Parameter;
+    /// let scale = Parameter::new("scale", 1.0).bounded(0.0, f64::INFINITY);
+    /// assert!(scale.check(2.0).is_ok() && scale.check(-2.0).is_err());
+    /// ```
     #[must_use]
     pub fn bounded(self, lower: f64, upper: f64) -> Self {
         Self { lower, upper, ..self }
@@ -282,6 +288,14 @@ impl Model {
     /// The same model with a score of one's own: the derivatives of the log-density at one point, one per parameter.
     ///
     /// It is compared with differences when the model is first used ([`Model::check_score`]).
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_fn(&["m"], Space::real(&["x"])?, |t, x| t[0] * x[0] - x[0].powi(2) / 2.0)?;
+    /// let scored = model.with_score(|_, x, score| score[0] = x[0]);
+    /// scored.check_score(&[0.5], &Points::from_rows(&["x"], &[[-1.0], [0.3], [2.0]])?)?;
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     #[must_use]
     pub fn with_score(self, score: impl Fn(&[f64], &[f64], &mut [f64]) + Send + Sync + 'static) -> Self {
         let energy = Arc::new(ScoredEnergy::new(self.energy, score));
@@ -373,6 +387,14 @@ impl Model {
     /// A built-in family ([`families`](crate::families) lists them), on its own domain unless the options
     /// name another; `normalized` makes use of its closed form for log Z.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let circle = Model::from_family("von-mises", &["angle"], &FamilyOptions::default(), true)?;
+    /// assert_eq!(circle.space().domains(), [Domain::Circle]);
+    /// assert!(circle.is_normalized());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When there is no such family, an option does not fit it, or it is to be normalized and has no
     /// closed form.
@@ -408,6 +430,15 @@ impl Model {
     /// The same model with its constant known: `log p = u(x; θ) − log Z(θ)`, where log Z is the energy's, over
     /// the domain that the energy is made for: the caller vouches that it is the space of this model.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let gaussian = Model::from_family("gaussian", &["x"], &FamilyOptions::default(), false)?;
+    /// assert_eq!(gaussian.normalized()?.coordinates(), ["h0", "P00"]); // without the constant
+    /// let own = Model::from_fn(&["m"], Space::real(&["x"])?, |t, x| t[0] * x[0] - x[0].powi(2))?;
+    /// assert!(own.normalized().is_err()); // which has no closed form
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the energy has no closed form of log Z at the start values ([`Energy::log_normalizer`]).
     pub fn normalized(mut self) -> Result<Self> {
@@ -434,6 +465,13 @@ impl Model {
 
     /// The same model with other start values, by name.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_fn(&["a", "b"], Space::real(&["x"])?, |t, x| t[0] * x[0] - t[1] * x[0].powi(2))?;
+    /// assert_eq!(model.with_start(&[("b", 1.0)])?.start()[1], 1.0);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`Model::at`], and when a value is outside its bounds.
     pub fn with_start<S: AsRef<str>>(mut self, values: &[(S, f64)]) -> Result<Self> {
@@ -453,6 +491,14 @@ impl Model {
     }
 
     /// The same model with bounds on some parameters, by name: lower and upper, either of which may be infinite.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_fn(&["a", "b"], Space::real(&["x"])?, |t, x| t[0] * x[0] - t[1] * x[0].powi(2))?;
+    /// let bounded = model.with_start(&[("b", 1.0)])?.with_bounds(&[("b", 0.0, f64::INFINITY)])?;
+    /// assert!(bounded.check(&[0.0, -1.0]).unwrap_err().to_string().contains("`b`"));
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::UnknownParameter`], and when a start value is outside.
@@ -538,6 +584,15 @@ impl Model {
 
     /// The density `exp u(x; θ)` at parameter values, to be sampled or integrated.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_formula("m*x - x^2/2", Space::real(&["x"])?, vec![Parameter::new("m", 0.0)], false)?;
+    /// let draws = chains(&model.density(&[2.0])?).draws(500).seed(1).run()?.points;
+    /// let mean = draws.values().iter().sum::<f64>() / draws.rows() as f64;
+    /// assert!((mean - 2.0).abs() < 0.3);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`Model::check`].
     pub fn density<'a>(&'a self, parameters: &'a [f64]) -> Result<ModelDensity<'a>> {
@@ -602,6 +657,15 @@ impl Model {
     }
 
     /// The start values with those named replaced.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let parameters = vec![Parameter::new("a", 1.0), Parameter::new("b", 0.5)];
+    /// let model = Model::from_formula("a*x - b*x^2", Space::real(&["x"])?, parameters, false)?;
+    /// assert_eq!(model.at(&[("b", 2.0)])?, [1.0, 2.0]);
+    /// assert!(model.at(&[("c", 2.0)]).unwrap_err().to_string().contains("`c`"));
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::UnknownParameter`] for a name the model does not have, [`Error::DuplicateName`] for one given

@@ -38,6 +38,14 @@ pub struct Points {
 impl Points {
     /// Points from one slice per column (`Vec<f64>`, `&[f64]`, arrays …); all must have the same length.
     ///
+    /// ```
+    /// use noisewright::Points;
+    /// let (x, y) = (vec![1.0, 2.0, 3.0], vec![4.0, 5.0, 6.0]);
+    /// let points = Points::from_columns(&["x", "y"], &[&x, &y])?;
+    /// assert_eq!((points.rows(), points.columns()), (3, 2));
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the number of names and columns, or the lengths of two columns, differ, or a name is given twice.
     pub fn from_columns<S: AsRef<str>, C: AsRef<[f64]>>(names: &[S], columns: &[C]) -> Result<Self> {
@@ -78,6 +86,13 @@ impl Points {
     }
 
     /// Points from column-major values: `values[column * rows + row]`.
+    ///
+    /// ```
+    /// use noisewright::Points;
+    /// let points = Points::from_values(&["x", "y"], 3, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// assert_eq!(points.view().column(1), [4.0, 5.0, 6.0]);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When the length of `values` is not `names.len() * rows`, or a name is given twice.
@@ -142,6 +157,12 @@ impl Points {
 
     /// Points whose columns have no names (they are shown as `x0`, `x1`, …) and are taken in order.
     ///
+    /// ```
+    /// use noisewright::Points;
+    /// let points = Points::unnamed(2, 3, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    /// assert_eq!(points.names(), ["x0", "x1"]);
+    /// ```
+    ///
     /// # Panics
     /// When `values.len()` is not `columns * rows`: that is a mistake of the caller's, not of the input.
     #[must_use]
@@ -151,6 +172,13 @@ impl Points {
     }
 
     /// The same points with these names for the columns.
+    ///
+    /// ```
+    /// use noisewright::Points;
+    /// let points = Points::unnamed(2, 1, vec![1.0, 4.0]).with_names(&["x", "y"])?;
+    /// assert!(points.is_named() && points.names() == ["x", "y"]);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When there are not as many names as columns, or one is given twice.
@@ -257,6 +285,12 @@ pub struct View<'a> {
 impl<'a> View<'a> {
     /// A view of column-major values, `values[column * rows + row]`.
     ///
+    /// ```
+    /// use noisewright::View;
+    /// let view = View::new(2, 3, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    /// assert_eq!((view.column(1), view.get(0, 1)), (&[4.0, 5.0, 6.0][..], 4.0));
+    /// ```
+    ///
     /// # Panics
     /// When the length of `values` is not `columns * rows`.
     #[must_use]
@@ -289,6 +323,12 @@ impl<'a> View<'a> {
 
     /// The same columns, a part of the rows.
     ///
+    /// ```
+    /// use noisewright::View;
+    /// let view = View::new(2, 3, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    /// assert_eq!(view.slice(1..3).column(1), [5.0, 6.0]);
+    /// ```
+    ///
     /// # Panics
     /// When the range leaves the view.
     #[must_use]
@@ -307,6 +347,13 @@ impl<'a> View<'a> {
     }
 
     /// Copies the first variables of one point into `out`, as many as it has entries.
+    ///
+    /// ```
+    /// use noisewright::View;
+    /// let mut row = [0.0; 2];
+    /// View::new(2, 3, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).copy_row(1, &mut row);
+    /// assert_eq!(row, [2.0, 5.0]);
+    /// ```
     ///
     /// # Panics
     /// When there is no such row, or `out` is longer than a point.

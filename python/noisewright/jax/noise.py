@@ -131,7 +131,8 @@ class Elliptic:
         first, second = jax.random.split(key)
         which = _components(first, len(z), part.weights, strata)
         if not math.isinf(part.degrees):
-            # Degrees of freedom are whole numbers here: a mean of squares, which compiles at once where the gamma's rejection loop does not.
+            # Degrees of freedom are whole numbers here: a mean of squares, which compiles at once where the gamma's
+            # rejection loop does not.
             z = z / jnp.sqrt(jnp.square(jax.random.normal(second, (len(z), round(part.degrees)))).mean(1, keepdims=True))
         turned = z @ jnp.swapaxes(jnp.asarray(part.factors), 1, 2)
         return jnp.asarray(part.locations)[which] + turned[which, jnp.arange(len(z))]

@@ -13,8 +13,8 @@ __all__ = ["Library", "best_constant", "loss_value"]
 
 #: The root of the bridge equation is looked for among so many places between its bounds, so many times, each between two of the last.
 PLACES, ROUNDS = 64, 3
-#: Then so many Newton steps follow, a fixed number, so that a graph can hold them: the equation is smooth on a scale of 1, the places are closer than
-#: that, and every step doubles the digits.
+#: Then so many Newton steps follow, a fixed number, so that a graph can hold them: the equation is smooth on a scale of
+#: 1, the places are closer than that, and every step doubles the digits.
 NEWTON_STEPS = 5
 #: Log odds are cut here for Newton's steps: beyond it σ is 0 or 1, and exponentials of sums still have a value.
 LARGEST_ODDS = 300.0

@@ -1,7 +1,8 @@
 //! Independent components with Laplacian sources, `log p = −√2 Σ |bᵢ·x| − c` (Gutmann and Hyvärinen 2012): coverage and efficiency.
 //!
-//! `ica [SETS [DIMENSION [ROWS [ν]]]]`: simulated data sets (default 200), components (4), rows (10,000), noise points per row (10). Every search
-//! starts at the truth: the loss is the same for every order and sign of the components, and this is one of those minima.
+//! `ica [SETS [DIMENSION [ROWS [ν]]]]`: simulated data sets (default 200), components (4), rows (10,000), noise points
+//! per row (10). Every search starts at the truth: the loss is the same for every order and sign of the components, and
+//! this is one of those minima.
 #![allow(clippy::print_stdout)]
 
 use nalgebra::DMatrix;

@@ -174,7 +174,7 @@ impl Answer<'_> {
     }
 }
 
-/// How draws hang together, in a word.
+/// Whether draws were taken as Markov chains or as independent, in one word.
 fn dependence(dependence: Dependence) -> &'static str {
     if dependence == Dependence::Chains { "chains" } else { "independent" }
 }

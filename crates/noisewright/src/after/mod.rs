@@ -51,6 +51,18 @@ impl Fit {
     /// A function of the parameters (and of `log_normalizer`), such as `b/a` or `ratio = b/a`, with its standard error by the
     /// delta method.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
+    /// let data = sample(&Normal::with_std(0.5, 1.0)?, 1000, 1);
+    /// let fit = model.fit(&data).exact().run()?;
+    ///
+    /// let mean = fit.derive("-`x`/(2*`x^2`)")?;
+    /// assert!((mean.estimate - data.values().iter().sum::<f64>() / 1000.0).abs() < 1e-6);
+    /// assert!((mean.se * 1000f64.sqrt() - 1.0).abs() < 0.1); // that of a mean of 1000 rows
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the formula cannot be read, has no finite value or slope at the estimate, or depends on a parameter at its bound.
     pub fn derive(&self, formula: &str) -> Result<Estimate> {
@@ -67,6 +79,17 @@ impl Fit {
 
     /// The fitted log-density of the model at points, with standard errors by the delta method; the points of a conditional model
     /// have its covariates with them.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
+    /// let data = sample(&Normal::with_std(0.5, 1.0)?, 1000, 1);
+    /// let fit = model.fit(&data).exact().run()?;
+    ///
+    /// let (at, truth) = (fit.log_density(&model, &[0.5][..])?[0].clone(), -0.5 * std::f64::consts::TAU.ln());
+    /// assert!((at.value - truth).abs() < 4.0 * at.se && at.se < 0.05);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When the points do not have the model's variables, or the model's density is not a number there.

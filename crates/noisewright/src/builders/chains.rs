@@ -23,6 +23,7 @@ pub fn chains(density: &dyn Density) -> ChainsBuilder<'_> {
 }
 
 /// Chains that are being asked for: see [`chains`].
+#[derive(Debug)]
 #[must_use = "nothing is done before `run`"]
 pub struct ChainsBuilder<'a> {
     density: &'a dyn Density,

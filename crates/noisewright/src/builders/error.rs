@@ -32,7 +32,7 @@ impl Model {
 }
 
 /// An error that is being asked for: see [`Model::error`].
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[must_use = "nothing is done before `run`"]
 pub struct ErrorBuilder<'a> {
     model: &'a Model,

@@ -30,6 +30,7 @@ pub fn evidence<'a>(density: &'a dyn Density, draws: impl Into<Data<'a>>) -> Evi
 }
 
 /// Evidence that is being asked for: see [`evidence`].
+#[derive(Debug)]
 #[must_use = "nothing is done before `run`"]
 pub struct EvidenceBuilder<'a> {
     density: &'a dyn Density,

@@ -34,6 +34,7 @@ pub fn log_z<'a>(density: &'a dyn Density, draws: impl Into<Data<'a>>) -> LogZBu
 }
 
 /// A normalizing constant that is being asked for: see [`log_z`].
+#[derive(Debug)]
 #[must_use = "nothing is done before `run`"]
 pub struct LogZBuilder<'a> {
     density: &'a dyn Density,
@@ -45,6 +46,7 @@ pub struct LogZBuilder<'a> {
 }
 
 /// Draws of the noise: to be made, or made already.
+#[derive(Debug)]
 enum NoiseDraws<'a> {
     Count(usize),
     Made(Data<'a>),

@@ -34,6 +34,7 @@ pub fn path<'a>(noise: impl Noise + 'a, density: &'a dyn Density) -> PathBuilder
 }
 
 /// A path that is being asked for: see [`path`].
+#[derive(Debug)]
 #[must_use = "nothing is done before `run`"]
 pub struct PathBuilder<'a> {
     noise: Arc<dyn Noise + 'a>,

@@ -36,6 +36,15 @@ pub struct StatesBuilder<'a, D> {
     threads: Option<usize>,
 }
 
+impl<D> std::fmt::Debug for StatesBuilder<'_, D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StatesBuilder")
+            .field("states", &self.densities.len())
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a, D: Density> StatesBuilder<'a, D> {
     setters! {
         /// The draws of every state, in the order of the densities; a state may have none.

@@ -3,6 +3,7 @@
 use crate::{Density, Noise, Result, Space, View};
 
 /// The geometric bridge `(1 − t) log p_n + t log f` between a noise at t = 0 and a density at t = 1.
+#[derive(Debug)]
 pub struct Bridge<'a> {
     /// The noise.
     pub noise: &'a dyn Noise,

@@ -77,6 +77,12 @@ pub trait Density: Send + Sync {
     }
 }
 
+impl std::fmt::Debug for dyn Density + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Density").field("space", self.space()).finish_non_exhaustive()
+    }
+}
+
 macro_rules! forward_density {
     ($($pointer:ty),*) => {$(
         impl<D: Density + ?Sized> Density for $pointer {

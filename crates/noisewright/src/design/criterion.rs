@@ -156,7 +156,7 @@ impl<'a> Criterion<'a> {
         Ok(State { value, sensitivity: Sensitivity { quadratic, linear: 2.0 * kappa * pulled } })
     }
 
-    /// `a(x)` at every point; nonsense once the computation is cancelled.
+    /// `a(x)` at every point; meaningless once the computation is cancelled, which the caller looks at next.
     pub(crate) fn sensitivities(&self, sensitivity: &Sensitivity) -> Vec<f64> {
         sensitivity.at_while(self.population.score(), self.points(), &self.cancel)
     }

@@ -92,7 +92,7 @@ pub(super) fn components(
 /// The equal mixture of all components.
 pub(super) fn equal_mixture(components: &[Component]) -> Result<Mixture<dyn Noise>> {
     let share = 1.0 / components.len() as f64;
-    Mixture::new(components.iter().map(|c| (share, Arc::clone(c))).collect())
+    Mixture::of_shared(components.iter().map(|c| (share, Arc::clone(c))).collect())
 }
 
 /// Points at equal steps of the accumulated mass: a systematic sample, the same every time.
@@ -328,7 +328,7 @@ fn products(
                 marginal.moved(shift, scale)
             })
             .collect::<Result<Vec<_>>>()?;
-        if parts.len() == 1 { Ok(parts.remove(0)) } else { Ok(Arc::new(Product::new(parts)?)) }
+        if parts.len() == 1 { Ok(parts.remove(0)) } else { Ok(Arc::new(Product::of_shared(parts)?)) }
     };
     // A truncation that leaves nothing is not an error of the design: that component is left out.
     let mut out: Vec<Component> =

@@ -11,6 +11,7 @@ use crate::{
 const PLACES: usize = 99;
 
 /// The asymptotic error of a contrast.
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct ErrorAnswer {
     /// The error, its parts, and what it compares with.

@@ -314,7 +314,8 @@ impl Task<'_> {
             return Ok(None);
         }
         let share = 1.0 / members.len() as f64;
-        let cover = Mixture::<dyn Noise>::new(members.into_iter().map(|member| (share, member)).collect())?;
+        let cover =
+            Mixture::<dyn Noise>::of_shared(members.into_iter().map(|member| (share, member)).collect())?;
         let nu = if let Ratio::Fixed(nu) = self.options.ratio { nu } else { 1.0 };
         let precision = Precision {
             relative: self.options.precision.relative.max(1e-7),

@@ -212,5 +212,5 @@ fn mixture(weights: &[f64], components: &[Arc<dyn Noise>]) -> Result<Arc<dyn Noi
     if parts.len() == 1 {
         return Ok(parts.remove(0).1);
     }
-    Ok(Arc::new(Mixture::<dyn Noise>::new(parts)?))
+    Ok(Arc::new(Mixture::<dyn Noise>::of_shared(parts)?))
 }

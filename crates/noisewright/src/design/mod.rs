@@ -130,6 +130,16 @@ pub struct Design {
     pub cramer_rao: f64,
 }
 
+impl std::fmt::Debug for Design {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Design")
+            .field("error", &self.error)
+            .field("nu", &self.nu)
+            .field("noise", &self.noise)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Design {
     /// The certified relative gap, where the problem is convex and another, finer rule agrees: the gap on the nodes, and
     /// what the value and the mass of the noise were off on those.
@@ -178,7 +188,7 @@ const LARGEST_RULE_ERROR: f64 = 1e-5;
 enum Start {
     /// The model's own population, that can be refined around kinks.
     Model(Population),
-    /// A sample, that is what it is.
+    /// A sample, which cannot be refined.
     Sample(Population),
 }
 

@@ -83,6 +83,12 @@ pub struct ModelNoise {
     quantile: Arc<OnceLock<Option<Quantile>>>,
 }
 
+impl std::fmt::Debug for ModelNoise {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
 /// What a sampler is made from.
 #[derive(Clone)]
 enum Plan {
@@ -441,7 +447,7 @@ impl Noise for ModelNoise {
         let safe = Self::data(&self.model, &self.parameters, &Precision::default()).ok()?;
         let parts: Vec<(f64, Arc<dyn Noise>)> =
             vec![(1.0 - SAFE_SHARE, Arc::new(self.clone())), (SAFE_SHARE, Arc::new(safe))];
-        Some(Arc::new(Mixture::<dyn Noise>::new(parts).ok()?))
+        Some(Arc::new(Mixture::<dyn Noise>::of_shared(parts).ok()?))
     }
 
     fn describe(&self) -> String {

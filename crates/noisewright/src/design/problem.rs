@@ -22,7 +22,7 @@ const MOST_BINS: f64 = 1000.0;
 pub type Files<'a> = &'a dyn Fn(&str) -> Result<Arc<dyn Noise>, String>;
 
 /// A model at parameter values, with data where there are any.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Problem<'a> {
     /// The model.
     pub model: &'a Model,
@@ -41,7 +41,7 @@ pub struct Problem<'a> {
 }
 
 /// What a designed noise is designed for.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Purpose<'a> {
     /// Noise points per data point.
     pub nu: f64,

@@ -91,8 +91,18 @@ pub struct Question<'a> {
     pub efficiency: Option<f64>,
 }
 
+impl std::fmt::Debug for Question<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Question")
+            .field("problem", &self.problem)
+            .field("target", &self.target)
+            .field("ratio", &self.ratio)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A design, whatever it was optimised over.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Answer {
     /// The noise.
@@ -136,7 +146,7 @@ pub struct EfficiencyAnswer {
 }
 
 /// What a design was optimised over.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum Kind {
     /// All noises.
     Optimal {

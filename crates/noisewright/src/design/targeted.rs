@@ -18,7 +18,7 @@ struct DensityAt {
 }
 
 impl Target {
-    /// The target at parameters: that of a question is the square of its slope in the unknowns, any other is what it is.
+    /// The target at parameters: of a question the outer product of its gradient in the unknowns; any other target unchanged.
     /// `log_normalizer` gives log Z there, where the density itself is asked for.
     ///
     /// # Errors

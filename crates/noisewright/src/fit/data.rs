@@ -69,12 +69,36 @@ impl<'a> Data<'a> {
     }
 
     /// The same rows, each counting as many times as its weight says.
+    ///
+    /// ```
+    /// use noisewright::fit::Data;
+    /// use noisewright::prelude::*;
+    /// let (values, counts) = ([-1.0, 0.0, 1.0, 2.0], [2.0, 5.0, 3.0, 1.0]); // a table of counts
+    /// let model = Model::from_formula("m*x - x^2/2", Space::real(&["x"])?, vec![Parameter::new("m", 0.0)], false)?;
+    /// let fit = model.fit(Data::from(&values[..]).with_weights(&counts)).exact().run()?;
+    /// assert!((fit.get("m")?.estimate - 3.0 / 11.0).abs() < 1e-6); // the mean
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     #[must_use]
     pub fn with_weights(self, weights: &'a [f64]) -> Self {
         Self { weights: Some(weights), ..self }
     }
 
     /// The same rows, known to depend on one another.
+    ///
+    /// ```
+    /// use noisewright::fit::{Data, Dependence};
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_formula("m*x - x^2/2", Space::real(&["x"])?, vec![Parameter::new("m", 0.0)], false)?;
+    /// let once = sample(&Normal::with_std(0.0, 1.0)?, 200, 1);
+    /// let twice = [once.values(), once.values()].concat(); // every row two times
+    /// let alike: Vec<usize> = (0..400).map(|row| row % 200).collect();
+    /// let clusters = Data::from(&twice).with_dependence(Dependence::Clusters(&alike));
+    /// let [naive, right] = [Data::from(&twice), clusters].map(|data| model.fit(data).exact().run());
+    /// let ratio = right?.get("m")?.se / naive?.get("m")?.se;
+    /// assert!((ratio / 2f64.sqrt() - 1.0).abs() < 0.01);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     #[must_use]
     pub fn with_dependence(self, dependence: Dependence<'a>) -> Self {
         Self { dependence, ..self }

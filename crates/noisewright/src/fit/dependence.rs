@@ -79,9 +79,10 @@ pub(crate) struct Dependent {
 const FREEDOM_PER_EFFECTIVE_ROW: f64 = 1.0 / 6.0;
 
 /// Effective rows that the slowest unknown's autocorrelation time counts for in those of all others. Few effective rows
-/// do not tell one time from another, and of several estimates the ones that look fast are those that are too short: one chain of 1,000 rows of
-/// an autoregression at 0.9 to 0.99, answered from 20 effective rows on, covers mean and variance in 95 and 95 % of the
-/// answers, each with its own time and a third of its effective rows in 91 and 84 % (`bench/validation`, program `chains`).
+/// do not tell one time from another, and of several estimates the ones that look fast are those that are too short:
+/// one chain of 1,000 rows of an autoregression at 0.9 to 0.99, answered from 20 effective rows on, covers mean and
+/// variance in 95 and 95 % of the answers, each with its own time and a third of its effective rows in 91 and 84 %
+/// (`bench/validation`, program `chains`).
 const ROWS_OF_SLOWEST: f64 = 100.0;
 
 /// The covariance of the mean of the influences.
@@ -109,16 +110,17 @@ pub(crate) fn covariance(
 /// From so many clusters on the usual factor and degrees of freedom hold to a few parts in a hundred.
 const MANY_CLUSTERS: usize = 30;
 
-/// With G clusters the factor `G/(G − 1) · (n − 1)/(n − p)` and G − 1 degrees of freedom (MATH §15). Few of them leave three things to mend.
+/// With G clusters the factor `G/(G − 1) · (n − 1)/(n − p)` and G − 1 degrees of freedom (MATH §15). Few of them leave
+/// three things to mend.
 ///
 /// A cluster with the share s of the weight pulls the mean towards itself: its sum of deviations has, for rows that are alike, 1 − s of
-/// the variance that it should have, and its square is divided by that (CR2, Bell and McCaffrey 2002). The degrees of freedom are those of Bell
-/// and McCaffrey for such sums, `1 / (Σ s² + (Σ q)² − Σ q²)` with `q = s²/(1 − s)`: G − 1 for clusters of one size, fewer for others.
-/// And the sums of few clusters are skewed: where one has the share v of an unknown's sum of squares, that is the root of 1 − s − v
-/// more, the geometric mean of no correction for it and of the one that rows have ([`leverage`](super::leverage)), chosen by simulation.
-/// Without it intervals of 95 % for the scale of normal clusters (intraclass correlation 0.3, 5 and 10 clusters of 30 rows, 1,500
-/// samples) cover 89 %, with it 93 and 92 %.
-/// The factor `(n − 1)/(n − p)` is that of the parameters.
+/// the variance that it should have, and its square is divided by that (CR2, Bell and McCaffrey 2002). The degrees of
+/// freedom are those of Bell and McCaffrey for such sums, `1 / (Σ s² + (Σ q)² − Σ q²)` with `q = s²/(1 − s)`: G − 1 for
+/// clusters of one size, fewer for others. And the sums of few clusters are skewed: where one has the share v of an
+/// unknown's sum of squares, that is the root of 1 − s − v more, the geometric mean of no correction for it and of the
+/// one that rows have ([`leverage`](super::leverage)), chosen by simulation. Without it intervals of 95 % for the scale
+/// of normal clusters (intraclass correlation 0.3, 5 and 10 clusters of 30 rows, 1,500 samples) cover 89 %, with it 93
+/// and 92 %. The factor `(n − 1)/(n − p)` is that of the parameters.
 fn clustered(influences: &Influences<'_>, ids: &[u64], weight: impl Fn(usize) -> f64) -> Dependent {
     let mut place: HashMap<u64, usize> = HashMap::new();
     let mut groups: Vec<(DVector<f64>, f64)> = Vec::new();
@@ -360,9 +362,10 @@ mod tests {
 
     #[test]
     fn alternating_chains_have_an_error() {
-        // Autocovariances of 1,000 rows at φ = −0.9 leave 0.05 of one another, with an error of as much: what they say is zero or less in every
-        // second chain. About 31 batches tell it, whose variances are those of a χ² with 30 degrees of freedom, between 0.3 and 2.2 of the truth in all but one
-        // of 10⁵; rows at the ends of the batches add at most a factor of 3 (their deviation is 4.4 of that of the mean of a batch's 31 rows).
+        // Autocovariances of 1,000 rows at φ = −0.9 leave 0.05 of one another, with an error of as much: what they say
+        // is zero or less in every second chain. About 31 batches tell it, whose variances are those of a χ² with 30
+        // degrees of freedom, between 0.3 and 2.2 of the truth in all but one of 10⁵; rows at the ends of the batches
+        // add at most a factor of 3 (their deviation is 4.4 of that of the mean of a batch's 31 rows).
         let rows = 1000;
         for seed in 0..20 {
             let values = autoregression_from(seed, -0.9, rows);
@@ -408,7 +411,8 @@ mod tests {
         }
     }
 
-    /// The share of samples of normal clusters, of which some rows have the intraclass correlation 0.3, whose interval of −1/(2σ²) holds the truth.
+    /// The share of samples of normal clusters, of which some rows have the intraclass correlation 0.3, whose interval
+    /// of −1/(2σ²) holds the truth.
     fn coverage(clusters: usize, rows: &[usize], samples: usize) -> f64 {
         let mut rng = stream(11, clusters as u64);
         let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };

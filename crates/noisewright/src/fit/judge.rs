@@ -9,6 +9,7 @@ use super::diagnostics::{self, Against, Diagnostics, Warning, WarningKind};
 use super::estimate::{Basis, Estimated, FitTask, Maximised, Notes};
 use super::options::{FitOptions, NoiseChoice};
 use super::result::Fit;
+use crate::asymptotics::check_mass;
 use crate::{
     Contrast, Error, ErrorReport, Loss, Model, Population, Precision, Result, Target, View,
     cramer_rao_covariance, error_report, fit_auto,
@@ -201,7 +202,7 @@ impl FittedModel {
     /// `None` where the fit is not sound, or the model cannot be summed over.
     ///
     /// # Errors
-    /// [`Error::NotNormalized`] and [`Error::Cancelled`].
+    /// [`Error::NotNormalized`], [`Error::Noise`] for one that has more mass than one, and [`Error::Cancelled`].
     fn new(task: FitTask<'_>, fit: &Fit, sound: bool, options: &FitOptions) -> Result<Option<Self>> {
         let (model, theta) = (task.model, fit.theta());
         let integrated = is_cheap(model);
@@ -226,14 +227,26 @@ impl FittedModel {
             None if sound && !integrated && noise.is_some() => sampled(task, fit, &theta),
             known => known,
         };
-        Ok(population.map(|population| Self::on(population, integrated, fit, nu, &loss)))
+        let Some(population) = population else { return Ok(None) };
+        let log_noise = noise.and_then(|noise| population.log_noise(noise).ok());
+        // Of a noise that is not of this library nobody knows that its density integrates to one.
+        if let Some((noise, log_noise)) =
+            noise.filter(|noise| noise.saved().is_none()).zip(log_noise.as_ref())
+        {
+            check_mass(&population, noise, log_noise)?;
+        }
+        Ok(Some(Self::on(population, integrated, fit, (nu, &loss), log_noise)))
     }
 
-    fn on(population: Population, integrated: bool, fit: &Fit, nu: f64, loss: &Loss) -> Self {
-        let mut theory = fit.noise.as_deref().filter(|_| fit.nu.is_finite()).and_then(|noise| {
-            let log_noise = population.log_noise(noise).ok()?;
-            error_report(&population, &log_noise, nu, loss, &Target::Mse).ok()
-        });
+    fn on(
+        population: Population,
+        integrated: bool,
+        fit: &Fit,
+        (nu, loss): (f64, &Loss),
+        log_noise: Option<Vec<f64>>,
+    ) -> Self {
+        let mut theory = log_noise
+            .and_then(|log_noise| error_report(&population, &log_noise, nu, loss, &Target::Mse).ok());
         if let Some(theory) = theory.as_mut().filter(|_| fit.replicates.is_some()) {
             theory.covariance += &fit.covariance_noise * fit.total_weight;
         }

@@ -28,7 +28,8 @@ const SAME: f64 = 0.5;
 const SAME_LOSS: f64 = 1e-2;
 
 /// Ends a search that found no way down, where that is because it is at a kink: goes down by gradient sampling, and says
-/// that it has converged where zero is among the subgradients, or next to it where kinks are many. `information` is `E[wψψᵀ]` where the search ended.
+/// that it has converged where zero is among the subgradients, or next to it where kinks are many. `information` is
+/// `E[wψψᵀ]` where the search ended.
 ///
 /// # Errors
 /// When the loss cannot be evaluated.

@@ -185,7 +185,7 @@ impl Task<'_> {
         let weighted =
             designed.parts.iter().map(|(weight, part)| ((1.0 - SAFE_SHARE) * weight, Arc::clone(part)));
         let parts = weighted.chain([(SAFE_SHARE, safe)]).collect();
-        let mixed: Arc<dyn Noise> = Arc::new(Mixture::<dyn Noise>::new(parts)?);
+        let mixed: Arc<dyn Noise> = Arc::new(Mixture::<dyn Noise>::of_shared(parts)?);
         let used = self.errors(&mixed, &designed.population)?;
         let auto = self.errors(&self.safe, &designed.population)?;
         let report = OptimalReport {

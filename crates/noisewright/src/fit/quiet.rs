@@ -35,7 +35,8 @@ pub(crate) const USUAL_RATIO: f64 = 10.0;
 /// Share of the variances that is not worth another ratio. Of those that are as good the largest is taken, which is nearest to
 /// maximum likelihood, also where the model is wrong and every loss has a limit of its own.
 const AS_GOOD: f64 = 0.02;
-/// Ratios that are tried beside ν, unless it is near to one of them, and M = ∞, KL, where the tail of its weights p/p_n, which have no bound, is light.
+/// Ratios that are tried beside ν, unless it is near to one of them, and M = ∞, KL, where the tail of its weights
+/// p/p_n, which have no bound, is light.
 const RATIOS: [f64; 4] = [1.0, 3.0, USUAL_RATIO, 30.0];
 /// Standard errors within which two minima are one answer.
 const NEAR: f64 = 2.0;

@@ -137,6 +137,9 @@ pub struct Optimum {
 }
 
 /// A fitted model.
+///
+/// [`to_json`](crate::to_json) writes it as the command does, with infinite numbers (ν without noise, the error of what has none);
+/// `serde_json` by itself has `null` for those, other formats have their own.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Fit {
@@ -221,6 +224,17 @@ pub struct Fit {
 impl Fit {
     /// The estimate of a parameter or of the constant, by name.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
+    /// let data = sample(&Normal::with_std(0.5, 1.0)?, 1000, 1);
+    /// let fit = model.fit(&data).exact().run()?;
+    ///
+    /// let slope = fit.get("x")?;
+    /// assert!(slope.lower < 0.5 && 0.5 < slope.upper, "{slope:?}");
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::UnknownParameter`], with the nearest known name.
     pub fn get(&self, name: &str) -> Result<&Estimate> {
@@ -235,6 +249,18 @@ impl Fit {
 
     /// The constant, log Z; all `NaN` for a model that is normalized, whose constant is not estimated
     /// ([`Fit::log_normalizer`](field@Self::log_normalizer) is `None` then).
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
+    /// let data = sample(&Normal::with_std(0.5, 1.0)?, 1000, 1);
+    /// let fit = model.fit(&data).exact().run()?;
+    ///
+    /// // ∫ exp(x/2 − x²/2) dx = √(2π) e^{1/8}
+    /// let (truth, constant) = (0.5 * std::f64::consts::TAU.ln() + 0.125, fit.log_normalizer());
+    /// assert!((constant.estimate - truth).abs() < 4.0 * constant.se);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     #[must_use]
     pub fn log_normalizer(&self) -> Estimate {
         self.log_normalizer.clone().unwrap_or_else(|| {
@@ -270,6 +296,17 @@ impl Fit {
     }
 
     /// All unknowns, the constant last.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_features(&["x", "x^2"], Space::real(&["x"])?, vec![])?;
+    /// let data = sample(&Normal::with_std(0.5, 1.0)?, 1000, 1);
+    /// let fit = model.fit(&data).exact().run()?;
+    ///
+    /// let names: Vec<&str> = fit.estimates().iter().map(|e| e.name.as_str()).collect();
+    /// assert_eq!(names, ["x", "x^2", "log_normalizer"]);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     #[must_use]
     pub fn estimates(&self) -> Vec<&Estimate> {
         self.parameters.iter().chain(&self.log_normalizer).collect()

@@ -240,8 +240,8 @@ impl Screen<'_, '_> {
         found.iter().all(|(g, _)| !g.is_nan()).then_some(found)
     }
 
-    /// Moves two parameters at once, one to a variable's median and the other to its scale: in other units than the start values', neither alone
-    /// is nearer to the data.
+    /// Moves two parameters at once, one to a variable's median and the other to its scale: in other units than the
+    /// start values', neither alone is nearer to the data.
     fn pairs(&self, first: &[f64], seen: &mut Vec<(f64, Vec<f64>)>) {
         let parameters = self.model().parameters();
         let every = (0..first.len()).flat_map(|i| (0..first.len()).map(move |j| (i, j)));

@@ -58,6 +58,15 @@ impl Model {
 
     /// The same model with some parameters equal to others, by name.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let parameters = vec![Parameter::new("a", 0.0), Parameter::new("b", 0.0)];
+    /// let plane = Space::real(&["x", "y"])?;
+    /// let model = Model::from_formula("a*x + b*y - x^2/2 - y^2/2", plane, parameters, false)?;
+    /// assert_eq!(model.with_equal(&[("a", "b")])?.parameters().len(), 1);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::UnknownParameter`], and values at odds with another constraint.
     pub fn with_equal<S: AsRef<str>>(self, pairs: &[(S, S)]) -> Result<Self> {
@@ -72,6 +81,15 @@ impl Model {
     }
 
     /// The same model with linear equations between its parameters, such as `a + b = 1` or `a = b`.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let parameters = vec![Parameter::new("a", 0.25), Parameter::new("b", 0.75)];
+    /// let plane = Space::real(&["x", "y"])?;
+    /// let model = Model::from_formula("a*x + b*y - x^2/2 - y^2/2", plane, parameters, false)?;
+    /// assert_eq!(model.with_constraints(&["a + b = 1"])?.parameters().len(), 1);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When an equation cannot be read or is not linear, or the equations contradict one another.

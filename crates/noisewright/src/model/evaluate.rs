@@ -8,6 +8,15 @@ impl Model {
     /// domains; outside any variable's domain the value is −∞ and the score zero. (On a sphere, points are taken to be
     /// unit vectors.)
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_formula("m*x - x^2/2", Space::real(&["x"])?, vec![Parameter::new("m", 0.0)], false)?;
+    /// let (x, mut u, mut score) = ([0.0, 2.0], [0.0; 2], [0.0; 2]);
+    /// model.evaluate(&[3.0], View::new(1, 2, &x), &mut u, Some(&mut score))?;
+    /// assert_eq!((u, score), ([0.0, 4.0], [0.0, 2.0])); // without the constant
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`Energy::evaluate`](crate::Energy::evaluate), [`Error::Shape`] when the parameters, columns or buffers are not
     /// as many as the model needs, and [`Error::NotANumber`] where the value or a score inside the domain is none.
@@ -117,6 +126,14 @@ impl Model {
     /// `log Z(θ)` where it is known, with its gradient; zero for a formula that integrates to one.
     ///
     /// `None` where there is no closed form, θ is outside of where it holds, or the slices have not one entry per parameter.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let gaussian = Model::from_family("gaussian", &["x"], &FamilyOptions::default(), true)?;
+    /// let log_z = gaussian.log_normalizer(&[0.0, 1.0], &mut [0.0; 2]); // of exp(−x²/2)
+    /// assert!((log_z.unwrap() - 0.5 * std::f64::consts::TAU.ln()).abs() < 1e-15);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     pub fn log_normalizer(&self, parameters: &[f64], gradient: &mut [f64]) -> Option<f64> {
         let count = self.parameters.len();
         if parameters.len() != count || gradient.len() != count {

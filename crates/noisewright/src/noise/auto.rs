@@ -38,17 +38,21 @@ const SKEWED: f64 = 2.0;
 
 /// The noise `auto`: by domain, fitted to the data (with optional weights), its tails heavier than the data's.
 ///
-/// | domain | noise |
-/// |---|---|
-/// | real, one or several variables together | 75 % normal with the covariance × (1 + 1/(2√d)), 25 % Student with 5 degrees of freedom and that matrix for its scale |
-/// | real with tails too heavy for moments | 75 % Student by maximum likelihood, widened as much, 25 % with half its degrees of freedom |
-/// | positive | 65 % gamma with the variance × 1.5, 25 % log-normal with the variance of the logarithm × 1.5 (that of its upper half, where the lower one is much wider), 10 % exponential, which keeps the density at zero positive |
-/// | interval | smoothed histogram with 15 % uniform, on at most 64 bins over the domain, or over the data where they fill less than a quarter of it; crowded bins are divided; towards a pole, half of it a beta with a steeper one |
-/// | circle | 75 % von Mises with the concentration / 1.5, 25 % uniform |
-/// | states | frequencies with half a count added to each state; of more than 2²⁰ together, each variable given one other (a Chow–Liu tree) |
-/// | counts | negative binomial with 1.5 times the variance of the data (or of Poisson counts, if that is larger) |
-/// | sphere | 75 % von Mises–Fisher with the concentration / 1.5, 25 % uniform |
-/// | of different kinds | the product of the above, variable by variable |
+/// - **real, one or several variables together**: 75 % normal with the covariance × (1 + 1/(2√d)), 25 % Student with 5
+///   degrees of freedom and that matrix for its scale
+/// - **real with tails too heavy for moments**: 75 % Student by maximum likelihood, widened as much, 25 % with half its
+///   degrees of freedom
+/// - **positive**: 65 % gamma with the variance × 1.5, 25 % log-normal with the variance of the logarithm × 1.5 (that
+///   of its upper half, where the lower one is much wider), 10 % exponential, which keeps the density at zero positive
+/// - **interval**: smoothed histogram with 15 % uniform, on at most 64 bins over the domain, or over the data where
+///   they fill less than a quarter of it; crowded bins are divided; towards a pole, half of it a beta with a steeper
+///   one
+/// - **circle**: 75 % von Mises with the concentration / 1.5, 25 % uniform
+/// - **states**: frequencies with half a count added to each state; of more than 2²⁰ together, each variable given one
+///   other (a Chow–Liu tree)
+/// - **counts**: negative binomial with 1.5 times the variance of the data (or of Poisson counts, if that is larger)
+/// - **sphere**: 75 % von Mises–Fisher with the concentration / 1.5, 25 % uniform
+/// - **of different kinds**: the product of the above, variable by variable
 ///
 /// The inflation shrinks with the number d of real variables, so that the overlap of data and noise does not
 /// vanish in many of them.
@@ -92,7 +96,7 @@ pub fn fit_auto(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Resul
     if d == 1 {
         return marginal(0);
     }
-    Ok(Arc::new(Product::new((0..d).map(marginal).collect::<Result<_>>()?)?))
+    Ok(Arc::new(Product::of_shared((0..d).map(marginal).collect::<Result<_>>()?)?))
 }
 
 /// The states of every variable, where all have finitely many and they are too many to be visited.
@@ -157,7 +161,7 @@ fn words(domain: &Domain) -> String {
 
 /// A mixture of distributions of one variable.
 fn mixed(parts: Vec<(f64, Arc<dyn Scalar>)>) -> Result<Arc<dyn Noise>> {
-    Ok(Arc::new(Mixture::<dyn Scalar>::new(parts)?))
+    Ok(Arc::new(Mixture::<dyn Scalar>::of_shared(parts)?))
 }
 
 fn real(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
@@ -194,7 +198,7 @@ fn several_real(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Resul
         let part = |dof: f64| MultivariateStudent::new(dof, &location, &matrix);
         let parts: Vec<(f64, Arc<dyn Noise>)> =
             vec![(MAIN_SHARE, Arc::new(part(dof)?)), (1.0 - MAIN_SHARE, Arc::new(part(0.5 * dof)?))];
-        return Ok(Arc::new(Mixture::<dyn Noise>::new(parts)?));
+        return Ok(Arc::new(Mixture::<dyn Noise>::of_shared(parts)?));
     }
     let (mean, mut matrix) = mean_and_covariance("auto", data, weights)?;
     matrix.iter_mut().for_each(|entry| *entry *= inflation);
@@ -205,7 +209,7 @@ fn several_real(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Resul
     let student = MultivariateStudent::new(Student::DEFAULT_DOF, &mean, &matrix)?;
     let parts: Vec<(f64, Arc<dyn Noise>)> =
         vec![(MAIN_SHARE, Arc::new(normal)), (1.0 - MAIN_SHARE, Arc::new(student))];
-    Ok(Arc::new(Mixture::<dyn Noise>::new(parts)?))
+    Ok(Arc::new(Mixture::<dyn Noise>::of_shared(parts)?))
 }
 
 fn positive(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
@@ -330,5 +334,8 @@ fn directions(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>>
     }
     let fitted = VonMisesFisher::fit(data, weights)?;
     let wider = VonMisesFisher::new(fitted.direction(), fitted.concentration() / INFLATION)?;
-    Ok(Arc::new(Mixture::<dyn Noise>::new(vec![(MAIN_SHARE, Arc::new(wider)), (1.0 - MAIN_SHARE, uniform)])?))
+    Ok(Arc::new(Mixture::<dyn Noise>::of_shared(vec![
+        (MAIN_SHARE, Arc::new(wider)),
+        (1.0 - MAIN_SHARE, uniform),
+    ])?))
 }

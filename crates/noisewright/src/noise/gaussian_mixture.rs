@@ -192,7 +192,7 @@ impl Candidate {
             let covariance = 0.5 * widened * (&covariance + covariance.transpose());
             Ok((weight / total, Arc::new(MultivariateNormal::new(&mean, covariance.as_slice())?)))
         });
-        Mixture::<dyn Noise>::new(parts.collect::<Result<_>>()?)
+        Mixture::<dyn Noise>::of_shared(parts.collect::<Result<_>>()?)
     }
 }
 
@@ -240,7 +240,7 @@ mod tests {
             Arc::new(MultivariateNormal::new(&[x, y], &[1.0, 0.3, 0.3, 1.0]).unwrap())
         };
         let parts = vec![(0.5, group(0.0, 0.0)), (0.3, group(9.0, 0.0)), (0.2, group(0.0, 12.0))];
-        let truth = Mixture::<dyn Noise>::new(parts).unwrap();
+        let truth = Mixture::<dyn Noise>::of_shared(parts).unwrap();
         let fitted = fit_normal_mixture(sample(&truth, 6000, 4).view(), 5).unwrap();
         let mut weights = fitted.weights().to_vec();
         weights.sort_by(f64::total_cmp);

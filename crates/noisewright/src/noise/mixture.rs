@@ -19,16 +19,12 @@ const BLOCK_ROWS: usize = 1024;
 
 /// `Σ w_k p_k(x)` with weights that sum to one.
 ///
-/// A mixture of `dyn Scalar` is itself a [`Scalar`], one of `dyn Noise` a [`Noise`] of any dimension.
+/// A mixture of `dyn Noise` is a [`Noise`] of any dimension, one of `dyn Scalar` is itself a [`Scalar`].
 ///
 /// ```
-/// use std::sync::Arc;
-/// use noisewright::{Mixture, Normal, Scalar, Student};
-/// let normal: Arc<dyn Scalar> = Arc::new(Normal::with_variance(0.0, 1.0)?);
-/// let student: Arc<dyn Scalar> = Arc::new(Student::new(5.0, 0.0, 2.0)?);
-/// let mixture = Mixture::new(vec![(0.7, normal), (0.3, student)])?;
-/// assert!((mixture.cdf(0.0) - 0.5).abs() < 1e-15);
-/// assert_eq!(mixture.words(), "0.7*normal(0, 1) + 0.3*student(5, 0, 2)");
+/// use noisewright::{Mixture, Noise, Normal, Student};
+/// let mixture = Mixture::of(Normal::with_std(0.0, 1.0)?).and(0.3, Student::new(5.0, 0.0, 2.0)?)?;
+/// assert_eq!(mixture.describe(), "0.7*normal(0, 1) + 0.3*student(5, 0, 2)");
 /// # Ok::<(), noisewright::Error>(())
 /// ```
 pub struct Mixture<N: ?Sized = dyn Noise> {
@@ -54,14 +50,23 @@ impl<N: ?Sized> Clone for Mixture<N> {
 }
 
 impl Mixture<dyn Noise> {
-    /// One noise, to which [`and`](Self::and) adds others.
+    /// Weights with their noises; the weights must sum to one within 1e-9.
     ///
     /// ```
-    /// use noisewright::{Mixture, Noise, Normal, Student};
-    /// let mixture = Mixture::of(Normal::with_variance(0.0, 1.0)?).and(0.3, Student::new(5.0, 0.0, 2.0)?)?;
-    /// assert_eq!(mixture.describe(), "0.7*normal(0, 1) + 0.3*student(5, 0, 2)");
+    /// use noisewright::{Mixture, Noise, Normal};
+    /// let modes = [Normal::with_std(-1.0, 0.5)?, Normal::with_std(2.0, 1.0)?];
+    /// let mixture = Mixture::new([0.25, 0.75].into_iter().zip(modes))?;
+    /// assert_eq!(mixture.describe(), "0.25*normal(-1, 0.25) + 0.75*normal(2, 1)");
     /// # Ok::<(), noisewright::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As for [`of_shared`](Self::of_shared).
+    pub fn new<N: Noise + 'static>(parts: impl IntoIterator<Item = (f64, N)>) -> Result<Self> {
+        Self::of_shared(parts.into_iter().map(|(w, noise)| (w, Arc::new(noise) as Arc<dyn Noise>)).collect())
+    }
+
+    /// One noise, to which [`and`](Self::and) adds others.
     #[must_use]
     pub fn of(noise: impl Noise + 'static) -> Self {
         let weights = vec![1.0];
@@ -76,17 +81,27 @@ impl Mixture<dyn Noise> {
         let kept = self.weights.iter().map(|weight| weight * (1.0 - share));
         let mut parts: Vec<(f64, Arc<dyn Noise>)> = kept.zip(self.components).collect();
         parts.push((share, Arc::new(noise)));
-        Self::new(parts)
+        Self::of_shared(parts)
     }
 }
 
 impl<N: Noise + ?Sized> Mixture<N> {
-    /// Weights with their components; the weights must sum to one within 1e-9.
+    /// Weights with components that are shared: of `dyn Noise`, or of `dyn Scalar` for a mixture that is a [`Scalar`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use noisewright::{Mixture, Normal, Scalar, Student};
+    /// let normal: Arc<dyn Scalar> = Arc::new(Normal::with_variance(0.0, 1.0)?);
+    /// let student: Arc<dyn Scalar> = Arc::new(Student::new(5.0, 0.0, 2.0)?);
+    /// let mixture = Mixture::of_shared(vec![(0.7, normal), (0.3, student)])?;
+    /// assert!((mixture.cdf(0.0) - 0.5).abs() < 1e-15);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When there is no component, a weight is not positive, the weights do not sum to one, or two components
     /// differ in dimension.
-    pub fn new(parts: Vec<(f64, Arc<N>)>) -> Result<Self> {
+    pub fn of_shared(parts: Vec<(f64, Arc<N>)>) -> Result<Self> {
         let (weights, components): (Vec<f64>, Vec<Arc<N>>) = parts.into_iter().unzip();
         for &weight in &weights {
             positive("a weight of the mixture", weight)?;

@@ -169,7 +169,7 @@ pub trait Noise: Send + Sync {
 /// Fits a noise to rows with optional weights.
 pub type FitAgain<'f> = dyn Fn(View<'_>, Option<&[f64]>) -> crate::Result<Arc<dyn Noise>> + 'f;
 
-impl std::fmt::Debug for dyn Noise {
+impl std::fmt::Debug for dyn Noise + '_ {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.describe())
     }

@@ -28,6 +28,13 @@ pub struct Normal {
 impl Normal {
     /// A normal distribution by its mean and variance, as in the noise language (`normal(mean, variance)`).
     ///
+    /// ```
+    /// use noisewright::Normal;
+    /// assert_eq!(Normal::with_variance(1.0, 4.0)?, Normal::with_std(1.0, 2.0)?);
+    /// assert!(Normal::with_variance(1.0, -4.0).is_err());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the mean is not finite or the variance not positive.
     pub fn with_variance(mean: f64, variance: f64) -> Result<Self> {
@@ -47,6 +54,13 @@ impl Normal {
     }
 
     /// Maximum likelihood: the (weighted) mean and the variance divided by the total weight.
+    ///
+    /// ```
+    /// use noisewright::{Normal, View};
+    /// let normal = Normal::fit(View::new(1, 3, &[1.0, 2.0, 6.0]), None)?;
+    /// assert!((normal.mean() - 3.0).abs() < 1e-15 && (normal.variance() - 14.0 / 3.0).abs() < 1e-14);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When there are no data or they do not vary.

@@ -35,11 +35,26 @@ impl Product {
         self
     }
 
+    /// Noises over consecutive variables.
+    ///
+    /// ```
+    /// use noisewright::{Noise, Normal, Product};
+    /// let scales = [0.5, 1.0, 2.0].map(|std| Normal::with_std(0.0, std)).into_iter().collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(Product::new(scales)?.dimension(), 3);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn new<N: Noise + 'static>(noises: impl IntoIterator<Item = N>) -> Result<Self> {
+        Self::of_shared(noises.into_iter().map(|noise| Arc::new(noise) as Arc<dyn Noise>).collect())
+    }
+
     /// Noises that are shared, over consecutive variables.
     ///
     /// # Errors
     /// When there is none.
-    pub fn new(blocks: Vec<Arc<dyn Noise>>) -> Result<Self> {
+    pub fn of_shared(blocks: Vec<Arc<dyn Noise>>) -> Result<Self> {
         if blocks.is_empty() {
             return Err(Error::NoVariables);
         }

@@ -4,7 +4,7 @@ use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::random::BLOCK;
 
 use super::Noise;
-use crate::memory::reserve;
+use crate::memory::{check_count, reserve};
 use crate::run::{Context, Purpose};
 use crate::{Points, Result};
 
@@ -31,6 +31,8 @@ const STEP: usize = 1 << 23;
 /// # Panics
 /// When the draws do not fit in memory; [`try_sample`] says so instead.
 pub fn sample(noise: &dyn Noise, rows: usize, seed: u64) -> Points {
+    let fits = check_count("draws", rows, noise.dimension()).is_ok();
+    assert!(fits, "{rows} draws of {} variables do not fit in memory", noise.dimension());
     let mut values = vec![0.0; noise.dimension() * rows];
     for first in (0..rows).step_by(HELD_BLOCKS * BLOCK) {
         place(&draw_blocks(noise, rows, first, seed, Purpose::Sample), rows, first, &mut values);

@@ -70,9 +70,9 @@ impl SavedNoise {
             }
             Self::Mixture(parts) => {
                 let parts = parts.iter().map(|(weight, part)| Ok((*weight, part.build(space, model)?)));
-                Arc::new(Mixture::<dyn Noise>::new(parts.collect::<Result<Vec<_>>>()?)?)
+                Arc::new(Mixture::<dyn Noise>::of_shared(parts.collect::<Result<Vec<_>>>()?)?)
             }
-            Self::Product(blocks) => Arc::new(Product::new(build_blocks(blocks, space, model)?)?),
+            Self::Product(blocks) => Arc::new(Product::of_shared(build_blocks(blocks, space, model)?)?),
             Self::Restated { noise, log_mass, words } => {
                 let noise = noise.build(space, model)?;
                 Arc::new(Restated { noise, log_mass: *log_mass, words: words.clone() })

@@ -96,6 +96,7 @@ impl<T: Scalar> Noise for T {
 
     fn log_density(&self, points: View<'_>, out: &mut [f64]) {
         debug_assert_eq!(points.columns(), 1, "a noise of one variable at points of one variable");
+        debug_assert_eq!(points.rows(), out.len(), "one log-density for each point");
         self.log_density_of(points.column(0), out);
     }
 

@@ -69,6 +69,16 @@ use crate::{Error, Result};
 /// Too little overlap is a result, not an error: the estimate then has an infinite standard error and says why in
 /// [`NormalizerEstimate::refused`].
 ///
+/// ```
+/// use noisewright::normalizer::{Draws, LogZOptions, log_z_of_draws};
+/// let log_noise: Vec<f64> = (0..50).map(|i| -0.1 * f64::from(i)).collect();
+/// let log_f: Vec<f64> = log_noise.iter().map(|l| l + 2.0).collect(); // f is e² times the noise
+/// let draws = Draws::new(&log_f, &log_noise);
+/// let result = log_z_of_draws(draws, draws, &LogZOptions::default())?;
+/// assert!((result.best().log_z - 2.0).abs() < 1e-12);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
 /// # Errors
 /// When a side has no draws, a log-density is `NaN` or +∞, a draw has zero density under what it was drawn from
 /// (the error names side, column and row), or an option cannot be.

@@ -116,7 +116,7 @@ impl Precision {
 }
 
 /// A noise, a ratio and a loss: what the data are contrasted with.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Contrast<'a> {
     /// The noise distribution.
     pub noise: &'a dyn Noise,

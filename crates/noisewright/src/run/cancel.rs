@@ -59,6 +59,15 @@ impl CancelToken {
     }
 
     /// A token that is cancelled with this one, or alone.
+    ///
+    /// ```
+    /// use noisewright::run::CancelToken;
+    /// let all = CancelToken::new();
+    /// let one = all.child();
+    /// one.cancel();
+    /// assert!(one.is_cancelled() && !all.is_cancelled());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     #[must_use]
     pub fn child(&self) -> Self {
         Self(Arc::new(Flag { set: AtomicBool::new(false), parents: vec![self.clone()] }))

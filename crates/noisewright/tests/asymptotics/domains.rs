@@ -169,7 +169,7 @@ fn states() {
         .map(|bits| (1.0, (0..4).map(|i| if bits >> i & 1 == 1 { 1.0 } else { -1.0 }).collect()))
         .collect();
     let one = |p: f64| -> Arc<dyn Noise> { Arc::new(Categorical::bernoulli(-1.0, 1.0, p).unwrap()) };
-    let noise = Product::new([0.5, 0.4, 0.6, 0.7].map(one).to_vec()).unwrap();
+    let noise = Product::of_shared([0.5, 0.4, 0.6, 0.7].map(one).to_vec()).unwrap();
     check(&system, &noise, &points, 1e-11);
 }
 
@@ -203,7 +203,7 @@ fn a_positive_and_a_count_together() {
     let space = Space::product(&[("x", Domain::Positive), ("k", Domain::Counts)]).unwrap();
     let parameters = vec![Parameter::new("a", 2.0), Parameter::new("b", 0.8)];
     let model = Model::from_formula("-a*x + k*log(b*x) - lgamma(k + 1)", space, parameters, false).unwrap();
-    let noise = Product::new(vec![
+    let noise = Product::of_shared(vec![
         Arc::new(noisewright::Gamma::new(1.0, 1.0).unwrap()),
         Arc::new(NegativeBinomial::new(1.0, 1.0).unwrap()),
     ])

@@ -126,7 +126,7 @@ fn states_that_the_noise_leaves_out_are_named_too() {
     let system = ising(&[0.3, -0.2], &[(0, 1, 0.4)], false).unwrap();
     let down: Arc<dyn Noise> = Arc::new(Categorical::new(&[-1.0], &[1.0]).unwrap());
     let fair: Arc<dyn Noise> = Arc::new(Categorical::uniform(&[-1.0, 1.0]).unwrap());
-    let noise = Product::new(vec![down, fair]).unwrap();
+    let noise = Product::of_shared(vec![down, fair]).unwrap();
     let found = report(&system.model, &system.parameters, &noise, 1.0, &Loss::Kl).unwrap();
     assert_eq!(found.error, f64::INFINITY);
     let place = found.divergent.unwrap();

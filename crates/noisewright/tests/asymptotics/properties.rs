@@ -49,7 +49,7 @@ fn noise_for(kind: usize, u: &[f64]) -> Arc<dyn Noise> {
             let one = |p: &f64| -> Arc<dyn Noise> {
                 Arc::new(Categorical::bernoulli(-1.0, 1.0, 0.1 + 0.8 * p).unwrap())
             };
-            Arc::new(Product::new(u[..3].iter().map(one).collect()).unwrap())
+            Arc::new(Product::of_shared(u[..3].iter().map(one).collect()).unwrap())
         }
         _ if u[2] < 0.25 => Arc::new(Normal::with_variance(location, scale * scale).unwrap()),
         _ if u[2] < 0.5 => Arc::new(Student::new(2.0 + 8.0 * u[3], location, scale).unwrap()),
@@ -304,7 +304,7 @@ fn the_number_of_threads_does_not_change_a_bit() {
             let u = [0.3, 0.6, 0.2, 0.9, 0.4, 0.1, 0.7, 0.5];
             let chain = ising(&[0.1; 13], &spins, false).unwrap();
             let half: Arc<dyn Noise> = Arc::new(Categorical::uniform(&[-1.0, 1.0]).unwrap());
-            let fair = Product::new(vec![half; 13]).unwrap();
+            let fair = Product::of_shared(vec![half; 13]).unwrap();
             let mut bits: Vec<u64> = vec![at(&chain, &fair, 1.0, &Loss::Js).error.to_bits()];
             for kind in 0..KINDS {
                 let (system, noise) = setting(kind, false, &u);

@@ -5,6 +5,7 @@ mod builders;
 mod examples;
 mod misuse;
 mod misuse_counts;
+mod misuse_more;
 mod misuse_support;
 mod model_file;
 mod not_a_number;

@@ -326,7 +326,11 @@ fn noises_that_are_wrong() {
         ("kde_w", code(KernelDensity::fit(p.view(), Some(&[1.0]), Bandwidth::Factor(0.5))), "shape"),
         ("kde_bw", code(KernelDensity::fit(p.view(), None, Bandwidth::Factor(NAN))), "parameter"),
         ("kde_bounds", code(KernelDensity::fit_within(&[], p.view(), None, Bandwidth::Factor(0.4))), "shape"),
-        ("product_none", code(Product::new(vec![])), "no-variables"),
+        ("product_none", code(Product::of_shared(vec![])), "no-variables"),
+        ("product_nest", code(Product::new(Vec::<Normal>::new())), "no-variables"),
+        ("mixture_none", code(Mixture::new(Vec::<(f64, Normal)>::new())), "parameter"),
+        ("mixture_weights", code(Mixture::new([(0.5, normal()), (0.6, normal())])), "parameter"),
+        ("mixture_weight_nan", code(Mixture::new([(NAN, normal()), (0.6, normal())])), "parameter"),
         ("try_sample_max", code(try_sample(&normal(), MAX, &run::Context::seeded(0))), "option-too-many"),
     ]);
 }

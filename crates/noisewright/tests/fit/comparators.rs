@@ -182,7 +182,7 @@ fn intervals_of_brier_cover_and_outliers_do_not_move_them() {
     let model = Model::from_toml(MEAN).unwrap();
     let clean: Arc<dyn Noise> = Arc::new(Normal::with_std(0.0, 1.0).unwrap());
     let outliers: Arc<dyn Noise> = Arc::new(Normal::with_std(8.0, 0.1).unwrap());
-    let dirty = Mixture::<dyn Noise>::new(vec![(0.95, Arc::clone(&clean)), (0.05, outliers)]).unwrap();
+    let dirty = Mixture::<dyn Noise>::of_shared(vec![(0.95, Arc::clone(&clean)), (0.05, outliers)]).unwrap();
     let noise = Normal::with_variance(0.0, 4.0).unwrap();
     let one = |data: &Points, seed: u64| {
         let fitted =

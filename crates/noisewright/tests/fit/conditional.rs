@@ -29,7 +29,7 @@ pub(crate) fn line() -> Model {
 
 /// y = 1 + 2 z and a standard normal error, z standard normal to one decimal: few values are few integrals.
 pub(crate) fn on_a_line(rows: usize, seed: u64) -> Points {
-    let drawn = sample(&Product::new(vec![standard(), standard()]).unwrap(), rows, seed);
+    let drawn = sample(&Product::of_shared(vec![standard(), standard()]).unwrap(), rows, seed);
     let z: Vec<f64> = drawn.view().column(0).iter().map(|z| (10.0 * z).round() / 10.0).collect();
     let y = z.iter().zip(drawn.view().column(1)).map(|(z, e)| 1.0 + 2.0 * z + e).collect();
     Points::from_columns(&["y", "z"], &[y, z]).unwrap()
@@ -319,7 +319,7 @@ fn two_variables_given_one() {
     let text = "variables = ['x', 'y']\ncovariates = ['z']\n\
                 log_density = '-(x - a*z)^2/2 - (y - b*x)^2/2'\n[parameters]\na = 0\nb = 0";
     let model = Model::from_toml(text).unwrap();
-    let drawn = sample(&Product::new(vec![standard(), standard(), standard()]).unwrap(), 400, 21);
+    let drawn = sample(&Product::of_shared(vec![standard(), standard(), standard()]).unwrap(), 400, 21);
     let [z, e, f] = [0, 1, 2].map(|j| drawn.view().column(j).to_vec());
     // Few values of z, so that the integrals are few.
     let z: Vec<f64> = z.iter().map(|z| z.round()).collect();
@@ -345,7 +345,7 @@ fn constants_of_many_variables_are_sampled() {
     let text = "variables = ['v', 'w', 'x', 'y']\ncovariates = ['z']\n\
                 log_density = '-((v - a*z)^2 + w^2 + x^2 + y^2)/2'\n[parameters]\na = 0";
     let model = Model::from_toml(text).unwrap();
-    let drawn = sample(&Product::new((0..5).map(|_| standard()).collect()).unwrap(), 300, 31);
+    let drawn = sample(&Product::of_shared((0..5).map(|_| standard()).collect()).unwrap(), 300, 31);
     let mut columns: Vec<Vec<f64>> = (0..5).map(|j| drawn.view().column(j).to_vec()).collect();
     let z = columns[4].clone();
     columns[0].iter_mut().zip(&z).for_each(|(v, z)| *v += z);

@@ -105,7 +105,7 @@ fn nets_serve_several_variables() {
                 log_density = '-(x - a*z)^2/2 - (y - b*x)^2/2'\n[parameters]\na = 0\nb = 0";
     let model = Model::from_toml(text).unwrap();
     let parts = (0..3).map(|_| std::sync::Arc::new(Normal::with_std(0.0, 1.0).unwrap()) as _).collect();
-    let drawn = sample(&Product::new(parts).unwrap(), 2000, 8);
+    let drawn = sample(&Product::of_shared(parts).unwrap(), 2000, 8);
     let column = |j: usize| drawn.view().column(j).to_vec();
     let z = column(0);
     let x: Vec<f64> = z.iter().zip(column(1)).map(|(z, e)| 1.5 * z + e).collect();

@@ -88,7 +88,7 @@ fn wide() -> (Model, Points) {
         vec![],
     );
     let parts = (0..4).map(|_| std::sync::Arc::new(Normal::with_std(0.0, 1.0).unwrap()) as _).collect();
-    let drawn = sample(&Product::new(parts).unwrap(), 1500, 9);
+    let drawn = sample(&Product::of_shared(parts).unwrap(), 1500, 9);
     let column = |j: usize| drawn.view().column(j).to_vec();
     let y = column(0).iter().zip(column(1)).map(|(e, u)| 0.8 * u + e).collect();
     let data = Points::from_columns(&["y", "u", "v", "w"], &[y, column(1), column(2), column(3)]).unwrap();

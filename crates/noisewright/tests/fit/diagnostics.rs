@@ -37,7 +37,7 @@ fn line(features: &[&str]) -> Model {
 /// Two bumps, which no Gaussian fits.
 fn bumps(rows: usize, seed: u64) -> Points {
     let part = |mean: f64| -> Arc<dyn Scalar> { Arc::new(normal(mean, 0.5)) };
-    sample(&Mixture::new(vec![(0.5, part(-1.2)), (0.5, part(1.2))]).unwrap(), rows, seed)
+    sample(&Mixture::of_shared(vec![(0.5, part(-1.2)), (0.5, part(1.2))]).unwrap(), rows, seed)
 }
 
 // ---- no finite answer ----

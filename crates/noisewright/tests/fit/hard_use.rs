@@ -1,4 +1,5 @@
-//! Fits as demanding users ask for them: other units, poles, functions that fail somewhere, ends without a value, models that lack something.
+//! Fits as demanding users ask for them: other units, poles, functions that fail somewhere, ends without a value,
+//! models that lack something.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, WarningKind};
@@ -297,7 +298,7 @@ fn losses_that_weigh_few_rows_say_so_in_spaces_without_tails() {
             let spin = noisewright::Categorical::new(&[-1.0, 1.0], &[0.5, 0.5]).unwrap();
             std::sync::Arc::new(spin) as std::sync::Arc<dyn noisewright::Noise>
         });
-        let noise = std::sync::Arc::new(noisewright::Product::new(parts.collect()).unwrap());
+        let noise = std::sync::Arc::new(noisewright::Product::of_shared(parts.collect()).unwrap());
         let noise = NoiseChoice::Given(noise);
         let options = FitOptions { noise, amount: Amount::Ratio(10.0), loss, ..FitOptions::default() };
         fit(&model, Data::from(&data), &options).unwrap().diagnostics

@@ -230,7 +230,7 @@ fn families() -> Vec<Arc<dyn Noise>> {
         Arc::new(Poisson::new(4.0).unwrap()),
         coin(),
         Arc::new(VonMisesFisher::new(&[0.0, 0.6, 0.8], 3.0).unwrap()),
-        Arc::new(Product::new(vec![coin(), Arc::new(Gamma::new(1.5, 2.0).unwrap())]).unwrap()),
+        Arc::new(Product::of_shared(vec![coin(), Arc::new(Gamma::new(1.5, 2.0).unwrap())]).unwrap()),
     ]
 }
 

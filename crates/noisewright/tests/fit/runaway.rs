@@ -56,8 +56,9 @@ fn a_location_of_zero_does_not_run_away() {
 
 #[test]
 fn a_parameter_that_runs_to_a_far_bound_is_on_it() {
-    // Rows of which the likelihood rises with the degrees of freedom, in Student's density written out: the loss falls up to the bound, along a slope that is lost in
-    // rounding far before a bound of 1e9. There the density is a normal one, whose scale is the rows' standard deviation with the error s/√(2n).
+    // Rows of which the likelihood rises with the degrees of freedom, in Student's density written out: the loss falls
+    // up to the bound, along a slope that is lost in rounding far before a bound of 1e9. There the density is a normal
+    // one, whose scale is the rows' standard deviation with the error s/√(2n).
     let rows = TEN.len();
     let points = Points::unnamed(1, rows, TEN.to_vec());
     let mean = points.values().iter().sum::<f64>() / rows as f64;

@@ -41,7 +41,9 @@ fn grid(a: f64, b: f64) -> Vec<f64> {
 #[test]
 fn real_noise_covers_normal_skewed_and_bimodal_data() {
     for (words, bound) in [
-        ("normal(3, 4)", 2.0),
+        // Its normal part, of weight 3/4 and variance v = 1.5, has ∫ p²/q = v/√(2v − 1): (4/3) 1.06 = 1.41, and 1.50 where 500
+        // rows have their variance four standard errors (25 %) too large. The others have no closed form.
+        ("normal(3, 4)", 1.5),
         ("gamma(1, 0.5)", 3.0),
         ("laplace(0, 1)", 2.0),
         ("0.5*normal(-3, 1) + 0.5*normal(3, 1)", 2.5),

@@ -382,7 +382,7 @@ proptest! {
     #[test]
     fn truncated_mixtures_integrate_to_one(a in any_scalar(), b in any_scalar(), w in 0.01..0.99f64,
                                            lo in -3.0..0.0f64, width in 0.1..6.0f64) {
-        let mixture: Arc<dyn Scalar> = Arc::new(Mixture::new(vec![(w, a), (1.0 - w, b)]).unwrap());
+        let mixture: Arc<dyn Scalar> = Arc::new(Mixture::of_shared(vec![(w, a), (1.0 - w, b)]).unwrap());
         let whole = total(mixture.as_ref(), f64::NEG_INFINITY, f64::INFINITY);
         prop_assert!((whole - 1.0).abs() < 1e-9, "{}: {whole}", mixture.words());
         if let Ok(part) = Truncated::of_shared(Arc::clone(&mixture), lo, lo + width) {
@@ -396,7 +396,7 @@ proptest! {
     #[test]
     fn products_are_sums_of_log_densities(a in any_scalar(), b in any_scalar(), x in -3.0..3.0f64, y in -3.0..3.0f64) {
         let sum = log_densities(a.as_ref(), &[x])[0] + log_densities(b.as_ref(), &[y])[0];
-        let product = Product::new(vec![a, b]).unwrap();
+        let product = Product::of_shared(vec![a, b]).unwrap();
         let mut out = [0.0];
         product.log_density(View::new(2, 1, &[x, y]), &mut out);
         prop_assert_eq!(out[0], sum);

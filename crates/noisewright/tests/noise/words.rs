@@ -233,7 +233,8 @@ fn noises_are_fitted_to_the_data() {
 fn a_mixture_in_a_mixture_is_described_by_all_its_parts() {
     let data = [0.5, 1.5, 2.0, 4.0, 1.0, 0.0, 3.0, 2.0];
     let inner = noise("real", 1, "0.75*normal(1, 2) + 0.25*student(5, 1, 2)");
-    let first: Mixture = Mixture::new(vec![(0.5, noise("real", 1, "normal(0, 1)")), (0.5, inner)]).unwrap();
+    let first: Mixture =
+        Mixture::of_shared(vec![(0.5, noise("real", 1, "normal(0, 1)")), (0.5, inner)]).unwrap();
     let words = first.describe();
     assert!(
         words.starts_with("0.5*normal(0, 1) + 0.375") && words.ends_with(" + 0.125*student(5, 1, 2)"),

@@ -63,7 +63,7 @@ fn gradients_of_models_are_their_slopes() {
 
 #[test]
 fn gradients_of_noises_are_their_slopes() {
-    let scalar = |parts: Vec<(f64, Arc<dyn Scalar>)>| Mixture::<dyn Scalar>::new(parts).unwrap();
+    let scalar = |parts: Vec<(f64, Arc<dyn Scalar>)>| Mixture::<dyn Scalar>::of_shared(parts).unwrap();
     let covariance = [2.0, 0.7, 0.7, 1.0];
     let normal = MultivariateNormal::new(&[0.5, -1.0], &covariance).unwrap();
     let student = MultivariateStudent::new(5.0, &[0.5, -1.0], &covariance).unwrap();
@@ -73,13 +73,13 @@ fn gradients_of_noises_are_their_slopes() {
         (0.6, Arc::new(Normal::with_variance(0.4, 2.0).unwrap())),
         (0.4, Arc::new(Student::new(4.0, -1.0, 0.7).unwrap())),
     ]);
-    let product = Product::new(vec![Arc::new(mixed), Arc::new(Gamma::new(2.5, 1.5).unwrap())]).unwrap();
-    let flat = Product::new(vec![
+    let product = Product::of_shared(vec![Arc::new(mixed), Arc::new(Gamma::new(2.5, 1.5).unwrap())]).unwrap();
+    let flat = Product::of_shared(vec![
         Arc::new(Uniform::new(-5.0, 5.0).unwrap()),
         Arc::new(Student::new(3.0, 0.0, 1.0).unwrap()),
     ])
     .unwrap();
-    let mixture = Mixture::<dyn Noise>::new(parts).unwrap();
+    let mixture = Mixture::<dyn Noise>::of_shared(parts).unwrap();
     let noises: [&dyn Noise; 5] = [&normal, &student, &mixture, &product, &flat];
     let plane = model("variables = ['x', 'y']\nlog_density = '-x^2/2 - y^4'");
     for noise in noises {
@@ -220,7 +220,7 @@ fn diagnostics_know_autoregressions_and_chains_that_disagree() {
         })
         .collect();
     let found = convergence(&chain, &[5000; 4]);
-    // n(1 − ρ)/(1 + ρ) = 2222; its estimate varies by some 10 %.
+    // n(1 − ρ)/(1 + ρ) = 2222. A sum over 5τ lags knows τ = 9 to √(2(10τ + 1)/n) = 9.5 % (Sokal 1997); three of those.
     assert!((found.ess / 2222.0 - 1.0).abs() < 0.3 && found.r_hat < 1.02, "{found:?}");
     let shifted: Vec<f64> = chain.iter().enumerate().map(|(i, v)| v + (i / 5000) as f64).collect();
     let found = convergence(&shifted, &[5000; 4]);

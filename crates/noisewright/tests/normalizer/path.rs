@@ -191,7 +191,7 @@ fn constrained_variables_are_sampled_on_the_line() {
     let ln_factorial = |n: usize| (1..=n).map(|k| (k as f64).ln()).sum::<f64>();
     // Γ(30)/2³⁰ · B(40, 5)
     let truth = ln_factorial(29) - 30.0 * LN_2 + ln_factorial(39) + ln_factorial(4) - ln_factorial(44);
-    let noise = Product::new(vec![
+    let noise = Product::of_shared(vec![
         Arc::new(Gamma::new(1.0, 1.0).unwrap()),
         Arc::new(Uniform::new(0.0, 1.0).unwrap()),
     ])
@@ -201,7 +201,7 @@ fn constrained_variables_are_sampled_on_the_line() {
 
 fn coins(variables: usize, states: [f64; 2]) -> Product {
     let coin = || -> Arc<dyn Noise> { Arc::new(Categorical::bernoulli(states[0], states[1], 0.5).unwrap()) };
-    Product::new((0..variables).map(|_| coin()).collect()).unwrap()
+    Product::of_shared((0..variables).map(|_| coin()).collect()).unwrap()
 }
 
 /// `Σ_h exp(v·b + h·c + vᵀWh)` with weights from a fixed sequence: 8 visible, 3 hidden units.

@@ -97,7 +97,7 @@ pub(super) fn overlap(overlap: &Overlap, fit: &Fit, against: Against) -> Option<
 pub(super) fn tails(tails: &Tails, loss: &Loss, against: Against, compact: bool) -> Option<Warning> {
     let bounded = loss.is_js();
     // The weights of the JS loss are bounded, and a second sample cannot be chosen: how little of both is in the overlap is
-    // all that matters, and said elsewhere. Ratios that are never large have no tail, whatever shape is fitted to them.
+    // all that matters, and `overlap` warns of it. Ratios that are never large have no tail, whatever shape is fitted to them.
     if bounded && (against == Against::Sample || tails.largest_log_ratio_data < LARGE_LOG_RATIO) {
         return None;
     }

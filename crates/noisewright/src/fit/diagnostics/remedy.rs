@@ -160,6 +160,13 @@ pub enum Remedy {
     OtherRows,
 }
 
+/// The clause of [`Remedy::MuchMoreNoise`].
+const MUCH_MORE_NOISE: &str = "use much more noise, whose limit is the best approximation in the sense of maximum \
+                               likelihood, and doubt the model";
+/// The clause of [`Remedy::ExtendModel`].
+const EXTEND_MODEL: &str = "compare data and fitted density in the report, and add what is missing to the model; the robust \
+                            errors hold for its best approximation";
+
 impl Remedy {
     /// The setting that it asks for, where it asks for one.
     #[must_use]
@@ -180,10 +187,7 @@ impl Remedy {
     fn clause(&self) -> &'static str {
         match self {
             Self::MoreNoise { .. } | Self::MoreChoices { .. } => "give more noise",
-            Self::MuchMoreNoise => {
-                "use much more noise, whose limit is the best approximation in the sense of maximum likelihood, and doubt \
-                 the model"
-            }
+            Self::MuchMoreNoise => MUCH_MORE_NOISE,
             Self::NearerNoise => "use a noise nearer to the data",
             Self::HeavierNoise => "use a noise with heavier tails, such as a student",
             Self::LighterNoise => "use a noise with lighter tails",
@@ -234,10 +238,7 @@ impl Remedy {
             Self::LookAtOthers => {
                 "look at the others before you trust it: start values decide which one a single search finds"
             }
-            Self::ExtendModel => {
-                "compare data and fitted density in the report, and add what is missing to the model; the robust errors \
-                 hold for its best approximation"
-            }
+            Self::ExtendModel => EXTEND_MODEL,
         }
     }
 }

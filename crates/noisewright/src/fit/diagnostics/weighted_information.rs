@@ -2,11 +2,11 @@
 //!
 //! If the model is right, `m = E_d[w h] − ν E_n[w r h]` is zero for every function h, and the same indicators h are taken as in
 //! [`InformationTest`](super::information::InformationTest), with products of different scores as for maximum likelihood, which
-//! is the limit M → ∞: there the squares alone do not see that two variables are dependent. What the estimating equation explains is taken out,
-//! `h⊥ = h − C H⁻¹ψ` with `C = E[w h ψᵀ]` and `H = E[w ψψᵀ]`. The variance of m has a data part,
-//! `Cov(w h⊥)/T_d`, and a noise part: the spread between replicates, or that of independent draws. Expectations under the
-//! model are means over the noise points with the weights p/p_n: from the data themselves the test would reject right models
-//! too often.
+//! is the limit M → ∞: there the squares alone do not see that two variables are dependent. What the estimating
+//! equation explains is taken out, `h⊥ = h − C H⁻¹ψ` with `C = E[w h ψᵀ]` and `H = E[w ψψᵀ]`. The variance of m has a
+//! data part, `Cov(w h⊥)/T_d`, and a noise part: the spread between replicates, or that of independent draws.
+//! Expectations under the model are means over the noise points with the weights p/p_n: from the data themselves the
+//! test would reject right models too often.
 
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::gram::{Columns, weighted_gram, weighted_sum};

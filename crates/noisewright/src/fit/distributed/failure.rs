@@ -81,7 +81,14 @@ const QUANTITIES: [Quantity; 5] =
 
 impl Partial for Quantity {
     fn write(&self, out: &mut Vec<u8>) {
-        QUANTITIES.iter().position(|known| known == self).unwrap_or(0).write(out);
+        let number: usize = match self {
+            Self::Value => 0,
+            Self::Score => 1,
+            Self::NoiseDensity => 2,
+            Self::NoiseDraw => 3,
+            Self::Loss => 4,
+        };
+        number.write(out);
     }
 
     fn read(from: &mut &[u8]) -> Option<Self> {

@@ -43,7 +43,7 @@ macro_rules! partial_fields {
 }
 pub(crate) use partial_fields;
 
-/// A type of scratch space, of which nothing is handed on.
+/// Makes a buffer `Partial` whose contents no other process needs: nothing is written.
 macro_rules! partial_scratch {
     ($name:ty) => {
         impl $crate::fit::distributed::Partial for $name {

@@ -22,6 +22,12 @@ pub struct Replica {
     step: usize,
 }
 
+impl std::fmt::Debug for Replica {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Replica").field("step", &self.step).finish_non_exhaustive()
+    }
+}
+
 /// Rows of their own, column by column, and their weights.
 type OwnedRun = (Vec<f64>, Option<Vec<f64>>);
 

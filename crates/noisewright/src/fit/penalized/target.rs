@@ -176,7 +176,7 @@ impl Smooth for Training<'_, '_> {
     }
 }
 
-/// Refuses what has no convex loss, and what makes no sense with a penalty.
+/// Refuses losses that are not convex, and options that have no meaning beside a penalty.
 fn refuse(task: FitTask<'_>, options: &FitOptions) -> Result<()> {
     refuse_options(task.model, options)?;
     let wrong = |reason: &'static str| Err(Error::option("penalty", reason));
@@ -200,7 +200,7 @@ fn refuse(task: FitTask<'_>, options: &FitOptions) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what makes no sense with a penalty, whatever is penalised.
+/// Refuses models and options that have no meaning beside a penalty, for likelihoods and contrasts alike.
 fn refuse_options(model: &Model, options: &FitOptions) -> Result<()> {
     let wrong = |reason: &'static str| Err(Error::option("penalty", reason));
     if !model.energy().is_linear() {

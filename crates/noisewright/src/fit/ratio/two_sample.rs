@@ -48,7 +48,8 @@ pub struct TwoSampleTest {
     pub permutations: usize,
 }
 
-/// Tests that both samples, or as many of their rows as are tested, are of one density, on a basis that does not depend on which row is of which sample.
+/// Tests that both samples, or as many of their rows as are tested, are of one density, on a basis that does not depend
+/// on which row is of which sample.
 ///
 /// # Errors
 /// When no variable varies, or it is cancelled.

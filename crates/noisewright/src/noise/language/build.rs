@@ -27,6 +27,15 @@ pub struct NoiseContext<'a> {
     pub designed: Option<Designer<'a>>,
 }
 
+impl std::fmt::Debug for NoiseContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NoiseContext")
+            .field("space", &self.space)
+            .field("data", &self.data.map(|data| data.rows()))
+            .finish_non_exhaustive()
+    }
+}
+
 /// Makes the noises that need a model, a design or a file; `None` where it has no answer.
 type Designer<'a> = &'a dyn Fn(&Call) -> Option<Result<Arc<dyn Noise>>>;
 
@@ -186,11 +195,11 @@ impl Built {
             Self::Product(mut parts) if parts.len() == 1 => parts.remove(0).finished()?,
             Self::Product(parts) => {
                 let parts = parts.into_iter().map(Self::finished).collect::<Result<Vec<_>>>()?;
-                Arc::new(Product::new(parts)?)
+                Arc::new(Product::of_shared(parts)?)
             }
             Self::Mixture(parts) => {
                 let parts = parts.into_iter().map(|(weight, part)| Ok((weight, part.finished()?)));
-                Arc::new(Mixture::<dyn Noise>::new(parts.collect::<Result<Vec<_>>>()?)?)
+                Arc::new(Mixture::<dyn Noise>::of_shared(parts.collect::<Result<Vec<_>>>()?)?)
             }
         })
     }
@@ -207,7 +216,7 @@ impl Built {
                     .map(|(weight, part)| Some(part.finished_scalar()?.map(|scalar| (*weight, scalar))));
                 let scalars: Result<Vec<_>> = scalars.collect::<Option<Vec<_>>>()?.into_iter().collect();
                 Some(scalars.and_then(|scalars| {
-                    Ok(Arc::new(Mixture::<dyn Scalar>::new(scalars)?) as Arc<dyn Scalar>)
+                    Ok(Arc::new(Mixture::<dyn Scalar>::of_shared(scalars)?) as Arc<dyn Scalar>)
                 }))
             }
         }

@@ -74,7 +74,7 @@ pub fn fit_noise(density: &dyn Density, moves: Moves, context: &Context) -> Resu
         narrow = weighed(density, &narrow, &mut stream)?;
     }
     let parts: Vec<(f64, Arc<dyn Noise>)> = vec![(1.0 - WIDE, Arc::new(narrow)), (WIDE, wide)];
-    Ok(Arc::new(Mixture::<dyn Noise>::new(parts)?))
+    Ok(Arc::new(Mixture::<dyn Noise>::of_shared(parts)?))
 }
 
 /// The mixture with weights half way to the shares of the density that its components cover: chains that started apart are
@@ -95,7 +95,7 @@ fn weighed(
     let log_weight = |row: usize| log_density[row] - log_noise[row];
     let largest = (0..rows).map(log_weight).fold(f64::NEG_INFINITY, f64::max);
     if !largest.is_finite() {
-        return Mixture::<dyn Noise>::new(parts_of(mixture, mixture.weights()));
+        return Mixture::<dyn Noise>::of_shared(parts_of(mixture, mixture.weights()));
     }
     let mut weights: Vec<f64> = (0..rows).map(|row| (log_weight(row) - largest).exp()).collect();
     let most = weights.iter().sum::<f64>() / (rows as f64).sqrt();
@@ -112,7 +112,7 @@ fn weighed(
             0.5 * share + 0.5 * (0..rows).map(of).sum::<f64>() / total
         })
         .collect();
-    Mixture::<dyn Noise>::new(parts_of(mixture, &shares))
+    Mixture::<dyn Noise>::of_shared(parts_of(mixture, &shares))
 }
 
 fn parts_of(mixture: &Mixture<dyn Noise>, weights: &[f64]) -> Vec<(f64, Arc<dyn Noise>)> {

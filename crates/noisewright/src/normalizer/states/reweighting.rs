@@ -49,6 +49,12 @@ pub struct Reweighting<'a> {
     pub(super) estimate: StatesEstimate,
 }
 
+impl std::fmt::Debug for Reweighting<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reweighting").field("estimate", &self.estimate).finish_non_exhaustive()
+    }
+}
+
 /// Solves for the log-normalizers as [`estimate`](super::estimate) does, and keeps the draws for what follows.
 ///
 /// ```

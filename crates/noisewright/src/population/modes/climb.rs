@@ -18,8 +18,8 @@ const LEAST_GAIN: f64 = 1e-6;
 const STEP: f64 = 1e-4;
 /// Longest first step, in scales: the curvature is not known at first.
 const FIRST_REACH: f64 = 20.0;
-/// Share of the distance from the first mode that a climber's own scale is at least: the slope of a narrow peak begins at a
-/// share of its distance from the wide one, and a wide one is as wide as it is far.
+/// Least scale of a climber, as a share of its distance from the first mode: a narrow peak shows in the slope only within a share
+/// of its distance from the wide one, and the width of a wide one is of the order of its distance.
 const FAR_SCALE: f64 = 0.02;
 /// Steps of a line search, each a quarter of the one before.
 const LADDER: i32 = 12;

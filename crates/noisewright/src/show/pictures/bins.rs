@@ -9,6 +9,7 @@ use noisewright_report::{Axis, Bars};
 const VALUES: usize = 60;
 
 /// Where values are counted.
+#[derive(Debug)]
 pub struct Bins {
     /// The ends of the bins, from left to right.
     pub edges: Vec<f64>,

@@ -12,6 +12,7 @@ const GROUPS: usize = 10;
 const TAIL: f64 = 0.01;
 
 /// One class: the log ratio `g` at its points, and how many points each stands for.
+#[derive(Debug)]
 pub struct Class<'a> {
     /// What the class is called.
     pub name: &'a str,

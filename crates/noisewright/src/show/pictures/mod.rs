@@ -22,6 +22,15 @@ pub struct Picture {
     pub caption: String,
 }
 
+impl std::fmt::Debug for Picture {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Picture")
+            .field("heading", &self.heading)
+            .field("caption", &self.caption)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Picture {
     fn new(heading: &'static str, figure: Figure, caption: impl Into<String>) -> Self {
         Self { heading, figure: Some(figure), caption: caption.into() }

@@ -10,6 +10,7 @@ const DRAWS: usize = 1 << 17;
 const STATES: u64 = 1 << 12;
 
 /// A fitted model beside its data and its noise.
+#[derive(Debug)]
 pub struct Scene<'a> {
     /// The model.
     pub model: &'a Model,
@@ -42,6 +43,7 @@ pub fn fitted_log_z(fit: &Fit, model: &Model) -> Option<f64> {
 }
 
 /// Points with weights that sum to one.
+#[derive(Debug)]
 pub struct Weighted {
     pub points: Points,
     pub weights: Vec<f64>,
