@@ -117,6 +117,33 @@ fn a_ratio_of_two_samples_is_read_off() {
 }
 
 #[test]
+fn a_ratio_takes_columns_that_formulas_cannot_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, columns: &str, by: f64| {
+        let rows: Vec<String> = (0..200)
+            .map(|i| f64::from(i))
+            .map(|t| format!("{},{}", (1.7 * t).sin() + by, (2.3 * t + 0.4).cos() * 2.0))
+            .collect();
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("{columns}\n{}\n", rows.join("\n"))).unwrap();
+        path
+    };
+    for features in ["linear", "quadratic"] {
+        let fits = ["petal length,exp", "a,b"].map(|columns| {
+            let files = [write("first.csv", columns, 0.3), write("second.csv", columns, 0.0)];
+            json(&["ratio", "--features", features], &files)
+        });
+        let names: Vec<_> = fits[0]["parameters"].as_object().unwrap().keys().take(2).cloned().collect();
+        assert_eq!(names, ["petal length", "exp"]);
+        let estimates = fits.map(|fit| {
+            let parameters = fit["parameters"].as_object().unwrap().clone();
+            parameters.values().map(|p| p["estimate"].as_f64().unwrap()).collect::<Vec<_>>()
+        });
+        assert_eq!(estimates[0], estimates[1]);
+    }
+}
+
+#[test]
 fn data_without_an_answer_are_refused_in_one_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let (model, data) = (folder.path().join("m.toml"), folder.path().join("d.csv"));
