@@ -120,26 +120,31 @@ fn a_ratio_of_two_samples_is_read_off() {
 fn a_ratio_takes_columns_that_formulas_cannot_read() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, columns: &str, by: f64| {
-        let rows: Vec<String> = (0..200)
-            .map(|i| f64::from(i))
-            .map(|t| format!("{},{}", (1.7 * t).sin() + by, (2.3 * t + 0.4).cos() * 2.0))
-            .collect();
+        let row = |t: f64| format!("{},{}", (1.7 * t).sin() + by, (2.3 * t + 0.4).cos() * 2.0);
+        let rows: Vec<String> = (0..200).map(f64::from).map(row).collect();
         let path = folder.path().join(name);
         std::fs::write(&path, format!("{columns}\n{}\n", rows.join("\n"))).unwrap();
         path
     };
-    for features in ["linear", "quadratic"] {
-        let fits = ["petal length,exp", "a,b"].map(|columns| {
-            let files = [write("first.csv", columns, 0.3), write("second.csv", columns, 0.0)];
-            json(&["ratio", "--features", features], &files)
-        });
-        let names: Vec<_> = fits[0]["parameters"].as_object().unwrap().keys().take(2).cloned().collect();
-        assert_eq!(names, ["petal length", "exp"]);
-        let estimates = fits.map(|fit| {
-            let parameters = fit["parameters"].as_object().unwrap().clone();
-            parameters.values().map(|p| p["estimate"].as_f64().unwrap()).collect::<Vec<_>>()
-        });
-        assert_eq!(estimates[0], estimates[1]);
+    let fitted = |features: &str, columns: &str| {
+        let files = [write("first.csv", columns, 0.3), write("second.csv", columns, 0.0)];
+        json(&["ratio", "--features", features], &files)
+    };
+    for (features, count) in [("linear", 2), ("quadratic", 5)] {
+        let (odd, plain) = (fitted(features, "petal length,exp"), fitted(features, "a,b"));
+        let names = [
+            ("petal length", "a"),
+            ("exp", "b"),
+            ("petal length^2", "a^2"),
+            ("exp^2", "b^2"),
+            ("petal length*exp", "a*b"),
+        ];
+        assert_eq!(odd["parameters"].as_object().unwrap().len(), count);
+        for (odd_name, name) in &names[..count] {
+            let (one, other) = (&odd["parameters"][odd_name], &plain["parameters"][name]);
+            assert!(one.is_object(), "{odd}");
+            assert_eq!(one, other);
+        }
     }
 }
 
