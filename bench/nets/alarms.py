@@ -1,8 +1,9 @@
 """False alarms and power: how often each warning and refusal is given on right inputs, and how often on wrong ones.
 
-    python bench/nets/alarms.py [--sets 1000] > bench/nets/ALARMS.md
+    python bench/nets/alarms.py [--sets 1000] [--wrong 100] [--only REGEX] [--seconds S]
+    python bench/nets/alarms.py --page > bench/nets/ALARMS.md
 
-Right inputs are the systems of the calibration matrix, fitted to rows of their own, and constants of densities that overlap
+The first measures what is not yet in the store, row by row, and the second prints the page. Right inputs are the systems of the calibration matrix, fitted to rows of their own, and constants of densities that overlap
 well; every code on them is a false alarm. Wrong inputs (`wrong_inputs.py`) are made so that one code ought to be given; its power
 is how often it is. The codes are those of the library: one for which no wrong input is made is listed as such.
 """
@@ -12,7 +13,6 @@ from __future__ import annotations
 import argparse
 import platform
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,6 +24,7 @@ from scipy import stats
 import noisewright as nw
 
 import lists
+from store import Chosen, Store
 from calibration import autoregressive
 from systems import System, systems
 from wrong_inputs import UNREACHED, Codes, codes_of_fit, diagonal, evidence, path_to, states_of, two_samples, wrong_inputs
@@ -54,6 +55,14 @@ class Row:
         self.said.update(codes)
         self.by.setdefault(member, Counter()).update(codes)
 
+    def seen(self) -> dict[str, Any]:
+        return {"total": self.total, "said": self.said, "by": self.by}
+
+    @classmethod
+    def read(cls, kind: str, words: str, seen: dict[str, Any]) -> Row:
+        by = {member: Counter(counts) for member, counts in seen["by"].items()}
+        return cls(kind, words, seen["total"], Counter(seen["said"]), by)
+
     def above(self) -> list[str]:
         """Codes that are no remarks and above 1.5 times their level by more than chance: 1 in 1,000."""
         limit = stats.binom.isf(1e-3, self.total, ROOM * LEVEL)
@@ -80,17 +89,25 @@ def members() -> list[System]:
     return [*(system for system in systems() if system.kind != "function"), more]
 
 
+def words_of(size: int, noise: str, names: tuple[str, ...] | None = None) -> str:
+    return f"{size} rows, noise {noise}{', on intervals and a circle' if names in (BOUNDED, INTERVALS) else ''}"
+
+
 def false_alarms(sets: int, size: int, noise: str, names: tuple[str, ...] | None = None) -> Row:
     """The codes of `sets` fits of right models in all, the same number of each."""
     given: dict[str, Any] = {} if noise == "default" else {"noise": noise} if noise == "exact" else {"noise": noise, "nu": 5.0}
     known = {system.name: system for system in members()}
     chosen = [known[name] for name in names] if names else list(known.values())
-    row = Row("fit", f"{size} rows, noise {noise}{', on intervals and a circle' if names == BOUNDED else ''}")
+    row = Row("fit", words_of(size, noise, names))
     for system in chosen:
         for k in range(max(sets // len(chosen), 1)):
             data = system.draw(np.random.default_rng([5, size, k]), size)
             row.count(codes_of_fit(system.model, data, seed=k, **given), system.name)
     return row
+
+
+#: The row in 20 dimensions.
+WIDE_WORDS = "2000 rows in 20 dimensions, noise normal"
 
 
 def twenty_dimensions(sets: int, size: int = 2000) -> Row:
@@ -100,7 +117,7 @@ def twenty_dimensions(sets: int, size: int = 2000) -> Row:
         "full covariance": nw.Model.from_family("gaussian", variables=names, parametrization="moments"),
         "no correlations": diagonal(20),
     }
-    row = Row("fit", f"{size} rows in 20 dimensions, noise normal")
+    row = Row("fit", WIDE_WORDS)
     for words, model in models.items():
         for k in range(max(sets // 2, 1)):
             rows = np.random.default_rng([7, k]).normal(1.0, 2.0, (size, 20))
@@ -112,18 +129,37 @@ def twenty_dimensions(sets: int, size: int = 2000) -> Row:
 FITTED = ("gaussian, moments", "features", "student", "exponential-polynomial")
 
 
-def right_fits(sets: int, sizes: list[int]) -> Iterator[Row]:
+#: Systems with an end for which a kernel density can stand.
+INTERVALS = ("beta", "gamma", "features on an interval")
+
+
+@dataclass(frozen=True)
+class RightInput:
+    """A row of the first table: the rate of every code among so many right inputs."""
+
+    kind: str
+    words: str
+    row: Callable[[int], Row]
+    #: One of so many is measured, where each takes long.
+    one_of: int = 1
+
+
+def right_inputs(sizes: list[int]) -> Iterator[RightInput]:
+    def of_fits(size: int, noise: str, names: tuple[str, ...] | None = None) -> RightInput:
+        return RightInput("fit", words_of(size, noise, names), lambda sets: false_alarms(sets, size, noise, names))
+
     for size in sizes:
-        yield false_alarms(sets, size, "exact")
-        yield false_alarms(sets, size, "default")
-        yield false_alarms(sets, size, "auto")
-        yield false_alarms(sets, size, "student", FITTED)
-        yield false_alarms(sets, size, "kde", FITTED)
-    yield false_alarms(sets, max(sizes), "default", BOUNDED)
-    yield false_alarms(sets, max(sizes), "kde", ("beta", "gamma", "features on an interval"))
+        for noise in ("exact", "default", "auto"):
+            yield of_fits(size, noise)
+        for noise in ("student", "kde"):
+            yield of_fits(size, noise, FITTED)
+    yield of_fits(max(sizes), "default", BOUNDED)
+    yield of_fits(max(sizes), "kde", INTERVALS)
+    yield from right_constants()
+    yield RightInput("fit", WIDE_WORDS, twenty_dimensions, one_of=10)
 
 
-def right_constants(sets: int) -> Iterator[Row]:
+def right_constants() -> Iterator[RightInput]:
     """Codes on constants of densities that overlap well."""
     pair = lambda draw: lambda rng, k: two_samples(draw(rng), rng.normal(0.5, 1.5, 1000), 0.5, 1.5, ("is", "nce"), independent=True)
     jobs: dict[tuple[str, str], Callable[[np.random.Generator, int], Codes]] = {
@@ -135,71 +171,112 @@ def right_constants(sets: int) -> Iterator[Row]:
         ("path", "8 deviations"): lambda rng, k: path_to("-(x - 8)^2/2", k, draws=400),
     }
     for (kind, words), job in jobs.items():
-        row = Row(kind, words)
-        for k in range(sets if kind != "path" else max(sets // 20, 5)):
-            row.count(job(np.random.default_rng([8, k]), k), words)
-        yield row
+
+        def measured(sets: int, kind: str = kind, words: str = words, job: Any = job) -> Row:
+            row = Row(kind, words)
+            for k in range(sets):
+                row.count(job(np.random.default_rng([8, k]), k), words)
+            return row
+
+        yield RightInput(kind, words, measured, one_of=20 if kind == "path" else 1)
 
 
 def _evidence(rng: np.random.Generator, k: int) -> Codes:
     return evidence(np.stack([autoregressive(rng, 1, 1000)[0] for _ in range(2)], axis=1), k)
 
 
-def print_right(rows: Iterator[Row]) -> None:
+def measure_right(store: Store, wanted: list[RightInput], chosen: Chosen, sets: int) -> None:
+    for right in wanted:
+        key, count = ("right", right.kind, right.words), max(sets // right.one_of, 1)
+        known = None if chosen.again else store.get(key)
+        if not chosen.asks_for(f"right: {right.kind}, {right.words}") or chosen.ended or (known and known["total"] >= 0.9 * count):
+            continue
+        store.put(key, right.row(count).seen())
+        print(f"{right.kind}, {right.words}: {count}, {chosen.spent:.0f} s", file=sys.stderr, flush=True)
+
+
+def measure_wrong(store: Store, chosen: Chosen, sets: int) -> None:
+    for wrong in wrong_inputs():
+        count = sets if wrong.kind != "path" and "20 dimensions" not in wrong.name else max(sets // 10, 3)
+        key = ("wrong", wrong.kind, wrong.name)
+        known = None if chosen.again else store.get(key)
+        if not chosen.asks_for(f"wrong: {wrong.kind}, {wrong.name}") or chosen.ended or (known and known["total"] >= count):
+            continue
+        seen: Counter[str] = Counter()
+        for k in range(count):
+            seen.update(wrong.codes(np.random.default_rng([6, k]), k))
+        store.put(key, {"total": count, "code": wrong.code, "seen": seen})
+        print(f"{wrong.kind}, {wrong.name}: {count}, {chosen.spent:.0f} s", file=sys.stderr, flush=True)
+
+
+def print_right(store: Store, wanted: list[RightInput]) -> None:
     print("## On right inputs\n\n| result | input | how many | codes |\n|---|---|---|---|")
     above: list[str] = []
-    for row in rows:
-        print(row.line(), flush=True)
+    missing: list[str] = []
+    for right in wanted:
+        seen = store.get(("right", right.kind, right.words))
+        if seen is None:
+            missing.append(f"{right.kind}, {right.words}")
+            continue
+        row = Row.read(right.kind, right.words, seen)
+        print(row.line())
         for code in row.above():
             by = ", ".join(f"{counts[code]} at {member}" for member, counts in row.by.items() if counts[code])
             above.append(f"- {code}, {row.words}: {by}")
-    print(f"\n{len(above)} codes are above {ROOM:g} times the level of {100 * LEVEL:g} % by more than chance.", end=" ")
+    print(f"\n{len(above)} codes are above {ROOM:g} times the level of {100 * LEVEL:g} % by more than chance (1 in 1,000).", end=" ")
     print("Not counted are remarks:\n")
     for code, why in REMARKS.items():
         print(f"- {code}: {why}")
     if above:
         print("\nAbove it are:\n\n" + "\n".join(above))
+    if missing:
+        print("\nNot measured: " + "; ".join(missing) + ".")
 
 
-def print_wrong(sets: int) -> None:
+def print_wrong(store: Store) -> None:
     print("\n## On wrong ones\n\n| result | input | how many | code | given | others |\n|---|---|---|---|---|---|")
     caught: dict[tuple[str, str], float] = {}
+    missing: list[str] = []
     for wrong in wrong_inputs():
-        count = sets if wrong.kind != "path" and "20 dimensions" not in wrong.name else max(sets // 10, 3)
-        seen: Counter[str] = Counter()
-        for k in range(count):
-            seen.update(wrong.codes(np.random.default_rng([6, k]), k))
+        known = store.get(("wrong", wrong.kind, wrong.name))
+        if known is None:
+            missing.append(f"{wrong.kind}, {wrong.name}")
+            continue
+        seen, count = Counter(known["seen"]), known["total"]
         rate = seen[wrong.code] / count
         caught[wrong.kind, wrong.code] = max(rate, caught.get((wrong.kind, wrong.code), 0.0))
         others = ", ".join(f"{code} {100 * n / count:.0f} %" for code, n in sorted(seen.items()) if code != wrong.code)
-        print(f"| {wrong.kind} | {wrong.name} | {count} | {wrong.code} | {100 * rate:.0f} % | {others} |", flush=True)
+        print(f"| {wrong.kind} | {wrong.name} | {count} | {wrong.code} | {100 * rate:.0f} % | {others} |")
+    if missing:
+        print("\nNot measured: " + "; ".join(missing) + ".")
     print("\n## Codes of the library\n")
     for kind in lists.CODES:
-        known = lists.codes(kind)
-        missing = [code for code in known if caught.get((kind, code), 0.0) == 0.0]
-        reasons = "; ".join(f"{code}: {UNREACHED.get((kind, code), '**no input**')}" for code in missing)
-        print(f"- {kind}: {len(known)} codes, {len(known) - len(missing)} drawn by an input here{'; ' if missing else ''}{reasons}")
+        known_codes = lists.codes(kind)
+        absent = [code for code in known_codes if caught.get((kind, code), 0.0) == 0.0]
+        reasons = "; ".join(f"{code}: {UNREACHED.get((kind, code), '**no input**')}" for code in absent)
+        print(f"- {kind}: {len(known_codes)} codes, {len(known_codes) - len(absent)} drawn by an input here{'; ' if absent else ''}{reasons}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", type=int, default=1000)
     parser.add_argument("--wrong", type=int, default=100)
-    parser.add_argument("--wide", type=int, default=100, help="fits in 20 dimensions")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000])
+    Chosen.arguments(parser, "alarms")
     given = parser.parse_args()
-    began = time.process_time()
-
-    def rows() -> Iterator[Row]:
-        yield from right_fits(given.sets, given.sizes)
-        yield from right_constants(given.sets)
-        yield twenty_dimensions(given.wide)
-
-    print("# False alarms and power\n")
-    print(f"Generated by `bench/nets/alarms.py {' '.join(sys.argv[1:])}`.\n")
-    print_right(rows())
-    print_wrong(given.wrong)
-    print(f"\nNoisewright {nw.__version__}, {platform.machine()}, {time.process_time() - began:.0f} s of processor time.")
+    store, chosen = Store(given.store), Chosen(given)
+    wanted = list(right_inputs(given.sizes))
+    if given.page:
+        print("# False alarms and power\n")
+        print("Generated by `bench/nets/alarms.py --page` from `measured/alarms.jsonl`, which its rows were measured into. Each row says from how")
+        print("many fits: rates of a few tell gross errors only.\n")
+        print_right(store, wanted)
+        print_wrong(store)
+        print(f"\nNoisewright {nw.__version__}, {platform.machine()}.")
+        return
+    measure_right(store, wanted, chosen, given.sets)
+    measure_wrong(store, chosen, given.wrong)
+    store.tidy()
 
 
 if __name__ == "__main__":

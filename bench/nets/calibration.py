@@ -1,14 +1,16 @@
 """Calibration matrix: how often the default intervals cover the truth, for every number that has an error.
 
-    python bench/nets/calibration.py [--sets 200] [--sizes 10 30 100 1000] > bench/nets/CALIBRATION.md
+    python bench/nets/calibration.py [--sets 200] [--only REGEX] [--seconds S]
+    python bench/nets/calibration.py --page > bench/nets/CALIBRATION.md
 
+The first measures what is not yet in the store (or less often than asked), part by part, and the second prints the page.
 Every cell draws `sets` samples of a known member of a family or kind of model, estimates, and counts how often the 95 %
 interval holds the truth. Families, losses and noises are those that the library lists. Refusals and answers with a warning
 are counted beside it: an answer that is not given, or that says it is weak, is no wrong answer.
 
 A cell is outside its bounds when the misses that nothing warned of are more than 8 % of the answers, or the misses of all
 fewer than 2 %, with a probability below 1 in 1,000 if the coverage were 92 % or 98 % (binomial): of 1,000 cells at the very
-bound one is outside by chance.
+bound one is outside by chance. Cells beyond a bound with a probability below 1 in 40 are counted beside them.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-import time
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -29,6 +32,7 @@ from scipy import stats
 import noisewright as nw
 
 import lists
+from store import Chosen, Store
 from systems import System, systems
 
 LOWEST, HIGHEST, CHANCE = 0.92, 0.98, 1e-3
@@ -36,30 +40,35 @@ LOWEST, HIGHEST, CHANCE = 0.92, 0.98, 1e-3
 
 @dataclass
 class Cell:
-    """What was seen of one number in one setting."""
+    """What was seen of one number in one setting; two of different samples add up."""
 
-    system: str
-    setting: str
-    size: int
     number: str
     covered: int = 0
     missed_unwarned: int = 0
     answered: int = 0
     warned: int = 0
     refused: int = 0
-    z: list[float] = field(default_factory=list)
+    #: Of (estimate − truth) / error: how many, their sum and the sum of their squares.
+    z: tuple[int, float, float] = (0, 0.0, 0.0)
 
     @property
     def coverage(self) -> float:
         return self.covered / self.answered if self.answered else math.nan
 
     @property
-    def outside(self) -> bool:
+    def z_mean(self) -> float:
+        return self.z[1] / self.z[0] if self.z[0] else math.nan
+
+    @property
+    def z_sd(self) -> float:
+        return math.sqrt(max(self.z[2] / self.z[0] - self.z_mean**2, 0.0)) if self.z[0] else math.nan
+
+    def outside(self, chance: float = CHANCE) -> bool:
         """Beyond the bounds by more than chance, with misses that nothing warned of."""
         if self.answered == 0:
             return False
-        low = stats.binom.sf(self.missed_unwarned - 1, self.answered, 1 - LOWEST) < CHANCE
-        high = stats.binom.sf(self.covered - 1, self.answered, HIGHEST) < CHANCE
+        low = stats.binom.sf(self.missed_unwarned - 1, self.answered, 1 - LOWEST) < chance
+        high = stats.binom.sf(self.covered - 1, self.answered, HIGHEST) < chance
         return bool(low or high)
 
     def count(self, estimate: float, se: float, interval: tuple[float, float], truth: float, warned: bool) -> None:
@@ -72,14 +81,48 @@ class Cell:
         self.warned += warned
         self.missed_unwarned += not covered and not warned
         if se > 0:
-            self.z.append((estimate - truth) / se)
+            z = (estimate - truth) / se
+            self.z = (self.z[0] + 1, self.z[1] + z, self.z[2] + z * z)
+
+    def __add__(self, other: Cell) -> Cell:
+        counts = {name: getattr(self, name) + getattr(other, name) for name in ("covered", "missed_unwarned", "answered", "warned", "refused")}
+        return Cell(self.number, **counts, z=tuple(a + b for a, b in zip(self.z, other.z)))
 
 
-def measure(system: System, size: int, setting: str, given: dict[str, Any], sets: int, seed: int = 1) -> list[Cell]:
-    """The cells of one system, size and setting of a fit."""
-    cells = {name: Cell(system.name, setting, size, name) for name in system.truth}
-    for k in range(sets):
-        data = system.draw(np.random.default_rng([seed, size, k]), size)
+@dataclass(frozen=True)
+class Job:
+    """Samples of one system and size in one setting, by their numbers."""
+
+    part: str
+    system: str
+    setting: str
+    size: int
+    cells: Callable[[range], list[Cell]]
+    #: One of so many samples is drawn, where each takes long.
+    one_of: int = 1
+
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        return self.part, self.system, self.setting, self.size
+
+    def run(self, store: Store, sets: int, again: bool) -> None:
+        """Measures the samples that are not in the store yet."""
+        sets = max(sets // self.one_of, 1)
+        known = None if again else store.get(self.key)
+        first, before = (known["sets"], [Cell(**cell) for cell in known["cells"]]) if known else (0, [])
+        if first >= sets:
+            return
+        found = {cell.number: cell for cell in before}
+        for cell in self.cells(range(first, sets)):
+            found[cell.number] = found[cell.number] + cell if cell.number in found else cell
+        store.put(self.key, {"sets": sets, "cells": [asdict(cell) for cell in found.values()]})
+
+
+def measure(system: System, size: int, given: dict[str, Any], sets: range) -> list[Cell]:
+    """The cells of one system and size in one setting of a fit."""
+    cells = {name: Cell(name) for name in system.truth}
+    for k in sets:
+        data = system.draw(np.random.default_rng([1, size, k]), size)
         fit = _quietly(nw.fit, system.model, data, seed=k, progress=False, **given)
         if fit is None or fit.no_answer is not None or not fit.converged:
             for cell in cells.values():
@@ -117,67 +160,80 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def fits(sizes: list[int], units: list[float], sets: int, chosen: list[str]) -> Iterator[list[Cell]]:
+def fits(sizes: list[int], units: list[float]) -> Iterator[Job]:
     """Every system at every size and unit with each of the settings."""
-    settings = {name: SETTINGS[name] for name in chosen}
     for unit in units:
         for system in systems(unit):
-            named = system if unit == 1.0 else System(f"{system.name}, × {unit:g}", *_rest(system))
-            for setting, given in settings.items():
+            name = system.name if unit == 1.0 else f"{system.name}, × {unit:g}"
+            for setting, given in SETTINGS.items():
                 for size in sizes:
-                    yield measure(named, size, setting, given, sets)
+                    yield Job("fits", name, setting, size, partial(measure, system, size, given))
 
 
-def _rest(system: System) -> tuple[Any, ...]:
-    return system.model, system.truth, system.draw, system.kind, system.powers
-
-
-def losses_and_noises(sets: int, size: int = 300) -> Iterator[list[Cell]]:
+def losses_and_noises(size: int = 300) -> Iterator[Job]:
     """Every loss and every noise that is fitted by its name alone, at the systems whose domain it stands on."""
     by_name = {system.name: system for system in systems()}
+
+    def job(name: str, setting: str, given: dict[str, Any]) -> Job:
+        return Job("losses", name, setting, size, partial(measure, by_name[name], size, {"nu": 5.0, **given}))
+
     for name in ("features", "formula", "gamma", "von-mises", "com-poisson"):
         for loss in lists.losses():
-            yield measure(by_name[name], size, f"loss {loss}", {"nu": 5.0, "loss": loss}, sets)
+            yield job(name, f"loss {loss}", {"loss": loss})
     for noise in [*lists.noises(), "0.5*auto + 0.5*kde"]:
         for name in ("features", "gamma", "beta", "von-mises", "von-mises-fisher", "ising", "com-poisson"):
-            cells = measure(by_name[name], size, f"noise {noise}", {"nu": 5.0, "noise": noise}, sets)
-            # A noise that does not stand on a domain is refused there every time.
-            if any(cell.answered for cell in cells):
-                yield cells
+            yield job(name, f"noise {noise}", {"noise": noise})
     for refit in ("normal", "student"):
-        yield measure(by_name["features"], size, f"noise {refit}, refitted", {"nu": 5.0, "noise": refit, "refit_noise": True}, sets)
+        yield job("features", f"noise {refit}, refitted", {"noise": refit, "refit_noise": True})
 
 
-def dependent(sets: int) -> Iterator[list[Cell]]:
+#: How rows are clustered: so many of equal size, or of sizes that differ by a factor of up to 8.
+CLUSTERS = {"equal": lambda count: [20] * count, "unequal": lambda count: [8 * (1 + 7 * (k % 3 == 0)) for k in range(count)]}
+
+
+def dependent() -> Iterator[Job]:
     """Clusters, chains and weights."""
     model = nw.Model.from_family("gaussian", variables="x", parametrization="moments")
-    for noise in ({"noise": "exact"}, {"nu": 5.0}):
-        words = "exact" if noise == {"noise": "exact"} else "auto"
-        for count in (3, 5, 10, 30):
-            cell = Cell("gaussian, moments", f"{count} clusters, {words}", 20 * count, "m0")
-            for k in range(sets):
-                rng = np.random.default_rng([2, count, k])
-                labels = np.repeat(np.arange(count), 20)
-                data = rng.normal(0, 1, count)[labels] + rng.normal(0, 1, 20 * count)
-                _count_one(cell, _quietly(nw.fit, model, data, clusters=labels, seed=k, progress=False, **noise), 0.0)
-            yield [cell]
+    for words, noise in {"exact": {"noise": "exact"}, "auto": {"nu": 5.0}, "default": {}}.items():
+        for sizes in CLUSTERS:
+            for count in (3, 5, 10, 30):
+                setting = f"{count} clusters, {sizes}, {words}"
+                rows = CLUSTERS[sizes](count)
+                yield Job("dependent", "gaussian, moments", setting, sum(rows), partial(_clusters, model, rows, noise))
         for size in (300, 1000, 3000):
-            cell = Cell("gaussian, moments", f"4 chains, {words}", size, "m0")
-            for k in range(sets):
-                data = autoregressive(np.random.default_rng([3, size, k]), 4, size // 4).ravel()
-                _count_one(cell, _quietly(nw.fit, model, data, chains=4, seed=k, progress=False, **noise), 0.0)
-            yield [cell]
+            yield Job("dependent", "gaussian, moments", f"4 chains, {words}", size, partial(_chains, model, size, noise))
     for system in systems():
         if system.name in ("ising", "com-poisson"):
             for size in (100, 1000):
-                cells = {name: Cell(system.name, "weights", size, name) for name in system.truth}
-                for k in range(sets):
-                    rows = system.draw(np.random.default_rng([4, size, k]), size)
-                    states, counts = np.unique(rows, axis=0, return_counts=True)
-                    fit = _quietly(nw.fit, system.model, states, weights=counts, seed=k, progress=False)
-                    if fit is not None and fit.no_answer is None:
-                        _count_fit(cells, fit, system.truth)
-                yield list(cells.values())
+                yield Job("dependent", system.name, "weights", size, partial(_weights, system, size))
+
+
+def _clusters(model: nw.Model, rows: list[int], noise: dict[str, Any], sets: range) -> list[Cell]:
+    """Mean and variance of rows with as much variance between clusters (normal) as half of that within them."""
+    cells = {name: Cell(name) for name in ("m0", "C00")}
+    labels = np.repeat(np.arange(len(rows)), rows)
+    for k in sets:
+        rng = np.random.default_rng([2, len(rows), k])
+        data = math.sqrt(0.5) * rng.normal(size=len(rows))[labels] + rng.normal(size=len(labels))
+        _count_or_refuse(cells, _quietly(nw.fit, model, data, clusters=labels, seed=k, progress=False, **noise), {"m0": 0.0, "C00": 1.5})
+    return list(cells.values())
+
+
+def _chains(model: nw.Model, size: int, noise: dict[str, Any], sets: range) -> list[Cell]:
+    cells = {"m0": Cell("m0")}
+    for k in sets:
+        data = autoregressive(np.random.default_rng([3, size, k]), 4, size // 4).ravel()
+        _count_or_refuse(cells, _quietly(nw.fit, model, data, chains=4, seed=k, progress=False, **noise), {"m0": 0.0})
+    return list(cells.values())
+
+
+def _weights(system: System, size: int, sets: range) -> list[Cell]:
+    cells = {name: Cell(name) for name in system.truth}
+    for k in sets:
+        rows = system.draw(np.random.default_rng([4, size, k]), size)
+        states, counts = np.unique(rows, axis=0, return_counts=True)
+        _count_or_refuse(cells, _quietly(nw.fit, system.model, states, weights=counts, seed=k, progress=False), system.truth)
+    return list(cells.values())
 
 
 def autoregressive(rng: np.random.Generator, chains: int, steps: int, rho: float = 0.6) -> np.ndarray:
@@ -189,31 +245,31 @@ def autoregressive(rng: np.random.Generator, chains: int, steps: int, rho: float
     return x
 
 
-def _count_one(cell: Cell, fit: nw.FitResult | None, truth: float) -> None:
+def _count_or_refuse(cells: dict[str, Cell], fit: nw.FitResult | None, truth: dict[str, float]) -> None:
     if fit is None or fit.no_answer is not None:
-        cell.refused += 1
+        for cell in cells.values():
+            cell.refused += 1
     else:
-        _count_fit({cell.number: cell}, fit, {cell.number: truth})
+        _count_fit(cells, fit, truth)
 
 
-def constants(sets: int) -> Iterator[list[Cell]]:
+def constants() -> Iterator[Job]:
     """log Z by every estimator and by the recommended one, of many states, along a path, and the evidence."""
-    for size in (100, 1000):
-        for words in ("independent", "chains"):
-            yield _log_z(size, words, sets)
-            yield _states(size, words, sets)
-            yield _evidence(size, words, sets)
-    yield _path(max(sets // 5, 10))
+    for words in ("independent", "chains"):
+        for name, measured in {"log Z of two samples": _log_z, "states": _states, "evidence": _evidence}.items():
+            for size in (100, 1000):
+                yield Job("constants", name, words, size, partial(measured, size, words))
+    yield Job("constants", "path", "8 deviations", 400, _path, one_of=5)
 
 
 def _draws(rng: np.random.Generator, words: str, size: int) -> np.ndarray:
     return rng.normal(size=size) if words == "independent" else autoregressive(rng, 1, size)[0]
 
 
-def _log_z(size: int, words: str, sets: int) -> list[Cell]:
+def _log_z(size: int, words: str, sets: range) -> list[Cell]:
     """A normal density and a wider noise: log Z = ½ log 2π."""
     cells: dict[str, Cell] = {}
-    for k in range(sets):
+    for k in sets:
         rng = np.random.default_rng([5, size, k])
         x, y = _draws(rng, words, size), 0.5 + 1.5 * rng.normal(size=size)
         log_noise = lambda t: stats.norm.logpdf(t, 0.5, 1.5)
@@ -222,17 +278,17 @@ def _log_z(size: int, words: str, sets: int) -> list[Cell]:
             independent=words == "independent", chains_noise=None if words == "independent" else [1] * size, progress=False,
         )
         for name, found in {**result.estimates, "recommended": result}.items():
-            cell = cells.setdefault(name, Cell("log Z of two samples", words, size, name))
+            cell = cells.setdefault(name, Cell(name))
             warned = found.refused is not None or bool(result.warnings)
             cell.count(found.log_z, found.se, (found.lower, found.upper), 0.5 * math.log(2 * math.pi), warned)
     return list(cells.values())
 
 
-def _states(size: int, words: str, sets: int) -> list[Cell]:
+def _states(size: int, words: str, sets: range) -> list[Cell]:
     """Normal densities of the widths 1, 1.5 and 2: log Z = log width."""
     widths = np.array([1.0, 1.5, 2.0])
-    cells = [Cell("states", words, size, f"state {k}") for k in (1, 2)]
-    for k in range(sets):
+    cells = [Cell(f"state {k}") for k in (1, 2)]
+    for k in sets:
         rng = np.random.default_rng([6, size, k])
         x = np.concatenate([width * _draws(rng, words, size) for width in widths])
         log_f = -0.5 * (x / widths[:, None]) ** 2
@@ -242,12 +298,12 @@ def _states(size: int, words: str, sets: int) -> list[Cell]:
     return cells
 
 
-def _evidence(size: int, words: str, sets: int) -> list[Cell]:
+def _evidence(size: int, words: str, sets: range) -> list[Cell]:
     """A normal density of three variables, of which the second has the scale 3."""
     scales = np.array([1.0, 3.0, 1.0])
     truth = 1.5 * math.log(2 * math.pi) + math.log(3.0)
-    cell = Cell("evidence", words, size, "log evidence")
-    for k in range(sets):
+    cell = Cell("log evidence")
+    for k in sets:
         rng = np.random.default_rng([7, size, k])
         x = np.stack([scale * _draws(rng, words, size) for scale in scales], axis=1)
         result = _quietly(
@@ -259,11 +315,11 @@ def _evidence(size: int, words: str, sets: int) -> list[Cell]:
     return [cell]
 
 
-def _path(sets: int) -> list[Cell]:
+def _path(sets: range) -> list[Cell]:
     """A normal density eight deviations away from the noise."""
     model = nw.Model.from_formula("-(x - m)^2/2", variables="x", parameters={"m": 8.0})
-    cell = Cell("path", "8 deviations", 400, "log Z")
-    for k in range(sets):
+    cell = Cell("log Z")
+    for k in sets:
         result = _quietly(nw.log_z_path, model, noise="normal(0, 1)", draws=400, seed=k, progress=False)
         if result is None:
             cell.refused += 1
@@ -273,31 +329,68 @@ def _path(sets: int) -> list[Cell]:
     return [cell]
 
 
-def page(groups: Iterator[list[Cell]], title: str) -> list[Cell]:
-    """Prints the cells as a table, one row per number with all sizes, as they are measured."""
-    print(f"\n## {title}\n\n| system | setting | number | rows: coverage, mean and sd of z, warned, refused |\n|---|---|---|---|")
-    measured: list[Cell] = []
-    for (system, setting), cells in groupby((cell for group in groups for cell in group), lambda cell: (cell.system, cell.setting)):
-        rows: dict[str, list[str]] = {}
-        for cell in cells:
-            measured.append(cell)
-            rows.setdefault(cell.number, []).append(_words(cell))
-        for number, seen in rows.items():
-            print(f"| {system} | {setting} | {number} | {'; '.join(seen)} |", flush=True)
-    return measured
+PARTS = {
+    "fits": "Fits of every family and kind of model",
+    "losses": "Losses and noises",
+    "dependent": "Clusters, chains and weights",
+    "constants": "Normalizing constants",
+}
 
 
-def _words(cell: Cell) -> str:
+def jobs(sizes: list[int], units: list[float]) -> Iterator[Job]:
+    """All parts of the page in its order."""
+    yield from fits(sizes, units)
+    yield from losses_and_noises()
+    yield from dependent()
+    yield from constants()
+
+
+def page(store: Store, wanted: list[Job]) -> None:
+    """Prints the page of what is in the store, one row per number with all sizes."""
+    measured = [job for job in wanted if store.get(job.key)]
+    print("# Calibration matrix\n\nGenerated by `bench/nets/calibration.py --page` from `measured/calibration.jsonl`, which parts of", end=" ")
+    print(f"the matrix were measured into: {len(measured)} of its {len(wanted)} parts.\nThe 95 % intervals of fits, as bounds 92 to 98 %.", end=" ")
+    print("A cell says the rows, the samples and how often the interval holds the truth, mean and sd of z = (estimate − truth)/error,\nand the answers with a warning and the samples that were refused, where there are any.")
+    seen: list[tuple[Job, Cell, int]] = []
+    for part, title in PARTS.items():
+        print(f"\n## {title}\n\n| system | setting | number | rows × samples: coverage, mean and sd of z, warned, refused |\n|---|---|---|---|")
+        for (system, setting), group in groupby((job for job in measured if job.part == part), lambda job: (job.system, job.setting)):
+            rows: dict[str, list[str]] = {}
+            for job in group:
+                part_seen = store.get(job.key)
+                for cell in (Cell(**cell) for cell in part_seen["cells"]):
+                    seen.append((job, cell, part_seen["sets"]))
+                    rows.setdefault(cell.number, []).append(_words(job, cell, part_seen["sets"]))
+            for number, words in rows.items():
+                print(f"| {system} | {setting} | {number} | {'; '.join(words)} |")
+    _conclude(seen, wanted, measured)
+
+
+def _conclude(seen: list[tuple[Job, Cell, int]], wanted: list[Job], measured: list[Job]) -> None:
+    answered = [(job, cell, sets) for job, cell, sets in seen if cell.answered]
+    beyond = [entry for entry in answered if entry[1].outside()]
+    near = sum(cell.outside(0.025) for _, cell, _ in answered) - len(beyond)
+    print(f"\n## Outside\n\n{len(seen)} cells, {len(seen) - len(answered)} of them always refused, {len(beyond)} outside 92 to 98 % by more than", end=" ")
+    print(f"chance (1 in 1,000), {near} more by more than 1 in 40.\n")
+    for job, cell, sets in beyond:
+        print(f"- {job.system}, {job.setting}, {cell.number}: {_words(job, cell, sets)}, {cell.missed_unwarned} misses unwarned")
+    missing = Counter((job.part, job.setting) for job in wanted if job not in measured)
+    if missing:
+        print("\nNot measured: " + "; ".join(f"{part}, {setting} ({count})" for (part, setting), count in missing.items()) + ".")
+
+
+def _words(job: Job, cell: Cell, sets: int) -> str:
+    where = f"{job.size} × {sets}"
     if cell.answered == 0:
-        return f"{cell.size}: always refused"
-    text = f"{cell.size}: {100 * cell.coverage:.0f} %"
-    if cell.z:
-        text += f", {np.mean(cell.z):+.1f} and {np.std(cell.z):.1f}"
+        return f"{where}: always refused"
+    text = f"{where}: {100 * cell.coverage:.1f} %"
+    if cell.z[0]:
+        text += f", {cell.z_mean:+.2f} and {cell.z_sd:.2f}"
     if cell.warned:
         text += f", {100 * cell.warned / cell.answered:.0f} % warned"
     if cell.refused:
         text += f", {cell.refused} refused"
-    return f"**{text}**" if cell.outside else text
+    return f"**{text}**" if cell.outside() else text
 
 
 def main() -> None:
@@ -305,23 +398,20 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=200)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 30, 100, 1000])
     parser.add_argument("--units", type=float, nargs="+", default=[1.0, 1e-6])
-    parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=list(SETTINGS))
-    parser.add_argument("--parts", nargs="+", default=["fits", "losses", "dependent", "constants"])
+    Chosen.arguments(parser, "calibration")
     given = parser.parse_args()
-    began = time.process_time()
-    print(f"# Calibration matrix\n\nGenerated by `bench/nets/calibration.py {' '.join(sys.argv[1:])}`: {given.sets} samples a cell.")
-    parts: dict[str, tuple[Iterator[list[Cell]], str]] = {
-        "fits": (fits(given.sizes, given.units, given.sets, given.settings), "Fits of every family and kind of model"),
-        "losses": (losses_and_noises(given.sets), "Losses and noises"),
-        "dependent": (dependent(given.sets), "Clusters, chains and weights"),
-        "constants": (constants(given.sets), "Normalizing constants"),
-    }
-    cells = [cell for part in given.parts for cell in page(*parts[part])]
-    silent, outside = sum(cell.answered == 0 for cell in cells), [cell for cell in cells if cell.outside]
-    print(f"\n{len(cells)} cells, {silent} of them always refused, {len(outside)} outside 92 to 98 % by more than chance", end=" ")
-    print(f"({time.process_time() - began:.0f} s of processor time).\n")
-    for cell in outside:
-        print(f"- {cell.system}, {cell.setting}, {cell.number}: {_words(cell)}, {cell.missed_unwarned} misses unwarned")
+    store, chosen = Store(given.store), Chosen(given)
+    wanted = list(jobs(given.sizes, given.units))
+    if given.page:
+        page(store, wanted)
+        return
+    for job in wanted:
+        words = f"{job.part}: {job.system}, {job.setting}, {job.size}"
+        if chosen.asks_for(words) and not chosen.ended:
+            began = chosen.spent
+            job.run(store, given.sets, given.again)
+            print(f"{words}: {chosen.spent - began:.1f} s", file=sys.stderr, flush=True)
+    store.tidy()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """Faults: interrupts at random times, forks after use, little memory, full and closed outputs, files that change or vanish.
 
-    NOISEWRIGHT=target/release/noisewright python bench/nets/faults.py [--interrupts 1000] [--forks 100] > bench/nets/FAULTS.md
+    NOISEWRIGHT=target/release/noisewright python bench/nets/faults.py [--interrupts 1000] [--forks 100] [--only REGEX]
+    python bench/nets/faults.py --page > bench/nets/FAULTS.md
 
-An interrupt must end a call within a second: the command with the status of SIGINT (130 in a shell), Python with
+The first measures into the store and adds to what is there (`--only interrupt`, `python`, `forks`, `memory`, `outputs`; `--seed` of an earlier
+run repeats its interrupts), the second prints the page. An interrupt must end a call within a second: the command with the status of SIGINT (130 in a shell), Python with
 KeyboardInterrupt; nothing may abort, and nothing may use the processor afterwards. A fault of a file or of memory is one
 sentence on standard error and the status 1 or 2.
 """
@@ -18,11 +20,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+
+from store import Chosen, Store
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("NOISEWRIGHT", str(ROOT / "target" / "debug" / "noisewright"))
@@ -105,12 +108,11 @@ def write_files(folder: Path) -> None:
     subprocess.run([BINARY, *words], cwd=folder, stdout=subprocess.DEVNULL, check=True)
 
 
-def interrupt_commands(folder: Path, count: int, seed: int) -> dict[str, list[tuple[float, float, int, str]]]:
-    """Interrupts at random times: when, how long it then took, the status, and what was said."""
+def interrupt_commands(folder: Path, count: int, seed: int, chosen: Chosen) -> Iterator[tuple[str, float, int]]:
+    """Interrupts at random times: of what, how long it then took, and the status."""
     rng = np.random.default_rng(seed)
-    seen: dict[str, list[tuple[float, float, int, str]]] = defaultdict(list)
-    names = list(COMMANDS)
-    for k in range(count):
+    names = [name for name in COMMANDS if chosen.asks_for(f"interrupt {name}")]
+    for k in range(count if names else 0):
         name = names[k % len(names)]
         after = float(rng.exponential(0.4))
         process = subprocess.Popen(
@@ -121,9 +123,8 @@ def interrupt_commands(folder: Path, count: int, seed: int) -> dict[str, list[tu
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
         sent = time.monotonic()
-        _, said = process.communicate(timeout=120)
-        seen[name].append((after, time.monotonic() - sent, process.returncode, said.strip()))
-    return seen
+        process.communicate(timeout=120)
+        yield name, time.monotonic() - sent, process.returncode
 
 
 PYTHON = """
@@ -191,17 +192,16 @@ for k in range(int(sys.argv[1])):
 """
 
 
-def interrupt_python(count: int, seed: int) -> tuple[dict[str, list[tuple[float, float, float]]], str]:
-    """Interrupts at random times in one interpreter that goes on (seconds until KeyboardInterrupt by the clock and in its
-    own time, and of use afterwards), and how it ended if it did not."""
-    run = subprocess.run(
-        [sys.executable, "-c", PYTHON, str(count), str(seed)], capture_output=True, text=True, timeout=7200, check=False
-    )
-    seen: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
-    for line in run.stdout.splitlines():
+def interrupt_python(count: int, seed: int) -> Iterator[tuple[str, list[float]]]:
+    """Interrupts at random times in one interpreter that goes on: the call with seconds until KeyboardInterrupt by the clock and in its
+    own time, and of use afterwards; how it ended, if not as it should."""
+    run = subprocess.Popen([sys.executable, "-c", PYTHON, str(count), str(seed)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert run.stdout is not None and run.stderr is not None
+    for line in run.stdout:
         name, *numbers = json.loads(line)
-        seen[name].append(tuple(numbers))
-    return seen, "" if run.returncode == 0 else f"ended with {run.returncode}: {run.stderr[-300:]}"
+        yield name, numbers
+    if run.wait() != 0:
+        yield f"the interpreter ended with {run.returncode}: {run.stderr.read()[-300:]}", [99.0, 99.0, 99.0]
 
 
 FORKS = """
@@ -295,17 +295,17 @@ def memory(folder: Path, limits: list[int], patience: float) -> Iterator[tuple[s
                 yield name, megabytes, 124, f"still at work after {patience:g} s: it fits"
 
 
-def outputs(folder: Path) -> Iterator[tuple[str, bool]]:
-    """Full and closed outputs, and files that change or vanish: what, and whether it ended as it should."""
+def outputs(folder: Path) -> Iterator[tuple[str, int, bool]]:
+    """Full and closed outputs, and files that change or vanish: what, the status, and whether it ended as it should."""
     with open("/dev/full", "w") as full:
         for name in ("sample", "fit"):
             words = COMMANDS[name] if name == "sample" else ["fit", "normal.toml", "rows.csv", "--nu", "1"]
             run = subprocess.run([BINARY, *words], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
-            yield f"{name} to a full device", run.returncode == 1 and len(run.stderr.strip().splitlines()) == 1
+            yield f"{name} to a full device", run.returncode, run.returncode == 1 and len(run.stderr.strip().splitlines()) == 1
     run = subprocess.run(
         ["bash", "-c", f"'{BINARY}' sample 100000000 --noise 'normal(0, 1)' | head -n 1"], capture_output=True, text=True, timeout=120, check=False
     )
-    yield "sample to a pipe that is closed", run.stdout == "x,log_density\n" and "panic" not in run.stderr
+    yield "sample to a pipe that is closed", run.returncode, run.stdout == "x,log_density\n" and "panic" not in run.stderr
     for what, change in {
         "vanishes": lambda path: path.unlink(),
         "is cut": lambda path: os.truncate(path, 1000),
@@ -319,11 +319,78 @@ def outputs(folder: Path) -> Iterator[tuple[str, bool]]:
         change(path)
         _, said = process.communicate(timeout=240)
         fine = process.returncode == 0 or (process.returncode == 1 and "panic" not in said and "error: " in said)
-        yield f"a streamed file that {what} (status {process.returncode})", fine
+        yield f"a streamed file that {what}", process.returncode, fine
 
 
-def _late(waits: list[float]) -> int:
-    return sum(wait > LONGEST for wait in waits)
+def add(store: Store, key: tuple[str, ...], **counted: float) -> None:
+    """Adds counts to those in the store; of what is called longest, the largest."""
+    seen = store.get(key) or {}
+    for name, value in counted.items():
+        seen[name] = max(seen.get(name, 0.0), value) if name.startswith("longest") else seen.get(name, 0) + value
+    store.put(key, seen)
+
+
+def measure(store: Store, chosen: Chosen, given: argparse.Namespace, folder: Path) -> None:
+    half = given.interrupts // 2
+    for name, wait, status in interrupt_commands(folder, half, given.seed, chosen):
+        by_signal, before = status == -signal.SIGINT, status in (0, 1)
+        left = sum(entry.name == "draws.csv" for entry in folder.iterdir())
+        wrong = int(not (by_signal or before) or wait > LONGEST or left > 0)
+        add(store, ("command", name), interrupts=1, by_signal=int(by_signal), before=int(before), wrong=wrong, longest=wait)
+    if chosen.asks_for("python"):
+        for call, (waited, own, used) in interrupt_python(given.interrupts - half, given.seed):
+            # What is still used in 0.2 s afterwards is the interpreter's own.
+            wrong = int(min(waited, own) > LONGEST or waited > LONGEST_TURN or used > 0.1)
+            add(store, ("python", call), interrupts=1, wrong=wrong, longest=waited, longest_own=own, longest_after=used)
+    if chosen.asks_for("forks"):
+        add(store, ("forks",), children=given.forks, **forks(given.forks))
+    if chosen.asks_for("memory"):
+        for command, megabytes, status, said in memory(folder, given.megabytes, given.patience):
+            sentence = said.startswith("error: ") and "\n" not in said and ("memory" in said or "fit" in said)
+            fits = status in (0, 124) or (status == 1 and "memory" not in said and "error: " in said)
+            wrong = not (fits or (status in (1, 2) and sentence))
+            shown = said.splitlines()[-1][:160] if said else "it fits"
+            store.put(("memory", command, megabytes), {"status": status, "wrong": wrong, "said": shown})
+    if chosen.asks_for("outputs"):
+        for what, status, fine in outputs(folder):
+            store.put(("outputs", what), {"status": status, "fine": fine})
+
+
+def print_interrupts(store: Store) -> int:
+    """The two tables of interrupts; how many of them are wrong."""
+    columns = {"command": ("interrupts", "by_signal", "before", "longest", "wrong"), "python": ("interrupts", "longest", "longest_own", "longest_after", "wrong")}
+    headers = {
+        "command": "Interrupts of the command\n\n| command | interrupts | ended by SIGINT | finished before | longest wait (s) | wrong |",
+        "python": "Interrupts of Python\n\n| call | interrupts | longest wait (s) | in its own time (s) | longest use afterwards (s) | wrong |",
+    }
+    failures = 0
+    for kind, header in headers.items():
+        parts = {key[1]: seen for key, seen in store.parts.items() if key[0] == kind}
+        print(f"\n## {header}\n|---|---|---|---|---|---|")
+        for name, seen in parts.items():
+            failures += seen["wrong"]
+            cells = (f"{seen[column]:.2f}" if column.startswith("longest") else f"{seen[column]:.0f}" for column in columns[kind])
+            print(f"| {name} | {' | '.join(cells)} |")
+        print(f"\n{sum(seen['interrupts'] for seen in parts.values())} interrupts.")
+    return failures
+
+
+def page(store: Store) -> None:
+    print("# Faults\n\nGenerated by `bench/nets/faults.py --page` from `measured/faults.jsonl`, which its parts were measured into.")
+    failures = print_interrupts(store)
+    counted = {"children": 0, "alike": 0, "hangs": 0, **(store.get(("forks",)) or {})}
+    failures += counted["children"] - counted["alike"]
+    print(f"\n## Forks after use\n\n{counted['alike']} of {counted['children']} children computed what their parent did, {counted['hangs']} hung.")
+    print("\n## Little memory\n\n| command | megabytes | status | said |\n|---|---|---|---|")
+    for key, seen in sorted((key, seen) for key, seen in store.parts.items() if key[0] == "memory" and len(key) == 3):
+        failures += seen["wrong"]
+        print(f"| {key[1]} | {key[2]} | {seen['status']} | {'**wrong** ' if seen['wrong'] else ''}{seen['said']} |")
+    print("\n## Outputs and files\n\n| what | status | as it should |\n|---|---|---|")
+    for key, seen in store.parts.items():
+        if key[0] == "outputs":
+            failures += not seen["fine"]
+            print(f"| {key[1]} | {seen['status']} | {'yes' if seen['fine'] else '**no**'} |")
+    print(f"\n{failures} failures in all.")
 
 
 def main() -> None:
@@ -333,51 +400,17 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, nargs="+", default=[500, 1000, 2000])
     parser.add_argument("--patience", type=float, default=240, help="seconds for which a command may work in little memory")
     parser.add_argument("--seed", type=int, default=1)
+    Chosen.arguments(parser, "faults")
     given = parser.parse_args()
-    print(f"# Faults\n\nGenerated by `bench/nets/faults.py {' '.join(sys.argv[1:])}`: {given.interrupts} interrupts, {given.forks} forks.")
-    failures = 0
+    store = Store(given.store)
+    if given.page:
+        page(store)
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_files(folder)
-        print("\n## Interrupts of the command\n\n| command | interrupts | ended by SIGINT | finished before | longest wait (s) | wrong |\n|---|---|---|---|---|---|")
-        half = given.interrupts // 2
-        for command, seen in interrupt_commands(folder, half, given.seed).items():
-            by_signal = sum(status == -signal.SIGINT for _, _, status, _ in seen)
-            before = sum(status in (0, 1) for _, _, status, _ in seen)
-            wrong = len(seen) - by_signal - before + _late([wait for _, wait, _, _ in seen])
-            failures += wrong
-            print(f"| {command} | {len(seen)} | {by_signal} | {before} | {max(w for _, w, _, _ in seen):.2f} | {wrong} |", flush=True)
-        left = [entry.name for entry in folder.iterdir() if entry.name == "draws.csv"]
-        failures += len(left)
-        print(f"\nUnder the final name of an output stood {'nothing' if not left else left} afterwards.")
-        print("\n## Interrupts of Python\n\n| call | interrupts | longest wait (s) | in its own time (s) | longest use afterwards (s) | wrong |\n|---|---|---|---|---|---|")
-        calls, broken = interrupt_python(given.interrupts - half, given.seed)
-        for call, seen in calls.items():
-            # What is still used in 0.2 s afterwards is the interpreter's own.
-            late = sum(min(wait, own) > LONGEST or wait > LONGEST_TURN for wait, own, _ in seen)
-            wrong = late + sum(used > 0.1 for _, _, used in seen)
-            failures += wrong
-            longest = " | ".join(f"{max(entry[k] for entry in seen):.2f}" for k in range(3))
-            print(f"| {call} | {len(seen)} | {longest} | {wrong} |", flush=True)
-        if broken:
-            failures += 1
-            print(f"\nThe interpreter {broken}")
-        counted = forks(given.forks)
-        failures += given.forks - counted["alike"]
-        print(f"\n## Forks after use\n\n{counted['alike']} of {given.forks} children computed what their parent did, {counted['hangs']} hung.")
-        print("\n## Little memory\n\n| command | megabytes | status | said |\n|---|---|---|---|")
-        for command, megabytes, status, said in memory(folder, given.megabytes, given.patience):
-            sentence = said.startswith("error: ") and "\n" not in said and ("memory" in said or "fit" in said)
-            fits = status in (0, 124) or (status == 1 and "memory" not in said and "error: " in said)
-            wrong = not (fits or (status in (1, 2) and sentence))
-            failures += wrong
-            shown = said.splitlines()[-1][:160] if said else "it fits"
-            print(f"| {command} | {megabytes} | {status} | {'**wrong** ' if wrong else ''}{shown} |", flush=True)
-        print("\n## Outputs and files\n\n| what | as it should |\n|---|---|")
-        for what, fine in outputs(folder):
-            failures += not fine
-            print(f"| {what} | {'yes' if fine else '**no**'} |", flush=True)
-    print(f"\n{failures} failures in all.")
+        measure(store, Chosen(given), given, folder)
+    store.tidy()
 
 
 if __name__ == "__main__":

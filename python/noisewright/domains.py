@@ -8,6 +8,7 @@ from typing import Any, Union
 
 import numpy as np
 
+from .checks import shown
 from .errors import ModelError
 
 __all__ = ["Domain", "DomainLike", "Words", "as_toml", "parse", "toml_text"]
@@ -64,9 +65,9 @@ def _one(domain: Any) -> Words:
             return "states", [float(state) for state in domain["states"]]
         if isinstance(domain, Sequence) and not isinstance(domain, str) and len(domain) == 2:
             return "interval", [float(domain[0]), float(domain[1])]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
-    raise ModelError(f'`domain` cannot be {domain!r}; use {", ".join(_NAMES)}, (lo, hi) or {{"states": [...]}}')
+    raise ModelError(f'`domain` cannot be {shown(domain)}; use {", ".join(_NAMES)}, (lo, hi) or {{"states": [...]}}')
 
 
 def as_toml(words: Words) -> str:

@@ -56,6 +56,8 @@ class FitResult(AfterFit, Result):
     budget_spent: bool
     rows: int
     total_weight: float
+    #: The sum of the weights for every unknown. Below ten, errors and intervals are approximate.
+    rows_per_unknown: float | None
     #: How many independent rows the rows of Markov chains are worth; `None` for other rows.
     effective_rows: float | None
     #: The log-likelihood of all rows, for an exact fit, and with covariates where it can be computed in little time.
@@ -122,9 +124,17 @@ class FitResult(AfterFit, Result):
             f"lower and upper: {100 * self.confidence:g} % intervals",
             f"noise {short(str(self.noise))}, {self.noise_points} {'quiet ' if self.draws == 'quiet' else ''}points (ν = {self.nu:.4g})",
             state,
+            *self._few_rows(),
             *self.warnings,
         ]
         return title, columns, rows, notes
+
+    def _few_rows(self) -> list[str]:
+        """That there are few rows for so many unknowns; a lasso gives no errors, and a fit saved by an older version has no count."""
+        rows, errors = self.rows_per_unknown, [estimate.se for estimate in self.estimates.values()]
+        if rows is None or rows >= 10 or self.interval != "wald" or not np.isfinite(errors).any():
+            return []
+        return [f"{rows:.2g} rows for each unknown: with fewer than 10 the errors and intervals are approximate"]
 
     def _row_count(self) -> str:
         return str(self.rows)

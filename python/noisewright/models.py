@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core, domains
 from .arrays import Array, names_of, points, rows_of, vector
+from .checks import number, shown, whole
 from .domains import DomainLike, toml_text
 from .errors import InputError, ModelError
 from .functions import Backend, Evaluator
@@ -162,13 +163,14 @@ class Model:
         if parametrization is not None:
             lines.append(f"parametrization = {_toml(parametrization, 'parametrization')}")
         if states is not None:
-            lines.append(f"states = [{', '.join(repr(float(state)) for state in states)}]")
+            lines.append(f"states = [{', '.join(repr(number(state, 'states')) for state in states)}]")
         if edges is not None:
-            lines.append(f"edges = [{', '.join(f'[{int(a)}, {int(b)}]' for a, b in edges)}]")
+            pairs = (f"[{whole(a, 'edges')}, {whole(b, 'edges')}]" for a, b in edges)
+            lines.append(f"edges = [{', '.join(pairs)}]")
         if dof is not None:
-            lines.append(f"dof = {toml_text(dof) if isinstance(dof, str) else repr(float(dof))}")
+            lines.append(f"dof = {toml_text(dof) if isinstance(dof, str) else repr(number(dof, 'dof'))}")
         if degree is not None:
-            lines.append(f"degree = {int(degree)}")
+            lines.append(f"degree = {whole(degree, 'degree')}")
         return cls._written("\n".join(lines), variables, parameters or {}, normalized, domain, covariates)
 
     @classmethod
@@ -392,7 +394,7 @@ def values_at(model: _core.Model, at: Any) -> list[float]:
         kept = names if held else list(estimates)
         at = {name: getattr(estimates[name], "estimate", estimates[name]) for name in kept}
     if isinstance(at, Mapping):
-        return model.at([(str(name), float(value)) for name, value in at.items()])
+        return model.at([(str(name), number(value, f"at['{name}']")) for name, value in at.items()])
     values = vector(at, "at")
     if len(values) != len(names):
         raise InputError(f"`at` has {len(values)} values, and must have one for each of {', '.join(names)}")
@@ -426,13 +428,13 @@ def _parameter(name: str, value: ParameterLike) -> Parameter:
         if isinstance(value, Parameter):
             return value
         if isinstance(value, Mapping):
-            return Parameter(**{key: float(number) for key, number in value.items()})
+            return Parameter(**{key: float(entry) for key, entry in value.items()})
         if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
-            return Parameter(*(float(number) for number in value))
+            return Parameter(*(float(entry) for entry in value))
         return Parameter(float(value))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(
-            f"`parameters`: {name} must be a start value, (start, lower, upper) or a Parameter, not {value!r}"
+            f"`parameters`: {name} must be a start value, (start, lower, upper) or a Parameter, not {shown(value)}"
         ) from error
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from . import _core, domains
 from .arrays import Array, names_of, points, rows_of
 from .domains import DomainLike
-from .checks import shown, whole
+from .checks import number, shown, whole
 from .errors import InputError
 
 __all__ = [
@@ -303,7 +303,7 @@ class Categorical(_Called):
         super().__init__(states, probabilities)
         self._dimension = 1
         if states is not None:
-            self._domain = {"states": [float(state) for state in states]}
+            self._domain = {"states": [number(state, "states") for state in states]}
 
 
 class KernelDensity(_Called):

@@ -101,6 +101,27 @@ def test_options_of_a_fit(model, given, says):
     assert says in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (lambda far: nw.Model.from_formula("-a*x^2", variables="x", parameters={"a": far}), "`parameters`: a"),
+        (lambda far: nw.Model.from_formula("-a*x^2", variables="x", parameters={"a": (1, 0, far)}), "`parameters`: a"),
+        (lambda far: nw.Model.from_formula("-a*x^2", variables="x", parameters={"a": {"start": far}}), "`parameters`: a"),
+        (lambda far: nw.Model.from_family("student", variables="x", dof=far), "`dof`"),
+        (lambda far: nw.Model.from_family("exponential-polynomial", variables="x", degree=far), "`degree`"),
+        (lambda far: nw.Model.from_family("ising", variables=["a", "b"], states=[0, far]), "`states`"),
+        (lambda far: nw.Model.from_family("ising", variables=["a", "b"], edges=[[0, far]]), "`edges`"),
+        (lambda far: nw.Model.from_features(["x"], variables="x", domain=(0, far)), "`domain`"),
+        (lambda far: nw.Categorical([0, far], [0.5, 0.5]), "`noise`|`states`"),
+        (lambda far: nw.error(nw.Model.from_features(["x", "x^2"], variables="x"), at={"x": far, "x^2": -1}), "`at"),
+    ],
+)
+def test_numbers_beyond_all_floats(make, names):
+    with pytest.raises(nw.NoisewrightError, match=names) as caught:
+        make(10**400)
+    assert len(str(caught.value)) < 200
+
+
 def test_a_model_that_is_none():
     for call in (nw.fit, nw.error, nw.design):
         with pytest.raises(nw.InputError, match="`model` must be a noisewright.Model, not str"):

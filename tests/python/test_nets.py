@@ -31,15 +31,15 @@ def test_the_lists_are_the_librarys():
 @pytest.mark.parametrize("name", sorted(SYSTEMS))
 def test_intervals_cover_the_truth(name):
     # 100 samples of 100 rows: a coverage of 95 % is below 86 % with probability 3e-4 (binomial).
-    for cell in calibration.measure(SYSTEMS[name], 100, "exact", EXACT, 100):
+    for cell in calibration.measure(SYSTEMS[name], 100, EXACT, range(100)):
         assert cell.refused <= 2
         assert cell.coverage >= 0.86, (cell.number, cell.coverage)
-        assert abs(np.mean(cell.z)) < 0.6 and 0.7 < np.std(cell.z) < 1.5, cell.number
+        assert abs(cell.z_mean) < 0.6 and 0.7 < cell.z_sd < 1.5, cell.number
 
 
 def test_small_units_change_no_coverage():
     for system in systems(1e-6):
-        cells = (calibration.measure(s, 100, "exact", EXACT, 6) for s in (SYSTEMS[system.name], system))
+        cells = (calibration.measure(s, 100, EXACT, range(6)) for s in (SYSTEMS[system.name], system))
         one, other = ([(cell.number, cell.covered) for cell in of] for of in cells)
         assert one == other, system.name
 

@@ -50,9 +50,19 @@ impl Rows {
         reading.finish(paths.len() > 1)
     }
 
-    /// As the library takes them.
+    /// As the library takes them, the columns by their names.
     pub(crate) fn data(&self) -> Data<'_> {
-        let data = Data::from(&self.points);
+        self.described(Data::from(&self.points))
+    }
+
+    /// The same in the order of the space by which they were read: where a model stands in other names for those that formulas cannot
+    /// read.
+    pub(crate) fn data_in_order(&self) -> Data<'_> {
+        self.described(Data::new(self.points.view()))
+    }
+
+    /// With their weights, and which rows belong together.
+    fn described<'d>(&'d self, data: Data<'d>) -> Data<'d> {
         let data = match &self.weights {
             Some(weights) => data.with_weights(weights),
             None => data,

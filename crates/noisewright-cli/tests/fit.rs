@@ -117,6 +117,38 @@ fn a_ratio_of_two_samples_is_read_off() {
 }
 
 #[test]
+fn a_ratio_takes_columns_that_formulas_cannot_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, columns: &str, by: f64| {
+        let row = |t: f64| format!("{},{}", (1.7 * t).sin() + by, (2.3 * t + 0.4).cos() * 2.0);
+        let rows: Vec<String> = (0..200).map(f64::from).map(row).collect();
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("{columns}\n{}\n", rows.join("\n"))).unwrap();
+        path
+    };
+    let fitted = |features: &str, columns: &str| {
+        let files = [write("first.csv", columns, 0.3), write("second.csv", columns, 0.0)];
+        json(&["ratio", "--features", features], &files)
+    };
+    for (features, count) in [("linear", 2), ("quadratic", 5)] {
+        let (odd, plain) = (fitted(features, "petal length,exp"), fitted(features, "a,b"));
+        let names = [
+            ("petal length", "a"),
+            ("exp", "b"),
+            ("petal length^2", "a^2"),
+            ("exp^2", "b^2"),
+            ("petal length*exp", "a*b"),
+        ];
+        assert_eq!(odd["parameters"].as_object().unwrap().len(), count);
+        for (odd_name, name) in &names[..count] {
+            let (one, other) = (&odd["parameters"][odd_name], &plain["parameters"][name]);
+            assert!(one.is_object(), "{odd}");
+            assert_eq!(one, other);
+        }
+    }
+}
+
+#[test]
 fn data_without_an_answer_are_refused_in_one_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let (model, data) = (folder.path().join("m.toml"), folder.path().join("d.csv"));

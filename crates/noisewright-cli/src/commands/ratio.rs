@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     let first = Rows::read(std::slice::from_ref(&arguments.first), &space, &arguments.first_rows())?;
     let second = Rows::read(std::slice::from_ref(&arguments.second), &space, &arguments.other_rows())?;
     let options = FitOptions { progress: Some(progress.hook()), ..options };
-    let fit = internal::fit::ratio(&model, first.data(), second.data(), &options)?;
+    let fit = internal::fit::ratio(&model, first.data_in_order(), second.data_in_order(), &options)?;
     if let Some(warning) = fit.fit.diagnostics.no_answer() {
         return Err(Failure::NoAnswer(warning.in_words(&output::typed)));
     }

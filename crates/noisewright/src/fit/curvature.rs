@@ -43,6 +43,11 @@ impl Curvature {
 
 /// Half of the width over which the gradient's change is compared with the curvature, in standard errors.
 const HALF_WIDTH: f64 = 0.5;
+/// Between which shares of what it was the difference lies after the width was halved, for a smooth loss: 1/4, and less by terms of the fourth
+/// order in the width, which are a quarter as large at half of it. At a kink it does not fall but by the rows that are no longer within the
+/// width, or to nothing where there are none. Next to the end of a parameter's range the terms of higher order may leave as little as nothing
+/// of the first difference, but not of the second too.
+const LEFT_AT_HALF: [(f64, f64); 2] = [(0.0, 0.375), (0.125, 0.375)];
 /// Most parameters whose coordinates are looked along one by one; of more, some combinations.
 const MOST_COORDINATES: usize = 8;
 /// Combinations of all parameters that are looked along where there are many.
@@ -118,19 +123,24 @@ impl Seen<'_> {
         &self,
         gradient: &impl Fn(&DVector<f64>) -> Result<Option<DVector<f64>>>,
     ) -> Result<bool> {
-        let allowed = self.allowed();
         for direction in self.directions() {
-            let step = &direction * HALF_WIDTH;
-            let (Some(above), Some(below)) = (gradient(&(self.at + &step))?, gradient(&(self.at - &step))?)
-            else {
-                continue;
-            };
             // In units of the information along the direction, which is 1/n for a standard error.
             let scale = direction.dot(&(self.expected * &direction));
-            let change = (above - below).dot(&direction) / (2.0 * HALF_WIDTH * scale);
             let bend = direction.dot(&(self.observed * &direction)) / scale;
-            let apart = (bend - change).abs();
-            if apart.is_nan() || apart > allowed * change.abs().max(1.0) {
+            let change = |half: f64| -> Result<Option<f64>> {
+                let step = &direction * half;
+                let (Some(above), Some(below)) = (gradient(&(self.at + &step))?, gradient(&(self.at - &step))?)
+                else {
+                    return Ok(None);
+                };
+                Ok(Some((above - below).dot(&direction) / (2.0 * half * scale)))
+            };
+            let Some(whole) = change(HALF_WIDTH)? else { continue };
+            let apart = (bend - whole).abs();
+            if apart.is_nan() {
+                return Ok(true);
+            }
+            if apart > self.allowed() * whole.abs().max(1.0) && !falls_with_the_square(apart, bend, change)? {
                 return Ok(true);
             }
         }
@@ -200,4 +210,24 @@ impl Seen<'_> {
         }
         Ok(Some(places.windows(2).map(|pair| &pair[1] - &pair[0]).collect()))
     }
+}
+
+/// Whether a difference of the curvature `bend` from the gradient's `change` over a width falls with the square of that width, when it is
+/// halved and halved again.
+fn falls_with_the_square(
+    apart: f64,
+    bend: f64,
+    change: impl Fn(f64) -> Result<Option<f64>>,
+) -> Result<bool> {
+    let (mut before, mut half) = (apart, HALF_WIDTH);
+    for (least, most) in LEFT_AT_HALF {
+        half /= 2.0;
+        let Some(change) = change(half)? else { return Ok(false) };
+        let left = (bend - change).abs() / before;
+        if !(least..=most).contains(&left) {
+            return Ok(false);
+        }
+        before *= left;
+    }
+    Ok(true)
 }

@@ -99,11 +99,15 @@ impl Estimate {
 /// `estimate ∓ reach`, on a logarithmic scale above a lower or below an upper bound, on a logistic one between two.
 ///
 /// Nearer to a bound than that reach the scale says nothing, since it runs off to infinity there: the plain interval is
-/// cut off at the bound instead.
+/// cut off at the bound instead, but does not end before the scale's own at the distance of the reach.
 fn interval(parameter: &Parameter, estimate: f64, reach: f64) -> (f64, f64) {
     let (lower, upper) = (parameter.lower, parameter.upper);
-    if reach > (estimate - lower).min(upper - estimate) {
-        return ((estimate - reach).max(lower), (estimate + reach).min(upper));
+    let (above, below) = (estimate - lower, upper - estimate);
+    if reach > above.min(below) {
+        let far = |distance: f64| if distance < reach { distance * std::f64::consts::E } else { 0.0 };
+        let down = (estimate - reach).min(upper - far(below));
+        let up = (estimate + reach).max(lower + far(above));
+        return (down.max(lower), up.min(upper));
     }
     match (lower.is_finite(), upper.is_finite()) {
         (false, false) => (estimate - reach, estimate + reach),
@@ -276,6 +280,13 @@ impl Fit {
     pub fn is_selection(&self) -> bool {
         let lasso = |penalty: &PenaltyReport| penalty.kind == PenaltyKind::Lasso && !penalty.refitted;
         self.penalty.as_ref().is_some_and(lasso)
+    }
+
+    /// Rows, by their weights, for every unknown that the data have to tell.
+    #[must_use]
+    pub fn rows_per_unknown(&self) -> f64 {
+        let told = self.estimates().into_iter().filter(|estimate| !estimate.at_bound && !estimate.fixed);
+        self.total_weight / told.count().max(1) as f64
     }
 
     /// How many observations a row stands for on the average, by its weight.

@@ -238,6 +238,7 @@ pub fn fit_sentences(fit: &Fit) -> Vec<String> {
     }
     lines.extend(quietness(fit));
     lines.extend(clean_share(fit));
+    lines.extend(few_rows(fit));
     lines.extend(interval_words(fit));
     lines.extend(efficiency(fit));
     lines.extend(likelihood(fit));
@@ -245,6 +246,21 @@ pub fn fit_sentences(fit: &Fit) -> Vec<String> {
     lines.extend(refitted(fit));
     lines.extend(checked(fit));
     lines
+}
+
+/// Rows for every unknown below which errors and intervals, which hold for many rows, are called approximate. What they leave out is of the order of
+/// the unknowns over the rows, here a tenth of a variance.
+const FEW_ROWS_PER_UNKNOWN: f64 = 10.0;
+
+/// That there are few rows for so many unknowns.
+fn few_rows(fit: &Fit) -> Option<String> {
+    let few = fit.rows_per_unknown() < FEW_ROWS_PER_UNKNOWN && fit.interval == IntervalKind::Wald;
+    (few && !fit.is_selection()).then(|| {
+        format!(
+            "There are {} rows for each unknown: with fewer than {FEW_ROWS_PER_UNKNOWN} the errors and intervals are approximate.",
+            format_number(fit.rows_per_unknown(), 2)
+        )
+    })
 }
 
 /// Which intervals are not Wald's, and what the bootstrap was.

@@ -1,8 +1,9 @@
 //! Intervals where rows are few, come in clusters or along chains, or where a few of them carry everything.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::fit::{Amount, Data, Dependence, DrawKind, FitOptions, NoiseChoice, WarningKind};
+use noisewright::fit::{Amount, CovarianceKind, Data, Dependence, DrawKind, FitOptions, NoiseChoice, WarningKind};
 use noisewright::internal::fit::{fit, ratio};
+use noisewright::parts::Curvature;
 use noisewright::{Beta, Estimate, Fit, Gamma, Model, Noise, Normal, Points, Space, sample};
 use rayon::prelude::*;
 
@@ -44,6 +45,25 @@ fn intervals_of_ten_rows_cover() {
         let found = coverage(&truth, &exact_fits(&model, source, 10, count));
         println!("{name}: {found:?}");
         assert!(found.iter().all(|share| *share > 0.88), "{name} {found:?}");
+    }
+}
+
+#[test]
+fn a_smooth_likelihood_of_ten_rows_has_no_kinks() {
+    // Rows near two places: the spread of their squares, and with it the information by the scores, is small, and over the standard error
+    // that it gives, most of the variance, the curvature of the likelihood differs from that at its maximum.
+    let values = [-1.3, -1.15, -1.0, -0.9, -0.7, 0.7, 0.9, 1.0, 1.15, 1.3];
+    let points = Points::unnamed(1, values.len(), values.to_vec());
+    let file = "variables = ['x']\nfamily = 'gaussian'\nparametrization = 'moments'";
+    let errors = CovarianceKind::ModelBased;
+    let options = FitOptions { noise: NoiseChoice::Exact, errors, ..FitOptions::default() };
+    let found = fit(&Model::from_toml(file).unwrap(), Data::from(&points), &options).unwrap();
+    let variance = values.iter().map(|x| x * x).sum::<f64>() / 10.0;
+    assert_eq!(found.curvature, Curvature::Observed);
+    // 1/(n · information): that about the mean is 1/v, that about the variance 1/2v².
+    let theory = [(variance / 10.0).sqrt(), variance * 0.2_f64.sqrt()];
+    for (estimate, error) in found.parameters.iter().zip(theory) {
+        assert!((estimate.se / error - 1.0).abs() < 1e-6, "{estimate:?} {error}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! `noisewright ratio` without features, or through bridges.
 
-use noisewright::fit::{Bridges, CovarianceKind, Data, DensityRatio, RatioBasis};
+use noisewright::fit::{Bridges, CovarianceKind, DensityRatio, RatioBasis};
 use noisewright::internal::fit::density_ratio;
 use noisewright::internal::show::{
     bridges_table, candidates_table, counted, density_ratio_sentences, divergences_table,
@@ -66,8 +66,9 @@ pub(super) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
         model.map_or((None, None), |(model, shown)| (Some(model), Some(shown.join(", "))));
     let read = |path| Rows::read(std::slice::from_ref(path), &space, &arguments.other_rows());
     let (first, second) = (read(&arguments.first)?, read(&arguments.second)?);
-    let in_order = model.is_some();
-    let fit = density_ratio(model.as_ref(), data(&first, in_order), data(&second, in_order), &options)?;
+    // With features, names that formulas cannot read have stand-ins; without a model the functions are called after the columns.
+    let data = if model.is_some() { Rows::data_in_order } else { Rows::data };
+    let fit = density_ratio(model.as_ref(), data(&first), data(&second), &options)?;
     let values =
         |view: View<'_>| -> Outcome<_> { Ok((fit.log_ratio_at(view)?, Some(fit.typicality(view)?))) };
     let asked =
@@ -78,12 +79,6 @@ pub(super) fn run(arguments: &RatioArguments, global: &Global) -> Outcome<()> {
     let json = json(&answer)?;
     output::write_report(global, || page(&answer), &json)?;
     if global.json { output::print_json(&json) } else { output::print(&text(&answer)) }
-}
-
-/// Rows by the names of their columns, or in their order, which is that of the space: with features, names that formulas cannot read
-/// have stand-ins.
-fn data(rows: &Rows, in_order: bool) -> Data<'_> {
-    if in_order { Data::new(rows.points.view()) } else { rows.data() }
 }
 
 /// Options that only a ratio of given features without bridges has.
