@@ -26,7 +26,8 @@
 //! the product that is 0 where either factor is 0, even if the other is infinite.
 //!
 //! Values follow IEEE arithmetic: `log(0)` is −∞, `log(-1)` and `0*log(0)` are NaN, `lgamma` is +∞ at its poles;
-//! `min` and `max` are NaN if any argument is.
+//! `min` and `max` are NaN if any argument is. A compiled formula computes `log(1 + u)` as `log1p(u)` and
+//! `exp(u) - 1` as `expm1(u)`.
 
 mod assemble;
 mod derive;
@@ -38,6 +39,7 @@ mod lexer;
 mod linear;
 mod log_sum_exp;
 mod lower;
+mod near_one;
 mod operations;
 #[cfg(test)]
 mod oracle;

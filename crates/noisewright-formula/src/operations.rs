@@ -5,6 +5,9 @@ use noisewright_numerics::kernels;
 use crate::assemble::Fused;
 use crate::function::{self, Binary, Function};
 
+/// Points of which sums for logarithms are held at a time.
+const LOG_BLOCK: usize = 64;
+
 /// A column, or one number for all points.
 #[derive(Clone, Copy)]
 pub(crate) enum Values<'a> {
@@ -56,12 +59,28 @@ pub(crate) fn call(function: Function, out: &mut [f64], a: &[f64]) {
     match function {
         Function::Exp => kernels::exp(a, out),
         Function::Log => kernels::ln(a, out),
+        Function::Log1p => log_1p(out, a),
         Function::Sigmoid => kernels::sigmoid(a, out),
         Function::Sqrt => one(out, a, f64::sqrt),
         Function::Abs => one(out, a, f64::abs),
         Function::Sign => one(out, a, function::sign),
         Function::Step => one(out, a, function::step),
         other => one(out, a, |x| other.value(x)),
+    }
+}
+
+/// `ln(1 + x)` by the kernel of `ln`: with `w = 1 + x` as rounded, `ln w + (x − (w − 1))/w`. The bracket is the rounding of w,
+/// exactly where it counts (Higham, Accuracy and Stability of Numerical Algorithms, 1.14.1).
+fn log_1p(out: &mut [f64], a: &[f64]) {
+    let mut sums = [0.0; LOG_BLOCK];
+    for (out, a) in out.chunks_mut(LOG_BLOCK).zip(a.chunks(LOG_BLOCK)) {
+        let sums = &mut sums[..a.len()];
+        one(sums, a, |x| 1.0 + x);
+        kernels::ln(sums, out);
+        for ((o, &w), &x) in out.iter_mut().zip(sums.iter()).zip(a) {
+            // At −1 and at ∞ the logarithm is infinite, and the correction not a number.
+            *o += if o.is_infinite() { 0.0 } else { (x - (w - 1.0)) / w };
+        }
     }
 }
 
@@ -109,5 +128,32 @@ fn three(out: &mut [f64], a: &[f64], b: Values<'_>, c: Values<'_>, f: impl Fn(f6
         (Values::Column(b), Values::Scalar(z)) => two(out, a, b, |x, y| f(x, y, z)),
         (Values::Scalar(y), Values::Column(c)) => two(out, a, c, |x, z| f(x, y, z)),
         (Values::Scalar(y), Values::Scalar(z)) => one(out, a, |x| f(x, y, z)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_beside_one_are_those_of_the_library() {
+        // Both are within about an ulp; the kernel's logarithm and the correction add two roundings.
+        let mut values: Vec<f64> =
+            (0..2000).map(|i| (f64::from(i) * 0.37).sin() * 10f64.powi(i % 41 - 20)).collect();
+        values.extend([0.0, -0.5, -1.0 + f64::EPSILON, 1.0, 1e300, f64::MAX, f64::MIN_POSITIVE, 5e-324]);
+        let values: Vec<f64> = values.into_iter().filter(|x| *x > -1.0).collect();
+        let mut found = vec![f64::NAN; values.len()];
+        call(Function::Log1p, &mut found, &values);
+        for (x, found) in values.iter().zip(&found) {
+            let expected = x.ln_1p();
+            assert!(
+                (found - expected).abs() <= 4.0 * f64::EPSILON * expected.abs(),
+                "{x:e}: {found:e} {expected:e}"
+            );
+        }
+        let mut edges = [f64::NAN; 4];
+        call(Function::Log1p, &mut edges, &[-1.0, f64::INFINITY, -2.0, f64::NAN]);
+        assert_eq!(edges[..2], [f64::NEG_INFINITY, f64::INFINITY]);
+        assert!(edges[2].is_nan() && edges[3].is_nan());
     }
 }

@@ -3,7 +3,8 @@
 //! What they return has, at all finite inputs, the value of what was asked for, up to rounding and the sign of
 //! zero, also where that value is infinite or NaN. So `0*u` is folded only where `u` is finite for sure, `u - u`
 //! likewise, and a constant that would not be finite (`log(0)`) stays as it was written. Sums are never
-//! regrouped: that could lose digits which the writer protected. One exception: see `log_sum_exp.rs`.
+//! regrouped: that could lose digits which the writer protected. One exception: see `log_sum_exp.rs`. And a
+//! logarithm beside one, or an exponential less one, is computed without the rounding of that one: see `near_one.rs`.
 
 use crate::function::{Binary, Function};
 use crate::graph::{Graph, Id, Node};
@@ -44,10 +45,13 @@ impl Graph {
     }
 
     pub(crate) fn call(&mut self, function: Function, a: Id) -> Id {
-        if function == Function::Log
-            && let Some(simple) = self.log_of_exponentials(a)
-        {
-            return simple;
+        if function == Function::Log {
+            if let Some(simple) = self.log_of_exponentials(a) {
+                return simple;
+            }
+            if let Some(rest) = self.beside_one(a) {
+                return self.call(Function::Log1p, rest);
+            }
         }
         match self.number_at(a).map(|value| function.value(value)) {
             Some(value) if value.is_finite() => self.number(value),
@@ -83,11 +87,13 @@ impl Graph {
             (Node::Negate(inner), _) => return self.subtract(b, inner),
             _ => {}
         }
-        if let (None, Some(value)) = (self.number_at(a), self.number_at(b))
-            && value < 0.0
-        {
-            let opposite = self.number(-value);
-            return self.subtract(a, opposite);
+        for (one, other) in [(a, b), (b, a)] {
+            if let (None, Some(value)) = (self.number_at(one), self.number_at(other))
+                && value < 0.0
+            {
+                let opposite = self.number(-value);
+                return self.subtract(one, opposite);
+            }
         }
         let ((left, rest), (right, other)) = (self.scaled(a), self.scaled(b));
         if let Some(rest) = rest
@@ -114,6 +120,9 @@ impl Graph {
         }
         if let Node::Negate(inner) = self.node(b) {
             return self.add(a, inner);
+        }
+        if let Some(simple) = self.exponential_less_one(a, b) {
+            return simple;
         }
         if let (None, Some(value)) = (self.number_at(a), self.number_at(b))
             && value < 0.0
