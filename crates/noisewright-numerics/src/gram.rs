@@ -151,6 +151,31 @@ pub fn weighted_sum(columns: Columns<'_>, weights: &[f64], out: &mut [f64]) {
     dispatch(WeightedSum { columns, weights, out });
 }
 
+/// Adds `Σ_i w_i a_i` for every column `w` of `weights`, one after the other in `out`: the matrix product of the two, for which the
+/// columns pass through the cache once.
+///
+/// What is added for one column of weights does not depend on the others.
+///
+/// ```
+/// use noisewright_numerics::gram::{Columns, weighted_sums};
+/// let mut out = [0.0; 4];
+/// let weights = Columns::new(&[10.0, 1.0, 1.0, 0.0], 2, 2, 2);
+/// weighted_sums(Columns::new(&[1.0, 2.0, 3.0, 4.0], 2, 2, 2), weights, &mut out);
+/// assert_eq!(out, [12.0, 34.0, 1.0, 3.0]);
+/// ```
+///
+/// # Panics
+/// If there is not one weight per row, or one output per pair of columns.
+pub fn weighted_sums(columns: Columns<'_>, weights: Columns<'_>, out: &mut [f64]) {
+    assert_eq!(weights.rows(), columns.rows(), "there must be one weight per row");
+    assert_eq!(
+        out.len(),
+        columns.columns() * weights.columns(),
+        "there must be one output per pair of columns"
+    );
+    dispatch(WeightedSums { columns, weights, out });
+}
+
 /// Adds `Σ_j f_j a_j` to `out`, `a_j` being column `j`.
 ///
 /// ```
@@ -357,6 +382,100 @@ impl Task for WeightedSum<'_> {
             }
         }
     }
+}
+
+struct WeightedSums<'a> {
+    columns: Columns<'a>,
+    weights: Columns<'a>,
+    out: &'a mut [f64],
+}
+
+impl Task for WeightedSums<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { columns, weights, out } = self;
+        for start in (0..columns.rows()).step_by(ROWS) {
+            let rows = (start, columns.rows().min(start + ROWS));
+            for first in (0..columns.columns()).step_by(TILE) {
+                match columns.columns() - first {
+                    1 => add_products::<S, 1>(s, (columns, first), weights, rows, out),
+                    2 => add_products::<S, 2>(s, (columns, first), weights, rows, out),
+                    3 => add_products::<S, 3>(s, (columns, first), weights, rows, out),
+                    _ => add_products::<S, TILE>(s, (columns, first), weights, rows, out),
+                }
+            }
+        }
+    }
+}
+
+/// Adds the products of `C` columns with all columns of weights, as many of those at a time as the registers hold.
+#[inline(always)]
+fn add_products<S: Simd, const C: usize>(
+    s: S,
+    (columns, first): (Columns<'_>, usize),
+    weights: Columns<'_>,
+    (start, end): (usize, usize),
+    out: &mut [f64],
+) {
+    let k = columns.columns();
+    let tile = columns.tile::<C>(first, start, end);
+    let at_once = if S::WIDTH < 8 { 2 } else { TILE };
+    let mut w = 0;
+    while w < weights.columns() {
+        let mut add = |w: usize, sums: [f64; C]| {
+            sums.iter().zip(&mut out[w * k + first..]).for_each(|(sum, out)| *out += sum);
+        };
+        match at_once.min(weights.columns() - w) {
+            4.. => {
+                let sums = dots::<S, C, 4>(s, tile, weights.tile(w, start, end));
+                (0..4).for_each(|i| add(w + i, sums[i]));
+                w += 4;
+            }
+            2 | 3 => {
+                let sums = dots::<S, C, 2>(s, tile, weights.tile(w, start, end));
+                (0..2).for_each(|i| add(w + i, sums[i]));
+                w += 2;
+            }
+            _ => {
+                add(w, dots::<S, C, 1>(s, tile, weights.tile(w, start, end))[0]);
+                w += 1;
+            }
+        }
+    }
+}
+
+/// The sums of products of `C` columns with `W` others, each in one vector of partial sums.
+#[inline(always)]
+fn dots<S: Simd, const C: usize, const W: usize>(
+    s: S,
+    columns: [&[f64]; C],
+    weights: [&[f64]; W],
+) -> [[f64; C]; W] {
+    let rows = weights[0].len();
+    let full = rows / S::WIDTH * S::WIDTH;
+    let (columns, weights) = (columns.map(|column| &column[..rows]), weights.map(|column| &column[..rows]));
+    let mut sums = [[s.splat(0.0); C]; W];
+    let mut left = [s.splat(0.0); C];
+    for row in (0..full).step_by(S::WIDTH) {
+        for c in 0..C {
+            left[c] = s.load(&columns[c][row..row + S::WIDTH]);
+        }
+        for w in 0..W {
+            let right = s.load(&weights[w][row..row + S::WIDTH]);
+            for c in 0..C {
+                sums[w][c] = s.mul_add(left[c], right, sums[w][c]);
+            }
+        }
+    }
+    let mut out = [[0.0; C]; W];
+    for w in 0..W {
+        for c in 0..C {
+            let tail: f64 = (full..rows).map(|row| weights[w][row] * columns[c][row]).sum();
+            out[w][c] = lane_sum(s, sums[w][c]) + tail;
+        }
+    }
+    out
 }
 
 /// `Σ x_i y_i` in four vectors of partial sums.

@@ -165,9 +165,26 @@ pub(crate) fn at_pole(
     probe.towards_poles(places).map(|endless| endless.named(model.space()))
 }
 
-/// The log-densities of points; −∞ where there is none to be had, which says nothing about the function.
+/// The log-densities of points; −∞ where there is none to be had, which says nothing about the function, and outside of intervals, where
+/// it is not asked.
 fn values(model: &Model, parameters: &[f64], points: &[Vec<f64>]) -> Vec<f64> {
+    let domains = model.space().domains();
+    let inside = |point: &Vec<f64>| {
+        let mut each = domains.iter().zip(point);
+        each.all(|(domain, x)| !matches!(domain, Domain::Interval(..)) || domain.contains(*x))
+    };
+    if !points.iter().all(inside) {
+        let within: Vec<Vec<f64>> = points.iter().filter(|point| inside(point)).cloned().collect();
+        let mut known = values(model, parameters, &within).into_iter();
+        let mut out = vec![f64::NEG_INFINITY; points.len()];
+        let places = out.iter_mut().zip(points).filter(|(_, point)| inside(point));
+        places.zip(&mut known).for_each(|((out, _), value)| *out = value);
+        return out;
+    }
     let (rows, columns) = (points.len(), model.space().dimension());
+    if rows == 0 {
+        return Vec::new();
+    }
     let mut out = vec![0.0; rows];
     let x = by_columns(points, columns);
     if model.evaluate(parameters, View::new(columns, rows, &x), &mut out, None).is_err() {

@@ -20,7 +20,9 @@ pub use lbfgs::{LbfgsOptions, lbfgs, try_lbfgs};
 pub use minimum::{Minimum, minimize_bracketed, nelder_mead, scan_minima};
 pub use newton::{newton, undamped_gain};
 pub use problem::{Descent, DescentOptions, Evaluation, Problem};
-pub use proximal_newton::{PenalizedMinimum, SeparablePenalty, Smooth, proximal_newton, proximal_newton_of};
+pub use proximal_newton::{
+    PenalizedMinimum, ProximalDescent, SeparablePenalty, Smooth, proximal_newton, proximal_newton_of,
+};
 pub use root::{Root, root_increasing};
 
 /// Why a search stopped.

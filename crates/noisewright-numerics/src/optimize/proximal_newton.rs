@@ -148,30 +148,78 @@ pub fn proximal_newton<S: Smooth + ?Sized>(
     known: Option<(f64, DVector<f64>)>,
     options: &DescentOptions<'_, S::Error>,
 ) -> Result<PenalizedMinimum, S::Error> {
-    let mut at = begin.clone();
-    let (mut value, mut gradient) = match known {
+    let (value, gradient) = match known {
         Some(known) => known,
-        None => function.gradient(&at)?,
+        None => function.gradient(begin)?,
     };
-    let (mut iterations, mut stop) = (0, Stop::StepLimit);
-    let mut worked: Option<Vec<usize>> = None;
-    while iterations < options.max_iterations {
+    let mut descent = ProximalDescent::new(begin.clone(), value, gradient);
+    while descent.advance(function, penalty, options)? {
+        let (value, gradient) = function.gradient(descent.at())?;
+        descent.look(value, gradient);
+    }
+    Ok(descent.minimum())
+}
+
+/// The same search one set of coordinates at a time, so that searches over parts of the same rows can take their whole gradients,
+/// which cost most, from one pass over them.
+#[derive(Clone, Debug)]
+pub struct ProximalDescent {
+    reached: PenalizedMinimum,
+    /// The coordinates that were worked on last.
+    worked: Option<Vec<usize>>,
+}
+
+impl ProximalDescent {
+    /// Begins inside the bounds, where the value and the whole gradient are known.
+    #[must_use]
+    pub fn new(at: DVector<f64>, value: f64, gradient: DVector<f64>) -> Self {
+        let reached = PenalizedMinimum { at, value, gradient, iterations: 0, stop: Stop::StepLimit };
+        Self { reached, worked: None }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn at(&self) -> &DVector<f64> {
+        &self.reached.at
+    }
+
+    /// Goes to the minimum over the coordinates that move; `false` where none has to join those of the last time, so that this is the
+    /// minimum over all of them, and where the search cannot go on.
+    ///
+    /// # Errors
+    /// Those of an evaluation or of the watch.
+    pub fn advance<S: Smooth + ?Sized>(
+        &mut self,
+        function: &S,
+        penalty: &SeparablePenalty,
+        options: &DescentOptions<'_, S::Error>,
+    ) -> Result<bool, S::Error> {
+        let Self { reached: PenalizedMinimum { at, gradient, iterations, stop, .. }, worked } = self;
+        if *iterations >= options.max_iterations || worked.is_some() && !stop.converged() {
+            return Ok(false);
+        }
         let moving = |j: &usize| penalty.moves(*j, at[*j], gradient[*j], INNER * options.tolerance);
         let set: Vec<usize> = (0..at.len()).filter(moving).collect();
         let more = worked.as_ref().is_none_or(|before| set.iter().any(|j| !before.contains(j)));
         if !more || set.is_empty() {
-            stop = if stop == Stop::StepLimit { Stop::Converged } else { stop };
-            break;
+            *stop = Stop::Converged;
+            return Ok(false);
         }
-        let mut search = Search { function, penalty, set: &set, at: &mut at, iterations: &mut iterations };
-        stop = search.run(options)?;
-        worked = Some(set);
-        (value, gradient) = function.gradient(&at)?;
-        if !stop.converged() {
-            break;
-        }
+        *stop = Search { function, penalty, set: &set, at, iterations }.run(options)?;
+        *worked = Some(set);
+        Ok(true)
     }
-    Ok(PenalizedMinimum { at, value, gradient, iterations, stop })
+
+    /// Takes the value and the whole gradient where it is.
+    pub fn look(&mut self, value: f64, gradient: DVector<f64>) {
+        (self.reached.value, self.reached.gradient) = (value, gradient);
+    }
+
+    /// Where it ended.
+    #[must_use]
+    pub fn minimum(self) -> PenalizedMinimum {
+        self.reached
+    }
 }
 
 /// The same over some coordinates alone; the others stay where they are, and their gradient, which may cost far more than the steps, is

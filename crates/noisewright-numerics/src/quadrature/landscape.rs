@@ -211,12 +211,14 @@ fn width(at: f64, height: f64, lower: f64, upper: f64, look: &dyn Fn(&[f64]) -> 
     let reach = if (upper - lower).is_finite() { upper - lower } else { 1e9 * at.abs().max(1.0) };
     let ladder: Vec<f64> = HALVES.iter().map(|half| reach * half).collect();
     let side = |sign: f64| -> f64 {
+        let inside = |x: f64| (lower..=upper).contains(&x);
         let x: Vec<f64> = ladder.iter().map(|h| at + sign * h).collect();
-        let values = look(&x);
+        // A density is not asked for outside of where it is defined.
+        let values = look(&x.iter().map(|x| if inside(*x) { *x } else { at }).collect::<Vec<_>>());
         // From small to large: the first distance at which it has fallen.
-        let fallen = (0..ladder.len()).rev().find(|&i| {
-            x[i] > upper || x[i] < lower || values[i] < height - 0.5 || values[i] == f64::NEG_INFINITY
-        });
+        let fallen = (0..ladder.len())
+            .rev()
+            .find(|&i| !inside(x[i]) || values[i] < height - 0.5 || values[i] == f64::NEG_INFINITY);
         fallen.map_or(reach, |i| ladder[i])
     };
     side(1.0).max(side(-1.0))

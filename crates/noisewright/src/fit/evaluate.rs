@@ -9,7 +9,7 @@ use super::distributed::partial_scratch;
 use super::loss_terms::{Class, Terms};
 use super::objective::{Objective, Order, Sums};
 use super::prepare;
-use super::sample_blocks::{BLOCK, CHUNK, KeptBlock, RawBlock};
+use super::sample_blocks::{BLOCK, CHUNK, FeatureView, KeptBlock, RawBlock};
 use super::score_cache::Looked;
 use crate::{Error, Quantity, Result, View};
 
@@ -45,6 +45,20 @@ impl ParameterPoint {
         let shift = (0..count).map(|j| (gradient[j] - center[j]) / scale[j]).collect();
         let inner = inner.to_vec();
         Some(Self { inner, theta, constant: log_z, shift: Some(shift), inner_log_z: log_z - along })
+    }
+
+    /// `g = offset + Σ γ_j z_j − log ν` of rows with these features, less log Z where it is known.
+    pub(crate) fn linear_log_ratio(
+        &self,
+        nu: f64,
+        columns: Columns<'_>,
+        offset: &[f64],
+        log_ratio: &mut Vec<f64>,
+    ) {
+        let start = -nu.ln() - self.inner_log_z;
+        log_ratio.clear();
+        log_ratio.extend(offset.iter().map(|o| o + start));
+        add_features(columns, &self.inner, log_ratio);
     }
 
     /// Subtracts `factor · ∇² log Z` from the Hessian of a normalized model, by differences of the gradient, which is
@@ -119,12 +133,8 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
         block: &KeptBlock<'_>,
         mut visit: impl FnMut(ChunkView<'_>) -> Result<()>,
     ) -> Result<()> {
-        let width = self.objective.size();
-        for (chunk, offset) in block.offset.chunks(CHUNK).enumerate() {
-            let (start, rows) = (chunk * CHUNK, offset.len());
-            let first_row = index * BLOCK + start;
-            let columns = &block.columns[start * width..(start + rows) * width];
-            let weights = block.weights.map(|w| &w[start..start + rows]);
+        for seen in block.chunks(index, self.objective.size()) {
+            let FeatureView { columns, offset, weights, first_row } = seen;
             self.see_linear(columns, offset, |log_ratio, score| {
                 visit(ChunkView { log_ratio, score, weights, points: None, first_row })
             })?;
@@ -155,7 +165,7 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
                 let features =
                     prepare::features(self.objective.model, &self.objective.scaling, points, log_noise)?;
                 prepare::check_offsets(class, first_row, weights, &features.offset)?;
-                self.see_linear(&features.columns, &features.offset, seen)?;
+                self.see_linear(features.view(), &features.offset, seen)?;
             } else {
                 self.general((class, first_row), points, log_noise)?;
                 let (rows, size) = (end - start, if self.scored { self.objective.size() } else { 0 });
@@ -165,27 +175,22 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
         Ok(())
     }
 
-    /// `g = offset + Σ γ_j z_j − log ν`, less log Z where it is known, and the score, which is the features less the
-    /// gradient of log Z.
+    /// The log ratios, and the score, which is the features less the gradient of log Z.
     fn see_linear(
         &mut self,
-        columns: &[f64],
+        columns: Columns<'_>,
         offset: &[f64],
         mut visit: impl FnMut(&[f64], Columns<'_>) -> Result<()>,
     ) -> Result<()> {
-        let (rows, size) = (offset.len(), self.objective.size());
-        let start = -self.objective.nu.ln() - self.place.inner_log_z;
-        self.log_ratio.clear();
-        self.log_ratio.extend(offset.iter().map(|o| o + start));
-        add_features(Columns::new(columns, rows, size, rows), &self.place.inner, &mut self.log_ratio);
+        self.place.linear_log_ratio(self.objective.nu, columns, offset, &mut self.log_ratio);
         let Some(shift) = &self.place.shift else {
-            return visit(&self.log_ratio, Columns::new(columns, rows, size, rows));
+            return visit(&self.log_ratio, columns);
         };
         self.score.clear();
-        for (column, shift) in columns.chunks_exact(rows).zip(shift) {
-            self.score.extend(column.iter().map(|z| z - shift));
+        for (j, shift) in shift.iter().enumerate() {
+            self.score.extend(columns.column(j).iter().map(|z| z - shift));
         }
-        visit(&self.log_ratio, Columns::new(&self.score, rows, size, rows))
+        visit(&self.log_ratio, Columns::new(&self.score, columns.rows(), columns.columns(), columns.rows()))
     }
 
     /// Energy and score at these points, made into log ratio and `∇ log p`.

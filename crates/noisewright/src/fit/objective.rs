@@ -8,7 +8,7 @@ use super::differences;
 use super::distributed::{Partial, Triangle};
 use super::evaluate::{Adder, ChunkEvaluator, ChunkView, ParameterPoint, Scratch};
 use super::prepare;
-use super::sample_blocks::{KeptBlock, RawBlock, SampleBlocks};
+use super::sample_blocks::{BLOCK, CHUNK, FeatureView, KeptBlock, RawBlock, SampleBlocks};
 use super::scaling::Scaling;
 use super::score_cache::ScoreCache;
 use crate::{Error, Loss, Model, Quantity, Result, View};
@@ -253,6 +253,41 @@ impl<'a> Objective<'a> {
             let mut evaluator = ChunkEvaluator::new(self, place);
             evaluator.scored = scored;
             evaluator.see_raw(side.class, &raw, |seen| visit(&mut total, &seen))?;
+            Ok(total)
+        };
+        Ok(side.reduce(leaf, combine)?.unwrap_or_else(start))
+    }
+
+    /// Looks at the features of every row of a sample of a linear model, wherever the parameters are.
+    pub(crate) fn fold_features<T: Send + Partial>(
+        &self,
+        side: &SampleBlocks<'a>,
+        start: impl Fn() -> T + Sync,
+        visit: impl Fn(&mut T, &FeatureView<'_>) + Sync,
+        combine: impl Fn(T, T) -> T + Sync,
+    ) -> Result<T> {
+        if let Some(kept) = &side.kept {
+            let leaf = |index: usize, block: &KeptBlock<'_>| {
+                self.model.check_run()?;
+                let mut total = start();
+                block.chunks(index, self.size()).for_each(|seen| visit(&mut total, &seen));
+                Ok(total)
+            };
+            return Ok(SampleBlocks::reduce_kept(kept, leaf, combine)?.unwrap_or_else(start));
+        }
+        let leaf = |raw: RawBlock<'_>| {
+            let mut total = start();
+            for first in (0..raw.points.rows()).step_by(CHUNK) {
+                let rows = first..raw.points.rows().min(first + CHUNK);
+                let points = raw.points.slice(rows.clone());
+                let features =
+                    prepare::features(self.model, &self.scaling, points, &raw.log_noise[rows.clone()])?;
+                let weights = raw.weights.map(|w| &w[rows]);
+                let (columns, offset) = (features.view(), features.offset.as_slice());
+                let first_row = raw.index * BLOCK + first;
+                prepare::check_offsets(side.class, first_row, weights, offset)?;
+                visit(&mut total, &FeatureView { columns, offset, weights, first_row });
+            }
             Ok(total)
         };
         Ok(side.reduce(leaf, combine)?.unwrap_or_else(start))

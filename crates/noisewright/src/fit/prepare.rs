@@ -1,5 +1,6 @@
 //! What happens once before a descent: scales, checks, and the features of a linear model.
 
+use noisewright_numerics::gram::Columns;
 use noisewright_numerics::summation::mean_and_variance;
 
 use super::loss_terms::Class;
@@ -13,6 +14,13 @@ use crate::{Error, Model, Points, Quantity, Result, View};
 pub(crate) struct Features {
     pub(crate) columns: Vec<f64>,
     pub(crate) offset: Vec<f64>,
+}
+
+impl Features {
+    pub(crate) fn view(&self) -> Columns<'_> {
+        let rows = self.offset.len();
+        Columns::new(&self.columns, rows, self.columns.len() / rows.max(1), rows)
+    }
 }
 
 /// Values of features that are kept in memory rather than computed anew in every pass, at most.

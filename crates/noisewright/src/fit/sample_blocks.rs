@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
+use noisewright_numerics::gram::Columns;
 use noisewright_numerics::parallel::current_num_threads;
 use noisewright_numerics::parallel::prelude::*;
 use noisewright_numerics::summation::try_blocked;
@@ -86,6 +87,32 @@ pub(crate) struct KeptBlock<'a> {
     pub(crate) columns: Vec<f64>,
     pub(crate) offset: Vec<f64>,
     pub(crate) weights: Option<&'a [f64]>,
+}
+
+/// Some rows of a linear model's sample: their features, and the energy at zero less the log-density of the noise.
+pub(crate) struct FeatureView<'s> {
+    pub(crate) columns: Columns<'s>,
+    pub(crate) offset: &'s [f64],
+    /// How many times each row counts.
+    pub(crate) weights: Option<&'s [f64]>,
+    /// The number of the first of them in the sample.
+    pub(crate) first_row: usize,
+}
+
+impl KeptBlock<'_> {
+    /// The chunks of the block of this number, whose features are so many.
+    pub(crate) fn chunks(&self, index: usize, width: usize) -> impl Iterator<Item = FeatureView<'_>> {
+        self.offset.chunks(CHUNK).enumerate().map(move |(chunk, offset)| {
+            let (start, rows) = (chunk * CHUNK, offset.len());
+            let columns = &self.columns[start * width..(start + rows) * width];
+            FeatureView {
+                columns: Columns::new(columns, rows, width, rows),
+                offset,
+                weights: self.weights.map(|w| &w[start..start + rows]),
+                first_row: index * BLOCK + start,
+            }
+        })
+    }
 }
 
 /// One block as it is.

@@ -1,16 +1,17 @@
 //! The loss of data against noise over the rows of some folds, coordinate by coordinate.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::gram::{Columns, add_triangle, mirror, weighted_sum};
+use noisewright_numerics::gram::{Columns, add_triangle, mirror, weighted_sum, weighted_sums};
 use noisewright_numerics::optimize::Evaluation;
+use noisewright_numerics::parallel::join;
 use noisewright_numerics::summation::sum;
 
 use super::folds::Folds;
-use crate::fit::distributed::partial_fields;
-use crate::fit::evaluate::{ChunkView, ParameterPoint};
+use crate::fit::distributed::{partial_fields, partial_scratch};
+use crate::fit::evaluate::ParameterPoint;
 use crate::fit::loss_terms::{Class, Terms};
 use crate::fit::objective::Objective;
-use crate::fit::sample_blocks::SampleBlocks;
+use crate::fit::sample_blocks::{FeatureView, SampleBlocks};
 use crate::{Error, Result};
 
 /// Which rows count.
@@ -33,73 +34,95 @@ pub(super) enum Want<'w> {
     Curvature(&'w [usize]),
 }
 
-/// Sums over a sample.
-struct Sums {
-    weight: f64,
-    value: f64,
-    gradient: Vec<f64>,
-    hessian: Vec<f64>,
-    terms: Terms,
-    buffer: Vec<f64>,
+/// A part of the rows, and the parameters it is looked at with.
+struct Asked<'f> {
+    part: Part<'f>,
+    place: ParameterPoint,
 }
 
-partial_fields!(Sums { weight, value, gradient, hessian, terms, buffer });
+/// Sums over a sample, of everything that is asked one after the other.
+struct Sums {
+    weight: Vec<f64>,
+    value: Vec<f64>,
+    gradient: Vec<f64>,
+    hessian: Vec<f64>,
+    scratch: Scratch,
+}
+
+partial_fields!(Sums { weight, value, gradient, hessian, scratch });
+
+/// Space that is used again for every chunk.
+#[derive(Default)]
+struct Scratch {
+    terms: Terms,
+    log_ratio: Vec<f64>,
+    columns: Vec<f64>,
+    /// Derivatives of the terms of everything that is asked, one after the other.
+    first: Vec<f64>,
+}
+
+partial_scratch!(Scratch);
 
 impl Sums {
-    fn new(size: usize, want: Want<'_>) -> Self {
+    fn new(size: usize, count: usize, want: Want<'_>) -> Self {
         let (gradient, hessian) = match want {
             Want::Value => (0, 0),
             Want::Gradient => (size, 0),
             Want::Curvature(of) => (of.len(), of.len() * of.len()),
         };
         Self {
-            weight: 0.0,
-            value: 0.0,
-            gradient: vec![0.0; gradient],
-            hessian: vec![0.0; hessian],
-            terms: Terms::default(),
-            buffer: Vec::new(),
+            weight: vec![0.0; count],
+            value: vec![0.0; count],
+            gradient: vec![0.0; count * gradient],
+            hessian: vec![0.0; count * hessian],
+            scratch: Scratch::default(),
         }
     }
 
     fn join(mut self, other: Self) -> Self {
-        self.weight += other.weight;
-        self.value += other.value;
-        self.gradient.iter_mut().zip(other.gradient).for_each(|(a, b)| *a += b);
-        self.hessian.iter_mut().zip(other.hessian).for_each(|(a, b)| *a += b);
+        let add = |a: &mut [f64], b: &[f64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        add(&mut self.weight, &other.weight);
+        add(&mut self.value, &other.value);
+        add(&mut self.gradient, &other.gradient);
+        add(&mut self.hessian, &other.hessian);
         self
     }
 
     fn add(
         &mut self,
-        objective: &Objective<'_>,
-        class: Class,
-        seen: &ChunkView<'_>,
-        (part, want): (Part<'_>, Want<'_>),
+        (objective, class): (&Objective<'_>, Class),
+        seen: &FeatureView<'_>,
+        (asked, want): (&[Asked<'_>], Want<'_>),
     ) {
-        self.terms.fill(&objective.loss, class, seen.log_ratio);
-        let weights = counted(seen, class, part);
-        let weights = weights.as_deref().or(seen.weights);
-        self.terms.weigh(weights);
-        self.weight += weights.map_or(seen.log_ratio.len() as f64, sum);
-        self.value += sum(&self.terms.value);
-        match want {
-            Want::Value => {}
-            Want::Gradient => weighted_sum(seen.score, &self.terms.first, &mut self.gradient),
-            Want::Curvature(of) => {
-                let rows = seen.log_ratio.len();
-                self.buffer.clear();
-                of.iter().for_each(|j| self.buffer.extend_from_slice(seen.score.column(*j)));
-                let columns = Columns::new(&self.buffer, rows, of.len(), rows);
-                weighted_sum(columns, &self.terms.first, &mut self.gradient);
-                add_triangle(columns, &self.terms.second, &mut self.hessian);
+        let Scratch { terms, log_ratio, columns, first } = &mut self.scratch;
+        let rows = seen.offset.len();
+        first.clear();
+        for (i, Asked { part, place }) in asked.iter().enumerate() {
+            place.linear_log_ratio(objective.nu, seen.columns, seen.offset, log_ratio);
+            terms.fill(&objective.loss, class, log_ratio);
+            let weights = counted(seen, class, *part);
+            let weights = weights.as_deref().or(seen.weights);
+            terms.weigh(weights);
+            self.weight[i] += weights.map_or(rows as f64, sum);
+            self.value[i] += sum(&terms.value);
+            if let Want::Curvature(of) = want {
+                columns.clear();
+                of.iter().for_each(|j| columns.extend_from_slice(seen.columns.column(*j)));
+                let columns = Columns::new(columns, rows, of.len(), rows);
+                weighted_sum(columns, &terms.first, &mut self.gradient[i * of.len()..][..of.len()]);
+                let hessian = &mut self.hessian[i * of.len() * of.len()..][..of.len() * of.len()];
+                add_triangle(columns, &terms.second, hessian);
             }
+            first.extend_from_slice(&terms.first);
+        }
+        if matches!(want, Want::Gradient) {
+            weighted_sums(seen.columns, Columns::new(first, rows, asked.len(), rows), &mut self.gradient);
         }
     }
 }
 
 /// How often the rows of a chunk count in a part, where not all do.
-fn counted(seen: &ChunkView<'_>, class: Class, part: Part<'_>) -> Option<Vec<f64>> {
+fn counted(seen: &FeatureView<'_>, class: Class, part: Part<'_>) -> Option<Vec<f64>> {
     let (folds, fold, inside) = match part {
         Part::All => return None,
         Part::Without(folds, fold) => (folds, fold, false),
@@ -110,7 +133,7 @@ fn counted(seen: &ChunkView<'_>, class: Class, part: Part<'_>) -> Option<Vec<f64
         let counts = (side[seen.first_row + i] == fold) == inside;
         if counts { seen.weights.map_or(1.0, |w| w[i]) } else { 0.0 }
     };
-    Some((0..seen.log_ratio.len()).map(row).collect())
+    Some((0..seen.offset.len()).map(row).collect())
 }
 
 /// The loss over a part of the rows, at unknowns in the solver's coordinates.
@@ -120,40 +143,57 @@ pub(super) fn evaluate(
     at: &DVector<f64>,
     want: Want<'_>,
 ) -> Result<Evaluation> {
-    let size = objective.size();
-    let place = ParameterPoint::new(objective, at.as_slice())
-        .ok_or_else(|| Error::internal("a penalised model has a free constant"))?;
-    let scored = !matches!(want, Want::Value);
-    let one = |side: &SampleBlocks<'_>| sums(objective, side, &place, scored, (part, want));
-    let (data, noise) = (one(&objective.data)?, one(&objective.noise)?);
-    let (per_data, per_noise) = (1.0 / data.weight, objective.nu / noise.weight);
-    let both = |a: &[f64], b: &[f64]| -> Vec<f64> {
-        a.iter().zip(b).map(|(a, b)| a * per_data + b * per_noise).collect()
+    let mut all = evaluate_each(objective, &[(part, at)], want)?;
+    all.pop().ok_or_else(|| Error::internal("nothing found where one thing is asked"))
+}
+
+/// The losses over parts of the rows, each at unknowns of its own, in one pass over all rows.
+pub(super) fn evaluate_each(
+    objective: &Objective<'_>,
+    parts: &[(Part<'_>, &DVector<f64>)],
+    want: Want<'_>,
+) -> Result<Vec<Evaluation>> {
+    let mut asked = Vec::with_capacity(parts.len());
+    for (part, at) in parts {
+        let place = ParameterPoint::new(objective, at.as_slice());
+        let place = place.ok_or_else(|| Error::internal("a penalised model has a free constant"))?;
+        asked.push(Asked { part: *part, place });
+    }
+    let one = |side: &SampleBlocks<'_>| {
+        let start = || Sums::new(objective.size(), asked.len(), want);
+        let add = |sums: &mut Sums, seen: &FeatureView<'_>| {
+            sums.add((objective, side.class), seen, (&asked, want));
+        };
+        objective.fold_features(side, start, add, Sums::join)
     };
-    let value = data.value * per_data + noise.value * per_noise;
-    let gradient = DVector::from_vec(both(&data.gradient, &noise.gradient));
+    let (data, noise) = join(|| one(&objective.data), || one(&objective.noise));
+    let (data, noise) = (data?, noise?);
+    Ok((0..asked.len()).map(|i| evaluation(objective, (&data, &noise), i, want)).collect())
+}
+
+/// The loss of number `i` from the sums over both samples.
+fn evaluation(
+    objective: &Objective<'_>,
+    (data, noise): (&Sums, &Sums),
+    i: usize,
+    want: Want<'_>,
+) -> Evaluation {
+    let (per_data, per_noise) = (1.0 / data.weight[i], objective.nu / noise.weight[i]);
+    let both = |of: fn(&Sums) -> &[f64]| -> Vec<f64> {
+        let (a, b) = (of(data), of(noise));
+        let each = a.len() / data.weight.len();
+        let pairs = a[i * each..][..each].iter().zip(&b[i * each..]);
+        pairs.map(|(a, b)| a * per_data + b * per_noise).collect()
+    };
+    let value = data.value[i] * per_data + noise.value[i] * per_noise;
+    let gradient = DVector::from_vec(both(|sums| &sums.gradient));
     if !value.is_finite() || gradient.iter().any(|g| !g.is_finite()) {
-        return Ok(Evaluation::wall(size));
+        return Evaluation::wall(objective.size());
     }
     let hessian = matches!(want, Want::Curvature(_)).then(|| {
-        let mut matrix = both(&data.hessian, &noise.hessian);
+        let mut matrix = both(|sums| &sums.hessian);
         mirror(gradient.len(), &mut matrix);
         DMatrix::from_vec(gradient.len(), gradient.len(), matrix)
     });
-    Ok(Evaluation { value, gradient, hessian })
-}
-
-fn sums<'a>(
-    objective: &Objective<'a>,
-    side: &SampleBlocks<'a>,
-    place: &ParameterPoint,
-    scored: bool,
-    asked: (Part<'_>, Want<'_>),
-) -> Result<Sums> {
-    let start = || Sums::new(objective.size(), asked.1);
-    let add = |sums: &mut Sums, seen: &ChunkView<'_>| {
-        sums.add(objective, side.class, seen, asked);
-        Ok(())
-    };
-    objective.fold_rows(side, place, scored, start, add, Sums::join)
+    Evaluation { value, gradient, hessian }
 }

@@ -2,7 +2,7 @@
 
 use nalgebra::DVector;
 use noisewright_numerics::optimize::{
-    DescentOptions, PenalizedMinimum, SeparablePenalty, proximal_newton, proximal_newton_of,
+    DescentOptions, PenalizedMinimum, ProximalDescent, SeparablePenalty, proximal_newton, proximal_newton_of,
 };
 use noisewright_numerics::parallel::prelude::*;
 
@@ -55,41 +55,74 @@ fn only(target: &Target<'_>, some: impl Fn(usize) -> bool) -> SeparablePenalty {
 /// A walk down the path over a part of the rows.
 struct Walk<'t, 'a> {
     training: Training<'t, 'a>,
+    /// In standard errors.
+    tolerance: f64,
     minimum: PenalizedMinimum,
     /// Of the selected alone, without a penalty.
     refit: DVector<f64>,
     refitted: Vec<bool>,
 }
 
+/// Goes on from where every walk is to its minimum with this penalty; all of them take their whole gradients from one pass.
+fn step(walks: &mut [Walk<'_, '_>], penalty: &SeparablePenalty, options: &FitOptions) -> Result<()> {
+    let begin = |walk: &Walk<'_, '_>| {
+        let PenalizedMinimum { at, value, gradient, .. } = walk.minimum.clone();
+        ProximalDescent::new(at, value, gradient)
+    };
+    let mut descents: Vec<ProximalDescent> = walks.iter().map(begin).collect();
+    let mut open = vec![true; walks.len()];
+    while open.contains(&true) {
+        let pairs = walks.par_iter().zip(&mut descents).zip(&open);
+        open = pairs
+            .map(|((walk, descent), open)| Ok(*open && walk.advance(descent, penalty, options)?))
+            .collect::<Result<_>>()?;
+        let moved: Vec<usize> = (0..walks.len()).filter(|i| open[*i]).collect();
+        let places: Vec<(Part<'_>, &DVector<f64>)> =
+            moved.iter().map(|i| (walks[*i].training.part, descents[*i].at())).collect();
+        let Some(target) = walks.first().map(|walk| walk.training.target) else { break };
+        for (i, there) in moved.iter().zip(target.gradients(&places)?) {
+            descents[*i].look(there.value, there.gradient);
+        }
+    }
+    walks.iter_mut().zip(descents).for_each(|(walk, descent)| walk.minimum = descent.minimum());
+    Ok(())
+}
+
 impl<'t, 'a> Walk<'t, 'a> {
-    /// Where nothing that is penalised is in the model.
+    /// Walks over parts of the rows with their tolerances, where nothing that is penalised is in the model.
     fn begin(
         target: &'t Target<'a>,
-        part: Part<'t>,
+        parts: &[(Part<'t>, f64)],
         factors: &[f64],
-        tolerance: f64,
         options: &FitOptions,
-    ) -> Result<Self> {
-        let training = Training { target, part };
+    ) -> Result<Vec<Self>> {
         let free = |j: usize| factors.get(j).is_none_or(|factor| *factor == 0.0);
         let start = target.start()?;
-        let minimum = minimize(
-            &training,
-            &only(target, free),
-            &start,
-            None,
-            (tolerance, options.max_iterations),
-            options,
-        )?;
-        let refit = minimum.at.clone();
-        Ok(Self { training, minimum, refit, refitted: Vec::new() })
+        let places: Vec<(Part<'t>, &DVector<f64>)> = parts.iter().map(|(part, _)| (*part, &start)).collect();
+        let begun = parts.iter().zip(target.gradients(&places)?).map(|(&(part, tolerance), there)| Self {
+            training: Training { target, part },
+            tolerance,
+            minimum: ProximalDescent::new(start.clone(), there.value, there.gradient).minimum(),
+            refit: DVector::zeros(0),
+            refitted: Vec::new(),
+        });
+        let mut walks: Vec<Self> = begun.collect();
+        step(&mut walks, &only(target, free), options)?;
+        walks.iter_mut().for_each(|walk| walk.refit = walk.minimum.at.clone());
+        Ok(walks)
     }
 
-    fn step(&mut self, penalty: &SeparablePenalty, tolerance: f64, options: &FitOptions) -> Result<()> {
-        let known = Some((self.minimum.value, self.minimum.gradient.clone()));
-        let limits = (tolerance, options.max_iterations);
-        self.minimum = minimize(&self.training, penalty, &self.minimum.at, known, limits, options)?;
-        Ok(())
+    /// The minimum over the unknowns that move; `false` where it is that over all.
+    fn advance(
+        &self,
+        descent: &mut ProximalDescent,
+        penalty: &SeparablePenalty,
+        options: &FitOptions,
+    ) -> Result<bool> {
+        let watch = |_: usize, _: f64| options.context().check();
+        let (tolerance, max_iterations) = (self.tolerance, options.max_iterations);
+        let limits = DescentOptions { tolerance, max_iterations, watch: &watch };
+        descent.advance(&self.training, penalty, &limits)
     }
 
     /// The selected unknowns without a penalty.
@@ -119,19 +152,6 @@ impl<'t, 'a> Walk<'t, 'a> {
 /// Steps of a refit, which has no minimum where the selected parameters tell data and noise apart.
 const REFIT_STEPS: usize = 25;
 
-fn minimize(
-    training: &Training<'_, '_>,
-    penalty: &SeparablePenalty,
-    start: &DVector<f64>,
-    known: Option<(f64, DVector<f64>)>,
-    (tolerance, max_iterations): (f64, usize),
-    options: &FitOptions,
-) -> Result<PenalizedMinimum> {
-    let watch = |_: usize, _: f64| options.context().check();
-    let descent = DescentOptions { tolerance, max_iterations, watch: &watch };
-    proximal_newton(training, penalty, start, known, &descent)
-}
-
 /// A penalised fit that is being made.
 pub(super) struct Search<'t, 'a> {
     pub(super) target: &'t Target<'a>,
@@ -146,37 +166,29 @@ impl<'t, 'a> Search<'t, 'a> {
     /// # Errors
     /// When no feature has an effect on the loss, and those of an evaluation.
     pub(super) fn run(&self, folds: Option<&'t Folds>) -> Result<Chosen> {
-        let mut whole = self.begin(Part::All, self.options.tolerance)?;
-        let largest = self.largest(&whole)?;
-        let strengths = self.strengths(largest);
+        let mut parts = vec![(Part::All, self.options.tolerance)];
+        if let Some(folds) = folds {
+            parts.extend((0..FOLDS as u8).map(|fold| (Part::Without(folds, fold), ROUGH)));
+        }
+        let mut walks = Walk::begin(self.target, &parts, self.factors, self.options)?;
+        let strengths = self.strengths(self.largest(&walks[0])?);
         let mut points: Vec<PathPoint> = Vec::new();
         let mut places: Vec<DVector<f64>> = Vec::new();
-        let mut parts = match folds {
-            Some(folds) => (0..FOLDS as u8)
-                .into_par_iter()
-                .map(|fold| self.begin(Part::Without(folds, fold), ROUGH))
-                .collect::<Result<Vec<_>>>()?,
-            None => Vec::new(),
-        };
         for (index, strength) in strengths.iter().enumerate() {
-            self.tell(index, strengths.len(), &whole)?;
-            whole.step(&self.at(*strength), self.options.tolerance, self.options)?;
-            let mut point = self.point(*strength, &whole);
+            self.tell(index, strengths.len(), &walks[0])?;
+            step(&mut walks, &self.at(*strength), self.options)?;
+            let mut point = self.point(*strength, &walks[0]);
             if let Some(folds) = folds {
-                parts = self.held_out(parts, folds, *strength, &mut point)?;
+                self.held_out(&mut walks[1..], folds, &mut point)?;
             }
             points.push(point);
-            places.push(whole.minimum.at.clone());
+            places.push(walks[0].minimum.at.clone());
             if self.has_passed(&points) {
                 break;
             }
         }
         let (chosen, rule) = self.choose(&points);
-        self.finish(&whole.training, points, &places[chosen], (chosen, rule), folds.is_some())
-    }
-
-    fn begin(&self, part: Part<'t>, tolerance: f64) -> Result<Walk<'t, 'a>> {
-        Walk::begin(self.target, part, self.factors, tolerance, self.options)
+        self.finish(&walks[0].training, points, &places[chosen], (chosen, rule), folds.is_some())
     }
 
     fn at(&self, strength: f64) -> SeparablePenalty {
@@ -240,17 +252,9 @@ impl<'t, 'a> Search<'t, 'a> {
         self.penalty.kind == PenaltyKind::Lasso && self.penalty.strength == Strength::Auto
     }
 
-    /// The next step of every fold, and the losses of the rows that it leaves out.
-    fn held_out(
-        &self,
-        parts: Vec<Walk<'t, 'a>>,
-        folds: &'t Folds,
-        strength: f64,
-        point: &mut PathPoint,
-    ) -> Result<Vec<Walk<'t, 'a>>> {
-        let penalty = self.at(strength);
-        let one = |(fold, mut walk): (usize, Walk<'t, 'a>)| -> Result<(Walk<'t, 'a>, f64, f64)> {
-            walk.step(&penalty, ROUGH, self.options)?;
+    /// The losses, where every fold's walk is, of the rows that it leaves out.
+    fn held_out(&self, walks: &mut [Walk<'t, 'a>], folds: &'t Folds, point: &mut PathPoint) -> Result<()> {
+        let one = |(fold, walk): (usize, &mut Walk<'t, 'a>)| -> Result<(f64, f64)> {
             let loss = |at: &DVector<f64>| {
                 Ok(self.target.evaluate(Part::Of(folds, fold as u8), at, Want::Value)?.value)
             };
@@ -260,19 +264,17 @@ impl<'t, 'a> Search<'t, 'a> {
                 walk.refit(self.factors, self.options)?;
                 refit = loss(&walk.refit)?;
             }
-            Ok((walk, plain, refit))
+            Ok((plain, refit))
         };
-        let numbered: Vec<(usize, Walk<'t, 'a>)> = parts.into_iter().enumerate().collect();
-        let found = numbered.into_par_iter().map(one).collect::<Result<Vec<_>>>()?;
-        let (plain, refit): (Vec<f64>, Vec<f64>) =
-            found.iter().map(|(_, plain, refit)| (*plain, *refit)).unzip();
+        let found = walks.par_iter_mut().enumerate().map(one).collect::<Result<Vec<_>>>()?;
+        let (plain, refit): (Vec<f64>, Vec<f64>) = found.into_iter().unzip();
         let (mean, error) = mean_and_error(&plain);
         (point.held_out, point.held_out_se) = (Some(mean), Some(error));
         if self.by_refits() {
             let (mean, error) = mean_and_error(&refit);
             (point.held_out_refit, point.held_out_refit_se) = (Some(mean), Some(error));
         }
-        Ok(found.into_iter().map(|(walk, ..)| walk).collect())
+        Ok(())
     }
 
     /// The held-out loss that decides, with its standard error.
@@ -318,8 +320,10 @@ impl<'t, 'a> Search<'t, 'a> {
     ) -> Result<Chosen> {
         let strength = points[chosen].strength;
         let penalty = self.at(strength);
-        let limits = (self.options.tolerance, self.options.max_iterations);
-        let minimum = minimize(training, &penalty, place, None, limits, self.options)?;
+        let watch = |_: usize, _: f64| self.options.context().check();
+        let (tolerance, max_iterations) = (self.options.tolerance, self.options.max_iterations);
+        let limits = DescentOptions { tolerance, max_iterations, watch: &watch };
+        let minimum = proximal_newton(training, &penalty, place, None, &limits)?;
         let values = self.target.parameters(&minimum.at);
         let named = self.target.model().parameters().iter().zip(&values);
         let report = PenaltyReport {

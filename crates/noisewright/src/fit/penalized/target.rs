@@ -2,6 +2,7 @@
 
 use nalgebra::DVector;
 use noisewright_numerics::optimize::{Evaluation, Smooth};
+use noisewright_numerics::parallel::prelude::*;
 
 use super::contrast::{self, Part, Want};
 use super::folds::Folds;
@@ -145,6 +146,14 @@ impl<'a> Target<'a> {
             Self::Contrast(objective, ..) => contrast::evaluate(objective, part, at, want),
             Self::Likelihood(enumerated, _) => enumerated.evaluate(part, at, want),
             Self::Ranked(alternatives) => alternatives.evaluate(part, at, want),
+        }
+    }
+
+    /// Values and whole gradients over parts of the rows, each at a place of its own: against noise in one pass over all rows.
+    pub(super) fn gradients(&self, parts: &[(Part<'_>, &DVector<f64>)]) -> Result<Vec<Evaluation>> {
+        match self {
+            Self::Contrast(objective, ..) => contrast::evaluate_each(objective, parts, Want::Gradient),
+            _ => parts.par_iter().map(|(part, at)| self.evaluate(*part, at, Want::Gradient)).collect(),
         }
     }
 }
