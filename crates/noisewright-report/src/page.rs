@@ -104,7 +104,7 @@ fn callout_html(tone: Tone, text: &str) -> String {
         Tone::Warning => ("nw-callout nw-warning", "Warning"),
     };
     format!(
-        "<div class=\"{class}\" role=\"note\"><strong>{title}.</strong> {}</div>\n",
+        "<div class=\"{class}\" role=\"note\"><strong>{title}:</strong> {}</div>\n",
         escape_with_code(text)
     )
 }
