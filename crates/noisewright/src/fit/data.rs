@@ -92,7 +92,7 @@ impl<'a> Data<'a> {
     /// let model = Model::from_formula("m*x - x^2/2", Space::real(&["x"])?, vec![Parameter::new("m", 0.0)], false)?;
     /// let once = sample(&Normal::with_std(0.0, 1.0)?, 200, 1);
     /// let twice = [once.values(), once.values()].concat(); // every row two times
-    /// let alike: Vec<usize> = (0..400).map(|row| row % 200).collect();
+    /// let alike: Vec<u64> = (0..400).map(|row| row % 200).collect();
     /// let clusters = Data::from(&twice).with_dependence(Dependence::Clusters(&alike));
     /// let [naive, right] = [Data::from(&twice), clusters].map(|data| model.fit(data).exact().run());
     /// let ratio = right?.get("m")?.se / naive?.get("m")?.se;
