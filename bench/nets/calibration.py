@@ -374,9 +374,10 @@ def _conclude(seen: list[tuple[Job, Cell, int]], wanted: list[Job], measured: li
     print(f"chance (1 in 1,000), {near} more by more than 1 in 40.\n")
     for job, cell, sets in beyond:
         print(f"- {job.system}, {job.setting}, {cell.number}: {_words(job, cell, sets)}, {cell.missed_unwarned} misses unwarned")
-    missing = Counter((job.part, job.setting) for job in wanted if job not in measured)
+    known = {job.key for job in measured}
+    missing = Counter(f"{job.part}, {job.setting}" if job.part == "fits" else job.part for job in wanted if job.key not in known)
     if missing:
-        print("\nNot measured: " + "; ".join(f"{part}, {setting} ({count})" for (part, setting), count in missing.items()) + ".")
+        print("\nParts not measured: " + "; ".join(f"{words} ({count})" for words, count in missing.items()) + ".")
 
 
 def _words(job: Job, cell: Cell, sets: int) -> str:

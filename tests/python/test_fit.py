@@ -317,3 +317,11 @@ def test_a_row_next_to_a_kink_does_not_decide_the_error():
     fit = nw.fit(model, x, seed=300)
     assert fit.converged
     assert fit["m"].se == pytest.approx(2 / np.sqrt(1000), rel=0.065)
+
+
+def test_few_rows_for_every_unknown_are_said():
+    model = nw.Model.from_family("gaussian", variables="x", parametrization="moments")
+    few, many = (nw.fit(model, np.random.default_rng(1).normal(size=rows), noise="exact") for rows in (12, 300))
+    # Mean, variance and constant.
+    assert (few.rows_per_unknown, many.rows_per_unknown) == (4.0, 100.0)
+    assert "4 rows for each unknown" in str(few) and "for each unknown" not in str(many)

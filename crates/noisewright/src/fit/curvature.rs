@@ -129,7 +129,8 @@ impl Seen<'_> {
             let bend = direction.dot(&(self.observed * &direction)) / scale;
             let change = |half: f64| -> Result<Option<f64>> {
                 let step = &direction * half;
-                let (Some(above), Some(below)) = (gradient(&(self.at + &step))?, gradient(&(self.at - &step))?)
+                let (Some(above), Some(below)) =
+                    (gradient(&(self.at + &step))?, gradient(&(self.at - &step))?)
                 else {
                     return Ok(None);
                 };
@@ -214,11 +215,7 @@ impl Seen<'_> {
 
 /// Whether a difference of the curvature `bend` from the gradient's `change` over a width falls with the square of that width, when it is
 /// halved and halved again.
-fn falls_with_the_square(
-    apart: f64,
-    bend: f64,
-    change: impl Fn(f64) -> Result<Option<f64>>,
-) -> Result<bool> {
+fn falls_with_the_square(apart: f64, bend: f64, change: impl Fn(f64) -> Result<Option<f64>>) -> Result<bool> {
     let (mut before, mut half) = (apart, HALF_WIDTH);
     for (least, most) in LEFT_AT_HALF {
         half /= 2.0;

@@ -193,7 +193,8 @@ mod tests {
     fn pulls_on_each_unknown_do_not_depend_on_the_coordinates() {
         let terms = DMatrix::from_fn(12, 3, |i, j| ((i * (j + 2)) as f64).sin() + (i % (j + 3)) as f64);
         // Columns that are turned, sheared and repeated: the covariance is carried along, and nothing else happens.
-        let to = DMatrix::from_row_slice(3, 4, &[1.0, 3.0, 0.0, 1.0, 0.0, 2.0, -1.0, 0.0, 0.5, 0.0, 1e-3, 0.5]);
+        let to =
+            DMatrix::from_row_slice(3, 4, &[1.0, 3.0, 0.0, 1.0, 0.0, 2.0, -1.0, 0.0, 0.5, 0.0, 1e-3, 0.5]);
         let (own, other) = (variance(&terms, Pull::Each).meat, variance(&(&terms * &to), Pull::Each).meat);
         let carried = to.transpose() * own * to;
         assert!((&carried - &other).amax() < 1e-10 * carried.amax(), "{carried} {other}");

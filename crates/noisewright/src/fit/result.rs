@@ -392,3 +392,28 @@ pub(crate) fn coordinates(model: &Model) -> Vec<Parameter> {
     let constant = model.has_free_constant().then(|| Parameter::new(crate::LOG_NORMALIZER, 0.0));
     model.parameters().iter().cloned().chain(constant).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_grows_with_its_reach_past_a_bound() {
+        let (none, lower, upper) = (f64::NEG_INFINITY, 1.0, 9.0);
+        for (lower, upper) in [(lower, f64::INFINITY), (none, upper), (lower, upper)] {
+            let parameter = Parameter { lower, upper, ..Parameter::new("a", 3.0) };
+            let mut last = (3.0, 3.0);
+            for step in 1..400 {
+                let found = interval(&parameter, 3.0, 0.02 * f64::from(step));
+                assert!(lower <= found.0 && found.1 <= upper, "{found:?}");
+                // Between two bounds the logistic scale ends elsewhere than the logarithmic one.
+                let grows = found.0 <= last.0 && found.1 >= last.1;
+                assert!(
+                    grows || (lower.is_finite() && upper.is_finite()),
+                    "{lower} {upper} {last:?} {found:?}"
+                );
+                last = found;
+            }
+        }
+    }
+}

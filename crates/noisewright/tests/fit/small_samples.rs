@@ -1,7 +1,9 @@
 //! Intervals where rows are few, come in clusters or along chains, or where a few of them carry everything.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use noisewright::fit::{Amount, CovarianceKind, Data, Dependence, DrawKind, FitOptions, NoiseChoice, WarningKind};
+use noisewright::fit::{
+    Amount, CovarianceKind, Data, Dependence, DrawKind, FitOptions, NoiseChoice, WarningKind,
+};
 use noisewright::internal::fit::{fit, ratio};
 use noisewright::parts::Curvature;
 use noisewright::{Beta, Estimate, Fit, Gamma, Model, Noise, Normal, Points, Space, sample};
@@ -65,6 +67,8 @@ fn a_smooth_likelihood_of_ten_rows_has_no_kinks() {
     for (estimate, error) in found.parameters.iter().zip(theory) {
         assert!((estimate.se / error - 1.0).abs() < 1e-6, "{estimate:?} {error}");
     }
+    // Mean, variance and constant; few enough rows to say so.
+    assert!(found.to_string().contains("There are 3.3 rows for each unknown"), "{found}");
 }
 
 #[test]
@@ -78,6 +82,7 @@ fn intervals_of_many_rows_are_the_usual_ones() {
         assert!(estimate.degrees_of_freedom > 1000.0, "{estimate:?}");
         let reach = (estimate.upper - estimate.lower) / 2.0 / estimate.se;
         assert!((reach - 1.959964).abs() < 5e-3, "{estimate:?}");
+        assert!(!fitted.to_string().contains("for each unknown"));
     }
 }
 
