@@ -293,6 +293,32 @@ fn an_estimate_does_not_leave_its_bounds() {
     }
 }
 
+/// The power is finite at some noise points where its derivative in b is not: there is no density there, and the fit goes on.
+#[test]
+fn a_score_that_overflows_where_there_is_no_density_counts_for_nothing() {
+    // |x|^b at b = 400: derivatives are log |x| times as large, and overflow before the value does, at |x| = 5.88.
+    let model = parse(
+        "variables = ['x']\nlog_density = '-exp(c)*abs(x)^b'\n[parameters]\nc = 0\nb = { fixed = 400 }",
+    );
+    let scored = parse(
+        "variables = ['x']\nlog_density = '-abs(x)^b'\n[parameters]\nb = { start = 400, lower = 350, upper = 450 }",
+    );
+    let rows = 4000;
+    let data = line((0..rows).map(|i| 2.0 * (f64::from(i) + 0.5) / f64::from(rows) - 1.0).collect());
+    let edge = f64::MAX.powf(1.0 / 400.0);
+    let wide: std::sync::Arc<dyn noisewright::Noise> =
+        std::sync::Arc::new(noisewright::Uniform::new(-edge, edge).unwrap());
+    for model in [model, scored] {
+        let options = FitOptions {
+            noise: NoiseChoice::Given(wide.clone()),
+            amount: Amount::Ratio(10.0),
+            ..FitOptions::default()
+        };
+        let fitted = fit(&model, Data::from(&data), &options);
+        assert!(!matches!(fitted, Err(Error::NotANumber { .. })), "{:?}", fitted.err());
+    }
+}
+
 /// A bound at which the model is undefined is open: a search may run towards it, but does not stand on it.
 #[test]
 fn a_bound_where_the_model_is_undefined_is_never_evaluated() {
