@@ -150,7 +150,8 @@ def numpy_newton(rows, dimension):
     def run():
         x = np.concatenate([data, noise])
         a, offset = np.column_stack([columns(x), -np.ones(2 * rows)]), -log_wider(x)
-        beta = np.zeros(a.shape[1])
+        # At the noise itself, where all ratios are one: at zero they are so large that the Hessian vanishes.
+        beta = np.linalg.lstsq(a[: 2 * a.shape[1]], -offset[: 2 * a.shape[1]])[0]
         for _ in range(50):
             p = 1 / (1 + np.exp(-offset - a @ beta))
             bend = (a * (p * (1 - p))[:, None]).T @ a

@@ -13,6 +13,9 @@ use super::sample_blocks::{BLOCK, CHUNK, FeatureView, KeptBlock, RawBlock};
 use super::score_cache::Looked;
 use crate::{Error, Quantity, Result, View};
 
+/// Log-densities below this, whose squares are no numbers, are those of a density that is zero.
+const LEAST_LOG_DENSITY: f64 = -1e154;
+
 /// A parameter value, in the coordinates of the solver and in those of the model.
 pub(crate) struct ParameterPoint {
     /// Of the solver.
@@ -214,14 +217,32 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
             }
         }
         match self.score.iter().position(|s| !s.is_finite()) {
-            Some(place) => {
-                let names = model.space().names().iter().take(points.columns()).enumerate();
-                let values = names.map(|(j, name)| format!("{name} = {}", points.column(j)[place % rows]));
-                let point = values.collect::<Vec<_>>().join(", ");
-                Err(Error::NotANumber { of: Quantity::Score, point })
-            }
+            Some(_) => self.clear_where_no_density(points),
             None => Ok(()),
         }
+    }
+
+    /// Takes the score for zero where it is not finite and the density is zero, which a power or an exponential that
+    /// overflows leaves behind: there it counts for nothing.
+    ///
+    /// # Errors
+    /// [`Error::NotANumber`] where there is a density.
+    fn clear_where_no_density(&mut self, points: View<'_>) -> Result<()> {
+        let rows = points.rows();
+        for row in 0..rows {
+            if self.score.iter().skip(row).step_by(rows).all(|s| s.is_finite()) {
+                continue;
+            }
+            if self.log_ratio[row] > LEAST_LOG_DENSITY {
+                let names = self.objective.model.space().names().iter().take(points.columns()).enumerate();
+                let values = names.map(|(j, name)| format!("{name} = {}", points.column(j)[row]));
+                let point = values.collect::<Vec<_>>().join(", ");
+                return Err(Error::NotANumber { of: Quantity::Score, point });
+            }
+            self.log_ratio[row] = f64::NEG_INFINITY;
+            self.score.iter_mut().skip(row).step_by(rows).for_each(|s| *s = 0.0);
+        }
+        Ok(())
     }
 }
 

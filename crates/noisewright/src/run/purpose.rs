@@ -32,10 +32,10 @@ pub enum Purpose {
     FitOptimal,
     /// The fit with more noise that judges how much there is.
     FitRatioCheck,
-    /// The noise of a test on one half of the rows.
+    /// The noise of a test on a part of the rows, and the parts themselves.
     CrossFit {
-        /// Which half.
-        half: u64,
+        /// Which part; one past the last for how the rows are dealt.
+        part: u64,
     },
     /// Resamples of a bootstrap.
     Bootstrap,
@@ -176,7 +176,7 @@ impl Purpose {
             Self::IntegrabilityProbe { kind } => (23, kind, 0),
             Self::ModeProbe => (24, 0, 0),
             Self::LogZNoise => (25, 0, 0),
-            Self::CrossFit { half } => (26, half, 0),
+            Self::CrossFit { part } => (26, part, 0),
             Self::SecondPilot => (27, 0, 0),
             Self::QuietNoise => (28, 0, 0),
             Self::QuietSample => (29, 0, 0),

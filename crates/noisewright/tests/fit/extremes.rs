@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
+use std::sync::Arc;
+
 use noisewright::fit::{Amount, Data, DrawKind, FitOptions, NoiseChoice, WarningKind};
 use noisewright::internal::fit::fit;
-use noisewright::{Error, Fit, Loss, Model, Normal, Points, Space, sample};
+use noisewright::{Error, Fit, Loss, Model, Noise, Normal, Points, Space, Uniform, sample};
 
 fn exact() -> FitOptions {
     FitOptions { noise: NoiseChoice::Exact, ..FitOptions::default() }
@@ -242,7 +244,7 @@ fn an_exact_fit_takes_no_other_loss() {
 #[test]
 fn a_handful_of_rows_is_not_said_to_be_apart_from_the_noise() {
     let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
-    let noise = NoiseChoice::Given(std::sync::Arc::new(Normal::with_variance(0.3, 0.5).unwrap()));
+    let noise = NoiseChoice::Given(Arc::new(Normal::with_variance(0.3, 0.5).unwrap()));
     for rows in [4, 5] {
         let data = line([0.1, 0.4, -0.3, 0.9, 1.2][..rows].to_vec());
         let options =
@@ -255,7 +257,7 @@ fn a_handful_of_rows_is_not_said_to_be_apart_from_the_noise() {
         );
         assert!(fitted.diagnostics.overlap.unwrap().overlap > 0.5);
     }
-    let apart = NoiseChoice::Given(std::sync::Arc::new(Normal::with_variance(90.0, 0.5).unwrap()));
+    let apart = NoiseChoice::Given(Arc::new(Normal::with_variance(90.0, 0.5).unwrap()));
     let data = line(vec![0.1, 0.4, -0.3, 0.9, 1.2]);
     let options = FitOptions { noise: apart, amount: Amount::Points(8192), ..FitOptions::default() };
     assert!(fit(&model, Data::from(&data), &options).unwrap().diagnostics.has(WarningKind::NoOverlap));
@@ -291,6 +293,27 @@ fn an_estimate_does_not_leave_its_bounds() {
             assert!(k.estimate < 0.5 * upper || fitted.diagnostics.has(WarningKind::AtBound), "{k:?}");
         }
     }
+}
+
+/// The power is finite at some noise points where its derivative is not: there is no density there, and the fit goes on.
+#[test]
+fn a_score_that_overflows_where_there_is_no_density_counts_for_nothing() {
+    // The derivative of |x|^b in b is log |x| = 1.77 times as large at the largest |x| that has a power of 400: of 40,000 points
+    // that are spread up to there about 57 have a power and no derivative.
+    let text = "variables = ['x']\nlog_density = '-abs(x)^b'\n[parameters]\nb = { start = 400, lower = 350, upper = 450 }";
+    let rows = 4000;
+    let data = line((0..rows).map(|i| 2.0 * (f64::from(i) + 0.5) / f64::from(rows) - 1.0).collect());
+    let edge = f64::MAX.powf(1.0 / 400.0);
+    let noise: Arc<dyn Noise> = Arc::new(Uniform::new(-edge, edge).unwrap());
+    let options = FitOptions {
+        noise: NoiseChoice::Given(noise),
+        amount: Amount::Ratio(10.0),
+        draws: DrawKind::Random,
+        ..FitOptions::default()
+    };
+    let fitted = fit(&parse(text), Data::from(&data), &options).unwrap();
+    let b = fitted.get("b").unwrap();
+    assert!((350.0..=450.0).contains(&b.estimate), "{b:?}");
 }
 
 /// A bound at which the model is undefined is open: a search may run towards it, but does not stand on it.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, WarningKind};
 use noisewright::internal::fit::fit;
 use noisewright::{
-    Domain, Gamma, Laplace, Model, Noise, Normal, Points, Space, Student, View, fit_auto, sample,
+    Bandwidth, Domain, Gamma, KernelDensity, Laplace, Model, Noise, Normal, Points, Space, Student, View,
+    fit_auto, sample,
 };
 use rayon::prelude::*;
 
@@ -39,11 +40,49 @@ fn a_right_model_is_not_rejected_for_its_fitted_noise() {
 }
 
 #[test]
+fn a_right_model_is_not_rejected_for_kernels_at_its_rows() {
+    // The test whose halves changed places, every second row, rejected 8 of 60 where the rows were sorted.
+    let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+    for sorted in [false, true] {
+        let one = |seed: u64| {
+            let mut values =
+                sample(&Normal::with_variance(1.0, 4.0).unwrap(), 500, 7000 + seed).view().column(0).to_vec();
+            if sorted {
+                values.sort_by(f64::total_cmp);
+            }
+            let points = Points::unnamed(1, values.len(), values);
+            let kernels = KernelDensity::fit(points.view(), None, Bandwidth::Silverman).unwrap();
+            let options = FitOptions { seed, ..options(NoiseChoice::Given(Arc::new(kernels)), 5.0) };
+            fit(&model, Data::from(&points), &options).unwrap().diagnostics.has(WarningKind::Misspecified)
+        };
+        let rejected = (0..100u64).into_par_iter().map(one).filter(|rejected| *rejected).count();
+        println!("sorted: {sorted}, rejected {rejected} of 100");
+        // At 1 % of 100, six or more have the probability 0.0005.
+        assert!(rejected <= 5, "sorted: {sorted}, {rejected} of 100");
+    }
+}
+
+#[test]
 fn a_wrong_model_is_still_rejected() {
     let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
     let points = sample(&Laplace::new(0.0, 1.0).unwrap(), 4000, 3);
     let found = fit(&model, Data::from(&points), &options(NoiseChoice::Auto, 4.0)).unwrap();
     assert!(found.diagnostics.has(WarningKind::Misspecified), "{:?}", found.diagnostics.information_test);
+}
+
+#[test]
+fn heavy_tails_in_a_normal_model_are_seen_against_kernels() {
+    let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+    let one = |seed: u64| {
+        let points = sample(&Student::new(3.0, 0.0, 1.0).unwrap(), 3000, 8000 + seed);
+        let kernels = KernelDensity::fit(points.view(), None, Bandwidth::Silverman).unwrap();
+        let options = FitOptions { seed, ..options(NoiseChoice::Given(Arc::new(kernels)), 1.0) };
+        fit(&model, Data::from(&points), &options).unwrap().diagnostics.has(WarningKind::Misspecified)
+    };
+    let rejected = (0..20u64).into_par_iter().map(one).filter(|rejected| *rejected).count();
+    println!("rejected {rejected} of 20");
+    // With a power of 95 % fewer than 16 have the probability 0.003.
+    assert!(rejected >= 16, "{rejected} of 20");
 }
 
 #[test]

@@ -1,12 +1,21 @@
 //! The information-matrix test with a noise that does not know the rows it is tested on.
 //!
 //! A noise with many fitted numbers follows the sample it was fitted to, and the test, which takes the noise as given, adds
-//! up what is left of that over the same rows: it rejects right models (MATH §15). Here the noise is fitted to one half of
-//! the rows and the test taken on the other, and the other way round, and the two sums are added (cross-fitting).
+//! up what is left of that over the same rows: it rejects right models (MATH §15). Here the rows are dealt into three parts at
+//! random; every part is tested with a noise fitted to the next one, and the three are added (cross-fitting).
+//!
+//! Three parts in a cycle, not two halves that change places. With U(a; b) the indicators of the rows a against the noise of
+//! the rows b, `E[U(a; b) | b] = 0` at the truth. Of two terms of the cycle one does not know the rows that the other one
+//! tests, so that they are uncorrelated. `U(a; b)` and `U(b; a)` are not: where the indicator is made of the noise's own
+//! deviations from the density, as `1 − 2s` is, both are the same sum over pairs of a row of a and a row of b, and twice that
+//! has twice the variance of two separate ones. And every term counts in units of its own deviations, because an outlier
+//! among the rows that are tested is one among those that make the noise, and with it the deviation, of another term.
+//!
+//! At random, because rows may be sorted: of neighbours dealt in turn the parts would be each other's copies.
 
 use std::sync::Arc;
 
-use nalgebra::DMatrix;
+use rand::seq::SliceRandom;
 
 use super::super::data::Data;
 use super::super::evaluate::{ChunkView, ParameterPoint};
@@ -14,25 +23,27 @@ use super::super::loss_terms::Class;
 use super::super::objective::{Objective, Order};
 use super::super::result::Fit;
 use super::super::sample_blocks::{CHUNK, HeldPoints, SampleBlocks};
-use super::information::{ChiSquareTest, InformationTest};
+use super::information::{ChiSquareTest, InformationTest, Standardized};
 use super::rows::Block;
 use crate::run::{Context, Purpose};
 use crate::{Error, Loss, Model, Noise, Points, Result, View};
 
 /// Most rows that are tested: evenly spread ones of more.
 const MOST_ROWS: usize = 1 << 16;
-/// Most noise points of each half.
+/// Most noise points of each part.
 const MOST_POINTS: usize = 1 << 17;
 /// Noise points per row, at least, of the test of a fit against quiet noise: what independent points add to its variance is
 /// then a tenth.
 const INDEPENDENT_NU: f64 = 10.0;
-/// Fewest rows of a half to which a noise is fitted.
-const FEWEST_ROWS: usize = 10;
+/// How many parts the rows are dealt into: the fewest that can be in a cycle without two that know each other.
+const PARTS: usize = 3;
+/// Fewest rows of a part to which a noise is fitted.
+const FEWEST_ROWS: usize = 7;
 
 /// Fits a noise to some rows.
 pub(crate) type NoiseFit<'f> = &'f dyn Fn(View<'_>, Option<&[f64]>) -> Result<Arc<dyn Noise>>;
 
-/// The test of a fit with noises of the kind that `noise_of` fits; `None` where the rows are too few, the halves do not
+/// The test of a fit with noises of the kind that `noise_of` fits; `None` where the rows are too few, a part does not
 /// determine a noise, or there is nothing to test.
 ///
 /// # Errors
@@ -44,41 +55,48 @@ pub(crate) fn cross_fitted_test(
     context: &Context,
     noise_of: NoiseFit<'_>,
 ) -> Result<Option<ChiSquareTest>> {
-    let halves = [0, 1].map(|half| part(data, half));
-    if halves.iter().any(|(points, _)| points.rows() < FEWEST_ROWS) {
+    let parts = parts(data, context);
+    if parts.iter().any(|(points, _)| points.rows() < FEWEST_ROWS) {
         return Ok(None);
     }
-    let mut joined: Option<(InformationTest, DMatrix<f64>)> = None;
-    for half in 0..2 {
-        let ((tested, weights), (others, other_weights)) = (&halves[half], &halves[1 - half]);
+    let mut joined: Option<Standardized> = None;
+    for part in 0..PARTS {
+        let ((tested, weights), (others, other_weights)) = (&parts[part], &parts[(part + 1) % PARTS]);
         let Ok(noise) = noise_of(others.view(), other_weights.as_deref()) else { return Ok(None) };
-        let own = context.fold_in(Purpose::CrossFit { half: half as u64 });
+        let own = context.fold_in(Purpose::CrossFit { part: part as u64 });
         let tested = Tested { points: tested.view(), weights: weights.as_deref(), noise };
-        let Some((test, information)) = tested.sums(model, fit, &halves[0].0, &own)? else {
-            return Ok(None);
-        };
+        let Some(test) = tested.test(model, fit, &parts[0].0, &own)? else { return Ok(None) };
         joined = Some(match joined {
-            None => (test, information),
-            Some((a, b)) => (a.join(test), b + information),
+            None => test,
+            Some(before) => before.join(test),
         });
     }
-    Ok(joined.and_then(|(test, information)| test.finish(&information)))
+    Ok(joined.and_then(|test| test.finish()))
 }
 
-/// Every second row, from the first or the second on, of all or of rows spread over all.
-fn part(data: Data<'_>, half: usize) -> (Points, Option<Vec<f64>>) {
+/// Rows with their weights, if they have any.
+type Part = (Points, Option<Vec<f64>>);
+
+/// All rows, or rows spread over all, dealt at random.
+fn parts(data: Data<'_>, context: &Context) -> Vec<Part> {
     let all = data.points.rows();
     let stride = all.div_ceil(MOST_ROWS).max(1);
-    let rows: Vec<usize> = (0..all).step_by(stride).skip(half).step_by(2).collect();
-    let values = (0..data.points.columns())
-        .flat_map(|j| rows.iter().map(move |i| (i, j)))
-        .map(|(i, j)| data.points.get(*i, j))
-        .collect();
-    let weights = data.weights.map(|w| rows.iter().map(|i| w[*i]).collect());
-    (Points::unnamed(data.points.columns(), rows.len(), values), weights)
+    let mut dealt: Vec<usize> = (0..all).step_by(stride).collect();
+    // A block that no noise is drawn for: the noises have seeds of their own.
+    dealt.shuffle(&mut context.stream(Purpose::CrossFit { part: PARTS as u64 }, 0));
+    let part = |k: usize| {
+        let rows: Vec<usize> = dealt.iter().skip(k).step_by(PARTS).copied().collect();
+        let values = (0..data.points.columns())
+            .flat_map(|j| rows.iter().map(move |i| (i, j)))
+            .map(|(i, j)| data.points.get(*i, j))
+            .collect();
+        let weights = data.weights.map(|w| rows.iter().map(|i| w[*i]).collect());
+        (Points::unnamed(data.points.columns(), rows.len(), values), weights)
+    };
+    (0..PARTS).map(part).collect()
 }
 
-/// Half of the rows, with the noise that the other half gave.
+/// A part of the rows, with the noise that another part gave.
 struct Tested<'t> {
     points: View<'t>,
     weights: Option<&'t [f64]>,
@@ -86,14 +104,15 @@ struct Tested<'t> {
 }
 
 impl Tested<'_> {
-    /// The sums of the test and `Σ s(1−s) ψψᵀ`, in the coordinates that `scale_rows` give; `None` where the noise misses a row.
-    fn sums(
+    /// The test in units of its own deviations, in the coordinates that `scale_rows` give; `None` where the noise misses a row
+    /// or there is nothing to test.
+    fn test(
         &self,
         model: &Model,
         fit: &Fit,
         scale_rows: &Points,
         context: &Context,
-    ) -> Result<Option<(InformationTest, DMatrix<f64>)>> {
+    ) -> Result<Option<Standardized>> {
         let mut log_noise = vec![0.0; self.points.rows()];
         self.noise.log_density(self.points, &mut log_noise);
         if log_noise.iter().any(|l| !l.is_finite()) {
@@ -128,6 +147,54 @@ impl Tested<'_> {
             objective.fold(side, &place, || InformationTest::new(&sizes), add, InformationTest::join)
         };
         let test = sum(&objective.data)?.join(sum(&objective.noise)?);
-        Ok(Some((test, information * objective.data.total)))
+        Ok(test.standardized(&(information * objective.data.total)))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use rayon::prelude::*;
+
+    use super::*;
+    use crate::fit::{Amount, FitOptions, NoiseChoice, fit};
+    use crate::{Bandwidth, KernelDensity, Normal, Space, sample};
+
+    /// The statistic over its degrees of freedom, of normal rows in a normal model with kernel densities for noise.
+    fn relative(seed: u64, sorted: bool) -> f64 {
+        let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+        let mut values =
+            sample(&Normal::with_variance(1.0, 4.0).unwrap(), 600, seed).view().column(0).to_vec();
+        if sorted {
+            values.sort_by(f64::total_cmp);
+        }
+        let points = Points::unnamed(1, values.len(), values);
+        let given: Arc<dyn Noise> = Arc::new(Normal::with_variance(1.0, 4.0).unwrap());
+        let options = FitOptions {
+            seed,
+            noise: NoiseChoice::Given(given),
+            amount: Amount::Ratio(5.0),
+            ..FitOptions::default()
+        };
+        let fitted = fit(&model, Data::from(&points), &options).unwrap();
+        let kernels = |points: View<'_>, weights: Option<&[f64]>| -> Result<Arc<dyn Noise>> {
+            Ok(Arc::new(KernelDensity::fit(points, weights, Bandwidth::Silverman)?))
+        };
+        let data = Data::from(&points);
+        let test =
+            cross_fitted_test(&model, data, &fitted, &Context::seeded(seed), &kernels).unwrap().unwrap();
+        test.statistic / test.degrees_of_freedom as f64
+    }
+
+    /// The mean of χ² is its degrees of freedom, here three with a variance of six: the mean of 300 ratios is known to
+    /// √(2/3/300). With halves that change places it was 1.3, and more for rows that are sorted.
+    #[test]
+    fn the_statistic_has_the_mean_of_its_distribution() {
+        for sorted in [false, true] {
+            let ratios: Vec<f64> = (0..300).into_par_iter().map(|seed| relative(seed, sorted)).collect();
+            let mean = ratios.iter().sum::<f64>() / 300.0;
+            println!("sorted: {sorted}, statistic per degree of freedom {mean}");
+            assert!((mean - 1.0).abs() < 4.0 * (2.0f64 / 3.0 / 300.0).sqrt(), "sorted: {sorted}, {mean}");
+        }
     }
 }

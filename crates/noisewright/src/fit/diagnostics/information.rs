@@ -56,18 +56,11 @@ impl ChiSquareTest {
         covariance: &DMatrix<f64>,
         reference: &DVector<f64>,
     ) -> Option<Self> {
-        let size = difference.len();
-        let known = |j: usize| covariance[(j, j)] > LEAST_SHARE_LEFT * reference[j].abs();
-        let unit = |j: usize| if known(j) { 1.0 / covariance[(j, j)].sqrt() } else { 0.0 };
-        let correlation = DMatrix::from_fn(size, size, |i, j| covariance[(i, j)] * unit(i) * unit(j));
-        if !correlation.iter().chain(difference.iter()).all(|v| v.is_finite()) {
-            return None;
-        }
-        let standardized = DVector::from_fn(size, |j, _| difference[j] * unit(j));
+        let Standardized { deviations, correlation } = Standardized::of(difference, covariance, reference)?;
         let eigen = correlation.symmetric_eigen();
-        let kept = (0..size).filter(|&j| eigen.eigenvalues[j] > LEAST_EIGENVALUE_LEFT);
+        let kept = (0..deviations.len()).filter(|&j| eigen.eigenvalues[j] > LEAST_EIGENVALUE_LEFT);
         let parts: Vec<f64> = kept
-            .map(|j| eigen.eigenvectors.column(j).dot(&standardized).powi(2) / eigen.eigenvalues[j])
+            .map(|j| eigen.eigenvectors.column(j).dot(&deviations).powi(2) / eigen.eigenvalues[j])
             .collect();
         (!parts.is_empty()).then(|| Self::new(parts.iter().sum(), parts.len()))
     }
@@ -80,6 +73,40 @@ impl ChiSquareTest {
     /// The test of the same means over fewer rows, by a factor: their covariance is larger by it.
     pub(super) fn with_fewer_rows(&self, factor: f64) -> Self {
         Self::new(self.statistic / factor, self.degrees_of_freedom)
+    }
+}
+
+/// Differences that ought to be zero, in units of their deviations, or sums of such differences.
+pub(super) struct Standardized {
+    deviations: DVector<f64>,
+    /// Their correlation, or the sum of those of the terms.
+    correlation: DMatrix<f64>,
+}
+
+impl Standardized {
+    /// Zero where there is no variance above rounding against `reference`; `None` where a number is not finite.
+    fn of(difference: &DVector<f64>, covariance: &DMatrix<f64>, reference: &DVector<f64>) -> Option<Self> {
+        let size = difference.len();
+        let known = |j: usize| covariance[(j, j)] > LEAST_SHARE_LEFT * reference[j].abs();
+        let unit = |j: usize| if known(j) { 1.0 / covariance[(j, j)].sqrt() } else { 0.0 };
+        let correlation = DMatrix::from_fn(size, size, |i, j| covariance[(i, j)] * unit(i) * unit(j));
+        let deviations = DVector::from_fn(size, |j, _| difference[j] * unit(j));
+        let finite = correlation.iter().chain(difference.iter()).all(|v| v.is_finite());
+        finite.then_some(Self { deviations, correlation })
+    }
+
+    /// The sum of two that are uncorrelated.
+    pub(super) fn join(self, other: Self) -> Self {
+        Self {
+            deviations: self.deviations + other.deviations,
+            correlation: self.correlation + other.correlation,
+        }
+    }
+
+    /// The test of the sum; `None` where nothing has a variance.
+    pub(super) fn finish(&self) -> Option<ChiSquareTest> {
+        let units = DVector::repeat(self.deviations.len(), 1.0);
+        ChiSquareTest::of(&self.deviations, &self.correlation, &units)
     }
 }
 
@@ -229,13 +256,24 @@ impl InformationTest {
 
     /// The result; `hessian` is `Σ s(1−s) ψψᵀ` over all rows. `None` where there is nothing to test.
     pub(crate) fn finish(&self, hessian: &DMatrix<f64>) -> Option<ChiSquareTest> {
+        let (indicators, covariance) = self.unexplained(hessian)?;
+        ChiSquareTest::of(&indicators, &covariance, &self.squares.diagonal())
+    }
+
+    /// The same in units of deviations, before it is made a test.
+    pub(super) fn standardized(&self, hessian: &DMatrix<f64>) -> Option<Standardized> {
+        let (indicators, covariance) = self.unexplained(hessian)?;
+        Standardized::of(&indicators, &covariance, &self.squares.diagonal())
+    }
+
+    /// What the estimating equation leaves of the indicators, with its covariance.
+    fn unexplained(&self, hessian: &DMatrix<f64>) -> Option<(DVector<f64>, DMatrix<f64>)> {
         let Inverse::Regular(inverse) = invert(hessian) else { return None };
         let explained = self.cross.transpose() * &inverse;
         let variance = &self.squares - &explained * &self.cross;
         let mean = &self.mean - &explained * &self.score;
         let centred = &mean * mean.transpose() * (1.0 / self.points[0] + 1.0 / self.points[1]);
-        let indicators = &self.indicators - &explained * &self.slope;
-        ChiSquareTest::of(&indicators, &(variance - centred), &self.squares.diagonal())
+        Some((&self.indicators - &explained * &self.slope, variance - centred))
     }
 
     /// Takes in some rows.
