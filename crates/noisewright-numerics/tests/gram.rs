@@ -1,7 +1,7 @@
 //! Gram matrices and weighted sums against nalgebra and plain loops, on every backend.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::gram::{Columns, add_triangle, mirror, weighted_gram, weighted_sum};
+use noisewright_numerics::gram::{Columns, add_triangle, mirror, weighted_gram, weighted_sum, weighted_sums};
 use noisewright_numerics::kernels::{Backend, with_backend};
 use noisewright_numerics::random::stream;
 use rand::RngExt;
@@ -56,6 +56,35 @@ fn agrees_with_nalgebra_for_every_remainder() {
                         assert_eq!(out[i * k + j], out[j * k + i]);
                         assert_eq!(half[i * k + j] + 1.0, out[i * k + j]);
                     }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_for_many_weights_are_those_for_each_alone_to_the_bit() {
+    for &backend in Backend::available() {
+        for k in [0, 1, 2, 3, 4, 9] {
+            for (rows, count) in [(0, 2), (1, 1), (9, 3), (512, 4), (513, 7), (1100, 11)] {
+                let data = numbers(3, k * rows);
+                let weights = numbers(4, count * rows);
+                let columns = Columns::new(&data, rows, k, rows);
+                let mut out = vec![1.0; count * k];
+                with_backend(backend, || {
+                    weighted_sums(columns, Columns::new(&weights, rows, count, rows), &mut out);
+                });
+                for (own, out) in
+                    (0..count).map(|w| &weights[w * rows..(w + 1) * rows]).zip(out.chunks(k.max(1)))
+                {
+                    let mut alone = vec![1.0; k];
+                    with_backend(backend, || {
+                        weighted_sums(columns, Columns::new(own, rows, 1, rows), &mut alone);
+                    });
+                    assert_eq!(alone, out);
+                    let (_, sum) = oracle(&data, rows, k, rows, own);
+                    let allowed = 4e-16 * (rows as f64 + 10.0);
+                    assert!(out.iter().zip(sum.iter()).all(|(out, sum)| (out - 1.0 - sum).abs() <= allowed));
                 }
             }
         }

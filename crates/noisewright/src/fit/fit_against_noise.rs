@@ -164,7 +164,7 @@ pub(crate) fn estimate_against<'a>(
     estimated(objective, solution, task.rows, compared, options)
 }
 
-/// Estimates a model of functions again with another loss over the same samples, near the estimate that is known: by gradients with
+/// Estimates a model again with another loss or other noise points, near the estimate that is known: one of functions by gradients with
 /// the curvature there, and without another look for kinks where there are none and the curvature stays.
 ///
 /// # Errors

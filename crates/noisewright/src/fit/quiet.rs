@@ -129,9 +129,14 @@ impl<'a> Rounds<'_, 'a> {
         Ok(found)
     }
 
-    /// The same points with another ratio.
-    fn with_ratio(&self, replicates: Replicates, ratio: f64, near: &Estimated<'a>) -> Result<Estimated<'a>> {
-        let options = FitOptions { loss_ratio: Some(ratio), ..self.options.clone() };
+    /// With other points or another ratio, from an estimate that is near.
+    fn near(
+        &self,
+        replicates: Replicates,
+        ratio: Option<f64>,
+        near: &Estimated<'a>,
+    ) -> Result<Estimated<'a>> {
+        let options = FitOptions { loss_ratio: ratio.or(self.options.loss_ratio), ..self.options.clone() };
         let against = Against::Quiet(self.noise.clone(), replicates);
         let mut found = estimate_near(self.task, &against, &options, near)?;
         drop_near_optima(&mut found.fit);
@@ -144,7 +149,7 @@ impl<'a> Rounds<'_, 'a> {
         let mut found = self.against(replicates, None, None)?;
         if let Some(ratio) = self.better_ratio(&mut found)? {
             let others = worse_optima(&found.fit);
-            found = self.with_ratio(replicates, ratio, &found)?;
+            found = self.near(replicates, Some(ratio), &found)?;
             found.fit.remember(&others);
         }
         let (asked, drawn) = (points.round() as usize, replicates.rows());
@@ -198,10 +203,7 @@ impl<'a> Rounds<'_, 'a> {
                     break;
                 }
             }
-            found = match ratio {
-                Some(ratio) if excess <= 1.0 => self.with_ratio(replicates, ratio, &found)?,
-                _ => self.against(next, ratio, Some(&found.fit.unknowns()))?,
-            };
+            found = self.near(next, ratio, &found)?;
             replicates = next;
         }
         if let Basis::Noise(contrasted) = &found.basis
