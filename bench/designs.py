@@ -20,7 +20,7 @@ from integrals import MODELS, cube, error, normal  # noqa: E402
 
 def box(features, theta, dimension, negligible=1e-16):
     """The ends of every axis outside of which the density is negligible, from a coarse grid."""
-    axes = cube(dimension, 61 if dimension == 3 else 401, 9.0)
+    axes = cube(dimension, 61, 9.0) if dimension == 3 else cube(dimension, 2001, 50.0)
     names = dict(zip("xyz", np.meshgrid(*axes, indexing="ij")))
     energy = sum(t * eval(f, {}, names) for t, f in zip(theta, features))
     inside = np.argwhere(energy - energy.max() > np.log(negligible))

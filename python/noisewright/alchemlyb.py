@@ -21,7 +21,7 @@ import numpy as np
 
 from .arrays import Array
 from .errors import InputError, MissingLibraryError
-from .states import StatesResult, energies, from_u_nk, is_u_nk, log_z_states
+from .states import StatesResult, energies, from_u_nk, is_u_nk, log_z_neighbours, log_z_states
 
 try:
     import pandas as pd
@@ -150,16 +150,17 @@ class BAR(_Estimator):
     def fit(self, u_nk: Any) -> BAR:
         """Estimates from reduced potentials: a row for every draw, a column for every state."""
         table, origin, chains, names = self._read(u_nk)
-        missing = [name for k, name in enumerate(names) if not (origin == k).any()]
-        if missing:
-            raise InputError(f"`u_nk` has no rows of the state {missing[0]}: BAR needs draws of every state")
-        steps = []
-        for k in range(len(names) - 1):
-            # Simulations that know the energies of neighbours alone, as NAMD's, have NaN for the others, and at their ends.
-            known = ~np.isnan(table[k : k + 2]).any(axis=0)
-            own = np.flatnonzero(((origin == k) | (origin == k + 1)) & known)
-            pair = np.ascontiguousarray(table[k : k + 2, own])
-            steps.append(self._solve(pair, origin[own] - k, chains[own], names[k : k + 2]))
+        missing = np.flatnonzero(np.bincount(origin, minlength=len(names)) == 0)
+        if missing.size:
+            raise InputError(f"`u_nk` has no rows of the state {names[missing[0]]}: BAR needs draws of every state")
+        steps = log_z_neighbours(
+            table,
+            origin=origin,
+            chains=None if self.independent else chains,
+            independent=self.independent,
+            names=names,
+            progress=self.progress,
+        )
         f = -np.concatenate([[0.0], np.cumsum([step.log_z[1] for step in steps])])
         self.results_ = steps
         self.delta_f_ = self._frame(f[np.newaxis, :] - f[:, np.newaxis])

@@ -29,6 +29,7 @@ __all__ = [
     "expectations",
     "from_u_nk",
     "is_u_nk",
+    "log_z_neighbours",
     "log_z_states",
     "mbar",
     "surface",
@@ -81,6 +82,40 @@ def log_z_states(
 
 #: The name under which chemists know it.
 mbar = log_z_states
+
+
+def log_z_neighbours(
+    log_f: Any,
+    counts: Sequence[int] | None = None,
+    *,
+    origin: Sequence[int] | None = None,
+    chains: Sequence[int] | None = None,
+    independent: bool = False,
+    names: Sequence[str] | None = None,
+    progress: bool | None = None,
+) -> list[StatesResult]:
+    """Every state with the next one, from the draws of the two alone (BAR): a result of two states for each pair.
+
+    Log-densities under other states are not looked at and may be NaN; so may those of a draw under either state of a pair, which
+    is then left out of that pair.
+
+    Args:
+        log_f, counts, origin, chains, independent, names: as for `log_z_states`.
+        progress: whether to show a progress bar; by default when somebody is looking.
+
+    >>> import numpy as np
+    >>> x = np.random.default_rng(1).normal(size=2000)
+    >>> wide = np.concatenate([x[:1000], 2 * x[1000:]])
+    >>> [step] = log_z_neighbours(np.stack([-wide**2 / 2, -wide**2 / 8]), [1000, 1000])
+    >>> bool(abs(step.log_z[1] - np.log(2)) < 4 * step.se[1])
+    True
+    """
+    table, pool = read_pool(log_f, counts, origin, chains, 0, 0.0, independent, names)
+    with Bar("log Z of neighbours", progress) as bar:
+        answers = _core.log_z_neighbours(table, pool, bar)
+    if not all(answer["converged"] for answer in answers):
+        warnings.warn("log_z_neighbours did not converge", NoisewrightWarning, stacklevel=2)
+    return [StatesResult(**answer) for answer in answers]
 
 
 def expectations(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,9 @@ from .checks import number, whole
 from .errors import InputError
 
 __all__ = ["from_u_nk", "is_u_nk", "read_bins", "read_columns", "read_pool", "read_splines", "read_state"]
+
+#: Distinct whole numbers are found by a table of them where that has at most so many places for each.
+DENSE = 16
 
 
 def read_pool(
@@ -45,7 +49,7 @@ def read_pool(
     return table, {
         "counts": None if counts is None else [whole(count, "counts") for count in counts],
         "origin": None if origin is None or counts is not None else _whole_numbers(origin, "origin"),
-        "chains": None if chains is None else [int(n) for n in np.unique(np.asarray(chains), return_inverse=True)[1]],
+        "chains": None if chains is None else _numbered(np.asarray(chains)),
         "reference": known,
         "reference_log_z": number(reference_log_z, "reference_log_z"),
         "independent": bool(independent),
@@ -80,18 +84,67 @@ def from_u_nk(u_nk: Any) -> tuple[Array, Any, Any, list[str]]:
     than that of the row before begins another chain.
     """
     places = {_key(state): k for k, state in enumerate(u_nk.columns)}
-    codes, sampled = u_nk.index.droplevel(0).factorize()
-    unknown = next((state for state in sampled if _key(state) not in places), None)
+    codes, sampled = _sampled(u_nk.index)
+    unknown = next((state for state in sampled if state not in places), None)
     if unknown is not None:
-        raise InputError(f"`u_nk` has rows of the state {unknown}, which is none of its columns")
-    origin = np.array([places[_key(state)] for state in sampled], dtype=np.int64)[codes]
-    chains = np.zeros(len(origin), dtype=np.int64)
-    times = np.asarray(u_nk.index.get_level_values(0))
-    for k in range(len(places)):
-        rows = np.flatnonzero(origin == k)
-        chains[rows[1:]] = np.cumsum(times[rows[1:]] <= times[rows[:-1]])
-    table = -np.ascontiguousarray(u_nk.to_numpy(dtype=np.float64).T)
+        shown = unknown[0] if len(unknown) == 1 else unknown
+        raise InputError(f"`u_nk` has rows of the state {shown}, which is none of its columns")
+    origin = np.array([places[state] for state in sampled], dtype=np.int64)[codes]
+    chains = _chains_of(origin, np.asarray(u_nk.index.get_level_values(0)), len(places))
+    table = np.negative(u_nk.to_numpy(dtype=np.float64).T, order="C")
     return table, origin, chains, [str(state) for state in u_nk.columns]
+
+
+def _sampled(index: Any) -> tuple[Any, list[tuple[Any, ...]]]:
+    """The place of every row's state among those that rows were sampled in, and these.
+
+    From the codes of the levels: labels of several levels are not put together for every row.
+    """
+    # A missing label has the code −1.
+    codes = [np.asarray(each, dtype=np.int64) + 1 for each in index.codes[1:]]
+    sizes = [len(level) + 1 for level in index.levels[1:]]
+    if math.prod(sizes) <= DENSE * len(index):
+        present, place = _distinct(np.ravel_multi_index(codes, sizes))
+        found: Any = np.unravel_index(present, sizes)
+    else:
+        found, place = np.unique(np.stack(codes), axis=1, return_inverse=True)
+    named = [[None, *level.tolist()] for level in index.levels[1:]]
+    return place, list(zip(*([labels[code] for code in each] for labels, each in zip(named, found))))
+
+
+def _distinct(values: Any) -> tuple[Any, Any]:
+    """The distinct ones of whole numbers from 0 on, and the place of every one among them."""
+    if values.size == 0 or values.max() > DENSE * values.size:
+        return np.unique(values, return_inverse=True)
+    # In proportion to the numbers, without sorting them.
+    is_there = np.zeros(int(values.max()) + 1, dtype=bool)
+    is_there[values] = True
+    return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[values]
+
+
+def _chains_of(origin: Any, times: Any, states: int) -> Any:
+    """The chain of every row among those of its state: a time that is not later than the one before begins another."""
+    if (origin[1:] >= origin[:-1]).all():
+        order: Any = slice(None)
+    else:
+        # Sixteen bits are sorted in proportion to their number.
+        order = np.argsort(origin.astype(np.int16) if states < 2**15 else origin, kind="stable")
+    ordered, t = origin[order], times[order]
+    begins = np.ones(len(t), dtype=bool)
+    begins[1:] = ordered[1:] != ordered[:-1]
+    later = np.zeros(len(t), dtype=np.int64)
+    later[1:] = (t[1:] <= t[:-1]) & ~begins[1:]
+    since = np.cumsum(later)
+    chains = np.empty(len(t), dtype=np.int64)
+    chains[order] = since - since[np.flatnonzero(begins)][np.cumsum(begins) - 1]
+    return chains
+
+
+def _numbered(labels: Any) -> list[int]:
+    """Labels of any kind as numbers from 0 on, in their order."""
+    if labels.ndim == 1 and labels.dtype.kind in "iu" and labels.size and labels.min() >= 0:
+        return _distinct(labels)[1].tolist()  # type: ignore[no-any-return]
+    return np.unique(labels, return_inverse=True)[1].tolist()  # type: ignore[no-any-return]
 
 
 def _key(state: Any) -> tuple[Any, ...]:

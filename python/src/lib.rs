@@ -64,8 +64,8 @@ mod _core {
     use super::show::{figure, table};
     #[pymodule_export]
     use super::states::{
-        log_z_states, state_convergence, state_energies, state_equilibration, state_expectations,
-        state_surface,
+        log_z_neighbours, log_z_states, state_convergence, state_energies, state_equilibration,
+        state_expectations, state_surface,
     };
     #[pymodule_export]
     use super::task::finish_cancelled;

@@ -31,6 +31,22 @@ pub(crate) fn log_z_states<'py>(
     })
 }
 
+/// The same for every state with the next one, from the draws of the two alone.
+#[pyfunction]
+#[pyo3(signature = (log_f, pool, tick=None))]
+pub(crate) fn log_z_neighbours<'py>(
+    py: Python<'py>,
+    log_f: PyReadonlyArray2<'py, f64>,
+    pool: Pool,
+    tick: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Tree> {
+    let columns = rows(&log_f)?;
+    task::run_borrowing(py, tick, |monitor| {
+        let steps = noisewright_bindings::log_z_neighbours(&columns, &pool, monitor)?;
+        Ok(Tree::List(steps.into_iter().map(Tree::from).collect()))
+    })
+}
+
 /// Means of observables, one row of `values` each, under states.
 #[pyfunction]
 #[pyo3(signature = (log_f, pool, observables, values, under, tick=None))]

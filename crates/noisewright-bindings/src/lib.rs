@@ -23,7 +23,7 @@ pub use normalizer::{EvidenceSettings, LogZSettings, Sides, evidence, log_z};
 pub use pool::pool;
 pub use problem::{DesignSettings, ErrorSettings, Problem, QuestionSettings};
 pub use space::{DomainWords, domain_words, space};
-pub use states::{Cells, Pool, equilibration, log_z_states};
+pub use states::{Cells, Pool, equilibration, log_z_neighbours, log_z_states};
 pub use task::{Monitor, caught};
 
 pub use rayon::ThreadPool;

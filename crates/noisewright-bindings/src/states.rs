@@ -85,6 +85,22 @@ pub fn log_z_states(columns: &[&[f64]], pool: &Pool, monitor: &Monitor) -> Outco
     Ok(shown)
 }
 
+/// The same for every state with the next one, from the draws of the two alone.
+///
+/// # Errors
+/// Those of the library.
+pub fn log_z_neighbours(columns: &[&[f64]], pool: &Pool, monitor: &Monitor) -> Outcome<Vec<Value>> {
+    let steps = states::neighbours(&pool.pooled(columns)?, &pool.options(monitor)?)?;
+    let named = steps.iter().zip(pool.names.windows(2));
+    named
+        .map(|(step, names)| {
+            let mut shown = value(&step.with_names(names))?;
+            shown.set("dependence", dependence_word(pool.dependence()));
+            Ok(shown)
+        })
+        .collect()
+}
+
 /// Where every chain has come to equilibrium.
 ///
 /// # Errors

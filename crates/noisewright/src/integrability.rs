@@ -12,6 +12,7 @@ use noisewright_numerics::random::Stream;
 use noisewright_numerics::summation::mean_and_variance;
 use rand_distr::{Distribution, StandardNormal};
 
+use crate::chain::Coordinates;
 use crate::population::{Divergent, numbers_in};
 use crate::run::Purpose;
 use crate::{Domain, Error, Model, Population, Precision, Space, View};
@@ -145,6 +146,20 @@ pub(crate) fn of_model(
     let found = probe.along_axes().or_else(|| probe.along_directions()).or_else(|| probe.outwards());
     let found = found.or_else(|| probe.towards_poles(|_| numbers.clone()));
     found.map(|endless| endless.named(model.space()))
+}
+
+/// The same from places all over the space, where nothing is known of where the mass may be.
+pub(crate) fn anywhere(model: &Model, parameters: &[f64]) -> Option<NotNormalizable> {
+    let coordinates = Coordinates::new(model.space());
+    let dimension = model.space().dimension();
+    let mut random = Purpose::IntegrabilityProbe { kind: 4 }.fixed_stream();
+    let mut values = vec![0.0; PLACES * dimension];
+    let mut x = vec![0.0; dimension];
+    for row in 0..PLACES {
+        coordinates.variables(&coordinates.somewhere(&mut random), &mut x);
+        x.iter().enumerate().for_each(|(axis, x)| values[axis * PLACES + row] = *x);
+    }
+    of_model(model, parameters, View::new(dimension, PLACES, &values), BEYOND)
 }
 
 /// Where a model has a pole without an integral inside its domain, on the lines through a place; `suspects` are places along each variable

@@ -106,13 +106,16 @@ impl Partial for Largest {
 /// The shape k of a generalised Pareto distribution fitted to the largest weights (Zhang and Stephens 2009): the
 /// weights have moments up to 1/k. −∞ where all of the largest are the same.
 pub(crate) fn shape(log_weights: &[f64]) -> f64 {
-    let mut sorted: Vec<f64> = log_weights.iter().copied().filter(|w| *w > f64::NEG_INFINITY).collect();
-    sorted.sort_by(f64::total_cmp);
-    let tail = tail_length(sorted.len());
+    let mut positive: Vec<f64> = log_weights.iter().copied().filter(|w| *w > f64::NEG_INFINITY).collect();
+    let tail = tail_length(positive.len());
     if tail < 5 {
         return f64::INFINITY;
     }
-    shape_above(sorted[sorted.len() - tail - 1], &sorted[sorted.len() - tail..])
+    // The tail alone needs an order, and is at most a fifth of all.
+    let below = positive.len() - tail - 1;
+    let (_, cut, tail) = positive.select_nth_unstable_by(below, f64::total_cmp);
+    tail.sort_unstable_by(f64::total_cmp);
+    shape_above(*cut, tail)
 }
 
 /// The shape of a tail given by its increasing logarithms and the largest logarithm below it.

@@ -1,15 +1,12 @@
 //! A model at parameter values as a density.
 
 use super::Density;
-use crate::chain::Coordinates;
 use crate::population::modes_of;
-use crate::run::{CancelToken, Purpose};
+use crate::run::CancelToken;
 use crate::{Domain, Error, Model, Population, Precision, Result, Space, View, integrability};
 
 /// Variables up to which integrals are examined by quadrature before any chain is run.
 const EXAMINED: usize = 3;
-/// Places that are guessed for a density of which nothing is known.
-const GUESSES: usize = 24;
 
 /// A model at parameter values: `exp u(x; θ)` on the model's space.
 ///
@@ -37,20 +34,6 @@ impl<'a> ModelDensity<'a> {
         model.refuse_covariates()?;
         model.check(parameters)?;
         Ok(Self { model, parameters })
-    }
-
-    /// Many variables are looked at along lines and rays.
-    fn check_far_out(&self) -> Result<()> {
-        let (space, coordinates) = (self.space(), Coordinates::new(self.space()));
-        let dimension = space.dimension();
-        let mut random = Purpose::IntegrabilityProbe { kind: 4 }.fixed_stream();
-        let mut values = vec![0.0; GUESSES * dimension];
-        let mut x = vec![0.0; dimension];
-        for row in 0..GUESSES {
-            coordinates.variables(&coordinates.somewhere(&mut random), &mut x);
-            x.iter().enumerate().for_each(|(axis, x)| values[axis * GUESSES + row] = *x);
-        }
-        self.check_tails(View::new(dimension, GUESSES, &values), integrability::BEYOND)
     }
 
     fn check_tails(&self, places: View<'_>, reach: integrability::Reach) -> Result<()> {
@@ -101,7 +84,9 @@ impl Density for ModelDensity<'_> {
             return cancel.check();
         }
         if self.space().dimension() > EXAMINED {
-            density.check_far_out()?;
+            if let Some(endless) = integrability::anywhere(model, self.parameters) {
+                return Err(endless.error());
+            }
             return cancel.check();
         }
         // What else may be wrong is for the chains to find.

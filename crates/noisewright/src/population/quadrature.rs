@@ -165,6 +165,12 @@ impl<'a> Task<'a> {
         if let Some(found) = integrability::at_pole(self.model, self.parameters, &location.peak, centers) {
             return Err(found.error());
         }
+        // Far out a tensor of three axes has too few nodes to tell a density that falls slowly from one that does not fall.
+        if space.dimension() == 3
+            && let Some(found) = integrability::anywhere(self.model, self.parameters)
+        {
+            return Err(found.error());
+        }
         let smooth = landmarks.iter().all(|l| l.breaks.is_empty());
         let real = space.domains().iter().all(|d| *d == Domain::Real);
         if let (true, true, Some(covariance)) = (smooth, real, &location.covariance)

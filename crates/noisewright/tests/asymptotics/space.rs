@@ -137,3 +137,15 @@ fn a_designed_noise_in_space_does_not_beat_the_optimum() {
         assert!(best.error * (1.0 - gap) <= 12.714_615 + 1e-6);
     }
 }
+
+/// A density that does not fall along one of three variables has no integral; its error was 3.8e21 before, "accurate to about 0.4".
+#[test]
+fn a_density_in_space_without_an_integral_is_refused() {
+    let model = model(&["x^4", "y^4", "z^4", "x*y"], 3);
+    let noise = MultivariateNormal::new(&[0.0; 3], &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]).unwrap();
+    let contrast = Contrast { noise: &noise, nu: 1.0, loss: &Loss::Js };
+    for theta in [[-1.0, -1.0, 0.0, 0.0], [0.0; 4], [-1.0, 0.1, -1.0, 0.0]] {
+        let answer = asymptotic_error(&model, &theta, contrast, &Target::Mse, &Precision::default());
+        assert!(matches!(answer, Err(noisewright::Error::NotIntegrable { .. })), "{theta:?}: {answer:?}");
+    }
+}

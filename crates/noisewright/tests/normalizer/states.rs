@@ -3,7 +3,7 @@
 
 use std::f64::consts::TAU;
 
-use noisewright::normalizer::states::{Origin, Pooled, StatesEstimate, StatesOptions, estimate};
+use noisewright::normalizer::states::{Origin, Pooled, StatesEstimate, StatesOptions, estimate, neighbours};
 use noisewright::normalizer::{self, Dependence, Draws, Method};
 use noisewright::parts::StatesWarning;
 use noisewright::{Error, Normal, sample};
@@ -480,4 +480,52 @@ fn a_state_without_draws_inside_the_draws_stays_known() {
         let (found, error) = (result.log_z()[1], result.se()[1]);
         assert!((found - truth).abs() < 4.0 * error && error < 0.1, "{found} ± {error}, truth {truth}");
     }
+}
+
+/// A chain that never moves tells nothing of its error, which was 0 before.
+#[test]
+fn a_chain_that_does_not_move_is_refused() {
+    let states = [(0.0, 1.0, 0.0), (0.5, 1.0, 0.0)];
+    let mut x = draws(&states, &[500, 500], 3);
+    let moving = solve_columns(&log_f(&states, &x), &[500, 500], &StatesOptions::default());
+    assert!(moving.se()[1].is_finite());
+    x[500..].fill(0.7);
+    let stuck = solve_columns(&log_f(&states, &x), &[500, 500], &StatesOptions::default());
+    assert_eq!(stuck.se()[1], f64::INFINITY);
+    assert_eq!(stuck.covariance(1, 1), f64::INFINITY);
+    assert!(stuck.warnings().contains(&StatesWarning::StandsStill { state: 1 }), "{:?}", stuck.warnings());
+    // Both of them.
+    let both = solve_columns(&log_f(&states, &[0.7; 1000]), &[500, 500], &StatesOptions::default());
+    assert_eq!(both.se()[1], f64::INFINITY);
+}
+
+/// Every pair is the estimate of the two states alone, whatever is not known of the others.
+#[test]
+fn neighbours_are_estimates_of_two_states() {
+    let counts = [300, 200, 250];
+    let states = &LADDER[..3];
+    let x = draws(states, &counts, 9);
+    let mut columns = log_f(states, &x);
+    let ends = [0..500, 300..750];
+    let expected: Vec<StatesEstimate> = ends
+        .iter()
+        .enumerate()
+        .map(|(k, range)| {
+            let pair: Vec<Vec<f64>> = columns[k..k + 2].iter().map(|c| c[range.clone()].to_vec()).collect();
+            solve_columns(&pair, &counts[k..k + 2], &StatesOptions::default())
+        })
+        .collect();
+    columns[0][500..].fill(f64::NAN);
+    columns[2][..300].fill(f64::NAN);
+    let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+    let of = |origin| Pooled { log_f: &slices, origin, chains: None };
+    let found = neighbours(&of(Origin::Counts(&counts)), &StatesOptions::default()).unwrap();
+    assert_eq!(found, expected);
+    // Mistakes are named by the caller's numbers.
+    let mut wrong = columns.clone();
+    wrong[2][600] = f64::NEG_INFINITY;
+    let slices: Vec<&[f64]> = wrong.iter().map(Vec::as_slice).collect();
+    let pooled = Pooled { log_f: &slices, origin: Origin::Counts(&counts), chains: None };
+    let error = neighbours(&pooled, &StatesOptions::default()).unwrap_err();
+    assert!(matches!(error, Error::StateOwnDraw { state: 3, row: 601 }), "{error}");
 }

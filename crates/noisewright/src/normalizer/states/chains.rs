@@ -41,6 +41,8 @@ pub(super) struct LongRun {
     pub(super) reliable: bool,
     /// Degrees of freedom of the covariance: one where the chains are too short for it to be known (MATH §15).
     pub(super) freedom: f64,
+    /// Whether all draws have the same log-densities, which says nothing about how far a draw may go.
+    pub(super) stands_still: bool,
 }
 
 /// The long-run covariances of all states with draws, in order.
@@ -119,7 +121,21 @@ fn of_state(weights: &Weights<'_>, chains: &[&Chain]) -> LongRun {
     let series = chains.iter().map(|chain| Series::read(weights, chain)).collect();
     let run = of_series(series, states);
     let scaled = weights.in_units_of_weights(run.covariance.as_slice());
-    LongRun { covariance: DMatrix::from_vec(states, states, scaled), ..run }
+    let covariance = DMatrix::from_vec(states, states, scaled);
+    LongRun { covariance, stands_still: stand_still(weights, chains), ..run }
+}
+
+/// Whether chains of a state that are long enough to be judged never move. States that are the same but for their constants have
+/// constant weights as well, while the log-densities of their draws differ.
+fn stand_still(weights: &Weights<'_>, chains: &[&Chain]) -> bool {
+    let pieces = || chains.iter().flat_map(|chain| chain.pieces.iter().cloned());
+    let draws: usize = pieces().map(|piece| piece.len()).sum();
+    let alike = |column: &&[f64]| {
+        let mut own = pieces().flat_map(|piece| &column[piece]);
+        let first = own.next();
+        own.all(|value| Some(value) == first)
+    };
+    draws as f64 >= FEWEST_EFFECTIVE_ROWS && weights.columns().all(|column| alike(&column))
 }
 
 /// The long-run covariance of the sums of all components over the chains of one state, in the units of the series.
@@ -141,6 +157,7 @@ pub(super) fn of_series(mut series: Vec<Series>, components: usize) -> LongRun {
         inefficiency,
         reliable,
         freedom: if reliable { windows.min(effective / STRETCH).max(1.0) } else { 1.0 },
+        stands_still: false,
     }
 }
 

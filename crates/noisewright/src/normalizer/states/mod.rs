@@ -9,6 +9,7 @@ pub(crate) mod equilibration;
 pub(crate) mod expectations;
 mod influence;
 mod input;
+mod neighbours;
 mod problem;
 pub(crate) mod result;
 pub(crate) mod reweighting;
@@ -24,6 +25,7 @@ pub(crate) use equilibration::Equilibration;
 pub(crate) use expectations::Expectations;
 pub use expectations::Observable;
 pub use input::{Origin, Pooled};
+pub use neighbours::neighbours;
 pub use result::StatesEstimate;
 pub(crate) use result::StatesWarning;
 pub use reweighting::reweight;
@@ -273,6 +275,7 @@ fn assemble(
     for group in &groups {
         let part = match (long_run, joint) {
             (None, _) => gram.covariance(group),
+            (Some(chains), _) if stands_still(chains, group) => None,
             (_, Some(joint)) if groups.len() == 1 => Some(joint.clone()),
             (Some(chains), _) => sandwich(gram, chains, group),
         };
@@ -293,13 +296,8 @@ fn assemble(
         effective: (0..states).map(|k| gram.effective(k)).collect(),
         heavy: (0..states).map(|k| gram.heavy(k)).collect(),
         counts: gram.counts.clone(),
-        short_chains: long_run
-            .unwrap_or_default()
-            .iter()
-            .enumerate()
-            .filter(|(_, chain)| !chain.reliable)
-            .map(|(k, _)| k)
-            .collect(),
+        short_chains: those(long_run, |chain| !chain.reliable),
+        still: those(long_run, |chain| chain.stands_still),
         log_z,
         covariance,
         freedom,
@@ -309,6 +307,16 @@ fn assemble(
         evaluations: solution.evaluations,
     };
     parts.in_order(&order.place, options)
+}
+
+/// The states whose chains are so.
+fn those(chains: Option<&[LongRun]>, so: impl Fn(&LongRun) -> bool) -> Vec<usize> {
+    chains.unwrap_or_default().iter().enumerate().filter(|(_, chain)| so(chain)).map(|(k, _)| k).collect()
+}
+
+/// Whether a chain of a group never moves.
+fn stands_still(chains: &[LongRun], group: &[usize]) -> bool {
+    group.iter().filter_map(|k| chains.get(*k)).any(|chain| chain.stands_still)
 }
 
 /// `R S Rᵀ` with `R = (I − G̃N)⁻¹` and S the long-run covariance, without what rounding made negative.

@@ -36,6 +36,11 @@ pub enum StatesWarning {
         /// The state.
         state: usize,
     },
+    /// Chains that never move: what rests on them has an infinite error.
+    StandsStill {
+        /// The state.
+        state: usize,
+    },
     /// A state without draws that reaches farther than the draws do: its error is infinite.
     HeavyTail {
         /// The state.
@@ -66,6 +71,7 @@ impl StatesWarning {
             Self::NotConverged => "not-converged",
             Self::FewEffectiveDraws { .. } => "few-effective-draws",
             Self::ShortChains { .. } => "short-chains",
+            Self::StandsStill { .. } => "stands-still",
             Self::HeavyTail { .. } => "heavy-tail",
             Self::LargestWeight { .. } => "largest-weight",
             Self::ZeroDensity { .. } => "zero-density",
@@ -101,6 +107,11 @@ impl StatesWarning {
             Self::ShortChains { state } => format!(
                 "the chains of state {} are too short for how dependent their draws are: errors that rest on them are not \
                  known; run them longer",
+                name(*state)
+            ),
+            Self::StandsStill { state } => format!(
+                "all draws of state {} have the same log-densities: its chains do not move, so errors that rest on them are \
+                 not known",
                 name(*state)
             ),
             Self::HeavyTail { state, pareto_k } => {
@@ -202,7 +213,7 @@ impl StatesEstimate {
     }
 
     /// The covariance of `log Z_i` and `log Z_j`, both relative to the reference: infinite when a state in it hardly
-    /// overlaps with the reference.
+    /// overlaps with the reference, or nothing is known about its error.
     ///
     /// # Panics
     /// When there is no such state.
@@ -216,7 +227,8 @@ impl StatesEstimate {
             return f64::INFINITY;
         }
         let c = &self.covariance;
-        c[(i, j)] - c[(i, r)] - c[(r, j)] + c[(r, r)]
+        let value = c[(i, j)] - c[(i, r)] - c[(r, j)] + c[(r, r)];
+        if value.is_nan() { f64::INFINITY } else { value }
     }
 
     /// The state that all others are relative to.
@@ -287,6 +299,7 @@ pub(super) struct Parts {
     pub(super) counts: Vec<f64>,
     pub(super) inefficiency: Vec<f64>,
     pub(super) short_chains: Vec<usize>,
+    pub(super) still: Vec<usize>,
     pub(super) converged: bool,
     pub(super) evaluations: usize,
 }
@@ -347,6 +360,7 @@ impl Parts {
                 warnings.push(StatesWarning::FewEffectiveDraws { state, effective });
             }
         }
+        warnings.extend(self.still.iter().map(|at| StatesWarning::StandsStill { state: caller[*at] }));
         warnings.extend(self.short_chains.iter().map(|at| StatesWarning::ShortChains { state: caller[*at] }));
         warnings
     }

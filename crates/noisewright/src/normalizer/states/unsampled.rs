@@ -120,6 +120,11 @@ impl Weights<'_> {
         self.problem.states() + self.unsampled.len()
     }
 
+    /// The log-densities of all states, those without draws last.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &[f64]> {
+        self.problem.columns.iter().chain(self.unsampled).copied()
+    }
+
     /// Whether the state's density is zero at all draws.
     pub(super) fn is_empty(&self, k: usize) -> bool {
         k >= self.problem.states() && self.unsampled_c[k - self.problem.states()] == f64::NEG_INFINITY
