@@ -79,7 +79,7 @@ impl Sums {
         }
     }
 
-    fn join(mut self, other: Self) -> Self {
+    fn join(mut self, other: &Self) -> Self {
         let add = |a: &mut [f64], b: &[f64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         add(&mut self.weight, &other.weight);
         add(&mut self.value, &other.value);
@@ -164,7 +164,7 @@ pub(super) fn evaluate_each(
         let add = |sums: &mut Sums, seen: &FeatureView<'_>| {
             sums.add((objective, side.class), seen, (&asked, want));
         };
-        objective.fold_features(side, start, add, Sums::join)
+        objective.fold_features(side, start, add, |a: Sums, b: Sums| a.join(&b))
     };
     let (data, noise) = join(|| one(&objective.data), || one(&objective.noise));
     let (data, noise) = (data?, noise?);
