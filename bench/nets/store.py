@@ -38,7 +38,8 @@ class Store:
             file.write(json.dumps({"key": list(key), "seen": seen}) + "\n")
 
     def tidy(self) -> None:
-        """One line for each key, in order."""
+        """One line for each key, in order, with what other runs have put there meanwhile."""
+        self.parts = Store(self.path).parts if self.path.exists() else {}
         lines = [json.dumps({"key": list(key), "seen": seen}) for key, seen in sorted(self.parts.items(), key=lambda part: str(part[0]))]
         self.path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
@@ -57,6 +58,7 @@ class Chosen:
         parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no further part after so much processor time")
         parser.add_argument("--store", type=Path, default=HERE / "measured" / f"{name}.jsonl", help="where what was measured is kept")
         parser.add_argument("--page", action="store_true", help="measure nothing: print the page of what is in the store")
+        parser.add_argument("--note", default="", help="a sentence for the head of the page: with what it was measured")
 
     def asks_for(self, words: str) -> bool:
         return self.only.search(words) is not None

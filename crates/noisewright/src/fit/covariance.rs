@@ -9,7 +9,7 @@ use super::data::{Data, Dependence};
 use super::dependence::{self, Influences};
 use super::distributed::partial_fields;
 use super::evaluate::{ChunkView, ParameterPoint};
-use super::leverage::{self, Leverages, Pull, SampleVariance};
+use super::leverage::{self, Leverages, SampleVariance};
 use super::loss_terms::{Class, Terms};
 use super::objective::{Full, Objective, Sums};
 use super::options::{CovarianceKind, FitOptions};
@@ -198,8 +198,7 @@ fn sample_variance(
         return Ok(SampleVariance { meat, freedom: vec![f64::INFINITY; size] });
     }
     let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
-    let pull = if objective.of_density { Pull::Each } else { Pull::Together };
-    let leverages = Leverages::new(&sums.meat, &sums.gradient, sums.weight, outer_bread.clone(), pull);
+    let leverages = Leverages::new(&sums.meat, &sums.gradient, sums.weight, outer_bread.clone());
     let add = |total: &mut leverage::LeverageSums, seen: &ChunkView<'_>| {
         let mut terms = Terms::default();
         terms.fill(&objective.loss, side.class, seen.log_ratio);

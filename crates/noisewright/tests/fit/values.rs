@@ -181,13 +181,13 @@ fn exact_fits_of_a_gaussian_are_its_moments() {
     }
 }
 
-/// `Σ (x − m)²/(1 − t)`, t the leverage of a row on either of mean and variance, whose scores are `x − m` and `(x − m)² − v` (HC2).
+/// `Σ (x − m)²/(1 − t)`, t the leverage of a row in the scores `x − m` and `(x − m)² − v` of mean and variance (HC2).
 fn corrected_squares(x: &[f64], mean: f64, variance: f64) -> f64 {
     let terms: Vec<[f64; 2]> = x.iter().map(|x| [x - mean, (x - mean).powi(2) - variance]).collect();
     let sum = |i: usize, j: usize| terms.iter().map(|t| t[i] * t[j]).sum::<f64>();
     let (a, b, c) = (sum(0, 0), sum(0, 1), sum(1, 1));
     let length = |t: &[f64; 2]| (c * t[0] * t[0] - 2.0 * b * t[0] * t[1] + a * t[1] * t[1]) / (a * c - b * b);
-    let leverage = |t: &[f64; 2]| 1.0 / x.len() as f64 + length(t) / 2.0;
+    let leverage = |t: &[f64; 2]| 1.0 / x.len() as f64 + length(t);
     terms.iter().map(|t| t[0] * t[0] / (1.0 - leverage(t))).sum()
 }
 
@@ -228,16 +228,16 @@ fn logistic_regression_with_an_offset_is_the_same_fit() {
     assert_estimates(
         &fitted,
         [0.08908012081296403, -0.4930300946320143, 0.982985518251325],
-        [0.11078293893955754, 0.05738486782350618, 0.07887521454153285],
-        [0.07627630964765454, 0.06071080803916743, 0.13604675033662098],
+        [0.11452210226638522, 0.05990009921924376, 0.08241888247269451],
+        [0.07715369901524442, 0.061372612212845325, 0.13769966215724747],
     );
     let weights: Vec<f64> = (0..60).map(|i| f64::from(i % 3 + 1)).collect();
     let weighted = fit(&model, Data::from(&data).with_weights(&weights), &options).unwrap();
     assert_estimates(
         &weighted,
         [0.1217033393287627, -0.5291815052858962, 0.9287792335195015],
-        [0.07521834058105922, 0.040009713466980214, 0.053333561262072296],
-        [0.0727440789581903, 0.06449619711325418, 0.1441106280180591],
+        [0.0765680299619158, 0.04091517445889591, 0.05454599095936955],
+        [0.07359488389290618, 0.06521305639024538, 0.14590649200065156],
     );
     // With the constant free, logistic regression's own errors are the model-based ones for θ, and for c they are
     // too large by 1/T_d + 1/T_n (MATH §3).

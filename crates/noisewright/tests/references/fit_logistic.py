@@ -12,11 +12,11 @@ log_noise = -0.5 * points**2 / 4 - 0.5 * np.log(2 * np.pi * 4)
 
 
 def corrected(terms, weights):
-    """Covariance of terms, each square divided by one minus its leverage, the mean over uncorrelated combinations of the terms."""
+    """Covariance of terms, each square divided by one minus its leverage in the metric of the terms."""
     total = weights.sum()
     terms = terms - (weights[:, None] * terms).sum(0) / total
     squares = (terms.T * weights) @ terms
-    leverage = 1 / total + np.einsum("ij,jk,ik->i", terms, np.linalg.inv(squares), terms) / terms.shape[1]
+    leverage = 1 / total + np.einsum("ij,jk,ik->i", terms, np.linalg.inv(squares), terms)
     return (terms.T * (weights / (1 - leverage))) @ terms / total
 
 

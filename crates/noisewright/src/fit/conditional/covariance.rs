@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use crate::fit::covariance::Covariance;
 use crate::fit::data::{Data, Dependence, total};
 use crate::fit::dependence::{self, Influences};
-use crate::fit::leverage::{self, Leverages, Pull};
+use crate::fit::leverage::{self, Leverages};
 use crate::fit::options::CovarianceKind;
 use crate::moments::sandwich;
 
@@ -41,7 +41,7 @@ pub(crate) fn by_row(slopes: &[f64], bread: &DMatrix<f64>, data: Data<'_>, kind:
         let covariance = sandwich(bread, &(squares * (correction / (total * total))));
         return Whole { covariance, freedom: vec![f64::INFINITY; size], effective_rows: None };
     }
-    let leverages = Leverages::new(&squares, &sums, total, bread.clone(), Pull::Together);
+    let leverages = Leverages::new(&squares, &sums, total, bread.clone());
     let mut found = leverages.sums();
     leverages.add(&mut found, terms, data.weights);
     let found = leverages.finish(&found);

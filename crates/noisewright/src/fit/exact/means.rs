@@ -6,7 +6,7 @@ use noisewright_numerics::summation::blocked;
 
 use super::whitening::Frame;
 use crate::fit::Data;
-use crate::fit::leverage::{LeverageSums, Leverages, Pull, SampleVariance};
+use crate::fit::leverage::{LeverageSums, Leverages, SampleVariance};
 use crate::fit::sample_blocks::{BLOCK, CHUNK};
 use crate::memory::check_count;
 use crate::{Error, Model, Result, View};
@@ -111,8 +111,7 @@ impl<'a> Means<'a> {
         let size = theta.len();
         let Some(mean) = self.at(theta, false)? else { return Err(Error::NoMass) };
         let squares = self.spread(theta, frame)? * self.total;
-        let none = DVector::zeros(size);
-        let leverages = Leverages::new(&squares, &none, self.total, outer_bread.clone(), Pull::Each);
+        let leverages = Leverages::new(&squares, &DVector::zeros(size), self.total, outer_bread.clone());
         let add = |total: &mut LeverageSums, seen: ChunkView<'_>| {
             let rows = seen.weights.len();
             let score: Vec<f64> = (0..size).flat_map(|j| seen.score.column(j)).copied().collect();

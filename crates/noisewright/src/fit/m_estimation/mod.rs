@@ -20,7 +20,7 @@ use super::diagnostics::{Diagnostics, ErrorBudget};
 use super::differences;
 use super::estimate::{Compared, Found};
 use super::fit_against_noise::{SCALE_ROWS, needs_memory};
-use super::leverage::{LeverageSums, Leverages, Pull};
+use super::leverage::{LeverageSums, Leverages};
 use super::method::FitMethod;
 use super::multistart;
 use super::options::FitOptions;
@@ -216,7 +216,7 @@ impl<'a> MeanLoss<'a> {
             |a, b| (a.0 + b.0, a.1 + b.1),
         )?;
         let (squares, sums) = squares;
-        let leverages = Leverages::new(&squares, &sums, total, influence.clone(), Pull::Together);
+        let leverages = Leverages::new(&squares, &sums, total, influence.clone());
         let add = |seen_so_far: &mut LeverageSums, seen: SeenRows<'_>| {
             let terms = DMatrix::from_fn(seen.weights.len(), size, |i, j| seen.slope.column(j)[i]);
             leverages.add(seen_so_far, terms, Some(seen.weights));
