@@ -12,6 +12,7 @@ from scipy.interpolate import BSpline
 from scipy.optimize import minimize
 
 import noisewright as nw
+from noisewright.states import log_z_neighbours
 
 pymbar = pytest.importorskip("pymbar")
 pd = pytest.importorskip("pandas")
@@ -297,6 +298,40 @@ def test_times_that_begin_again_begin_another_chain():
     index = pd.MultiIndex.from_arrays([[0.0, 1.0, 0.0, 1.0, 0.0], [0, 0, 1, 1, 0]], names=["time", "lambda"])
     _, origin, chains, names = from_u_nk(pd.DataFrame(np.zeros((5, 2)), columns=[0, 1], index=index))
     assert (origin.tolist(), chains.tolist(), names) == ([0, 0, 1, 1, 0], [0, 0, 0, 0, 1], ["0", "1"])
+
+
+def test_states_of_several_levels_in_any_order():
+    """The state and the chain of every row, from the codes of the index, against a loop over the rows."""
+    from noisewright.states import from_u_nk
+
+    states = [(0.0, 0.0), (0.5, 0.0), (0.5, 1.0)]
+    rows = [(float(time), *states[k]) for k in range(3) for time in [0, 1, 2, 1, 2, 3]]
+    index = pd.MultiIndex.from_tuples(rows, names=["time", "coul", "vdw"])
+    u_nk = pd.DataFrame(np.arange(54.0).reshape(18, 3), columns=states, index=index).sample(frac=1, random_state=3)
+    table, origin, chains, names = from_u_nk(u_nk)
+    assert np.array_equal(table, -u_nk.to_numpy().T) and names == [str(state) for state in states]
+    last, chain = {}, {}
+    for row, (time, *state) in enumerate(u_nk.index):
+        k = states.index(tuple(state))
+        chain[k] = chain.get(k, 0) + (k in last and time <= last[k])
+        last[k] = time
+        assert (origin[row], chains[row]) == (k, chain[k])
+    unknown = u_nk.rename(index={1.0: 0.75}, level="vdw")
+    with pytest.raises(nw.InputError, match=r"rows of the state \(0\.5, 0\.75\)"):
+        from_u_nk(unknown)
+
+
+def test_neighbours_are_two_states_each_and_may_not_know_the_others(windows):
+    x, u, counts = windows
+    table, ends = -np.array(u[:5]), np.cumsum([0, *COUNTS])
+    pairs = [
+        nw.log_z_states(table[k : k + 2, ends[k] : ends[k + 2]], COUNTS[k : k + 2], independent=True) for k in range(4)
+    ]
+    for k in range(5):
+        table[k, np.r_[: ends[max(k - 1, 0)], ends[min(k + 2, 5)] : ends[5]]] = np.nan
+    found = log_z_neighbours(table, COUNTS, independent=True, names=list("abcde"))
+    assert [step.names for step in found] == [["a", "b"], ["b", "c"], ["c", "d"], ["d", "e"]]
+    assert all(np.array_equal(step.log_z, pair.log_z) and np.array_equal(step.se, pair.se) for step, pair in zip(found, pairs))
 
 
 def test_errors_of_chains_are_wider_where_draws_depend_on_each_other():

@@ -15,13 +15,11 @@ mod dispatch;
 mod functions;
 mod reduce;
 mod simd;
-mod softmax;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use dispatch::{Backend, backend, with_backend};
 pub use reduce::{max, sum_exp, sum_exp_moments, sum_sigmoid, sum_sigmoid_moments};
-pub use softmax::{Alternative, softmax};
 
 pub(crate) use dispatch::{Task, dispatch};
 pub(crate) use simd::Simd;

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use noisewright_numerics::gram::{Columns, add_triangle, mirror};
-use noisewright_numerics::kernels::{self, Alternative};
+use noisewright_numerics::kernels;
 use noisewright_numerics::summation::{sum, try_blocked};
 
 use crate::Result;
@@ -113,30 +113,48 @@ impl Problem<'_> {
     /// Fills the scratch with `p̃_nk` for the draws of one block and returns their part of the loss.
     pub(super) fn responsibilities(&self, c: &[f64], block: Range<usize>, scratch: &mut Scratch) -> f64 {
         let rows = block.len();
-        // The score is `ln(N_k f_k e^(−c_k))`.
-        let shifts: Vec<f64> = c.iter().zip(&self.counts).map(|(c, count)| c - count.ln()).collect();
-        let alternatives: Vec<Alternative<'_>> = (0..self.states())
-            .map(|k| Alternative {
-                values: &self.columns[k][block.clone()],
-                offset: self.offsets[k],
-                shift: shifts[k],
-                share: self.share(k),
-            })
-            .collect();
-        let Scratch { p, log_mixture, largest, total, .. } = scratch;
-        let (log_mixture, largest, total) =
-            (&mut log_mixture[..rows], &mut largest[..rows], &mut total[..rows]);
-        kernels::softmax(&alternatives, ROWS, p, largest, total);
+        self.scores(c, block.clone(), scratch);
         let mut loss = 0.0;
-        for ((n, &own), largest) in self.origin[block].iter().enumerate().zip(largest.iter()) {
+        for (n, &own) in self.origin[block].iter().enumerate() {
             // ln Σ e^(a − max) − (a_own − max); the sum is added below.
-            let own = &alternatives[own as usize];
-            loss -= ((own.values[n] - own.offset) - own.shift) - largest;
+            loss -= scratch.p[own as usize * ROWS + n];
         }
-        kernels::ln(total, log_mixture);
-        loss += sum(log_mixture);
-        log_mixture.iter_mut().zip(largest.iter()).for_each(|(l, m)| *l += m);
+        scratch.total[..rows].fill(0.0);
+        for k in 0..self.states() {
+            let column = &mut scratch.p[k * ROWS..k * ROWS + rows];
+            kernels::exp_in_place(column);
+            scratch.total[..rows].iter_mut().zip(column.iter()).for_each(|(t, e)| *t += e);
+        }
+        kernels::ln(&scratch.total[..rows], &mut scratch.log_mixture[..rows]);
+        loss += sum(&scratch.log_mixture[..rows]);
+        scratch.total[..rows].iter_mut().for_each(|t| *t = 1.0 / *t);
+        for k in 0..self.states() {
+            let share = self.share(k);
+            let column = &mut scratch.p[k * ROWS..k * ROWS + rows];
+            column.iter_mut().zip(&scratch.total[..rows]).for_each(|(p, t)| *p = *p * t - share);
+        }
+        let largest = &scratch.largest[..rows];
+        scratch.log_mixture[..rows].iter_mut().zip(largest).for_each(|(l, m)| *l += m);
         loss
+    }
+
+    /// `ln(N_k f_k e^(−c_k))` less the largest of them, draw by draw.
+    fn scores(&self, c: &[f64], block: Range<usize>, scratch: &mut Scratch) {
+        let rows = block.len();
+        scratch.largest[..rows].fill(f64::NEG_INFINITY);
+        for (k, column) in self.columns.iter().enumerate() {
+            let (offset, shift) = (self.offsets[k], c[k] - self.counts[k].ln());
+            let scores = &mut scratch.p[k * ROWS..k * ROWS + rows];
+            let values = scores.iter_mut().zip(&column[block.clone()]);
+            for ((score, value), largest) in values.zip(&mut scratch.largest[..rows]) {
+                *score = (value - offset) - shift;
+                *largest = if *score > *largest { *score } else { *largest };
+            }
+        }
+        for k in 0..self.states() {
+            let scores = &mut scratch.p[k * ROWS..k * ROWS + rows];
+            scores.iter_mut().zip(&scratch.largest[..rows]).for_each(|(s, m)| *s -= m);
+        }
     }
 
     /// The sums at `c`, over all draws.
