@@ -119,6 +119,22 @@ const MANY_CLUSTERS: usize = 30;
 /// Without it intervals of 95 % for the scale of normal clusters (intraclass correlation 0.3, 5 and 10 clusters of 30 rows, 1,500
 /// samples) cover 89 %, with it 93 and 92 %.
 /// The factor `(n − 1)/(n − p)` is that of the parameters.
+pub(super) fn between_clusters(influences: &Influences<'_>, groups: &[(DVector<f64>, f64)]) -> Dependent {
+    let (total, size) = (influences.total, influences.size as f64);
+    let correction = if total > size + 1.0 { (total - 1.0) / (total - size) } else { 1.0 };
+    let (covariance, freedom) = if groups.len() < MANY_CLUSTERS {
+        (influences.between_few(groups), clusters_freedom(groups))
+    } else {
+        (influences.between(groups), groups.len() as f64 - 1.0)
+    };
+    Dependent {
+        covariance: covariance * correction,
+        freedom: vec![freedom; influences.size],
+        effective_rows: None,
+    }
+}
+
+/// The same from the influences of all rows.
 fn clustered(influences: &Influences<'_>, ids: &[u64], weight: impl Fn(usize) -> f64) -> Dependent {
     let mut place: HashMap<u64, usize> = HashMap::new();
     let mut groups: Vec<(DVector<f64>, f64)> = Vec::new();
@@ -131,18 +147,7 @@ fn clustered(influences: &Influences<'_>, ids: &[u64], weight: impl Fn(usize) ->
         groups[at].0 += DVector::from_column_slice(row);
         groups[at].1 += weight(i);
     }
-    let (total, size) = (influences.total, influences.size as f64);
-    let correction = if total > size + 1.0 { (total - 1.0) / (total - size) } else { 1.0 };
-    let (covariance, freedom) = if groups.len() < MANY_CLUSTERS {
-        (influences.between_few(&groups), clusters_freedom(&groups))
-    } else {
-        (influences.between(&groups), groups.len() as f64 - 1.0)
-    };
-    Dependent {
-        covariance: covariance * correction,
-        freedom: vec![freedom; influences.size],
-        effective_rows: None,
-    }
+    between_clusters(influences, &groups)
 }
 
 /// Bell and McCaffrey's degrees of freedom of the variance of a mean of rows in clusters; none for one cluster.
