@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Fits rows of a generated Parquet file streamed, and on Dask clusters of one and two processes; prints a page (bench/CLUSTER.md).
+"""Fits rows of generated Parquet files streamed, and on Dask clusters of one and two processes; prints a page (bench/CLUSTER.md).
 
-Needs the package, dask[distributed], pyarrow, polars and psutil. `--gigabytes 4` is the full size.
+Every way of fitting is measured on a quarter of the rows and on all of them, after a fit that warms it: the difference is what a row costs,
+without what a fit costs by itself. Needs the package, dask[distributed], pyarrow, polars and psutil. `--gigabytes 4` is the full size.
 """
 
 import argparse
@@ -84,25 +85,40 @@ class Meter:
         self.passes, self.through, self.past = 0, [], []
 
 
-def on_dask(model: nw.Model, path: Path, workers: int, meter: Meter) -> dict:
+def on_dask(model: nw.Model, paths: list[Path], workers: int, meter: Meter) -> list[dict]:
+    """A fit of every file on a cluster that is up, after a fit of the first that is not counted."""
     with distributed.LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, env={"RAYON_NUM_THREADS": "1"}) as cluster:
         with distributed.Client(cluster) as client:
-            client.run(lambda: __import__("noisewright"))
-            before, own, begun = client.run(worker_cpu), own_cpu(), time.monotonic()
-            meter.reset()
-            result = nw.fit(model, str(path), nu=0.1, executor=client)
-            wall = time.monotonic() - begun
-            cpu = sum(client.run(worker_cpu).values()) - sum(before.values())
-            peak = max(client.run(worker_peak).values())
-            return {
-                "wall": wall,
-                "cpu": cpu + own_cpu() - own,
-                "peak": peak,
-                "passes": meter.passes,
-                "through": max(meter.through),
-                "past": max(meter.past),
-                "sha": digest(result),
-            }
+            nw.fit(model, str(paths[0]), nu=0.1, executor=client)
+            idle = cpu_of(client)
+            time.sleep(IDLE)
+            idle = (cpu_of(client) - idle) / IDLE
+            return [{**on_client(model, path, client, meter), "idle": idle} for path in paths]
+
+
+#: Seconds for which a cluster that does nothing is watched.
+IDLE = 5.0
+
+
+def cpu_of(client: distributed.Client) -> float:
+    """CPU seconds of the workers, and of this process, in which the scheduler is."""
+    return sum(client.run(worker_cpu).values()) + own_cpu()
+
+
+def on_client(model: nw.Model, path: Path, client: distributed.Client, meter: Meter) -> dict:
+    meter.reset()
+    cpu, begun = cpu_of(client), time.monotonic()
+    result = nw.fit(model, str(path), nu=0.1, executor=client)
+    wall = time.monotonic() - begun
+    return {
+        "wall": wall,
+        "cpu": cpu_of(client) - cpu,
+        "peak": max(client.run(worker_peak).values()),
+        "passes": meter.passes,
+        "through": max(meter.through),
+        "past": max(meter.past),
+        "sha": digest(result),
+    }
 
 
 def by_processes(model: nw.Model, path: Path, count: int, meter: Meter) -> dict:
@@ -140,53 +156,74 @@ def read_by_polars(path: Path) -> dict:
     return {"wall": wall, "cpu": cpu, "passes": 1}
 
 
+def measured(part: str, model: nw.Model, paths: list[Path], meter: Meter) -> list[dict]:
+    """One way of fitting, or of reading, every file."""
+    if part == "polars":
+        return [read_by_polars(path) for path in paths]
+    if part == "streamed":
+        streamed(model, paths[0])
+        return [streamed(model, path) for path in paths]
+    if part.startswith("p"):
+        return [by_processes(model, path, int(part[1:]), meter) for path in paths]
+    return on_dask(model, paths, int(part), meter)
+
+
+def report(found: dict[str, list[dict]], rows: list[int], groups: int, unknowns: int) -> None:
+    print(f"# {rows[0]:,} and {rows[1]:,} rows of two variables, {rows[1] * 16 / 1e9:.2g} GB, {unknowns} unknowns, ν = 0.1\n")
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end. Totals are those of all rows, ns per row the difference between both sizes.\n")
+    titles = ["", "wall s", "CPU s", "passes", "CPU ns per row", "of streamed", "of streamed, less what an idle cluster takes", "CPU s at once", "CPU s a second of an idle cluster", "peak MB of a worker"]
+    titles += ["most bytes of a pass through the scheduler, per row group", "most bytes past it"]
+    print("| " + " | ".join(titles) + " |\n|" + "---|" * len(titles))
+    slopes = {part: (two[1]["cpu"] - two[0]["cpu"]) / (rows[1] - rows[0]) for part, two in found.items()}
+    for part, (_, one) in found.items():
+        against = slopes.get("streamed") if part != "polars" else None
+        own = slopes[part] - one.get("idle", 0.0) * (one["wall"] - found[part][0]["wall"]) / (rows[1] - rows[0])
+        ratios = ["" if against is None else f"{slope / against:.2f}" for slope in (slopes[part], own)]
+        fixed = one["cpu"] - slopes[part] * rows[1]
+        numbers = [f"{one['wall']:.1f}", f"{one['cpu']:.2f}", f"{one['passes']}", f"{slopes[part] * 1e9:.0f}", *ratios, f"{fixed:.2f}"]
+        through = one["through"] / groups if "through" in one else None
+        rest = [(one.get("idle"), ".3f"), (one.get("peak"), ",.0f"), (through, ",.0f"), (one.get("past"), ",.0f")]
+        numbers += ["" if value is None else format(value, how) for value, how in rest]
+        print(f"| {NAMES.get(part, part)} | {' | '.join(numbers)} |")
+    for number, count in enumerate(rows):
+        same = sorted({two[number]["sha"] for two in found.values() if "sha" in two[number]})
+        print(f"\nSHA-256 of all results of {count:,} rows: {', '.join(same)} ({'the same' if len(same) == 1 else 'NOT the same'}).")
+    print(f"\n16 (k + 1)² is {16 * (unknowns + 1) ** 2} bytes.")
+    if "1" in found and "2" in found:
+        walls = [two[1]["wall"] - two[0]["wall"] for two in (found["1"], found["2"])]
+        print(f"Two workers: {walls[0] / walls[1]:.2f} times the rows per second of one, by the differences between both sizes.")
+
+
+NAMES = {
+    "polars": "polars reads both columns once",
+    "1": "Dask, one worker",
+    "2": "Dask, two workers",
+    "p1": "one process of our own",
+    "p2": "two processes of our own",
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gigabytes", type=float, default=4.0)
-    parser.add_argument("--file", type=Path, help="rows that were generated before, or are to be kept")
+    parser.add_argument("--folder", type=Path, help="where rows that were generated before are, or are to be kept")
     parser.add_argument("--parts", default="polars,streamed,1,2", help="what is measured; numbers are workers on Dask, p1 and p2 processes")
     arguments = parser.parse_args()
     rows = int(arguments.gigabytes * 1e9 / 16)
     model = nw.Model.from_features(FEATURES, variables=["x", "y"])
     meter = Meter()
-    found: dict[str, dict] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        path = arguments.file or Path(folder) / "rows.parquet"
-        if not path.exists():
-            generate(path, rows)
+    found: dict[str, list[dict]] = {}
+    with tempfile.TemporaryDirectory() as passing:
+        folder = arguments.folder or Path(passing)
+        paths = [folder / f"rows-{count}.parquet" for count in (rows // 4, rows)]
+        for path, count in zip(paths, (rows // 4, rows)):
+            if not path.exists():
+                generate(path, count)
         for part in arguments.parts.split(","):
-            measure = {"polars": lambda: read_by_polars(path), "streamed": lambda: streamed(model, path)}
-            if part in measure:
-                found[part] = measure[part]()
-            elif part.startswith("p"):
-                found[part] = by_processes(model, path, int(part[1:]), meter)
-            else:
-                found[part] = on_dask(model, path, int(part), meter)
+            found[part] = measured(part, model, paths, meter)
             print(part, found[part], file=sys.stderr, flush=True)
-        rows, groups = pq.ParquetFile(path).metadata.num_rows, pq.ParquetFile(path).num_row_groups
-    print(f"# {rows:,} rows of two variables, {rows * 16 / 1e9:.2g} GB, six unknowns, ν = 0.1\n")
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end. Row-passes are rows times passes.\n")
-    print("| | wall s | CPU s | passes | row-passes per CPU second | CPU s to streamed | peak MB of a worker | most bytes of a pass through the scheduler, per row group | most bytes past it |\n|---|---|---|---|---|---|---|---|---|")
-    names = {
-        "polars": "polars reads both columns once",
-        "1": "Dask, one worker",
-        "2": "Dask, two workers",
-        "p1": "one process of our own",
-        "p2": "two processes of our own",
-    }
-    for part, one in found.items():
-        speed = rows * one["passes"] / one["cpu"]
-        one["through"] = one["through"] / groups if "through" in one else None
-        one["ratio"] = one["cpu"] / found["streamed"]["cpu"] if "streamed" in found and part != "polars" else None
-        more = [f"{one[name]:,.0f}" if one.get(name) is not None else "" for name in ("peak", "through", "past")]
-        ratio = "" if one["ratio"] is None else f"{one['ratio']:.2f}"
-        numbers = f"{one['wall']:.1f} | {one['cpu']:.2f} | {one['passes']} | {speed:.2g}"
-        print(f"| {names.get(part, part)} | {numbers} | {ratio} | {' | '.join(more)} |")
-    same = sorted({one["sha"] for one in found.values() if "sha" in one})
-    print(f"\nSHA-256 of all results: {', '.join(same)} ({'the same' if len(same) == 1 else 'NOT the same'}).")
-    print(f"16 (k + 1)² is {16 * (len(model.coordinates) + 1) ** 2} bytes.")
-    if "1" in found and "2" in found:
-        print(f"Two workers: {found['1']['wall'] / found['2']['wall']:.2f} times the rows per second of one.")
+        groups = pq.ParquetFile(paths[1]).num_row_groups
+    report(found, [rows // 4, rows], groups, len(model.coordinates))
 
 
 if __name__ == "__main__":

@@ -87,7 +87,8 @@ def fit(
             few for quiet noise.
         weights: how many times each row counts: an array, or a column of the data by its name (by its name only where the data
             are a file).
-        clusters: a label for each row, likewise; rows of the same label belong together in the standard errors.
+        clusters: a label for each row, likewise; rows of the same label belong together in the standard errors. The name of a
+            column of numbers where the data are a file, or are read by `executor`.
         chains: the rows are Markov chains: their lengths one after the other, or the number of equal ones.
         noise_points: the number of noise points, instead of `nu`.
         noise_share: with `nu="auto"`, the largest share of a standard error that the noise may have.
@@ -173,7 +174,6 @@ def fit(
     replicated = executor is not None and bootstrap is not None and not _is_elsewhere(data)
     if (executor is not None and not replicated) or isinstance(data, (str, os.PathLike)):
         in_memory = {
-            "clusters": clusters is not None,
             "chains": chains is not None,
             "noise": isinstance(noise, NoiseDraws),
             "strata": strata is not None,
@@ -182,10 +182,18 @@ def fit(
         for argument, given in in_memory.items():
             if given:
                 raise InputError(f"`{argument}` needs the rows in memory: read the file, and pass its columns as `data`")
-        if weights is not None and not isinstance(weights, str):
-            raise InputError("`weights` must be the name of a column of the data")
+        for argument, column in (("weights", weights), ("clusters", clusters)):
+            if column is not None and not isinstance(column, str):
+                raise InputError(f"`{argument}` must be the name of a column of the data")
         if executor is None:
-            return _fit_file(model, data, weights, settings, format, drop_missing, progress, fixed, constraints)
+            file = {
+                "path": os.fspath(data),
+                "format": None if format is None else str(format),
+                "drop_missing": bool(drop_missing),
+                "weights": weights,
+                "clusters": clusters,
+            }
+            return _fit_file(model, file, settings, progress, fixed, constraints)
         assert not isinstance(noise, NoiseDraws)
         if drop_missing:
             raise InputError("`drop_missing` cannot stand beside `executor`: give a PyArrow dataset with a filter")
@@ -197,6 +205,7 @@ def fit(
                 model,
                 data,
                 weights=weights,
+                clusters=clusters,
                 format=format,
                 storage_options=storage_options,
                 noise=noise,
@@ -278,23 +287,15 @@ def _replicated(executor: Any, how: tuple[Any, ...], given: tuple[Any, ...], bar
 
 def _fit_file(
     model: Model,
-    path: str | os.PathLike[str],
-    weights: Any,
+    file: dict[str, Any],
     settings: dict[str, Any],
-    format: str | None,
-    drop_missing: bool,
     progress: bool | None,
     fixed: Mapping[str, float] | None,
     constraints: Sequence[str],
 ) -> FitResult:
     """A fit of a file that is never in memory as a whole."""
-    file = {
-        "path": os.fspath(path),
-        "format": None if format is None else str(format),
-        "drop_missing": bool(drop_missing),
-        "weights": weights,
-    }
-    names = [] if model.variables is not None else [name for name in _core.file_columns(file) if name != weights]
+    beside = (file["weights"], file["clusters"])
+    names = [] if model.variables is not None else [name for name in _core.file_columns(file) if name not in beside]
     built = constrained(model._for({name: () for name in names}), fixed, constraints)
     with Bar("fit", progress) as bar:
         answer = _core.fit_file(built, file, settings, bar)

@@ -1,5 +1,7 @@
 //! `fit` and `ratio` past one process: the coordinator, who asks Python for sums, and the replicas that take them.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use noisewright::Error;
@@ -19,9 +21,12 @@ use crate::model::PyModel;
 use crate::task::Monitor;
 use crate::tree::Tree;
 
-/// How many variables and rows there are (of both samples of a ratio; of a fit the second has none), and how many rows one process
-/// sums over at a time.
-type Shape = (usize, [usize; 2], usize);
+/// How many variables and rows there are (of both samples of a ratio; of a fit the second has none), how many rows one process
+/// sums over at a time, and whether a column of cluster numbers comes after the variables.
+type Shape = (usize, [usize; 2], usize, bool);
+
+/// Values of a run of rows that are copied at a time: half a megabyte stays in a processor's cache until it is summed.
+const VALUES_AT_ONCE: usize = 1 << 16;
 
 /// Processes that Python reaches: `sum(answers, known, runs, sample)` gives the answer to every run, and is told every answer of the
 /// log once; `sample` is `None` for noise.
@@ -48,6 +53,10 @@ impl PythonWorkers {
 impl Workers for PythonWorkers {
     fn dimension(&self) -> usize {
         self.shape.0
+    }
+
+    fn has_clusters(&self) -> bool {
+        self.shape.3
     }
 
     fn rows(&self) -> usize {
@@ -106,7 +115,7 @@ pub(crate) fn fit_distributed<'py>(
 #[pyclass(frozen, module = "noisewright._core", name = "Replica")]
 pub(crate) struct PyReplica(Mutex<Held>);
 
-/// A replica, and the memory that it has for a run of rows.
+/// A replica, and the memory that it has for some rows.
 struct Held {
     replica: Replica,
     /// Values column by column, and weights.
@@ -117,17 +126,42 @@ struct Held {
 /// Rows in pieces, one after the other, each of them columns.
 type Pieces<'py> = Vec<Vec<PyReadonlyArray1<'py, f64>>>;
 
+/// A column, copied only where its values do not lie one after the other.
+fn lent<'c>(column: &'c PyReadonlyArray1<'_, f64>) -> Cow<'c, [f64]> {
+    match column.as_slice() {
+        Ok(values) => Cow::Borrowed(values),
+        Err(_) => Cow::Owned(column.as_array().to_vec()),
+    }
+}
+
 impl Held {
-    /// Copies the pieces of a run, column by column; the last column are weights where there are any.
-    fn take(&mut self, pieces: &Pieces<'_>, weighted: bool) {
+    /// The answer for a run of rows that are in pieces, a few of them at a time; the last column are weights where there are any.
+    fn sum(
+        &mut self,
+        run: Range<usize>,
+        pieces: &[Vec<Cow<'_, [f64]>>],
+        weighted: bool,
+    ) -> noisewright::Result<Vec<u8>> {
+        let columns = pieces.first().map_or(1, Vec::len);
+        let parts = Replica::parts(&run, VALUES_AT_ONCE / columns);
+        let mut answers = Vec::with_capacity(parts.len());
+        for part in &parts {
+            self.take(pieces, part.start - run.start..part.end - run.start, weighted);
+            answers.push(self.replica.sum_lent(part.clone(), &mut self.values, &mut self.weights)?);
+        }
+        self.replica.join(run, parts, answers)
+    }
+
+    /// Copies some rows of the pieces, column by column.
+    fn take(&mut self, pieces: &[Vec<Cow<'_, [f64]>>], rows: Range<usize>, weighted: bool) {
         let columns = pieces.first().map_or(0, Vec::len);
         let variables = columns.saturating_sub(usize::from(weighted));
         let copy = |out: &mut Vec<f64>, j: usize| {
+            let mut before = 0;
             for column in pieces.iter().filter_map(|piece| piece.get(j)) {
-                match column.as_slice() {
-                    Ok(values) => out.extend_from_slice(values),
-                    Err(_) => out.extend(column.as_array()),
-                }
+                let inside = |row: usize| row.clamp(before, before + column.len()) - before;
+                out.extend_from_slice(&column[inside(rows.start)..inside(rows.end)]);
+                before += column.len();
             }
         };
         self.values.clear();
@@ -155,15 +189,16 @@ impl PyReplica {
 
 #[pymethods]
 impl PyReplica {
-    /// Begins a fit, or a ratio, of data of so many variables and rows.
+    /// Begins a fit, or a ratio, of data of so many variables and rows, that may have a column of cluster numbers.
     #[new]
     fn new(
         py: Python<'_>,
         model: &PyModel,
-        shape: (usize, [usize; 2]),
+        shape: (usize, [usize; 2], bool),
         settings: Settings,
         ratio: bool,
     ) -> PyResult<Self> {
+        let (dimension, rows, clusters) = shape;
         let monitor = Arc::new(Monitor::default());
         let options = Plan::from(settings).options(&model.model, None, &monitor);
         let options = options.map_err(|failure| failure.exception(py))?;
@@ -173,9 +208,10 @@ impl PyReplica {
         let threads = made.map_err(|error| Failure::Broken(error.to_string()).exception(py))?;
         let run = move |work: &(dyn Fn() + Sync)| threads.install(work);
         let model = model.model.clone();
-        let replica = match ratio {
-            true => Replica::start_ratio(model, options, shape, run),
-            false => Replica::start(model, options, (shape.0, shape.1[0]), run),
+        let replica = match (ratio, clusters) {
+            (true, _) => Replica::start_ratio(model, options, (dimension, rows), run),
+            (false, true) => Replica::start_clustered(model, options, (dimension, rows[0]), run),
+            (false, false) => Replica::start(model, options, (dimension, rows[0]), run),
         };
         let replica = replica.map_err(|error| Failure::from(error).exception(py))?;
         Ok(Self(Mutex::new(Held { replica, values: Vec::new(), weights: None })))
@@ -203,9 +239,10 @@ impl PyReplica {
         weighted: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let mut held = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        held.take(&pieces, weighted);
         let held = &mut *held;
-        let outcome = py.detach(|| held.replica.sum_lent(run.0..run.1, &mut held.values, &mut held.weights));
+        let rows: Vec<Vec<Cow<'_, [f64]>>> =
+            pieces.iter().map(|piece| piece.iter().map(lent).collect()).collect();
+        let outcome = py.detach(|| held.sum(run.0..run.1, &rows, weighted));
         let answer = outcome.map_err(|error| Failure::from(error).exception(py))?;
         Ok(PyBytes::new(py, &answer))
     }

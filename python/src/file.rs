@@ -27,6 +27,9 @@ pub(crate) struct FileArgument {
     /// The column that says how often a row counts.
     #[pyo3(item)]
     weights: Option<String>,
+    /// The column of numbers that says which rows belong together.
+    #[pyo3(item)]
+    clusters: Option<String>,
 }
 
 impl FileArgument {
@@ -58,10 +61,11 @@ pub(crate) fn file_sentence(error: &noisewright_data::Error) -> String {
     error.advising(Some("leave such rows out with `drop_missing=True`"))
 }
 
-/// The rows of a file: the model's variables, and weights where there are any.
+/// The rows of a file: the model's variables, clusters and weights where there are any.
 pub(crate) struct FileRows {
     stream: Stream,
     space: Space,
+    clustered: bool,
     weighted: bool,
     /// Passes that were made to the end.
     passes: AtomicUsize,
@@ -78,19 +82,21 @@ pub(crate) struct SomeRows {
 impl FileRows {
     pub(crate) fn open(file: &FileArgument, space: &Space) -> Outcome<Self> {
         let mut names = space.names().to_vec();
-        if let Some(weights) = &file.weights {
-            if names.contains(weights) {
-                return Err(Failure::Input(format!(
-                    "`weights`: column `{weights}` is a variable of the model"
-                )));
+        for (argument, column) in [("clusters", &file.clusters), ("weights", &file.weights)] {
+            let Some(column) = column else { continue };
+            if names.contains(column) {
+                let own = space.names().contains(column);
+                let what = if own { "a variable of the model" } else { "that of `clusters`" };
+                return Err(Failure::Input(format!("`{argument}`: column `{column}` is {what}")));
             }
-            names.push(weights.clone());
+            names.push(column.clone());
         }
         let options = file.options()?.columns(&names).names(&names);
         let stream = Stream::open(&file.path, &options).map_err(unreadable)?;
         Ok(Self {
             stream,
             space: space.clone(),
+            clustered: file.clusters.is_some(),
             weighted: file.weights.is_some(),
             passes: AtomicUsize::new(0),
         })
@@ -105,6 +111,7 @@ impl FileRows {
     pub(crate) fn some(&self, monitor: &Monitor) -> Outcome<SomeRows> {
         let mut some = self.stream.thinned(KEPT, |_| monitor.cancel.check().map_err(Broken::Visit))?;
         let weights = if self.weighted { some.columns.pop() } else { None };
+        some.columns.truncate(self.space.dimension());
         Ok(SomeRows {
             points: Points::from_columns(self.space.names(), &some.columns)?,
             weights,
@@ -113,12 +120,11 @@ impl FileRows {
     }
 
     fn pass(&self, visit: Visit<'_>) -> Result<(), Broken> {
-        let dimension = self.space.dimension();
+        let columns = self.space.dimension() + usize::from(self.clustered);
         let mut blocks = self.stream.blocks()?;
         while let Some(block) = blocks.next_block()? {
-            let weights = if self.weighted { Some(block.weights(dimension)?) } else { None };
-            visit(View::new(dimension, block.rows(), block.values(dimension)), weights)
-                .map_err(Broken::Visit)?;
+            let weights = if self.weighted { Some(block.weights(columns)?) } else { None };
+            visit(View::new(columns, block.rows(), block.values(columns)), weights).map_err(Broken::Visit)?;
         }
         self.passes.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -149,6 +155,10 @@ impl From<noisewright_data::Error> for Broken {
 impl Source for FileRows {
     fn dimension(&self) -> usize {
         self.space.dimension()
+    }
+
+    fn has_clusters(&self) -> bool {
+        self.clustered
     }
 
     fn rows(&self) -> Option<usize> {

@@ -45,6 +45,44 @@ def test_processes_and_executors_give_the_bits_of_memory(files: Path, expected: 
         assert digest(nw.fit(model(), pattern, nu=1.0, executor=processes)) == expected
 
 
+@pytest.mark.parametrize("groups", [1_009, 12])
+def test_clusters_that_span_blocks_have_the_bits_of_memory(tmp_path: Path, groups: int) -> None:
+    """Streamed from a file, and summed by processes: rows of every cluster are in every run."""
+    values, numbers = rows(COUNT), np.arange(COUNT) * 7_919 % groups
+    data = {"x": values[:, 0], "y": values[:, 1]}
+    weights = np.linspace(0.5, 1.5, COUNT)
+    whole = nw.fit(model(), data, nu=1.0, clusters=numbers, weights=weights)
+    alone = nw.fit(model(), data, nu=1.0, weights=weights)
+    assert whole["x"].se != alone["x"].se and whole["x"].estimate == alone["x"].estimate
+    # The names of clusters are of no consequence, nor is their order.
+    table = np.column_stack([values, 500 - numbers, weights])
+    np.save(tmp_path / "rows.npy", table)
+    header, path = "x,y,pool,w", tmp_path / "rows.csv"
+    np.savetxt(path, table, delimiter=",", header=header, comments="", fmt="%.17g")
+    how: dict[str, Any] = {"nu": 1.0, "clusters": "pool", "weights": "w"}
+    assert digest(nw.fit(model(), path, **how)) == digest(whole)
+    with ThreadPoolExecutor(2) as threads:
+        assert digest(nw.fit(model(), str(tmp_path / "rows.npy"), executor=threads, **how)) == digest(whole)
+
+
+def test_columns_of_clusters_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    """A number that other numbers may have become names its row; a variable is no cluster; chains still need the rows in memory."""
+    table = np.column_stack([rows(3_000), np.arange(3_000) % 40])
+    table[1_234, 2] = 2.0**53 + 2
+    np.savetxt(tmp_path / "rows.csv", table, delimiter=",", header="x,y,pool", comments="")
+    with pytest.raises(nw.InputError, match="row 1235"):
+        nw.fit(model(), tmp_path / "rows.csv", clusters="pool")
+    with ThreadPoolExecutor(1) as threads:
+        for how, sentence in [
+            ({"clusters": "x"}, "`clusters`: column `x` is a variable"),
+            ({"clusters": "pool", "weights": "pool"}, "`weights`: column `pool` is that of `clusters`"),
+            ({"clusters": np.arange(3_000)}, "`clusters` must be the name of a column"),
+            ({"chains": 2}, "`chains` needs the rows in memory"),
+        ]:
+            with pytest.raises(nw.InputError, match=sentence):
+                nw.fit(model(), str(tmp_path / "rows.csv"), executor=threads, **how)  # type: ignore[arg-type]
+
+
 def test_a_bootstrap_has_the_bits_of_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its samples are fitted elsewhere: rows, weighted rows, whole clusters, noise that was drawn elsewhere, fixed parameters."""
     monkeypatch.setattr(replicates, "LEAST", 7)

@@ -19,6 +19,7 @@ const THINNED: usize = 1 << 16;
 pub(crate) struct Streamed {
     stream: Stream,
     space: Space,
+    clustered: bool,
     weighted: bool,
     passes: AtomicUsize,
     /// Why a pass broke off: the library only learns that it did.
@@ -34,9 +35,9 @@ pub(crate) struct Thinned {
 
 impl Streamed {
     pub(crate) fn open(path: &Path, space: &Space, arguments: &RowArguments) -> Outcome<Self> {
-        if arguments.cluster.is_some() || arguments.chains || arguments.chain_column.is_some() {
+        if arguments.chains || arguments.chain_column.is_some() {
             return Err(Failure::Usage(
-                "--stream takes every row to be independent; leave it out to have clusters or chains".into(),
+                "--stream takes rows not to be chains; leave it out to have them".into(),
             ));
         }
         let wanted = Wanted::new(space, arguments)?;
@@ -44,6 +45,7 @@ impl Streamed {
         Ok(Self {
             stream,
             space: space.clone(),
+            clustered: arguments.cluster.is_some(),
             weighted: arguments.weights.is_some(),
             passes: AtomicUsize::new(0),
             failure: Mutex::new(None),
@@ -83,16 +85,17 @@ impl Streamed {
     pub(crate) fn thinned(&self) -> Outcome<Thinned> {
         let mut some = self.stream.thinned(THINNED, |_| Ok::<(), Failure>(()))?;
         let weights = if self.weighted { some.columns.pop() } else { None };
+        some.columns.truncate(self.space.dimension());
         let points = Points::from_columns(self.space.names(), &some.columns)?;
         Ok(Thinned { points, weights, dropped: some.dropped })
     }
 
     fn pass(&self, visit: Visit<'_>) -> Outcome<()> {
-        let dimension = self.space.dimension();
+        let columns = self.space.dimension() + usize::from(self.clustered);
         let mut blocks = self.stream.blocks()?;
         while let Some(block) = blocks.next_block()? {
-            let weights = if self.weighted { Some(block.weights(dimension)?) } else { None };
-            visit(View::new(dimension, block.rows(), block.values(dimension)), weights)?;
+            let weights = if self.weighted { Some(block.weights(columns)?) } else { None };
+            visit(View::new(columns, block.rows(), block.values(columns)), weights)?;
         }
         self.passes.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -102,6 +105,10 @@ impl Streamed {
 impl Source for Streamed {
     fn dimension(&self) -> usize {
         self.space.dimension()
+    }
+
+    fn has_clusters(&self) -> bool {
+        self.clustered
     }
 
     fn rows(&self) -> Option<usize> {

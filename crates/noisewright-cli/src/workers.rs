@@ -203,6 +203,10 @@ impl Workers for Processes {
         self.rows.dimension
     }
 
+    fn has_clusters(&self) -> bool {
+        self.rows.clustered
+    }
+
     fn rows(&self) -> usize {
         self.rows.files.rows()
     }

@@ -39,6 +39,30 @@ fn workers_give_the_numbers_of_one_process() {
     }
 }
 
+/// Clusters with rows everywhere, in memory, streamed and by workers.
+#[test]
+fn clusters_that_span_blocks() {
+    let folder = folder();
+    let points = sample(&Normal::with_variance(0.3, 1.2).unwrap(), 290_000, 1);
+    let pools: Vec<f64> = (0..290_000).map(|row| f64::from(row * 7_919 % 1_009)).collect();
+    let columns = [points.view().column(0).to_vec(), pools];
+    write_parquet(folder.path().join("c.parquet"), &["x", "pool"], &columns).unwrap();
+    let words = ["fit", "m.toml", "c.parquet", "--nu", "1", "--cluster", "pool"];
+    let found = |more: &[&str]| {
+        let mut found = json(&folder, &[&words[..], more].concat());
+        ["passes", "dependence"].iter().for_each(|what| found[*what] = Value::Null);
+        found
+    };
+    let whole = found(&[]);
+    let independent = json(&folder, &words[..5]);
+    assert_eq!(whole["parameters"]["x"]["estimate"], independent["parameters"]["x"]["estimate"]);
+    assert_ne!(whole["parameters"]["x"]["se"], independent["parameters"]["x"]["se"]);
+    assert_eq!(whole, found(&["--stream"]));
+    assert_eq!(whole, found(&["--workers", "2"]));
+    let chained = [&words[..5], &["--chain-column", "pool", "--workers", "2"]].concat();
+    assert!(refused(&folder, &chained, 2).contains("--workers"));
+}
+
 /// Rows of text and of arrays are found by their places, and give the numbers of one process too.
 #[test]
 fn workers_read_csv_and_npy() {

@@ -337,6 +337,12 @@ impl<'a> View<'a> {
         View { start: self.start + rows.start, rows: rows.end - rows.start, ..*self }
     }
 
+    /// The same rows, the first columns.
+    pub(crate) fn leading(self, columns: usize) -> Self {
+        debug_assert!(columns <= self.columns, "no more columns than there are");
+        Self { columns, ..self }
+    }
+
     /// One value.
     ///
     /// # Panics

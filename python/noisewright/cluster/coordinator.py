@@ -34,6 +34,11 @@ STRAGGLER = (4.0, 20.0)
 TICK = 0.1
 
 
+#: Columns that rows have beside the variables, in their order, and the arguments that name them.
+Beside = tuple[str | None, str | None]
+BESIDE = ("clusters", "weights")
+
+
 class Workers:
     """The workers of one fit, as the library asks them."""
 
@@ -200,6 +205,7 @@ def fit_on(
     data: Any,
     *,
     weights: str | None,
+    clusters: str | None,
     format: str | None,
     storage_options: Mapping[str, Any] | None,
     noise: NoiseLike,
@@ -211,7 +217,7 @@ def fit_on(
     """What the library answers for a fit on workers, and the model with its variables."""
     plain = {name: value for name, value in settings.items() if name != "noise"}
     options = dict(storage_options or {})
-    return _on_workers(executor, model, [data], weights, (format, options), (noise, plain, fixed, constraints), bar)
+    return _on_workers(executor, model, [data], (clusters, weights), (format, options), (noise, plain, fixed, constraints), bar)
 
 
 def ratio_on(
@@ -228,14 +234,14 @@ def ratio_on(
     """The same for the ratio of two samples."""
     plain = {name: value for name, value in settings.items() if name != "noise"}
     options = dict(storage_options or {})
-    return _on_workers(executor, model, list(samples), weights, (format, options), ("auto", plain, None, ()), bar)
+    return _on_workers(executor, model, list(samples), (None, weights), (format, options), ("auto", plain, None, ()), bar)
 
 
 def _on_workers(
     executor: Any,
     model: Model,
     samples: list[Any],
-    weights: str | None,
+    beside: Beside,
     reading: tuple[str | None, dict[str, Any]],
     settings: tuple[NoiseLike, dict[str, Any], Mapping[str, float] | None, Sequence[str]],
     bar: Bar,
@@ -248,22 +254,23 @@ def _on_workers(
     try:
         variables: list[str] = []
         for number, data in enumerate(samples):
-            source, found = _source(engine, data, model, None if number else weights, *reading)
+            source, found = _source(engine, data, model, (None, None) if number else beside, *reading)
             sources.append(source)
             if number and found != variables:
                 raise InputError(f"the second sample has the columns {', '.join(found)}, and the first {', '.join(variables)}")
             variables = found
-        names = variables + ([] if weights is None else [weights])
+        names, clustered = variables + _given(beside), beside[0] is not None
         counts = [sum(source.counts) for source in sources] + [0]
         held = [source if isinstance(source, DaskRows) else None for source in sources]
         read = [source if own is None else None for source, own in zip(sources, held)] + [None]
         rows, ratio = (counts[0], counts[1]), len(samples) > 1
-        recipe = Recipe(model, names, weights is not None, fixed, constraints, noise, plain, rows, (read[0], read[1]), ratio)
+        weighted = beside[1] is not None
+        recipe = Recipe(model, names, clustered, weighted, fixed, constraints, noise, plain, rows, (read[0], read[1]), ratio)
         workers = Workers(engine, recipe, held, bar)
         built = recipe.built()
         run = run_rows(max(rows), engine.workers, len(names))
         handed = {**plain, "noise": noise_request(noise)}
-        return _core.fit_distributed(built, (len(variables), rows, run), handed, workers, ratio, bar), built
+        return _core.fit_distributed(built, (len(variables), rows, run, clustered), handed, workers, ratio, bar), built
     except NoisewrightError as error:
         sample = 0 if workers is None else workers.sample
         _name_row(error, sources[sample] if sample < len(sources) else None)
@@ -305,7 +312,7 @@ def _pickled(recipe: Recipe) -> bytes:
 
 
 def _source(
-    engine: Engine, data: Any, model: Model, weights: str | None, format: str | None, options: dict[str, Any]
+    engine: Engine, data: Any, model: Model, beside: Beside, format: str | None, options: dict[str, Any]
 ) -> tuple[Any, list[str]]:
     """Where the rows are, and the variables that they have."""
     if is_dask_collection(data):
@@ -313,11 +320,12 @@ def _source(
             raise InputError("`data` are a Dask collection, and `executor` must be the client of its cluster")
         held = engine.partitions(data)
         columns = held.columns
-        if columns is None and weights is not None:
-            raise InputError("`weights`: a Dask array has no column names; give a data frame")
-        return held, _variables(model, columns, weights, "the data frame", held.width)
+        for argument, column in zip(BESIDE, beside):
+            if columns is None and column is not None:
+                raise InputError(f"`{argument}`: a Dask array has no column names; give a data frame")
+        return held, _variables(model, columns, beside, "the data frame", held.width)
     if type(data).__module__.startswith("pyarrow") and hasattr(data, "get_fragments"):
-        return _dataset(engine, data, model, weights)
+        return _dataset(engine, data, model, beside)
     listed = isinstance(data, (list, tuple)) and all(isinstance(path, str) or hasattr(path, "__fspath__") for path in data)
     if not (isinstance(data, str) or hasattr(data, "__fspath__") or (listed and data)):
         raise InputError(
@@ -327,8 +335,8 @@ def _source(
     paths = expanded(data, options)
     kind = format_of(paths[0], format)
     columns = columns_of_file(paths[0], kind, options)
-    variables = _variables(model, columns, weights, paths[0], None)
-    names = variables + ([] if weights is None else [weights])
+    variables = _variables(model, columns, beside, paths[0], None)
+    names = variables + _given(beside)
     source = Files(paths, kind, options, identity=uuid.uuid4().hex)
     counted = [
         engine.submit(f"noisewright-footer-{source.identity}-{number}", number / len(paths), count_file, path, kind, names, options)
@@ -348,10 +356,10 @@ def _retried(engine: Engine, future: Any, here: Callable[[], Any]) -> Any:
         return here()
 
 
-def _dataset(engine: Engine, data: Any, model: Model, weights: str | None) -> tuple[Source, list[str]]:
+def _dataset(engine: Engine, data: Any, model: Model, beside: Beside) -> tuple[Source, list[str]]:
     """A PyArrow dataset, whose filter, if it has one, is that of `dataset.filter(…)`."""
     datasets = needs("pyarrow.dataset", "a PyArrow dataset")
-    variables = _variables(model, list(data.schema.names), weights, "the dataset", None)
+    variables = _variables(model, list(data.schema.names), beside, "the dataset", None)
     # `Dataset.filter` keeps its expression here.
     condition = getattr(data, "_scan_options", {}).get("filter")
     if condition is not None:
@@ -376,17 +384,25 @@ def _dataset(engine: Engine, data: Any, model: Model, weights: str | None) -> tu
     return source, variables
 
 
-def _variables(model: Model, columns: list[str] | None, weights: str | None, where: str, width: int | None) -> list[str]:
+def _given(beside: Beside) -> list[str]:
+    """The columns beside the variables that there are."""
+    return [column for column in beside if column is not None]
+
+
+def _variables(model: Model, columns: list[str] | None, beside: Beside, where: str, width: int | None) -> list[str]:
     """The model's variables, which must be columns."""
     if model.variables is not None:
         names = list(model.variables)
     elif columns is not None:
-        names = [name for name in columns if name != weights]
+        names = [name for name in columns if name not in beside]
     else:
         raise InputError("`model` must name its variables, since the columns of the data have no names")
-    if weights is not None and weights in names:
-        raise InputError(f"`weights`: column `{weights}` is a variable of the model")
-    for name in [*names, *([] if weights is None else [weights])]:
+    for argument, column in zip(BESIDE, beside):
+        if column is not None and column in names:
+            raise InputError(f"`{argument}`: column `{column}` is a variable of the model")
+    if None not in beside and beside[0] == beside[1]:
+        raise InputError(f"`weights`: column `{beside[1]}` is that of `clusters`")
+    for name in [*names, *_given(beside)]:
         if columns is not None:
             check_column(where, name, columns)
     if width is not None and width != len(names):

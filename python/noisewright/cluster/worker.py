@@ -31,8 +31,9 @@ class Recipe:
     """All that makes a fit, and where its rows are."""
 
     model: Model
-    #: The variables, and the column of weights after them.
+    #: The variables, after them the column of clusters and that of weights, if there are any.
     names: list[str]
+    clustered: bool
     weighted: bool
     fixed: Mapping[str, float] | None
     constraints: Sequence[str]
@@ -47,23 +48,27 @@ class Recipe:
     ratio: bool = False
     version: str = _core.VERSION
 
+    @property
+    def variables(self) -> list[str]:
+        """The variables alone."""
+        return self.names[: len(self.names) - self.clustered - self.weighted]
+
     def columns(self, sample: int) -> list[str]:
-        """The columns of a sample: only the first has weights."""
-        return self.names[: len(self.names) - self.weighted] if sample else self.names
+        """The columns of a sample: the second of a ratio has variables only."""
+        return self.variables if sample else self.names
 
     def built(self) -> _core.Model:
         """The model with its variables and constraints."""
         from ..fitting_arguments import constrained
 
-        variables = self.columns(1)
-        return constrained(self.model._for({name: () for name in variables}), self.fixed, self.constraints)
+        return constrained(self.model._for({name: () for name in self.variables}), self.fixed, self.constraints)
 
     def replica(self) -> _core.Replica:
         """A new replica of the fit."""
         if self.version != _core.VERSION:
             raise InputError(f"a worker has noisewright {_core.VERSION}, and the fit is one of noisewright {self.version}: install the same version everywhere")
         settings = {**self.settings, "noise": noise_request(self.noise)}
-        return _core.Replica(self.built(), (len(self.columns(1)), self.rows), settings, self.ratio)
+        return _core.Replica(self.built(), (len(self.variables), self.rows, self.clustered), settings, self.ratio)
 
 
 @dataclass(frozen=True)

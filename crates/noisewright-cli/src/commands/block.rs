@@ -1,7 +1,7 @@
 //! `noisewright block`: the sums over blocks of rows that a fit elsewhere asks for, from standard input to standard output.
 //!
 //! A request is a line of JSON, the answers that it names by their lengths, and the rows, if they are handed over: numbers of eight
-//! bytes, least significant first, column after column, weights last. An answer is a line of JSON and as many bytes as it says.
+//! bytes, least significant first, column after column, clusters and weights last. An answer is a line of JSON and as many bytes as it says.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
@@ -27,6 +27,8 @@ const THINNED: (usize, usize) = (64, 1024);
 pub(crate) struct SharedRows {
     pub(crate) files: RowRanges,
     pub(crate) dimension: usize,
+    /// Whether a column of cluster numbers comes after the variables.
+    pub(crate) clustered: bool,
     pub(crate) weighted: bool,
 }
 
@@ -36,21 +38,22 @@ impl SharedRows {
         space: &Space,
         arguments: &RowArguments,
     ) -> Outcome<Self> {
-        if arguments.cluster.is_some() || arguments.chains || arguments.chain_column.is_some() {
+        if arguments.chains || arguments.chain_column.is_some() {
             return Err(Failure::Usage(
-                "--workers takes every row to be independent; leave it out to have clusters or chains".into(),
+                "--workers takes rows not to be chains; leave it out to have them".into(),
             ));
         }
         let wanted = Wanted::new(space, arguments)?;
         let files = RowRanges::open(&expand(paths)?, &wanted.options)?;
-        Ok(Self { files, dimension: space.dimension(), weighted: arguments.weights.is_some() })
+        let (clustered, weighted) = (arguments.cluster.is_some(), arguments.weights.is_some());
+        Ok(Self { files, dimension: space.dimension(), clustered, weighted })
     }
 
     /// Some rows that are spread evenly over the files, for pictures, and their weights.
     pub(crate) fn thinned(&self, space: &Space) -> Outcome<(Points, Option<Vec<f64>>)> {
         let rows = self.files.rows();
         let starts = (0..THINNED.0).map(|piece| piece * rows / THINNED.0);
-        let columns = self.dimension + usize::from(self.weighted);
+        let columns = self.columns() + usize::from(self.weighted);
         let mut all = vec![Vec::new(); columns];
         for start in starts {
             let end = rows.min(start + THINNED.1.min(rows.div_ceil(THINNED.0)));
@@ -60,14 +63,20 @@ impl SharedRows {
             });
         }
         let weights = if self.weighted { all.pop() } else { None };
+        all.truncate(self.dimension);
         Ok((Points::from_columns(space.names(), &all)?, weights))
+    }
+
+    /// Columns without the weights.
+    fn columns(&self) -> usize {
+        self.dimension + usize::from(self.clustered)
     }
 
     /// The values of some rows, column after column, and their weights.
     fn read(&self, rows: Range<usize>) -> Outcome<RunValues> {
         let count = rows.len();
         let mut values = self.files.read(rows)?;
-        let weights = self.weighted.then(|| values.split_off(self.dimension * count));
+        let weights = self.weighted.then(|| values.split_off(self.columns() * count));
         Ok((values, weights))
     }
 }
@@ -175,6 +184,7 @@ struct Fit {
     rows: Option<SharedRows>,
     kept: Kept,
     dimension: usize,
+    clustered: bool,
     weighted: bool,
     /// Number of rows in all.
     count: usize,
@@ -198,9 +208,11 @@ pub(crate) fn run(arguments: &FitArguments, rows: Option<usize>, global: &Global
             ));
         }
     };
-    let (dimension, weighted) = (space.dimension(), arguments.rows.weights.is_some());
+    let (clustered, weighted) = (arguments.rows.cluster.is_some(), arguments.rows.weights.is_some());
+    let dimension = space.dimension();
     let (model, kept) = (problem.model, Kept::new());
-    let mut fit = Fit { model, options, rows: files, kept, dimension, weighted, count, replica: None };
+    let mut fit =
+        Fit { model, options, rows: files, kept, dimension, clustered, weighted, count, replica: None };
     let (mut input, mut out) = (std::io::stdin().lock(), std::io::stdout().lock());
     while let Some((request, asked)) = Request::read(&mut input)? {
         let given = match (&fit.rows, request.reads) {
@@ -222,11 +234,12 @@ pub(crate) fn run(arguments: &FitArguments, rows: Option<usize>, global: &Global
 impl Fit {
     /// Rows that come with their request.
     fn handed(&self, input: &mut impl BufRead, rows: usize) -> Outcome<RunValues> {
-        let columns = self.dimension + usize::from(self.weighted);
-        let raw = bytes(input, columns.saturating_mul(rows).saturating_mul(8))?;
+        let columns = self.dimension + usize::from(self.clustered);
+        let all = columns + usize::from(self.weighted);
+        let raw = bytes(input, all.saturating_mul(rows).saturating_mul(8))?;
         let number = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().unwrap_or_default());
         let mut values: Vec<f64> = raw.chunks_exact(8).map(number).collect();
-        let weights = self.weighted.then(|| values.split_off(self.dimension * rows));
+        let weights = self.weighted.then(|| values.split_off(columns * rows));
         Ok((values, weights))
     }
 
@@ -236,8 +249,12 @@ impl Fit {
         let at = self.replica.as_ref().map(Replica::step);
         if request.known == 0 && at.is_none_or(|at| at > step) {
             let shape = (self.dimension, self.count);
-            self.replica =
-                Some(Replica::start(self.model.clone(), self.options.clone(), shape, |work| work())?);
+            let (model, options) = (self.model.clone(), self.options.clone());
+            self.replica = Some(if self.clustered {
+                Replica::start_clustered(model, options, shape, |work| work())?
+            } else {
+                Replica::start(model, options, shape, |work| work())?
+            });
         }
         let Some(replica) =
             self.replica.as_mut().filter(|replica| (request.known..=step).contains(&replica.step()))

@@ -139,7 +139,7 @@ fn streamed(
         fit,
         data: source.file().to_owned(),
         weights,
-        dependence: None,
+        dependence: clusters(arguments),
         dropped,
         passes: Some(source.passes()),
         seed: options.seed,
@@ -171,11 +171,16 @@ fn shared(
         fit,
         data: workers.files(),
         weights,
-        dependence: None,
+        dependence: clusters(arguments),
         dropped: 0,
         passes: Some(workers.passes()),
         seed: options.seed,
     })
+}
+
+/// How rows that are not in memory depend on one another, in words.
+fn clusters(arguments: &FitArguments) -> Option<String> {
+    arguments.rows.cluster.as_ref().map(|name| format!("clusters by {name}"))
 }
 
 impl Answer {

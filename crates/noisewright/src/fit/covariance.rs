@@ -5,16 +5,20 @@ use noisewright_numerics::gram::add_combination;
 use noisewright_numerics::linalg::{Inverse, invert};
 use noisewright_numerics::special::ln_sigmoid;
 
-use super::data::{Data, Dependence};
+use super::cluster_sums::ClusterSums;
+use super::data::Dependence;
+use super::data_rows::DataRows;
 use super::dependence::{self, Influences};
 use super::distributed::partial_fields;
 use super::evaluate::{ChunkView, ParameterPoint};
+use super::fit_against_noise::needs_memory;
 use super::leverage::{self, Leverages, SampleVariance};
 use super::loss_terms::{Class, Terms};
 use super::objective::{Full, Objective, Sums};
 use super::options::{CovarianceKind, FitOptions};
 use super::quiet::replicates::replicate_variance;
 use super::sample_blocks::SampleBlocks;
+use super::stream::cluster_name;
 use crate::moments::{Moments, sandwich};
 use crate::normalizer::joint_freedom_for;
 use crate::{Error, Loss, Model, Result, View};
@@ -126,7 +130,7 @@ pub(crate) fn parts(
     full: &Full,
     bread: &DMatrix<f64>,
     at: &[f64],
-    data: Option<Data<'_>>,
+    rows: DataRows<'_>,
     options: &FitOptions,
 ) -> Result<Covariance> {
     let scaling = &objective.scaling;
@@ -156,8 +160,8 @@ pub(crate) fn parts(
         (noise_part, noise_freedom) = (replicated, freedom);
     }
     let mut effective_rows = None;
-    if let Some(data) = data.filter(|d| d.dependence != Dependence::Independent) {
-        let found = correlated(objective, &outer_bread, at, data)?;
+    if rows.dependence() != Dependence::Independent {
+        let found = correlated(objective, &outer_bread, at, rows)?;
         (data_part, data_freedom, effective_rows) = (found.covariance, found.freedom, found.effective_rows);
     }
     let joint = |j: usize| {
@@ -220,10 +224,16 @@ fn correlated(
     objective: &Objective<'_>,
     outer_bread: &DMatrix<f64>,
     at: &[f64],
-    data: Data<'_>,
+    rows: DataRows<'_>,
 ) -> Result<dependence::Dependent> {
     let Some(place) = ParameterPoint::new(objective, at) else { return Err(Error::NoMass) };
     let size = objective.size();
+    if let Dependence::Clusters(ids) = rows.dependence() {
+        let total = of_clusters(objective, &place, outer_bread, rows.whole().map(|_| ids))?;
+        let influences = Influences { values: &[], size, total: objective.data.total };
+        return Ok(dependence::between_clusters(&influences, &total.groups()));
+    }
+    let data = rows.whole().ok_or_else(|| needs_memory("chains"))?;
     let add = |(values, terms): &mut (Vec<f64>, Terms), seen: &ChunkView<'_>| {
         terms.fill(&objective.loss, Class::Data, seen.log_ratio);
         terms.weigh(seen.weights);
@@ -240,6 +250,34 @@ fn correlated(
     let (values, _) = objective.fold(&objective.data, &place, Default::default, add, join)?;
     let influences = Influences { values: &values, size, total: objective.data.total };
     Ok(dependence::covariance(&influences, data.weights, data.dependence))
+}
+
+/// What the rows of every cluster add to the estimate together; `ids` are the clusters of all rows, where they are in memory.
+fn of_clusters(
+    objective: &Objective<'_>,
+    place: &ParameterPoint,
+    outer_bread: &DMatrix<f64>,
+    ids: Option<&[u64]>,
+) -> Result<ClusterSums> {
+    let size = objective.size();
+    let add = |(total, terms): &mut (ClusterSums, Terms), seen: &ChunkView<'_>| {
+        terms.fill(&objective.loss, Class::Data, seen.log_ratio);
+        terms.weigh(seen.weights);
+        let rows = seen.log_ratio.len();
+        let named: Vec<u64> = match (ids, seen.clusters) {
+            (Some(ids), _) => ids[seen.first_row..seen.first_row + rows].to_vec(),
+            (None, Some(numbers)) => numbers.iter().map(|number| cluster_name(*number)).collect(),
+            (None, None) => return Err(Error::internal("rows have lost their clusters")),
+        };
+        let influence = |row: usize| {
+            outer_bread * DVector::from_fn(size, |j, _| terms.first[row] * seen.score.column(j)[row])
+        };
+        let found = ClusterSums::of_rows(&named, seen.first_row, seen.weights, influence);
+        *total = std::mem::take(total).join(found);
+        Ok(())
+    };
+    let join = |a: (ClusterSums, Terms), b: (ClusterSums, Terms)| (a.0.join(b.0), a.1);
+    Ok(objective.fold(&objective.data, place, Default::default, add, join)?.0)
 }
 
 /// The sums that MATH §3 takes under the model, estimated from both samples together, whose density is

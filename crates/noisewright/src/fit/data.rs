@@ -187,6 +187,12 @@ pub trait Source: Sync {
     /// Number of variables.
     fn dimension(&self) -> usize;
 
+    /// Whether the blocks have one column more than there are variables, in which rows that belong together have the same number,
+    /// below 2⁵³: the standard errors are those of [clusters](Dependence::Clusters) then, wherever the rows of one are.
+    fn has_clusters(&self) -> bool {
+        false
+    }
+
     /// Number of rows, where it is known before they are read: then they need not be read once to be counted.
     fn rows(&self) -> Option<usize> {
         None

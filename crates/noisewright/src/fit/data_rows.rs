@@ -112,10 +112,11 @@ impl<'a> DataRows<'a> {
         }
     }
 
+    /// How the rows depend on one another; the clusters of rows that are not in memory are those of the rows that are held.
     pub(crate) fn dependence(&self) -> Dependence<'a> {
         match self {
             Self::Memory(data) => data.dependence,
-            Self::Elsewhere { .. } => Dependence::Independent,
+            Self::Elsewhere { some, .. } => some.dependence,
         }
     }
 

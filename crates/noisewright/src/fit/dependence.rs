@@ -28,11 +28,10 @@ impl Influences<'_> {
 
     /// The same for few groups of any size, the deviation of each divided by the root of `√((1 − s)(1 − s − f v))`, s its share of the
     /// weight and v of the sum of squares of an unknown, f from one for ten groups to zero for [`MANY_CLUSTERS`]; no number for one group.
-    fn between_few(&self, groups: &[(DVector<f64>, f64)]) -> DMatrix<f64> {
+    fn between_few(&self, groups: &[(DVector<f64>, f64)], effective: f64) -> DMatrix<f64> {
         let mut off = self.deviations(groups);
         let weight: f64 = groups.iter().map(|g| g.1).sum();
-        let many = MANY_CLUSTERS as f64;
-        let faded = ((many - groups.len() as f64) / (many - 10.0)).min(1.0);
+        let faded = ((MANY_CLUSTERS - effective) / (MANY_CLUSTERS - 10.0)).min(1.0);
         // No group can count for more than all together.
         let least = 1.0 / groups.len() as f64;
         for mut unknown in off.row_iter_mut() {
@@ -107,8 +106,9 @@ pub(crate) fn covariance(
     }
 }
 
-/// From so many clusters on the usual factor and degrees of freedom hold to a few parts in a hundred.
-const MANY_CLUSTERS: usize = 30;
+/// From so many clusters of one size on the usual factor and degrees of freedom hold to a few parts in a hundred. Clusters of different
+/// sizes are as few as equal ones with the same degrees of freedom: 40, four of which have most of the rows, are fewer than ten.
+const MANY_CLUSTERS: f64 = 30.0;
 
 /// With G clusters the factor `G/(G − 1) · (n − 1)/(n − p)` and G − 1 degrees of freedom (MATH §15). Few of them leave
 /// three things to mend.
@@ -121,6 +121,24 @@ const MANY_CLUSTERS: usize = 30;
 /// one that rows have ([`leverage`](super::leverage)), chosen by simulation. Without it intervals of 95 % for the scale
 /// of normal clusters (intraclass correlation 0.3, 5 and 10 clusters of 30 rows, 1,500 samples) cover 89 %, with it 93
 /// and 92 %. The factor `(n − 1)/(n − p)` is that of the parameters.
+pub(super) fn between_clusters(influences: &Influences<'_>, groups: &[(DVector<f64>, f64)]) -> Dependent {
+    let (total, size) = (influences.total, influences.size as f64);
+    let correction = if total > size + 1.0 { (total - 1.0) / (total - size) } else { 1.0 };
+    let freedom = clusters_freedom(groups);
+    // Equal clusters are as many as they are, but for rounding.
+    let (covariance, freedom) = if (freedom + 1.0) * (1.0 + 1e-9) < MANY_CLUSTERS {
+        (influences.between_few(groups, freedom + 1.0), freedom)
+    } else {
+        (influences.between(groups), groups.len() as f64 - 1.0)
+    };
+    Dependent {
+        covariance: covariance * correction,
+        freedom: vec![freedom; influences.size],
+        effective_rows: None,
+    }
+}
+
+/// The same from the influences of all rows.
 fn clustered(influences: &Influences<'_>, ids: &[u64], weight: impl Fn(usize) -> f64) -> Dependent {
     let mut place: HashMap<u64, usize> = HashMap::new();
     let mut groups: Vec<(DVector<f64>, f64)> = Vec::new();
@@ -133,18 +151,7 @@ fn clustered(influences: &Influences<'_>, ids: &[u64], weight: impl Fn(usize) ->
         groups[at].0 += DVector::from_column_slice(row);
         groups[at].1 += weight(i);
     }
-    let (total, size) = (influences.total, influences.size as f64);
-    let correction = if total > size + 1.0 { (total - 1.0) / (total - size) } else { 1.0 };
-    let (covariance, freedom) = if groups.len() < MANY_CLUSTERS {
-        (influences.between_few(&groups), clusters_freedom(&groups))
-    } else {
-        (influences.between(&groups), groups.len() as f64 - 1.0)
-    };
-    Dependent {
-        covariance: covariance * correction,
-        freedom: vec![freedom; influences.size],
-        effective_rows: None,
-    }
+    between_clusters(influences, &groups)
 }
 
 /// Bell and McCaffrey's degrees of freedom of the variance of a mean of rows in clusters; none for one cluster.

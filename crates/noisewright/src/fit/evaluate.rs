@@ -108,6 +108,8 @@ pub(crate) struct ChunkView<'s> {
     pub(crate) score: Columns<'s>,
     /// How many times each row counts.
     pub(crate) weights: Option<&'s [f64]>,
+    /// Which cluster each belongs to, where that was read with the rows.
+    pub(crate) clusters: Option<&'s [f64]>,
     /// The points, unless the features are all that was kept.
     pub(crate) points: Option<View<'s>>,
     /// The number of the first of them in the sample.
@@ -139,7 +141,7 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
         for seen in block.chunks(index, self.objective.size()) {
             let FeatureView { columns, offset, weights, first_row } = seen;
             self.see_linear(columns, offset, |log_ratio, score| {
-                visit(ChunkView { log_ratio, score, weights, points: None, first_row })
+                visit(ChunkView { log_ratio, score, weights, clusters: None, points: None, first_row })
             })?;
         }
         Ok(())
@@ -160,9 +162,10 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
             let end = raw.points.rows().min(start + step);
             let points = raw.points.slice(start..end);
             let weights = raw.weights.map(|w| &w[start..end]);
+            let clusters = raw.clusters.map(|c| &c[start..end]);
             let log_noise = &raw.log_noise[start..end];
             let mut seen = |log_ratio: &[f64], score: Columns<'_>| {
-                visit(ChunkView { log_ratio, score, weights, points: Some(points), first_row })
+                visit(ChunkView { log_ratio, score, weights, clusters, points: Some(points), first_row })
             };
             if self.objective.linear {
                 let features =

@@ -261,7 +261,7 @@ fn estimated_at<'a>(
     let curve = Curve::at(&objective, &full, &solution, near)?;
     let (at, stop) = curve.last_step(&objective, &full, &solution)?;
     let covariance = match &curve.bread {
-        Some(bread) => covariance::parts(&objective, &full, bread, at.as_slice(), rows.whole(), options)?,
+        Some(bread) => covariance::parts(&objective, &full, bread, at.as_slice(), rows, options)?,
         None => Covariance::infinite(objective.size()),
     };
     let mut optima = solution.optima;

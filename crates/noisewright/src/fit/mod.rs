@@ -5,6 +5,7 @@
 
 pub(crate) mod bootstrap;
 mod choices;
+mod cluster_sums;
 mod conditional;
 mod constant;
 mod covariance;

@@ -288,7 +288,7 @@ impl<'a> Rounds<'_, 'a> {
         let free: Vec<usize> = (0..objective.size()).filter(|j| !contrasted.held[*j]).collect();
         let Some(hessian) = &full.evaluation.hessian else { return Ok(None) };
         let Ok(bread) = covariance::bread(objective, at, hessian, &free) else { return Ok(None) };
-        let found = covariance::parts(objective, &full, &bread, at, self.task.rows.whole(), self.options)?;
+        let found = covariance::parts(objective, &full, &bread, at, self.task.rows, self.options)?;
         Ok(Some((found.whole().diagonal().iter().copied().collect(), hessian.clone())))
     }
 }

@@ -15,7 +15,7 @@ use super::data_rows::SomeRows;
 use super::distributed::{Host, Partial, once_by, reduce_by};
 use super::loss_terms::Class;
 use super::options::Draws;
-use super::stream::Elsewhere;
+use super::stream::{Elsewhere, ReadRows};
 use crate::noise::draw_block;
 use crate::noise::quiet::QuietDraws;
 use crate::run::{Context, Purpose};
@@ -121,6 +121,8 @@ pub(crate) struct RawBlock<'r> {
     pub(crate) index: usize,
     pub(crate) points: View<'r>,
     pub(crate) weights: Option<&'r [f64]>,
+    /// Which cluster each row belongs to, where that was read with the rows.
+    pub(crate) clusters: Option<&'r [f64]>,
     pub(crate) log_noise: &'r [f64],
 }
 
@@ -235,8 +237,8 @@ impl<'a> SampleBlocks<'a> {
     ) -> Result<Option<T>> {
         match (&self.feed, self.host) {
             (RowSource::Elsewhere { source, noise, .. }, _) => {
-                source.reduce(self.rows, &combine, |index, points, weights| {
-                    map_read(noise.as_deref(), index, points, weights, &map)
+                source.reduce_read(self.rows, &combine, |index, read| {
+                    map_read(noise.as_deref(), index, read, &map)
                 })
             }
             (RowSource::Drawn { .. }, Some(host)) if self.rows > FEW_DRAWN => {
@@ -259,6 +261,7 @@ impl<'a> SampleBlocks<'a> {
                 index,
                 points: points.view().slice(range.clone()),
                 weights: weights.map(|w| &w[range.clone()]),
+                clusters: None,
                 log_noise: &log_noise[range],
             }),
             RowSource::Drawn { noise, context, quiet } => {
@@ -271,7 +274,7 @@ impl<'a> SampleBlocks<'a> {
                 let points = View::new(noise.dimension(), rows, &values);
                 let mut log_noise = vec![0.0; rows];
                 noise.log_density(points, &mut log_noise);
-                map(RawBlock { index, points, weights: None, log_noise: &log_noise })
+                map(RawBlock { index, points, weights: None, clusters: None, log_noise: &log_noise })
             }
             RowSource::Elsewhere { .. } => Err(Error::internal("rows that are elsewhere are asked for here")),
         }
@@ -291,10 +294,10 @@ impl<'a> SampleBlocks<'a> {
 fn map_read<T>(
     noise: Option<&dyn Noise>,
     index: usize,
-    points: View<'_>,
-    weights: Option<&[f64]>,
+    read: ReadRows<'_>,
     map: impl Fn(RawBlock<'_>) -> Result<T>,
 ) -> Result<T> {
+    let ReadRows { points, weights, clusters } = read;
     let mut log_noise = vec![0.0; points.rows()];
     if let Some(noise) = noise {
         noise.log_density(points, &mut log_noise);
@@ -304,7 +307,7 @@ fn map_read<T>(
     if let Some(row) = missed {
         return Err(Error::NoiseMissesData { row: index * BLOCK + row + 1 });
     }
-    map(RawBlock { index, points, weights, log_noise: &log_noise })
+    map(RawBlock { index, points, weights, clusters, log_noise: &log_noise })
 }
 
 /// A block of a stream: its values, column-major, and its weights.
@@ -325,8 +328,9 @@ pub(crate) fn reduce_stream<T: Send>(
     let mut ends = vec![0usize; rows.div_ceil(BLOCK)];
     count_ends(0..ends.len(), &mut ends);
     let mut stack: Vec<T> = Vec::new();
+    let columns = columns(source);
     let mut finish = |blocks: &mut Vec<Owned>| -> Result<()> {
-        let leaves = map_blocks(source.dimension(), blocks, &map);
+        let leaves = map_blocks(columns, blocks, &map);
         for (block, leaf) in blocks.drain(..).zip(leaves) {
             stack.push(leaf?);
             for _ in 0..ends.get(block.index).copied().unwrap_or(0) {
@@ -344,13 +348,18 @@ pub(crate) fn reduce_stream<T: Send>(
     Ok(stack.pop())
 }
 
-/// What a function makes of some blocks, on all threads.
+/// How many columns are read: the variables, and cluster numbers where there are any.
+pub(crate) fn columns(source: &dyn Source) -> usize {
+    source.dimension() + usize::from(source.has_clusters())
+}
+
+/// What a function makes of some blocks of so many columns, on all threads.
 pub(crate) fn map_blocks<T: Send>(
-    dimension: usize,
+    columns: usize,
     blocks: &[Owned],
     map: impl Fn(usize, View<'_>, Option<&[f64]>) -> Result<T> + Sync,
 ) -> Vec<Result<T>> {
-    let leaf = |b: &Owned| map(b.index, View::new(dimension, b.rows, &b.values), b.weights.as_deref());
+    let leaf = |b: &Owned| map(b.index, View::new(columns, b.rows, &b.values), b.weights.as_deref());
     blocks.par_iter().map(leaf).collect()
 }
 
@@ -389,7 +398,7 @@ pub(crate) fn for_each_fixed(
 
 /// Reads a source and hands it on as blocks, in one thread.
 fn read_blocks(source: &dyn Source, finish: &mut dyn FnMut(&mut Vec<Owned>) -> Result<()>) -> Result<usize> {
-    let mut filler = Filler::new(source.dimension());
+    let mut filler = Filler::new(columns(source));
     source.for_each_block(&mut |points, weights| {
         filler.check(points, weights)?;
         let mut start = 0;
@@ -408,7 +417,8 @@ fn read_blocks(source: &dyn Source, finish: &mut dyn FnMut(&mut Vec<Owned>) -> R
 
 /// Gathers rows into blocks of a fixed size.
 struct Filler {
-    dimension: usize,
+    /// Columns of the rows.
+    columns: usize,
     done: Vec<Owned>,
     /// Rows so far.
     rows: usize,
@@ -419,14 +429,14 @@ struct Filler {
 }
 
 impl Filler {
-    fn new(dimension: usize) -> Self {
-        let values = vec![0.0; dimension * BLOCK];
-        Self { dimension, done: Vec::new(), rows: 0, values, held: 0, weights: None }
+    fn new(columns: usize) -> Self {
+        let values = vec![0.0; columns * BLOCK];
+        Self { columns, done: Vec::new(), rows: 0, values, held: 0, weights: None }
     }
 
     fn check(&self, points: View<'_>, weights: Option<&[f64]>) -> Result<()> {
-        if points.columns() != self.dimension {
-            let (expected, found) = (self.dimension, points.columns());
+        if points.columns() != self.columns {
+            let (expected, found) = (self.columns, points.columns());
             return Err(Error::Shape { what: "columns of data", expected, found });
         }
         match weights {
@@ -461,7 +471,7 @@ impl Filler {
         let rows = std::mem::take(&mut self.held);
         if rows > 0 {
             let index = (self.rows - 1) / BLOCK;
-            let mut values = std::mem::replace(&mut self.values, vec![0.0; self.dimension * BLOCK]);
+            let mut values = std::mem::replace(&mut self.values, vec![0.0; self.columns * BLOCK]);
             if rows < BLOCK {
                 values = values.chunks_exact(BLOCK).flat_map(|column| &column[..rows]).copied().collect();
             }

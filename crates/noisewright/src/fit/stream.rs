@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use noisewright_numerics::summation::blocked;
 
-use super::data::{Data, Source};
+use super::data::{Data, Dependence, Source};
 use super::data_rows::{DataRows, RowCheck, SOME_ROWS, held_rows};
 use super::distributed::{Host, Partial, reduce_by};
 use super::fit_against_noise::needs_memory;
@@ -13,7 +13,7 @@ use super::fit_rows;
 use super::noise_choice::is_exact;
 use super::options::{FitOptions, NoiseChoice};
 use super::result::Fit;
-use super::sample_blocks::{BLOCK, for_each_fixed, map_blocks, reduce_stream};
+use super::sample_blocks::{BLOCK, columns, for_each_fixed, map_blocks, reduce_stream};
 use crate::run::Stage;
 use crate::{Error, Model, Points, Result, View};
 
@@ -74,6 +74,14 @@ impl<'a> Elsewhere<'a> {
         }
     }
 
+    /// Whether a column of cluster numbers comes after the variables.
+    pub(crate) fn has_clusters(self) -> bool {
+        match self {
+            Self::Source(source) => source.has_clusters(),
+            Self::Host(host, sample) => sample == 0 && host.has_clusters(),
+        }
+    }
+
     /// Number of rows, where it is known before they are read.
     fn rows(self) -> Option<usize> {
         match self {
@@ -108,11 +116,74 @@ impl<'a> Elsewhere<'a> {
         combine: &(impl Fn(T, T) -> T + Sync),
         map: impl Fn(usize, View<'_>, Option<&[f64]>) -> Result<T> + Sync,
     ) -> Result<Option<T>> {
+        self.reduce_read(rows, combine, |index, read| map(index, read.points, read.weights))
+    }
+
+    /// The same with all that is read of the rows.
+    ///
+    /// # Errors
+    /// As for [`reduce`](Self::reduce).
+    pub(crate) fn reduce_read<T: Send + Partial>(
+        self,
+        rows: usize,
+        combine: &(impl Fn(T, T) -> T + Sync),
+        map: impl Fn(usize, ReadRows<'_>) -> Result<T> + Sync,
+    ) -> Result<Option<T>> {
+        let (dimension, clusters) = (self.dimension(), self.has_clusters());
+        let block = |index: usize, points: View<'_>, weights: Option<&[f64]>| {
+            map(index, ReadRows::new(points, weights, clusters.then_some(dimension)))
+        };
         match self {
-            Self::Source(source) => reduce_stream(source, rows, combine, map),
-            Self::Host(host, sample) => reduce_by(host, (rows, Some(sample)), combine, map),
+            Self::Source(source) => reduce_stream(source, rows, combine, block),
+            Self::Host(host, sample) => reduce_by(host, (rows, Some(sample)), combine, block),
         }
     }
+}
+
+/// Some rows as they are read.
+#[derive(Clone, Copy)]
+pub(crate) struct ReadRows<'r> {
+    /// The variables.
+    pub(crate) points: View<'r>,
+    pub(crate) weights: Option<&'r [f64]>,
+    /// Which cluster each row belongs to.
+    pub(crate) clusters: Option<&'r [f64]>,
+}
+
+impl<'r> ReadRows<'r> {
+    /// Rows whose column of this number, if any, says which cluster they belong to.
+    fn new(points: View<'r>, weights: Option<&'r [f64]>, clusters: Option<usize>) -> Self {
+        match clusters {
+            Some(column) => {
+                Self { points: points.leading(column), weights, clusters: Some(points.column(column)) }
+            }
+            None => Self { points, weights, clusters: None },
+        }
+    }
+
+    /// Checks the numbers of clusters, of rows with so many before them.
+    ///
+    /// # Errors
+    /// The first that is none, or so large that it may not be the one that was meant.
+    fn check_clusters(&self, before: usize) -> Result<()> {
+        // Whole numbers from 2⁵³ on may have become a neighbour's double.
+        let told = |x: f64| x.abs() < (1u64 << 53) as f64;
+        let Some(row) = self.clusters.and_then(|clusters| clusters.iter().position(|x| !told(*x))) else {
+            return Ok(());
+        };
+        Err(Error::OutsideDomain {
+            row: before + row + 1,
+            column: "clusters".into(),
+            value: self.clusters.map_or(f64::NAN, |clusters| clusters[row]),
+            domain: "a number below 2^53".into(),
+        })
+    }
+}
+
+/// The name of a cluster for the sums over it.
+pub(crate) fn cluster_name(number: f64) -> u64 {
+    // −0 is 0.
+    (number + 0.0).to_bits()
 }
 
 /// Fits a model to rows that are not in memory.
@@ -143,28 +214,54 @@ fn read_and_fit(model: &Model, source: Elsewhere<'_>, options: &FitOptions) -> R
         return Err(needs_memory("noise"));
     }
     options.report(Stage::Prepare, 0, f64::NAN)?;
-    let (check, (points, weights)) = first_reading(model, source, RowCheck::of)?;
+    let (check, held) = first_reading(model, source, RowCheck::of)?;
     check.finish(model)?;
     let RowCheck { rows, total, .. } = check;
     if counted && rows > SOME_ROWS {
+        if source.has_clusters() {
+            return Err(needs_memory("clusters"));
+        }
         let (points, weights) = count_states(source, rows)?;
         let data = Data { weights: Some(&weights), ..Data::from(&points) };
         source.goes_on_alone()?;
         let fit = fit_rows(model, DataRows::Memory(data), options)?;
         return Ok(Fit { rows, ..fit });
     }
-    let some = Data { weights: weights.as_deref(), ..Data::from(&points) };
+    let some = held.data();
     let all = if rows <= SOME_ROWS {
         source.goes_on_alone()?;
         DataRows::Memory(some)
     } else {
+        refuse_repeats(options)?;
         DataRows::Elsewhere { source, rows, total, some }
     };
     fit_rows(model, all, options)
 }
 
-/// At most [`SOME_ROWS`] rows that are spread over all, the same that would be picked from memory, and their weights.
-pub(crate) type HeldRows = (Points, Option<Vec<f64>>);
+/// Refuses what fits other rows than all of them, before any of them is fitted.
+fn refuse_repeats(options: &FitOptions) -> Result<()> {
+    let asked =
+        [("bootstrap", options.bootstrap.is_some()), ("cross_validate", options.cross_validate.is_some())];
+    match asked.into_iter().find(|(_, asked)| *asked) {
+        Some((option, _)) => Err(needs_memory(option)),
+        None => Ok(()),
+    }
+}
+
+/// At most [`SOME_ROWS`] rows that are spread over all, the same that would be picked from memory.
+pub(crate) struct HeldRows {
+    points: Points,
+    weights: Option<Vec<f64>>,
+    clusters: Option<Vec<u64>>,
+}
+
+impl HeldRows {
+    pub(crate) fn data(&self) -> Data<'_> {
+        let clusters = self.clusters.as_deref().map_or(Dependence::Independent, Dependence::Clusters);
+        let data = Data { weights: self.weights.as_deref(), ..Data::new(self.points.view()) };
+        data.with_dependence(clusters)
+    }
+}
 
 /// All rows, every one checked, and some of them: in one reading where their number is known beforehand, in two otherwise.
 ///
@@ -178,20 +275,21 @@ pub(crate) fn first_reading(
     let Some(rows) = source.rows() else {
         let found = counted(model, source, check)?;
         let ranges = held_rows(found.rows);
-        let some = source.reduce(found.rows, &appended, |index, points, weights| {
-            Ok(chosen(&ranges, index, points, weights))
-        })?;
-        return Ok((found, held(source.dimension(), some.unwrap_or_default())));
+        let some =
+            source.reduce_read(found.rows, &appended, |index, read| Ok(chosen(&ranges, index, read)))?;
+        return Ok((found, held(source, some.unwrap_or_default())));
     };
     let ranges = held_rows(rows);
-    let block = |index: usize, points: View<'_>, weights: Option<&[f64]>| {
+    let block = |index: usize, read: ReadRows<'_>| {
         model.check_run()?;
-        Ok((check(model, index * BLOCK, points, weights)?, chosen(&ranges, index, points, weights)))
+        let found = check(model, index * BLOCK, read.points, read.weights)?;
+        read.check_clusters(index * BLOCK)?;
+        Ok((found, chosen(&ranges, index, read)))
     };
     let join = |a: (RowCheck, SomeColumns), b: (RowCheck, SomeColumns)| (a.0.join(b.0), appended(a.1, b.1));
-    let found = source.reduce(rows, &join, block)?;
+    let found = source.reduce_read(rows, &join, block)?;
     let (found, some) = found.unwrap_or_else(|| (RowCheck::nothing(model), SomeColumns::default()));
-    Ok((found, held(source.dimension(), some)))
+    Ok((found, held(source, some)))
 }
 
 /// A reading of rows whose number is not known.
@@ -203,15 +301,19 @@ fn counted(
     let Elsewhere::Source(source) = source else {
         return Err(Error::internal("other processes know how many rows they have"));
     };
+    let clusters = source.has_clusters().then(|| source.dimension());
     let block = |index: usize, points: View<'_>, weights: Option<&[f64]>| {
-        check(model, index * BLOCK, points, weights)
+        let read = ReadRows::new(points, weights, clusters);
+        let found = check(model, index * BLOCK, read.points, read.weights)?;
+        read.check_clusters(index * BLOCK)?;
+        Ok(found)
     };
     let mut all = RowCheck::nothing(model);
     // The tree that the weights are summed in depends on the number of blocks, which is known at the end.
     let mut totals = Vec::new();
     for_each_fixed(source, &mut |blocks| {
         model.check_run()?;
-        let found = map_blocks(source.dimension(), blocks, block);
+        let found = map_blocks(columns(source), blocks, block);
         for block in found {
             let block = block?;
             totals.push(block.total);
@@ -224,7 +326,7 @@ fn counted(
     Ok(all)
 }
 
-/// Columns of some rows, and their weights where they have any.
+/// Columns of some rows, that of their clusters after the variables, and their weights where they have any.
 type SomeColumns = (Vec<Vec<f64>>, Option<Vec<f64>>);
 
 /// The rows of two neighbouring blocks.
@@ -241,19 +343,25 @@ fn appended(mut left: SomeColumns, right: SomeColumns) -> SomeColumns {
 }
 
 /// The rows of a block that are held.
-fn chosen(ranges: &[Range<usize>], index: usize, points: View<'_>, weights: Option<&[f64]>) -> SomeColumns {
+fn chosen(ranges: &[Range<usize>], index: usize, read: ReadRows<'_>) -> SomeColumns {
+    let ReadRows { points, weights, clusters } = read;
     let first = index * BLOCK;
     let end = first + points.rows();
     let here = &ranges[ranges.partition_point(|r| r.end <= first)..ranges.partition_point(|r| r.start < end)];
     let parts = || here.iter().map(|range| range.start.max(first) - first..range.end.min(end) - first);
-    let column = |j: usize| parts().flat_map(|part| &points.column(j)[part]).copied().collect();
-    let weights = weights.map(|w| parts().flat_map(|part| &w[part]).copied().collect());
-    ((0..points.columns()).map(column).collect(), weights)
+    let of = |column: &[f64]| -> Vec<f64> { parts().flat_map(|part| &column[part]).copied().collect() };
+    let variables = (0..points.columns()).map(|j| points.column(j));
+    (variables.chain(clusters).map(of).collect(), weights.map(of))
 }
 
-fn held(dimension: usize, (columns, weights): SomeColumns) -> HeldRows {
+fn held(source: Elsewhere<'_>, (mut columns, weights): SomeColumns) -> HeldRows {
     let count = columns.first().map_or(0, Vec::len);
-    (Points::unnamed(dimension, count, columns.concat()), weights)
+    let clusters = source.has_clusters().then(|| columns.pop().unwrap_or_default());
+    HeldRows {
+        points: Points::unnamed(source.dimension(), count, columns.concat()),
+        weights,
+        clusters: clusters.map(|clusters| clusters.into_iter().map(cluster_name).collect()),
+    }
 }
 
 /// All states that the rows are in, and how often each came.

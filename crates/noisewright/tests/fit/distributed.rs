@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use noisewright::fit::{
-    Amount, Data, DrawKind, FitOptions, PassRequest, Replica, Source, Visit, Workers, fit_distributed,
-    fit_stream, ratio_distributed, ratio_stream,
+    Amount, Data, Dependence, DrawKind, FitOptions, PassRequest, Replica, Source, Visit, Workers,
+    fit_distributed, fit_stream, ratio_distributed, ratio_stream,
 };
 use noisewright::internal::fit::{fit, ratio};
 use noisewright::{Error, Fit, Model, Normal, Points, Result, Space, View, sample, to_json};
@@ -20,6 +20,8 @@ struct Replicas<'a> {
     /// The second sample of a ratio.
     second: Option<View<'a>>,
     run_rows: usize,
+    /// Rows of a run that are handed over at a time.
+    part_rows: usize,
     held: Mutex<Vec<Option<Replica>>>,
     /// Every so-many runs the replica that is asked is lost before it answers.
     lost_every: usize,
@@ -39,7 +41,8 @@ impl<'a> Replicas<'a> {
         let held = Mutex::new((0..count).map(|_| None).collect());
         let (asked, large) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (weights, second, lost_every) = (None, None, usize::MAX);
-        Self { model, options, points, weights, second, run_rows, held, lost_every, asked, large }
+        let part_rows = usize::MAX;
+        Self { model, options, points, weights, second, run_rows, part_rows, held, lost_every, asked, large }
     }
 
     fn start(&self) -> Result<Replica> {
@@ -48,6 +51,9 @@ impl<'a> Replicas<'a> {
         match self.second {
             Some(second) => {
                 Replica::start_ratio(model, options, (columns, [rows, second.rows()]), |work| work())
+            }
+            None if self.has_clusters() => {
+                Replica::start_clustered(model, options, (columns - 1, rows), |work| work())
             }
             None => Replica::start(model, options, (columns, rows), |work| work()),
         }
@@ -67,13 +73,17 @@ impl<'a> Replicas<'a> {
             None => slot.insert(self.start()?),
         };
         replica.advance(&pass.log[replica.step()..])?;
-        let weights = self.weights.filter(|_| pass.sample == Some(0)).map(|w| w[run.clone()].to_vec());
-        let values = pass.sample.map_or_else(Vec::new, |sample| {
-            let points = if sample == 0 { Some(self.points) } else { self.second };
-            let column = |j: usize| points.unwrap().column(j)[run.clone()].to_vec();
-            (0..self.points.columns()).flat_map(column).collect()
-        });
-        let answer = replica.sum(run.clone(), values, weights)?;
+        let weights = self.weights.filter(|_| pass.sample == Some(0));
+        let points = if pass.sample == Some(1) { self.second.unwrap() } else { self.points };
+        let part = |rows: &Range<usize>| {
+            let column = |j: usize| points.column(j)[rows.clone()].to_vec();
+            let values =
+                pass.sample.map_or_else(Vec::new, |_| (0..points.columns()).flat_map(column).collect());
+            replica.sum(rows.clone(), values, weights.map(|w| w[rows.clone()].to_vec()))
+        };
+        let parts = Replica::parts(run, self.part_rows);
+        let answers = parts.iter().map(part).collect::<Result<Vec<_>>>()?;
+        let answer = replica.join(run.clone(), parts, answers)?;
         // The second pass brings the sample.
         if pass.step() > 1 && answer.len() > 4096 {
             self.large.fetch_add(1, Ordering::Relaxed);
@@ -84,7 +94,11 @@ impl<'a> Replicas<'a> {
 
 impl Workers for Replicas<'_> {
     fn dimension(&self) -> usize {
-        self.points.columns()
+        self.points.columns() - usize::from(self.has_clusters())
+    }
+
+    fn has_clusters(&self) -> bool {
+        self.points.columns() > self.model.space().dimension()
     }
 
     fn rows(&self) -> usize {
@@ -108,6 +122,23 @@ impl Workers for Replicas<'_> {
             answers[number] = self.answer(&mut held[number % count], pass, run)?;
         }
         Ok(answers)
+    }
+}
+
+/// Rows whose last column are numbers of clusters.
+struct Clustered<'a>(Blocks<'a>);
+
+impl Source for Clustered<'_> {
+    fn dimension(&self) -> usize {
+        self.0.dimension() - 1
+    }
+
+    fn has_clusters(&self) -> bool {
+        true
+    }
+
+    fn for_each_block(&self, visit: Visit<'_>) -> Result<()> {
+        self.0.for_each_block(visit)
     }
 }
 
@@ -138,9 +169,11 @@ fn compare(model: &Model, points: &Points, weights: Option<&[f64]>, options: &Fi
     assert!(whole.converged);
     let streamed = fit_stream(model, &Blocks(points.view(), weights, 10_007), options).unwrap();
     assert_eq!(text(&whole), text(&streamed));
-    for (count, run_rows, lost_every) in [(1, 1 << 17, usize::MAX), (3, 50_000, 11)] {
-        let workers =
-            Replicas { weights, lost_every, ..Replicas::new(model, options, points.view(), count, run_rows) };
+    for (count, run_rows, lost_every, part_rows) in
+        [(1, 1 << 17, usize::MAX, usize::MAX), (3, 50_000, 11, 9_000)]
+    {
+        let replicas = Replicas::new(model, options, points.view(), count, run_rows);
+        let workers = Replicas { weights, lost_every, part_rows, ..replicas };
         let distributed = fit_distributed(model, &workers, options).unwrap();
         assert_eq!(text(&whole), text(&distributed));
     }
@@ -172,6 +205,49 @@ fn a_model_with_several_starts() {
     let model = Model::from_toml(toml).unwrap();
     let points = sample(&Normal::with_variance(0.3, 1.2).unwrap(), 270_000, 3);
     compare(&model, &points, None, &FitOptions { amount: Amount::Ratio(1.0), ..FitOptions::default() });
+}
+
+/// Points of two columns, the second of which are numbers of clusters, and these as they are given in memory.
+fn clustered(rows: usize, number: impl Fn(usize) -> usize) -> (Points, Points, Vec<u64>) {
+    let points = sample(&Normal::with_variance(0.3, 1.2).unwrap(), rows, 11);
+    // Names that are no counts: they are negative and not in the order of their rows.
+    let names: Vec<f64> = (0..rows).map(|row| 40.0 - number(row) as f64).collect();
+    let both = Points::unnamed(2, rows, [points.view().column(0), &names].concat());
+    (points, both, (0..rows).map(|row| number(row) as u64).collect())
+}
+
+/// Clusters whose rows are in every block: many and few of them, with weights, and of so few rows that all are held.
+#[test]
+fn clusters_that_span_blocks() {
+    let options = FitOptions { amount: Amount::Ratio(0.5), ..FitOptions::default() };
+    let model = gaussian();
+    for (rows, groups) in [(280_003, 1_009), (280_003, 12), (9_000, 40)] {
+        let (points, both, ids) = clustered(rows, |row| row * 7_919 % groups);
+        let weights: Vec<f64> = (0..rows).map(|i| 0.5 + (i as f64).sin().abs()).collect();
+        let data = Data::from(&points).with_weights(&weights).with_dependence(Dependence::Clusters(&ids));
+        let whole = fit(&model, data, &options).unwrap();
+        let blocks = || Blocks(both.view(), Some(&weights), 10_007);
+        assert_eq!(text(&whole), text(&fit_stream(&model, &Clustered(blocks()), &options).unwrap()));
+        let replicas = Replicas::new(&model, &options, both.view(), 3, 50_000);
+        let workers = Replicas { weights: Some(&weights), lost_every: 11, part_rows: 9_000, ..replicas };
+        assert_eq!(text(&whole), text(&fit_distributed(&model, &workers, &options).unwrap()));
+        // The clusters count: without them there are other standard errors.
+        let independent = fit(&model, Data::from(&points).with_weights(&weights), &options).unwrap();
+        assert!(independent.parameters[0].se_data != whole.parameters[0].se_data);
+    }
+}
+
+#[test]
+fn a_cluster_that_cannot_be_told_is_named() {
+    let (_, both, _) = clustered(280_003, |row| row % 100);
+    let mut values = both.into_values();
+    values[280_003 + 123_456] = 9_007_199_254_740_993.0;
+    let both = Points::unnamed(2, 280_003, values);
+    let (model, options) = (gaussian(), FitOptions::default());
+    let streamed = fit_stream(&model, &Clustered(Blocks(both.view(), None, 10_007)), &options).unwrap_err();
+    let workers = Replicas::new(&model, &options, both.view(), 2, 50_000);
+    assert_eq!(fit_distributed(&model, &workers, &options).unwrap_err(), streamed);
+    assert!(matches!(streamed, Error::OutsideDomain { row: 123_457, .. }), "{streamed}");
 }
 
 #[test]

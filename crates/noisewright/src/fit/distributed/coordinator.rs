@@ -13,6 +13,11 @@ pub trait Workers: Sync {
     /// Number of variables.
     fn dimension(&self) -> usize;
 
+    /// Whether the rows of a fit have one column more, of cluster numbers, as those of a [`Source`](crate::fit::Source) may.
+    fn has_clusters(&self) -> bool {
+        false
+    }
+
     /// Number of rows of all of them together.
     fn rows(&self) -> usize;
 
@@ -73,8 +78,8 @@ impl<'w> Coordinator<'w> {
     }
 
     fn ask(&self, pass: &dyn Pass, log: &Log) -> Result<Vec<u8>> {
-        let blocks = pass.rows().div_ceil(BLOCK);
-        let nodes = runs(blocks, self.workers.run_rows() / BLOCK);
+        let blocks = 0..pass.rows().div_ceil(BLOCK);
+        let nodes = runs(blocks.clone(), self.workers.run_rows() / BLOCK);
         let of_rows: Vec<Range<usize>> = nodes.iter().map(|run| rows_of(run, pass.rows())).collect();
         let request =
             PassRequest { log: &log.answers, known: log.last, runs: &of_rows, sample: pass.sample() };
@@ -84,13 +89,17 @@ impl<'w> Coordinator<'w> {
         }
         // The first run with an error has the first block with one.
         let sums: Result<Vec<Vec<u8>>> = answers.iter().map(|answer| from_answer(answer)).collect();
-        Ok(to_answer(sums.and_then(|sums| pass.join(&nodes, &sums))))
+        Ok(to_answer(sums.and_then(|sums| pass.join(blocks, &nodes, &sums))))
     }
 }
 
 impl Host for Coordinator<'_> {
     fn dimension(&self) -> usize {
         self.workers.dimension()
+    }
+
+    fn has_clusters(&self) -> bool {
+        self.workers.has_clusters()
     }
 
     fn rows(&self, sample: usize) -> usize {

@@ -27,14 +27,17 @@ pub(crate) trait Pass: Sync {
     /// The partial sum over a run of blocks, which is a node of the tree of all blocks.
     fn sum(&self, run: Range<usize>, rows: RunRows<'_>) -> Result<Vec<u8>>;
 
-    /// All runs' sums joined, in the tree of all blocks.
-    fn join(&self, runs: &[Range<usize>], sums: &[Vec<u8>]) -> Result<Vec<u8>>;
+    /// The sum over a node of the tree of all blocks, from those over runs that make it up.
+    fn join(&self, node: Range<usize>, runs: &[Range<usize>], sums: &[Vec<u8>]) -> Result<Vec<u8>>;
 }
 
 /// Who lets other processes sum over blocks: the coordinator asks them, and a replica of the fit in one of them answers.
 pub(crate) trait Host: Sync {
     /// Number of variables.
     fn dimension(&self) -> usize;
+
+    /// Whether the rows of a fit have a column of cluster numbers after the variables.
+    fn has_clusters(&self) -> bool;
 
     /// Number of rows of a sample: the data are the first; a ratio has a second.
     fn rows(&self, sample: usize) -> usize;
@@ -122,11 +125,10 @@ where
         sum.map(|sum| to_bytes(&sum)).ok_or_else(unreadable)
     }
 
-    fn join(&self, runs: &[Range<usize>], sums: &[Vec<u8>]) -> Result<Vec<u8>> {
+    fn join(&self, node: Range<usize>, runs: &[Range<usize>], sums: &[Vec<u8>]) -> Result<Vec<u8>> {
         let mut sums = sums.iter();
         let mut leaf = || sums.next().and_then(|sum| from_bytes::<T>(sum)).ok_or_else(unreadable);
-        let blocks = 0..self.rows.div_ceil(BLOCK);
-        Ok(to_bytes(&join_runs(blocks, &mut runs.iter().peekable(), &mut leaf, self.combine)?))
+        Ok(to_bytes(&join_runs(node, &mut runs.iter().peekable(), &mut leaf, self.combine)?))
     }
 }
 
@@ -140,10 +142,10 @@ fn middle(blocks: &Range<usize>) -> usize {
     blocks.start + blocks.len().div_ceil(2)
 }
 
-/// The nodes of the tree over so many blocks that have at most `most` blocks each, as few as there can be.
-pub(crate) fn runs(blocks: usize, most: usize) -> Vec<Range<usize>> {
+/// The nodes under a node of the tree over blocks that have at most `most` blocks each, as few as there can be.
+pub(crate) fn runs(node: Range<usize>, most: usize) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let mut open: Vec<Range<usize>> = (blocks > 0).then_some(0..blocks).into_iter().collect();
+    let mut open: Vec<Range<usize>> = (!node.is_empty()).then_some(node).into_iter().collect();
     while let Some(node) = open.pop() {
         if node.len() <= most.max(1) {
             found.push(node);
@@ -182,18 +184,25 @@ mod tests {
 
     proptest! {
         #[test]
-        fn runs_joined_are_the_sum_over_all_blocks(rows in 1usize..400_000, most in 1usize..40) {
+        fn runs_joined_are_the_sum_over_all_blocks(rows in 1usize..400_000, most in 1usize..40, part in 1usize..9) {
             let value = |index: usize| 1.0 / (1.0 + index as f64);
             let whole = try_blocked(rows, BLOCK, |range| Ok::<f64, Error>(value(range.start / BLOCK)), |a, b| a + b);
             let map = |index: usize, _: View<'_>, _: Option<&[f64]>| Ok(value(index));
             let pass = Reduction { rows, sample: None, combine: &|a: f64, b: f64| a + b, map };
-            let found = runs(rows.div_ceil(BLOCK), most);
-            let sum = |run: &Range<usize>| {
+            let blocks = 0..rows.div_ceil(BLOCK);
+            let found = runs(blocks.clone(), most);
+            let sum_at_once = |run: &Range<usize>| {
                 let points = View::new(0, rows_of(run, rows).len(), &[]);
                 pass.sum(run.clone(), RunRows { points, weights: None }).unwrap()
             };
+            // A run may be summed in parts itself.
+            let sum = |run: &Range<usize>| {
+                let parts = runs(run.clone(), part);
+                let sums: Vec<Vec<u8>> = parts.iter().map(sum_at_once).collect();
+                pass.join(run.clone(), &parts, &sums).unwrap()
+            };
             let sums: Vec<Vec<u8>> = found.iter().map(sum).collect();
-            let joined: f64 = from_bytes(&pass.join(&found, &sums).unwrap()).unwrap();
+            let joined: f64 = from_bytes(&pass.join(blocks, &found, &sums).unwrap()).unwrap();
             prop_assert_eq!(Some(joined.to_bits()), whole.unwrap().map(f64::to_bits));
         }
     }

@@ -16,6 +16,8 @@ mod replica;
 pub use coordinator::{PassRequest, Workers};
 pub(crate) use host::{Host, once_by, reduce_by};
 pub(crate) use partial::{Partial, Triangle, partial_fields, partial_scratch};
+#[cfg(test)]
+pub(crate) use partial::{from_bytes, to_bytes};
 pub use replica::Replica;
 
 use coordinator::Coordinator;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::failure::{from_answer, to_answer};
-use super::host::{Host, Pass, RunRows};
+use super::host::{Host, Pass, RunRows, runs};
 use super::{fit_by, ratio_by};
 use crate::fit::FitOptions;
 use crate::fit::sample_blocks::BLOCK;
@@ -34,6 +34,8 @@ type OwnedRun = (Vec<f64>, Option<Vec<f64>>);
 enum Order {
     /// Sums over these rows of all.
     Sum { rows: Range<usize>, values: OwnedRun, reply: Sender<(Vec<u8>, OwnedRun)> },
+    /// Joins the answers for the parts of a run of rows.
+    Join { rows: Range<usize>, parts: Vec<Range<usize>>, answers: Vec<Vec<u8>>, reply: Sender<Vec<u8>> },
     /// Goes on with the answer to the step at hand.
     Answer(Vec<u8>),
 }
@@ -49,8 +51,31 @@ impl Replica {
         (dimension, rows): (usize, usize),
         run: impl FnOnce(&(dyn Fn() + Sync)) + Send + 'static,
     ) -> Result<Self> {
+        Self::begin_fit(model, options, (dimension, rows), false, run)
+    }
+
+    /// The same for rows that have a column of cluster numbers after the variables, as those of a [`Source`](crate::fit::Source) may.
+    ///
+    /// # Errors
+    /// When there is no thread for it.
+    pub fn start_clustered(
+        model: Model,
+        options: FitOptions,
+        shape: (usize, usize),
+        run: impl FnOnce(&(dyn Fn() + Sync)) + Send + 'static,
+    ) -> Result<Self> {
+        Self::begin_fit(model, options, shape, true, run)
+    }
+
+    fn begin_fit(
+        model: Model,
+        options: FitOptions,
+        (dimension, rows): (usize, usize),
+        clusters: bool,
+        run: impl FnOnce(&(dyn Fn() + Sync)) + Send + 'static,
+    ) -> Result<Self> {
         // The end of the replica's own fit is of no interest: the coordinator comes to the same one.
-        Self::begin((dimension, [rows, 0]), options, run, move |led, options| {
+        Self::begin((dimension, [rows, 0], clusters), options, run, move |led, options| {
             drop(fit_by(&model, led, options));
         })
     }
@@ -62,20 +87,22 @@ impl Replica {
     pub fn start_ratio(
         model: Model,
         options: FitOptions,
-        shape: (usize, [usize; 2]),
+        (dimension, rows): (usize, [usize; 2]),
         run: impl FnOnce(&(dyn Fn() + Sync)) + Send + 'static,
     ) -> Result<Self> {
-        Self::begin(shape, options, run, move |led, options| drop(ratio_by(&model, led, options)))
+        Self::begin((dimension, rows, false), options, run, move |led, options| {
+            drop(ratio_by(&model, led, options));
+        })
     }
 
     fn begin(
-        (dimension, rows): (usize, [usize; 2]),
+        (dimension, rows, clusters): (usize, [usize; 2], bool),
         options: FitOptions,
         run: impl FnOnce(&(dyn Fn() + Sync)) + Send + 'static,
         work: impl Fn(&Led, &FitOptions) + Send + Sync + 'static,
     ) -> Result<Self> {
         let (orders, receive) = channel();
-        let led = Led { dimension, rows, orders: Mutex::new(receive) };
+        let led = Led { dimension, rows, clusters, orders: Mutex::new(receive) };
         let body = move || {
             // Quiet: the coordinator reports progress.
             let options = FitOptions { progress: None, ..options };
@@ -128,6 +155,34 @@ impl Replica {
         Ok(answer)
     }
 
+    /// The rows of a run in parts of about so many at most, of each of which [`sum_lent`](Self::sum_lent) gives the sum that
+    /// [`join`](Self::join) wants: what holds a part stays in a processor's cache, as what holds a run does not.
+    #[must_use]
+    pub fn parts(rows: &Range<usize>, most: usize) -> Vec<Range<usize>> {
+        let of_rows = |part: Range<usize>| part.start * BLOCK..(part.end * BLOCK).min(rows.end);
+        runs(blocks(rows), most / BLOCK).into_iter().map(of_rows).collect()
+    }
+
+    /// The answer for a run of rows at this step, from those for all its [`parts`](Self::parts) in their order.
+    ///
+    /// # Errors
+    /// As for [`sum`](Self::sum).
+    pub fn join(
+        &self,
+        rows: Range<usize>,
+        parts: Vec<Range<usize>>,
+        mut answers: Vec<Vec<u8>>,
+    ) -> Result<Vec<u8>> {
+        if let [_] = parts[..]
+            && let Some(answer) = answers.pop()
+        {
+            return Ok(answer);
+        }
+        let (reply, receive) = channel();
+        self.orders.send(Order::Join { rows, parts, answers, reply }).map_err(|_| went_astray())?;
+        receive.recv().map_err(|_| went_astray())
+    }
+
     fn sum_of(&self, values: OwnedRun, rows: Range<usize>) -> Result<(Vec<u8>, OwnedRun)> {
         let (reply, receive) = channel();
         self.orders.send(Order::Sum { rows, values, reply }).map_err(|_| went_astray())?;
@@ -147,20 +202,27 @@ struct Led {
     dimension: usize,
     /// Rows of the data, or of both samples.
     rows: [usize; 2],
+    /// Whether rows have a column of cluster numbers.
+    clusters: bool,
     /// Taken by the replica's own fit alone.
     orders: Mutex<Receiver<Order>>,
 }
 
 impl Led {
-    /// Follows orders until the answer to this step comes; `sum` does the summing, where there is something to sum.
-    fn follow(&self, sum: impl Fn(Range<usize>, &OwnedRun) -> Option<Vec<u8>>) -> Result<Vec<u8>> {
+    /// Follows orders until the answer to this step comes; `pass` is what is summed, where there is something to sum.
+    fn follow(&self, pass: Option<&dyn Pass>) -> Result<Vec<u8>> {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match orders.recv() {
+                // Without an answer the reply is dropped, and who waits for it learns that.
                 Ok(Order::Sum { rows, values, reply }) => {
-                    // Without an answer the reply is dropped, and who waits for it learns that.
-                    if let Some(answer) = sum(rows, &values) {
-                        drop(reply.send((answer, values)));
+                    if let Some(pass) = pass {
+                        drop(reply.send((self.sum(pass, rows, &values), values)));
+                    }
+                }
+                Ok(Order::Join { rows, parts, answers, reply }) => {
+                    if let Some(pass) = pass {
+                        drop(reply.send(join(pass, &rows, &parts, &answers)));
                     }
                 }
                 Ok(Order::Answer(answer)) => return from_answer(&answer),
@@ -169,6 +231,32 @@ impl Led {
             }
         }
     }
+
+    /// The answer for a run of rows.
+    fn sum(&self, pass: &dyn Pass, rows: Range<usize>, (values, weights): &OwnedRun) -> Vec<u8> {
+        let columns = pass.sample().map_or(0, |_| self.dimension + usize::from(self.clusters));
+        let fits = values.len() == columns * rows.len()
+            && weights.as_ref().is_none_or(|w| w.len() == rows.len())
+            && rows.start.is_multiple_of(BLOCK);
+        if !fits {
+            let (expected, found) = (columns * rows.len(), values.len());
+            return to_answer(Err(Error::Shape { what: "values in a run of rows", expected, found }));
+        }
+        let points = View::new(columns, rows.len(), values);
+        to_answer(pass.sum(blocks(&rows), RunRows { points, weights: weights.as_deref() }))
+    }
+}
+
+/// The blocks of a run of rows.
+fn blocks(rows: &Range<usize>) -> Range<usize> {
+    rows.start / BLOCK..rows.end.div_ceil(BLOCK)
+}
+
+/// The answer for a run of rows from those for its parts; that of the first part with an error is the run's.
+fn join(pass: &dyn Pass, rows: &Range<usize>, parts: &[Range<usize>], answers: &[Vec<u8>]) -> Vec<u8> {
+    let sums: Result<Vec<Vec<u8>>> = answers.iter().map(|answer| from_answer(answer)).collect();
+    let parts: Vec<Range<usize>> = parts.iter().map(blocks).collect();
+    to_answer(sums.and_then(|sums| pass.join(blocks(rows), &parts, &sums)))
 }
 
 impl Host for Led {
@@ -176,28 +264,16 @@ impl Host for Led {
         self.dimension
     }
 
+    fn has_clusters(&self) -> bool {
+        self.clusters
+    }
+
     fn rows(&self, sample: usize) -> usize {
         self.rows[sample.min(1)]
     }
 
     fn pass(&self, pass: &dyn Pass) -> Result<Vec<u8>> {
-        self.follow(|rows, (values, weights)| {
-            let columns = if pass.sample().is_some() { self.dimension } else { 0 };
-            let fits = values.len() == columns * rows.len()
-                && weights.as_ref().is_none_or(|w| w.len() == rows.len())
-                && rows.start.is_multiple_of(BLOCK);
-            if !fits {
-                let (expected, found) = (columns * rows.len(), values.len());
-                return Some(to_answer(Err(Error::Shape {
-                    what: "values in a run of rows",
-                    expected,
-                    found,
-                })));
-            }
-            let points = View::new(columns, rows.len(), values);
-            let run = rows.start / BLOCK..rows.end.div_ceil(BLOCK);
-            Some(to_answer(pass.sum(run, RunRows { points, weights: weights.as_deref() })))
-        })
+        self.follow(Some(pass))
     }
 
     fn goes_on_alone(&self) -> Result<()> {
@@ -205,6 +281,6 @@ impl Host for Led {
     }
 
     fn once(&self, _: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
-        self.follow(|_, _| None)
+        self.follow(None)
     }
 }

@@ -149,7 +149,7 @@ fn ridge_covariance(
     let bend = DMatrix::from_diagonal(&DVector::from_column_slice(&chosen.penalty.ridge));
     let bread = invert_free(&(&hessian + bend), &free)
         .map_err(|_| Error::internal("a penalised loss without curvature"))?;
-    let covariance = covariance::parts(objective, &full, &bread, at, rows.whole(), options)?;
+    let covariance = covariance::parts(objective, &full, &bread, at, rows, options)?;
     Ok((covariance, objective.scaling.outer_hessian(&hessian)))
 }
 

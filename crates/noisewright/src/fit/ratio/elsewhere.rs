@@ -39,9 +39,8 @@ pub(crate) fn ratio_elsewhere(
         let read = [first_look(model, samples[0])?, first_look(model, samples[1])?];
         check_counts(model, [read[0].0.rows, read[1].0.rows], read[0].0.total)?;
         let part = |index: usize| {
-            let (RowCheck { rows, total, .. }, (points, weights)) = &read[index];
-            let some = Data { weights: weights.as_deref(), ..Data::new(points.view()) };
-            Sample { source: samples[index], rows: *rows, total: *total, some }
+            let (RowCheck { rows, total, .. }, held) = &read[index];
+            Sample { source: samples[index], rows: *rows, total: *total, some: held.data() }
         };
         let (first, second) = (part(0), part(1));
         if second.some.weights.is_some() {
