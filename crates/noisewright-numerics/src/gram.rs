@@ -193,6 +193,23 @@ pub fn add_combination(columns: Columns<'_>, factors: &[f64], out: &mut [f64]) {
     dispatch(Combination { columns, factors, out });
 }
 
+/// Adds `Σ f_j a_j` over some columns `j` of a matrix: several at a time, so that more than one is on its way from memory.
+///
+/// ```
+/// use noisewright_numerics::gram::{Columns, add_combination_of};
+/// let mut out = [100.0, 200.0];
+/// add_combination_of(Columns::new(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2, 3, 2), &[0, 2], &[10.0, 1.0], &mut out);
+/// assert_eq!(out, [115.0, 226.0]);
+/// ```
+///
+/// # Panics
+/// If there is not one factor for each of these columns and one output per row, or there is no such column.
+pub fn add_combination_of(columns: Columns<'_>, of: &[usize], factors: &[f64], out: &mut [f64]) {
+    assert_eq!(factors.len(), of.len(), "there must be one factor per column");
+    assert_eq!(out.len(), columns.rows(), "there must be one output per row");
+    dispatch(CombinationOf { columns, of, factors, out });
+}
+
 struct Gram<'a> {
     columns: Columns<'a>,
     weights: &'a [f64],
@@ -328,16 +345,45 @@ impl Task for Combination<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        for (block, out) in self.out.chunks_mut(ROWS).enumerate() {
-            let (start, end) = (block * ROWS, block * ROWS + out.len());
-            for first in (0..self.factors.len()).step_by(TILE) {
-                let factors = &self.factors[first..];
-                match factors.len() {
-                    1 => add_some::<S, 1>(s, self.columns.tile(first, start, end), factors, out),
-                    2 => add_some::<S, 2>(s, self.columns.tile(first, start, end), factors, out),
-                    3 => add_some::<S, 3>(s, self.columns.tile(first, start, end), factors, out),
-                    _ => add_some::<S, 4>(s, self.columns.tile(first, start, end), factors, out),
-                }
+        add_columns(s, self.columns, |j| j, self.factors, self.out);
+    }
+}
+
+struct CombinationOf<'a> {
+    columns: Columns<'a>,
+    of: &'a [usize],
+    factors: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl Task for CombinationOf<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let of = self.of;
+        add_columns(s, self.columns, |j| of[j], self.factors, self.out);
+    }
+}
+
+/// Adds the combination of the columns of these numbers, a tile of them at a time.
+#[inline(always)]
+fn add_columns<S: Simd>(
+    s: S,
+    columns: Columns<'_>,
+    number: impl Fn(usize) -> usize,
+    factors: &[f64],
+    out: &mut [f64],
+) {
+    for (block, out) in out.chunks_mut(ROWS).enumerate() {
+        let (start, end) = (block * ROWS, block * ROWS + out.len());
+        for first in (0..factors.len()).step_by(TILE) {
+            let factors = &factors[first..];
+            let column = |j: usize| &columns.column(number(first + j))[start..end];
+            match factors.len() {
+                1 => add_some::<S, 1>(s, std::array::from_fn(column), factors, out),
+                2 => add_some::<S, 2>(s, std::array::from_fn(column), factors, out),
+                3 => add_some::<S, 3>(s, std::array::from_fn(column), factors, out),
+                _ => add_some::<S, TILE>(s, std::array::from_fn(column), factors, out),
             }
         }
     }

@@ -92,6 +92,26 @@ fn sums_for_many_weights_are_those_for_each_alone_to_the_bit() {
 }
 
 #[test]
+fn combinations_of_some_columns_are_those_with_zeros_elsewhere() {
+    for &backend in Backend::available() {
+        for of in [vec![], vec![4], vec![1, 2], vec![0, 3, 6], vec![0, 1, 3, 4, 5, 6]] {
+            for rows in [0, 1, 9, 513] {
+                let (data, some) = (numbers(5, 7 * rows), numbers(6, of.len()));
+                let columns = Columns::new(&data, rows, 7, rows);
+                let mut factors = vec![0.0; 7];
+                of.iter().zip(&some).for_each(|(j, factor)| factors[*j] = *factor);
+                let (mut out, mut all) = (vec![1.0; rows], vec![1.0; rows]);
+                with_backend(backend, || {
+                    add_combination_of(columns, &of, &some, &mut out);
+                    add_combination(columns, &factors, &mut all);
+                });
+                assert_eq!(out, all, "{backend:?} {of:?} rows {rows}");
+            }
+        }
+    }
+}
+
+#[test]
 fn whole_numbers_are_exact() {
     // Column j of row i is i + j: the sums are integers below 2⁵³.
     let (rows, k) = (1000, 5);

@@ -1,7 +1,7 @@
 //! A few hundred rows at one parameter value: log ratios, scores, and what they add to the sums.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::gram::{Columns, add_combination, add_triangle, weighted_sum};
+use noisewright_numerics::gram::{Columns, add_combination, add_combination_of, add_triangle, weighted_sum};
 use noisewright_numerics::summation::sum;
 
 use super::differences::of_closed_form;
@@ -278,10 +278,9 @@ fn add_features(columns: Columns<'_>, factors: &[f64], out: &mut [f64]) {
     if 2 * counting > factors.len() {
         return add_combination(columns, factors, out);
     }
-    let rows = columns.rows();
-    for (j, factor) in factors.iter().enumerate().filter(|(_, factor)| **factor != 0.0) {
-        add_combination(Columns::new(columns.column(j), rows, 1, rows), &[*factor], out);
-    }
+    let of: Vec<usize> = (0..factors.len()).filter(|j| factors[*j] != 0.0).collect();
+    let factors: Vec<f64> = of.iter().map(|j| factors[*j]).collect();
+    add_combination_of(columns, &of, &factors, out);
 }
 
 /// Space that is used again for every chunk of a block.

@@ -142,8 +142,9 @@ impl<'p> Profile<'p> {
         Ok(Self { problem, model, start, scales, limits: bounds, least, rise: 0.0, options })
     }
 
-    /// The root of the rise at a value, in units of that at the ends: next to a straight line near the minimum.
-    fn height(&self, j: usize, value: f64, near: &mut DVector<f64>) -> Result<f64> {
+    /// The root of the rise at a value, in units of that at the ends: next to a straight line near the minimum. With it the place of the
+    /// smallest loss, searched from one nearby.
+    fn height(&self, j: usize, value: f64, near: &DVector<f64>) -> Result<(f64, DVector<f64>)> {
         let mut held = vec![None; self.start.len()];
         held[j] = Some(value * self.scales[j]);
         let part = Held { problem: self.problem, held: &held };
@@ -160,11 +161,9 @@ impl<'p> Profile<'p> {
             part.expand(&found.at)
         };
         let loss = self.problem.evaluate(&there, false)?.value;
-        if !loss.is_finite() {
-            return Ok(f64::INFINITY);
-        }
-        *near = there;
-        Ok(((loss - self.least).max(0.0) / self.rise).sqrt())
+        let height =
+            if loss.is_finite() { ((loss - self.least).max(0.0) / self.rise).sqrt() } else { f64::INFINITY };
+        Ok((height, there))
     }
 
     /// Where the interval ends on the side of `step`: infinite where the profile does not rise that far, a bound where it ends
@@ -173,12 +172,15 @@ impl<'p> Profile<'p> {
         let parameter = &self.model.parameters()[j];
         let bound = if step < 0.0 { parameter.lower } else { parameter.upper };
         let within = |value: f64| if step < 0.0 { value.max(bound) } else { value.min(bound) };
+        // Searches begin at the last place on this side of the end: from beyond it, where another parameter may have come to a bound, they
+        // need not come back.
         let (mut near, mut low, mut low_height) = (self.start.clone(), estimate, 0.0);
         let (mut high, mut high_height) = (estimate, 0.0);
         let mut reach = 2.0;
         for widening in 0..WIDENINGS {
             high = within(estimate + reach * step);
-            high_height = self.height(j, high, &mut near)?;
+            let there;
+            (high_height, there) = self.height(j, high, &near)?;
             if high_height >= 1.0 {
                 break;
             }
@@ -188,7 +190,7 @@ impl<'p> Profile<'p> {
             if widening + 1 == WIDENINGS {
                 return Ok(if step < 0.0 { f64::NEG_INFINITY } else { f64::INFINITY });
             }
-            (low, low_height) = (high, high_height);
+            (low, low_height, near) = (high, high_height, there);
             reach *= (1.2 / high_height.max(0.1)).clamp(1.5, 8.0);
         }
         for _ in 0..STEPS {
@@ -199,11 +201,11 @@ impl<'p> Profile<'p> {
             let share =
                 if high_height.is_finite() { (1.0 - low_height) / (high_height - low_height) } else { 0.5 };
             let middle = low + share.clamp(0.02, 0.98) * (high - low);
-            let height = self.height(j, middle, &mut near)?;
+            let (height, there) = self.height(j, middle, &near)?;
             if height >= 1.0 {
                 (high, high_height) = (middle, height);
             } else {
-                (low, low_height) = (middle, height);
+                (low, low_height, near) = (middle, height, there);
             }
             if (height - 1.0).abs() < ACCURACY {
                 return Ok(middle);

@@ -80,7 +80,7 @@ fn step(walks: &mut [Walk<'_, '_>], penalty: &SeparablePenalty, options: &FitOpt
         let places: Vec<(Part<'_>, &DVector<f64>)> =
             moved.iter().map(|i| (walks[*i].training.part, descents[*i].at())).collect();
         let Some(target) = walks.first().map(|walk| walk.training.target) else { break };
-        for (i, there) in moved.iter().zip(target.gradients(&places)?) {
+        for (i, there) in moved.iter().zip(target.evaluate_each(&places, Want::Gradient)?) {
             descents[*i].look(there.value, there.gradient);
         }
     }
@@ -99,13 +99,15 @@ impl<'t, 'a> Walk<'t, 'a> {
         let free = |j: usize| factors.get(j).is_none_or(|factor| *factor == 0.0);
         let start = target.start()?;
         let places: Vec<(Part<'t>, &DVector<f64>)> = parts.iter().map(|(part, _)| (*part, &start)).collect();
-        let begun = parts.iter().zip(target.gradients(&places)?).map(|(&(part, tolerance), there)| Self {
-            training: Training { target, part },
-            tolerance,
-            minimum: ProximalDescent::new(start.clone(), there.value, there.gradient).minimum(),
-            refit: DVector::zeros(0),
-            refitted: Vec::new(),
-        });
+        let begun = parts.iter().zip(target.evaluate_each(&places, Want::Gradient)?).map(
+            |(&(part, tolerance), there)| Self {
+                training: Training { target, part },
+                tolerance,
+                minimum: ProximalDescent::new(start.clone(), there.value, there.gradient).minimum(),
+                refit: DVector::zeros(0),
+                refitted: Vec::new(),
+            },
+        );
         let mut walks: Vec<Self> = begun.collect();
         step(&mut walks, &only(target, free), options)?;
         walks.iter_mut().for_each(|walk| walk.refit = walk.minimum.at.clone());
@@ -254,24 +256,18 @@ impl<'t, 'a> Search<'t, 'a> {
 
     /// The losses, where every fold's walk is, of the rows that it leaves out.
     fn held_out(&self, walks: &mut [Walk<'t, 'a>], folds: &'t Folds, point: &mut PathPoint) -> Result<()> {
-        let one = |(fold, walk): (usize, &mut Walk<'t, 'a>)| -> Result<(f64, f64)> {
-            let loss = |at: &DVector<f64>| {
-                Ok(self.target.evaluate(Part::Of(folds, fold as u8), at, Want::Value)?.value)
-            };
-            let plain = loss(&walk.minimum.at)?;
-            let mut refit = f64::NAN;
-            if self.by_refits() {
-                walk.refit(self.factors, self.options)?;
-                refit = loss(&walk.refit)?;
-            }
-            Ok((plain, refit))
+        let losses = |places: Vec<&DVector<f64>>| -> Result<Vec<f64>> {
+            let parts: Vec<(Part<'_>, &DVector<f64>)> =
+                places.into_iter().enumerate().map(|(fold, at)| (Part::Of(folds, fold as u8), at)).collect();
+            let found = self.target.evaluate_each(&parts, Want::Value)?;
+            Ok(found.into_iter().map(|there| there.value).collect())
         };
-        let found = walks.par_iter_mut().enumerate().map(one).collect::<Result<Vec<_>>>()?;
-        let (plain, refit): (Vec<f64>, Vec<f64>) = found.into_iter().unzip();
+        let plain = losses(walks.iter().map(|walk| &walk.minimum.at).collect())?;
         let (mean, error) = mean_and_error(&plain);
         (point.held_out, point.held_out_se) = (Some(mean), Some(error));
         if self.by_refits() {
-            let (mean, error) = mean_and_error(&refit);
+            walks.par_iter_mut().try_for_each(|walk| walk.refit(self.factors, self.options))?;
+            let (mean, error) = mean_and_error(&losses(walks.iter().map(|walk| &walk.refit).collect())?);
             (point.held_out_refit, point.held_out_refit_se) = (Some(mean), Some(error));
         }
         Ok(())

@@ -149,11 +149,15 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Values and whole gradients over parts of the rows, each at a place of its own: against noise in one pass over all rows.
-    pub(super) fn gradients(&self, parts: &[(Part<'_>, &DVector<f64>)]) -> Result<Vec<Evaluation>> {
+    /// The loss over parts of the rows, each at a place of its own: against noise in one pass over all rows.
+    pub(super) fn evaluate_each(
+        &self,
+        parts: &[(Part<'_>, &DVector<f64>)],
+        want: Want<'_>,
+    ) -> Result<Vec<Evaluation>> {
         match self {
-            Self::Contrast(objective, ..) => contrast::evaluate_each(objective, parts, Want::Gradient),
-            _ => parts.par_iter().map(|(part, at)| self.evaluate(*part, at, Want::Gradient)).collect(),
+            Self::Contrast(objective, ..) => contrast::evaluate_each(objective, parts, want),
+            _ => parts.par_iter().map(|(part, at)| self.evaluate(*part, at, want)).collect(),
         }
     }
 }
