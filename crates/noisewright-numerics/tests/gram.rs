@@ -1,7 +1,10 @@
 //! Gram matrices and weighted sums against nalgebra and plain loops, on every backend.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::gram::{Columns, add_triangle, mirror, weighted_gram, weighted_sum, weighted_sums};
+use noisewright_numerics::gram::{
+    Columns, add_combination, add_combination_of, add_triangle, mirror, weighted_gram, weighted_sum,
+    weighted_sums,
+};
 use noisewright_numerics::kernels::{Backend, with_backend};
 use noisewright_numerics::random::stream;
 use rand::RngExt;
