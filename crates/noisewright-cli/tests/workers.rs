@@ -44,7 +44,7 @@ fn workers_give_the_numbers_of_one_process() {
 fn clusters_that_span_blocks() {
     let folder = folder();
     let points = sample(&Normal::with_variance(0.3, 1.2).unwrap(), 290_000, 1);
-    let pools: Vec<f64> = (0..290_000).map(|row| f64::from(row * 7_919 % 1_009)).collect();
+    let pools: Vec<f64> = (0..290_000).map(|row| f64::from(row % 1_009 * 7_919 % 1_009)).collect();
     let columns = [points.view().column(0).to_vec(), pools];
     write_parquet(folder.path().join("c.parquet"), &["x", "pool"], &columns).unwrap();
     let words = ["fit", "m.toml", "c.parquet", "--nu", "1", "--cluster", "pool"];
