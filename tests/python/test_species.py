@@ -3,13 +3,14 @@
 import math
 import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import noisewright as nw
-from conftest import ROOT
 
+ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "examples" / "beilschmiedia"
 
 
