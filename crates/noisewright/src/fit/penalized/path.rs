@@ -266,7 +266,7 @@ impl<'t, 'a> Search<'t, 'a> {
         let (mean, error) = mean_and_error(&plain);
         (point.held_out, point.held_out_se) = (Some(mean), Some(error));
         if self.by_refits() {
-            walks.par_iter_mut().try_for_each(|walk| walk.refit(self.factors, self.options))?;
+            (&mut *walks).into_par_iter().try_for_each(|walk| walk.refit(self.factors, self.options))?;
             let (mean, error) = mean_and_error(&losses(walks.iter().map(|walk| &walk.refit).collect())?);
             (point.held_out_refit, point.held_out_refit_se) = (Some(mean), Some(error));
         }
