@@ -256,8 +256,8 @@ def test_noises_that_cannot_be_are_refused(rng, noise, says):
 
 @pytest.mark.parametrize("limit", [2000, 6000])
 def test_evaluations_are_limited_and_the_noise_is_fitted_to_all_draws(limit):
-    """Gamma posteriors in 30 sets: no more evaluations than asked for (and what looks for the integral's ends), errors that hold."""
-    z, calls = [], []
+    """Gamma posteriors in 30 sets: no more evaluations than asked for (and what looks for the integral's ends), intervals that hold."""
+    covered, calls = 0, []
     for seed in range(30):
         rng = np.random.default_rng(seed)
         draws = np.log(rng.gamma(5.0, size=(20_000, 1)))
@@ -268,14 +268,15 @@ def test_evaluations_are_limited_and_the_noise_is_fitted_to_all_draws(limit):
             return 5 * x[:, 0] - np.exp(x[:, 0])
 
         found = nw.evidence(log_density, draws, evaluations=limit, independent=True, seed=seed)
-        z.append((found.log_evidence - scipy.special.gammaln(5)) / found.se)
+        covered += found.lower < scipy.special.gammaln(5) < found.upper
         calls.append(sum(asked))
         # A quarter at draws; quiet noise draws are 32 times the nearest power of two, at most √2 times three quarters.
         assert found.draws <= limit / 4 and found.noise_draws <= 0.75 * np.sqrt(2) * limit
     # Kinds that are tried and the probes of the integral come on top.
     assert max(calls) < 1.5 * limit + 1000
-    # The mean square of 30 standard scores has the standard deviation √(2/30) = 0.26.
-    assert np.mean(np.square(z)) < 1 + 4 * 0.26
+    # Of 30 intervals of 95 % fewer than 24 cover once in 2,000 studies. (The mean square of their scores, each with degrees of freedom
+    # of its own, has no such bound: of 200 sets 187 cover, and one score alone is 4.9.)
+    assert covered >= 24
 
 
 def test_more_evaluations_than_points_change_nothing(rng):
