@@ -63,6 +63,9 @@ r = { start = 0.1, lower = 0 }
 COMMANDS: dict[str, list[str]] = {
     "sample": ["sample", "400000000", "--noise", "normal(0, 1)"],
     "sample --out": ["sample", "400000000", "--noise", "normal(0, 1)", "--out", "draws.csv"],
+    "sample --out, Parquet": ["sample", "400000000", "--noise", "normal(0, 1)", "--out", "draws.parquet"],
+    "simulate --out": ["simulate", "fit.json", "400000000", "--out", "draws.csv"],
+    "fit --out --report": ["fit", "well.toml", "rows.csv", "--nu", "20", "--starts", "200", "--out", "new.json", "--report", "page.html"],
     "fit": ["fit", "well.toml", "rows.csv", "--nu", "20", "--starts", "200"],
     "fit --noise exact": ["fit", "well.toml", "rows.csv", "--noise", "exact", "--starts", "200"],
     "fit --noise optimal": ["fit", "well.toml", "rows.csv", "--noise", "optimal", "--nu", "20", "--starts", "200"],
@@ -108,8 +111,9 @@ def write_files(folder: Path) -> None:
     subprocess.run([BINARY, *words], cwd=folder, stdout=subprocess.DEVNULL, check=True)
 
 
-def interrupt_commands(folder: Path, count: int, seed: int, chosen: Chosen) -> Iterator[tuple[str, float, int]]:
-    """Interrupts at random times: of what, how long it then took, and the status."""
+def interrupt_commands(folder: Path, count: int, seed: int, chosen: Chosen) -> Iterator[tuple[str, float, int, bool]]:
+    """Interrupts at random times: of what, how long it then took, the status, and whether it left no file and no trace."""
+    before = {entry.name for entry in folder.iterdir()}
     rng = np.random.default_rng(seed)
     names = [name for name in COMMANDS if chosen.asks_for(f"interrupt {name}")]
     for k in range(count if names else 0):
@@ -123,8 +127,14 @@ def interrupt_commands(folder: Path, count: int, seed: int, chosen: Chosen) -> I
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
         sent = time.monotonic()
-        process.communicate(timeout=120)
-        yield name, time.monotonic() - sent, process.returncode
+        _, said = process.communicate(timeout=120)
+        waited = time.monotonic() - sent
+        left = {entry.name for entry in folder.iterdir()} - before
+        # What had come to its end may have written its file.
+        tidy = (process.returncode == 0 or not left) and "panicked" not in said and "backtrace" not in said
+        for new in left:
+            (folder / new).unlink()
+        yield name, waited, process.returncode, tidy
 
 
 PYTHON = """
@@ -243,56 +253,80 @@ def limited(megabytes: int) -> Callable[[], None]:
     return lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
 
 
-def large_files(folder: Path, megabytes: int) -> None:
-    """Files of half as many bytes as there will be, so that a copy does not fit."""
+#: Files by what part of the limit they are: twice the limit is refused when it is read, a half is read and its copies may not fit.
+SHARES = {"twice the limit": 2.0, "half the limit": 0.5}
+
+
+def large_files(folder: Path, megabytes: int, share: float) -> None:
+    """Files of that share of the memory there will be."""
     rng = np.random.default_rng(1)
-    for name, columns, share in (("big", 1, 0.5), ("bigsix", 6, 0.5), ("bigpair", 2, 0.5), ("bigstates", 9, 0.75)):
+    for name, columns in {"big": 1, "bigsix": 6, "bigpair": 2, "bigstates": 9}.items():
         block = rng.normal(size=(10_000, columns))
         blocks = int(share * megabytes * 1e6 / block.nbytes)
         shape = (10_000 * blocks, columns) if columns > 1 else (10_000 * blocks,)
         rows = np.lib.format.open_memmap(folder / f"{name}.npy", mode="w+", dtype=float, shape=shape)
-        for k in range(blocks):
+        # Of what is refused for its size nothing is looked at, and a file of zeros takes no room on the disk.
+        for k in range(blocks if share < 1 else 0):
             if name == "bigstates":
                 block[:, 8] = 8 * k // blocks + 1
             rows[10_000 * k : 10_000 * (k + 1)] = block if columns > 1 else block[:, 0]
         rows.flush()
 
 
-def memory(folder: Path, limits: list[int], patience: float) -> Iterator[tuple[str, int, int, str]]:
-    """Every command on inputs that do not fit: the command, megabytes, status, and what was said."""
-    huge = {
-        "sample": ["sample", "400000000", "--noise", "normal(0, 1)", "--draws", "random", "--json"],
-        "simulate": ["simulate", "fit.json", "400000000"],
-        "density": ["density", "fit.json", "big.npy"],
-        "fit": ["fit", "normal.toml", "big.npy"],
-        "fit --noise exact": ["fit", "normal.toml", "big.npy", "--noise", "exact"],
-        "fit --noise kde": ["fit", "normal.toml", "big.npy", "--noise", "kde", "--nu", "1"],
-        "fit --method score-matching": ["fit", "normal.toml", "big.npy", "--method", "score-matching"],
-        "fit --penalty": ["fit", "normal.toml", "big.npy", "--penalty", "lasso:0.1"],
-        "fit, covariates": ["fit", "given.toml", "six.csv", "--choices", "100000"],
-        "ratio": ["ratio", "big.npy", "big.npy"],
-        "ratio --features": ["ratio", "big.npy", "big.npy", "--features", "linear"],
-        "information": ["information", "bigsix.npy", "--between", "x0,x1,x2", "--and", "x3,x4,x5"],
-        "evidence": ["evidence", "six.toml", "bigsix.npy", "--noise-draws", "60000000"],
-        "logz": ["logz", "bigpair.npy", "bigpair.npy", "--bootstrap", "20"],
-        "logz --model": ["logz", "bigsix.npy", "--model", "six.toml", "--noise", "normal(0, 1)", "--draws", "60000000"],
-        "logz --path": ["logz", "--path", "--model", "six.toml", "--draws", "200000000"],
-        "logz --states": ["logz", "bigstates.npy", "--states", "x0,x1,x2,x3,x4,x5,x6,x7", "--state-column", "x8"],
-        "design": ["design", "six.toml", "--draws", "20000000"],
-        "design --data": ["design", "normal.toml", "--data", "big.npy", "--noise", "kde"],
-        "error": ["error", "six.toml", "--noise", "normal(0, 2)", "--draws", "20000000"],
-    }
+#: Every command with rows of a file.
+OF_ROWS: dict[str, list[str]] = {
+    "density": ["density", "fit.json", "big.npy"],
+    "fit": ["fit", "normal.toml", "big.npy"],
+    "fit, twice the file": ["fit", "normal.toml", "big.npy", "big.npy"],
+    "fit --noise exact": ["fit", "normal.toml", "big.npy", "--noise", "exact"],
+    "fit --noise kde": ["fit", "normal.toml", "big.npy", "--noise", "kde", "--nu", "1"],
+    "fit --method score-matching": ["fit", "normal.toml", "big.npy", "--method", "score-matching"],
+    "fit --penalty": ["fit", "normal.toml", "big.npy", "--penalty", "lasso:0.1"],
+    "ratio": ["ratio", "big.npy", "big.npy"],
+    "ratio --features": ["ratio", "big.npy", "big.npy", "--features", "linear"],
+    "information": ["information", "bigsix.npy", "--between", "x0,x1,x2", "--and", "x3,x4,x5"],
+    "evidence": ["evidence", "six.toml", "bigsix.npy"],
+    "logz": ["logz", "bigpair.npy", "bigpair.npy", "--bootstrap", "20"],
+    "logz --states": ["logz", "bigstates.npy", "--states", "x0,x1,x2,x3,x4,x5,x6,x7", "--state-column", "x8"],
+    "design --data": ["design", "normal.toml", "--data", "big.npy", "--noise", "kde"],
+    "error --data": ["error", "normal.toml", "--data", "big.npy", "--noise", "kde"],
+}
+
+#: Every command with draws of its own, more than fit.
+OF_DRAWS: dict[str, list[str]] = {
+    "sample": ["sample", "400000000", "--noise", "normal(0, 1)", "--draws", "random", "--json"],
+    "simulate": ["simulate", "fit.json", "400000000"],
+    "fit --noise-points": ["fit", "normal.toml", "rows.csv", "--noise", "normal(0, 4)", "--noise-points", "400000000"],
+    "fit, covariates": ["fit", "given.toml", "six.csv", "--choices", "100000"],
+    "evidence --noise-draws": ["evidence", "six.toml", "six.csv", "--noise-draws", "60000000"],
+    "logz --model": ["logz", "six.csv", "--model", "six.toml", "--noise", "normal(0, 1)", "--draws", "60000000"],
+    "logz --path": ["logz", "--path", "--model", "six.toml", "--draws", "2000000000"],
+    "design --draws": ["design", "six.toml", "--draws", "60000000"],
+    "error --draws": ["error", "six.toml", "--noise", "normal(0, 2)", "--draws", "60000000"],
+}
+
+
+def ended(folder: Path, words: list[str], megabytes: int, patience: float) -> tuple[int, str]:
+    """The status of a command in so little memory, 124 where it is still at work, and what it said."""
+    try:
+        run = subprocess.run(
+            [BINARY, *words, "--quiet"], cwd=folder, preexec_fn=limited(megabytes), stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True, timeout=patience, check=False,
+        )
+        return run.returncode, run.stderr.strip()
+    except subprocess.TimeoutExpired:
+        return 124, f"still at work after {patience:g} s: it fits"
+
+
+def memory(folder: Path, limits: list[int], patience: float) -> Iterator[tuple[str, str, int, int, str]]:
+    """Every command on inputs that do not fit: the command, of what size, megabytes, status, and what was said."""
     for megabytes in limits:
-        large_files(folder, megabytes)
-        for name, words in huge.items():
-            try:
-                run = subprocess.run(
-                    [BINARY, *words, "--quiet"], cwd=folder, preexec_fn=limited(megabytes), stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE, text=True, timeout=patience, check=False,
-                )
-                yield name, megabytes, run.returncode, run.stderr.strip()
-            except subprocess.TimeoutExpired:
-                yield name, megabytes, 124, f"still at work after {patience:g} s: it fits"
+        for size, share in SHARES.items():
+            large_files(folder, megabytes, share)
+            for name, words in OF_ROWS.items():
+                yield name, size, megabytes, *ended(folder, words, megabytes, patience)
+        for name, words in OF_DRAWS.items():
+            yield name, "draws", megabytes, *ended(folder, words, megabytes, patience)
 
 
 def outputs(folder: Path) -> Iterator[tuple[str, int, bool]]:
@@ -332,10 +366,9 @@ def add(store: Store, key: tuple[str, ...], **counted: float) -> None:
 
 def measure(store: Store, chosen: Chosen, given: argparse.Namespace, folder: Path) -> None:
     half = given.interrupts // 2
-    for name, wait, status in interrupt_commands(folder, half, given.seed, chosen):
+    for name, wait, status, tidy in interrupt_commands(folder, half, given.seed, chosen):
         by_signal, before = status == -signal.SIGINT, status in (0, 1)
-        left = sum(entry.name == "draws.csv" for entry in folder.iterdir())
-        wrong = int(not (by_signal or before) or wait > LONGEST or left > 0)
+        wrong = int(not (by_signal or before) or wait > LONGEST or not tidy)
         add(store, ("command", name), interrupts=1, by_signal=int(by_signal), before=int(before), wrong=wrong, longest=wait)
     if chosen.asks_for("python"):
         for call, (waited, own, used) in interrupt_python(given.interrupts - half, given.seed):
@@ -345,12 +378,12 @@ def measure(store: Store, chosen: Chosen, given: argparse.Namespace, folder: Pat
     if chosen.asks_for("forks"):
         add(store, ("forks",), children=given.forks, **forks(given.forks))
     if chosen.asks_for("memory"):
-        for command, megabytes, status, said in memory(folder, given.megabytes, given.patience):
+        for command, size, megabytes, status, said in memory(folder, given.megabytes, given.patience):
             sentence = said.startswith("error: ") and "\n" not in said and ("memory" in said or "fit" in said)
             fits = status in (0, 124) or (status == 1 and "memory" not in said and "error: " in said)
             wrong = not (fits or (status in (1, 2) and sentence))
             shown = said.splitlines()[-1][:160] if said else "it fits"
-            store.put(("memory", command, megabytes), {"status": status, "wrong": wrong, "said": shown})
+            store.put(("memory", command, size, megabytes), {"status": status, "wrong": wrong, "said": shown})
     if chosen.asks_for("outputs"):
         for what, status, fine in outputs(folder):
             store.put(("outputs", what), {"status": status, "fine": fine})
@@ -381,10 +414,10 @@ def page(store: Store, note: str) -> None:
     counted = {"children": 0, "alike": 0, "hangs": 0, **(store.get(("forks",)) or {})}
     failures += counted["children"] - counted["alike"]
     print(f"\n## Forks after use\n\n{counted['alike']} of {counted['children']} children computed what their parent did, {counted['hangs']} hung.")
-    print("\n## Little memory\n\n| command | megabytes | status | said |\n|---|---|---|---|")
-    for key, seen in sorted((key, seen) for key, seen in store.parts.items() if key[0] == "memory" and len(key) == 3):
+    print("\n## Little memory\n\n| command | input | megabytes | status | said |\n|---|---|---|---|---|")
+    for key, seen in sorted((key, seen) for key, seen in store.parts.items() if key[0] == "memory" and len(key) == 4):
         failures += seen["wrong"]
-        print(f"| {key[1]} | {key[2]} | {seen['status']} | {'**wrong** ' if seen['wrong'] else ''}{seen['said']} |")
+        print(f"| {key[1]} | {key[2]} | {key[3]} | {seen['status']} | {'**wrong** ' if seen['wrong'] else ''}{seen['said']} |")
     print("\n## Outputs and files\n\n| what | status | as it should |\n|---|---|---|")
     for key, seen in store.parts.items():
         if key[0] == "outputs":

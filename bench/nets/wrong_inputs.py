@@ -75,6 +75,7 @@ NORMAL = nw.Model.from_features(["x", "x^2"], variables="x")
 QUARTIC = nw.Model.from_features(["x", "x^2", "x^3", "x^4"], variables="x")
 WELLS = nw.Model.from_formula("log(exp(-(x - m)^2/2) + exp(-(x + 3*m)^2/2))", variables="x", parameters={"m": 0.3})
 STUDENT = nw.Model.from_family("student", variables="x", dof="free")
+LINE = nw.Model.from_formula("-(x - a*z)^2/2", variables="x", covariates="z", parameters={"a": 0.0})
 WIDE = diagonal(10)
 
 #: Codes that no input here draws, and why.
@@ -96,6 +97,11 @@ def _fit(name: str, code: str, model: nw.Model, draw: Callable[[Rng], Any], **gi
 
 def _plain(rows: int) -> Callable[[Rng], np.ndarray]:
     return lambda rng: rng.normal(size=rows)
+
+
+def _on_a_line(rng: Rng) -> dict[str, np.ndarray]:
+    z = rng.normal(size=300)
+    return {"x": 1.5 * z + rng.normal(size=300), "z": z}
 
 
 def _two_wells(rng: Rng) -> np.ndarray:
@@ -158,6 +164,7 @@ def _wrong_rows() -> Iterator[Wrong]:
 def _wrong_settings() -> Iterator[Wrong]:
     """What is no mistake and is said all the same: settings that leave something out of the errors."""
     yield _fit("a number of points that no scramble has", "rounded-noise", NORMAL, _plain(300), draws="quiet", noise_points=1000)
+    yield _fit("a number of choices that no net has", "rounded-choices", LINE, _on_a_line, draws="quiet", choices=20)
     yield _fit("a lasso", "selected-by-lasso", QUARTIC, _plain(300), penalty="lasso:0.05", nu=5.0)
     yield _fit("a ridge", "bias-left-out", QUARTIC, _plain(300), penalty="ridge:0.05", nu=5.0)
     yield _fit("a refit of what was selected", "after-selection", QUARTIC, _plain(300), penalty="lasso:0.05", refit_selected=True, nu=5.0)
@@ -197,11 +204,20 @@ def _wrong_pairs() -> Iterator[Wrong]:
     yield pair("a few draws of each", "few-effective", 20, 0, 0.6)
     yield pair("noise whose tail was not drawn", "few-by-other-side", 40, 0, 0.7)
     yield pair("draws of another density, by averages", "differs-from-bridge", 1000, 0, 1.5, shift=1.0)
+    yield Wrong("logz", "a mode far from the noise", "infinite-by-other-side", lambda rng, k: _second_mode(rng))
     nothing = lambda rng, k: codes_of_constant(
         lambda: nw.log_z(np.zeros(50), np.full(50, -np.inf), np.full(50, -np.inf), np.zeros(50), independent=True, progress=False), EVERY
     )
     yield Wrong("logz", "densities that have no point in common", "no-support", nothing)
     yield Wrong("logz", "densities that have no point in common, by the bridge", "not-converged", nothing)
+
+
+def _second_mode(rng: Rng) -> Codes:
+    """Half of a density is where no noise was drawn: the weights of the noise are as good as constant, and their mean is unknown."""
+    noise, far = stats.norm(), stats.norm(12, 0.5)
+    x, y = np.where(rng.random(1000) < 0.5, far.rvs(1000, random_state=rng), rng.normal(size=1000)), rng.normal(size=1000)
+    log_f = lambda t: np.logaddexp(noise.logpdf(t), far.logpdf(t))
+    return codes_of_constant(lambda: nw.log_z(log_f(x), noise.logpdf(x), log_f(y), noise.logpdf(y), independent=True, progress=False), EVERY)
 
 
 def _wrong_chains() -> Iterator[Wrong]:
@@ -222,7 +238,7 @@ def _wrong_states() -> Iterator[Wrong]:
     states = lambda name, code, codes: Wrong("states", name, code, codes)
     yield states("two states that never meet", "disconnected", lambda rng, k: states_of(rng, [(0, 1), (60, 1)], [300, 300]))
     yield states("a state without draws far away", "heavy-tail", lambda rng, k: states_of(rng, [(0, 1), (5, 1)], [300, 0]))
-    yield states("a wide state without draws", "largest-weight", lambda rng, k: states_of(rng, [(0, 1), (0, 1.2), (0, 1.6)], [300, 300, 0]))
+    yield states("a narrow state without draws, few of which are near", "largest-weight", lambda rng, k: states_of(rng, [(0, 1), (2.5, 0.02)], [300, 0]))
     yield states("a state with few draws beside it", "few-effective-draws", lambda rng, k: states_of(rng, [(0, 1), (2.5, 1)], [60, 3]))
     yield states("a state that is zero at all draws", "zero-density", lambda rng, k: states_of(rng, [(0, 1), (0, 1)], [300, 0], zero=1))
     yield states("chains that hardly move", "short-chains", lambda rng, k: states_of(rng, [(0, 1), (1, 1)], [100, 100], rho=0.999))

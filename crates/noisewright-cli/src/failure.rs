@@ -32,14 +32,16 @@ impl Failure {
             Self::Usage(sentence) => (sentence, 2),
             Self::NoAnswer(sentence) => (sentence, 1),
             Self::Help(error) => {
-                // What was asked for goes to standard output and is no failure.
+                // What was asked for goes to standard output and is no failure, unless that is full.
                 let status = if error.use_stderr() { 2 } else { 0 };
-                let _ = error.print();
-                return ExitCode::from(status);
+                return match error.print().map_err(Self::from) {
+                    Err(failure @ Self::NoAnswer(_)) if status == 0 => failure.report(),
+                    _ => ExitCode::from(status),
+                };
             }
             Self::ClosedPipe => return ExitCode::SUCCESS,
         };
-        let _ = writeln!(std::io::stderr(), "error: {sentence}");
+        let _ = writeln!(std::io::stderr(), "error: {}", printable(&sentence));
         ExitCode::from(status)
     }
 
@@ -50,6 +52,18 @@ impl Failure {
             other => other,
         }
     }
+}
+
+/// Text as it can be shown: names of files may hold line breaks and codes that move the cursor of a terminal. Only what points to a
+/// place in a formula stands on lines of its own, which begin with a space.
+pub(crate) fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let points = c == '\n' && rest.peek() == Some(&' ');
+        if c.is_control() && c != '\t' && !points { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
 }
 
 impl From<Error> for Failure {
@@ -131,6 +145,10 @@ impl From<noisewright_data::Error> for Failure {
             noisewright_data::Error::OutOfMemory { .. } => {
                 Self::NoAnswer(format!("{sentence} ({IN_BLOCKS})"))
             }
+            // The reader, not the disk, has had enough.
+            noisewright_data::Error::Write { reason, .. } if reason.contains("Broken pipe") => {
+                Self::ClosedPipe
+            }
             _ => Self::NoAnswer(sentence),
         }
     }
@@ -149,6 +167,14 @@ impl From<std::io::Error> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_files_stay_on_one_line() {
+        assert_eq!(
+            printable("a\nb\r\u{1b}[31m.csv: unknown\n  -a*x\n   ^"),
+            "a\\nb\\r\\u{1b}[31m.csv: unknown\n  -a*x\n   ^"
+        );
+    }
 
     /// The library's names of options are the command's flags, as they are or as the list says.
     #[test]

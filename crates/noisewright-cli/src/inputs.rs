@@ -1,6 +1,7 @@
 //! From arguments to checked objects: the model, its parameters, the data, the precision.
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use noisewright::{Loss, Model, Points, Precision, Space, internal};
@@ -131,10 +132,15 @@ fn is_same(first: &Path, _: &fs::Metadata, second: &Path, _: &fs::Metadata) -> b
     fs::canonicalize(first).is_ok_and(|first| fs::canonicalize(second).is_ok_and(|second| first == second))
 }
 
+/// Most bytes of a model file, a saved fit or a saved design; a device may have no end.
+const MOST_TEXT: u64 = 1 << 30;
+
 /// A small text file, whole.
 pub(crate) fn read_text(path: &Path) -> Outcome<String> {
     let name = path.display();
-    let bytes = fs::read(path).map_err(|error| {
+    let mut bytes = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(MOST_TEXT + 1).read_to_end(&mut bytes));
+    read.map_err(|error| {
         let reason = match error.kind() {
             std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
             std::io::ErrorKind::IsADirectory => "this is a folder, not a file".to_owned(),
@@ -142,6 +148,9 @@ pub(crate) fn read_text(path: &Path) -> Outcome<String> {
         };
         Failure::NoAnswer(format!("{name}: {reason}"))
     })?;
+    if bytes.len() as u64 > MOST_TEXT {
+        return Err(Failure::NoAnswer(format!("{name}: this is longer than any such file (a gigabyte)")));
+    }
     String::from_utf8(bytes)
         .map_err(|_| Failure::NoAnswer(format!("{name}: this is not a text file in UTF-8")))
 }
@@ -183,7 +192,7 @@ pub(crate) fn read_data(arguments: &DataArguments, space: &Space) -> Outcome<Opt
         let format: Format = format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;
         options = options.format(format);
     }
-    let table = noisewright_data::read(path.display().to_string(), &options)?;
+    let table = noisewright_data::read(path, &options)?;
     let points = Points::from_columns(space.names(), table.columns())?;
     let place = |row: usize| format!("{}, row {}", table.source(), table.row_number(row));
     space.check_points(points.view()).map_err(|error| in_rows(error, table.source(), place))?;

@@ -9,7 +9,7 @@ use noisewright_report::{Page, Section, Table, TextStyle, Value};
 use serde::Serialize;
 
 use crate::arguments::Global;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, printable};
 
 /// Writes text to standard output.
 pub(crate) fn print(text: &str) -> Outcome<()> {
@@ -21,7 +21,7 @@ pub(crate) fn print(text: &str) -> Outcome<()> {
 
 /// Writes a warning to standard error.
 pub(crate) fn warn(warning: &str) {
-    let _ = writeln!(std::io::stderr(), "warning: {warning}");
+    let _ = writeln!(std::io::stderr(), "warning: {}", printable(warning));
 }
 
 /// Says something on standard error.

@@ -150,6 +150,14 @@ impl<R: BufRead> Rows<R> {
         Error::Ragged { file, row: self.row_number, line, found: self.records.len(), expected: self.width }
     }
 
+    /// Refuses a row whose line has no end, in a file that has one for every line.
+    pub(crate) fn refuse_cut(&self) -> Result<()> {
+        if self.records.is_ended() {
+            return Ok(());
+        }
+        Err(Error::CutRow { file: self.file.clone(), line: self.records.line_number() })
+    }
+
     fn count_blank(&mut self) {
         let (first, count) = self.blanks;
         self.blanks = (if count == 0 { self.records.line_number() } else { first }, count + 1);

@@ -233,7 +233,13 @@ pub enum Error {
         column: String,
     },
     /// Names given for columns that have none, but not as many.
-    #[error("{file} has {}, but {} were given for them ({})", counted(*found, "column"), counted(names.len(), "name"), listed(names))]
+    #[error(
+        "{file} has {}, but {} {} given for them ({})",
+        counted(*found, "column"),
+        counted(names.len(), "name"),
+        if names.len() == 1 { "was" } else { "were" },
+        listed(names)
+    )]
     ColumnCount {
         /// The file.
         file: String,
@@ -462,6 +468,16 @@ pub enum Error {
         file: String,
         /// The method that wrote it.
         method: String,
+    },
+    /// A Stan file whose last row has no end: Stan ends every line, so the file was cut, perhaps within a number.
+    #[error(
+        "{file} breaks off in its last row (line {line}), perhaps within a number: let the run finish, or take that line out"
+    )]
+    CutRow {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
     },
     /// A Stan file that ends during warm-up.
     #[error("{file} has no draws after the {warmup} of its warm-up")]

@@ -36,6 +36,8 @@ pub(crate) struct Records<R> {
     lines_read: usize,
     /// Bytes of all lines read.
     bytes_read: u64,
+    /// Whether the line at hand has an end: the last one of a file may have none.
+    ended: bool,
     record_line: usize,
     fields: Vec<Range<usize>>,
     /// Whether the fields were unpacked from quotes into `unquoted`, and not left in `line`.
@@ -61,6 +63,7 @@ impl<R: BufRead> Records<R> {
             line: Vec::new(),
             lines_read: 0,
             bytes_read: 0,
+            ended: true,
             record_line: 0,
             fields: Vec::new(),
             quoted: false,
@@ -121,6 +124,11 @@ impl<R: BufRead> Records<R> {
         self.record_line
     }
 
+    /// Whether the line at hand has an end.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
     /// How many lines have been read, and how many bytes they are.
     pub(crate) fn passed(&self) -> (usize, u64) {
         (self.lines_read, self.bytes_read)
@@ -136,7 +144,8 @@ impl<R: BufRead> Records<R> {
         }
         self.lines_read += 1;
         self.bytes_read += read as u64;
-        if self.line.last() == Some(&self.terminator) {
+        self.ended = self.line.last() == Some(&self.terminator);
+        if self.ended {
             self.line.pop();
         }
         if self.line.last() == Some(&b'\r') {

@@ -45,6 +45,9 @@ pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
         if !more {
             break;
         }
+        if run.is_stan {
+            rows.refuse_cut()?;
+        }
         if rows.passed() > warmup {
             rows.take(&mut gathered)?;
         }
@@ -59,6 +62,8 @@ pub(crate) fn read(input: Input<'_>, options: &Options) -> Result<Table> {
 /// What the leading comments say of the run that wrote the file.
 #[derive(Debug, Default)]
 struct Run {
+    /// Whether Stan's version is there: files of others may have `lp__` too.
+    is_stan: bool,
     method: String,
     algorithm: String,
     num_warmup: usize,
@@ -73,6 +78,7 @@ impl Run {
         let Some((key, rest)) = comment.split_once('=') else { return };
         let word = rest.split_whitespace().next().unwrap_or_default();
         match key.trim() {
+            "stan_version_major" => self.is_stan = true,
             "method" => self.method = word.to_owned(),
             "algorithm" => self.algorithm = word.to_owned(),
             "num_warmup" => self.num_warmup = word.parse().unwrap_or(0),

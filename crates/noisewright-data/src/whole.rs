@@ -31,7 +31,10 @@ pub fn write_whole(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<(
 
 /// What the system says; nothing is missing but the folder when a file is to be made.
 fn refusal(error: &io::Error) -> String {
-    if error.kind() == io::ErrorKind::NotFound { "there is no such folder".to_owned() } else { reason(error) }
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "there is no such folder".to_owned(),
+        _ => reason(error),
+    }
 }
 
 fn replace(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {

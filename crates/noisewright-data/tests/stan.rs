@@ -119,6 +119,19 @@ fn what_is_no_sample_is_refused() {
     assert_eq!(read(&cut).unwrap_err(), "chain.csv, row 2 (line 30) has 3 fields, but the header has 10");
 }
 
+/// A run that was killed while it wrote -0.25 leaves -0.2, or nothing but the sign.
+#[test]
+fn a_file_that_was_cut_within_its_last_number_is_refused() {
+    let whole = settings("sample", "hmc", 5, "0", 1) + HEADER + ADAPTED + &draws(1, 3);
+    let refused = "chain.csv breaks off in its last row (line 31), perhaps within a number: let the run finish, or take that line out";
+    assert_eq!(read(&whole).unwrap().rows(), 3);
+    for cut in 1..=3 {
+        assert_eq!(read(&whole[..whole.len() - cut]).unwrap_err(), refused);
+    }
+    // What others write with `lp__` may end without a line break, as any other table may.
+    assert_eq!(read("lp__,mu\n-1.5,2\n-1.5,3").unwrap().column("mu").unwrap(), [2.0, 3.0]);
+}
+
 #[test]
 fn chain_files_are_read_together() {
     let folder = tempfile::tempdir().unwrap();

@@ -117,10 +117,7 @@ impl Answer<'_> {
 
     /// Warnings on standard error, as the object alone is on standard output.
     fn warn(&self) {
-        use std::io::Write;
-        for warning in &self.result.warnings {
-            let _ = writeln!(std::io::stderr(), "warning: {warning}");
-        }
+        self.result.warnings.iter().for_each(|warning| output::warn(&warning.to_string()));
     }
 
     fn json(&self) -> Outcome<Value> {

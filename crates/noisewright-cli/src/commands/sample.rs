@@ -125,7 +125,6 @@ impl Wanted<'_> {
         let written = write_csv_blocks(path, names, blocks);
         match (failure, written) {
             (Some(failure), _) => Err(failure),
-            (None, Err(error)) if error.to_string().contains("Broken pipe") => Err(Failure::ClosedPipe),
             (None, written) => written.map_err(Failure::from),
         }
     }

@@ -40,7 +40,7 @@ impl ChainDraws {
                 format.parse().map_err(|error| Failure::Usage(format!("--format: {error}")))?;
             options = options.format(format);
         }
-        let table = read_chains(&files, &options)?;
+        let table = read_chains(&arguments.draws, &options)?;
         if let Some(method) = table.approximation() {
             return Err(Failure::NoAnswer(format!(
                 "{}: these are draws of an approximation (Stan's method {method}), not of the density: sample it",

@@ -1,7 +1,5 @@
 //! The evidence as JSON, as a table, and as a page with pictures.
 
-use std::io::Write;
-
 use noisewright::internal::show::evidence_table;
 use noisewright::normalizer::Evidence;
 use noisewright_report::{
@@ -39,9 +37,7 @@ impl Shown<'_> {
     }
 
     pub(super) fn warn(&self) {
-        for warning in &self.result.warnings {
-            let _ = writeln!(std::io::stderr(), "warning: {warning}");
-        }
+        self.result.warnings.iter().for_each(|warning| output::warn(&warning.to_string()));
     }
 
     pub(super) fn text(&self) -> String {
