@@ -10,7 +10,17 @@ from . import _core
 from .arrays import labels, of_rows, points, vector, without
 from .checks import chain_lengths
 from .errors import InputError
-from .fitting_arguments import NoiseDraws, constrained, read_choices, read_settings, read_weights, refuse_noise
+from .fitting_arguments import (
+    SETTINGS,
+    NoiseDraws,
+    constrained,
+    read_choices,
+    read_draws,
+    read_settings,
+    read_weights,
+    refuse_elsewhere,
+    refuse_noise,
+)
 from .fitting_results import FitResult, RatioResult, shaped
 from .models import Model
 from .noises import NoiseLike
@@ -18,6 +28,9 @@ from .progress import Bar
 from .ratios import DensityRatioResult, density_ratio
 
 __all__ = ["FitResult", "NoiseDraws", "RatioResult", "fit", "ratio"]
+
+#: What is held at values, and linear equations between parameters.
+Held = tuple[Mapping[str, float] | None, Sequence[str]]
 
 
 def fit(
@@ -134,134 +147,81 @@ def fit(
     >>> result.converged, abs(result["t1"].estimate - 0.97559) < 4 * result["t1"].se_noise
     (True, True)
     """
+    asked = dict(locals())
     if not isinstance(model, Model):
         raise InputError(f"`model` must be a noisewright.Model, not {type(model).__name__}")
     if covariance is not None:
         if errors != "robust":
             raise InputError("`covariance` and `errors` are the same argument: give one of them")
-        errors = covariance
-    settings = read_settings(
-        noise,
-        nu,
-        noise_points,
-        noise_share,
-        max_noise,
-        method=method,
-        loss=loss,
-        draws=draws,
-        loss_ratio=loss_ratio,
-        errors=errors,
-        confidence=confidence,
-        seed=seed,
-        starts=starts,
-        max_iterations=max_iterations,
-        tolerance=tolerance,
-        refit_noise=refit_noise,
-        check_ratio=check_ratio or check_nu,
-        target=target,
-        choices=choices,
-        penalty=penalty,
-        penalty_factors=penalty_factors,
-        refit_selected=refit_selected,
-        interval=interval,
-        bootstrap=bootstrap,
-        cross_validate=cross_validate,
-    )
+        asked["errors"] = covariance
+    asked["check_ratio"] = check_ratio or check_nu
+    settings = read_settings(**{name: asked[name] for name in SETTINGS})
     if (strata is None) != (chosen is None) or (strata is None and log_probability is not None):
         raise InputError("`strata` and `chosen` belong together: give both")
     if executor is None and storage_options is not None:
         raise InputError("`storage_options` are for `executor`: give one, or leave them out")
+    held = (fixed, constraints)
     replicated = executor is not None and bootstrap is not None and not _is_elsewhere(data)
-    if (executor is not None and not replicated) or isinstance(data, (str, os.PathLike)):
-        in_memory = {
-            "chains": chains is not None,
-            "noise": isinstance(noise, NoiseDraws),
-            "strata": strata is not None,
-            "choices": not (isinstance(choices, str) and choices == "auto"),
-        }
-        for argument, given in in_memory.items():
-            if given:
-                raise InputError(f"`{argument}` needs the rows in memory: read the file, and pass its columns as `data`")
-        for argument, column in (("weights", weights), ("clusters", clusters)):
-            if column is not None and not isinstance(column, str):
-                raise InputError(f"`{argument}` must be the name of a column of the data")
-        if executor is None:
-            file = {
-                "path": os.fspath(data),
-                "format": None if format is None else str(format),
-                "drop_missing": bool(drop_missing),
-                "weights": weights,
-                "clusters": clusters,
-            }
-            return _fit_file(model, file, settings, progress, fixed, constraints)
-        assert not isinstance(noise, NoiseDraws)
-        if drop_missing:
-            raise InputError("`drop_missing` cannot stand beside `executor`: give a PyArrow dataset with a filter")
-        from .cluster import fit_on
+    if (executor is None or replicated) and not isinstance(data, (str, os.PathLike)):
+        if format is not None or drop_missing:
+            raise InputError("`format` and `drop_missing` are for files: give the path of one as `data`")
+        return _fit_rows(model, data, asked, settings, held)
+    refuse_elsewhere(asked)
+    file = {
+        "format": None if format is None else str(format),
+        "drop_missing": bool(drop_missing),
+        "weights": weights,
+        "clusters": clusters,
+    }
+    if executor is None:
+        return _fit_file(model, {"path": os.fspath(data), **file}, settings, progress, held)
+    if drop_missing:
+        raise InputError("`drop_missing` cannot stand beside `executor`: give a PyArrow dataset with a filter")
+    return _fit_on(model, data, asked, settings, held)
 
-        with Bar("fit", progress) as bar:
-            answer, built = fit_on(
-                executor,
-                model,
-                data,
-                weights=weights,
-                clusters=clusters,
-                format=format,
-                storage_options=storage_options,
-                noise=noise,
-                settings=settings,
-                fixed=fixed,
-                constraints=constraints,
-                bar=bar,
-            )
-        return FitResult(**shaped(answer, built, model.text, None, None), model=model)
-    if format is not None or drop_missing:
-        raise InputError("`format` and `drop_missing` are for files: give the path of one as `data`")
-    beside = {"weights": weights, "clusters": clusters, "strata": strata, "chosen": chosen, "log_probability": log_probability}
-    built = constrained(model._for(without(data, beside, model.variables)), fixed, constraints)
+
+def _fit_rows(model: Model, data: Any, asked: dict[str, Any], settings: dict[str, Any], held: Held) -> FitResult:
+    """A fit of rows in memory; with an executor, which then has the samples of the bootstrap."""
+    beside = {name: asked[name] for name in ("weights", "clusters", "strata", "chosen", "log_probability")}
+    strata, noise, executor = asked["strata"], asked["noise"], asked["executor"]
+    built = constrained(model._for(without(data, beside, model.variables)), *held)
     rows = points(data, built.variables)
     count = rows.shape[1]
-    shares = read_weights(weights, data, count)
+    shares = read_weights(asked["weights"], data, count)
+    clusters = asked["clusters"]
     handed = {
         "points": rows,
         "weights": shares,
         "clusters": None if clusters is None else labels(of_rows(clusters, data, "clusters"), count, "clusters"),
-        "chains": chain_lengths(chains, count, "chains"),
+        "chains": chain_lengths(asked["chains"], count, "chains"),
     }
-    drawn = None
-    if isinstance(noise, NoiseDraws):
-        drawn = (
-            points(noise.points, built.variables, "noise.points"),
-            vector(noise.log_density, "noise.log_density"),
-            vector(noise.log_density_at_data, "noise.log_density_at_data"),
-        )
-    with Bar("fit", progress) as bar:
-        if replicated:
-            if strata is not None:
+    drawn = read_draws(noise, built.variables) if isinstance(noise, NoiseDraws) else None
+    with Bar("fit", asked["progress"]) as bar:
+        if strata is not None:
+            if executor is not None:
                 raise InputError("`executor` cannot stand beside `strata`: leave it out")
-            how = (model, built.variables, fixed, constraints, "auto" if isinstance(noise, NoiseDraws) else noise)
-            answer = _replicated(executor, how, (built, handed, settings, drawn), bar)
-        elif strata is None:
-            answer = _core.fit(built, handed, settings, drawn, bar)
-        else:
-            sets = read_choices(strata, chosen, log_probability, data, count)
-            refuse_noise(
-                {
-                    "method": (method, "nce"),
-                    "noise": (noise, "auto"),
-                    "nu": (nu, "auto"),
-                    "noise_points": (noise_points, None),
-                    "max_noise": (max_noise, None),
-                    "draws": (draws, "auto"),
-                    "loss": (loss, "js"),
-                    "loss_ratio": (loss_ratio, "auto"),
-                    "refit_noise": (refit_noise, False),
-                    "check_ratio": (check_ratio or check_nu, False),
-                    "choices": (choices, "auto"),
-                }
-            )
+            sets = read_choices(strata, asked["chosen"], asked["log_probability"], data, count)
+            refuse_noise(asked)
             answer = _core.fit_choices(built, handed, sets, settings, bar)
+        elif executor is not None:
+            how = (model, built.variables, *held, "auto" if isinstance(noise, NoiseDraws) else noise)
+            answer = _replicated(executor, how, (built, handed, settings, drawn), bar)
+        else:
+            answer = _core.fit(built, handed, settings, drawn, bar)
     return FitResult(**shaped(answer, built, model.text, rows[0], shares), model=model)
+
+
+def _fit_on(model: Model, data: Any, asked: dict[str, Any], settings: dict[str, Any], held: Held) -> FitResult:
+    """A fit of rows that an executor's workers read."""
+    from .cluster import fit_on
+
+    fixed, constraints = held
+    passed = {name: asked[name] for name in ("weights", "clusters", "format", "storage_options", "noise")}
+    with Bar("fit", asked["progress"]) as bar:
+        answer, built = fit_on(
+            asked["executor"], model, data, **passed, settings=settings, fixed=fixed, constraints=constraints, bar=bar
+        )
+    return FitResult(**shaped(answer, built, model.text, None, None), model=model)
 
 
 def _is_elsewhere(data: Any) -> bool:
@@ -290,13 +250,12 @@ def _fit_file(
     file: dict[str, Any],
     settings: dict[str, Any],
     progress: bool | None,
-    fixed: Mapping[str, float] | None,
-    constraints: Sequence[str],
+    held: Held,
 ) -> FitResult:
     """A fit of a file that is never in memory as a whole."""
     beside = (file["weights"], file["clusters"])
     names = [] if model.variables is not None else [name for name in _core.file_columns(file) if name not in beside]
-    built = constrained(model._for({name: () for name in names}), fixed, constraints)
+    built = constrained(model._for({name: () for name in names}), *held)
     with Bar("fit", progress) as bar:
         answer = _core.fit_file(built, file, settings, bar)
     some = answer.pop("some")
@@ -362,12 +321,16 @@ def ratio(
         raise InputError("`ratio` needs two samples: ratio(first, second) or ratio(model, first, second)")
     if model is not None and basis != "auto":
         raise InputError("`basis` is for a ratio without a model, whose features are its basis")
+    search: dict[str, Any] = {"confidence": confidence, "max_iterations": max_iterations, "tolerance": tolerance, "seed": seed}
     if model is None or bridges is not None:
         given = {
             "loss": loss != "js",
             "weights": weights is not None,
             "errors": errors != "robust",
+            "starts": starts != 10,
             "executor": executor is not None,
+            "format": format is not None,
+            "storage_options": storage_options is not None,
         }
         wrong = [name for name, is_given in given.items() if is_given]
         if wrong:
@@ -379,46 +342,33 @@ def ratio(
             basis=basis,
             bridges=1 if bridges is None else bridges,
             permutations=499 if permutations is None else permutations,
-            confidence=confidence,
-            max_iterations=max_iterations,
-            tolerance=tolerance,
-            seed=seed,
             progress=progress,
+            **search,
         )
     if permutations is not None:
         raise InputError("`permutations` is for a ratio without a model, or with bridges")
-    settings = read_settings(
-        loss=loss,
-        errors=errors,
-        confidence=confidence,
-        seed=seed,
-        starts=starts,
-        max_iterations=max_iterations,
-        tolerance=tolerance,
-    )
-    if executor is not None:
-        if weights is not None and not isinstance(weights, str):
-            raise InputError("`weights` must be the name of a column of the first sample")
-        from .cluster import ratio_on
+    settings = read_settings(loss=loss, errors=errors, starts=starts, **search)
+    if executor is None:
+        if format is not None or storage_options is not None:
+            raise InputError("`format` and `storage_options` are for `executor`: give one, or leave them out")
+        return _ratio_rows(model, first, second, weights, settings, progress)
+    if weights is not None and not isinstance(weights, str):
+        raise InputError("`weights` must be the name of a column of the first sample")
+    from .cluster import ratio_on
 
-        with Bar("ratio", progress) as bar:
-            answer, built = ratio_on(
-                executor,
-                model,
-                (first, second),
-                weights=weights,
-                format=format,
-                storage_options=storage_options,
-                settings=settings,
-                bar=bar,
-            )
-        return RatioResult(**shaped(answer, built, model.text, None, None), model=model)
-    if format is not None or storage_options is not None:
-        raise InputError("`format` and `storage_options` are for `executor`: give one, or leave them out")
+    passed: dict[str, Any] = {"weights": weights, "format": format, "storage_options": storage_options}
+    with Bar("ratio", progress) as bar:
+        answer, built = ratio_on(executor, model, (first, second), **passed, settings=settings, bar=bar)
+    return RatioResult(**shaped(answer, built, model.text, None, None), model=model)
+
+
+def _ratio_rows(
+    model: Model, first: Any, second: Any, weights: Any, settings: dict[str, Any], progress: bool | None
+) -> RatioResult:
+    """A ratio of two samples in memory by a model's features."""
     built = model._for(without(first, {"weights": weights}, model.variables))
     rows = [points(sample, built.variables, name) for sample, name in ((first, "first"), (second, "second"))]
-    count = rows[0].shape[1]
-    shares = read_weights(weights, first, count)
+    shares = read_weights(weights, first, rows[0].shape[1])
     nothing = {"weights": None, "clusters": None, "chains": None}
     with Bar("ratio", progress) as bar:
         answer = _core.ratio(

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from . import _core
-from .arrays import Array, labels, of_rows, vector
+from .arrays import Array, labels, of_rows, points, vector
 from .checks import counted, loss_ratio_of, number, whole
 from .errors import InputError
 from .noises import NoiseLike, noise_request
 
-__all__ = ["NoiseDraws", "constrained", "read_choices", "read_settings", "read_weights", "refuse_noise"]
+__all__ = [
+    "SETTINGS",
+    "NoiseDraws",
+    "constrained",
+    "read_choices",
+    "read_draws",
+    "read_settings",
+    "read_weights",
+    "refuse_elsewhere",
+    "refuse_noise",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +120,25 @@ def read_settings(
     }
 
 
+#: The arguments of a fit that say how it is done.
+SETTINGS = tuple(signature(read_settings).parameters)
+
+#: What speaks of noise, with the defaults of a fit.
+_OF_NOISE = {
+    "method": "nce",
+    "noise": "auto",
+    "nu": "auto",
+    "noise_points": None,
+    "max_noise": None,
+    "draws": "auto",
+    "loss": "js",
+    "loss_ratio": "auto",
+    "refit_noise": False,
+    "check_ratio": False,
+    "choices": "auto",
+}
+
+
 def constrained(built: _core.Model, fixed: Mapping[str, float] | None, constraints: Sequence[str]) -> _core.Model:
     """The model with what is held fixed or tied together."""
     if isinstance(constraints, str):
@@ -136,13 +166,40 @@ def read_choices(
     }
 
 
-def refuse_noise(given: Mapping[str, tuple[Any, Any]]) -> None:
+def refuse_noise(asked: Mapping[str, Any]) -> None:
     """Choices have alternatives in the place of noise: what is not as by default has no meaning."""
-    for argument, (value, default) in given.items():
+    for argument, default in _OF_NOISE.items():
+        value = asked[argument]
         if type(value) is not type(default) or value != default:
             raise InputError(
                 f"`{argument}` has no meaning beside `strata`, where the alternatives take the place of the noise: leave it out"
             )
+
+
+def refuse_elsewhere(asked: Mapping[str, Any]) -> None:
+    """What needs the rows in memory, and weights and clusters that are no columns, where the rows are in a file or with workers."""
+    in_memory = {
+        "chains": asked["chains"] is not None,
+        "noise": isinstance(asked["noise"], NoiseDraws),
+        "strata": asked["strata"] is not None,
+        "choices": not (isinstance(asked["choices"], str) and asked["choices"] == "auto"),
+    }
+    for argument, given in in_memory.items():
+        if given:
+            raise InputError(f"`{argument}` needs the rows in memory: read the file, and pass its columns as `data`")
+    for argument in ("weights", "clusters"):
+        column = asked[argument]
+        if column is not None and not isinstance(column, str):
+            raise InputError(f"`{argument}` must be the name of a column of the data")
+
+
+def read_draws(noise: NoiseDraws, variables: Sequence[str]) -> tuple[Array, Array, Array]:
+    """Draws of one's own, with the log-densities at them and at the data."""
+    return (
+        points(noise.points, variables, "noise.points"),
+        vector(noise.log_density, "noise.log_density"),
+        vector(noise.log_density_at_data, "noise.log_density_at_data"),
+    )
 
 
 def read_weights(weights: Any, data: Any, rows: int) -> Array | None:

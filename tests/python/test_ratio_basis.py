@@ -96,3 +96,9 @@ def test_misuse_is_said():
             nw.ratio(first, second, **wrong)
     with pytest.raises(nw.InputError, match="two samples"):
         nw.ratio(first)
+
+
+@pytest.mark.parametrize("name, value", [("starts", 3), ("format", "csv"), ("storage_options", {}), ("loss", "kl")])
+def test_what_a_ratio_without_a_model_would_ignore_is_refused(rng, name, value):
+    with pytest.raises(nw.InputError, match=f"`{name}` is for a ratio of a model's features"):
+        nw.ratio(rng.normal(size=50), rng.normal(size=50), **{name: value})
