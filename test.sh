@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must hold. Plain: on a machine with a Rust toolchain and Python 3 and nothing else.
-# --all: also what needs more: PyTorch, PyMC, NumPyro, alchemlyb, Dask, R, a browser, builds without default features,
+# --all: also the long simulations, and what needs more: PyTorch, PyMC, NumPyro, alchemlyb, Dask, R, a browser, builds without default features,
 # the packed crates, the wheel.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -42,11 +42,12 @@ for crate in noisewright noisewright-{cli,data,lab,paper,report}; do unoptimised
 # A test that hangs is a failure, not a run without an end.
 pytest="-m pytest -q --timeout 900"
 
+# Tests that take half of the time are marked as ignored, and as long ones of Python: simulations, which all have shorter neighbours.
 rust_tests() {
     if cargo nextest --version >/dev/null 2>&1; then
-        cargo nextest run --workspace $extras --no-fail-fast
+        cargo nextest run --workspace $extras --no-fail-fast $($all && echo --run-ignored all)
     else
-        cargo test --workspace $extras --lib --bins --tests --examples --no-fail-fast
+        cargo test --workspace $extras --lib --bins --tests --examples --no-fail-fast $($all && echo -- --include-ignored)
     fi
 }
 

@@ -2,9 +2,9 @@
 
 use std::convert::Infallible;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::kernels;
+use crate::parallel::{FirstError, Slot, tree};
 
 /// A running sum that carries its own rounding error along (Neumaier's algorithm).
 #[derive(Clone, Copy, Debug, Default)]
@@ -217,39 +217,22 @@ pub fn try_blocked<T: Send, E: Send>(
     combine: impl Fn(T, T) -> T + Sync,
 ) -> Result<Option<T>, E> {
     let count = fixed_blocks(n, block).len();
-    if count == 0 {
-        return Ok(None);
+    if count < 2 {
+        return (count == 1).then(|| map(0..n)).transpose();
     }
-    let failed = AtomicUsize::new(usize::MAX);
+    let (sums, first) = (Vec::from_iter((0..count).map(|_| Slot::default())), FirstError::default());
     let leaf = |index: usize| {
-        // Only blocks after a failed one are left out, so that the first error is always found.
-        if index > failed.load(Ordering::Relaxed) {
-            return Ok(None);
+        if let Some(value) = first.unless_failed(index, || map(block_range(n, block, index)).map(Some)) {
+            sums[index].put(value);
         }
-        map(block_range(n, block, index)).map(Some).inspect_err(|_| {
-            failed.fetch_min(index, Ordering::Relaxed);
-        })
     };
-    // A block is left out only where one before it has failed, whose error comes first.
-    let join = |a: Result<Option<T>, E>, b: Result<Option<T>, E>| match (a?, b?) {
-        (Some(a), Some(b)) => Ok(Some(combine(a, b))),
-        _ => Ok(None),
+    // A block is left out only where one before it has failed, whose error is returned.
+    let node = |left: usize, right: usize| {
+        if let (Some(a), Some(b)) = (sums[left].take(), sums[right].take()) {
+            sums[left].put(combine(a, b));
+        }
     };
-    join_blocks(0..count, &leaf, &join)
-}
-
-fn join_blocks<T: Send>(
-    blocks: Range<usize>,
-    leaf: &(impl Fn(usize) -> T + Sync),
-    combine: &(impl Fn(T, T) -> T + Sync),
-) -> T {
-    if blocks.len() == 1 {
-        return leaf(blocks.start);
-    }
-    let middle = blocks.start + blocks.len().div_ceil(2);
-    let (left, right) = crate::parallel::join(
-        || join_blocks(blocks.start..middle, leaf, combine),
-        || join_blocks(middle..blocks.end, leaf, combine),
-    );
-    combine(left, right)
+    tree(0..count, &leaf, &node);
+    first.into_result()?;
+    Ok(sums.into_iter().next().and_then(Slot::into_inner))
 }

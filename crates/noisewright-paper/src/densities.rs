@@ -7,10 +7,10 @@ use noisewright::parts::ModelNoise;
 use noisewright::{
     Histogram1d, Loss, Model, Noise, Population, Precision, Result, Target, View, equal_edges,
 };
+use noisewright_numerics::parallel::try_map;
 use noisewright_report::{
     Axis, Bars, Cell, Column, Figure, Line, Panel, Reference, Stroke, Table, format_percent,
 };
-use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::Settings;
@@ -47,8 +47,8 @@ impl Densities {
             .iter()
             .flat_map(|proportion| [Toy::Mean, Toy::Variance].map(|toy| (toy, *proportion)))
             .collect();
-        let cuts = wanted.par_iter().map(|(toy, proportion)| cut(*toy, *proportion, normalized, settings));
-        Ok(Self { cuts: cuts.collect::<Result<_>>()? })
+        let cut = |(toy, proportion): (Toy, f64)| cut(toy, proportion, normalized, settings);
+        Ok(Self { cuts: try_map(wanted, cut)? })
     }
 
     pub(crate) fn figure(&self) -> Figure {

@@ -1,8 +1,8 @@
 //! Figure 1: the best noise parameter against the data parameter.
 
 use noisewright::Result;
+use noisewright_numerics::parallel::try_map;
 use noisewright_report::{Axis, Cell, Column, Figure, Line, Panel, Points, Stroke, Table};
-use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::landscape::{Landscape, Spot};
@@ -62,7 +62,7 @@ fn rows(toy: Toy, settings: Settings) -> Result<Vec<Row>> {
     // A correlation and its negative are mirror images: half of the work is enough.
     let mirrored = toy == Toy::Correlation;
     let half: Vec<f64> = data.iter().copied().filter(|x| !mirrored || *x > -1e-9).collect();
-    let mut rows: Vec<Row> = half.par_iter().map(|x| row(toy, *x, settings)).collect::<Result<_>>()?;
+    let mut rows: Vec<Row> = try_map(half, |x| row(toy, x, settings))?;
     if mirrored {
         let mut all: Vec<Row> = rows.iter().filter(|r| r.data > 1e-9).map(Row::mirror).collect();
         all.reverse();

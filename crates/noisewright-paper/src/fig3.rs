@@ -3,10 +3,10 @@
 use noisewright::design::{DesignOptions, Ratio};
 use noisewright::internal::design::{HistogramDesign, best_histogram_2d};
 use noisewright::{Error, Histogram2d, Noise, Precision, Result, View, equal_edges};
+use noisewright_numerics::parallel::try_map;
 use noisewright_report::{
     Axis, Column, Contours, Figure, HeatMap, Panel, Points, Table, format_number, format_percent,
 };
-use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::plane::{Plane, PlaneOptimum};
@@ -40,8 +40,7 @@ struct Row {
 }
 
 pub(crate) fn run(settings: Settings) -> Result<Item> {
-    let rows: Vec<Row> =
-        ROWS.par_iter().map(|(rho, proportion)| row(*rho, *proportion, settings)).collect::<Result<_>>()?;
+    let rows: Vec<Row> = try_map(ROWS, |(rho, proportion)| row(rho, proportion, settings))?;
     let mut figure = Figure::new().columns(2).description(
         "Densities of correlated data, of the best histogram noise and of the exact optimal noise in the plane",
     );

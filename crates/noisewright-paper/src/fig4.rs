@@ -2,8 +2,8 @@
 
 use noisewright::Result;
 use noisewright::design::best_ratio;
+use noisewright_numerics::parallel::try_map;
 use noisewright_report::{Axis, Column, Figure, Line, Panel, Points, Stroke, Table, format_percent};
-use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::designed::Designed;
@@ -41,8 +41,7 @@ struct Curve {
 }
 
 pub(crate) fn run(settings: Settings) -> Result<Item> {
-    let panels: Vec<Curves> =
-        PANELS.par_iter().map(|(toy, data)| curves(*toy, *data, settings)).collect::<Result<_>>()?;
+    let panels: Vec<Curves> = try_map(PANELS, |(toy, data)| curves(toy, data, settings))?;
     let mut figure = Figure::new()
         .columns(2)
         .description("Error against the noise proportion for four noises and the Cramér–Rao bound");
@@ -76,8 +75,7 @@ fn curves(toy: Toy, data: f64, settings: Settings) -> Result<Curves> {
     let equal = |nu: f64| (1.0 + nu).powi(2) / nu * bound;
     let shifted = family.ratios(parametric.parameter)?;
     let designed = Designed::new(toy, data)?;
-    let exact: Vec<f64> =
-        proportions.par_iter().map(|p| (designed.exact)(ratio_of(*p))).collect::<Result<_>>()?;
+    let exact: Vec<f64> = try_map(&proportions, |p| (designed.exact)(ratio_of(*p)))?;
     let analytic_best = best_ratio(|nu| Ok((designed.analytic)(nu)))?;
     let curve = |name, f: &dyn Fn(f64) -> f64, best: (f64, f64)| Curve {
         name,

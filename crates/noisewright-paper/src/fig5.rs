@@ -1,10 +1,10 @@
 //! Figure 5: the best noise proportion against the noise parameter.
 
 use noisewright::Result;
+use noisewright_numerics::parallel::try_map;
 use noisewright_report::{
     Axis, Column, Figure, Line, Panel, Points, Reference, Stroke, Table, format_number,
 };
-use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::landscape::Landscape;
@@ -30,8 +30,7 @@ struct Profile {
 }
 
 pub(crate) fn run(settings: Settings) -> Result<Item> {
-    let profiles: Vec<Profile> =
-        Toy::ALL.par_iter().map(|toy| profile(*toy, settings)).collect::<Result<_>>()?;
+    let profiles: Vec<Profile> = try_map(Toy::ALL, |toy| profile(toy, settings))?;
     let mut figure =
         Figure::new().columns(2).description("The best noise proportion against the noise parameter");
     let mut table = Table::new("Best noise proportion")
@@ -64,15 +63,12 @@ fn profile(toy: Toy, settings: Settings) -> Result<Profile> {
     let best = |parameter: f64| -> Result<f64> {
         Ok(proportion_of(landscape.best_ratio(&landscape.ratios(parameter)?).0))
     };
-    let points = grid
-        .par_iter()
-        .map(|&parameter| {
-            let ratios = landscape.ratios(parameter)?;
-            let errors = proportions.iter().map(|p| (*p, landscape.error(&ratios, ratio_of(*p))));
-            let on_grid = errors.fold((f64::NAN, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a }).0;
-            Ok((parameter, best(parameter)?, on_grid))
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let points = try_map(&grid, |&parameter| -> Result<_> {
+        let ratios = landscape.ratios(parameter)?;
+        let errors = proportions.iter().map(|p| (*p, landscape.error(&ratios, ratio_of(*p))));
+        let on_grid = errors.fold((f64::NAN, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a }).0;
+        Ok((parameter, best(parameter)?, on_grid))
+    })?;
     let member = landscape.minima(&grid, 1.0).first().map_or(data, |spot| spot.parameter);
     Ok(Profile {
         toy,

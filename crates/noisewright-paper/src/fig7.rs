@@ -1,10 +1,10 @@
 //! Figure 7: the error against the noise parameter.
 
 use noisewright::Result;
+use noisewright_numerics::parallel::try_map;
 use noisewright_report::{
     Axis, Column, Figure, Line, Panel, Points, Reference, Stroke, Table, format_number,
 };
-use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::designed::Designed;
@@ -33,8 +33,7 @@ struct Valley {
 }
 
 pub(crate) fn run(settings: Settings) -> Result<Item> {
-    let valleys: Vec<Valley> =
-        PANELS.par_iter().map(|(toy, data)| valley(*toy, *data, settings)).collect::<Result<_>>()?;
+    let valleys: Vec<Valley> = try_map(PANELS, |(toy, data)| valley(toy, data, settings))?;
     let mut figure = Figure::new().columns(2).description("Error against the noise parameter at 50 % noise");
     let mut table = Table::new("Minima over the noise parameter at 50 % noise")
         .column(Column::text("model, data"))

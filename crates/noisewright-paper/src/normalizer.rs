@@ -4,9 +4,9 @@ use noisewright::parts::Divergences;
 use noisewright::{Model, Noise, Normal, Precision, Result, divergences};
 use noisewright_numerics::kernels::sum_sigmoid;
 use noisewright_numerics::optimize::root_increasing;
+use noisewright_numerics::parallel::try_map;
 use noisewright_numerics::random::stream;
 use noisewright_numerics::summation::log_sum_exp;
-use rayon::prelude::*;
 
 /// Short names of the estimators, in the order of the paper's table 3.
 pub(crate) const ESTIMATORS: [&str; 4] = ["RevIS", "NCE", "IS", "IS-RevIS"];
@@ -81,8 +81,7 @@ impl Pair {
 
     /// T·MSE/Z² over many repeats, each from its own stream.
     pub(crate) fn simulate(&self, budget: usize, repeats: u64, seed: u64) -> Result<[Simulated; 4]> {
-        let runs: Vec<[f64; 4]> =
-            (0..repeats).into_par_iter().map(|r| self.one(budget, seed, r)).collect::<Result<_>>()?;
+        let runs: Vec<[f64; 4]> = try_map(0..repeats, |r| self.one(budget, seed, r))?;
         Ok([0, 1, 2, 3].map(|estimator| {
             let squares: Vec<f64> =
                 runs.iter().map(|run| budget as f64 * run[estimator].exp_m1().powi(2)).collect();

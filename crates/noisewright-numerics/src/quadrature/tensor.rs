@@ -1,6 +1,6 @@
 //! The adaptive tensor rule.
 
-use crate::parallel::prelude::*;
+use crate::parallel::map;
 
 use super::axis::{Axis, End, Nodes};
 use super::kronrod::{FIFTEEN, Pair, TWENTY_ONE};
@@ -564,8 +564,7 @@ pub(super) fn evaluate_blocks(
         out
     };
     let blocks = rows.div_ceil(BLOCK);
-    let results: Vec<Vec<f64>> =
-        if blocks == 1 { vec![run(0)] } else { (0..blocks).into_par_iter().map(run).collect() };
+    let results: Vec<Vec<f64>> = map(0..blocks, run);
     (0..components)
         .map(|k| {
             let mut column = Vec::with_capacity(rows);

@@ -37,7 +37,7 @@ pub use path::PathBuilder;
 pub use ratio::{InformationBuilder, RatioBuilder};
 pub use states::StatesBuilder;
 
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 
 use crate::density::log_densities;
 use crate::fit::{Data, Dependence};
@@ -50,7 +50,7 @@ const BLOCK: usize = 4096;
 /// The log-density of all points, −∞ where there is none.
 fn evaluated(density: &dyn Density, points: View<'_>, cancel: &CancelToken) -> Result<Vec<f64>> {
     let mut out = vec![f64::NAN; points.rows()];
-    out.par_chunks_mut(BLOCK).enumerate().try_for_each(|(block, out)| {
+    try_map(out.chunks_mut(BLOCK).enumerate(), |(block, out)| {
         cancel.check()?;
         let start = block * BLOCK;
         log_densities(density, points.slice(start..start + out.len()), out)

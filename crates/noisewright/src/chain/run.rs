@@ -1,6 +1,6 @@
 //! Several chains in parallel: warm-up, draws, and what they say of themselves.
 
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 
 use super::coordinates::Coordinates;
 use super::diagnostics::{Convergence, convergence};
@@ -136,10 +136,7 @@ pub(crate) fn run_checked(
 ) -> Result<Chains> {
     let coordinates = Coordinates::new(density.space());
     let landscape = Landscape { density, coordinates: &coordinates, cancel: context.cancel_token() };
-    let tracks: Vec<Track> = (0..options.chains)
-        .into_par_iter()
-        .map(|chain| track(landscape, options, chain, context))
-        .collect::<Result<_>>()?;
+    let tracks = try_map(0..options.chains, |chain| track(landscape, options, chain, context))?;
     let dimension = coordinates.dimension();
     let rows = options.chains * options.draws;
     let mut values = Vec::with_capacity(dimension * rows);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nalgebra::DVector;
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 use rand::{Rng, RngExt};
 use serde::Serialize;
 
@@ -185,7 +185,7 @@ fn summarised(
     };
     let found = match &options.replicates {
         Some(hook) => hook(replicates, &told)?,
-        None => (0..replicates).into_par_iter().map(told).collect::<Result<Vec<_>>>()?,
+        None => try_map(0..replicates, told)?,
     };
     let unknowns = fit.estimates().len();
     if found.len() != replicates || found.iter().flatten().any(|answer| answer.len() != unknowns) {

@@ -1,7 +1,7 @@
 //! The log-likelihood of rows that a fit has not seen, by cross-validation.
 
 use nalgebra::DVector;
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 use serde::{Deserialize, Serialize};
 
 use super::bootstrap::unjudged;
@@ -128,7 +128,7 @@ pub(super) fn of_strata(
 
 /// Looks at all folds, side by side, and sums them up.
 fn summarised(folds: usize, one: impl Fn(usize) -> Result<Fold> + Sync + Send) -> Result<HeldOut> {
-    let found = (0..folds).into_par_iter().map(one).collect::<Result<Vec<_>>>()?;
+    let found = try_map(0..folds, one)?;
     let total = |part: fn(&Fold) -> f64| found.iter().map(part).sum::<f64>();
     let (sum, weight) = (total(|f| f.sum), total(|f| f.weight));
     let spread = (total(|f| f.squares) - sum * sum / weight).max(0.0);

@@ -6,8 +6,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use noisewright_numerics::gram::Columns;
-use noisewright_numerics::parallel::current_num_threads;
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::{self, current_num_threads};
 use noisewright_numerics::summation::try_blocked;
 
 use super::data::{Data, Source, check_weights, total};
@@ -360,7 +359,7 @@ pub(crate) fn map_blocks<T: Send>(
     map: impl Fn(usize, View<'_>, Option<&[f64]>) -> Result<T> + Sync,
 ) -> Vec<Result<T>> {
     let leaf = |b: &Owned| map(b.index, View::new(columns, b.rows, &b.values), b.weights.as_deref());
-    blocks.par_iter().map(leaf).collect()
+    parallel::map(blocks, leaf)
 }
 
 /// How many nodes of the tree of `blocked` end with each leaf.

@@ -1,6 +1,6 @@
 //! Draws of a noise in blocks, each from a random stream of its own.
 
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::map;
 use noisewright_numerics::random::BLOCK;
 
 use super::Noise;
@@ -113,10 +113,8 @@ pub(crate) fn sample_for(
 /// The next blocks from row `first` on, each column-major.
 fn draw_blocks(noise: &dyn Noise, rows: usize, first: usize, seed: u64, purpose: Purpose) -> Vec<Vec<f64>> {
     let end = rows.min(first + HELD_BLOCKS * BLOCK);
-    (first / BLOCK..end.div_ceil(BLOCK))
-        .into_par_iter()
-        .map(|block| draw_block(noise, purpose, seed, block, BLOCK.min(rows - block * BLOCK)))
-        .collect()
+    let draw = |block: usize| draw_block(noise, purpose, seed, block, BLOCK.min(rows - block * BLOCK));
+    map(first / BLOCK..end.div_ceil(BLOCK), draw)
 }
 
 /// The draws of one block, column-major.

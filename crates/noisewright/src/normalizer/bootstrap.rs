@@ -1,6 +1,6 @@
 //! The circular block bootstrap: a second opinion on the standard errors (Politis and Romano 1992).
 
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::{current_num_threads, try_map};
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::summation::mean_and_variance;
 use rand::RngExt;
@@ -25,24 +25,19 @@ pub(super) fn bootstrap(
     context: &Context,
 ) -> Result<()> {
     check_count("resamples", resamples, estimates.len() + VECTOR)?;
-    let threads = noisewright_numerics::parallel::current_num_threads();
+    let threads = current_num_threads();
     check_count("draws to resample", threads * (samples[0].len() + samples[1].len()), 2)?;
     let sources = [0, 1].map(|k| Source::new(samples[k], bridge.moments[k].time));
     let methods: Vec<Method> = estimates.iter().map(|e| e.method).collect();
-    let replicates: Vec<Vec<f64>> = (0..resamples as u64)
-        .into_par_iter()
-        .map_init(
-            || [0, 1].map(|k| vec![0.0; samples[k].len()]),
-            |drawn, index| {
-                context.report(Stage::Bootstrap, index as usize, Some(resamples))?;
-                let mut rng = context.stream(Purpose::Bootstrap, index);
-                for (source, drawn) in sources.iter().zip(drawn.iter_mut()) {
-                    source.draw(&mut rng, drawn);
-                }
-                Ok(methods.iter().map(|&method| replicate(method, drawn, bridge)).collect())
-            },
-        )
-        .collect::<Result<_>>()?;
+    let replicates: Vec<Vec<f64>> = try_map(0..resamples as u64, |index| -> Result<_> {
+        context.report(Stage::Bootstrap, index as usize, Some(resamples))?;
+        let mut drawn = [0, 1].map(|k| vec![0.0; samples[k].len()]);
+        let mut rng = context.stream(Purpose::Bootstrap, index);
+        for (source, drawn) in sources.iter().zip(&mut drawn) {
+            source.draw(&mut rng, drawn);
+        }
+        Ok(methods.iter().map(|&method| replicate(method, &drawn, bridge)).collect())
+    })?;
     for (place, estimate) in estimates.iter_mut().enumerate().filter(|(_, e)| e.refused.is_none()) {
         let values: Vec<f64> = replicates.iter().map(|r| r[place]).collect();
         let spread = mean_and_variance(&values).1.sqrt();

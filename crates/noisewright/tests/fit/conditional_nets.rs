@@ -37,6 +37,7 @@ fn nets_lose_far_less_than_one_over_k() {
 /// over points that are not independent would not, were the row not one of them. Over 60 seeds of the noise on the same
 /// rows the mean is that of maximum likelihood, and the spread what `se_noise` says.
 #[test]
+#[ignore = "long: ./test.sh --all"]
 fn few_points_of_a_net_have_no_bias_and_the_error_they_claim() {
     let data = on_a_line(3000, 6);
     let (least, _) = least_squares(&data);

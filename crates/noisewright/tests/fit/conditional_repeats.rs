@@ -36,6 +36,7 @@ fn profiles_of_rankings_have_the_width_of_walds_intervals() {
 /// The bootstrap of least squares is that of the sandwich: 200 samples know a standard deviation to 5 %, and 300 rows the
 /// sandwich to about as much; four of both together.
 #[test]
+#[ignore = "long: ./test.sh --all"]
 fn bootstraps_have_the_spread_of_the_sandwich() {
     let data = on_a_line(300, 5);
     for exact in [true, false] {

@@ -63,6 +63,7 @@ fn predicted_gaussian(nu: f64) -> f64 {
 }
 
 #[test]
+#[ignore = "long: ./test.sh --all"]
 fn the_optimal_noise_beats_gaussian_noise_on_the_quartic() {
     // 150 repeats know a mean squared error of normal estimates to about √(2/150) = 11.5 %; 40 % are three and a half of
     // these standard errors.
@@ -134,6 +135,7 @@ fn finite_states_and_several_dimensions_have_designs_too() {
 }
 
 #[test]
+#[ignore = "long: ./test.sh --all"]
 fn the_designed_density_of_the_plane_is_normalized_too() {
     let model = Model::from_toml(
         "variables = ['x', 'y']\nlog_density = 'a*(x^2 + y^2)/2 - b*(x^4 + y^4) + r*x*y'\n\
@@ -277,6 +279,7 @@ fn over_seeds(model: &Model, points: &Points, noise: &Arc<dyn Noise>, seeds: u64
 }
 
 #[test]
+#[ignore = "long: ./test.sh --all"]
 fn the_noise_part_of_two_steps_is_the_spread_over_seeds() {
     let gamma = Model::from_family("gamma", &["x"], &FamilyOptions::default(), false).unwrap();
     let waiting = sample(&Gamma::new(3.0, 1.0).unwrap(), 400, 1);

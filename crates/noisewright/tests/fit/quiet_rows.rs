@@ -131,6 +131,7 @@ fn a_stream_of_weighted_rows_gives_the_same_bits_on_any_number_of_threads() {
 /// with 0.0005. The second fit has four times the points and scrambles of its own. A wrong model is seen: with another M
 /// Laplace data give another normal density.
 #[test]
+#[ignore = "long: ./test.sh --all"]
 fn the_check_of_the_ratio_has_its_level_and_its_power() {
     let model = gaussian();
     let checked = |data: &Points, seed: u64| {

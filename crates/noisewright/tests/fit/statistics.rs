@@ -173,6 +173,7 @@ fn seeds_spread_as_the_noise_part_says() {
 }
 
 #[test]
+#[ignore = "long: ./test.sh --all"]
 fn losses_err_as_the_theory_says() {
     // The mean of R squared errors is known to √(2/R) of itself; at T_d = 2000 terms of order 1/T_d add about 1 %.
     let count = repeats(1000);

@@ -110,6 +110,7 @@ fn check_draws(name: &str, noise: &dyn Noise, rows: usize) {
 }
 
 #[test]
+#[ignore = "long: ./test.sh --all"]
 fn in_several_variables_quiet_draws_have_the_same_distribution() {
     let words = [
         "normal([1, -2, 0.5], [[2, 0.6, -0.3], [0.6, 0.5, 0.1], [-0.3, 0.1, 4]])",

@@ -288,6 +288,7 @@ fn intervals_cover_on_independent_draws() {
 }
 
 #[test]
+#[ignore = "long: ./test.sh --all"]
 fn intervals_cover_on_a_chain() {
     let (covered, deviation, _) = gaussian_coverage(2, 6000, 0.9, 300);
     assert!(covered > 0.95 - 3.5 * 0.0126, "{covered}");

@@ -91,6 +91,7 @@ fn z_scores_of_independent_draws() {
 
 /// AR(1) with autocorrelation time 20, as data and as both; a thousand draws are worth fifty.
 #[test]
+#[ignore = "long: ./test.sh --all"]
 fn z_scores_of_chains() {
     let count = repeats(150);
     for (draws, correlation) in [(1000, [0.905, 0.0]), (10_000, [0.905, 0.0]), (10_000, [0.905, 0.905])] {
@@ -115,6 +116,7 @@ fn z_scores_of_chains() {
 
 /// N(0, 1) against N(μ, 0.25), the 0.25 read as variance and as standard deviation, 1,000 draws each, 200 repeats.
 #[test]
+#[ignore = "long: ./test.sh --all"]
 fn intervals_cover_or_are_refused_as_the_overlap_falls() {
     for sd in [0.5, 0.25] {
         for mean in [3.0, 4.0, 5.0, 6.0, 8.0] {

@@ -154,7 +154,7 @@ impl Tested<'_> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use rayon::prelude::*;
+    use noisewright_numerics::parallel;
 
     use super::*;
     use crate::fit::{Amount, FitOptions, NoiseChoice, fit};
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn the_statistic_has_the_mean_of_its_distribution() {
         for sorted in [false, true] {
-            let ratios: Vec<f64> = (0..300).into_par_iter().map(|seed| relative(seed, sorted)).collect();
+            let ratios: Vec<f64> = parallel::map(0..300, |seed| relative(seed, sorted));
             let mean = ratios.iter().sum::<f64>() / 300.0;
             println!("sorted: {sorted}, statistic per degree of freedom {mean}");
             assert!((mean - 1.0).abs() < 4.0 * (2.0f64 / 3.0 / 300.0).sqrt(), "sorted: {sorted}, {mean}");

@@ -4,7 +4,7 @@ use nalgebra::DVector;
 use noisewright_numerics::optimize::{
     DescentOptions, PenalizedMinimum, ProximalDescent, SeparablePenalty, proximal_newton, proximal_newton_of,
 };
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 
 use super::contrast::{Part, Want};
 use super::folds::{FOLDS, Folds};
@@ -72,10 +72,9 @@ fn step(walks: &mut [Walk<'_, '_>], penalty: &SeparablePenalty, options: &FitOpt
     let mut descents: Vec<ProximalDescent> = walks.iter().map(begin).collect();
     let mut open = vec![true; walks.len()];
     while open.contains(&true) {
-        let pairs = walks.par_iter().zip(&mut descents).zip(&open);
-        open = pairs
-            .map(|((walk, descent), open)| Ok(*open && walk.advance(descent, penalty, options)?))
-            .collect::<Result<_>>()?;
+        let pairs = walks.iter().zip(&mut descents).zip(&open);
+        open =
+            try_map(pairs, |((walk, descent), open)| Ok(*open && walk.advance(descent, penalty, options)?))?;
         let moved: Vec<usize> = (0..walks.len()).filter(|i| open[*i]).collect();
         let places: Vec<(Part<'_>, &DVector<f64>)> =
             moved.iter().map(|i| (walks[*i].training.part, descents[*i].at())).collect();
@@ -266,7 +265,7 @@ impl<'t, 'a> Search<'t, 'a> {
         let (mean, error) = mean_and_error(&plain);
         (point.held_out, point.held_out_se) = (Some(mean), Some(error));
         if self.by_refits() {
-            (&mut *walks).into_par_iter().try_for_each(|walk| walk.refit(self.factors, self.options))?;
+            try_map(walks.iter_mut(), |walk| walk.refit(self.factors, self.options))?;
             let (mean, error) = mean_and_error(&losses(walks.iter().map(|walk| &walk.refit).collect())?);
             (point.held_out_refit, point.held_out_refit_se) = (Some(mean), Some(error));
         }

@@ -2,7 +2,7 @@
 
 use nalgebra::DVector;
 use noisewright_numerics::optimize::{Evaluation, Smooth};
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 
 use super::contrast::{self, Part, Want};
 use super::folds::Folds;
@@ -157,7 +157,7 @@ impl<'a> Target<'a> {
     ) -> Result<Vec<Evaluation>> {
         match self {
             Self::Contrast(objective, ..) => contrast::evaluate_each(objective, parts, want),
-            _ => parts.par_iter().map(|(part, at)| self.evaluate(*part, at, want)).collect(),
+            _ => try_map(parts, |(part, at)| self.evaluate(*part, at, want)),
         }
     }
 }

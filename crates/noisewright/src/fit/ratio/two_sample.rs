@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use nalgebra::DMatrix;
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 use noisewright_numerics::special::gamma_q;
 use rand::seq::SliceRandom;
 
@@ -75,18 +75,14 @@ pub(super) fn test(
         factor * sums.iter().map(|s| s * s).sum::<f64>()
     };
     let own = statistic(&mut (0..first));
-    let larger = (0..permutations as u64)
-        .into_par_iter()
-        .map(|block| -> Result<usize> {
-            context.check()?;
-            let mut order: Vec<u32> = (0..rows as u32).collect();
-            let (chosen, _) = order.partial_shuffle(&mut context.stream(Purpose::Permutation, block), first);
-            let there = statistic(&mut chosen.iter().map(|row| *row as usize));
-            Ok(usize::from(there >= own))
-        })
-        .collect::<Result<Vec<_>>>()?
-        .into_iter()
-        .sum::<usize>();
+    let exceeds = |block: u64| -> Result<bool> {
+        context.check()?;
+        let mut order: Vec<u32> = (0..rows as u32).collect();
+        let (chosen, _) = order.partial_shuffle(&mut context.stream(Purpose::Permutation, block), first);
+        let there = statistic(&mut chosen.iter().map(|row| *row as usize));
+        Ok(there >= own)
+    };
+    let larger = try_map(0..permutations as u64, exceeds)?.into_iter().filter(|exceeds| *exceeds).count();
     Ok(TwoSampleTest {
         statistic: own,
         degrees,

@@ -1,6 +1,6 @@
 //! The unnormalized density at all draws, block by block.
 
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 
 use crate::run::CancelToken;
 use crate::{Density, Error, Quantity, Result, View};
@@ -15,7 +15,7 @@ pub(super) fn evaluate_draws(
     cancel: &CancelToken,
 ) -> Result<Vec<f64>> {
     let mut out = vec![f64::NAN; draws.rows()];
-    out.par_chunks_mut(BLOCK).enumerate().try_for_each(|(block, out)| {
+    try_map(out.chunks_mut(BLOCK).enumerate(), |(block, out)| {
         cancel.check()?;
         let start = block * BLOCK;
         density.log_density(draws.slice(start..start + out.len()), out)

@@ -1,6 +1,6 @@
 //! The two log-densities at draws and at noise points, block by block: the points of the noise are never all in memory.
 
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 
 use noisewright_numerics::special::ln_add_exp;
 
@@ -183,8 +183,8 @@ impl<'a> Problem<'a> {
     pub(super) fn all(&self, fitted: &Fitted) -> Result<TwoLogDensities> {
         let points = self.points();
         let mut out = TwoLogDensities { log_f: self.log_f.clone(), log_noise: vec![0.0; points.rows()] };
-        let blocks = out.log_noise.par_chunks_mut(BLOCK).zip(out.log_f.par_chunks_mut(BLOCK));
-        blocks.enumerate().try_for_each(|(block, (log_noise, log_f))| {
+        let blocks = out.log_noise.chunks_mut(BLOCK).zip(out.log_f.chunks_mut(BLOCK));
+        try_map(blocks.enumerate(), |(block, (log_noise, log_f))| {
             self.context.check()?;
             let start = block * BLOCK;
             let part = points.slice(start..start + log_noise.len());
@@ -232,8 +232,8 @@ impl<'a> Problem<'a> {
         };
         let mut out = TwoLogDensities { log_f: vec![0.0; count], log_noise: vec![0.0; count] };
         let d = self.draws.columns();
-        let blocks = out.log_noise.par_chunks_mut(BLOCK).zip(out.log_f.par_chunks_mut(BLOCK));
-        blocks.enumerate().try_for_each(|(block, (log_noise, log_f))| {
+        let blocks = out.log_noise.chunks_mut(BLOCK).zip(out.log_f.chunks_mut(BLOCK));
+        try_map(blocks.enumerate(), |(block, (log_noise, log_f))| {
             self.context.check()?;
             let rows = log_noise.len();
             let points = match &quiet {

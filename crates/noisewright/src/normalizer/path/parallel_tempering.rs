@@ -4,7 +4,7 @@
 //! points (Geyer 1991; Hukushima and Nemoto 1996). So a point that is caught in one mode at the density travels back to the
 //! noise, is forgotten there, and others come from it to all modes that the noise covers.
 
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 use noisewright_numerics::random::Stream;
 use rand::RngExt;
 
@@ -43,16 +43,11 @@ pub(super) fn samples(
         .enumerate()
         .map(|(index, &t)| Start::new(problem, pilots, t, options, index as u64 + 1))
         .collect::<Result<Vec<_>>>()?;
-    let ladders: Vec<Ladder<'_>> = (0..options.chains)
-        .into_par_iter()
-        .map(|chain| Ladder::new(problem, places, &starts, chain)?.warmed_up(options.warm_up))
-        .collect::<Result<_>>()?;
+    let begin = |chain: usize| Ladder::new(problem, places, &starts, chain)?.warmed_up(options.warm_up);
+    let ladders = try_map(0..options.chains, begin)?;
     let thin = options.thin * steps_per_draw(problem, &ladders);
-    let ladders: Vec<(Vec<Track>, usize)> = ladders
-        .into_par_iter()
-        .enumerate()
-        .map(|(chain, ladder)| ladder.run(length(options, chain), thin))
-        .collect::<Result<_>>()?;
+    let run = |(chain, ladder): (usize, Ladder<'_>)| ladder.run(length(options, chain), thin);
+    let ladders = try_map(ladders.into_iter().enumerate(), run)?;
     let (tracks, trips): (Vec<Vec<Track>>, Vec<usize>) = ladders.into_iter().unzip();
     let samples = (0..places.len()).map(|state| joined(problem, &tracks, state, options));
     Ok(Tempered { samples: samples.collect::<Result<_>>()?, round_trips: trips.iter().sum(), thin })

@@ -4,7 +4,7 @@
 //! the swarm's worth; the swarm is resampled by these weights and moved by chains of the new bridge. So the pilot also
 //! leaves, at every bridge, points to start from and moves that suit.
 
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 use noisewright_numerics::random::Stream;
 use rand::RngExt;
 
@@ -107,14 +107,10 @@ fn advance(problem: &Problem<'_>, from: &Stop, t: f64, moves: Moves, stage: u64)
     };
     kernel.shape(&start);
     let sweeps = sweeps(&kernel, problem.coordinates.dimension());
-    let blocks: Vec<(Vec<Vec<f64>>, Kernel)> = start
-        .par_chunks(BLOCK)
-        .enumerate()
-        .map(|(block, part)| {
-            let mut stream = problem.context.stream(Purpose::PathMoves { stage }, block as u64);
-            move_block(landscape, kernel.clone(), part, sweeps, &mut stream)
-        })
-        .collect::<Result<_>>()?;
+    let blocks = try_map(start.chunks(BLOCK).enumerate(), |(block, part)| {
+        let mut stream = problem.context.stream(Purpose::PathMoves { stage }, block as u64);
+        move_block(landscape, kernel.clone(), part, sweeps, &mut stream)
+    })?;
     let kernel = blocks.first().map(|(_, kernel)| kernel.clone());
     let swarm: Vec<Vec<f64>> = blocks.into_iter().flat_map(|(part, _)| part).collect();
     swarm.iter().try_for_each(|y| check_place(landscape, y))?;

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use nalgebra::DMatrix;
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::{map, try_map};
 use noisewright_numerics::summation::dot;
 
 use super::super::autocorrelation::{Neighbours, STRETCH};
@@ -48,14 +48,11 @@ pub(super) struct LongRun {
 /// The long-run covariances of all states with draws, in order.
 pub(super) fn long_run(weights: &Weights<'_>, chains: &[Chain]) -> Result<Vec<LongRun>> {
     let states = weights.problem.states();
-    (0..states)
-        .into_par_iter()
-        .map(|state| {
-            weights.problem.cancel.check()?;
-            let own: Vec<&Chain> = chains.iter().filter(|chain| chain.state == state).collect();
-            Ok(of_state(weights, &own))
-        })
-        .collect()
+    try_map(0..states, |state| {
+        weights.problem.cancel.check()?;
+        let own: Vec<&Chain> = chains.iter().filter(|chain| chain.state == state).collect();
+        Ok(of_state(weights, &own))
+    })
 }
 
 /// What every step of chains that go side by side adds to the error of every log-normalizer: the draws of one label at one
@@ -185,7 +182,7 @@ pub(super) fn freedoms(
         (0..size).map(|k| (variance(k), variance(k).powi(2) / chain.freedom)).collect()
     };
     let states: Vec<&LongRun> = group.iter().filter_map(|k| chains.get(*k)).collect();
-    let parts: Vec<Vec<(f64, f64)>> = states.par_iter().map(|chain| of_state(chain)).collect();
+    let parts: Vec<Vec<(f64, f64)>> = map(states, of_state);
     let total = |k: usize| parts.iter().fold((0.0, 0.0), |(v, s), part| (v + part[k].0, s + part[k].1));
     let freedom = |(variance, spread): (f64, f64)| {
         if spread > 0.0 { variance * variance / spread } else { f64::INFINITY }

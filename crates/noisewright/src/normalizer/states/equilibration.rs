@@ -3,7 +3,7 @@
 //! The series judged is the logarithm of the weight of a draw's own state among all: what the estimate depends on, and the same
 //! whatever constant the log-densities were given up to, draw by draw.
 
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::map;
 use serde::{Serialize, Serializer};
 
 use super::super::autocorrelation::{LongRun, long_run};
@@ -77,7 +77,7 @@ pub(super) fn of_chains(reweighting: &Reweighting<'_>) -> Result<Vec<Equilibrati
             ess: (series.len() - start) as f64 / inefficiency,
         }
     };
-    Ok(chains.par_iter().map(of).collect())
+    Ok(map(&chains, of))
 }
 
 /// Chains with the names of their states, to be serialized.

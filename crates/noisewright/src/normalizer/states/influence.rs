@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use nalgebra::DMatrix;
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::map;
 use noisewright_numerics::summation::dot;
 
 use super::super::Dependence;
@@ -151,7 +151,7 @@ fn per_draw(
 /// The long-run covariance of the sums of all columns: the variance of each from its own autocorrelation, and the
 /// correlations between them from all together.
 fn of_chains(chains: &[Chain], group: &[usize], columns: &[Vec<f64>], correlated: bool) -> Joint {
-    let alone: Vec<(f64, f64)> = columns.par_iter().map(|column| variance(chains, group, column)).collect();
+    let alone: Vec<(f64, f64)> = map(columns, |column| variance(chains, group, column));
     let deviations: Vec<f64> = alone.iter().map(|(variance, _)| variance.sqrt()).collect();
     let correlation = if correlated && columns.len() > 1 {
         correlation(chains, group, columns)
@@ -181,7 +181,7 @@ fn differences(chains: &[Chain], group: &[usize], columns: &[Vec<f64>], asked: b
         let (variance, freedom) = variance(chains, group, &series);
         widened(variance, freedom)
     };
-    let found: Vec<f64> = pairs.par_iter().map(error).collect();
+    let found: Vec<f64> = map(&pairs, error);
     for ((i, j), error) in pairs.into_iter().zip(found) {
         errors[(i, j)] = error;
         errors[(j, i)] = error;

@@ -5,7 +5,7 @@
 
 use noisewright_numerics::kernels::{max, sum_sigmoid};
 use noisewright_numerics::optimize::root_increasing;
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 
 use super::problem::Problem;
 use crate::Result;
@@ -26,13 +26,10 @@ struct Edge {
 pub(super) fn start(problem: &Problem<'_>) -> Result<Vec<f64>> {
     let states = problem.states();
     let rows = subsample(problem);
-    let edges: Vec<Vec<Edge>> = (0..states)
-        .into_par_iter()
-        .map(|k| {
-            problem.cancel.check()?;
-            Ok((0..k).map(|l| edge(problem, &rows, l, k)).collect())
-        })
-        .collect::<Result<_>>()?;
+    let edges: Vec<Vec<Edge>> = try_map(0..states, |k| -> Result<_> {
+        problem.cancel.check()?;
+        Ok((0..k).map(|l| edge(problem, &rows, l, k)).collect())
+    })?;
     Ok(spanning_tree(states, |from, to| {
         if from < to {
             edges[to][from]

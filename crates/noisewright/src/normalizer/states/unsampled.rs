@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use noisewright_numerics::gram::mirror;
 use noisewright_numerics::kernels;
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::map;
 
 use super::problem::{Problem, Scratch, cut};
 use crate::Result;
@@ -100,10 +100,10 @@ pub(super) fn tails(problem: &Problem<'_>, c: &[f64], columns: &[&[f64]]) -> Res
         return Ok(Vec::new());
     }
     let log_mixture = log_mixture(problem, c)?;
-    let log_weights = |column: &&[f64]| -> Vec<f64> {
+    let log_weights = |column: &[f64]| -> Vec<f64> {
         column.iter().zip(&log_mixture).map(|(value, mixture)| value - mixture).collect()
     };
-    Ok(columns.par_iter().map(|column| Tail::new(&log_weights(column))).collect())
+    Ok(map(columns, |column| Tail::new(&log_weights(column))))
 }
 
 /// Weights of the draws under all states, those without draws last: `N (W_nk − 1/N)` with `Σ_n W_nk = 1`, or for a state

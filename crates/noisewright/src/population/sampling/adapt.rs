@@ -1,6 +1,6 @@
 //! Adapting the proposal: expectation–maximisation on importance weights (Cappé et al. 2008), tempered at first.
 
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 use noisewright_numerics::summation::log_sum_exp;
 
 use super::landscape::{Height, Landscape};
@@ -98,22 +98,17 @@ fn refitted<'a>(
     weights: &[f64],
 ) -> Result<Proposal<'a>> {
     let total: f64 = weights.iter().sum();
-    let updates: Vec<Result<(f64, Component)>> = proposal
-        .components
-        .par_iter()
-        .zip(&densities.parts)
-        .map(|(component, part)| {
-            // The noise is no component that could be moved: its part of a point's density goes to none.
-            let responsible = |i: usize| weights[i] * (part[i] - densities.total[i]).exp();
-            let mine: Vec<f64> =
-                (0..weights.len()).map(|i| if weights[i] > 0.0 { responsible(i) } else { 0.0 }).collect();
-            Ok((mine.iter().sum::<f64>() / total, component.refit(batch, &mine)?))
-        })
-        .collect();
+    let moved = |(component, part): (&Component, &Vec<f64>)| -> Result<(f64, Component)> {
+        // The noise is no component that could be moved: its part of a point's density goes to none.
+        let responsible = |i: usize| weights[i] * (part[i] - densities.total[i]).exp();
+        let mine: Vec<f64> =
+            (0..weights.len()).map(|i| if weights[i] > 0.0 { responsible(i) } else { 0.0 }).collect();
+        Ok((mine.iter().sum::<f64>() / total, component.refit(batch, &mine)?))
+    };
+    let updates = try_map(proposal.components.iter().zip(&densities.parts), moved)?;
     let (mut shares, mut components) = (Vec::new(), Vec::new());
     let moving = updates.len() - proposal.guards;
-    for (k, update) in updates.into_iter().enumerate() {
-        let (share, component) = update?;
+    for (k, (share, component)) in updates.into_iter().enumerate() {
         let guard = k >= moving;
         if guard || share >= SMALL {
             shares.push(if guard { share.max(GUARD) } else { share });

@@ -1,6 +1,6 @@
 //! The functions that are sampled: the model's density, and its products with the weights w and v of a contrast.
 
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::{map, try_map};
 use noisewright_numerics::special::softplus;
 
 use super::coordinates::Coordinates;
@@ -44,16 +44,8 @@ impl<'a> Landscape<'a> {
     /// `u(x)` of column-major points; far out, what is not a number counts as no density.
     pub(super) fn energy(&self, x: &[f64], rows: usize) -> Result<Vec<f64>> {
         let view = View::new(self.model.space().dimension(), rows, x);
-        let blocks: Vec<usize> = (0..rows).step_by(BLOCK).collect();
-        let parts: Vec<Result<Vec<f64>>> = blocks
-            .into_par_iter()
-            .map(|first| self.block(view.slice(first..rows.min(first + BLOCK))))
-            .collect();
-        let mut out = Vec::with_capacity(rows);
-        for part in parts {
-            out.extend(part?);
-        }
-        Ok(out)
+        let part = |first: usize| self.block(view.slice(first..rows.min(first + BLOCK)));
+        Ok(try_map((0..rows).step_by(BLOCK), part)?.concat())
     }
 
     fn block(&self, view: View<'_>) -> Result<Vec<f64>> {
@@ -78,15 +70,13 @@ impl<'a> Landscape<'a> {
     pub(super) fn log_noise(&self, x: &[f64], rows: usize) -> Option<Vec<f64>> {
         let noise = self.contrast?.noise;
         let view = View::new(self.model.space().dimension(), rows, x);
-        let blocks: Vec<usize> = (0..rows).step_by(BLOCK).collect();
         let part = |first: usize| {
             let block = view.slice(first..rows.min(first + BLOCK));
             let mut out = vec![0.0; block.rows()];
             noise.log_density(block, &mut out);
             out
         };
-        let parts: Vec<Vec<f64>> = blocks.into_par_iter().map(part).collect();
-        Some(parts.concat())
+        Some(map((0..rows).step_by(BLOCK), part).concat())
     }
 
     /// One of the functions from the energy, log Z and the noise's log-density at a point.

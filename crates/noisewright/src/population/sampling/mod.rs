@@ -15,7 +15,7 @@ mod start;
 
 use std::ops::Range;
 
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::try_map;
 use noisewright_numerics::summation::log_sum_exp;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -296,8 +296,7 @@ fn draw(landscape: Landscape<'_>, proposal: &Proposal<'_>, draws: usize, seed: u
         let energy = landscape.energy(&batch.x, each)?;
         Ok((batch.x, energy, density.iter().map(|q| -q - (draws as f64).ln()).collect()))
     };
-    let parts: Vec<Result<_>> = (0..REPLICATES).into_par_iter().map(replicate).collect();
-    let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
+    let parts = try_map(0..REPLICATES, replicate)?;
     let columns = 0..landscape.model.space().dimension();
     Ok(Draws {
         x: columns

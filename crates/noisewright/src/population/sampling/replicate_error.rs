@@ -1,7 +1,7 @@
 //! How accurate sampled moments are: the spread of what the replicates say, each on its own or left out.
 
 use noisewright_numerics::linalg::{Inverse, invert};
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::map;
 use noisewright_numerics::special::softplus;
 
 use crate::moments::{Moments, asymptotic_covariance};
@@ -92,8 +92,7 @@ impl Weighted {
         contrast: Option<Contrast<'_>>,
         replicates: &[std::ops::Range<usize>],
     ) -> Vec<f64> {
-        let parts: Vec<Replicate> =
-            replicates.par_iter().map(|rows| self.moments(population, rows)).collect();
+        let parts: Vec<Replicate> = map(replicates, |rows| self.moments(population, rows));
         let total = parts.iter().skip(1).fold(parts[0].clone(), |sum, part| sum.plus(part.clone(), 1.0));
         let kappa = contrast.map(|c| 1.0 + 1.0 / c.nu);
         let Some(whole) = total.traces(kappa, self.log_scale) else { return Vec::new() };

@@ -14,7 +14,7 @@ pub use result::{NamedSurface, Surface, SurfaceWarning};
 
 use std::fmt;
 
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::map;
 
 use self::grid::Grid;
 use self::spline::Spline;
@@ -193,8 +193,7 @@ pub(super) fn estimate(
         let bandwidths = bandwidths.as_deref();
         source = Source::Mean(Amounts { grid: &grid, coordinates, cells: &cells, bandwidths });
     }
-    let found: Vec<Cell> =
-        (0..grid.len()).into_par_iter().map(|cell| source.cell(&grid, &weights, cell)).collect();
+    let found: Vec<Cell> = map(0..grid.len(), |cell| source.cell(&grid, &weights, cell));
     let reference = reference(&options.reference, &grid, &found)?;
     let se = errors(reweighting, state, &weights, &source, &grid, &found, reference)?;
     let zero = reference.map_or(0.0, |cell| -found[cell].density.ln());
@@ -287,7 +286,7 @@ fn errors(
         |cell: &usize| -> Vec<f64> { influence(*cell).iter().zip(&zero).map(|(a, zero)| a - zero).collect() };
     let wanted: Vec<usize> = (0..grid.len()).filter(|cell| found[*cell].is_known()).collect();
     for part in wanted.chunks(AT_A_TIME) {
-        let columns: Vec<Vec<f64>> = part.par_iter().map(column).collect();
+        let columns: Vec<Vec<f64>> = map(part, column);
         // One at a time for chains: the covariance between cells is not asked for.
         let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
         let errors = reweighting.separately(state, &slices)?;

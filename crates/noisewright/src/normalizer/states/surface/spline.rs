@@ -6,7 +6,7 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use noisewright_numerics::optimize::{self, DescentOptions, Evaluation};
-use noisewright_numerics::parallel::prelude::*;
+use noisewright_numerics::parallel::map;
 
 use super::basis::{Family, Row};
 use super::grid::Grid;
@@ -187,9 +187,8 @@ impl<'a> Spline<'a> {
         let Some(whitening) = whitening else { return Ok(f64::INFINITY) };
         let mut excess = 0.0;
         for first in (0..size).step_by(AT_A_TIME) {
-            let part: Vec<usize> = (first..size.min(first + AT_A_TIME)).collect();
-            let column = |i: &usize| self.column(&whitening.row(*i).transpose(), 0.0);
-            let columns: Vec<Vec<f64>> = part.par_iter().map(column).collect();
+            let column = |i: usize| self.column(&whitening.row(i).transpose(), 0.0);
+            let columns: Vec<Vec<f64>> = map(first..size.min(first + AT_A_TIME), column);
             let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
             excess += reweighting.separately(state, &slices)?.iter().map(|se| se * se).sum::<f64>();
         }
