@@ -3,7 +3,7 @@
     NOISEWRIGHT=target/release/noisewright python bench/nets/faults.py [--interrupts 1000] [--forks 100] [--only REGEX]
     python bench/nets/faults.py --page > bench/nets/FAULTS.md
 
-The first measures into the store and adds to what is there (`--only interrupt`, `python`, `forks`, `memory`, `outputs`; `--seed` of an earlier
+The first measures into the store and adds to what is there (`--only interrupt`, `python`, `forks`, `memory`, `outputs`, of memory also `twice`, `half`, `third`, `fifth` and `draws`; `--seed` of an earlier
 run repeats its interrupts), the second prints the page. An interrupt must end a call within a second: the command with the status of SIGINT (130 in a shell), Python with
 KeyboardInterrupt; nothing may abort, and nothing may use the processor afterwards. A fault of a file or of memory is one
 sentence on standard error and the status 1 or 2.
@@ -253,8 +253,9 @@ def limited(megabytes: int) -> Callable[[], None]:
     return lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
 
 
-#: Files by what part of the limit they are: twice the limit is refused when it is read, a half is read and its copies may not fit.
-SHARES = {"twice the limit": 2.0, "half the limit": 0.5}
+#: Files by what part of the limit they are: twice the limit is refused when it is read, the others are read, and their copies or what is
+#: computed of them may not fit.
+SHARES = {"twice the limit": 2.0, "half the limit": 0.5, "a third of the limit": 1 / 3, "a fifth of the limit": 0.2}
 
 
 def large_files(folder: Path, megabytes: int, share: float) -> None:
@@ -318,14 +319,16 @@ def ended(folder: Path, words: list[str], megabytes: int, patience: float) -> tu
         return 124, f"still at work after {patience:g} s: it fits"
 
 
-def memory(folder: Path, limits: list[int], patience: float) -> Iterator[tuple[str, str, int, int, str]]:
+def memory(folder: Path, limits: list[int], patience: float, chosen: Chosen) -> Iterator[tuple[str, str, int, int, str]]:
     """Every command on inputs that do not fit: the command, of what size, megabytes, status, and what was said."""
     for megabytes in limits:
         for size, share in SHARES.items():
+            if not chosen.asks_for(f"memory {size}"):
+                continue
             large_files(folder, megabytes, share)
             for name, words in OF_ROWS.items():
                 yield name, size, megabytes, *ended(folder, words, megabytes, patience)
-        for name, words in OF_DRAWS.items():
+        for name, words in OF_DRAWS.items() if chosen.asks_for("memory draws") else ():
             yield name, "draws", megabytes, *ended(folder, words, megabytes, patience)
 
 
@@ -377,13 +380,12 @@ def measure(store: Store, chosen: Chosen, given: argparse.Namespace, folder: Pat
             add(store, ("python", call), interrupts=1, wrong=wrong, longest=waited, longest_own=own, longest_after=used)
     if chosen.asks_for("forks"):
         add(store, ("forks",), children=given.forks, **forks(given.forks))
-    if chosen.asks_for("memory"):
-        for command, size, megabytes, status, said in memory(folder, given.megabytes, given.patience):
-            sentence = said.startswith("error: ") and "\n" not in said and ("memory" in said or "fit" in said)
-            fits = status in (0, 124) or (status == 1 and "memory" not in said and "error: " in said)
-            wrong = not (fits or (status in (1, 2) and sentence))
-            shown = said.splitlines()[-1][:160] if said else "it fits"
-            store.put(("memory", command, size, megabytes), {"status": status, "wrong": wrong, "said": shown})
+    for command, size, megabytes, status, said in memory(folder, given.megabytes, given.patience, chosen):
+        sentence = said.startswith("error: ") and "\n" not in said and ("memory" in said or "fit" in said)
+        fits = status in (0, 124) or (status == 1 and "memory" not in said and "error: " in said)
+        wrong = not (fits or (status in (1, 2) and sentence))
+        shown = said.splitlines()[-1][:160] if said else "it fits"
+        store.put(("memory", command, size, megabytes), {"status": status, "wrong": wrong, "said": shown})
     if chosen.asks_for("outputs"):
         for what, status, fine in outputs(folder):
             store.put(("outputs", what), {"status": status, "fine": fine})

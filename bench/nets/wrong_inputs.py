@@ -242,15 +242,20 @@ def _wrong_states() -> Iterator[Wrong]:
     yield states("a state with few draws beside it", "few-effective-draws", lambda rng, k: states_of(rng, [(0, 1), (2.5, 1)], [60, 3]))
     yield states("a state that is zero at all draws", "zero-density", lambda rng, k: states_of(rng, [(0, 1), (0, 1)], [300, 0], zero=1))
     yield states("chains that hardly move", "short-chains", lambda rng, k: states_of(rng, [(0, 1), (1, 1)], [100, 100], rho=0.999))
+    still = lambda rng, k: states_of(rng, [(0, 1), (0.3, 0)], [300, 100], rho=0.6, widths=[1, 1])
+    yield states("a chain that stands still", "stands-still", still)
     cells = lambda rng, k: codes_of_constant(lambda: _surface(rng))
     yield Wrong("surface", "more cells than draws", "few-draws-in-cells", cells)
 
 
-def states_of(rng: Rng, places: list[tuple[float, float]], counts: list[int], rho: float | None = None, zero: int | None = None) -> Codes:
-    """Normal densities at these places and of these widths, with so many draws each: independent, or chains of this autocorrelation."""
+def states_of(
+    rng: Rng, places: list[tuple[float, float]], counts: list[int], rho: float | None = None, zero: int | None = None, widths: list[float] | None = None
+) -> Codes:
+    """Normal densities at these places, with so many draws each: independent, or chains of this autocorrelation. The draws are of these
+    widths, and so are the densities, unless theirs are given."""
     unit = lambda n: rng.normal(size=n) if rho is None else autoregressive(rng, 1, n, rho)[0]
     x = np.concatenate([mean + sd * unit(n) for (mean, sd), n in zip(places, counts) if n])
-    log_f = np.stack([-0.5 * ((x - mean) / sd) ** 2 for mean, sd in places])
+    log_f = np.stack([-0.5 * ((x - mean) / sd) ** 2 for (mean, _), sd in zip(places, widths or [sd for _, sd in places])])
     if zero is not None:
         log_f[zero] = -np.inf
     return codes_of_constant(lambda: nw.log_z_states(log_f, counts, independent=rho is None, progress=False))
