@@ -42,7 +42,8 @@ for crate in noisewright noisewright-{cli,data,lab,paper,report}; do unoptimised
 # A test that hangs is a failure, not a run without an end.
 pytest="-m pytest -q --timeout 900"
 
-# Tests that take half of the time are marked as ignored, and as long ones of Python: simulations, which all have shorter neighbours.
+# The tests that take a third of the time, most of them simulations that have shorter neighbours, are ignored here and marked `long` in
+# Python: `--all` runs them.
 rust_tests() {
     if cargo nextest --version >/dev/null 2>&1; then
         cargo nextest run --workspace $extras --no-fail-fast $($all && echo --run-ignored all)
@@ -128,8 +129,10 @@ pathlib.Path(sysconfig.get_path("purelib"), "noisewright.pth").write_text(str(pa
 
 # Tests of Python in as many processes as there are cores, then those that compare with a clock, alone.
 python_tests() {
-    .venv/bin/python $pytest -n auto --dist worksteal -m "not alone" "$@" &&
-    .venv/bin/python $pytest -m alone "$@"
+    local among=""
+    $all || among="and not long"
+    .venv/bin/python $pytest -n auto --dist worksteal -m "not alone $among" "$@" &&
+    .venv/bin/python $pytest -m "alone $among" "$@"
 }
 
 # The command itself is there: its own tests have built it.

@@ -17,7 +17,7 @@ import pytest
 
 import noisewright as nw
 from cluster_data import deadly, digest, model, rows
-from noisewright.cluster import coordinator
+from noisewright.cluster import coordinator, engines
 from noisewright.cluster.engines import DaskEngine
 from noisewright.cluster.worker import Opening
 
@@ -123,6 +123,25 @@ def test_what_always_dies_ends_in_a_sentence_within_a_minute(files: Path) -> Non
     with _cluster(1, 1) as cluster, distributed.Client(cluster) as client:
         with pytest.raises(nw.errors.WorkersLostError, match="workers in a row were lost"):
             nw.fit(dying, _pattern(files), executor=client, **SETTINGS)
+        assert time.monotonic() - begun < 60
+
+
+def test_a_cluster_whose_workers_do_not_come_back_is_given_up(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "ALONE_HERE", 3.0)
+    begun = time.monotonic()
+    with _cluster(1, 1) as cluster, distributed.Client(cluster) as client:
+        asked = coordinator.Workers.sum
+
+        def sum_alone(self: Any, *arguments: Any) -> list[bytes]:
+            if self._passes == 1:
+                cluster.scale(0)
+                while client.nthreads():
+                    time.sleep(0.05)
+            return asked(self, *arguments)
+
+        monkeypatch.setattr(coordinator.Workers, "sum", sum_alone)
+        with pytest.raises(nw.errors.WorkersLostError, match="all workers of the cluster were lost, and for 3 s"):
+            nw.fit(model(), _pattern(files), executor=client, **SETTINGS)
         assert time.monotonic() - begun < 60
 
 

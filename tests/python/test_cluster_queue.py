@@ -41,6 +41,7 @@ def _fit(folder: Path, environment: dict[str, str], *words: str) -> dict[str, ob
     return {**found, "passes": None}
 
 
+@pytest.mark.long
 def test_a_queue_of_blocks(tmp_path: Path) -> None:
     (tmp_path / "m.toml").write_text(MODEL)
     lines = "\n".join(f"{x!r},{y!r}" for x, y in rows(270_000).tolist())

@@ -254,7 +254,7 @@ def test_noises_that_cannot_be_are_refused(rng, noise, says):
         nw.evidence(lambda x: -(x[:, 0] ** 2) / 2, rng.normal(size=(400, 1)), noise=noise)
 
 
-@pytest.mark.parametrize("limit", [2000, 6000])
+@pytest.mark.parametrize("limit", [2000, pytest.param(6000, marks=pytest.mark.long)])
 def test_evaluations_are_limited_and_the_noise_is_fitted_to_all_draws(limit):
     """Gamma posteriors in 30 sets: no more evaluations than asked for (and what looks for the integral's ends), intervals that hold."""
     covered, calls = 0, []

@@ -77,6 +77,7 @@ def rows():
     return (sign[:, None] * [1.5, 0.0] + rng.normal(0.0, [0.6, 1.0], (3000, 2))).astype(np.float32)
 
 
+@pytest.mark.long
 def test_training_resumes_to_the_bit_and_the_evaluation_knows_the_density(rows, tmp_path):
     nce = NCE(perceptron(2), Normal(2.0, 2), nu=2)
     settings = {"epochs": 30, "batch": 250, "rate": 3e-2, "seed": 3, "ema": 0.98, "patience": None}
@@ -112,6 +113,7 @@ def test_a_module_of_equinox_serves(rows):
     assert history.epochs[1].loss < history.epochs[0].loss
 
 
+@pytest.mark.long
 def test_learned_noises_have_the_density_of_their_draws(rows):
     """Importance sampling of the learned density by a wide normal one, and of the normal one by its draws."""
     settings = {"epochs": 3, "layers": 2, "hidden": 8, "rate": 1e-2, "batch": 256}
@@ -207,6 +209,7 @@ def test_quiet_draws_through_flowjax():
     assert quiet.mean(0) == pytest.approx(random.mean(0), abs=4 * 3.0 / math.sqrt(8 * 512))
 
 
+@pytest.mark.long
 def test_chains_draw_from_the_model_and_noise_is_learned_from_them():
     """−x'Px/2 from a wider normal noise: the covariance is P⁻¹; also in the coordinates of a flow."""
     precision = np.array([[2.0, 0.6], [0.6, 1.0]])
@@ -224,6 +227,7 @@ def test_chains_draw_from_the_model_and_noise_is_learned_from_them():
     assert after > before + 0.1
 
 
+@pytest.mark.long
 def test_bridges_are_added_until_sides_overlap():
     """N(4, 1) to N(0, 1): KL = 8, and one classifier is nearly always right."""
     rng = np.random.default_rng(7)

@@ -37,6 +37,7 @@ def test_intervals_cover_the_truth(name):
         assert abs(cell.z_mean) < 0.6 and 0.7 < cell.z_sd < 1.5, cell.number
 
 
+@pytest.mark.long
 def test_small_units_change_no_coverage():
     for system in systems(1e-6):
         cells = (calibration.measure(s, 100, EXACT, range(6)) for s in (SYSTEMS[system.name], system))

@@ -127,6 +127,7 @@ def test_a_loss_that_is_no_number_is_one_sentence(rows):
         train(NCE(Wild(), torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))), rows, epochs=1)
 
 
+@pytest.mark.long
 def test_two_processes_have_the_loss_of_one(rows, tmp_path):
     """Equal parts of the same batches: the same losses, and weights that agree to rounding."""
     script = tmp_path / "both.py"

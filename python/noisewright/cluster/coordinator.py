@@ -92,6 +92,10 @@ class Workers:
         """Whether a run waits for a worker that is gone."""
         return self._engine.stranded(future)
 
+    def look(self) -> None:
+        """Raises where no worker is left to wait for."""
+        self._engine.check()
+
     def check(self) -> None:
         """Raises where the fit was ended."""
         if self._stop.is_set():
@@ -189,6 +193,7 @@ class _Pass:
 
     def _hurry(self, left: int) -> None:
         """Asks once more for what takes far longer than the rest did, or was forgotten on the way."""
+        self._workers.look()
         few = self._seconds and left <= len(self.runs) // 2
         most = max(STRAGGLER[0] * statistics.median(self._seconds), STRAGGLER[1]) if few else math.inf
         for number in (number for number, answer in enumerate(self._answers) if answer is None):

@@ -24,6 +24,9 @@ __all__ = ["DaskEngine", "Engine", "ExecutorEngine", "Lost", "ProcessEngine", "e
 
 #: Seconds that the result of a task that is done may take to arrive.
 PATIENCE = 15.0
+#: Seconds for which a cluster may be without any worker, after it had some: processes of this machine come back within seconds or never,
+#: machines that were taken away are replaced in their time. Dask's `distributed.scheduler.no-workers-timeout` goes before.
+ALONE_HERE, ALONE = 30.0, 600.0
 
 
 class Lost(Exception):
@@ -58,6 +61,9 @@ class Engine:
     def stranded(self, future: Any) -> bool:
         """Whether a call waits for a worker that is gone."""
         return False
+
+    def check(self) -> None:
+        """Raises `WorkersLostError` where all workers are gone, and none comes."""
 
     def cancel(self, futures: Sequence[Any]) -> None:
         """Gives up what has been submitted."""
@@ -198,6 +204,8 @@ class DaskEngine(Engine):
         self._client = client
         self._addresses: list[str] = []
         self._refreshed = -math.inf
+        #: When there was a worker.
+        self._seen: float | None = None
         #: Whether the workers can be reached from here, as far as it is known.
         self._direct = True
         #: The worker that a task was meant for.
@@ -213,6 +221,8 @@ class DaskEngine(Engine):
         if time.monotonic() - self._refreshed > 1.0:
             self._addresses = sorted(self._client.nthreads())
             self._refreshed = time.monotonic()
+            if self._addresses:
+                self._seen = self._refreshed
         return self._addresses
 
     def submit(self, name: str, place: float, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -229,6 +239,17 @@ class DaskEngine(Engine):
     def stranded(self, future: Any) -> bool:
         """Dask keeps a task waiting for the worker that it was meant for, if all workers were gone at the time."""
         return self._near.get(future, None) not in (None, *self._connected())
+
+    def check(self) -> None:
+        """Raises where all workers have been gone for long. For the first ones a cluster may take its time."""
+        if self._connected() or self._seen is None:
+            return
+        alone = _alone(self._client)
+        if time.monotonic() - self._seen > alone:
+            raise WorkersLostError(
+                f"all workers of the cluster were lost, and for {alone:.0f} s none has come in their place: they may be out of memory, or "
+                "what they compute ends the process; Dask's `distributed.scheduler.no-workers-timeout` waits longer"
+            )
 
     def tell_all(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Calls it in every worker. What is told goes to the workers themselves, and by way of the scheduler only where they cannot be reached."""
@@ -305,6 +326,17 @@ class DaskEngine(Engine):
 def _told(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     """What a worker is told, where it has come by itself."""
     function(*arguments)
+
+
+def _alone(client: Any) -> float:
+    """Seconds for which a client's cluster may be without workers."""
+    import dask
+    from distributed import LocalCluster
+
+    asked = dask.config.get("distributed.scheduler.no-workers-timeout", None)
+    if asked is not None:
+        return float(dask.utils.parse_timedelta(asked))
+    return ALONE_HERE if isinstance(client.cluster, LocalCluster) else ALONE
 
 
 def _allowed() -> int:
