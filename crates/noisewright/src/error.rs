@@ -1,23 +1,26 @@
 //! What cannot be attempted, as data. Not converging is a report, not an error.
 
+mod construct;
 mod fault;
 mod kind;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::fmt;
 
 pub use fault::{ChainFault, DesignFault, ExternalError, OptionFault, Quantity};
 pub use kind::{ErrorKind, ErrorSubject};
 
+use self::words::{apart, points_are, untold};
 use crate::text::{combination, digits, list, number, size};
 
 /// Result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What is wrong, and what would be right.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Two things that belong together have different sizes.
@@ -548,6 +551,13 @@ pub enum Error {
     },
 }
 
+impl fmt::Debug for Error {
+    /// The sentence and the code: what a program shows whose `main` returns the error.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} [{}]", self.render(), self.code())
+    }
+}
+
 impl serde::Serialize for Error {
     /// The code and the sentence.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
@@ -557,95 +567,4 @@ impl serde::Serialize for Error {
         out.serialize_field("sentence", &self.to_string())?;
         out.end()
     }
-}
-
-impl Error {
-    /// An error of the caller's own code, for implementations of [`Energy`](crate::Energy),
-    /// [`Source`](crate::fit::Source) and the densities; it comes back as [`source`](std::error::Error::source).
-    ///
-    /// ```
-    /// use noisewright::{Error, ErrorKind};
-    /// use std::error::Error as _;
-    ///
-    /// fn read() -> noisewright::Result<String> {
-    ///     std::fs::read_to_string("no/such/file").map_err(Error::external)
-    /// }
-    /// let error = read().unwrap_err();
-    /// assert_eq!(error.kind(), ErrorKind::External);
-    /// let source = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
-    /// assert_eq!(source.map(std::io::Error::kind), Some(std::io::ErrorKind::NotFound));
-    /// ```
-    pub fn external(error: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::External { source: ExternalError(Arc::new(error)) }
-    }
-
-    /// A broken invariant of the library itself.
-    pub(crate) fn internal(what: impl Into<Cow<'static, str>>) -> Self {
-        Self::Internal { what: what.into() }
-    }
-
-    /// An option that cannot be as it is, as a sentence of which it is the subject.
-    pub(crate) fn option(option: impl Into<Cow<'static, str>>, reason: impl Into<Cow<'static, str>>) -> Self {
-        Self::Option { option: option.into(), fault: OptionFault::Unfit { reason: reason.into() } }
-    }
-
-    /// An option that is a number out of its range.
-    pub(crate) fn range(option: &'static str, expected: &'static str, value: f64) -> Self {
-        Self::Option { option: option.into(), fault: OptionFault::Range { expected, value } }
-    }
-
-    /// What is wrong with a field of a model, the field being the subject of the sentence.
-    pub(crate) fn field(field: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::ModelField { field: one_line(&field.into()), reason: one_line(&reason.into()) }
-    }
-
-    /// The message and, for a mistake in a formula, below it the formula with a caret under the place.
-    #[must_use]
-    pub fn render(&self) -> String {
-        match self {
-            Self::Formula { field, text, source } => format!("`{field}`: {}", source.render(text)),
-            Self::MissingValue { text, column, .. } if !text.contains('\n') => {
-                format!("{self}\n  {text}\n  {}^", " ".repeat(column.saturating_sub(1)))
-            }
-            _ => self.to_string(),
-        }
-    }
-}
-
-/// That the data do not determine some parameters, or one.
-fn untold(parameters: &[String]) -> String {
-    let names = list(parameters);
-    match parameters {
-        [_] => format!(
-            "{names} cannot be estimated: the loss does not change with it where the search ended; hold it fixed, give \
-             another start value, or leave it out"
-        ),
-        _ => format!(
-            "{names} cannot be told apart: only a combination of them can be estimated; hold one of them fixed, or leave it out"
-        ),
-    }
-}
-
-/// The text with control characters, which a quoted name in a file may contain, written out.
-fn one_line(text: &str) -> String {
-    let visible = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(visible).collect()
-}
-
-/// What is wrong with a bridge, and what would help.
-fn apart(bridge: usize, bridges: usize) -> String {
-    if bridges == 1 {
-        return "the two samples have too little in common to compare their densities directly: put bridges between them, \
-                or compare samples that are nearer"
-            .into();
-    }
-    format!(
-        "the ends of bridge {bridge} of {bridges} have too little in common to be told apart: use more bridges, \
-         fewer features, or more rows of both samples"
-    )
-}
-
-/// `1 point is`, `2 points are`.
-fn points_are(count: usize) -> String {
-    if count == 1 { "1 point is".into() } else { format!("{count} points are") }
 }

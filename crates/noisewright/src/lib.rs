@@ -142,6 +142,7 @@ pub mod parts;
 mod points;
 pub(crate) mod population;
 pub mod prelude;
+mod quoted;
 pub mod run;
 mod serial;
 pub(crate) mod show;

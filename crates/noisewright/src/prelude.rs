@@ -1,4 +1,4 @@
-//! What most programs use: `use noisewright::prelude::*;`.
+//! What most programs use, and what the builders' settings take: `use noisewright::prelude::*;`.
 //!
 //! ```
 //! use noisewright::prelude::*;
@@ -18,13 +18,17 @@ pub use crate::design::{Prices, Ratio};
 pub use crate::domain::{Domain, Space};
 pub use crate::energy::{Energy, FamilyOptions};
 pub use crate::error::{Error, Result};
-pub use crate::fit::{Amount, Bridges, CovarianceKind, Data, Dependence, NoiseChoice};
+pub use crate::fit::{
+    Amount, Bridges, CovarianceKind, Data, Dependence, DrawKind, FitMethod, IntervalKind, NoiseChoice,
+    Penalty, RatioBasis,
+};
 pub use crate::loss::Loss;
 pub use crate::model::{Model, Parameter};
 pub use crate::noise::{
     Beta, Gamma, Laplace, LogNormal, Logistic, Mixture, MultivariateNormal, MultivariateStudent, Noise,
     Normal, Poisson, Product, Student, Truncated, Uniform, VonMises, sample,
 };
+pub use crate::normalizer::NoiseKind;
 pub use crate::points::{Points, View};
 pub use crate::population::Precision;
 pub use crate::run::{CancelToken, Progress};

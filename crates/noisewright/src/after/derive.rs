@@ -1,12 +1,11 @@
 //! Functions of the unknowns, read from text, with errors by the delta method.
 
 use nalgebra::DVector;
-use noisewright_formula::{Formula, Order, Symbols};
+use noisewright_formula::Order;
 
 use super::joint::JointEstimate;
 use crate::fit::Variances;
-use crate::names::nearest;
-use crate::{Error, Estimate, Parameter, Result};
+use crate::{Error, Estimate, Parameter, Result, quoted};
 
 /// The value of a function of the unknowns at the estimate, and its slope there.
 pub(crate) struct Linearized {
@@ -50,11 +49,8 @@ pub(crate) fn linearized(
     field: &'static str,
     text: &str,
 ) -> Result<Linearized> {
-    let (text, names) = named(coordinates, field, text)?;
-    let wrong = |source| Error::Formula { field: field.into(), text: text.clone(), source: Box::new(source) };
-    let none: [&str; 0] = [];
-    let symbols = Symbols::new(&none, &names).map_err(wrong)?;
-    let tape = Formula::parse(text.trim(), &symbols).map_err(wrong)?.compile(Order::First);
+    let refusal = |field, reason| Error::option(field, reason);
+    let tape = quoted::formula(coordinates, field, text, refusal)?.compile(Order::First);
     let mut out = vec![0.0; tape.outputs()];
     tape.evaluate(values, &[], &mut out.chunks_exact_mut(1).collect::<Vec<_>>());
     if out.iter().any(|x| !x.is_finite()) {
@@ -62,37 +58,4 @@ pub(crate) fn linearized(
         return Err(Error::option(field, reason));
     }
     Ok(Linearized { value: out[0], slope: DVector::from_column_slice(&out[1..]) })
-}
-
-/// The text with its quoted names replaced by identifiers, and the identifiers of the unknowns.
-fn named(coordinates: &[String], field: &'static str, text: &str) -> Result<(String, Vec<String>)> {
-    let none: [&str; 0] = [];
-    let plain = Symbols::new(&none, coordinates).is_ok();
-    let names: Vec<String> = if plain {
-        coordinates.to_vec()
-    } else {
-        (0..coordinates.len()).map(|j| format!("unknown_{j}")).collect()
-    };
-    if !plain && !text.contains('`') {
-        let reason = "must have the parameters between backquotes, because some of their names are no plain names: \
-                          `x^2`/`x`";
-        return Err(Error::option(field, reason));
-    }
-    let mut out = String::new();
-    for (k, part) in text.split('`').enumerate() {
-        if k % 2 == 0 {
-            out.push_str(part);
-            continue;
-        }
-        let known = || coordinates.iter().map(String::as_str);
-        let Some(j) = known().position(|name| name == part) else {
-            return Err(Error::UnknownParameter {
-                name: part.into(),
-                nearest: nearest(part, known()).map(Into::into),
-                known: coordinates.to_vec(),
-            });
-        };
-        out.push_str(&names[j]);
-    }
-    Ok((out, names))
 }

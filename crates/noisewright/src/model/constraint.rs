@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_formula::{Formula, Symbols};
+use noisewright_formula::Formula;
 
 use super::{Family, Model, Parameter};
 use crate::energy::ConstrainedEnergy;
 use crate::fit::diagnostics::ErrorBudget;
 use crate::fit::{Optimum, Variances};
 use crate::tolerance::RANK;
-use crate::{Error, Estimate, Fit, Result};
+use crate::{Error, Estimate, Fit, Result, quoted};
 
 /// A linear equation between parameters, `factors · θ = value`.
 #[derive(Clone, Debug)]
@@ -145,15 +145,9 @@ impl Model {
             return Err(Error::field(FIELD, format!("has `{text}`, which is no equation such as a + b = 1")));
         };
         let difference = format!("({left}) - ({right})");
-        let wrong = |source| Error::Formula {
-            field: FIELD.into(),
-            text: difference.clone(),
-            source: Box::new(source),
-        };
-        let names: Vec<&str> = self.whole().parameters.iter().map(|p| p.name.as_str()).collect();
-        let none: [&str; 0] = [];
-        let symbols = Symbols::new(&none, &names).map_err(wrong)?;
-        let formula = Formula::parse(&difference, &symbols).map_err(wrong)?;
+        let names: Vec<String> = self.whole().parameters.iter().map(|p| p.name.clone()).collect();
+        let refusal = |field, reason| Error::field(field, reason);
+        let formula = quoted::formula(&names, FIELD, &difference, refusal)?;
         let Some(linear) = formula.linear() else {
             return Err(Error::field(FIELD, format!("has `{text}`, which is not linear in the parameters")));
         };

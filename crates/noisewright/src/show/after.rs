@@ -1,5 +1,7 @@
 //! Functions of parameters, tests and comparisons as tables and sentences.
 
+use std::fmt;
+
 use noisewright_report::{Cell, Column, Table, format_number};
 
 use super::fit::{cells, estimates_table, numbers};
@@ -32,6 +34,20 @@ pub fn wald_sentence(test: &WaldTest) -> String {
         test.hypotheses.join(" and "),
         format_number(test.p_value, 3)
     )
+}
+
+impl fmt::Display for WaldTest {
+    /// The sentence that the command prints.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&wald_sentence(self))
+    }
+}
+
+impl fmt::Display for Comparison {
+    /// The tables that the command prints.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        comparison_tables(self).iter().try_for_each(|table| writeln!(f, "{}", table.to_text()))
+    }
 }
 
 /// The models with their criteria, and the tests.

@@ -414,6 +414,24 @@ fn below(f: &mut fmt::Formatter<'_>, sentences: &[String], fit: &Fit) -> fmt::Re
     Ok(())
 }
 
+impl fmt::Display for Estimate {
+    /// `name = estimate ± se (lower to upper)`, to the decimals that the standard error deserves.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimals = decimals(self.se);
+        let shown = |x: f64| match decimals {
+            Some(decimals) if x.is_finite() => format!("{x:.decimals$}"),
+            _ => format_number(x, 6),
+        };
+        let [estimate, lower, upper] = [self.estimate, self.lower, self.upper].map(shown);
+        match self.fixed {
+            true => write!(f, "{} = {estimate}, fixed", self.name),
+            false => {
+                write!(f, "{} = {estimate} ± {} ({lower} to {upper})", self.name, format_number(self.se, 3))
+            }
+        }
+    }
+}
+
 impl fmt::Display for Fit {
     /// The table that the command prints, and how the fit went.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

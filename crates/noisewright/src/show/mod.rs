@@ -15,7 +15,9 @@ pub use fit::{
     bootstrap_table, brief, cells, convergence, counted, fit_sentences, fit_table, fit_warnings, ratio_table,
     typed,
 };
-pub use normalizer::{evidence_table, log_z_sentences, log_z_table, path_sentences, path_table};
+pub use normalizer::{
+    evidence_sentences, evidence_table, log_z_sentences, log_z_table, path_sentences, path_table,
+};
 pub use pictures::{
     Bins, Class, Picture, Scene, budget_picture, classifier_figure, fit_pictures, fitted_log_z,
 };

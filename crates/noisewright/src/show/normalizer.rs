@@ -106,6 +106,24 @@ pub fn evidence_table(result: &Evidence, title: &str, chains: usize) -> Table {
     ))
 }
 
+/// Which estimator to trust and why, why others are refused, and how near the noise is.
+#[must_use]
+pub fn evidence_sentences(result: &Evidence) -> Vec<String> {
+    let mut lines = vec![result.reason.to_string()];
+    for e in result.estimates.iter().filter(|e| e.method != result.recommended) {
+        lines.extend(e.refused.as_ref().map(|why| format!("{} is refused: {why}.", e.method)));
+    }
+    let judged = match result.overlap {
+        overlap if overlap > 0.5 => "the noise is close to the density",
+        overlap if overlap > 0.05 => {
+            "enough for an answer; another noise (mixture, warped) may give a smaller error"
+        }
+        _ => "little; try another noise (mixture, warped), symmetrized draws, or more draws",
+    };
+    lines.push(format!("Draws and noise overlap by {}: {judged}.", format_percent(result.overlap, 3)));
+    lines
+}
+
 /// Every state on the way.
 #[must_use]
 pub fn path_table(result: &PathEstimate) -> Table {
@@ -169,7 +187,7 @@ impl fmt::Display for LogZ {
 impl fmt::Display for Evidence {
     /// The table that the command prints, and which estimate to trust.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut lines = vec![self.reason.to_string()];
+        let mut lines = evidence_sentences(self);
         lines.extend(self.warnings.iter().map(|warning| format!("Warning: {warning}.")));
         write(f, &evidence_table(self, "log evidence", self.halves[0].data.chains), &lines)
     }

@@ -6,7 +6,8 @@ use noisewright_report::{Cell, Column, Table};
 
 use super::normalizer::write;
 use crate::normalizer::states::{
-    Convergence, Energies, Equilibration, Expectations, StatesEstimate, Surface,
+    Convergence, Energies, Equilibration, Expectations, StatesEstimate, StatesWarning, Surface,
+    SurfaceWarning,
 };
 
 /// Every state by its name.
@@ -158,12 +159,40 @@ pub fn convergence_table(parts: &[Convergence], names: &[String]) -> Table {
     )
 }
 
+/// States without names, numbered from 0: as many as warnings speak of, and at least so many.
+fn numbered(least: usize, named: impl Iterator<Item = usize>) -> Vec<String> {
+    (0..named.fold(least, usize::max)).map(|k| k.to_string()).collect()
+}
+
+/// A table that the command prints, and what to know about it.
+fn warned(f: &mut fmt::Formatter<'_>, table: &Table, warnings: impl Iterator<Item = String>) -> fmt::Result {
+    write(f, table, &warnings.map(|warning| format!("Warning: {warning}.")).collect::<Vec<_>>())
+}
+
 impl fmt::Display for StatesEstimate {
     /// The table that the command prints, with the states numbered from 0.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<String> = (0..self.log_z().len()).map(|k| k.to_string()).collect();
+        let names = numbered(self.log_z().len(), self.warnings().iter().map(StatesWarning::named_states));
         let warnings = self.warnings().iter().map(|warning| warning.sentence(&names));
-        let lines: Vec<String> = warnings.map(|warning| format!("Warning: {warning}.")).collect();
-        write(f, &states_table(self, &names, ""), &lines)
+        warned(f, &states_table(self, &names, ""), warnings)
+    }
+}
+
+impl fmt::Display for Expectations {
+    /// The table that the command prints, with the states numbered from 0.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let least = self.states().iter().max().map_or(0, |last| last + 1);
+        let names = numbered(least, self.warnings().iter().map(StatesWarning::named_states));
+        let warnings = self.warnings().iter().map(|warning| warning.sentence(&names));
+        warned(f, &expectations_table(self, &names), warnings)
+    }
+}
+
+impl fmt::Display for Surface {
+    /// The table that the command prints, with the states numbered from 0.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = numbered(self.state() + 1, self.warnings().iter().map(SurfaceWarning::named_states));
+        let warnings = self.warnings().iter().map(|warning| warning.sentence(&names));
+        warned(f, &surface_table(self, &names), warnings)
     }
 }

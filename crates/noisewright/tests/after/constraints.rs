@@ -92,6 +92,20 @@ fn equations_are_eliminated() {
 }
 
 #[test]
+fn features_are_bound_by_their_names_between_backquotes() {
+    let free = Model::from_features(&["x", "x^2", "x^4"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+    let bound = free.clone().with_constraints(&["`x^2` = 2*`x^4`"]).unwrap();
+    let fit = exact(&bound, &data());
+    let at = |name: &str| fit.get(name).unwrap().estimate;
+    assert!((at("x^2") - 2.0 * at("x^4")).abs() < 1e-12);
+    let by_hand = Model::from_features(&["x", "2*x^2 + x^4"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+    assert!((exact(&by_hand, &data()).get("x").unwrap().estimate - at("x")).abs() < 1e-8);
+    // Without backquotes x^2 would be the square of the parameter x.
+    let refused = free.with_constraints(&["x^2 = 2"]).unwrap_err().to_string();
+    assert!(refused.contains("`constraints`") && refused.contains("between backquotes"), "{refused}");
+}
+
+#[test]
 fn designs_are_of_the_free_parameters() {
     let held = model("[parameters]\na = 0.5\nb = { fixed = 2.0 }\nd = { start = 0.1, lower = 0 }");
     let written = Model::from_toml(

@@ -38,6 +38,11 @@ fn names_that_are_no_names_stand_between_backquotes() {
     // Without quotes x^2 would be the square of the parameter x.
     assert_eq!(fit.derive("x^2/x").unwrap_err().code(), "option-unfit");
     assert_eq!(fit.derive("`x^3`").unwrap_err().code(), "unknown-parameter");
+    // One of them alone is not enough, and nobody is told of names that are not the model's.
+    let half = fit.derive("`x^2`/x").unwrap_err().to_string();
+    assert!(half.contains("between backquotes"), "{half}");
+    let other = fit.derive("`x^2`/zz").unwrap_err().to_string();
+    assert!(other.contains("`zz` is not a parameter") && !other.contains("unknown_"), "{other}");
 }
 
 #[test]

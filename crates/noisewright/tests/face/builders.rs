@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use noisewright::fit::FitOptions;
-use noisewright::normalizer::LogZOptions;
+use noisewright::normalizer::states::{Observable, Origin, Pooled, StatesOptions, reweight};
+use noisewright::normalizer::{Dependence, LogZOptions};
 use noisewright::prelude::*;
 
 /// Draws of exp(2x² − x⁴/2) by rejection from a uniform, as rows.
@@ -161,5 +162,54 @@ fn settings_without_effect_are_refused() {
     let by_ess = log_z(&f, &draws).against(normal, 100).options(options).independent().run();
     assert!(
         by_ess.unwrap_err().to_string().contains("`weight_by_ess` has no meaning with independent draws")
+    );
+}
+
+/// Results print what the command prints: tables, and the sentences below them.
+#[test]
+fn results_print_their_tables() {
+    let data = sample(&Normal::with_std(0.5, 1.0).unwrap(), 300, 1);
+    let space = || Space::real(&["x"]).unwrap();
+    let model = |features: &[&str]| Model::from_features(features, space(), vec![]).unwrap();
+    let models = [model(&["x^2"]), model(&["x", "x^2"])];
+    let fits = models.each_ref().map(|model| model.fit(&data).exact().run().unwrap());
+    let records = fits.each_ref().map(|fit| fit.record(None).unwrap());
+    let named = [("narrow".to_owned(), &records[0]), ("wide".to_owned(), &records[1])];
+    let compared = noisewright::after::compare(&named, &models.each_ref().map(Some), true).unwrap();
+    let shown = compared.to_string();
+    assert!(shown.contains("2 models of the same 300 rows") && shown.contains("wide"), "{shown}");
+    let x = fits[1].get("x").unwrap();
+    let expected = format!("x = {:.4} ± {:.4} ({:.4} to {:.4})", x.estimate, x.se, x.lower, x.upper);
+    assert_eq!(x.to_string(), expected);
+    // What a program prints whose `main` returns the error.
+    let error = format!("{:?}", fits[1].get("z").unwrap_err());
+    assert!(error.starts_with("`z` is not a parameter") && error.ends_with("[unknown-parameter]"), "{error}");
+    let test = fits[1].wald(&["`x` = 0"]).unwrap().to_string();
+    assert!(test.starts_with("Wald test of `x` = 0: F = "), "{test}");
+
+    // The tails of a normal noise are not those of a gamma density: two estimators are refused, and why is said.
+    let positive = Space::product(&[("x", Domain::Positive)]).unwrap();
+    let gamma = density(positive, |x: &[f64]| -x[0] + 0.2 * x[0].ln());
+    let draws = sample(&Gamma::new(1.2, 1.0).unwrap(), 2000, 2);
+    let result = evidence(&gamma, &draws).run().unwrap();
+    let shown = result.to_string();
+    for estimate in result.estimates.iter().filter(|e| e.method != result.recommended) {
+        let said = shown.contains(&format!("{} is refused: ", estimate.method));
+        assert_eq!(said, estimate.refused.is_some(), "{shown}");
+    }
+    assert!(shown.contains("Draws and noise overlap by "), "{shown}");
+
+    let (wide, narrow) = ([-0.5, -0.125, 0.0], [0.0, -0.5, -2.0]);
+    let (log_f, counts) = ([&wide[..], &narrow[..]], [2, 1]);
+    let pooled = Pooled { log_f: &log_f, origin: Origin::Counts(&counts), chains: None };
+    let options = StatesOptions { dependence: Dependence::Independent, ..StatesOptions::default() };
+    let states = reweight(&pooled, &options).unwrap();
+    let x = [1.0, 0.5, 0.0];
+    let means = states.expectations(&[Observable::new("x", &x, 1)]).unwrap().to_string();
+    assert!(
+        means.contains("means under the states")
+            && means.contains("Warning: a single draw")
+            && means.contains("of state 1"),
+        "{means}"
     );
 }

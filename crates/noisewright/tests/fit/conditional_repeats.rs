@@ -4,7 +4,7 @@ use noisewright::fit::{CovarianceKind, IntervalKind, Penalty};
 use noisewright::parts::Resampled;
 use noisewright::prelude::*;
 
-use crate::conditional::{conditional, least_squares, line, on_a_line};
+use crate::conditional::{conditional, freight, least_squares, line, on_a_line};
 
 /// The profile of a sum of squares is a parabola: the interval of the likelihood ratio is the estimate ± 1.959964 standard errors.
 #[test]
@@ -16,6 +16,23 @@ fn profiles_of_a_line_are_walds_intervals() {
     for ((e, least), variance) in fit.parameters.iter().zip(least).zip(variances) {
         let reach = 1.959_963_984_540_054 * variance.sqrt();
         assert!((e.lower - least + reach).abs() < 1e-5 && (e.upper - least - reach).abs() < 1e-5, "{e:?}");
+    }
+}
+
+/// Far below the estimate the dispersion comes to its bound, from where searches do not come back: the interval once ended at the estimate.
+#[test]
+fn profiles_of_freight_end_where_the_likelihood_ratio_does() {
+    let (model, data) = freight();
+    let fit = |model: &Model| model.fit(&data).exact().interval(IntervalKind::Profile).run().unwrap();
+    let whole = fit(&model);
+    for name in ["b0", "b1", "dispersion"] {
+        let found = whole.get(name).unwrap();
+        for end in [found.lower, found.upper] {
+            let held = fit(&model.clone().with_fixed(&[(name, end)]).unwrap());
+            // The quantile of χ² at 95 % with one degree of freedom.
+            let rise = 2.0 * (whole.log_likelihood.unwrap() - held.log_likelihood.unwrap());
+            assert!((rise / 3.841_458_820_694_124 - 1.0).abs() < 1e-4, "{name} = {end}: {rise}");
+        }
     }
 }
 
@@ -161,7 +178,7 @@ fn penalties_that_have_no_convex_loss_are_refused() {
     let linear = linear.with_covariates(&["z"]).unwrap();
     let error = linear.fit(&data).exact().penalty(Penalty::lasso(0.1)).run().unwrap_err().to_string();
     assert!(error.contains("finitely many states"), "{error}");
-    let quiet = linear.fit(&data).draws(noisewright::fit::DrawKind::Quiet).penalty(Penalty::lasso(0.1)).run();
+    let quiet = linear.fit(&data).draws(DrawKind::Quiet).penalty(Penalty::lasso(0.1)).run();
     assert!(quiet.unwrap_err().to_string().contains("quiet draws"));
     assert!(
         linear.fit(&data).noise(conditional("normal(2*z, 4)")).penalty(Penalty::lasso(0.1)).run().is_ok()

@@ -1,6 +1,6 @@
 //! The evidence as JSON, as a table, and as a page with pictures.
 
-use noisewright::internal::show::evidence_table;
+use noisewright::internal::show::{evidence_sentences, evidence_table};
 use noisewright::normalizer::Evidence;
 use noisewright_report::{
     Axis, Band, Bars, Card, Figure, Line, Page, Panel, Reference, Section, Stroke, Table, Value,
@@ -41,32 +41,12 @@ impl Shown<'_> {
     }
 
     pub(super) fn text(&self) -> String {
-        output::table_and_sentences(&self.table(), self.sentences())
+        output::table_and_sentences(&self.table(), evidence_sentences(self.result))
     }
 
     fn table(&self) -> Table {
         let title = format!("log evidence of {}", self.problem.title());
         evidence_table(self.result, &title, self.chains().len())
-    }
-
-    fn sentences(&self) -> Vec<String> {
-        let result = self.result;
-        let mut lines = vec![result.reason.to_string()];
-        for e in result.estimates.iter().filter(|e| e.method != result.recommended) {
-            lines.extend(e.refused.as_ref().map(|why| format!("{} is refused: {why}.", e.method)));
-        }
-        lines.push(format!(
-            "Draws and noise overlap by {}: {}",
-            format_percent(result.overlap, 3),
-            if result.overlap > 0.5 {
-                "the noise is close to the density."
-            } else if result.overlap > 0.05 {
-                "enough for an answer; another noise (--noise mixture, --noise warped) may give a smaller error."
-            } else {
-                "little; try --noise mixture, --noise warped or --symmetrize, or more draws."
-            }
-        ));
-        lines
     }
 
     pub(super) fn page(&self) -> Page {
@@ -84,7 +64,7 @@ impl Shown<'_> {
         for warning in &result.warnings {
             section = section.warning(warning.to_string());
         }
-        for sentence in self.sentences() {
+        for sentence in evidence_sentences(self.result) {
             section = section.paragraph(sentence);
         }
         section = section.table(self.table());

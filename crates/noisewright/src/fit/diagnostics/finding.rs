@@ -513,9 +513,11 @@ impl Finding {
             Self::NoPilot { pilot } => write!(f, "no optimal noise could be designed: {pilot}"),
             Self::SelectedByLasso { selected, strength } => write!(
                 f,
-                "there are no standard errors: the lasso (λ = {}) chose by the same data which {selected} parameters are not \
-                 zero and shrank them, so that their distribution is neither normal nor centred on the truth",
-                digits(*strength)
+                "there are no standard errors: the lasso (λ = {}) chose by the same data which {} not zero and shrank {} \
+                 distribution is neither normal nor centred on the truth",
+                digits(*strength),
+                if *selected == 1 { "parameter is".to_owned() } else { format!("{selected} parameters are") },
+                if *selected == 1 { "it, so that its" } else { "them, so that their" },
             ),
             Self::BiasLeftOut { strength } => write!(
                 f,
@@ -525,8 +527,13 @@ impl Finding {
             ),
             Self::AfterSelection { selected } => write!(
                 f,
-                "the standard errors take the choice of these {selected} parameters as given, though the same data made \
-                 it: they are too small as statements about parameters that might not have been chosen"
+                "the standard errors take the choice of {} as given, though the same data made \
+                 it: they are too small as statements about parameters that might not have been chosen",
+                if *selected == 1 {
+                    "this parameter".to_owned()
+                } else {
+                    format!("these {selected} parameters")
+                }
             ),
             _ => Ok(()),
         }

@@ -14,6 +14,33 @@ use crate::{Error, Model, Result};
 ///
 /// The answer is that of the same rows in memory, to the bit.
 ///
+/// ```
+/// use noisewright::fit::{FitOptions, Source, Visit, ratio_stream};
+/// use noisewright::prelude::*;
+///
+/// /// Rows that are read a thousand at a time.
+/// struct Blocks(Points);
+///
+/// impl Source for Blocks {
+///     fn dimension(&self) -> usize {
+///         1
+///     }
+///     fn for_each_block(&self, visit: Visit<'_>) -> Result<()> {
+///         (0..self.0.rows()).step_by(1000).try_for_each(|start| {
+///             visit(self.0.view().slice(start..self.0.rows().min(start + 1000)), None)
+///         })
+///     }
+/// }
+///
+/// // log N(1, 1) / N(0, 1) = x − ½
+/// let model = Model::from_features(&["x"], Space::real(&["x"])?, vec![])?;
+/// let drawn = |mean: f64, seed: u64| -> Result<_> { Ok(Blocks(sample(&Normal::with_std(mean, 1.0)?, 4000, seed))) };
+/// let found = ratio_stream(&model, &drawn(1.0, 1)?, &drawn(0.0, 2)?, &FitOptions::default())?;
+/// let x = &found.parameters[0];
+/// assert!((x.estimate - 1.0).abs() < 4.0 * x.se);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
 /// # Errors
 /// When the samples do not fit the model, there are too few rows, features cannot be told apart, or the rows cannot be read.
 pub fn ratio_stream(

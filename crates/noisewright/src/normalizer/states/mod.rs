@@ -30,8 +30,8 @@ pub use result::StatesEstimate;
 pub(crate) use result::StatesWarning;
 pub use reweighting::reweight;
 pub(crate) use reweighting::{Energies, Reweighting};
-pub(crate) use surface::Surface;
 pub use surface::{Coordinate, SurfaceOptions};
+pub(crate) use surface::{Surface, SurfaceWarning};
 
 use nalgebra::DMatrix;
 

@@ -78,6 +78,20 @@ impl StatesWarning {
         }
     }
 
+    /// How many states must have names for the sentence.
+    pub(crate) fn named_states(&self) -> usize {
+        match self {
+            Self::NotConverged => 0,
+            Self::Disconnected { groups } => groups.iter().flatten().max().map_or(0, |last| last + 1),
+            Self::FewEffectiveDraws { state, .. }
+            | Self::ShortChains { state }
+            | Self::StandsStill { state }
+            | Self::HeavyTail { state, .. }
+            | Self::LargestWeight { state, .. }
+            | Self::ZeroDensity { state } => state + 1,
+        }
+    }
+
     /// One sentence, with the states by their names.
     ///
     /// # Panics

@@ -32,6 +32,14 @@ impl SurfaceWarning {
         }
     }
 
+    /// How many states must have names for the sentence.
+    pub(crate) fn named_states(&self) -> usize {
+        match self {
+            Self::State(warning) => warning.named_states(),
+            Self::FewDraws { .. } => 0,
+        }
+    }
+
     /// One sentence, with the states by their names.
     ///
     /// # Panics
