@@ -223,6 +223,9 @@ def _second_mode(rng: Rng) -> Codes:
 def _wrong_chains() -> Iterator[Wrong]:
     chain = lambda name, code, draw: Wrong("logz", name, code, lambda rng, k: two_samples(draw(rng), rng.normal(0, 1.5, 100), 0, 1.5))
     yield chain("a chain that hardly moves", "short-chain", lambda rng: autoregressive(rng, 1, 100, 0.999)[0])
+    said = lambda name, code, draw: Wrong("logz", name, code, lambda rng, k: two_samples(draw(rng), rng.normal(0, 1.5, 500), 0, 1.5, independent=True))
+    yield said("a chain that is said to be independent", "not-independent", lambda rng: autoregressive(rng, 1, 500, 0.9)[0])
+    yield said("draws that are there twice", "repeated-draws", lambda rng: np.tile(rng.normal(size=250), 2))
     yield chain("a chain that stands still", "stands-still", lambda rng: np.full(100, 0.3))
     settling = lambda change: lambda rng, k: evidence(np.r_[rng.normal(size=2000), change(rng.normal(size=2000))][:, None], k)
     yield Wrong("logz", "evidence of chains that have not settled", "halves-disagree", settling(lambda x: 0.6 * x + 0.5))
@@ -244,21 +247,34 @@ def _wrong_states() -> Iterator[Wrong]:
     yield states("chains that hardly move", "short-chains", lambda rng, k: states_of(rng, [(0, 1), (1, 1)], [100, 100], rho=0.999))
     still = lambda rng, k: states_of(rng, [(0, 1), (0.3, 0)], [300, 100], rho=0.6, widths=[1, 1])
     yield states("a chain that stands still", "stands-still", still)
+    yield states("draws with the labels of other states", "contradiction", lambda rng, k: states_of(rng, [(0, 1), (1, 1)], [500, 500], moved=500))
+    yield states("chains that are said to be independent", "not-independent", lambda rng, k: states_of(rng, [(0, 1), (1, 1)], [500, 500], rho=0.9, independent=True))
+    yield states("draws that are there twice", "repeated-draws", lambda rng, k: states_of(rng, [(0, 1), (1, 1)], [250, 250], copies=2))
     cells = lambda rng, k: codes_of_constant(lambda: _surface(rng))
     yield Wrong("surface", "more cells than draws", "few-draws-in-cells", cells)
 
 
 def states_of(
-    rng: Rng, places: list[tuple[float, float]], counts: list[int], rho: float | None = None, zero: int | None = None, widths: list[float] | None = None
+    rng: Rng,
+    places: list[tuple[float, float]],
+    counts: list[int],
+    rho: float | None = None,
+    zero: int | None = None,
+    widths: list[float] | None = None,
+    moved: int = 0,
+    copies: int = 1,
+    independent: bool | None = None,
 ) -> Codes:
     """Normal densities at these places, with so many draws each: independent, or chains of this autocorrelation. The draws are of these
     widths, and so are the densities, unless theirs are given."""
     unit = lambda n: rng.normal(size=n) if rho is None else autoregressive(rng, 1, n, rho)[0]
-    x = np.concatenate([mean + sd * unit(n) for (mean, sd), n in zip(places, counts) if n])
+    x = np.concatenate([np.tile(mean + sd * unit(n), copies) for (mean, sd), n in zip(places, counts) if n])
+    x, counts = np.roll(x, moved), [copies * n for n in counts]
     log_f = np.stack([-0.5 * ((x - mean) / sd) ** 2 for (mean, _), sd in zip(places, widths or [sd for _, sd in places])])
     if zero is not None:
         log_f[zero] = -np.inf
-    return codes_of_constant(lambda: nw.log_z_states(log_f, counts, independent=rho is None, progress=False))
+    how = rho is None if independent is None else independent
+    return codes_of_constant(lambda: nw.log_z_states(log_f, counts, independent=how, progress=False))
 
 
 def _surface(rng: Rng) -> Any:

@@ -6,6 +6,7 @@
 
 pub(crate) mod bridge;
 mod coordinates;
+mod curves;
 mod diagnostics;
 mod hamiltonian;
 mod kernel;

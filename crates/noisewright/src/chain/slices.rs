@@ -9,6 +9,7 @@ use noisewright_numerics::random::Stream;
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::curves::Curve;
 use super::kernel::{Landscape, Walker, covariance_factor};
 use crate::Result;
 
@@ -21,19 +22,20 @@ const MOST_TRIES: usize = 60;
 /// Lines of each kind in one step.
 const LINES: usize = 3;
 
-/// Lines along the variables, and along directions as the sample spreads.
+/// Lines along the variables, along directions as the sample spreads, and curves where it shows any.
 #[derive(Clone, Debug)]
 pub(crate) struct Slices {
     deviation: Vec<f64>,
     factor: Option<DMatrix<f64>>,
+    curves: Vec<Curve>,
 }
 
 impl Slices {
     pub(super) fn new(dimension: usize) -> Self {
-        Self { deviation: vec![1.0; dimension], factor: None }
+        Self { deviation: vec![1.0; dimension], factor: None, curves: Vec::new() }
     }
 
-    /// Some updates along variables, and as many along random directions.
+    /// Some updates along variables, as many along random directions, and one along every curve.
     pub(super) fn step(
         &self,
         landscape: Landscape<'_>,
@@ -46,10 +48,13 @@ impl Slices {
             let axis = if dimension <= LINES { line } else { stream.random_range(0..dimension) };
             let mut direction = vec![0.0; dimension];
             direction[axis] = self.deviation[axis];
-            update(landscape, walker, &direction, stream)?;
+            update(landscape, walker, line_along(&direction), stream)?;
             if let Some(factor) = self.factor.as_ref().filter(|_| dimension > 1) {
-                update(landscape, walker, &spread(factor, stream), stream)?;
+                update(landscape, walker, line_along(&spread(factor, stream)), stream)?;
             }
+        }
+        for curve in &self.curves {
+            update(landscape, walker, |y, delta| curve.at(y, delta), stream)?;
         }
         Ok(())
     }
@@ -57,6 +62,7 @@ impl Slices {
     pub(super) fn shape(&mut self, deviation: &[f64], sample: &[Vec<f64>]) {
         self.deviation.copy_from_slice(deviation);
         self.factor = covariance_factor(sample).or(self.factor.take());
+        self.curves = Curve::of_sample(sample, LINES);
     }
 }
 
@@ -67,36 +73,48 @@ fn spread(factor: &DMatrix<f64>, stream: &mut Stream) -> Vec<f64> {
     (0..z.len()).map(|i| (0..=i).map(|j| factor[(i, j)] * z[j]).sum::<f64>() / length).collect()
 }
 
-/// Draws from the line through the walker: stepping out, then shrinking.
+/// A straight line through a point: the place `t` times the direction away, and no change of volume.
+fn line_along(direction: &[f64]) -> impl Fn(&[f64], f64) -> (Vec<f64>, f64) {
+    move |y, t| (y.iter().zip(direction).map(|(y, d)| y + t * d).collect(), 0.0)
+}
+
+/// Draws from the line or the curve through the walker: stepping out, then shrinking.
+///
+/// `place` leads to the point at a distance and tells the logarithm of the Jacobian of going there, which counts as the
+/// density does.
 fn update(
     landscape: Landscape<'_>,
     walker: &mut Walker,
-    direction: &[f64],
+    place: impl Fn(&[f64], f64) -> (Vec<f64>, f64),
     stream: &mut Stream,
 ) -> Result<()> {
-    let at = |t: f64| -> Vec<f64> { walker.y.iter().zip(direction).map(|(y, d)| y + t * d).collect() };
+    let from = walker.y.clone();
+    let at = |t: f64| -> Result<(Walker, f64)> {
+        let (y, log_jacobian) = place(&from, t);
+        let height = landscape.height(&y)?;
+        Ok((Walker { y, height }, height + log_jacobian))
+    };
     let level = walker.height + stream.random::<f64>().ln();
     let mut left = -WIDTH * stream.random::<f64>();
     let mut right = left + WIDTH;
     let before = stream.random_range(0..MOST_WIDTHS);
     for _ in 0..before {
-        if landscape.height(&at(left))? <= level {
+        if at(left)?.1 <= level {
             break;
         }
         left -= WIDTH;
     }
     for _ in before + 1..MOST_WIDTHS {
-        if landscape.height(&at(right))? <= level {
+        if at(right)?.1 <= level {
             break;
         }
         right += WIDTH;
     }
     for _ in 0..MOST_TRIES {
         let t = left + (right - left) * stream.random::<f64>();
-        let y = at(t);
-        let height = landscape.height(&y)?;
+        let (there, height) = at(t)?;
         if height > level {
-            *walker = Walker { y, height };
+            *walker = there;
             return Ok(());
         }
         if t < 0.0 { left = t } else { right = t }

@@ -3,7 +3,7 @@
 use super::allocation::allocations;
 use super::bootstrap::bootstrap;
 use super::bridge;
-use super::consistency::contradiction;
+use super::consistency::{LOOKED_AT, contradiction, is_repeated, neighbours_correlation};
 use super::cross_side_ess::{ALWAYS_VARIANCE, Cross, OtherSide, is_even};
 use super::interval::{joint_freedom, student_deviation, two_sided};
 use super::moment::Moment;
@@ -23,6 +23,9 @@ use crate::tolerance::{DISAGREE, FEWEST_EFFECTIVE_WEIGHTS, HEAVY_TAIL, NO_VARIAN
 const HARDLY_VARIES: f64 = 1e-24;
 /// Independent draws' worth of a chain below which its autocorrelation is hardly known.
 const ENOUGH_TO_KNOW_TIME: f64 = 50.0;
+/// Draws of a side below which intervals cover less often than they say: 88 % of 445 from 3 to 10 draws of a normal density
+/// against as many of one of another width, and 95 % from 20.
+const ENOUGH_TO_COVER: usize = 20;
 
 /// Pareto shape from which on an average has no mean.
 const NO_MEAN: f64 = 1.0;
@@ -64,7 +67,8 @@ pub(super) fn all(
         estimates.iter_mut().for_each(|e| e.refuse(&Refusal::StandsStill { side }));
     }
     let counts = samples.map(|s| s.len() as f64);
-    let contradiction = contradiction(&thinned, &bridge, counts).filter(|_| bridge.refusal().is_none());
+    let contradiction =
+        contradiction(&thinned, &weights, &bridge, counts).filter(|_| bridge.refusal().is_none());
     if let Some(standard_errors) = contradiction {
         estimates.iter_mut().for_each(|e| e.refuse(&Refusal::Contradiction { standard_errors }));
     }
@@ -383,6 +387,8 @@ fn conclude(
             warnings.push(LogZWarning::ShortChain { side, ess });
         }
     }
+    warnings
+        .extend(samples.into_iter().flat_map(|sample| doubts(sample, bridge.root.at, options.dependence)));
     if !bridge.root.converged {
         warnings.push(LogZWarning::NotConverged);
     }
@@ -400,6 +406,31 @@ fn conclude(
         converged: estimates.iter().all(|e| e.converged),
         estimates,
     }
+}
+
+/// What a side's draws show of themselves that makes the errors too small.
+fn doubts(sample: &Sample<'_>, c: f64, dependence: Dependence) -> Vec<LogZWarning> {
+    // Points of a net are no draws.
+    if sample.replicated {
+        return Vec::new();
+    }
+    let side = sample.side;
+    let (log_f, log_noise) = sample.log_densities();
+    let beginnings = sample.chain_ranges().into_iter().map(|(start, _)| start);
+    let mut doubts = Vec::new();
+    if sample.len() < ENOUGH_TO_COVER {
+        doubts.push(LogZWarning::FewDraws { side, draws: sample.len() });
+    }
+    if is_repeated(&[log_f, log_noise], beginnings) {
+        doubts.push(LogZWarning::RepeatedDraws { side });
+    }
+    if dependence == Dependence::Independent {
+        let both = log_f.iter().zip(log_noise).take(LOOKED_AT);
+        let ratios: Vec<f64> = both.map(|(f, noise)| f - noise - c).collect();
+        let seen = neighbours_correlation(&ratios);
+        doubts.extend(seen.map(|correlation| LogZWarning::NotIndependent { side, correlation }));
+    }
+    doubts
 }
 
 /// The bridge, whatever the others seem to promise: which of them looks best on these draws is a matter of luck (MATH §15),

@@ -251,6 +251,37 @@ pub enum LogZWarning {
         /// Number of independent draws that would say as much.
         ess: f64,
     },
+    /// So few draws that the interval may cover less often than it says.
+    #[error(
+        "{draws} draws of the {side} are too few to know how much their weights vary, or whether they depend on each other: the \
+         interval covers less often than it says; give more draws", side = side.word()
+    )]
+    FewDraws {
+        /// The side.
+        side: Side,
+        /// Its draws.
+        draws: usize,
+    },
+    /// Draws that are said to be independent, and are not.
+    #[error(
+        "the {side} draws are said to be independent, but neighbours among them have a correlation of {correlation:.2}: the \
+         errors are too small; give them as chains", side = side.word()
+    )]
+    NotIndependent {
+        /// The side.
+        side: Side,
+        /// The correlation of neighbours.
+        correlation: f64,
+    },
+    /// Draws that are there more than once.
+    #[error(
+        "a stretch of the {side} draws is there more than once, to the last digit: copies say nothing new, so the errors are \
+         too small; leave them out", side = side.word()
+    )]
+    RepeatedDraws {
+        /// The side.
+        side: Side,
+    },
     /// The two halves of the draws give different answers.
     #[error(
         "the first and the second half of the draws disagree in their {what} by {difference:.3}, {standard_errors:.1} \
@@ -277,6 +308,9 @@ impl LogZWarning {
             Self::LittleOverlap { .. } => "little-overlap",
             Self::Contradiction { .. } => "contradiction",
             Self::ShortChain { .. } => "short-chain",
+            Self::FewDraws { .. } => "few-draws",
+            Self::NotIndependent { .. } => "not-independent",
+            Self::RepeatedDraws { .. } => "repeated-draws",
             Self::HalvesDisagree { .. } => "halves-disagree",
             Self::NotConverged => "not-converged",
         }

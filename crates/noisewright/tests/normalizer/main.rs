@@ -3,6 +3,7 @@
 
 mod chain;
 mod common;
+mod doubtful;
 mod edges;
 mod evidence;
 mod path;

@@ -169,6 +169,9 @@ fn refusals_and_reasons_have_codes_and_sentences() {
         LogZWarning::Contradiction { standard_errors: 9.0 },
         LogZWarning::ShortChain { side, ess: 9.0 },
         LogZWarning::HalvesDisagree { what: "evidence", difference: 1.0, standard_errors: 4.0 },
+        LogZWarning::FewDraws { side, draws: 3 },
+        LogZWarning::NotIndependent { side, correlation: 0.9 },
+        LogZWarning::RepeatedDraws { side },
         LogZWarning::NotConverged,
     ];
     check(&warnings.each_ref().map(|warning| (warning.code(), warning.to_string())));

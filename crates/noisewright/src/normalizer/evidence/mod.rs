@@ -15,8 +15,9 @@ pub use choose::{NoiseFitter, NoiseKind};
 pub use factor::{BayesFactor, bayes_factor};
 pub use trace::TracePoint;
 
+use super::consistency::{disagreement, is_repeated};
 use super::{
-    Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, Reason, Refusal, log_z_of_half,
+    Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, Reason, Refusal, Side, log_z_of_half,
     most_quiet_ratio,
 };
 use crate::memory;
@@ -323,7 +324,17 @@ fn conclude(
     let correlation = combine::correlation(densities, halves, shifts, options.log_z.dependence);
     let mut estimates = combine::all_joined(&results, correlation);
     let drift = combine::drift(log_f, halves, options.log_z.dependence);
-    let warnings = warnings(&results, correlation, drift);
+    let mut warnings = warnings(&results, correlation, drift);
+    // Both halves together see what neither sees alone.
+    if let Some(standard_errors) = together(directions).filter(|_| best_is_known(&estimates)) {
+        let why = Refusal::Contradiction { standard_errors };
+        estimates.iter_mut().for_each(|estimate| estimate.refuse(&why));
+        warnings.push(LogZWarning::Contradiction { standard_errors });
+    }
+    let repeated = LogZWarning::RepeatedDraws { side: Side::Data };
+    if !warnings.contains(&repeated) && is_repeated(&[log_f], beginnings(options, log_f.len())) {
+        warnings.push(repeated);
+    }
     if let Some(why) = contradiction(&warnings).or(slowest) {
         estimates.iter_mut().for_each(|estimate| estimate.refuse(&why));
     }
@@ -368,6 +379,42 @@ fn reason(best: &NormalizerEstimate) -> Reason {
     best.refused.clone().map_or(Reason::BothSides, |refusal| Reason::AllRefused { refusal })
 }
 
+/// The first draw of every chain.
+fn beginnings(options: &EvidenceOptions, rows: usize) -> impl Iterator<Item = usize> {
+    let lengths = options.chains.clone().unwrap_or_else(|| vec![rows]);
+    lengths.into_iter().scan(0, |next, length| {
+        let start = *next;
+        *next += length;
+        Some(start)
+    })
+}
+
+/// Whether the bridge has an error.
+fn best_is_known(estimates: &[NormalizerEstimate]) -> bool {
+    estimates.iter().any(|e| e.method == Method::Nce && e.refused.is_none())
+}
+
+/// By how many standard errors draws and noise contradict each other in both directions together, if by too many.
+fn together(directions: &[Direction; 2]) -> Option<f64> {
+    let count = |of: fn(&Direction) -> &TwoLogDensities| -> f64 {
+        directions.iter().map(|d| of(d).log_f.len() as f64).sum()
+    };
+    let nu = count(|d| &d.noise) / count(|d| &d.data);
+    let ratios = |of: fn(&Direction) -> &TwoLogDensities| -> Vec<f64> {
+        let of_one = |d: &Direction| {
+            let center = d.center() + nu.ln();
+            let both = of(d).log_f.iter().zip(&of(d).log_noise);
+            both.map(|(f, noise)| f - noise - center).filter(|u| u.is_finite()).collect::<Vec<_>>()
+        };
+        directions.iter().flat_map(of_one).collect()
+    };
+    let sides = [ratios(|d| &d.data), ratios(|d| &d.noise)];
+    let worth = |of: fn(&LogZ) -> f64| directions.iter().map(|d| of(&d.result)).sum::<f64>();
+    let worth = [worth(|r| r.data.ess), worth(|r| r.noise.ess)];
+    let worth = [0, 1].map(|k| worth[k].min(sides[k].len() as f64));
+    disagreement(&sides, nu, worth, directions[0].center())
+}
+
 /// Why nothing can be said where the halves differ by far more than chance.
 fn contradiction(warnings: &[LogZWarning]) -> Option<Refusal> {
     warnings.iter().find_map(|warning| match warning {
@@ -381,7 +428,9 @@ fn contradiction(warnings: &[LogZWarning]) -> Option<Refusal> {
 /// Both halves' warnings, once each, and whether the halves contradict each other.
 fn warnings(results: &[LogZ; 2], correlation: f64, drift: (f64, f64)) -> Vec<LogZWarning> {
     let mut all: Vec<LogZWarning> = Vec::new();
-    for warning in results.iter().flat_map(|r| &r.warnings) {
+    // Intervals of halves of 4 draws and more cover: 97 % of 416 from 8, 10 and 20 draws.
+    let few = |warning: &&LogZWarning| matches!(warning, LogZWarning::FewDraws { .. });
+    for warning in results.iter().flat_map(|r| &r.warnings).filter(|w| !few(w)) {
         if !all.iter().any(|known| std::mem::discriminant(known) == std::mem::discriminant(warning)) {
             all.push(warning.clone());
         }

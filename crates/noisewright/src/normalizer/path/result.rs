@@ -1,6 +1,7 @@
 //! What a path says: log Z with its error, every state on the way, and what the reader should know.
 
 use super::super::autocorrelation::{LongRun, long_run};
+use super::super::estimate::rounding;
 use super::super::interval::{student_deviation, two_sided};
 use super::parallel_tempering::Tempered;
 use super::{Dependence, Origin, PathOptions, Pooled, Problem, Sample, states};
@@ -408,7 +409,7 @@ impl PathEstimate {
         let last = places.len() - 1;
         let log_z = all.log_z()[last] - all.log_z()[0];
         let error = if missed.is_some() { Error::NONE } else { errors.of(0, last) };
-        let reach = two_sided(options.confidence, error.freedom) * error.plain;
+        let reach = two_sided(options.confidence, error.freedom) * error.plain + rounding(log_z);
         let known = error.se().is_finite();
         let mut warnings = warnings(&nodes, &all);
         warnings.extend(samples.last().and_then(|sample| slow_direction(problem, sample)));
@@ -440,8 +441,10 @@ impl PathEstimate {
 
 fn warnings(nodes: &[Node], all: &states::StatesEstimate) -> Vec<PathWarning> {
     // The error is not made from the states' own chains, but from all of them side by side.
-    let own =
-        |warning: &&states::StatesWarning| !matches!(warning, states::StatesWarning::ShortChains { .. });
+    let own = |warning: &&states::StatesWarning| {
+        use states::StatesWarning::{Contradiction, ShortChains};
+        !matches!(warning, ShortChains { .. } | Contradiction { .. })
+    };
     let mut warnings: Vec<PathWarning> =
         all.warnings().iter().filter(own).cloned().map(PathWarning::States).collect();
     for (state, node) in nodes.iter().enumerate().skip(1) {

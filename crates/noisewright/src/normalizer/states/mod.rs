@@ -3,6 +3,7 @@
 //! The many-state form of the optimal bridge of MATH §4: for K = 2 it is the NCE estimate. See [`estimate`].
 
 mod chains;
+mod consistency;
 pub(crate) mod convergence;
 mod covariance;
 pub(crate) mod equilibration;
@@ -148,6 +149,8 @@ fn solved<'a>(
     let estimate =
         assemble(log_z.clone(), &gram, long_run.as_deref(), covariance.as_ref(), &solution, &order, options);
     options.cancel.check()?;
+    let doubts = consistency::doubts(&problem, &solution.c, &order, &estimate, options.dependence)?;
+    let estimate = estimate.with_warnings(doubts);
     let whole = joint.filter(|_| estimate.groups().len() == 1);
     let Problem { counts, offsets, .. } = problem;
     let reweighting = Reweighting {

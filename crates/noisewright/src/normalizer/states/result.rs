@@ -41,6 +41,25 @@ pub enum StatesWarning {
         /// The state.
         state: usize,
     },
+    /// Draws of two states that cannot be draws of both.
+    Contradiction {
+        /// The two states.
+        states: [usize; 2],
+        /// By how many standard errors they contradict each other about their log ratio.
+        standard_errors: f64,
+    },
+    /// Draws that are said to be independent, and are not.
+    NotIndependent {
+        /// The state.
+        state: usize,
+        /// The correlation of neighbours.
+        correlation: f64,
+    },
+    /// Draws that are there more than once.
+    RepeatedDraws {
+        /// The state.
+        state: usize,
+    },
     /// A state without draws that reaches farther than the draws do: its error is infinite.
     HeavyTail {
         /// The state.
@@ -72,6 +91,9 @@ impl StatesWarning {
             Self::FewEffectiveDraws { .. } => "few-effective-draws",
             Self::ShortChains { .. } => "short-chains",
             Self::StandsStill { .. } => "stands-still",
+            Self::Contradiction { .. } => "contradiction",
+            Self::NotIndependent { .. } => "not-independent",
+            Self::RepeatedDraws { .. } => "repeated-draws",
             Self::HeavyTail { .. } => "heavy-tail",
             Self::LargestWeight { .. } => "largest-weight",
             Self::ZeroDensity { .. } => "zero-density",
@@ -126,6 +148,22 @@ impl StatesWarning {
             Self::StandsStill { state } => format!(
                 "all draws of state {} have the same log-densities: its chains do not move, so errors that rest on them are \
                  not known",
+                name(*state)
+            ),
+            Self::Contradiction { states: [a, b], standard_errors } => format!(
+                "the draws of states {} and {} contradict each other by {standard_errors:.0} standard errors: they do not look \
+                 like draws of these densities, so do not trust log Z; check signs, units and the states of the draws",
+                name(*a),
+                name(*b)
+            ),
+            Self::NotIndependent { state, correlation } => format!(
+                "the draws of state {} are said to be independent, but neighbours among them have a correlation of \
+                 {correlation:.2}: the errors are too small; give them as chains",
+                name(*state)
+            ),
+            Self::RepeatedDraws { state } => format!(
+                "a stretch of the draws of state {} is there more than once, to the last digit: copies say nothing new, so the \
+                 errors are too small; leave them out",
                 name(*state)
             ),
             Self::HeavyTail { state, pareto_k } => {
@@ -219,11 +257,19 @@ impl StatesEstimate {
         let error = if variance.is_nan() {
             f64::INFINITY
         } else if variance > ROUNDING {
-            widening * variance.sqrt()
+            // Beside numbers of 1e15 nothing smaller than their rounding is known.
+            let size = self.log_z[i].abs().max(self.log_z[j].abs());
+            (widening * variance.sqrt()).hypot(16.0 * f64::EPSILON * size)
         } else {
             0.0
         };
         (value, error)
+    }
+
+    /// The same with more for the reader to know.
+    pub(super) fn with_warnings(mut self, more: Vec<StatesWarning>) -> Self {
+        self.warnings.extend(more);
+        self
     }
 
     /// The covariance of `log Z_i` and `log Z_j`, both relative to the reference: infinite when a state in it hardly
