@@ -103,6 +103,11 @@ impl Hamiltonian {
         }
     }
 
+    /// Takes the curves of its slices from draws of the density.
+    pub(super) fn bend(&mut self, sample: &[Vec<f64>]) {
+        self.slices.bend(sample);
+    }
+
     pub(super) fn shape(&mut self, sample: &[Vec<f64>]) {
         if sample.len() < 5 {
             return;

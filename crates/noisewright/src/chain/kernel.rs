@@ -189,6 +189,14 @@ impl Kernel {
             Self::SingleSite(kernel) => kernel.shape(sample),
         }
     }
+
+    /// Takes the curves that it moves along, if it moves along any, from points that are as good as draws of the density: the way
+    /// of a chain that is still on its way looks like a curve too, and leads farther off.
+    pub(crate) fn bend(&mut self, sample: &[Vec<f64>]) {
+        if let Self::Hamiltonian(kernel) = self {
+            kernel.bend(sample);
+        }
+    }
 }
 
 /// The probability of accepting a change of the log-density; none at all where there is no telling.

@@ -62,6 +62,12 @@ impl Slices {
     pub(super) fn shape(&mut self, deviation: &[f64], sample: &[Vec<f64>]) {
         self.deviation.copy_from_slice(deviation);
         self.factor = covariance_factor(sample).or(self.factor.take());
+    }
+}
+
+impl Slices {
+    /// Finds the curves that a sample shows.
+    pub(super) fn bend(&mut self, sample: &[Vec<f64>]) {
         self.curves = Curve::of_sample(sample, LINES);
     }
 }

@@ -106,6 +106,7 @@ fn advance(problem: &Problem<'_>, from: &Stop, t: f64, moves: Moves, stage: u64)
         None => Kernel::new(moves, landscape, &start[0])?,
     };
     kernel.shape(&start);
+    kernel.bend(&start);
     let sweeps = sweeps(&kernel, problem.coordinates.dimension());
     let blocks = try_map(start.chunks(BLOCK).enumerate(), |(block, part)| {
         let mut stream = problem.context.stream(Purpose::PathMoves { stage }, block as u64);
