@@ -21,17 +21,14 @@ fn codes(warnings: &[LogZWarning]) -> Vec<&'static str> {
 }
 
 /// Draws of normals at 0, ½ and 1, each under all three, with a sign before the log-densities and labels moved on.
-fn three(seed: u64, sign: f64, moved: usize, dependence: Dependence) -> StatesEstimate {
+fn three(seed: u64, sign: f64, moved: usize, chains: bool) -> StatesEstimate {
     let means = [0.0, 0.5, 1.0];
     let x: Vec<f64> = (0..3)
         .flat_map(|k| {
             let z = normals(501, 0.0, 1.0, 10 * seed + k as u64);
             // Neighbours with a correlation of ½ where they are to be chains.
             let next = |pair: &[f64]| (pair[0] + pair[1]) / 2.0_f64.sqrt();
-            let chain: Vec<f64> = match dependence {
-                Dependence::Chains => z.windows(2).map(next).collect(),
-                Dependence::Independent => z[1..].to_vec(),
-            };
+            let chain: Vec<f64> = if chains { z.windows(2).map(next).collect() } else { z[1..].to_vec() };
             chain.into_iter().map(move |z| means[(k + moved) % 3] + z)
         })
         .collect();
@@ -56,11 +53,11 @@ fn says(result: &StatesEstimate, code: &str) -> bool {
 #[test]
 fn states_that_their_draws_contradict_are_told() {
     for seed in 0..5 {
-        assert!(says(&three(seed, -1.0, 0, Dependence::Independent), "contradiction"), "{seed}");
-        assert!(says(&three(seed, 1.0, 1, Dependence::Independent), "contradiction"), "{seed}");
+        assert!(says(&three(seed, -1.0, 0, false), "contradiction"), "{seed}");
+        assert!(says(&three(seed, 1.0, 1, false), "contradiction"), "{seed}");
     }
     for seed in 0..40 {
-        let right = three(seed, 1.0, 0, Dependence::Independent);
+        let right = three(seed, 1.0, 0, false);
         assert!(right.warnings().is_empty(), "{:?}", right.warnings());
     }
 }
@@ -68,7 +65,7 @@ fn states_that_their_draws_contradict_are_told() {
 #[test]
 fn states_whose_draws_depend_on_each_other_or_are_copies_are_told() {
     for seed in 0..5 {
-        assert!(says(&three(seed, 1.0, 0, Dependence::Chains), "not-independent"), "{seed}");
+        assert!(says(&three(seed, 1.0, 0, true), "not-independent"), "{seed}");
         let once = [normals(250, 0.0, 1.0, seed), normals(250, 0.5, 1.0, seed + 90)];
         let twice: Vec<f64> = once.iter().flat_map(|x| x.repeat(2)).collect();
         assert!(says(&states(&twice, &[0.0, 0.5], 1.0, Dependence::Chains), "repeated-draws"), "{seed}");
@@ -116,7 +113,7 @@ fn a_chain_said_to_be_independent_is_told() {
     }
 }
 
-/// A draw at 50 of a normal density has a probability below e^−1250. The evidence was 0.9217 ± 0.0011 for 0.9189.
+/// A draw at 50 of a normal density has a probability below e^−1250.
 #[test]
 fn one_impossible_draw_is_enough_to_be_refused() {
     let pair = Pair::new(1, [2000, 2000], 0.0, 1.3);
@@ -125,10 +122,6 @@ fn one_impossible_draw_is_enough_to_be_refused() {
     sides[0].log_noise[700] = crate::common::log_normal(&[50.0], 0.0, 1.3);
     let result = run(&sides, &LogZOptions::default());
     assert_eq!(result.best().refused.as_ref().map(|why| why.code()), Some("contradiction"));
-    let mut draws = normals(2000, 0.0, 1.0, 3);
-    assert!(integral(&draws, 0).se.is_finite());
-    draws[700] = 50.0;
-    assert_eq!(integral(&draws, 0).se, f64::INFINITY);
 }
 
 fn integral(draws: &[f64], seed: u64) -> Evidence {
