@@ -110,7 +110,10 @@ impl StatesWarning {
             | Self::StandsStill { state }
             | Self::HeavyTail { state, .. }
             | Self::LargestWeight { state, .. }
+            | Self::NotIndependent { state, .. }
+            | Self::RepeatedDraws { state }
             | Self::ZeroDensity { state } => state + 1,
+            Self::Contradiction { states: [a, b], .. } => 1 + a.max(b),
         }
     }
 
