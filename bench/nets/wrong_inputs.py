@@ -157,6 +157,7 @@ def _wrong_searches() -> Iterator[Wrong]:
 
 def _wrong_rows() -> Iterator[Wrong]:
     yield _fit("one cluster", "one-cluster", NORMAL, _plain(100), clusters=np.zeros(100), nu=5.0)
+    yield _fit("ten clusters", "few-clusters", NORMAL, _plain(100), clusters=np.arange(100) % 10, nu=5.0)
     yield _fit("a chain that hardly moves", "few-effective-rows", NORMAL, lambda rng: autoregressive(rng, 1, 200, 0.999)[0], chains=1, nu=5.0)
     yield _fit("weights of almost nothing", "total-weight", NORMAL, _plain(50), weights=np.full(50, 0.01), nu=5.0)
 

@@ -13,6 +13,7 @@ use super::conditional::of_dependent;
 use super::covariance::{Covariance, invert_free};
 use super::data::{Data, Dependence, check_total_weight, total};
 use super::data_rows::DataRows;
+use super::dependence::Worth;
 use super::estimate::{Compared, Found};
 use super::held_out;
 use super::options::{CovarianceKind, FitOptions, IntervalKind};
@@ -233,7 +234,7 @@ impl<'a> ConditionalLogit<'a> {
             noise: DMatrix::zeros(size, size),
             data,
             freedom: vec![(units - size as f64).max(1.0); size],
-            effective_rows: None,
+            worth: Worth::Independent,
             noise_gain: None,
         })
     }

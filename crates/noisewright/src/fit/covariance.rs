@@ -8,7 +8,7 @@ use noisewright_numerics::special::ln_sigmoid;
 use super::cluster_sums::ClusterSums;
 use super::data::Dependence;
 use super::data_rows::DataRows;
-use super::dependence::{self, Influences};
+use super::dependence::{self, Influences, Worth};
 use super::distributed::partial_fields;
 use super::evaluate::{ChunkView, ParameterPoint};
 use super::fit_against_noise::needs_memory;
@@ -43,8 +43,7 @@ pub(crate) struct Covariance {
     pub(crate) noise: DMatrix<f64>,
     /// Degrees of freedom of every variance.
     pub(crate) freedom: Vec<f64>,
-    /// How many independent rows rows along chains are worth.
-    pub(crate) effective_rows: Option<f64>,
+    pub(crate) worth: Worth,
     /// How many times larger the noise part would be for independent draws, where they are quiet.
     pub(crate) noise_gain: Option<f64>,
 }
@@ -61,7 +60,7 @@ impl Covariance {
             data: unknown(),
             noise: unknown(),
             freedom: vec![f64::NAN; size],
-            effective_rows: None,
+            worth: Worth::Independent,
             noise_gain: None,
         }
     }
@@ -73,7 +72,7 @@ impl Covariance {
             data,
             noise: DMatrix::zeros(size, size),
             freedom: vec![f64::INFINITY; size],
-            effective_rows: None,
+            worth: Worth::Independent,
             noise_gain: None,
         }
     }
@@ -159,17 +158,17 @@ pub(crate) fn parts(
         noise_gain = Some(mean_ratio(&noise_part, &replicated, &data_part));
         (noise_part, noise_freedom) = (replicated, freedom);
     }
-    let mut effective_rows = None;
+    let mut worth = Worth::Independent;
     if rows.dependence() != Dependence::Independent {
         let found = correlated(objective, &outer_bread, at, rows)?;
-        (data_part, data_freedom, effective_rows) = (found.covariance, found.freedom, found.effective_rows);
+        (data_part, data_freedom, worth) = (found.covariance, found.freedom, found.worth);
     }
     let joint = |j: usize| {
         let variances = [data_part[(j, j)], noise_part[(j, j)]];
         joint_freedom_for(options.confidence, variances, [data_freedom[j], noise_freedom[j]])
     };
     let freedom = (0..objective.size()).map(joint).collect();
-    Ok(Covariance { data: data_part, noise: noise_part, freedom, effective_rows, noise_gain })
+    Ok(Covariance { data: data_part, noise: noise_part, freedom, worth, noise_gain })
 }
 
 /// By which factor the variances of one covariance are larger than those of another, their means taken in units of a third.

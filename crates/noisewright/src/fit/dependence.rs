@@ -62,14 +62,39 @@ impl Influences<'_> {
     }
 }
 
+/// What rows that depend on one another are worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Worth {
+    /// As many as they are.
+    Independent,
+    /// So many independent rows, for the unknown for which that is least.
+    Rows(f64),
+    /// So many clusters of one size.
+    Clusters(f64),
+}
+
+impl Worth {
+    /// How many independent rows the rows of chains are worth.
+    pub(crate) fn rows(self) -> Option<f64> {
+        if let Self::Rows(rows) = self { Some(rows) } else { None }
+    }
+
+    /// How many clusters of one size the clusters are worth, where that is few: the errors of what is skewed are too small then.
+    pub(crate) fn few_clusters(self) -> Option<f64> {
+        match self {
+            Self::Clusters(clusters) if is_few(clusters) => Some(clusters),
+            _ => None,
+        }
+    }
+}
+
 /// The covariance of an estimate from rows that depend on one another.
 pub(crate) struct Dependent {
     /// Not a number where there are too few clusters to tell.
     pub(crate) covariance: DMatrix<f64>,
     /// Degrees of freedom of every variance.
     pub(crate) freedom: Vec<f64>,
-    /// How many independent rows the rows of chains are worth, for the unknown for which that is least.
-    pub(crate) effective_rows: Option<f64>,
+    pub(crate) worth: Worth,
 }
 
 /// Share of the effective rows of a chain that are degrees of freedom of its long-run variance: a sum of autocovariances up to the lag m
@@ -101,7 +126,7 @@ pub(crate) fn covariance(
                 .map(|(i, r)| (DVector::from_column_slice(r), weight(i)))
                 .collect();
             let freedom = vec![(influences.total - influences.size as f64).max(1.0); influences.size];
-            Dependent { covariance: influences.between(&groups), freedom, effective_rows: None }
+            Dependent { covariance: influences.between(&groups), freedom, worth: Worth::Independent }
         }
     }
 }
@@ -124,18 +149,22 @@ const MANY_CLUSTERS: f64 = 30.0;
 pub(super) fn between_clusters(influences: &Influences<'_>, groups: &[(DVector<f64>, f64)]) -> Dependent {
     let (total, size) = (influences.total, influences.size as f64);
     let correction = if total > size + 1.0 { (total - 1.0) / (total - size) } else { 1.0 };
-    let freedom = clusters_freedom(groups);
-    // Equal clusters are as many as they are, but for rounding.
-    let (covariance, freedom) = if (freedom + 1.0) * (1.0 + 1e-9) < MANY_CLUSTERS {
-        (influences.between_few(groups, freedom + 1.0), freedom)
+    let effective = clusters_freedom(groups) + 1.0;
+    let (covariance, freedom) = if is_few(effective) {
+        (influences.between_few(groups, effective), effective - 1.0)
     } else {
         (influences.between(groups), groups.len() as f64 - 1.0)
     };
     Dependent {
         covariance: covariance * correction,
         freedom: vec![freedom; influences.size],
-        effective_rows: None,
+        worth: Worth::Clusters(effective),
     }
+}
+
+/// Whether so many clusters are few; equal ones are as many as they are, but for rounding.
+fn is_few(clusters: f64) -> bool {
+    clusters * (1.0 + 1e-9) < MANY_CLUSTERS
 }
 
 /// The same from the influences of all rows.
@@ -190,7 +219,7 @@ fn along_chains(influences: &Influences<'_>, lengths: &[usize], weight: impl Fn(
     Dependent {
         covariance: DMatrix::from_fn(influences.size, influences.size, entry),
         freedom: series.iter().map(Series::freedom).collect(),
-        effective_rows: Some(effective),
+        worth: Worth::Rows(effective),
     }
 }
 
@@ -356,7 +385,7 @@ mod tests {
             let values = autoregression(phi, rows);
             let influences = Influences { values: &values, size: 2, total: rows as f64 };
             let found = covariance(&influences, None, Dependence::Chains(&[rows / 2, rows / 2]));
-            let effective = found.effective_rows.unwrap_or(0.0);
+            let effective = found.worth.rows().unwrap_or(0.0);
             let found = found.covariance;
             let exact = 1.0 / (1.0 - phi).powi(2) / rows as f64;
             let time = (1.0 + phi) / (1.0 - phi);
@@ -381,7 +410,7 @@ mod tests {
             let exact = 1.0 / 1.9f64.powi(2) / rows as f64;
             let ratio = found.covariance[(0, 0)] / exact;
             assert!((0.3..6.6).contains(&ratio), "{seed}: {ratio}");
-            assert_eq!(found.effective_rows, Some(rows as f64));
+            assert_eq!(found.worth, Worth::Rows(rows as f64));
         }
     }
 
@@ -477,6 +506,24 @@ mod tests {
             let share = coverage(MEAN, clusters, rows, 2000);
             assert!((0.908..0.986).contains(&share), "{clusters}: {share}");
         }
+    }
+
+    /// Ten of one size are ten, thirty are not few, and of thirty a few large ones count for most.
+    #[test]
+    fn few_clusters_are_counted_by_their_sizes() {
+        let worth = |sizes: &[usize]| {
+            let ids: Vec<u64> =
+                sizes.iter().enumerate().flat_map(|(g, size)| vec![g as u64; *size]).collect();
+            let values: Vec<f64> = (0..ids.len()).map(|i| (i as f64).sin()).collect();
+            let influences = Influences { values: &values, size: 1, total: ids.len() as f64 };
+            covariance(&influences, None, Dependence::Clusters(&ids)).worth.few_clusters()
+        };
+        assert!((worth(&[20; 10]).unwrap() - 10.0).abs() < 1e-9);
+        assert_eq!(worth(&[20; 30]), None);
+        let unequal: Vec<usize> = (0..30).map(|g| if g % 3 == 0 { 64 } else { 8 }).collect();
+        // Shares of 0.08 and 0.01: Σs² = 0.066, Σq = 0.0716.
+        let few = worth(&unequal).unwrap();
+        assert!((14.0..16.0).contains(&few), "{few}");
     }
 
     #[test]

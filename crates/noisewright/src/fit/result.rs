@@ -199,6 +199,8 @@ pub struct Fit {
     pub total_weight: f64,
     /// How many independent rows the rows of Markov chains are worth; absent for other rows.
     pub effective_rows: Option<f64>,
+    /// How many clusters of one size the clusters are worth, where that is few.
+    pub(crate) few_clusters: Option<f64>,
     /// The optima that were found, the best first; more than one means that the answer depends on the start.
     pub optima: Vec<Optimum>,
     /// The log-likelihood of all rows, for an exact fit, and for a conditional model where it can be computed in little time.

@@ -166,6 +166,19 @@ fn one_cluster_has_no_error_and_says_so() {
     assert!(!fits[0].diagnostics.has(WarningKind::NoiseError));
 }
 
+/// Ten clusters have errors, beside which it is said that those of what is skewed are too small; thirty have them alone.
+#[test]
+fn few_clusters_are_said_to_be_few() {
+    let codes = |clusters: u64| {
+        let rows = |seed: u64| sample(&Normal::with_variance(0.0, 1.0).unwrap(), 300, seed);
+        let ids: Vec<u64> = (0..300).map(|i| i % clusters).collect();
+        let fits = dependent_fits(1, rows, Dependence::Clusters(&ids));
+        assert!(fits[0].parameters.iter().all(|e| e.se.is_finite()));
+        fits[0].diagnostics.warnings.iter().any(|w| w.code() == "few-clusters")
+    };
+    assert!(codes(10) && !codes(30));
+}
+
 /// An autoregression of standard normal values.
 fn autoregression(phi: f64, rows: usize, seed: u64) -> Points {
     let innovations = sample(&Normal::with_variance(0.0, 1.0 - phi * phi).unwrap(), rows + 2000, seed);

@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector};
 
 use crate::fit::covariance::Covariance;
 use crate::fit::data::{Data, Dependence, total};
-use crate::fit::dependence::{self, Influences};
+use crate::fit::dependence::{self, Influences, Worth};
 use crate::fit::leverage::{self, Leverages};
 use crate::fit::options::CovarianceKind;
 use crate::moments::sandwich;
@@ -13,7 +13,7 @@ use crate::moments::sandwich;
 pub(crate) struct Whole {
     pub(crate) covariance: DMatrix<f64>,
     pub(crate) freedom: Vec<f64>,
-    pub(crate) effective_rows: Option<f64>,
+    pub(crate) worth: Worth,
 }
 
 /// `H⁻¹/T_d`, or the sandwich by row, cluster or chain. `slopes` are the gradients of the rows' losses, row after row, and
@@ -26,7 +26,7 @@ pub(crate) fn by_row(slopes: &[f64], bread: &DMatrix<f64>, data: Data<'_>, kind:
     }
     if kind == CovarianceKind::ModelBased {
         let freedom = vec![(total - size as f64).max(1.0); size];
-        return Whole { covariance: bread / total, freedom, effective_rows: None };
+        return Whole { covariance: bread / total, freedom, worth: Worth::Independent };
     }
     let rows = data.points.rows();
     let terms = DMatrix::from_row_slice(rows, size, slopes);
@@ -39,13 +39,13 @@ pub(crate) fn by_row(slopes: &[f64], bread: &DMatrix<f64>, data: Data<'_>, kind:
     if !leverage::is_worth(rows, size) {
         let correction = total / (total - size as f64).max(1.0);
         let covariance = sandwich(bread, &(squares * (correction / (total * total))));
-        return Whole { covariance, freedom: vec![f64::INFINITY; size], effective_rows: None };
+        return Whole { covariance, freedom: vec![f64::INFINITY; size], worth: Worth::Independent };
     }
     let leverages = Leverages::new(&squares, &sums, total, bread.clone());
     let mut found = leverages.sums();
     leverages.add(&mut found, terms, data.weights);
     let found = leverages.finish(&found);
-    Whole { covariance: sandwich(bread, &found.meat), freedom: found.freedom, effective_rows: None }
+    Whole { covariance: sandwich(bread, &found.meat), freedom: found.freedom, worth: Worth::Independent }
 }
 
 /// The sandwich by cluster or chain, of rows (or strata) whose losses have these gradients.
@@ -66,8 +66,7 @@ pub(crate) fn of_dependent(
         .collect();
     let influences = Influences { values: &values, size, total: weights.map_or(count as f64, total) };
     let found = dependence::covariance(&influences, weights, dependence);
-    let (covariance, effective_rows) = (found.covariance, found.effective_rows);
-    Whole { covariance, freedom: found.freedom, effective_rows }
+    Whole { covariance: found.covariance, freedom: found.freedom, worth: found.worth }
 }
 
 impl Whole {
@@ -78,7 +77,7 @@ impl Whole {
             data: without_negative(&(self.covariance - once)),
             noise: shared,
             freedom: self.freedom,
-            effective_rows: self.effective_rows,
+            worth: self.worth,
             noise_gain: None,
         }
     }

@@ -88,6 +88,11 @@ pub enum Finding {
     },
     /// All rows belong to one cluster.
     OneCluster {},
+    /// The clusters are so few that the errors of what is skewed are too small.
+    FewClusters {
+        /// How many clusters of one size they are worth.
+        clusters: f64,
+    },
     /// The ratio of the densities has a heavy tail.
     TailShape {
         /// Its Pareto shape.
@@ -270,6 +275,7 @@ impl Finding {
             Self::FewRowsInOverlap { .. } => (Kind::LittleOverlap, "few-rows-in-overlap"),
             Self::FewEffectiveRows { .. } => (Kind::FewEffectiveRows, "few-effective-rows"),
             Self::OneCluster { .. } => (Kind::FewClusters, "one-cluster"),
+            Self::FewClusters { .. } => (Kind::FewClusters, "few-clusters"),
             Self::TailShape { .. } => (Kind::LightTails, "tail-shape"),
             Self::OutOfReach { .. } => (Kind::LightTails, "out-of-reach"),
             Self::WeightShape { .. } => (Kind::HeavyWeights, "weight-shape"),
@@ -491,6 +497,12 @@ impl Finding {
             Self::OneCluster {} => {
                 f.write_str("all rows belong to one cluster, so that there is no standard error")
             }
+            Self::FewClusters { clusters } => write!(
+                f,
+                "the clusters are worth {} of one size: intervals for means hold, but those of 95 % for variances and others \
+                 whose clusters are skewed may hold between 80 and 92 %",
+                digits(*clusters)
+            ),
             _ => self.about_method(f),
         }
     }

@@ -224,8 +224,12 @@ pub(super) fn few_effective_rows(rows: f64) -> Warning {
     Warning::new(Finding::FewEffectiveRows { rows }, [Remedy::LongerChains, Remedy::BetterMixing])
 }
 
-pub(super) fn few_clusters() -> Warning {
+pub(super) fn one_cluster() -> Warning {
     Warning::new(Finding::OneCluster {}, [Remedy::MoreClusters, Remedy::NoClusters])
+}
+
+pub(super) fn few_clusters(clusters: f64) -> Warning {
+    Warning::new(Finding::FewClusters { clusters }, [Remedy::MoreClusters])
 }
 
 /// A parameter of a model that is not linear, without a finite estimate.

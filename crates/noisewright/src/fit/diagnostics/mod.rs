@@ -167,7 +167,9 @@ impl Diagnostics {
             self.warn(messages::few_effective_rows(rows));
         }
         if fit.covariance_data.diagonal().iter().any(|variance| variance.is_nan()) {
-            self.warn(messages::few_clusters());
+            self.warn(messages::one_cluster());
+        } else if let Some(clusters) = fit.few_clusters {
+            self.warn(messages::few_clusters(clusters));
         }
         if !fit.converged && self.no_answer().is_none() {
             self.warn(messages::not_converged(fit.stop, fit.iterations));

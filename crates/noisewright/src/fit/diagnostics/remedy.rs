@@ -204,7 +204,7 @@ impl Remedy {
             Self::LimitingModel => "use the model that is its limit",
             Self::LongerChains => "run the chains longer",
             Self::BetterMixing => "make them mix better",
-            Self::MoreClusters => "give data of at least two clusters, better ten",
+            Self::MoreClusters => "give data of more clusters, better thirty",
             Self::NoClusters => "leave the clusters out if the rows are independent",
             Self::LeaveOut => "leave it out",
             Self::RefitSelected => "fit the selected parameters again without a penalty",

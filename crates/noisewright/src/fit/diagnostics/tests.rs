@@ -25,6 +25,7 @@ fn findings() -> Vec<Finding> {
         Finding::FewRowsInOverlap { rows: 30.0, unknowns: 40, against },
         Finding::FewEffectiveRows { rows: 7.0 },
         Finding::OneCluster {},
+        Finding::FewClusters { clusters: 9.4 },
         Finding::Runaway {
             runaway: Runaway { name: "a".into(), index: 0, sign: 1, limit: Some(3.0) },
             confidence: 0.95,

@@ -15,7 +15,7 @@ use super::covariance::{Covariance, flattest, invert_free, varies_in};
 use super::curvature::{Curvature, Seen};
 use super::data::{Data, Dependence};
 use super::data_rows::DataRows;
-use super::dependence::{self, Influences};
+use super::dependence::{self, Influences, Worth};
 use super::diagnostics::{self, NearMinimum, Runaway};
 use super::differences;
 use super::estimate::{Basis, Compared, Estimated, FitTask, Found, Maximised, Notes};
@@ -410,31 +410,35 @@ impl<'a> Likelihood<'a> {
     ) -> Result<Covariance> {
         let (total, size) = (self.data.total_weight(), jacobian.nrows());
         let carried = |inner: DMatrix<f64>| jacobian * inner * jacobian.transpose();
-        let without_noise = |data: DMatrix<f64>, freedom: Vec<f64>, effective_rows| Covariance {
+        let without_noise = |data: DMatrix<f64>, freedom: Vec<f64>, worth| Covariance {
             noise: DMatrix::zeros(size, size),
             data,
             freedom,
-            effective_rows,
+            worth,
             noise_gain: None,
         };
         if self.data.dependence != Dependence::Independent {
             let values = self.means.influences(theta, &(jacobian * bread), &self.frame)?;
             let influences = Influences { values: &values, size, total };
             let found = dependence::covariance(&influences, self.data.weights, self.data.dependence);
-            return Ok(without_noise(found.covariance, found.freedom, found.effective_rows));
+            return Ok(without_noise(found.covariance, found.freedom, found.worth));
         }
         match options.errors {
             CovarianceKind::ModelBased => {
                 let freedom = vec![(total - theta.len() as f64).max(1.0); size];
-                Ok(without_noise(carried(bread / total), freedom, None))
+                Ok(without_noise(carried(bread / total), freedom, Worth::Independent))
             }
             CovarianceKind::Robust if self.data.points.rows() > leverage::MOST_ROWS => {
                 let meat = self.means.spread(theta, &self.frame)? / total;
-                Ok(without_noise(carried(sandwich(bread, &meat)), vec![f64::INFINITY; size], None))
+                Ok(without_noise(
+                    carried(sandwich(bread, &meat)),
+                    vec![f64::INFINITY; size],
+                    Worth::Independent,
+                ))
             }
             CovarianceKind::Robust => {
                 let found = self.means.variance(theta, &(jacobian * bread), &self.frame)?;
-                Ok(without_noise(carried(sandwich(bread, &found.meat)), found.freedom, None))
+                Ok(without_noise(carried(sandwich(bread, &found.meat)), found.freedom, Worth::Independent))
             }
         }
     }

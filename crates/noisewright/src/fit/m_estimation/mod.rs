@@ -15,7 +15,7 @@ use super::covariance::{Covariance, invert_free};
 use super::data::{Data, Dependence};
 use super::data_rows::{DataRows, SOME_ROWS};
 use super::density_checks;
-use super::dependence::{self, Influences};
+use super::dependence::{self, Influences, Worth};
 use super::diagnostics::{Diagnostics, ErrorBudget};
 use super::differences;
 use super::estimate::{Compared, Found};
@@ -189,17 +189,17 @@ impl<'a> MeanLoss<'a> {
         }
         let unknowns = jacobian.nrows();
         let influence = &jacobian * bread;
-        let (data, freedom, effective_rows) = if self.data.dependence == Dependence::Independent {
+        let (data, freedom, worth) = if self.data.dependence == Dependence::Independent {
             let (meat, freedom) = self.spread(theta, &influence)?;
-            (&jacobian * sandwich(bread, &(meat / total)) * jacobian.transpose(), freedom, None)
+            (&jacobian * sandwich(bread, &(meat / total)) * jacobian.transpose(), freedom, Worth::Independent)
         } else {
             let values = self.influences(theta, &influence)?;
             let influences = Influences { values: &values, size: unknowns, total };
             let found = dependence::covariance(&influences, self.data.weights, self.data.dependence);
-            (found.covariance, found.freedom, found.effective_rows)
+            (found.covariance, found.freedom, found.worth)
         };
         let noise = DMatrix::zeros(unknowns, unknowns);
-        Ok(Covariance { data, noise, freedom, effective_rows, noise_gain: None })
+        Ok(Covariance { data, noise, freedom, worth, noise_gain: None })
     }
 
     /// The covariance of the slopes over the rows, and the degrees of freedom of every unknown's variance.
