@@ -2,13 +2,17 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use noisewright::Error;
 use noisewright::fit::{
     PassRequest, Replica, Workers, fit_distributed as fit_by_workers, ratio_distributed as ratio_by_workers,
 };
 use noisewright_bindings::Reading;
+use noisewright_data::{Format, Options, RowRanges};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -121,6 +125,8 @@ struct Held {
     /// Values column by column, and weights.
     values: Vec<f64>,
     weights: Option<Vec<f64>>,
+    /// Threads that it has.
+    threads: usize,
 }
 
 /// Rows in pieces, one after the other, each of them columns.
@@ -152,6 +158,28 @@ impl Held {
         self.replica.join(run, parts, answers)
     }
 
+    /// The answer for a run of rows that are read here, a few of them at a time; `None` where they cannot be read so, or have changed.
+    fn sum_files(
+        &mut self,
+        run: Range<usize>,
+        files: &FileParts,
+        weighted: bool,
+    ) -> noisewright::Result<Option<Vec<u8>>> {
+        let columns = files.names.len();
+        let Some((opened, first)) = files.open() else { return Ok(None) };
+        let parts = Replica::parts(&run, VALUES_AT_ONCE / columns.max(1));
+        let sizes: Vec<usize> = parts.iter().map(Range::len).collect();
+        let (mut answers, mut numbers) = (Vec::with_capacity(parts.len()), parts.iter());
+        let read = read_ahead(&opened, first, &sizes, self.threads > 1, |values| {
+            let Some(part) = numbers.next() else { return Ok(()) };
+            let split = (columns - usize::from(weighted)) * part.len();
+            let mut weights = weighted.then(|| values.split_off(split));
+            answers.push(self.replica.sum_lent(part.clone(), values, &mut weights)?);
+            Ok(())
+        })?;
+        if read { self.replica.join(run, parts, answers).map(Some) } else { Ok(None) }
+    }
+
     /// Copies some rows of the pieces, column by column.
     fn take(&mut self, pieces: &[Vec<Cow<'_, [f64]>>], rows: Range<usize>, weighted: bool) {
         let columns = pieces.first().map_or(0, Vec::len);
@@ -173,6 +201,63 @@ impl Held {
             weights
         });
     }
+}
+
+/// Rows in Parquet files on disk.
+struct FileParts {
+    names: Vec<String>,
+    parts: Vec<FilePart>,
+}
+
+/// A file, the row of it at which the rows begin, and the rows of all its row groups as they were counted.
+type FilePart = (PathBuf, usize, Vec<usize>);
+
+impl FileParts {
+    /// The files, and the row of theirs at which the rows begin; `None` where another reader could find other numbers in them, or their
+    /// row groups are not those that were counted.
+    fn open(&self) -> Option<(RowRanges, usize)> {
+        let options = Options::default().format(Format::Parquet).columns(&self.names);
+        let paths: Vec<PathBuf> = self.parts.iter().map(|(path, ..)| path.clone()).collect();
+        let files = RowRanges::open(&paths, &options).ok()?;
+        let same = files.row_groups().eq(self.parts.iter().map(|(.., groups)| groups.as_slice()));
+        let first = self.parts.first()?.1;
+        (same && files.are_floating()).then_some((files, first))
+    }
+}
+
+/// Hands on so many rows at a time from a first one on, column after column; false where they cannot be read. Where there are threads,
+/// another one reads ahead.
+fn read_ahead(
+    files: &RowRanges,
+    first: usize,
+    sizes: &[usize],
+    threads: bool,
+    mut hand_on: impl FnMut(&mut Vec<f64>) -> noisewright::Result<()>,
+) -> noisewright::Result<bool> {
+    let rows = first..first + sizes.iter().sum::<usize>();
+    if !threads {
+        let (mut passage, mut values) = (files.passage(rows), Vec::new());
+        for size in sizes {
+            if passage.next(*size, &mut values).is_err() {
+                return Ok(false);
+            }
+            hand_on(&mut values)?;
+        }
+        return Ok(true);
+    }
+    let (send, receive) = sync_channel::<Vec<f64>>(1);
+    thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            let mut passage = files.passage(rows);
+            sizes.iter().all(|size| {
+                let mut values = Vec::new();
+                passage.next(*size, &mut values).is_ok() && send.send(values).is_ok()
+            })
+        });
+        receive.iter().try_for_each(|mut values| hand_on(&mut values))?;
+        drop(receive);
+        reader.join().map_err(|_| Error::external(std::io::Error::other("the thread that reads broke down")))
+    })
 }
 
 impl PyReplica {
@@ -206,6 +291,7 @@ impl PyReplica {
         let made =
             ThreadPoolBuilder::new().thread_name(|index| format!("noisewright-replica-{index}")).build();
         let threads = made.map_err(|error| Failure::Broken(error.to_string()).exception(py))?;
+        let count = threads.current_num_threads();
         let run = move |work: &(dyn Fn() + Sync)| threads.install(work);
         let model = model.model.clone();
         let replica = match (ratio, clusters) {
@@ -214,7 +300,7 @@ impl PyReplica {
             (false, false) => Replica::start(model, options, (dimension, rows[0]), run),
         };
         let replica = replica.map_err(|error| Failure::from(error).exception(py))?;
-        Ok(Self(Mutex::new(Held { replica, values: Vec::new(), weights: None })))
+        Ok(Self(Mutex::new(Held { replica, values: Vec::new(), weights: None, threads: count })))
     }
 
     /// How many answers it has been given.
@@ -245,5 +331,23 @@ impl PyReplica {
         let outcome = py.detach(|| held.sum(run.0..run.1, &rows, weighted));
         let answer = outcome.map_err(|error| Failure::from(error).exception(py))?;
         Ok(PyBytes::new(py, &answer))
+    }
+
+    /// The same for rows that are read here, from Parquet files on disk: each with its path, the row at which to begin and the rows of all
+    /// its row groups. `None` where they must be read otherwise.
+    fn sum_files<'py>(
+        &self,
+        py: Python<'py>,
+        run: (usize, usize),
+        parts: Vec<FilePart>,
+        names: Vec<String>,
+        weighted: bool,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let mut held = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let held = &mut *held;
+        let files = FileParts { names, parts };
+        let outcome = py.detach(|| held.sum_files(run.0..run.1, &files, weighted));
+        let answer = outcome.map_err(|error| Failure::from(error).exception(py))?;
+        Ok(answer.map(|answer| PyBytes::new(py, &answer)))
     }
 }

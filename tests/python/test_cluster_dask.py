@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ import pytest
 import noisewright as nw
 from cluster_data import deadly, digest, model, rows
 from noisewright.cluster import coordinator, engines
+from noisewright.cluster.cache import rows_read
 from noisewright.cluster.engines import DaskEngine
+from noisewright.cluster.sources import Files
 from noisewright.cluster.worker import Opening
 
 distributed = pytest.importorskip("distributed")
@@ -73,6 +76,37 @@ def test_one_worker_with_two_threads(files: Path, expected: str) -> None:
 def test_two_workers(files: Path, expected: str, two: Any) -> None:
     assert digest(nw.fit(model(), _pattern(files), executor=two, **SETTINGS)) == expected
     assert digest(nw.fit(model(), _pattern(files), executor=two.get_executor(), **SETTINGS)) == expected
+
+
+def test_the_library_reads_what_the_cache_has_no_room_for(
+    files: Path, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every worker, with one thread and with one that reads ahead; columns that are not floating-point numbers are PyArrow's."""
+    monkeypatch.setattr(rows_read(), "most", 0)
+    by_pyarrow = []
+    read = Files.read
+    monkeypatch.setattr(Files, "read", lambda self, *run: by_pyarrow.append(run) or read(self, *run))
+    monkeypatch.setattr(coordinator, "MOST_VALUES", 1 << 17)
+    values, weights = rows(COUNT), np.linspace(0.5, 1.5, COUNT)
+    data = {"x": values[:, 0], "y": values[:, 1]}
+    parquet.write_table(pa.table({**data, "w": weights.astype(np.float32)}), tmp_path / "weighted.parquet")
+    weighted = digest(nw.fit(model(), data, weights=weights.astype(np.float32), **SETTINGS))
+    with ThreadPoolExecutor(2) as threads:
+        assert digest(nw.fit(model(), _pattern(files), executor=threads, **SETTINGS)) == expected
+        assert digest(nw.fit(model(), str(tmp_path / "weighted.parquet"), weights="w", executor=threads, **SETTINGS)) == weighted
+        assert not by_pyarrow
+        whole = np.ones(COUNT, dtype=np.int32)
+        parquet.write_table(pa.table({**data, "w": whole}), tmp_path / "whole.parquet")
+        nw.fit(model(), str(tmp_path / "whole.parquet"), weights="w", executor=threads, **SETTINGS)
+        assert by_pyarrow
+        values[123_456, 1] = np.nan
+        parquet.write_table(table(values), tmp_path / "bad.parquet", row_group_size=50_000)
+        with pytest.raises(nw.InputError, match=r"bad.parquet, row group 2, row 23457"):
+            nw.fit(model(), str(tmp_path / "bad.parquet"), executor=threads, **SETTINGS)
+    one = {"NOISEWRIGHT_CACHE_BYTES": "0", "RAYON_NUM_THREADS": "1"}
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, env=one) as cluster:
+        with distributed.Client(cluster) as client:
+            assert digest(nw.fit(model(), _pattern(files), executor=client, **SETTINGS)) == expected
 
 
 def test_shuffled_arrival(files: Path, expected: str, two: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,6 +107,20 @@ impl Gathered {
         self.passed += rows;
     }
 
+    /// Appends rows; where there are none yet, by changing places with their memory.
+    pub(crate) fn take_over<'c>(&mut self, columns: impl Iterator<Item = &'c mut Vec<f64>>, rows: usize) {
+        let columns: Vec<&mut Vec<f64>> = columns.collect();
+        // Room that was made for a whole file is not given away.
+        let as_large = |(own, more): (&Vec<f64>, &&mut Vec<f64>)| own.capacity() <= more.capacity();
+        if self.numbers.is_none() && self.rows() == 0 && self.columns.iter().zip(&columns).all(as_large) {
+            self.columns.iter_mut().zip(columns).for_each(|(own, more)| std::mem::swap(own, more));
+            self.passed += rows;
+        } else {
+            let columns: Vec<&[f64]> = columns.iter().map(|column| column.as_slice()).collect();
+            self.extend(&columns, rows);
+        }
+    }
+
     /// Appends one complete row that the decoder counted itself.
     pub(crate) fn push(&mut self, row: &[f64], number: usize) {
         for (column, value) in self.columns.iter_mut().zip(row) {

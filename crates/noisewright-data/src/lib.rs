@@ -62,7 +62,7 @@ pub use error::{Error, Place, Result};
 pub use format::Format;
 pub use options::Options;
 pub use parquet::{write_parquet, write_parquet_to};
-pub use ranges::{RowRanges, expand};
+pub use ranges::{Passage, RowRanges, expand};
 pub use read::{read, read_chains, read_from};
 pub use stream::{BLOCK_ROWS, Block, Blocks, Stream};
 pub use table::Table;

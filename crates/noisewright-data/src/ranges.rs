@@ -39,6 +39,8 @@ struct Ranged {
     count: usize,
     /// Rows of each row group of a Parquet file.
     groups: Vec<usize>,
+    /// Whether it is a Parquet file of floating-point numbers.
+    floating: bool,
     /// Places in a text file.
     marks: Vec<Mark>,
 }
@@ -80,18 +82,59 @@ impl RowRanges {
         Some(format!("{source}, row {}", part.start + 1))
     }
 
+    /// Rows of each row group of each file; none of files that are not Parquet.
+    pub fn row_groups(&self) -> impl Iterator<Item = &[usize]> {
+        self.files.iter().map(|file| file.groups.as_slice())
+    }
+
+    /// Whether all are Parquet files whose columns hold floating-point numbers: then every reader of Parquet finds the same ones.
+    #[must_use]
+    pub fn are_floating(&self) -> bool {
+        self.files.iter().all(|file| file.floating)
+    }
+
+    /// Begins to read some rows, to be had a few at a time.
+    ///
+    /// ```
+    /// use noisewright_data::{Options, RowRanges, write_parquet};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("numbers.parquet");
+    /// let numbers = [[0.0, 1.0, 2.0, 3.0], [0.5, 1.5, 2.5, 3.5]].map(Vec::from);
+    /// write_parquet(&path, &["x", "y"], &numbers)?;
+    /// let files = RowRanges::open(&[path], &Options::default())?;
+    /// let (mut passage, mut values) = (files.passage(1..4), Vec::new());
+    /// passage.next(2, &mut values)?;
+    /// assert_eq!(values, [1.0, 2.0, 1.5, 2.5]);
+    /// passage.next(2, &mut values)?;
+    /// assert_eq!(values, [3.0, 3.5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn passage(&self, rows: Range<usize>) -> Passage<'_> {
+        let gathered = Gathered::new(self.columns(), false);
+        Passage { files: self, left: rows, open: None, gathered }
+    }
+
+    fn columns(&self) -> usize {
+        self.files.first().map_or(0, |file| file.stream.names().len())
+    }
+
     /// The values of some rows, column after column.
     ///
     /// # Errors
     /// As for reading blocks.
     pub fn read(&self, rows: Range<usize>) -> Result<Vec<f64>> {
-        let columns = self.files.first().map_or(0, |file| file.stream.names().len());
-        let mut gathered = vec![Vec::with_capacity(rows.len()); columns];
+        let mut gathered = vec![Vec::with_capacity(rows.len()); self.columns()];
         for (file, part) in self.parts(rows) {
             let found = self.files[file].read(part)?;
             gathered.iter_mut().zip(found.columns()).for_each(|(all, more)| all.extend_from_slice(more));
         }
         Ok(gathered.concat())
+    }
+
+    /// Rows that no file has were asked for.
+    fn ended(&self) -> Error {
+        Error::NoRows { file: self.sources().last().unwrap_or_default().to_owned() }
     }
 
     /// The files that have some of these rows, and which of theirs.
@@ -104,6 +147,56 @@ impl RowRanges {
             (start < end).then(|| (number, start - first..end - first))
         };
         self.files.iter().enumerate().filter_map(part)
+    }
+}
+
+/// Rows that are read one after the other, in memory that is used again.
+pub struct Passage<'r> {
+    files: &'r RowRanges,
+    /// Rows that are still to come.
+    left: Range<usize>,
+    /// The file that is being read, and where its last row is among those of all files.
+    open: Option<(Box<dyn Decoder>, usize)>,
+    gathered: Gathered,
+}
+
+impl Passage<'_> {
+    /// Writes the next rows to `values`, column after column: `most` of them, fewer only at the end.
+    ///
+    /// # Errors
+    /// As for reading blocks.
+    pub fn next(&mut self, most: usize, values: &mut Vec<f64>) -> Result<()> {
+        self.gathered.clear();
+        let wanted = most.min(self.left.len());
+        while self.gathered.rows() < wanted {
+            self.fill(wanted - self.gathered.rows())?;
+        }
+        self.left.start += wanted;
+        values.clear();
+        self.gathered.columns().iter().for_each(|column| values.extend_from_slice(column));
+        Ok(())
+    }
+
+    /// Takes some rows of the file that has the next one.
+    fn fill(&mut self, most: usize) -> Result<()> {
+        let next = self.left.start + self.gathered.rows();
+        let place = self.files.parts(next..next + 1).next();
+        let Some((file, part)) = place else { return Err(self.files.ended()) };
+        let file = &self.files.files[file];
+        let (mut decoder, end) = match self.open.take() {
+            Some((decoder, end)) if next < end => (decoder, end),
+            _ => {
+                self.gathered.count(part.start, 0);
+                (file.decoder(part.start)?, next + file.count - part.start)
+            }
+        };
+        let before = self.gathered.rows();
+        let more = decoder.fill(&mut self.gathered, most.min(end - next))?;
+        if !more && self.gathered.rows() == before {
+            return Err(Error::Changed { file: file.stream.source().to_owned() });
+        }
+        self.open = Some((decoder, end));
+        Ok(())
     }
 }
 
@@ -132,10 +225,11 @@ impl Ranged {
             return Err(refused("a file of which rows are dropped"));
         }
         let (input, options) = (stream.input()?, stream.options());
-        let (mut groups, mut marks) = (Vec::new(), Vec::new());
+        let (mut groups, mut marks, mut floating) = (Vec::new(), Vec::new(), false);
         let count = match stream.format() {
             Format::Parquet => {
-                groups = parquet::Rows::open(input, options)?.said();
+                let rows = parquet::Rows::open(input, options)?;
+                (groups, floating) = (rows.said(), rows.floating());
                 groups.iter().sum()
             }
             Format::Npy => npy::rows::open_at(&input, options, 0)?.expected(),
@@ -150,7 +244,7 @@ impl Ranged {
         if count == 0 {
             return Err(Error::NoRows { file: stream.source().to_owned() });
         }
-        Ok(Self { stream, count, groups, marks })
+        Ok(Self { stream, count, groups, floating, marks })
     }
 
     /// A decoder that is at a row.

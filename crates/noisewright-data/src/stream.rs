@@ -11,8 +11,8 @@ use crate::input::Input;
 use crate::object::{Object, is_address};
 use crate::{Error, Format, Options, Result, csv, npy, parquet};
 
-/// Rows of every block but the last, whatever the file's own groups of rows are.
-pub const BLOCK_ROWS: usize = 1 << 16;
+/// Rows of every block but the last, whatever the file's own groups of rows are: a few columns of them stay in a processor's cache.
+pub const BLOCK_ROWS: usize = 1 << 14;
 
 /// Rows that a file may claim to have: what is made ready for so many must not be more than there is.
 const MOST_CLAIMED: usize = 1 << 36;

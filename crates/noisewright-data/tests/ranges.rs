@@ -35,11 +35,37 @@ fn any_range_of_any_format_is_that_part_of_all_rows() {
     let whole = |range: Range<usize>, of: &[f64]| range.map(|row| of[row % of.len()]).collect::<Vec<f64>>();
     for range in [0..5, 8_190..8_195, 16_384..16_385, 19_998..40_003, 39_990..79_999, 60_001..60_002] {
         let expected = [whole(range.clone(), &x), whole(range.clone(), &y)].concat();
-        assert_eq!(files.read(range).unwrap(), expected);
+        assert_eq!(files.read(range.clone()).unwrap(), expected);
+        // The same some at a time.
+        let (mut passage, mut values) = (files.passage(range.clone()), Vec::new());
+        for start in range.clone().step_by(9_000) {
+            let some = start..range.end.min(start + 9_000);
+            passage.next(9_000, &mut values).unwrap();
+            assert_eq!(values, [whole(some.clone(), &x), whole(some, &y)].concat());
+        }
+        passage.next(9_000, &mut values).unwrap();
+        assert!(values.is_empty(), "there are no rows after the last");
     }
+    assert!(files.passage(79_999..80_001).next(2, &mut Vec::new()).is_err());
     assert!(files.place(40_000).unwrap().ends_with("c.csv, row 1"));
     assert!(files.place(20_001).unwrap().ends_with("b.parquet, row group 0, row 2"));
     assert_eq!(files.place(80_000), None);
+}
+
+#[test]
+fn only_parquet_files_of_floating_point_numbers_are_the_same_to_every_reader() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let rows = [vec![1.0, 2.0]];
+    write_csv(path("a.csv"), &["x"], &rows).unwrap();
+    write_parquet(path("b.parquet"), &["x"], &rows).unwrap();
+    let floating = |names: &[&str]| {
+        let paths: Vec<_> = names.iter().map(|name| path(name)).collect();
+        RowRanges::open(&paths, &Options::default()).unwrap().are_floating()
+    };
+    assert!(floating(&["b.parquet"]) && !floating(&["a.csv"]) && !floating(&["b.parquet", "a.csv"]));
+    let files = RowRanges::open(&[path("b.parquet")], &Options::default()).unwrap();
+    assert!(files.row_groups().eq([[2].as_slice()]));
 }
 
 #[test]

@@ -17,16 +17,20 @@ pub(crate) enum Values<'a> {
 
 #[inline(always)]
 fn one(out: &mut [f64], a: &[f64], f: impl Fn(f64) -> f64) {
-    for (o, &x) in out.iter_mut().zip(a) {
-        *o = f(x);
-    }
+    kernels::in_vectors(|| {
+        for (o, &x) in out.iter_mut().zip(a) {
+            *o = f(x);
+        }
+    });
 }
 
 #[inline(always)]
 fn two(out: &mut [f64], a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) {
-    for ((o, &x), &y) in out.iter_mut().zip(a).zip(b) {
-        *o = f(x, y);
-    }
+    kernels::in_vectors(|| {
+        for ((o, &x), &y) in out.iter_mut().zip(a).zip(b) {
+            *o = f(x, y);
+        }
+    });
 }
 
 /// `out[i] = f(a[i], b[i])` with either side a scalar.
@@ -121,9 +125,11 @@ pub(crate) fn multiply_add(signs: Fused, out: &mut [f64], a: &[f64], b: Values<'
 fn three(out: &mut [f64], a: &[f64], b: Values<'_>, c: Values<'_>, f: impl Fn(f64, f64, f64) -> f64) {
     match (b, c) {
         (Values::Column(b), Values::Column(c)) => {
-            for (((o, &x), &y), &z) in out.iter_mut().zip(a).zip(b).zip(c) {
-                *o = f(x, y, z);
-            }
+            kernels::in_vectors(|| {
+                for (((o, &x), &y), &z) in out.iter_mut().zip(a).zip(b).zip(c) {
+                    *o = f(x, y, z);
+                }
+            });
         }
         (Values::Column(b), Values::Scalar(z)) => two(out, a, b, |x, y| f(x, y, z)),
         (Values::Scalar(y), Values::Column(c)) => two(out, a, c, |x, z| f(x, y, z)),

@@ -13,12 +13,14 @@
 
 mod dispatch;
 mod functions;
+mod fused;
 mod reduce;
 mod simd;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use dispatch::{Backend, backend, with_backend};
+pub use fused::{all_finite, any_nan, in_vectors, ln_sum_exp_of_columns, logistic_terms};
 pub use reduce::{max, sum_exp, sum_exp_moments, sum_sigmoid, sum_sigmoid_moments};
 
 pub(crate) use dispatch::{Task, dispatch};

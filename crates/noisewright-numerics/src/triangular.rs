@@ -35,6 +35,100 @@ pub fn lower_times(factor: &[f64], columns: Columns<'_>, out: &mut [f64], stride
     dispatch(LowerTimes { factor, columns, out, stride });
 }
 
+/// Most columns of which [`squared_lengths`] are found without storing the product.
+const FEW: usize = 4;
+
+/// Writes `‖F(x − center)‖²` of every row x of at most four columns, `F` being lower triangular as in [`lower_times`]; `false`, and
+/// nothing written, where there are more. The bits are those of the steps one after the other.
+///
+/// ```
+/// use noisewright_numerics::gram::Columns;
+/// use noisewright_numerics::triangular::squared_lengths;
+/// // (2 0; 3 4) times (1, 10) is (2, 43).
+/// let mut out = [0.0];
+/// assert!(squared_lengths(&[2.0, 0.0, 3.0, 4.0], &[0.5, 0.5], &[&[1.5], &[10.5]], &mut out));
+/// assert_eq!(out, [1853.0]);
+/// ```
+///
+/// # Panics
+/// If the matrix or the center is not as wide as the number of columns, or a column does not have one number per output.
+pub fn squared_lengths(factor: &[f64], center: &[f64], columns: &[&[f64]], out: &mut [f64]) -> bool {
+    let k = columns.len();
+    assert_eq!(factor.len(), k * k, "the matrix must be {k} by {k}");
+    assert_eq!(center.len(), k, "there must be one coordinate per column");
+    assert!(columns.iter().all(|column| column.len() == out.len()), "there must be one number per output");
+    let few = (1..=FEW).contains(&k);
+    if few {
+        dispatch(SquaredLengths { factor, center, columns, out });
+    }
+    few
+}
+
+struct SquaredLengths<'a> {
+    factor: &'a [f64],
+    center: &'a [f64],
+    columns: &'a [&'a [f64]],
+    out: &'a mut [f64],
+}
+
+impl Task for SquaredLengths<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        match self.columns.len() {
+            1 => self.of::<S, 1>(s),
+            2 => self.of::<S, 2>(s),
+            3 => self.of::<S, 3>(s),
+            _ => self.of::<S, FEW>(s),
+        }
+    }
+}
+
+impl SquaredLengths<'_> {
+    #[inline(always)]
+    fn of<S: Simd, const K: usize>(self, s: S) {
+        let mut factor = [[s.splat(0.0); K]; K];
+        let mut center = [s.splat(0.0); K];
+        for i in 0..K {
+            center[i] = s.splat(self.center[i]);
+            for j in 0..=i {
+                factor[i][j] = s.splat(self.factor[i * K + j]);
+            }
+        }
+        let full = self.out.len() / S::WIDTH * S::WIDTH;
+        let mut x = [s.splat(0.0); K];
+        for row in (0..full).step_by(S::WIDTH) {
+            for j in 0..K {
+                x[j] = s.sub(s.load(&self.columns[j][row..row + S::WIDTH]), center[j]);
+            }
+            s.store(squared_length(s, &factor, &x), &mut self.out[row..row + S::WIDTH]);
+        }
+        let rest = self.out.len() - full;
+        if rest > 0 {
+            let mut padded = [0.0; WIDEST];
+            for j in 0..K {
+                padded[..rest].copy_from_slice(&self.columns[j][full..]);
+                x[j] = s.sub(s.load(&padded), center[j]);
+            }
+            s.store(squared_length(s, &factor, &x), &mut padded);
+            self.out[full..].copy_from_slice(&padded[..rest]);
+        }
+    }
+}
+
+#[inline(always)]
+fn squared_length<S: Simd, const K: usize>(s: S, factor: &[[S::V; K]; K], x: &[S::V; K]) -> S::V {
+    let mut total = s.splat(0.0);
+    for i in 0..K {
+        let mut sum = s.splat(0.0);
+        for j in 0..=i {
+            sum = s.mul_add(factor[i][j], x[j], sum);
+        }
+        total = s.add(total, s.mul(sum, sum));
+    }
+    total
+}
+
 struct LowerTimes<'a> {
     factor: &'a [f64],
     columns: Columns<'a>,
@@ -137,6 +231,34 @@ mod tests {
     /// Whole numbers, so that every order of summation gives the same.
     fn whole(count: usize, seed: usize) -> Vec<f64> {
         (0..count).map(|i| ((i * 7919 + seed * 104_729) % 23) as f64 - 11.0).collect()
+    }
+
+    #[test]
+    fn squared_lengths_have_the_bits_of_the_product() {
+        for (k, rows) in [(1, 1), (2, 7), (2, 261), (3, 8), (4, 33)] {
+            let odd = |seed: usize| move |i: usize| ((i * 7919 + seed) as f64).sin() * 3.7;
+            let factor: Vec<f64> = (0..k * k).map(odd(1)).collect();
+            let center: Vec<f64> = (0..k).map(odd(2)).collect();
+            let x: Vec<f64> = (0..k * rows).map(odd(3)).collect();
+            let columns: Vec<&[f64]> = x.chunks_exact(rows).collect();
+            let centered: Vec<f64> = (0..k)
+                .flat_map(|j| columns[j].iter().zip(std::iter::repeat(center[j])).map(|(x, c)| x - c))
+                .collect();
+            for backend in Backend::available() {
+                with_backend(*backend, || {
+                    let (mut product, mut out) = (vec![f64::NAN; k * rows], vec![f64::NAN; rows]);
+                    lower_times(&factor, Columns::new(&centered, rows, k, rows), &mut product, rows);
+                    assert!(squared_lengths(&factor, &center, &columns, &mut out));
+                    for row in 0..rows {
+                        let expected = (0..k)
+                            .fold(0.0, |sum, j| sum + product[j * rows + row] * product[j * rows + row]);
+                        assert_eq!(out[row].to_bits(), expected.to_bits(), "{k} {rows} {backend:?}");
+                    }
+                });
+            }
+        }
+        let (factor, center, columns) = ([1.0; 25], [0.0; 5], [[0.0].as_slice(); 5]);
+        assert!(!squared_lengths(&factor, &center, &columns, &mut [0.0]), "five columns are too many");
     }
 
     #[test]

@@ -288,3 +288,76 @@ fn a_forced_backend_is_reported_and_given_back() {
     assert_eq!(kernels::backend(), usual);
     assert_eq!(Some(&usual), Backend::available().last());
 }
+
+/// Numbers of every kind, in an order that does not repeat with any vector's width.
+fn mixed(count: usize, seed: usize) -> Vec<f64> {
+    let special = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.0, -0.0, 1e300, -1e300, 5e-324];
+    let number = |i: usize| ((i * 7919 + seed) as f64).sin() * 30.0;
+    (0..count)
+        .map(|i| if (i * seed) % 11 == 3 { special[(i / 5) % special.len()] } else { number(i) })
+        .collect()
+}
+
+fn same_bits(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+}
+
+#[test]
+fn logarithms_of_sums_have_the_bits_of_their_steps() {
+    for (k, rows) in [(1, 9), (2, 1003), (3, 1003), (5, 17)] {
+        let x = mixed(k * rows, 7);
+        let shifts: Vec<f64> = (0..k).map(|j| -0.3 * j as f64).collect();
+        for &backend in Backend::available() {
+            let mut out = vec![0.0; rows];
+            let columns = noisewright_numerics::gram::Columns::new(&x, rows, k, rows);
+            with_backend(backend, || kernels::ln_sum_exp_of_columns(columns, &shifts, &mut out));
+            for row in 0..rows {
+                let terms: Vec<f64> = (0..k).map(|j| x[j * rows + row] + shifts[j]).collect();
+                let top = terms
+                    .iter()
+                    .fold(f64::NEG_INFINITY, |top, t| if t > &top || t.is_nan() { *t } else { top });
+                let less: Vec<f64> = terms.iter().map(|t| if *t == top { 0.0 } else { t - top }).collect();
+                let sum: f64 = apply(kernels::exp, backend, &less).iter().sum();
+                let expected = apply(kernels::ln, backend, &[sum])[0] + top;
+                assert!(same_bits(out[row], expected), "{backend:?} {terms:?}: {} {expected}", out[row]);
+            }
+        }
+    }
+}
+
+#[test]
+fn logistic_terms_have_the_bits_of_their_steps() {
+    let g = mixed(1003, 5);
+    for &backend in Backend::available() {
+        for (sign, shift) in [(1.0, 0.0), (-1.0, 0.0), (-1.0, 0.7)] {
+            let mut out = [vec![0.0; g.len()], vec![0.0; g.len()], vec![0.0; g.len()]];
+            let [value, first, second] = &mut out;
+            with_backend(backend, || kernels::logistic_terms(&g, shift, sign, [value, first, second]));
+            let x: Vec<f64> = g.iter().map(|g| sign * (g + shift)).collect();
+            let (softplus, sigmoid) =
+                (apply(kernels::softplus, backend, &x), apply(kernels::sigmoid, backend, &x));
+            for i in 0..g.len() {
+                let expected = [softplus[i], sigmoid[i] * sign, sigmoid[i] * (1.0 - sigmoid[i])];
+                let found = [out[0][i], out[1][i], out[2][i]];
+                assert!(found.iter().zip(&expected).all(|(a, b)| same_bits(*a, *b)), "{backend:?} {}", g[i]);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_number_is_found_anywhere() {
+    for &backend in Backend::available() {
+        with_backend(backend, || {
+            let mut x = vec![1.0; 37];
+            assert!(kernels::all_finite(&x) && !kernels::any_nan(&x) && kernels::all_finite(&[]));
+            for i in 0..x.len() {
+                x[i] = f64::NEG_INFINITY;
+                assert!(!kernels::all_finite(&x) && !kernels::any_nan(&x));
+                x[i] = f64::NAN;
+                assert!(!kernels::all_finite(&x) && kernels::any_nan(&x));
+                x[i] = -1e300;
+            }
+        });
+    }
+}

@@ -1,5 +1,7 @@
 //! Where the variables live: one domain per variable, or a sphere for direction vectors.
 
+use noisewright_numerics::kernels::{all_finite, in_vectors};
+
 use crate::{Error, Result, View};
 
 /// How far from one the length of a unit vector may be: files hold few digits.
@@ -104,9 +106,11 @@ impl Domain {
     /// Whether all of these belong to the domain.
     pub(crate) fn contains_all(&self, values: &[f64]) -> bool {
         match self {
+            Self::Real | Self::Circle => all_finite(values),
             // Without an early end, so that several are looked at in one instruction.
-            Self::Real | Self::Circle => values.iter().fold(true, |all, x| all & x.is_finite()),
-            Self::Interval(lo, hi) => values.iter().fold(true, |all, x| all & (*x >= *lo) & (*x <= *hi)),
+            Self::Interval(lo, hi) => {
+                in_vectors(|| values.iter().fold(true, |all, x| all & (*x >= *lo) & (*x <= *hi)))
+            }
             _ => values.iter().all(|x| self.contains(*x)),
         }
     }

@@ -28,7 +28,8 @@ class Cache:
     """
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        #: Bytes that it keeps at most.
+        self.most = most
         self._held: dict[Hashable, Any] = {}
         #: The sources that were read last, the latest at the end.
         self._sources: list[Hashable] = []
@@ -46,7 +47,7 @@ class Cache:
         array = read()
         with self._lock:
             self.read += 1
-            if key not in self._held and self._bytes + array.nbytes <= self._most:
+            if key not in self._held and self._bytes + array.nbytes <= self.most:
                 self._held[key] = array
                 self._bytes += array.nbytes
         return array

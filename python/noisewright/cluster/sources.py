@@ -132,6 +132,15 @@ class Files:
         """The columns of these names from row `start` to `stop`."""
         return _sliced(self, start, stop, names)
 
+    def spans(self, start: int, stop: int, columns: int) -> list[tuple[str, int, list[int]]] | None:
+        """The files on disk that have the rows from `start` to `stop`: each with the row at which they begin there and the rows of all its
+        row groups, for the library to read. `None` where it cannot, or where the cache has room for all rows of this many columns."""
+        local = self.format == "parquet" and not any("://" in path for path in self.paths)
+        if not local or 8 * columns * sum(self.counts) <= rows_read().most:
+            return None
+        found = pieces([sum(groups) for groups in self.groups], start, stop)
+        return [(self.paths[file], low, self.groups[file]) for file, low, high in found if low < high]
+
     def place(self, row: int) -> str:
         """File, row group and row."""
         return _place(self, row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import threading
@@ -18,7 +19,7 @@ from ..errors import InputError
 from ..models import Model
 from ..noises import NoiseLike, noise_request
 from .cache import rows_read
-from .sources import Source
+from .sources import Files, Source
 
 __all__ = ["Opening", "Recipe", "forget", "inform", "introduce", "joined_rows", "limit_threads", "slice_of_partition", "sum_run"]
 
@@ -79,6 +80,27 @@ class Opening:
     log: list[bytes]
 
 
+#: Bytes of freed memory that a worker of Dask keeps while it has a part in a fit, and the largest allocation that is kept.
+KEPT, LARGEST = 1 << 26, 1 << 25
+#: The C library's numbers of the two (`malloc.h`), and what it has for the second by itself.
+TRIM_THRESHOLD, MMAP_THRESHOLD, USUAL_LARGEST = -1, -3, 1 << 17
+
+
+def _keep_memory(keep: bool) -> None:
+    """Lets the C library keep what is freed. Dask has its workers give back all but 64 kB at once (`MALLOC_TRIM_THRESHOLD_`): every block of
+    a fit would have it from the system anew, page by page, which took as long as the sums."""
+    try:
+        library = ctypes.CDLL(None)
+        trimmed = int(os.environ["MALLOC_TRIM_THRESHOLD_"])
+        library.mallopt(TRIM_THRESHOLD, KEPT if keep else trimmed)
+        library.mallopt(MMAP_THRESHOLD, LARGEST if keep else USUAL_LARGEST)
+        if not keep:
+            library.malloc_trim(0)
+    except (KeyError, ValueError, TypeError, AttributeError, OSError):
+        # It is not set, or this is another C library.
+        return
+
+
 class _Session:
     """A worker's part in one fit."""
 
@@ -97,6 +119,7 @@ def _session(fit: str, step: int, opening: Opening | None) -> _Session | None:
     with _lock:
         session = _sessions.get(fit)
         if opening is not None and (session is None or session.replica.step > step):
+            _keep_memory(True)
             session = _sessions[fit] = _Session(opening)
         if session is not None:
             _sessions.move_to_end(fit)
@@ -122,21 +145,27 @@ def sum_run(
     if session is None or not _can_follow(session, step, news, opening):
         return None
     recipe = session.recipe
-    read: list[list[Array]] = []
-    if sample is not None:
-        source = recipe.sources[sample]
-        # What came through the network may lie anywhere in memory.
-        read = [list(np.require(rows, dtype=float, requirements=["ALIGNED"]))] if rows is not None else []
-        if source is not None and rows is None:
-            read = source.read(*run, recipe.columns(sample))
+    source = None if sample is None or rows is not None else recipe.sources[sample]
+    names = recipe.columns(sample or 0)
+    # What came through the network may lie anywhere in memory.
+    read: list[list[Array]] = [list(np.require(rows, dtype=float, requirements=["ALIGNED"]))] if rows is not None else []
+    spans = source.spans(*run, len(names)) if isinstance(source, Files) else None
+    if source is not None and spans is None:
+        read = source.read(*run, names)
     with session.lock:
         if not _can_follow(session, step, news, opening):
             return None
         known = session.replica.step
         if known < step:
             session.replica.advance(opening.log[known:step] if opening is not None else (news[1] or [])[known - news[0] :])
-        answer: bytes = session.replica.sum(run, read, recipe.weighted and sample == 0)
-        return answer
+        weighted = recipe.weighted and sample == 0
+        if source is not None and spans is not None:
+            answer = session.replica.sum_files(run, spans, names, weighted)
+            if answer is not None:
+                return answer
+            # PyArrow reads what the library does not take for itself, or says why it cannot.
+            read = source.read(*run, names)
+        return session.replica.sum(run, read, weighted)
 
 
 def introduce(fit: str, step: int, opening: Opening) -> None:
@@ -169,6 +198,8 @@ def forget(fit: str) -> None:
     """Ends a worker's part in a fit, and lets go of the rows that it has kept."""
     with _lock:
         session = _sessions.pop(fit, None)
+        if session is not None and not _sessions:
+            _keep_memory(False)
     if session is not None:
         identities = {source.identity for source in session.recipe.sources if source is not None}
         rows_read().release(lambda source: isinstance(source, tuple) and source[0] in identities)

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use ::parquet::data_type::{ByteArray, DataType, FixedLenByteArray};
+use ::parquet::data_type::{ByteArray, DataType, DoubleType, FixedLenByteArray};
 use ::parquet::errors::ParquetError;
 
 use super::schema::{Number, decimal};
@@ -18,6 +18,8 @@ const BATCH: usize = 1 << 14;
 pub(super) struct Chunk {
     pub(super) values: Vec<f64>,
     first_null: Option<usize>,
+    /// Definition levels of a batch, in memory that every batch uses.
+    levels: Vec<i16>,
 }
 
 impl Chunk {
@@ -93,7 +95,7 @@ impl Column {
         match (reader, *number) {
             (BoolColumnReader(r), _) => plan.numbers(r, chunk, |x| Ok(f64::from(u8::from(*x)))),
             (FloatColumnReader(r), _) => plan.numbers(r, chunk, |x| Ok(f64::from(*x))),
-            (DoubleColumnReader(r), _) => plan.numbers(r, chunk, |x| Ok(*x)),
+            (DoubleColumnReader(r), _) => plan.doubles(r, chunk),
             (Int32ColumnReader(r), Number::Unsigned) => {
                 plan.numbers(r, chunk, |x| Ok(f64::from(x.cast_unsigned())))
             }
@@ -137,7 +139,7 @@ impl Plan {
         chunk: &mut Chunk,
         convert: impl Fn(&T::T) -> Result<f64, i128>,
     ) -> Result<(), Failure> {
-        let (mut levels, mut found) = (Vec::new(), Vec::new());
+        let (mut levels, mut found) = (std::mem::take(&mut chunk.levels), Vec::new());
         let mut left = self.most;
         while left > 0 {
             levels.clear();
@@ -155,6 +157,29 @@ impl Plan {
                 self.with_holes(records, &levels, &found, chunk, &convert)?;
             }
         }
+        chunk.levels = levels;
+        Ok(())
+    }
+
+    /// The same for what is a double already: it is decoded to where it belongs.
+    fn doubles(&self, reader: &mut ColumnReaderImpl<DoubleType>, chunk: &mut Chunk) -> Result<(), Failure> {
+        let mut levels = std::mem::take(&mut chunk.levels);
+        let mut left = self.most;
+        while left > 0 {
+            levels.clear();
+            let before = chunk.values.len();
+            let (records, _, _) =
+                reader.read_records(left.min(BATCH), Some(&mut levels), None, &mut chunk.values)?;
+            if records == 0 {
+                break;
+            }
+            left -= records.min(left);
+            if chunk.values.len() - before != records {
+                let found = chunk.values.split_off(before);
+                self.with_holes(records, &levels, &found, chunk, |x| Ok(*x))?;
+            }
+        }
+        chunk.levels = levels;
         Ok(())
     }
 

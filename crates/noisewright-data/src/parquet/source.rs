@@ -1,7 +1,7 @@
 //! Random access to a file's bytes: a file on disk where there is one, all bytes in memory otherwise.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use ::parquet::errors::{ParquetError, Result};
@@ -69,8 +69,11 @@ impl ChunkReader for Source {
         check(start, length as u64, self.len())?;
         match self {
             Self::Disk(..) => {
-                let mut buffer = vec![0; length];
-                self.get_read(start)?.read_exact(&mut buffer)?;
+                // Not filled with zeros first.
+                let mut buffer = Vec::with_capacity(length);
+                if self.get_read(start)?.take(length as u64).read_to_end(&mut buffer)? < length {
+                    return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+                }
                 Ok(buffer.into())
             }
             Self::Object(object) => Ok(object.get(start, length)?),

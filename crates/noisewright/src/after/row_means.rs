@@ -215,14 +215,19 @@ fn takeuchi_penalty(fit: &Fit) -> Option<f64> {
 
 /// The sum of a hash of every row that counts, so that their order does not matter.
 fn fingerprint(model: &Model, points: View<'_>, weights: &[f64]) -> u64 {
-    let order = by_name(model.space().names());
-    let counting = (0..points.rows()).filter(|row| weights[*row] > 0.0);
-    let hash = |row: usize| counted(hashed(points, row, &order), weights[row]);
-    counting.map(hash).fold(0, u64::wrapping_add)
+    let mut hashes = vec![0; points.rows()];
+    for column in by_name(model.space().names()).into_iter().map(|j| points.column(j)) {
+        hashes.iter_mut().zip(column).for_each(|(hash, value)| *hash = hashed_with(*hash, *value));
+    }
+    let counting = hashes.into_iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
+    counting.map(|(hash, weight)| counted(hash, *weight)).fold(0, u64::wrapping_add)
 }
 
 /// The number of what counts so many times: twice is the same as two of it.
 fn counted(hash: u64, weight: f64) -> u64 {
+    if weight == 1.0 {
+        return hash;
+    }
     let whole = weight.fract() == 0.0 && weight < 9e15;
     if whole { hash.wrapping_mul(weight as u64) } else { mixed(hash ^ weight.to_bits()) }
 }
@@ -234,10 +239,14 @@ fn by_name(names: &[String]) -> Vec<usize> {
     order
 }
 
-/// A hash of one row; zero is one value, whatever its sign.
+/// A hash of one row.
 fn hashed(points: View<'_>, row: usize, order: &[usize]) -> u64 {
-    let values = order.iter().map(|j| points.get(row, *j) + 0.0);
-    values.fold(0, |hash, value| mixed(hash ^ value.to_bits()))
+    order.iter().fold(0, |hash, j| hashed_with(hash, points.get(row, *j)))
+}
+
+/// A hash with one value more; zero is one value, whatever its sign.
+fn hashed_with(hash: u64, value: f64) -> u64 {
+    mixed(hash ^ (value + 0.0).to_bits())
 }
 
 /// The finalizer of SplitMix64 (Steele, Lea and Flood 2014).

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use noisewright_formula::{Formula, FormulaError, Order, Symbols, Tape};
+use noisewright_numerics::kernels::all_finite;
 
 use super::forward;
 use crate::{Energy, Error, Result, View};
@@ -132,7 +133,7 @@ pub(crate) fn wrong_formula<'a>(field: &'a str, text: &'a str) -> impl Fn(Formul
 
 /// Scores at points of density zero are set to zero: derivatives of −∞ may be anything.
 fn clear_scores_of_zero_density(value: &[f64], score: &mut [f64]) {
-    if value.contains(&f64::NEG_INFINITY) {
+    if !all_finite(value) {
         for column in score.chunks_exact_mut(value.len()) {
             for (s, v) in column.iter_mut().zip(value) {
                 if *v == f64::NEG_INFINITY {

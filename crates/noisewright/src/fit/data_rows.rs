@@ -286,12 +286,16 @@ impl RowCheck {
         let data = Data { weights, ..Data::new(points) };
         let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
         let only = |j: usize| {
-            let values = points.column(j).iter().enumerate().filter(|(row, _)| counts(*row));
-            values.fold(Only::Nothing, |only, (_, x)| only.join(Only::One(*x)))
+            let mut values = points.column(j).iter().enumerate().filter(|(row, _)| counts(*row));
+            let varies = |only: Only, (_, x): (usize, &f64)| match only.join(Only::One(*x)) {
+                Only::Several => Err(Only::Several),
+                only => Ok(only),
+            };
+            values.try_fold(Only::Nothing, varies).unwrap_or_else(|several| several)
         };
         Ok(Self {
             rows: points.rows(),
-            counting: (0..points.rows()).filter(|row| counts(*row)).count(),
+            counting: weights.map_or(points.rows(), |w| w.iter().filter(|w| **w > 0.0).count()),
             total: data.total_weight(),
             constant: (0..points.columns()).map(only).collect(),
         })

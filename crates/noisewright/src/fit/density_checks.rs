@@ -1,5 +1,7 @@
 //! Rows of data at which a model has no density, or an infinite one: no parameters fit them.
 
+use noisewright_numerics::kernels::all_finite;
+
 use super::data::Data;
 use super::data_rows::DataRows;
 use super::sample_blocks::CHUNK;
@@ -74,7 +76,7 @@ fn is_sound(model: &Model, theta: &[f64], points: View<'_>, statistics: bool) ->
     let mut value = vec![0.0; points.rows()];
     let mut score = vec![0.0; if statistics { points.rows() * theta.len() } else { 0 }];
     match model.evaluate(theta, points, &mut value, statistics.then_some(&mut score[..])) {
-        Ok(()) => value.iter().chain(&score).all(|x| x.is_finite()),
+        Ok(()) => all_finite(&value) && all_finite(&score),
         // A parameter that is not allowed is refused where it is set.
         Err(error) => !matches!(error, Error::NotANumber { .. }),
     }

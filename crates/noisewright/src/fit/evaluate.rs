@@ -8,7 +8,7 @@ use super::differences::of_closed_form;
 use super::distributed::partial_scratch;
 use super::loss_terms::{Class, Terms};
 use super::objective::{Objective, Order, Sums};
-use super::prepare;
+use super::prepare::{self, Features};
 use super::sample_blocks::{BLOCK, CHUNK, FeatureView, KeptBlock, RawBlock};
 use super::score_cache::Looked;
 use crate::{Error, Quantity, Result, View};
@@ -122,13 +122,16 @@ pub(crate) struct ChunkEvaluator<'w, 'a> {
     place: &'w ParameterPoint,
     log_ratio: Vec<f64>,
     score: Vec<f64>,
+    /// Of the rows at hand, for a linear model.
+    features: Features,
     /// Whether scores are wanted.
     pub(crate) scored: bool,
 }
 
 impl<'w, 'a> ChunkEvaluator<'w, 'a> {
     pub(crate) fn new(objective: &'w Objective<'a>, place: &'w ParameterPoint) -> Self {
-        Self { objective, place, log_ratio: Vec::with_capacity(CHUNK), score: Vec::new(), scored: true }
+        let (log_ratio, features) = (Vec::with_capacity(CHUNK), Features::default());
+        Self { objective, place, log_ratio, score: Vec::new(), features, scored: true }
     }
 
     /// Looks at a block of kept features.
@@ -168,10 +171,11 @@ impl<'w, 'a> ChunkEvaluator<'w, 'a> {
                 visit(ChunkView { log_ratio, score, weights, clusters, points: Some(points), first_row })
             };
             if self.objective.linear {
-                let features =
-                    prepare::features(self.objective.model, &self.objective.scaling, points, log_noise)?;
+                let mut features = std::mem::take(&mut self.features);
+                features.fill(self.objective.model, &self.objective.scaling, points, log_noise)?;
                 prepare::check_offsets(class, first_row, weights, &features.offset)?;
                 self.see_linear(features.view(), &features.offset, seen)?;
+                self.features = features;
             } else {
                 self.general((class, first_row), points, log_noise)?;
                 let (rows, size) = (end - start, if self.scored { self.objective.size() } else { 0 });

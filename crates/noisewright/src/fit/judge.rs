@@ -5,7 +5,7 @@ use nalgebra::DMatrix;
 use super::data::Dependence;
 use super::data_rows::SOME_ROWS;
 use super::density_checks;
-use super::diagnostics::{self, Against, Diagnostics, Warning, WarningKind};
+use super::diagnostics::{self, Against, Diagnostics, OfSamples, Warning, WarningKind};
 use super::estimate::{Basis, Estimated, FitTask, Maximised, Notes};
 use super::options::{FitOptions, NoiseChoice};
 use super::result::Fit;
@@ -41,10 +41,8 @@ const LEAST_UNSEEN_ERROR: f64 = 0.05;
 pub(crate) fn judge(task: FitTask<'_>, found: Estimated<'_>, options: &FitOptions) -> Result<Fit> {
     let Estimated { mut fit, basis, notes } = found;
     let mut said = Diagnostics::default();
-    let model_based = judge_basis(&basis, &fit, task.rows.dependence(), &mut said)?;
-    if let (Basis::Noise(contrasted), Dependence::Independent) = (&basis, task.rows.dependence()) {
-        fit.optimism = contrasted.optimism()?;
-    }
+    let OfSamples { model_based, optimism } = judge_basis(&basis, &fit, task.rows.dependence(), &mut said)?;
+    fit.optimism = optimism;
     let runaway = match &basis {
         Basis::Noise(contrasted) => contrasted.runaway(options)?,
         Basis::Likelihood(maximised) => maximised.runaway.clone(),
@@ -122,7 +120,7 @@ fn retest(task: FitTask<'_>, fit: &mut Fit, options: &FitOptions) -> Result<()> 
 pub(crate) fn judge_ratio(model: &Model, found: Estimated<'_>, dependence: Dependence<'_>) -> Result<Fit> {
     let Estimated { mut fit, basis, notes } = found;
     let mut said = Diagnostics::default();
-    let model_based = judge_basis(&basis, &fit, dependence, &mut said)?;
+    let OfSamples { model_based, .. } = judge_basis(&basis, &fit, dependence, &mut said)?;
     said.read(model, &fit);
     said.error_budget = budget(model, &fit, None, model_based.as_ref(), &notes);
     fit.diagnostics = said;
@@ -142,18 +140,18 @@ pub(crate) fn refusal(found: &Estimated<'_>) -> Result<Option<Warning>> {
     Ok(said.warnings.into_iter().find(|warning| warning.kind.is_fatal()))
 }
 
-/// What the samples say by themselves; the covariance if the model is true, where they tell.
+/// What the samples say by themselves.
 fn judge_basis(
     basis: &Basis<'_>,
     fit: &Fit,
     dependence: Dependence<'_>,
     said: &mut Diagnostics,
-) -> Result<Option<DMatrix<f64>>> {
+) -> Result<OfSamples> {
     match basis {
         Basis::Noise(contrasted) => contrasted.judge(fit, dependence == Dependence::Independent, said),
         Basis::Likelihood(maximised) => {
             said.separated(maximised.separation.as_ref(), Against::Domain);
-            Ok(None)
+            Ok(OfSamples::default())
         }
     }
 }

@@ -18,7 +18,6 @@ pub(crate) struct Terms {
     pub(crate) value: Vec<f64>,
     pub(crate) first: Vec<f64>,
     pub(crate) second: Vec<f64>,
-    buffer: Vec<f64>,
 }
 
 partial_scratch!(Terms);
@@ -40,13 +39,7 @@ impl Terms {
     /// JS by the vector kernels: `softplus(∓g)`, `∓σ(∓g)`, `σ(g)σ(−g)`, at `g + shift`, those of noise over `e^shift`.
     fn fill_js(&mut self, class: Class, g: &[f64], shift: f64) {
         let sign = if class == Class::Data { -1.0 } else { 1.0 };
-        self.buffer.clear();
-        self.buffer.extend(g.iter().map(|g| sign * (g + shift)));
-        kernels::softplus_sigmoid(&self.buffer, &mut self.value, &mut self.first);
-        for (second, first) in self.second.iter_mut().zip(&mut self.first) {
-            *second = *first * (1.0 - *first);
-            *first *= sign;
-        }
+        kernels::logistic_terms(g, shift, sign, [&mut self.value, &mut self.first, &mut self.second]);
         if class == Class::Noise && shift != 0.0 {
             let factor = (-shift).exp();
             for part in [&mut self.value, &mut self.first, &mut self.second] {

@@ -1,6 +1,7 @@
 //! What happens once before a descent: scales, checks, and the features of a linear model.
 
 use noisewright_numerics::gram::Columns;
+use noisewright_numerics::kernels::{all_finite, in_vectors};
 use noisewright_numerics::summation::mean_and_variance;
 
 use super::loss_terms::Class;
@@ -11,6 +12,7 @@ use crate::{Error, Model, Points, Quantity, Result, View};
 
 /// Features of some rows, column-major, with a last column of −1 where the constant is free, and
 /// `u(x; 0) − log p_n(x)` beside them.
+#[derive(Default)]
 pub(crate) struct Features {
     pub(crate) columns: Vec<f64>,
     pub(crate) offset: Vec<f64>,
@@ -71,10 +73,28 @@ pub(crate) fn features(
     points: View<'_>,
     log_noise: &[f64],
 ) -> Result<Features> {
-    let rows = points.rows();
-    let mut features = Features { columns: vec![0.0; rows * width(model)], offset: vec![0.0; rows] };
-    write_features(model, scaling, points, log_noise, &mut features.columns, &mut features.offset)?;
+    let mut features = Features::default();
+    features.fill(model, scaling, points, log_noise)?;
     Ok(features)
+}
+
+impl Features {
+    /// Those of other rows, in the same memory.
+    ///
+    /// # Errors
+    /// As for [`features`].
+    pub(crate) fn fill(
+        &mut self,
+        model: &Model,
+        scaling: &Scaling,
+        points: View<'_>,
+        log_noise: &[f64],
+    ) -> Result<()> {
+        let rows = points.rows();
+        self.columns.resize(rows * width(model), 0.0);
+        self.offset.resize(rows, 0.0);
+        write_features(model, scaling, points, log_noise, &mut self.columns, &mut self.offset)
+    }
 }
 
 /// The same into the caller's space.
@@ -90,19 +110,23 @@ fn write_features(
     let (columns, constant) = columns.split_at_mut(rows * count);
     constant.fill(-1.0);
     model.evaluate(&vec![0.0; count], points, offset, Some(columns))?;
-    for (o, l) in offset.iter_mut().zip(log_noise) {
-        *o -= l;
-    }
+    in_vectors(|| {
+        for (o, l) in offset.iter_mut().zip(log_noise) {
+            *o -= l;
+        }
+    });
     clear_outside(offset, columns);
     for (j, column) in columns.chunks_exact_mut(rows).enumerate() {
         let (center, inverse) = (scaling.center[j], 1.0 / scaling.scale[j]);
-        // A product with zero is zero unless the feature is infinite or no number.
-        let mut unsound = 0.0;
-        for t in column.iter_mut() {
-            *t = (*t - center) * inverse;
-            unsound += *t * 0.0;
-        }
-        if unsound != 0.0 {
+        let finite = in_vectors(|| {
+            let mut finite = true;
+            for t in column.iter_mut() {
+                *t = (*t - center) * inverse;
+                finite &= t.is_finite();
+            }
+            finite
+        });
+        if !finite {
             return Err(infinite(model, points, j, column));
         }
     }
@@ -119,7 +143,7 @@ fn infinite(model: &Model, points: View<'_>, feature: usize, column: &[f64]) -> 
 
 /// Where the density is zero, features mean nothing.
 fn clear_outside(offset: &[f64], columns: &mut [f64]) {
-    if offset.contains(&f64::NEG_INFINITY) {
+    if !all_finite(offset) {
         for column in columns.chunks_exact_mut(offset.len()) {
             for (t, o) in column.iter_mut().zip(offset) {
                 if *o == f64::NEG_INFINITY {
@@ -174,10 +198,13 @@ pub(crate) fn check_offsets(
     weights: Option<&[f64]>,
     offset: &[f64],
 ) -> Result<()> {
+    if class == Class::Noise || all_finite(offset) {
+        return Ok(());
+    }
     let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
     match offset.iter().enumerate().position(|(row, o)| *o == f64::NEG_INFINITY && counts(row)) {
-        Some(row) if class == Class::Data => Err(Error::NoDensity { row: first_row + row + 1 }),
-        _ => Ok(()),
+        Some(row) => Err(Error::NoDensity { row: first_row + row + 1 }),
+        None => Ok(()),
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use noisewright_numerics::gram::Columns;
+use noisewright_numerics::kernels::all_finite;
 use noisewright_numerics::parallel::{self, current_num_threads};
 use noisewright_numerics::summation::try_blocked;
 
@@ -301,10 +302,12 @@ fn map_read<T>(
     if let Some(noise) = noise {
         noise.log_density(points, &mut log_noise);
     }
-    let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
-    let missed = log_noise.iter().enumerate().position(|(row, l)| !l.is_finite() && counts(row));
-    if let Some(row) = missed {
-        return Err(Error::NoiseMissesData { row: index * BLOCK + row + 1 });
+    if !all_finite(&log_noise) {
+        let counts = |row: usize| weights.is_none_or(|w| w[row] > 0.0);
+        let missed = log_noise.iter().enumerate().position(|(row, l)| !l.is_finite() && counts(row));
+        if let Some(row) = missed {
+            return Err(Error::NoiseMissesData { row: index * BLOCK + row + 1 });
+        }
     }
     map(RawBlock { index, points, weights, clusters, log_noise: &log_noise })
 }
@@ -359,7 +362,11 @@ pub(crate) fn map_blocks<T: Send>(
     map: impl Fn(usize, View<'_>, Option<&[f64]>) -> Result<T> + Sync,
 ) -> Vec<Result<T>> {
     let leaf = |b: &Owned| map(b.index, View::new(columns, b.rows, &b.values), b.weights.as_deref());
-    parallel::map(blocks, leaf)
+    match blocks {
+        // Here, where it was read, and not in another thread.
+        [block] => vec![leaf(block)],
+        _ => parallel::map(blocks, leaf),
+    }
 }
 
 /// How many nodes of the tree of `blocked` end with each leaf.
@@ -380,13 +387,17 @@ pub(crate) fn for_each_fixed(
     finish: &mut dyn FnMut(&mut Vec<Owned>) -> Result<()>,
 ) -> Result<usize> {
     if current_num_threads() < 2 {
-        return read_blocks(source, finish);
+        // Each block is summed while it is in the cache.
+        return read_blocks(source, 1, finish);
     }
     let (send, receive) = sync_channel::<Vec<Owned>>(1);
     thread::scope(|scope| {
         let reader = scope.spawn(move || {
             // Where nobody takes the blocks any more, why is known there.
-            read_blocks(source, &mut |blocks| send.send(std::mem::take(blocks)).map_err(|_| Error::Cancelled))
+            let hand_on = &mut |blocks: &mut Vec<Owned>| {
+                send.send(std::mem::take(blocks)).map_err(|_| Error::Cancelled)
+            };
+            read_blocks(source, HELD_BLOCKS, hand_on)
         });
         let finished = receive.iter().try_for_each(|mut blocks| finish(&mut blocks));
         drop(receive);
@@ -395,15 +406,19 @@ pub(crate) fn for_each_fixed(
     })
 }
 
-/// Reads a source and hands it on as blocks, in one thread.
-fn read_blocks(source: &dyn Source, finish: &mut dyn FnMut(&mut Vec<Owned>) -> Result<()>) -> Result<usize> {
+/// Reads a source and hands it on as blocks, so many at a time, in one thread.
+fn read_blocks(
+    source: &dyn Source,
+    at_once: usize,
+    finish: &mut dyn FnMut(&mut Vec<Owned>) -> Result<()>,
+) -> Result<usize> {
     let mut filler = Filler::new(columns(source));
     source.for_each_block(&mut |points, weights| {
         filler.check(points, weights)?;
         let mut start = 0;
         while start < points.rows() {
             start += filler.take(points.slice(start..points.rows()), weights.map(|w| &w[start..]));
-            if filler.done.len() == HELD_BLOCKS {
+            if filler.done.len() == at_once {
                 finish(&mut filler.done)?;
             }
         }
@@ -421,7 +436,7 @@ struct Filler {
     done: Vec<Owned>,
     /// Rows so far.
     rows: usize,
-    /// The open block, with room for a whole one in every column, and how many rows it has.
+    /// The open block, with room for a whole one in every column once it has rows, and how many it has.
     values: Vec<f64>,
     held: usize,
     weights: Option<Vec<f64>>,
@@ -429,8 +444,7 @@ struct Filler {
 
 impl Filler {
     fn new(columns: usize) -> Self {
-        let values = vec![0.0; columns * BLOCK];
-        Self { columns, done: Vec::new(), rows: 0, values, held: 0, weights: None }
+        Self { columns, done: Vec::new(), rows: 0, values: Vec::new(), held: 0, weights: None }
     }
 
     fn check(&self, points: View<'_>, weights: Option<&[f64]>) -> Result<()> {
@@ -449,6 +463,12 @@ impl Filler {
     fn take(&mut self, points: View<'_>, weights: Option<&[f64]>) -> usize {
         let held = self.held;
         let count = points.rows().min(BLOCK - held);
+        if count == BLOCK {
+            self.take_block(points.slice(0..BLOCK), weights.map(|w| &w[..BLOCK]));
+            return count;
+        }
+        // Room for a block in every column, which blocks that come whole do not need.
+        self.values.resize(self.columns * BLOCK, 0.0);
         for (j, column) in self.values.chunks_exact_mut(BLOCK).enumerate() {
             column[held..held + count].copy_from_slice(&points.column(j)[..count]);
         }
@@ -465,12 +485,21 @@ impl Filler {
         count
     }
 
+    /// Takes a whole block of rows.
+    fn take_block(&mut self, points: View<'_>, weights: Option<&[f64]>) {
+        let mut values = Vec::with_capacity(self.columns * BLOCK);
+        (0..self.columns).for_each(|j| values.extend_from_slice(points.column(j)));
+        let index = self.rows / BLOCK;
+        self.rows += BLOCK;
+        self.done.push(Owned { index, rows: BLOCK, values, weights: weights.map(<[f64]>::to_vec) });
+    }
+
     /// Ends the open block.
     fn close(&mut self) {
         let rows = std::mem::take(&mut self.held);
         if rows > 0 {
             let index = (self.rows - 1) / BLOCK;
-            let mut values = std::mem::replace(&mut self.values, vec![0.0; self.columns * BLOCK]);
+            let mut values = std::mem::take(&mut self.values);
             if rows < BLOCK {
                 values = values.chunks_exact(BLOCK).flat_map(|column| &column[..rows]).copied().collect();
             }

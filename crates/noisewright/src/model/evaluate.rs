@@ -1,5 +1,7 @@
 //! The value and the score of a model at a batch of points, inside its domains.
 
+use noisewright_numerics::kernels::any_nan;
+
 use super::{Model, Parameter};
 use crate::{Domain, Error, Quantity, Result, View};
 
@@ -37,13 +39,15 @@ impl Model {
         self.energy.evaluate(parameters, points, value, score.as_deref_mut())?;
         if !self.space.is_sphere() {
             self.clear_outside(points, value, score.as_deref_mut());
-            if value.iter().any(|v| v.is_nan()) {
+        }
+        if any_nan(value) {
+            if !self.space.is_sphere() {
                 self.leave_out_ends(points, value, score.as_deref_mut());
             }
-        }
-        if let Some(row) = value.iter().position(|v| v.is_nan()) {
-            let point = self.describe(parameters, points, row);
-            return Err(Error::NotANumber { of: Quantity::Value, point });
+            if let Some(row) = value.iter().position(|v| v.is_nan()) {
+                let point = self.describe(parameters, points, row);
+                return Err(Error::NotANumber { of: Quantity::Value, point });
+            }
         }
         match score.filter(|_| self.own_energy) {
             Some(score) => self.check_finite_score(parameters, points, value, score),

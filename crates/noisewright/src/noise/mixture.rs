@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use noisewright_numerics::gram::Columns;
 use noisewright_numerics::kernels;
 use noisewright_numerics::random::Stream;
 use noisewright_numerics::special::ln_add_exp;
@@ -138,29 +139,11 @@ impl<N: Noise + ?Sized> Mixture<N> {
     }
 
     fn log_sum_of_block(&self, out: &mut [f64], fill: impl Fn(usize, &mut [f64])) {
-        let rows = out.len();
-        let mut parts = vec![0.0; rows * self.weights.len()];
-        let mut largest = vec![f64::NEG_INFINITY; rows];
-        for (k, part) in parts.chunks_mut(rows.max(1)).enumerate() {
-            fill(k, part);
-            let ln_weight = self.weights[k].ln();
-            for (l, top) in part.iter_mut().zip(&mut largest) {
-                *l += ln_weight;
-                // `max` would lose a NaN, which must come out as one.
-                *top = if *l > *top || l.is_nan() { *l } else { *top };
-            }
-        }
-        let mut sums = vec![0.0; rows];
-        for part in parts.chunks_mut(rows.max(1)) {
-            for (l, top) in part.iter_mut().zip(&largest) {
-                // ∞ − ∞ where every component is −∞, or one is +∞.
-                *l = if *l == *top { 0.0 } else { *l - top };
-            }
-            kernels::exp(part, out);
-            sums.iter_mut().zip(out.iter()).for_each(|(sum, e)| *sum += e);
-        }
-        kernels::ln(&sums, out);
-        out.iter_mut().zip(&largest).for_each(|(o, top)| *o += top);
+        let (rows, count) = (out.len(), self.weights.len());
+        let mut parts = vec![0.0; rows * count];
+        parts.chunks_mut(rows.max(1)).enumerate().for_each(|(k, part)| fill(k, part));
+        let ln_weights: Vec<f64> = self.weights.iter().map(|weight| weight.ln()).collect();
+        kernels::ln_sum_exp_of_columns(Columns::new(&parts, rows, count, rows), &ln_weights, out);
     }
 
     /// Puts draws of a component into their rows.
@@ -214,9 +197,9 @@ impl Noise for Mixture<dyn Noise> {
     }
 
     fn draw(&self, stream: &mut Stream, rows: usize, out: &mut [f64]) {
-        let picks: Vec<usize> = (0..rows).map(|_| self.picker.pick(stream)).collect();
-        for (k, component) in self.components.iter().enumerate() {
-            let mine: Vec<usize> = (0..rows).filter(|&row| picks[row] == k).collect();
+        let mut rows_of = vec![Vec::new(); self.components.len()];
+        (0..rows).for_each(|row| rows_of[self.picker.pick(stream)].push(row));
+        for (component, mine) in self.components.iter().zip(rows_of) {
             let mut drawn = vec![0.0; self.dimension() * mine.len()];
             component.draw(stream, mine.len(), &mut drawn);
             self.put(&mine, &drawn, rows, out);

@@ -5,7 +5,10 @@ use rand::RngExt;
 
 use super::quiet::inside;
 
-/// Cumulative weights, searched by bisection.
+/// Weights of which all are looked at.
+const FEW: usize = 8;
+
+/// Cumulative weights, searched by bisection where they are many.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Picker {
     cumulative: Vec<f64>,
@@ -43,6 +46,11 @@ impl Picker {
     /// An index, drawn with its weight.
     pub(crate) fn pick(&self, stream: &mut Stream) -> usize {
         let u = stream.random::<f64>() * self.cumulative[self.last];
-        self.cumulative.partition_point(|c| *c <= u).min(self.last)
+        // Of few, all are looked at: that has no branch, which the processor would guess wrongly.
+        let index = match self.cumulative.len() {
+            ..=FEW => self.cumulative.iter().map(|c| usize::from(*c <= u)).sum(),
+            _ => self.cumulative.partition_point(|c| *c <= u),
+        };
+        index.min(self.last)
     }
 }

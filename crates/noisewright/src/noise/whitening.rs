@@ -3,7 +3,7 @@
 use nalgebra::{Cholesky, DMatrix};
 use noisewright_numerics::gram::{Columns, weighted_gram};
 use noisewright_numerics::summation::blocked;
-use noisewright_numerics::triangular::lower_times;
+use noisewright_numerics::triangular::{lower_times, squared_lengths};
 
 use super::fitting::{Sample, failed};
 use crate::{Error, Result, View};
@@ -132,6 +132,10 @@ impl Whitening {
 
     /// Writes `‖L⁻¹(x − location)‖²` of every point.
     pub(super) fn squared_distances(&self, points: View<'_>, out: &mut [f64]) {
+        let columns: Vec<&[f64]> = (0..self.dimension()).map(|j| points.column(j)).collect();
+        if squared_lengths(&self.inverse, &self.location, &columns, out) {
+            return;
+        }
         let mut z = vec![0.0; self.dimension() * BLOCK.min(points.rows())];
         for start in (0..points.rows()).step_by(BLOCK) {
             let rows = BLOCK.min(points.rows() - start);

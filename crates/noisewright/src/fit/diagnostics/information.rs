@@ -16,7 +16,7 @@
 //! then a column of ψ). `mᵀ Var(m)⁻¹ m` is χ² in as many degrees of freedom as Var m has ranks.
 
 use nalgebra::{DMatrix, DVector};
-use noisewright_numerics::gram::weighted_sum;
+use noisewright_numerics::gram::{Columns, weighted_sums};
 use noisewright_numerics::kernels;
 use noisewright_numerics::linalg::{Inverse, invert};
 use noisewright_numerics::special::gamma_q;
@@ -133,9 +133,8 @@ impl Groups {
         let mut out = vec![0.0; self.count * rows];
         for (j, column) in columns.enumerate() {
             let target = &mut out[self.of[j] * rows..(self.of[j] + 1) * rows];
-            for (o, s) in target.iter_mut().zip(column) {
-                *o += self.weight[j] * s * s;
-            }
+            let weight = self.weight[j];
+            kernels::in_vectors(|| target.iter_mut().zip(column).for_each(|(o, s)| *o += weight * s * s));
         }
         out
     }
@@ -278,36 +277,52 @@ impl InformationTest {
 
     /// Takes in some rows.
     pub(crate) fn add(&mut self, block: &Block<'_>) {
-        let rows = block.rows;
+        let (rows, count, size) = (block.rows, self.groups.count, self.score.len());
         let mut h = self.groups.squares(block.columns(), rows);
-        let (residual, variance) = self.weigh(block, &mut h);
-        weighted_sum(block.score, &variance, self.score.as_mut_slice());
-        weighted_sum(block.score, &residual, self.slope.as_mut_slice());
-        let size = self.score.len();
-        for (g, column) in h.chunks(rows.max(1)).enumerate() {
-            self.indicators[g] += dot(column, &residual);
-            self.mean[g] += dot(column, &variance);
-            let weighted: Vec<f64> = column.iter().zip(&variance).map(|(h, v)| h * v).collect();
-            weighted_sum(block.score, &weighted, &mut self.cross.as_mut_slice()[g * size..(g + 1) * size]);
-            h.chunks(rows).enumerate().for_each(|(l, other)| self.squares[(g, l)] += dot(other, &weighted));
+        // The residuals, the variances, and the variances times every indicator.
+        let mut weights = self.weigh(block, &mut h);
+        for column in h.chunks(rows.max(1)) {
+            let first = weights.len();
+            weights.extend_from_slice(column);
+            let (before, weighted) = weights.split_at_mut(first);
+            weighted.iter_mut().zip(&before[rows..]).for_each(|(h, variance)| *h *= variance);
         }
+        let weights = Columns::new(&weights, rows, count + 2, rows);
+        let mut of_scores = vec![0.0; size * (count + 2)];
+        weighted_sums(block.score, weights, &mut of_scores);
+        let mut of_indicators = vec![0.0; count * (count + 2)];
+        weighted_sums(Columns::new(&h, rows, count, rows), weights, &mut of_indicators);
+        add_to([self.slope.as_mut_slice(), self.score.as_mut_slice(), self.cross.as_mut_slice()], &of_scores);
+        let sums = [self.indicators.as_mut_slice(), self.mean.as_mut_slice(), self.squares.as_mut_slice()];
+        add_to(sums, &of_indicators);
     }
 
-    /// `y − s` and `s(1 − s)` of every row, times how often it counts; the pooled squares become indicators.
-    fn weigh(&mut self, block: &Block<'_>, h: &mut [f64]) -> (Vec<f64>, Vec<f64>) {
+    /// `y − s` of every row and after them `s(1 − s)`, times how often it counts; the pooled squares become indicators.
+    fn weigh(&mut self, block: &Block<'_>, h: &mut [f64]) -> Vec<f64> {
         let rows = block.rows;
         let opposite: Vec<f64> = block.log_ratio.iter().map(|g| -g).collect();
         let (mut s, mut t) = (vec![0.0; rows], vec![0.0; rows]);
         kernels::sigmoid(block.log_ratio, &mut s);
         kernels::sigmoid(&opposite, &mut t);
-        for column in h.chunks_mut(rows.max(1)) {
-            column.iter_mut().zip(s.iter().zip(&t)).for_each(|(h, (s, t))| *h *= t - s);
+        kernels::in_vectors(|| {
+            for column in h.chunks_mut(rows.max(1)) {
+                column.iter_mut().zip(s.iter().zip(&t)).for_each(|(h, (s, t))| *h *= t - s);
+            }
+        });
+        let side = usize::from(!block.data);
+        self.points[side] += block.weights.map_or(rows as f64, |weights| weights.iter().sum());
+        let mut both: Vec<f64> = if block.data { t.clone() } else { s.iter().map(|s| -s).collect() };
+        both.extend(s.iter().zip(&t).map(|(s, t)| s * t));
+        if let Some(weights) = block.weights {
+            both.iter_mut().zip(weights.iter().cycle()).for_each(|(x, weight)| *x *= weight);
         }
-        let counts = |i: usize| block.weight(i);
-        self.points[usize::from(!block.data)] += (0..rows).map(counts).sum::<f64>();
-        let residual = (0..rows).map(|i| counts(i) * if block.data { t[i] } else { -s[i] }).collect();
-        (residual, (0..rows).map(|i| counts(i) * s[i] * t[i]).collect())
+        both
     }
+}
+
+/// Adds numbers that come one sum after the other.
+fn add_to(sums: [&mut [f64]; 3], more: &[f64]) {
+    sums.into_iter().flatten().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
 /// The test for maximum likelihood: the data's mean of the pooled `ψ_j²` and `ψ_jψ_l` against the model's.

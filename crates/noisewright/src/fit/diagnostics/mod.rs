@@ -27,7 +27,7 @@ pub use finding::Against;
 pub use finding::Finding;
 pub use information::ChiSquareTest;
 pub(crate) use messages::SMALL_SHARE;
-pub(crate) use noise_diagnostics::{out_of_touch, overlap_at, separated};
+pub(crate) use noise_diagnostics::{OfSamples, out_of_touch, overlap_at, separated};
 pub use overlap::{Overlap, Tails};
 pub use ratio_check::RatioCheck;
 pub(crate) use ratio_check::add_ratio_check;

@@ -7,6 +7,7 @@ use super::super::estimate::Contrasted;
 use super::super::evaluate::{ChunkView, ParameterPoint};
 use super::super::loss_terms::Class;
 use super::super::objective::Objective;
+use super::super::optimism::OptimismSums;
 use super::super::options::FitOptions;
 use super::super::part::Part as FewRows;
 use super::super::result::Fit;
@@ -207,24 +208,21 @@ impl Contrasted<'_> {
         Ok(())
     }
 
-    /// All that the two samples say about a fit, and its covariance if the model is true, where they tell; `independent` says
-    /// that no rows of data are correlated, without which no model is tested.
+    /// All that the two samples say about a fit; `independent` says that no rows of data are correlated, without which no model is
+    /// tested and the optimism is not known.
     ///
     /// # Errors
     /// When the rows cannot be passed over again.
-    pub(crate) fn judge(
-        &self,
-        fit: &Fit,
-        independent: bool,
-        said: &mut Diagnostics,
-    ) -> Result<Option<DMatrix<f64>>> {
+    pub(crate) fn judge(&self, fit: &Fit, independent: bool, said: &mut Diagnostics) -> Result<OfSamples> {
         let objective = &self.objective;
-        let Some(place) = ParameterPoint::new(objective, self.at.as_slice()) else { return Ok(None) };
+        let place = ParameterPoint::new(objective, self.at.as_slice());
+        let Some(place) = place else { return Ok(OfSamples::default()) };
         self.finiteness(fit, said)?;
         let rows = PlacedRows { objective, place: &place };
         let weighted = self.weighted_test(fit, &place)?;
         let other = weighted.as_ref().and_then(WeightedTest::finish);
-        let test = rows.measure(fit, &(&self.hessian * fit.total_weight), independent, other, said)?;
+        let information = &self.hessian * fit.total_weight;
+        let (test, optimism) = rows.measure(fit, &information, independent, other, said)?;
         let model_based = match (test, weighted) {
             (Some(test), _) => {
                 let mean = test.weighted_score() / fit.total_weight;
@@ -232,8 +230,20 @@ impl Contrasted<'_> {
             }
             (None, weighted) => weighted.and_then(|test| test.model_based()),
         };
-        Ok(model_based.map(|covariance| objective.scaling.outer_covariance(&covariance)))
+        Ok(OfSamples {
+            model_based: model_based.map(|covariance| objective.scaling.outer_covariance(&covariance)),
+            optimism: optimism.and_then(|sums| sums.finish(&self.hessian, &self.held)),
+        })
     }
+}
+
+/// What the two samples say about a fit, beside what is worth a warning.
+#[derive(Default)]
+pub(crate) struct OfSamples {
+    /// The covariance if the model is true, where they tell.
+    pub(crate) model_based: Option<DMatrix<f64>>,
+    /// By how much the log-likelihood of the rows exceeds that of others.
+    pub(crate) optimism: Option<f64>,
 }
 
 impl Contrasted<'_> {
@@ -289,10 +299,10 @@ fn integrability(objective: &Objective<'_>, fit: &Fit) -> Option<NotNormalizable
 }
 
 /// What one pass over the rows gathers.
-type Measured = (Gathered, Option<InformationTest>);
+type Measured = (Gathered, (Option<InformationTest>, Option<OptimismSums>));
 
 impl PlacedRows<'_, '_> {
-    /// Overlap, tails and the information-matrix test, in one pass; `information` is T_d times the Hessian.
+    /// Overlap, tails, the information-matrix test and what the optimism takes, in one pass; `information` is T_d times the Hessian.
     fn measure(
         &self,
         fit: &Fit,
@@ -300,22 +310,33 @@ impl PlacedRows<'_, '_> {
         independent: bool,
         other: Option<ChiSquareTest>,
         diagnostics: &mut Diagnostics,
-    ) -> Result<Option<InformationTest>> {
+    ) -> Result<(Option<InformationTest>, Option<OptimismSums>)> {
         let inside = fit.parameters.iter().all(|parameter| !parameter.at_bound);
         let js = has_test(self.objective);
         let tested = is_plain(self.objective) && is_tested(fit);
         let sizes: Vec<f64> = information.diagonal().iter().map(|d| d.abs()).collect();
         let loss = &self.objective.loss;
         let power = loss.inverse_power();
-        let new = || (Gathered::new(fit.total_weight, power), tested.then(|| InformationTest::new(&sizes)));
-        let add = |(gathered, test): &mut Measured, block: &Block<'_>| {
+        // Of a ratio no likelihood is known.
+        let judged = independent && self.objective.of_density;
+        let new = || {
+            let optimism = judged.then(|| OptimismSums::new(sizes.len()));
+            (Gathered::new(fit.total_weight, power), (tested.then(|| InformationTest::new(&sizes)), optimism))
+        };
+        let add = |(gathered, (test, optimism)): &mut Measured, block: &Block<'_>| {
             gathered.add(block);
             if let Some(test) = test {
                 test.add(block);
             }
+            if let Some(optimism) = optimism {
+                optimism.add(loss, block);
+            }
         };
-        let join = |a: Measured, b: Measured| (a.0.join(b.0), a.1.zip(b.1).map(|(a, b)| a.join(b)));
-        let (gathered, test) = self.gather(new, add, join)?;
+        let join = |(a, of_a): Measured, (b, of_b): Measured| {
+            let test = of_a.0.zip(of_b.0).map(|(a, b)| a.join(b));
+            (a.join(b), (test, of_a.1.zip(of_b.1).map(|(a, b)| a.join(b))))
+        };
+        let (gathered, (test, optimism)) = self.gather(new, add, join)?;
         let (overlap, tails) = (gathered.overlap(fit.nu), gathered.tails(fit.nu));
         diagnostics.information_test =
             test.as_ref().and_then(|test| test.finish(information)).or(other).filter(|_| independent);
@@ -343,7 +364,7 @@ impl PlacedRows<'_, '_> {
         found.into_iter().flatten().for_each(|warning| diagnostics.warn(warning));
         diagnostics.overlap = Some(overlap);
         diagnostics.tails = Some(tails);
-        Ok(test)
+        Ok((test, optimism))
     }
 }
 

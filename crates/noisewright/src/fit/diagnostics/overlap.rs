@@ -1,6 +1,7 @@
 //! How much data and noise have in common, and whether the noise's tails reach as far as the data's.
 
-use noisewright_numerics::special::sigmoid;
+use noisewright_numerics::kernels;
+use noisewright_numerics::summation::{dot, sum};
 
 use super::rows::Block;
 use crate::fit::distributed::partial_fields;
@@ -159,14 +160,21 @@ impl Gathered {
 
     /// Takes in some rows.
     pub(crate) fn add(&mut self, block: &Block<'_>) {
-        let side = if block.data { &mut self.data } else { &mut self.noise };
+        self.take_shares(block);
         let largest = &mut self.largest[usize::from(!block.data)];
-        for (row, &g) in block.log_ratio.iter().enumerate().filter(|(row, _)| block.weight(*row) > 0.0) {
-            side.add(block.weight(row), sigmoid(-block.sign() * g));
-            *largest = Some(largest.map_or(g, |top| top.max(g)));
-            if block.data && g > self.reach {
-                self.out_of_reach += block.weight(row);
+        let top = match block.weights {
+            None => Some(kernels::max(block.log_ratio)).filter(|_| !block.log_ratio.is_empty()),
+            Some(_) => {
+                let counting = block.log_ratio.iter().enumerate().filter(|(row, _)| block.weight(*row) > 0.0);
+                counting.map(|(_, g)| *g).reduce(f64::max)
             }
+        };
+        if let Some(top) = top {
+            *largest = Some(largest.map_or(top, |largest| largest.max(top)));
+        }
+        if block.data && top.is_some_and(|top| top > self.reach) {
+            let beyond = block.log_ratio.iter().enumerate().filter(|(_, g)| **g > self.reach);
+            self.out_of_reach += beyond.map(|(row, _)| block.weight(row)).sum::<f64>();
         }
         let finite = block.log_ratio.iter().copied().filter(|g| g.is_finite());
         if block.first_row >= MOST_WEIGHTS {
@@ -178,6 +186,21 @@ impl Gathered {
             self.inverse.add(inverse);
         } else {
             self.log_ratios.add(finite);
+        }
+    }
+
+    /// Takes in what the classifier makes of some rows.
+    fn take_shares(&mut self, block: &Block<'_>) {
+        let side = if block.data { &mut self.data } else { &mut self.noise };
+        let opposite: Vec<f64> = block.log_ratio.iter().map(|g| -block.sign() * g).collect();
+        let mut q = vec![0.0; opposite.len()];
+        kernels::sigmoid(&opposite, &mut q);
+        match block.weights {
+            None => *side = side.join(Share { points: q.len() as f64, sum: sum(&q), squares: dot(&q, &q) }),
+            Some(weights) => {
+                let counting = weights.iter().zip(&q).filter(|(weight, _)| **weight > 0.0);
+                counting.for_each(|(weight, q)| side.add(*weight, *q));
+            }
         }
     }
 
