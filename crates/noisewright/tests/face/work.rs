@@ -120,10 +120,10 @@ fn standard_fits_and_designs() {
     fit, linear, ratio 5                 10 steps     90 calls     25059 points     1 curvatures
     fit, linear, auto                     3 steps     89 calls     27586 points     3 curvatures
     fit, linear, exact                    4 steps    228 calls     66810 points     6 curvatures
-    fit, curved, ratio 5                 13 steps   1239 calls    530645 points   504 curvatures
+    fit, curved, ratio 5                 13 steps   1235 calls    528645 points   504 curvatures
     fit, curved, exact                   19 steps   1997 calls    784622 points   743 curvatures
-    fit, normalized, ratio 5             11 steps   1112 calls    480301 points   500 curvatures
-    fit, noise optimal                    9 steps   3486 calls    554542 points   512 curvatures
+    fit, normalized, ratio 5             11 steps   1108 calls    478301 points   500 curvatures
+    fit, noise optimal                    9 steps   3482 calls    552542 points   512 curvatures
     fit, two variables, ratio 5          12 steps    368 calls     65328 points     1 curvatures
     design, mean, ratio 1                 1 steps     46 calls      7785 points     0 curvatures
     design, mean, best ratio              1 steps    350 calls     77357 points     0 curvatures
