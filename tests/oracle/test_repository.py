@@ -27,7 +27,10 @@ def test_every_dependency_is_used():
     unused = []
     for manifest in tracked("Cargo.toml"):
         wanted = tomllib.loads(manifest.read_text())
-        sources = "\n".join(path.read_text() for path in manifest.parent.rglob("*.rs") if "target" not in path.parts)
+        code = {path: path.read_text() for path in manifest.parent.rglob("*.rs") if "target" not in path.parts}
+        # Pages of the book, whose examples are tested with the crate that includes them.
+        pages = [path.parent / page for path, text in code.items() for page in re.findall(r'include_str!\("([^"]+\.md)"\)', text)]
+        sources = "\n".join([*code.values(), *(page.read_text() for page in pages)])
         for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
             for name in wanted.get(kind, {}):
                 if not re.search(rf"\b{name.replace('-', '_')}\b", sources):
