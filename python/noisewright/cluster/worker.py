@@ -160,12 +160,13 @@ def sum_run(
             session.replica.advance(opening.log[known:step] if opening is not None else (news[1] or [])[known - news[0] :])
         weighted = recipe.weighted and sample == 0
         if source is not None and spans is not None:
-            answer = session.replica.sum_files(run, spans, names, weighted)
-            if answer is not None:
-                return answer
+            of_files: bytes | None = session.replica.sum_files(run, spans, names, weighted)
+            if of_files is not None:
+                return of_files
             # PyArrow reads what the library does not take for itself, or says why it cannot.
             read = source.read(*run, names)
-        return session.replica.sum(run, read, weighted)
+        answer: bytes = session.replica.sum(run, read, weighted)
+        return answer
 
 
 def introduce(fit: str, step: int, opening: Opening) -> None:
