@@ -227,7 +227,8 @@ def test_an_interrupt_ends_the_processes_too(tmp_path: Path) -> None:
         "if __name__ == '__main__':\n"
         "    model = nw.Model.from_features(['x', 'y', 'x^2', 'x*y', 'y^2'], variables=['x', 'y'])\n"
         "    print('begun', flush=True)\n"
-        "    nw.fit(model, sys.argv[1], nu=5.0, executor=2)\n"
+        "    while True:\n"
+        "        nw.fit(model, sys.argv[1], nu=5.0, executor=2)\n"
     )
     (tmp_path / "fit.py").write_text(script)
     words = [sys.executable, str(tmp_path / "fit.py"), str(tmp_path / "rows.npy")]
