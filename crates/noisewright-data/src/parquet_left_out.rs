@@ -27,6 +27,10 @@ impl Rows {
         match *self {}
     }
 
+    pub(crate) fn floating(&self) -> bool {
+        match *self {}
+    }
+
     pub(crate) fn skip(&mut self, _rows: usize) -> Result<()> {
         match *self {}
     }
