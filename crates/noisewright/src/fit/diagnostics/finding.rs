@@ -500,7 +500,7 @@ impl Finding {
             Self::FewClusters { clusters } => write!(
                 f,
                 "the clusters are worth {} of one size: intervals for means hold, but those of 95 % for variances and others \
-                 whose clusters are skewed may hold between 80 and 92 %",
+                 whose clusters are skewed held 83 to 93 % in simulations",
                 digits(*clusters)
             ),
             _ => self.about_method(f),
