@@ -108,6 +108,7 @@ impl Gathered {
     }
 
     /// Appends rows; where there are none yet, by changing places with their memory.
+    #[cfg(feature = "parquet")]
     pub(crate) fn take_over<'c>(&mut self, columns: impl Iterator<Item = &'c mut Vec<f64>>, rows: usize) {
         let columns: Vec<&mut Vec<f64>> = columns.collect();
         // Room that was made for a whole file is not given away.
