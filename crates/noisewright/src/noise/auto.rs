@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::dependent::{CircularTree, Grouped, MetaElliptical, columns_of};
 use super::fitting::{Sample, total_weight, unfitted};
 use super::heavy_tails::{self, StudentFit};
 use super::whitening::mean_and_covariance;
@@ -52,7 +53,9 @@ const SKEWED: f64 = 2.0;
 ///   other (a Chow–Liu tree)
 /// - **counts**: negative binomial with 1.5 times the variance of the data (or of Poisson counts, if that is larger)
 /// - **sphere**: 75 % von Mises–Fisher with the concentration / 1.5, 25 % uniform
-/// - **of different kinds**: the product of the above, variable by variable
+/// - **several variables of these kinds**: the product of the above, variable by variable. Where some of them depend on one
+///   another, those on a line get a joint distribution of their normal scores, the one of several real variables, and angles
+///   are given one other each, by the difference or the sum of the two (a tree of circulas)
 ///
 /// The inflation shrinks with the number d of real variables, so that the overlap of data and noise does not
 /// vanish in many of them.
@@ -80,23 +83,111 @@ pub fn fit_auto(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Resul
     if let Some(states) = many_states(space) {
         return Ok(Arc::new(StateTree::fit(&states, PSEUDO_COUNT, data, weights)?));
     }
-    let column = |axis: usize| View::new(1, data.rows(), data.column(axis));
-    let marginal = |axis: usize| -> Result<Arc<dyn Noise>> {
-        Ok(match &space.domains()[axis] {
-            Domain::Real => real(column(axis), weights)?,
-            Domain::Positive => positive(column(axis), weights)?,
-            Domain::Interval(lo, hi) => interval(*lo, *hi, column(axis), weights)?,
-            Domain::Circle => circle(column(axis), weights)?,
-            Domain::States(states) => {
-                Arc::new(Categorical::fit_to_states(states, PSEUDO_COUNT, column(axis), weights)?)
-            }
-            Domain::Counts => counts(column(axis), weights)?,
-        })
+    let alone = |axis: usize| -> Result<Arc<dyn Noise>> {
+        Ok(margin(&space.domains()[axis], column_of(data, axis), weights, ALONE)?)
     };
     if d == 1 {
-        return marginal(0);
+        return alone(0);
     }
-    Ok(Arc::new(Product::of_shared((0..d).map(marginal).collect::<Result<_>>()?)?))
+    if let Some(joint) = dependent(space, data, weights)? {
+        return Ok(joint);
+    }
+    Ok(Arc::new(Product::of_shared((0..d).map(alone).collect::<Result<_>>()?)?))
+}
+
+fn column_of(data: View<'_>, axis: usize) -> View<'_> {
+    View::new(1, data.rows(), data.column(axis))
+}
+
+/// How much wider than its data a distribution of one variable is.
+#[derive(Clone, Copy)]
+struct Wider {
+    /// A factor of the variance.
+    variance: f64,
+    /// A factor of the share of uniform parts.
+    uniform: f64,
+}
+
+/// Of variables whose noise is independent of others'.
+const ALONE: Wider = Wider { variance: INFLATION, uniform: 1.0 };
+
+/// The distribution of one variable.
+fn margin(domain: &Domain, data: View<'_>, weights: Option<&[f64]>, wider: Wider) -> Result<Arc<dyn Scalar>> {
+    Ok(match domain {
+        Domain::Real => real(data, weights, wider)?,
+        Domain::Positive => positive(data, weights, wider)?,
+        Domain::Interval(lo, hi) => interval(*lo, *hi, data, weights, wider)?,
+        Domain::Circle => circle(data, weights, wider)?,
+        Domain::States(states) => Arc::new(Categorical::fit_to_states(states, PSEUDO_COUNT, data, weights)?),
+        Domain::Counts => counts(data, weights)?,
+    })
+}
+
+/// The noise of variables of which some depend on one another: those on a line by their normal scores, whose tails are those of
+/// real variables, and angles along a tree. Lines, angles, states and counts are independent of one another. `None` where
+/// no dependence is found.
+fn dependent(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Result<Option<Arc<dyn Noise>>> {
+    let domains = space.domains();
+    let of = |wanted: fn(&Domain) -> bool| -> Vec<usize> {
+        (0..domains.len()).filter(|axis| wanted(&domains[*axis])).collect()
+    };
+    let lines = of(|domain| matches!(domain, Domain::Real | Domain::Positive | Domain::Interval(..)));
+    let angles = of(|domain| *domain == Domain::Circle);
+    let mut groups: Vec<(Vec<usize>, Arc<dyn Noise>)> = Vec::new();
+    if let Some(noise) = by_scores(space, &lines, data, weights)? {
+        groups.push((lines, noise));
+    }
+    if let Some(noise) = along_a_tree(&angles, data, weights)? {
+        groups.push((angles, noise));
+    }
+    if groups.is_empty() {
+        return Ok(None);
+    }
+    let grouped: Vec<usize> = groups.iter().flat_map(|(variables, _)| variables).copied().collect();
+    for axis in (0..domains.len()).filter(|axis| !grouped.contains(axis)) {
+        groups.push((vec![axis], margin(&domains[axis], column_of(data, axis), weights, ALONE)?));
+    }
+    Ok(Some(match groups.as_slice() {
+        [(_, noise)] => Arc::clone(noise),
+        _ => Arc::new(Grouped::new(groups)?),
+    }))
+}
+
+/// Variables on a line: margins as they are fitted, and the noise of real variables for their normal scores.
+fn by_scores(
+    space: &Space,
+    axes: &[usize],
+    data: View<'_>,
+    weights: Option<&[f64]>,
+) -> Result<Option<Arc<dyn Noise>>> {
+    if axes.len() < 2 {
+        return Ok(None);
+    }
+    let wider = Wider { variance: 1.0, uniform: (axes.len() as f64).sqrt().recip() };
+    let own = |axis: &usize| margin(&space.domains()[*axis], column_of(data, *axis), weights, wider);
+    let margins: Vec<Arc<dyn Scalar>> = axes.iter().map(own).collect::<Result<_>>()?;
+    let values = columns_of(data, axes);
+    let rows = View::new(axes.len(), data.rows(), &values);
+    let Some(scores) = MetaElliptical::dependent_scores(&margins, rows, weights) else { return Ok(None) };
+    let names: Vec<&String> = axes.iter().map(|axis| &space.names()[*axis]).collect();
+    let scores = several_real(&Space::real(&names)?, View::new(axes.len(), data.rows(), &scores), weights)?;
+    Ok(Some(Arc::new(MetaElliptical::new(margins, scores)?)))
+}
+
+/// Angles: margins as they are fitted, joined along a tree. Uniform parts of all edges together take about as much of the mass
+/// as that of one angle alone.
+fn along_a_tree(axes: &[usize], data: View<'_>, weights: Option<&[f64]>) -> Result<Option<Arc<dyn Noise>>> {
+    if axes.len() < 2 {
+        return Ok(None);
+    }
+    let wider = Wider { variance: 1.0, uniform: (axes.len() as f64).recip() };
+    let own = |axis: &usize| circle(column_of(data, *axis), weights, wider);
+    let margins: Vec<Arc<dyn Scalar>> = axes.iter().map(own).collect::<Result<_>>()?;
+    let values = columns_of(data, axes);
+    let rows = View::new(axes.len(), data.rows(), &values);
+    let widening = (inflation(axes.len()), (1.0 - MAIN_SHARE) * wider.uniform);
+    let tree = CircularTree::fit(margins, widening, rows, weights)?;
+    Ok(tree.map(|tree| Arc::new(tree) as Arc<dyn Noise>))
 }
 
 /// The states of every variable, where all have finitely many and they are too many to be visited.
@@ -160,22 +251,22 @@ fn words(domain: &Domain) -> String {
 }
 
 /// A mixture of distributions of one variable.
-fn mixed(parts: Vec<(f64, Arc<dyn Scalar>)>) -> Result<Arc<dyn Noise>> {
+fn mixed(parts: Vec<(f64, Arc<dyn Scalar>)>) -> Result<Arc<dyn Scalar>> {
     Ok(Arc::new(Mixture::<dyn Scalar>::of_shared(parts)?))
 }
 
-fn real(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
+fn real(data: View<'_>, weights: Option<&[f64]>, wider: Wider) -> Result<Arc<dyn Scalar>> {
     let sample = Sample::scalar("auto", data, weights)?;
     if heavy_tails::shows(&sample) {
         let StudentFit { dof, location, matrix } = heavy_tails::fit_student("auto", data, weights)?;
-        let scale = (INFLATION * matrix[0]).sqrt();
+        let scale = (wider.variance * matrix[0]).sqrt();
         return mixed(vec![
             (MAIN_SHARE, Arc::new(Student::new(dof, location[0], scale)?)),
             (1.0 - MAIN_SHARE, Arc::new(Student::new(0.5 * dof, location[0], scale)?)),
         ]);
     }
     let (mean, variance) = sample.moments()?;
-    let variance = INFLATION * variance;
+    let variance = wider.variance * variance;
     mixed(vec![
         (MAIN_SHARE, Arc::new(Normal::with_variance(mean, variance)?)),
         (1.0 - MAIN_SHARE, Arc::new(Student::new(Student::DEFAULT_DOF, mean, variance.sqrt())?)),
@@ -212,13 +303,13 @@ fn several_real(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Resul
     Ok(Arc::new(Mixture::<dyn Noise>::of_shared(parts)?))
 }
 
-fn positive(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
+fn positive(data: View<'_>, weights: Option<&[f64]>, wider: Wider) -> Result<Arc<dyn Scalar>> {
     let gamma = Gamma::fit(data, weights)?;
     let (mu, sigma) = upper_logarithm(data, weights)?;
     mixed(vec![
         // Both divided by the same number: the same mean, a larger variance.
-        (0.65, Arc::new(Gamma::new(gamma.shape() / INFLATION, gamma.rate() / INFLATION)?)),
-        (0.25, Arc::new(LogNormal::new(mu, sigma * INFLATION.sqrt())?)),
+        (0.65, Arc::new(Gamma::new(gamma.shape() / wider.variance, gamma.rate() / wider.variance)?)),
+        (0.25, Arc::new(LogNormal::new(mu, sigma * wider.variance.sqrt())?)),
         (0.1, Arc::new(Gamma::new(1.0, gamma.rate() / gamma.shape())?)),
     ])
 }
@@ -278,7 +369,13 @@ fn divided(edges: &[f64], sample: &Sample<'_>) -> Vec<f64> {
     out
 }
 
-fn interval(lo: f64, hi: f64, data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
+fn interval(
+    lo: f64,
+    hi: f64,
+    data: View<'_>,
+    weights: Option<&[f64]>,
+    wider: Wider,
+) -> Result<Arc<dyn Scalar>> {
     let sample = Sample::scalar("auto", data, weights)?;
     let edges = divided(&cells(lo, hi, &sample), &sample);
     let counted = Histogram1d::fit(&edges, 0.0, data, weights)?;
@@ -293,8 +390,9 @@ fn interval(lo: f64, hi: f64, data: View<'_>, weights: Option<&[f64]>) -> Result
         let side = |j: usize| if j == i { 0.5 * p[i] } else { from(j) + kept(j) };
         side(left) + side(right)
     };
-    let floor = |i: usize| UNIFORM_FLOOR * width(i) / (hi - lo);
-    let probabilities: Vec<f64> = (0..bins).map(|i| floor(i) + (1.0 - UNIFORM_FLOOR) * smooth(i)).collect();
+    let share = UNIFORM_FLOOR * wider.uniform;
+    let floor = |i: usize| share * width(i) / (hi - lo);
+    let probabilities: Vec<f64> = (0..bins).map(|i| floor(i) + (1.0 - share) * smooth(i)).collect();
     let histogram = Histogram1d::new(&edges, &probabilities)?;
     match poles(lo, hi, data, weights)? {
         Some(beta) => mixed(vec![(0.5, Arc::new(histogram)), (0.5, Arc::new(beta))]),
@@ -311,15 +409,16 @@ fn poles(lo: f64, hi: f64, data: View<'_>, weights: Option<&[f64]>) -> Result<Op
     if a.min(b) < POLE { Beta::new(steeper(a), steeper(b))?.on(lo, hi).map(Some) } else { Ok(None) }
 }
 
-fn circle(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
+fn circle(data: View<'_>, weights: Option<&[f64]>, wider: Wider) -> Result<Arc<dyn Scalar>> {
     let fitted = VonMises::fit(data, weights)?;
+    let uniform = (1.0 - MAIN_SHARE) * wider.uniform;
     mixed(vec![
-        (MAIN_SHARE, Arc::new(VonMises::new(fitted.mean(), fitted.concentration() / INFLATION)?)),
-        (1.0 - MAIN_SHARE, Arc::new(VonMises::new(0.0, 0.0)?)),
+        (1.0 - uniform, Arc::new(VonMises::new(fitted.mean(), fitted.concentration() / wider.variance)?)),
+        (uniform, Arc::new(VonMises::new(0.0, 0.0)?)),
     ])
 }
 
-fn counts(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Noise>> {
+fn counts(data: View<'_>, weights: Option<&[f64]>) -> Result<Arc<dyn Scalar>> {
     let (mean, variance) = Sample::scalar("auto", data, weights)?.moments()?;
     let excess = INFLATION * variance.max(mean) - mean;
     Ok(Arc::new(NegativeBinomial::new(mean, mean * mean / excess)?))

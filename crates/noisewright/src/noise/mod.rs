@@ -5,7 +5,7 @@
 //! | normal, student, uniform, laplace, logistic | normal, student with a matrix | product |
 //! | gamma, beta, lognormal, von-mises | von-mises-fisher, uniform on the sphere | mixture |
 //! | categorical (bernoulli), poisson, negative-binomial | histogram of two variables | truncated |
-//! | histogram | kernel density, warped, normal mixtures, trees of states | |
+//! | histogram | kernel density, warped, normal mixtures, trees of states and of angles, normal scores | |
 
 mod auto;
 mod beta;
@@ -14,6 +14,7 @@ mod categorical;
 mod check;
 mod conditional;
 mod counts;
+pub(crate) mod dependent;
 mod elliptical;
 mod fitting;
 mod gamma;

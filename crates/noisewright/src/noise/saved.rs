@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::design::{ModelNoise, SavedModelNoise};
 use crate::fit::optimal::Restated;
+use crate::noise::dependent::{CircularTree, Grouped, MetaElliptical, SavedBranch};
 use crate::noise::kernel_density::SavedKernels;
 use crate::{
-    DesignFault, Error, KernelDensity, Mixture, Model, Noise, NoiseContext, NoiseWords, Product, Result,
-    Space,
+    DesignFault, Domain, Error, KernelDensity, Mixture, Model, Noise, NoiseContext, NoiseWords, Product,
+    Result, Scalar, Space,
 };
 
 /// A noise as plain data. Unlike [`Noise::describe`], which may name a procedure (`kde`, `optimal`), it says which density.
@@ -36,6 +37,22 @@ pub enum SavedNoise {
     Mixture(Vec<(f64, SavedNoise)>),
     /// Independent blocks of variables: how many each has, and its noise.
     Product(Vec<(usize, SavedNoise)>),
+    /// Variables on a line, and the joint distribution of their normal scores.
+    MetaElliptical {
+        /// The variables' own distributions.
+        margins: Vec<SavedNoise>,
+        /// That of the scores.
+        scores: Box<SavedNoise>,
+    },
+    /// Angles along a tree.
+    CircularTree {
+        /// The angles' own distributions.
+        margins: Vec<SavedNoise>,
+        /// How each depends on its parent, if it has one.
+        branches: Vec<Option<SavedBranch>>,
+    },
+    /// Independent groups of variables: which, and their noise.
+    Grouped(Vec<(Vec<usize>, SavedNoise)>),
     /// A noise divided by its integral, under another name.
     Restated {
         /// The noise.
@@ -73,12 +90,60 @@ impl SavedNoise {
                 Arc::new(Mixture::<dyn Noise>::of_shared(parts.collect::<Result<Vec<_>>>()?)?)
             }
             Self::Product(blocks) => Arc::new(Product::of_shared(build_blocks(blocks, space, model)?)?),
+            Self::MetaElliptical { margins, scores } => {
+                let names: Vec<String> = (0..margins.len()).map(|j| format!("z{j}")).collect();
+                let scores = scores.build(&Space::real(&names)?, None)?;
+                Arc::new(MetaElliptical::new(build_margins(margins, space)?, scores)?)
+            }
+            Self::CircularTree { margins, branches } => {
+                let circle = Space::product(&[("angle", Domain::Circle)])?;
+                let binding = |saved: &SavedNoise| saved.build_scalar(&circle);
+                Arc::new(CircularTree::from_saved(build_margins(margins, space)?, branches, binding)?)
+            }
+            Self::Grouped(groups) => Arc::new(Grouped::new(build_groups(groups, space, model)?)?),
             Self::Restated { noise, log_mass, words } => {
                 let noise = noise.build(space, model)?;
                 Arc::new(Restated { noise, log_mass: *log_mass, words: words.clone() })
             }
         })
     }
+}
+
+impl SavedNoise {
+    /// A distribution of one variable, which words say all of.
+    fn build_scalar(&self, space: &Space) -> Result<Arc<dyn Scalar>> {
+        let Self::Words(words) = self else {
+            return Err(Error::internal("a saved margin that is not in words"));
+        };
+        let parsed = NoiseWords::parse(words).map_err(|error| error.in_text(words))?;
+        parsed.build_scalar(&NoiseContext::new(space))
+    }
+}
+
+/// The space of one of the variables.
+fn space_of(space: &Space, variables: &[usize]) -> Result<Space> {
+    let variable = |j: &usize| {
+        let outside =
+            Error::Shape { what: "variables of the noise", expected: space.dimension(), found: j + 1 };
+        let domain = space.domains().get(*j).ok_or(outside)?;
+        Ok((space.names()[*j].clone(), domain.clone()))
+    };
+    Space::product(&variables.iter().map(variable).collect::<Result<Vec<_>>>()?)
+}
+
+fn build_margins(margins: &[SavedNoise], space: &Space) -> Result<Vec<Arc<dyn Scalar>>> {
+    margins.iter().enumerate().map(|(j, margin)| margin.build_scalar(&space_of(space, &[j])?)).collect()
+}
+
+fn build_groups(
+    groups: &[(Vec<usize>, SavedNoise)],
+    space: &Space,
+    model: Option<&Model>,
+) -> Result<Vec<(Vec<usize>, Arc<dyn Noise>)>> {
+    let group = |(variables, noise): &(Vec<usize>, SavedNoise)| {
+        Ok((variables.clone(), noise.build(&space_of(space, variables)?, model)?))
+    };
+    groups.iter().map(group).collect()
 }
 
 fn build_blocks(

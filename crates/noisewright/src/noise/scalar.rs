@@ -218,13 +218,17 @@ fn narrow_mass<S: Scalar + ?Sized>(noise: &S, lo: f64, hi: f64) -> f64 {
 
 /// The inverse of the distribution function, found on the side of the smaller tail.
 fn quantile<S: Scalar + ?Sized>(noise: &S, u: f64) -> f64 {
+    let upper = u > 0.5;
+    at_tails(noise, upper, if upper { (1.0 - u).ln() } else { u.ln() })
+}
+
+/// The value beyond which, on the upper or on the lower side, the mass with this logarithm lies.
+pub(super) fn at_tails<S: Scalar + ?Sized>(noise: &S, upper: bool, ln_tail: f64) -> f64 {
     let (lo, hi) = noise.support();
-    let x = if u <= 0.5 {
-        let target = u.ln();
-        crossing(noise, lo, hi, |x| noise.ln_cdf(x) - target, |x| noise.ln_cdf(x))
+    let x = if upper {
+        crossing(noise, lo, hi, |x| ln_tail - noise.ln_survival(x), |x| noise.ln_survival(x))
     } else {
-        let target = (1.0 - u).ln();
-        crossing(noise, lo, hi, |x| target - noise.ln_survival(x), |x| noise.ln_survival(x))
+        crossing(noise, lo, hi, |x| noise.ln_cdf(x) - ln_tail, |x| noise.ln_cdf(x))
     };
     if noise.is_discrete() { x } else { between(lo, hi, x) }
 }

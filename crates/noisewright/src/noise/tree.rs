@@ -93,32 +93,14 @@ impl<'a> Table<'a> {
         counts
     }
 
-    /// Every variable's parent in the tree with the largest sum of mutual informations (Prim's algorithm); the first is
-    /// the root.
+    /// Every variable's parent in the tree with the largest sum of mutual informations; the first is the root.
     fn parents(&self, pseudo_count: f64) -> Vec<Option<usize>> {
-        let count = self.sizes.len();
         let stride = self.columns[0].len().div_ceil(STRUCTURE_ROWS).max(1);
         let information = |a: usize, b: usize| {
             mutual_information(&self.pairs(a, b, pseudo_count, stride), self.sizes[a], self.sizes[b])
         };
-        let mut parents = vec![None; count];
-        let mut inside = vec![false; count];
-        inside[0] = true;
-        let mut best: Vec<(f64, usize)> =
-            (0..count).map(|j| (if j == 0 { 0.0 } else { information(0, j) }, 0)).collect();
-        for _ in 1..count {
-            let outside = (0..count).filter(|j| !inside[*j]);
-            let Some(next) = outside.max_by(|a, b| best[*a].0.total_cmp(&best[*b].0)) else { break };
-            inside[next] = true;
-            parents[next] = Some(best[next].1);
-            for j in (0..count).filter(|j| !inside[*j]) {
-                let found = information(next, j);
-                if found > best[j].0 {
-                    best[j] = (found, next);
-                }
-            }
-        }
-        parents
+        let parents = parents_by(self.sizes.len(), information);
+        parents.into_iter().map(|parent| parent.map(|(parent, _)| parent)).collect()
     }
 
     /// The probabilities of one variable's states given its parent's.
@@ -164,8 +146,34 @@ fn mutual_information(counts: &[f64], rows: usize, columns: usize) -> f64 {
     counts.iter().enumerate().map(term).sum()
 }
 
+/// Every variable's parent in the tree with the largest sum of mutual informations, and the information with it (Prim's
+/// algorithm); the first is the root.
+pub(super) fn parents_by(
+    count: usize,
+    information: impl Fn(usize, usize) -> f64,
+) -> Vec<Option<(usize, f64)>> {
+    let mut parents = vec![None; count];
+    let mut inside = vec![false; count];
+    inside[0] = true;
+    let mut best: Vec<(f64, usize)> =
+        (0..count).map(|j| (if j == 0 { 0.0 } else { information(0, j) }, 0)).collect();
+    for _ in 1..count {
+        let outside = (0..count).filter(|j| !inside[*j]);
+        let Some(next) = outside.max_by(|a, b| best[*a].0.total_cmp(&best[*b].0)) else { break };
+        inside[next] = true;
+        parents[next] = Some((best[next].1, best[next].0));
+        for j in (0..count).filter(|j| !inside[*j]) {
+            let found = information(next, j);
+            if found > best[j].0 {
+                best[j] = (found, next);
+            }
+        }
+    }
+    parents
+}
+
 /// An order in which parents come before their children.
-fn parents_first(parents: &[Option<usize>]) -> Vec<usize> {
+pub(super) fn parents_first(parents: &[Option<usize>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..parents.len()).filter(|j| parents[*j].is_none()).collect();
     let mut done = 0;
     while let Some(parent) = order.get(done).copied() {
