@@ -34,6 +34,7 @@ mod refit;
 mod sampling;
 mod saved;
 mod scalar;
+mod shrinkage;
 mod sinh_arcsinh;
 mod spelling;
 mod sphere;
