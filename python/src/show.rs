@@ -6,8 +6,8 @@ use noisewright_report::{
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// Columns of text that notebooks and consoles have.
-const WIDTH: usize = 100;
+/// Columns of text that every console has.
+const WIDTH: usize = 80;
 
 /// A cell of a table: nothing, a number, or words.
 fn cell(value: &Bound<'_, PyAny>) -> PyResult<Cell> {

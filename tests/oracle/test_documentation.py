@@ -37,7 +37,7 @@ def run(body, folder):
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", body],
         cwd=folder,
-        env={**os.environ, "PATH": f"{BINARY.parent}:{os.environ['PATH']}", "COLUMNS": "100"},
+        env={**os.environ, "PATH": f"{BINARY.parent}:{os.environ['PATH']}", "COLUMNS": "80"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -72,6 +72,35 @@ def test_words_are_compared_as_numbers():
 
 def test_there_is_something_to_run():
     assert len(list(cases())) >= 10
+
+
+TABLE = re.compile(r"^(?P<rule>─+)\n.*\n─+\n(?P<rows>(?:.*\n)*?)─+\n", re.MULTILINE)
+
+
+def pieces(text):
+    """Tables that continue the one right above them: their rows have the same names."""
+    found = list(TABLE.finditer(text))
+    names = [[line.split()[0] for line in table["rows"].splitlines() if line.strip()] for table in found]
+    return [
+        after["rows"]
+        for here, after, one, other in zip(found, found[1:], names, names[1:])
+        if text[here.end() : after.start()] == "\n" and one == other
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_tables_fit_80_columns(page):
+    for block in (found["body"] for found in FENCE.finditer(page.read_text())):
+        assert not pieces(block), block
+        for rule in (table["rule"] for table in TABLE.finditer(block)):
+            assert len(rule) <= 80, block
+
+
+def test_tables_in_pieces_are_seen():
+    rule = "─" * 30 + "\n"
+    one, other = (f"{rule}row   {name}\n{rule}a     1\nb     2\n{rule}" for name in ("mean", "error"))
+    assert len(pieces(f"{one}\n{other}")) == 1 and not pieces(one)
+    assert not pieces(f"{one}\nanother table\n{other}")
 
 
 def links(page):

@@ -32,7 +32,7 @@ pub(crate) fn run(settings: Settings) -> Result<Item> {
         .column(Column::text("estimator"))
         .column(Column::text("error"))
         .column(Column::number("theory").decimals(4))
-        .column(Column::number("simulated").decimals(4))
+        .column(Column::number("found").decimals(4))
         .column(Column::number("±").decimals(4))
         .column(Column::number("z").decimals(1))
         .column(Column::number("in print").decimals(4))

@@ -8,7 +8,7 @@ use crate::wrap::wrap_columns;
 /// What the terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextStyle {
-    /// Columns of the terminal; wider tables are folded, notes are wrapped (80).
+    /// Columns of the terminal; wider tables have narrower gaps or are folded, notes are wrapped (80).
     pub width: usize,
     /// Whether to mark titles and headings with escape sequences (false).
     pub color: bool,
@@ -38,6 +38,8 @@ impl TextStyle {
 
 /// Blank columns between two columns of the table.
 const GAP: usize = 3;
+/// The same where the table then fits into fewer pieces.
+const NARROW_GAP: usize = 2;
 /// How far the rows of a section stand in.
 const INDENT: &str = "  ";
 /// Words are not squeezed into fewer columns than this.
@@ -53,19 +55,19 @@ impl Table {
     pub fn to_text_with(&self, style: &TextStyle) -> String {
         let cells = self.text_cells(style);
         let headings: Vec<String> = self.columns.iter().map(super::Column::heading).collect();
-        let widths: Vec<usize> =
-            (0..headings.len()).map(|i| self.column_width(&cells, &headings, i)).collect();
+        let widths = (0..headings.len()).map(|i| self.column_width(&cells, &headings, i)).collect();
+        let layout = Layout::new(widths, style.width);
         let mut out = String::new();
         if !self.title.is_empty() {
             push_line(&mut out, &style.bold(&self.title));
         }
-        let folds = fold_columns(&widths, style.width);
-        let table_width = folds.iter().map(|fold| fold_width(&widths, fold)).max().unwrap_or(0);
+        let folds = layout.folds(style.width);
+        let table_width = folds.iter().map(|fold| layout.width(fold)).max().unwrap_or(0);
         for (index, fold) in folds.iter().enumerate() {
             if index > 0 {
                 out.push('\n');
             }
-            self.push_fold(&mut out, style, &cells, &headings, &widths, fold);
+            self.push_fold(&mut out, style, &cells, &headings, &layout, fold);
         }
         self.push_notes(&mut out, style, table_width);
         out
@@ -105,19 +107,19 @@ impl Table {
         style: &TextStyle,
         cells: &[Vec<String>],
         headings: &[String],
-        widths: &[usize],
+        layout: &Layout,
         fold: &[usize],
     ) {
-        let excess = fold_width(widths, fold).saturating_sub(style.width);
-        let rule = style.rule(fold_width(widths, fold) - excess);
+        let excess = layout.width(fold).saturating_sub(style.width);
+        let rule = style.rule(layout.width(fold) - excess);
         push_line(out, &rule);
-        let heading = self.line(headings, widths, fold);
+        let heading = self.line(headings, layout, fold);
         push_line(out, &style.bold(&heading));
         push_line(out, &rule);
         for (row, source) in cells.iter().zip(&self.rows) {
             match source {
                 Row::Section(heading) => push_line(out, &style.bold(heading)),
-                Row::Cells(_) => self.push_row_lines(out, row, widths, fold, excess),
+                Row::Cells(_) => self.push_row_lines(out, row, layout, fold, excess),
             }
         }
         push_line(out, &rule);
@@ -128,27 +130,27 @@ impl Table {
         &self,
         out: &mut String,
         row: &[String],
-        widths: &[usize],
+        layout: &Layout,
         fold: &[usize],
         excess: usize,
     ) {
         let last = fold[fold.len() - 1];
-        let room = widths[last].saturating_sub(excess).max(NARROWEST_WRAP);
+        let room = layout.widths[last].saturating_sub(excess).max(NARROWEST_WRAP);
         if excess == 0 || self.columns[last].align != Align::Left || row[last].width() <= room {
-            return push_line(out, &self.line(row, widths, fold));
+            return push_line(out, &self.line(row, layout, fold));
         }
         let mut row = row.to_vec();
         for words in wrap_columns(&std::mem::take(&mut row[last]), room) {
             row[last] = words;
-            push_line(out, &self.line(&row, widths, fold));
+            push_line(out, &self.line(&row, layout, fold));
             row.iter_mut().for_each(String::clear);
         }
     }
 
-    fn line(&self, row: &[String], widths: &[usize], fold: &[usize]) -> String {
+    fn line(&self, row: &[String], layout: &Layout, fold: &[usize]) -> String {
         let padded: Vec<String> =
-            fold.iter().map(|&i| pad(&row[i], widths[i], self.columns[i].align)).collect();
-        padded.join(&" ".repeat(GAP)).trim_end().to_owned()
+            fold.iter().map(|&i| pad(&row[i], layout.widths[i], self.columns[i].align)).collect();
+        padded.join(&" ".repeat(layout.gap)).trim_end().to_owned()
     }
 
     fn push_notes(&self, out: &mut String, style: &TextStyle, table_width: usize) {
@@ -161,23 +163,38 @@ impl Table {
     }
 }
 
-/// Groups of columns that fit the width; every group after the first repeats column 0, the row's name.
-fn fold_columns(widths: &[usize], available: usize) -> Vec<Vec<usize>> {
-    let mut folds: Vec<Vec<usize>> = Vec::new();
-    let mut current: Vec<usize> = Vec::new();
-    for index in 0..widths.len() {
-        current.push(index);
-        if current.len() > 2 && fold_width(widths, &current) > available {
-            current.pop();
-            folds.push(std::mem::replace(&mut current, vec![0, index]));
-        }
-    }
-    folds.push(current);
-    folds
+/// How wide the columns are, and the blanks between them.
+struct Layout {
+    widths: Vec<usize>,
+    gap: usize,
 }
 
-fn fold_width(widths: &[usize], fold: &[usize]) -> usize {
-    fold.iter().map(|&i| widths[i]).sum::<usize>() + GAP * fold.len().saturating_sub(1)
+impl Layout {
+    /// Columns of these widths on so wide a terminal.
+    fn new(widths: Vec<usize>, available: usize) -> Self {
+        let [wide, narrow] = [GAP, NARROW_GAP].map(|gap| Self { widths: widths.clone(), gap });
+        if narrow.folds(available).len() < wide.folds(available).len() { narrow } else { wide }
+    }
+
+    /// Groups of columns that fit the width; every group after the first repeats column 0, the row's name.
+    fn folds(&self, available: usize) -> Vec<Vec<usize>> {
+        let mut folds: Vec<Vec<usize>> = Vec::new();
+        let mut current: Vec<usize> = Vec::new();
+        for index in 0..self.widths.len() {
+            current.push(index);
+            if current.len() > 2 && self.width(&current) > available {
+                current.pop();
+                folds.push(std::mem::replace(&mut current, vec![0, index]));
+            }
+        }
+        folds.push(current);
+        folds
+    }
+
+    /// The width of a group.
+    fn width(&self, fold: &[usize]) -> usize {
+        fold.iter().map(|&i| self.widths[i]).sum::<usize>() + self.gap * fold.len().saturating_sub(1)
+    }
 }
 
 fn pad(text: &str, width: usize, align: Align) -> String {
@@ -245,6 +262,22 @@ mod tests {
         assert!(text.lines().all(|line| line.width() <= 52), "{text}");
         assert_eq!(text.matches("first").count(), 3);
         assert!((0..12).all(|i| text.contains(&format!("column {i}"))));
+    }
+
+    #[test]
+    fn columns_move_together_before_a_table_folds() {
+        let mut table = Table::new("").column(Column::text("row"));
+        for index in 0..5 {
+            table = table.column(Column::number(format!("column {index}")));
+        }
+        let table = table.row(std::iter::once("first".into()).chain((0..5).map(|i| f64::from(i).into())));
+        // A name of 5 and five headings of 8: 45, with five gaps of 3 or of 2.
+        for (width, widest, tables) in [(60, 60, 1), (59, 55, 1), (55, 55, 1), (54, 54, 2)] {
+            let text = table.to_text_with(&TextStyle { width, ..TextStyle::default() });
+            assert_eq!(text.matches("first").count(), tables, "{width}: {text}");
+            let found = text.lines().map(UnicodeWidthStr::width).max().unwrap();
+            assert!(found <= widest && (tables > 1 || found == widest), "{width}: {text}");
+        }
     }
 
     #[test]

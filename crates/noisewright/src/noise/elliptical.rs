@@ -7,6 +7,7 @@ use noisewright_numerics::special::ln_gamma;
 use noisewright_numerics::summation::sum;
 
 use super::fitting::unfitted;
+use super::shrinkage::shrink_correlations;
 use super::whitening::{Whitening, mean_and_covariance};
 use crate::{Landmarks, MultivariateNormal, MultivariateStudent, Noise, Result, View};
 
@@ -35,19 +36,29 @@ impl Elliptical {
     /// # Errors
     /// When there are too few points or the variables are linearly dependent in them.
     pub(crate) fn fit_likelihood(noise: &'static str, points: View<'_>) -> Result<Self> {
+        let (mean, covariance) = moments(noise, points)?;
+        Self::with_moments(noise, points, &mean, &covariance)
+    }
+
+    /// The same with the correlations shrunk towards zero by what chance made of them.
+    ///
+    /// # Errors
+    /// As for [`fit_likelihood`](Self::fit_likelihood).
+    pub(crate) fn fit_shrunk(noise: &'static str, points: View<'_>) -> Result<Self> {
+        let (mean, mut covariance) = moments(noise, points)?;
+        shrink_correlations(points, &mean, &mut covariance);
+        Self::with_moments(noise, points, &mean, &covariance)
+    }
+
+    fn with_moments(noise: &'static str, points: View<'_>, mean: &[f64], covariance: &[f64]) -> Result<Self> {
         let d = points.columns();
-        if points.rows() < d + 2 {
-            let reason = format!("{} points are too few to fit it: give at least {}", points.rows(), d + 2);
-            return Err(unfitted(noise, &reason));
-        }
-        let (mean, covariance) = mean_and_covariance(noise, points, None)?;
-        let map = Whitening::new(noise, &mean, &covariance)?;
+        let map = Whitening::new(noise, mean, covariance)?;
         let dof = dof_by_moments(d, &distances(&map, points));
         if dof > NORMAL_DOF {
-            return Ok(Self::Normal(MultivariateNormal::new(&mean, &covariance)?));
+            return Ok(Self::Normal(MultivariateNormal::new(mean, covariance)?));
         }
         let scale: Vec<f64> = covariance.iter().map(|c| c * (dof - 2.0) / dof).collect();
-        let start = MultivariateStudent::new(dof, &mean, &scale)?;
+        let start = MultivariateStudent::new(dof, mean, &scale)?;
         Ok(Self::Student(if dof < HEAVY_DOF { improved(noise, start, points)? } else { start }))
     }
 
@@ -66,6 +77,14 @@ impl Elliptical {
         match self {
             Self::Normal(_) => None,
             Self::Student(noise) => Some(noise.dof()),
+        }
+    }
+
+    /// The same distribution as by [`transport`](Noise::transport), one variable after the other.
+    pub(super) fn transport_by_variables(&self, cube: View<'_>, out: &mut [f64]) {
+        match self {
+            Self::Normal(noise) => noise.transport_by_variables(cube, out),
+            Self::Student(noise) => noise.transport_by_variables(cube, out),
         }
     }
 
@@ -109,6 +128,16 @@ impl Noise for Elliptical {
     fn describe(&self) -> String {
         self.noise().describe()
     }
+}
+
+/// The mean and the covariance of points that are enough for both.
+fn moments(noise: &'static str, points: View<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
+    let d = points.columns();
+    if points.rows() < d + 2 {
+        let reason = format!("{} points are too few to fit it: give at least {}", points.rows(), d + 2);
+        return Err(unfitted(noise, &reason));
+    }
+    mean_and_covariance(noise, points, None)
 }
 
 /// Squared distances of an even selection of the points.

@@ -35,6 +35,7 @@ mod refit;
 mod sampling;
 mod saved;
 mod scalar;
+mod shrinkage;
 mod sinh_arcsinh;
 mod spelling;
 mod sphere;

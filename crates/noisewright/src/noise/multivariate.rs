@@ -64,6 +64,15 @@ impl MultivariateNormal {
     pub(super) fn whiten(&self, points: View<'_>, z: &mut [f64]) {
         self.map.whiten(points, z);
     }
+
+    /// The same distribution as by [`transport`](Noise::transport), one variable after the other.
+    pub(super) fn transport_by_variables(&self, cube: View<'_>, out: &mut [f64]) {
+        self.transport_along(&self.map.pivoted_factor(), cube, out);
+    }
+
+    fn transport_along(&self, factor: &[f64], cube: View<'_>, out: &mut [f64]) {
+        transport_colored(self.mean(), factor, cube, 0, out, |_| 1.0);
+    }
 }
 
 impl Noise for MultivariateNormal {
@@ -94,7 +103,7 @@ impl Noise for MultivariateNormal {
     }
 
     fn transport(&self, cube: View<'_>, out: &mut [f64]) {
-        transport_colored(&self.map, cube, 0, out, |_| 1.0);
+        self.transport_along(&self.map.principal_factor(), cube, out);
     }
 
     fn inverse_transport(&self, point: &[f64], _: &mut Stream, cube: &mut [f64]) -> bool {
@@ -193,6 +202,17 @@ impl MultivariateStudent {
     pub fn scale(&self) -> &[f64] {
         self.map.matrix()
     }
+
+    /// The same distribution as by [`transport`](Noise::transport), one variable after the other.
+    pub(super) fn transport_by_variables(&self, cube: View<'_>, out: &mut [f64]) {
+        self.transport_along(&self.map.pivoted_factor(), cube, out);
+    }
+
+    /// The stretch first, which decides how far out a draw is.
+    fn transport_along(&self, factor: &[f64], cube: View<'_>, out: &mut [f64]) {
+        let stretch = |u: f64| (self.dof / gamma_quantile(0.5 * self.dof, u) * 0.5).sqrt();
+        transport_colored(self.location(), factor, cube, 1, out, |row| stretch(cube.get(row, 0)));
+    }
 }
 
 impl Noise for MultivariateStudent {
@@ -238,8 +258,7 @@ impl Noise for MultivariateStudent {
 
     /// The stretch first, which decides how far out a draw is, then the principal axes.
     fn transport(&self, cube: View<'_>, out: &mut [f64]) {
-        let stretch = |u: f64| (self.dof / gamma_quantile(0.5 * self.dof, u) * 0.5).sqrt();
-        transport_colored(&self.map, cube, 1, out, |row| stretch(cube.get(row, 0)));
+        self.transport_along(&self.map.principal_factor(), cube, out);
     }
 
     /// Given the point, half of the χ² of the stretch has a gamma distribution of shape `(n + d)/2` and rate `1 + |z|²/n`.
@@ -299,21 +318,21 @@ fn draw_colored(
 
 /// Carries the columns of the cube from `first` on to `location + stretch · F z`, z their normal quantiles.
 fn transport_colored(
-    map: &Whitening,
+    location: &[f64],
+    factor: &[f64],
     cube: View<'_>,
     first: usize,
     out: &mut [f64],
     stretch: impl Fn(usize) -> f64,
 ) {
-    let (d, rows) = (map.dimension(), cube.rows());
-    let factor = map.principal_factor();
+    let (d, rows) = (location.len(), cube.rows());
     let mut z = vec![0.0; d];
     for row in 0..rows {
         let stretch = stretch(row);
         for (axis, z) in z.iter_mut().enumerate() {
             *z = normal_quantile(cube.get(row, first + axis));
         }
-        for (axis, location) in map.location().iter().enumerate() {
+        for (axis, location) in location.iter().enumerate() {
             let along: f64 = factor[axis * d..(axis + 1) * d].iter().zip(&z).map(|(f, z)| f * z).sum();
             out[axis * rows + row] = location + stretch * along;
         }

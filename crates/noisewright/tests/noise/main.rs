@@ -3,6 +3,7 @@
 
 mod auto;
 mod density;
+mod evenness;
 mod quiet;
 mod sampling;
 mod support;
