@@ -164,6 +164,20 @@ packages() {
         --exclude noisewright-systems --exclude noisewright-bindings --exclude noisewright-python --exclude noisewright-speed --exclude noisewright-validation
 }
 
+# The examples in the documentation of what was packed, from the packages alone: nothing of this tree can stand in for what a package
+# lacks. The newest of each is the one that was just made.
+packed_examples() {
+    local target=${CARGO_TARGET_DIR:-$PWD/target} patches=() crate
+    packed() { ls -td "$target/package/$1"-[0-9]*/ | head -n 1; }
+    for crate in noisewright-{numerics,formula,report}; do
+        patches+=(--config "patch.crates-io.$crate.path='$(packed "$crate")'")
+    done
+    for crate in noisewright-{numerics,formula} noisewright; do
+        CARGO_PROFILE_DEV_DEBUG=false cargo test --quiet --doc --manifest-path "$(packed "$crate")Cargo.toml" "${patches[@]}" \
+            --target-dir "$target/packed" || return 1
+    done
+}
+
 # The wheel, in an environment where nothing else of ours is.
 wheel() {
     rm -rf .venv/wheel && python3 -m venv .venv/wheel &&
@@ -240,6 +254,7 @@ if $all; then
     # These leave other builds of the command in the place of the one that was tested.
     stage "features" features
     stage "packages" packages
+    stage "examples in the packages" packed_examples
     stage "wheel" wheel
 fi
 

@@ -171,14 +171,17 @@ fn independence_stays_a_product() {
 
 #[test]
 fn weights_count_rows() {
-    let (space, points) = mixed_kinds(300, 0.8);
-    let twice: Vec<f64> =
-        (0..3).flat_map(|j| points.view().column(j).iter().flat_map(|x| [*x, *x])).collect();
-    let weighted = fit_auto(&space, points.view(), Some(&[2.0; 300])).unwrap();
-    let repeated = fit_auto(&space, View::new(3, 600, &twice), None).unwrap();
+    // Gamma variables: the cells of an interval are as many as its rows are worth.
+    let drawn = sample(&lines(3, 0.8), 300, 4);
+    let values = [drawn.view().column(0), drawn.view().column(2)].concat();
+    let space = Space::product(&[("a", Domain::Positive), ("b", Domain::Positive)]).unwrap();
+    let twice: Vec<f64> = values.iter().flat_map(|x| [*x, *x]).collect();
+    let points = View::new(2, 300, &values);
+    let weighted = fit_auto(&space, points, Some(&[2.0; 300])).unwrap();
+    let repeated = fit_auto(&space, View::new(2, 600, &twice), None).unwrap();
     let (mut a, mut b) = (vec![0.0; 300], vec![0.0; 300]);
-    weighted.log_density(points.view(), &mut a);
-    repeated.log_density(points.view(), &mut b);
+    weighted.log_density(points, &mut a);
+    repeated.log_density(points, &mut b);
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + a.abs())));
 }
 
