@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::dependent::{CircularTree, Grouped, MetaElliptical, columns_of};
+use super::dependent::{CircularTree, Grouped, Margin, MetaElliptical, columns_of};
 use super::fitting::{Sample, total_weight, unfitted};
 use super::heavy_tails::{self, StudentFit};
 use super::whitening::mean_and_covariance;
@@ -165,7 +165,7 @@ fn by_scores(
     }
     let wider = Wider { variance: 1.0, uniform: (axes.len() as f64).sqrt().recip() };
     let own = |axis: &usize| margin(&space.domains()[*axis], column_of(data, *axis), weights, wider);
-    let margins: Vec<Arc<dyn Scalar>> = axes.iter().map(own).collect::<Result<_>>()?;
+    let margins: Vec<Margin> = axes.iter().map(|axis| own(axis).map(Margin::new)).collect::<Result<_>>()?;
     let values = columns_of(data, axes);
     let rows = View::new(axes.len(), data.rows(), &values);
     let Some(scores) = MetaElliptical::dependent_scores(&margins, rows, weights) else { return Ok(None) };
@@ -182,7 +182,7 @@ fn along_a_tree(axes: &[usize], data: View<'_>, weights: Option<&[f64]>) -> Resu
     }
     let wider = Wider { variance: 1.0, uniform: (axes.len() as f64).recip() };
     let own = |axis: &usize| circle(column_of(data, *axis), weights, wider);
-    let margins: Vec<Arc<dyn Scalar>> = axes.iter().map(own).collect::<Result<_>>()?;
+    let margins: Vec<Margin> = axes.iter().map(|axis| own(axis).map(Margin::new)).collect::<Result<_>>()?;
     let values = columns_of(data, axes);
     let rows = View::new(axes.len(), data.rows(), &values);
     let widening = (inflation(axes.len()), (1.0 - MAIN_SHARE) * wider.uniform);

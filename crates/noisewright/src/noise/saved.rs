@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::design::{ModelNoise, SavedModelNoise};
 use crate::fit::optimal::Restated;
-use crate::noise::dependent::{CircularTree, Grouped, MetaElliptical, SavedBranch};
+use crate::noise::dependent::{CircularTree, Grouped, Margin, MetaElliptical, SavedBranch};
 use crate::noise::kernel_density::SavedKernels;
 use crate::{
     DesignFault, Domain, Error, KernelDensity, Mixture, Model, Noise, NoiseContext, NoiseWords, Product,
@@ -97,7 +97,7 @@ impl SavedNoise {
             }
             Self::CircularTree { margins, branches } => {
                 let circle = Space::product(&[("angle", Domain::Circle)])?;
-                let binding = |saved: &SavedNoise| saved.build_scalar(&circle);
+                let binding = |saved: &SavedNoise| saved.build_scalar(&circle).map(Margin::new);
                 Arc::new(CircularTree::from_saved(build_margins(margins, space)?, branches, binding)?)
             }
             Self::Grouped(groups) => Arc::new(Grouped::new(build_groups(groups, space, model)?)?),
@@ -131,8 +131,10 @@ fn space_of(space: &Space, variables: &[usize]) -> Result<Space> {
     Space::product(&variables.iter().map(variable).collect::<Result<Vec<_>>>()?)
 }
 
-fn build_margins(margins: &[SavedNoise], space: &Space) -> Result<Vec<Arc<dyn Scalar>>> {
-    margins.iter().enumerate().map(|(j, margin)| margin.build_scalar(&space_of(space, &[j])?)).collect()
+fn build_margins(margins: &[SavedNoise], space: &Space) -> Result<Vec<Margin>> {
+    let margin =
+        |(j, saved): (usize, &SavedNoise)| saved.build_scalar(&space_of(space, &[j])?).map(Margin::new);
+    margins.iter().enumerate().map(margin).collect()
 }
 
 fn build_groups(

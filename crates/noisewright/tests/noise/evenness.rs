@@ -12,8 +12,8 @@ use noisewright::normalizer::NoiseKind;
 use noisewright::parts::{ModelNoise, SavedNoise};
 use noisewright::run::Context as Run;
 use noisewright::{
-    Bandwidth, Histogram2d, KernelDensity, Model, Noise, Normal, Points, Precision, Space, UniformSphere,
-    View, VonMisesFisher, evidence, fit_auto, internal, quiet_sample, sample,
+    Bandwidth, Domain, Histogram2d, KernelDensity, Model, Noise, Normal, Points, Precision, Space,
+    UniformSphere, View, VonMisesFisher, evidence, fit_auto, internal, quiet_sample, sample,
 };
 use noisewright_numerics::summation::mean_and_variance;
 
@@ -83,9 +83,28 @@ fn in_several_variables() -> Vec<Row> {
         row(&["UniformSphere"], Arc::new(UniformSphere::new(3).unwrap())),
         row(&["VonMisesFisher"], Arc::new(VonMisesFisher::new(&[0.0, 0.6, 0.8], 3.0).unwrap())),
         row(&["VonMisesFisher"], Arc::new(VonMisesFisher::new(&[0.5; 4], 3.0).unwrap())),
+        row(&["MetaElliptical", "CircularTree", "Grouped"], dependent()),
         row(&["Elliptical"], fitted_for_evidence(NoiseKind::Student)),
         row(&["Warped"], fitted_for_evidence(NoiseKind::Warped)),
     ]
+}
+
+/// The default noise of two positive variables and two angles, of which each depends on its neighbour.
+fn dependent() -> Arc<dyn Noise> {
+    let normal = sample(scalar("real", "normal(0, 1)").as_ref(), 4 * 400, 3).into_values();
+    let at = |j: usize, row: usize| normal[j * 400 + row];
+    let column =
+        |value: fn([f64; 4]) -> f64| (0..400).map(move |row| value([0, 1, 2, 3].map(|j| at(j, row))));
+    let values: Vec<f64> = column(|z| z[0].exp())
+        .chain(column(|z| 2.0 * z[2]))
+        .chain(column(|z| (0.6 * z[0] + 0.8 * z[1]).exp()))
+        .chain(column(|z| 2.0 * z[2] + 0.5 * z[3]))
+        .collect();
+    let variables =
+        [("a", Domain::Positive), ("u", Domain::Circle), ("b", Domain::Positive), ("v", Domain::Circle)];
+    let noise = fit_auto(&Space::product(&variables).unwrap(), View::new(4, 400, &values), None).unwrap();
+    assert!(noise.describe().contains("normal scores") && noise.describe().contains("tree"));
+    noise
 }
 
 fn plane_histogram() -> Histogram2d {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use noisewright_numerics::chart::wrapped;
 use noisewright_numerics::random::Stream;
-use noisewright_numerics::special::ln_bessel_i_scaled;
+use noisewright_numerics::special::{ln_bessel_i_scaled, normal_quantile};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
+use super::margin::Margin;
 use super::{add_margins, check_margins, effective_rows, is_found, saved_margins};
 use crate::noise::quiet::inside;
 use crate::noise::sphere::concentration_of_length;
@@ -25,7 +26,7 @@ const STRUCTURE_ROWS: usize = 1 << 13;
 /// pair (Chow and Liu 1968).
 #[derive(Clone)]
 pub(crate) struct CircularTree {
-    margins: Vec<Arc<dyn Scalar>>,
+    margins: Vec<Margin>,
     /// Variables in an order in which parents come before their children.
     order: Vec<usize>,
     branches: Vec<Option<Branch>>,
@@ -37,7 +38,7 @@ struct Branch {
     parent: usize,
     /// Whether the sum rather than the difference is what varies little.
     sum: bool,
-    binding: Arc<dyn Scalar>,
+    binding: Margin,
 }
 
 /// A branch as plain data.
@@ -97,16 +98,15 @@ impl CircularTree {
     /// The tree of angles with these margins, the concentrations divided by `inflation` and mixed with the share `floor` of the
     /// uniform distribution; `None` where no two angles depend on one another by more than chance.
     pub(crate) fn fit(
-        margins: Vec<Arc<dyn Scalar>>,
+        margins: Vec<Margin>,
         (inflation, floor): (f64, f64),
         points: View<'_>,
         weights: Option<&[f64]>,
     ) -> Result<Option<Self>> {
         check_margins(&margins, points.columns())?;
         let (d, rows) = (margins.len(), points.rows());
-        let uniform: Vec<Vec<f64>> = (0..d)
-            .map(|j| points.column(j).iter().map(|x| to_uniform(margins[j].as_ref(), *x)).collect())
-            .collect();
+        let uniform: Vec<Vec<f64>> =
+            (0..d).map(|j| points.column(j).iter().map(|x| to_uniform(&margins[j], *x)).collect()).collect();
         let stride = rows.div_ceil(STRUCTURE_ROWS).max(1);
         let effective = effective_rows(rows, weights);
         let pairs = d * d.saturating_sub(1) / 2;
@@ -123,14 +123,14 @@ impl CircularTree {
             let wide = VonMises::new(found.sine.atan2(found.cosine), found.concentration()? / inflation)?;
             let parts: Vec<(f64, Arc<dyn Scalar>)> =
                 vec![(1.0 - floor, Arc::new(wide)), (floor, Arc::new(VonMises::new(0.0, 0.0)?))];
-            let binding = Arc::new(Mixture::<dyn Scalar>::of_shared(parts)?);
+            let binding = Margin::new(Arc::new(Mixture::<dyn Scalar>::of_shared(parts)?));
             Ok(Some(Branch { parent, sum: found.sum, binding }))
         };
         let branches: Vec<Option<Branch>> = parents.iter().enumerate().map(branch).collect::<Result<_>>()?;
         Ok(branches.iter().any(Option::is_some).then(|| Self::of(margins, branches)))
     }
 
-    fn of(margins: Vec<Arc<dyn Scalar>>, branches: Vec<Option<Branch>>) -> Self {
+    fn of(margins: Vec<Margin>, branches: Vec<Option<Branch>>) -> Self {
         let parents: Vec<Option<usize>> =
             branches.iter().map(|branch| branch.as_ref().map(|branch| branch.parent)).collect();
         Self { margins, order: crate::noise::tree::parents_first(&parents), branches }
@@ -141,9 +141,9 @@ impl CircularTree {
     /// # Errors
     /// When margins and branches are not as many, or branches do not make a tree.
     pub(crate) fn from_saved(
-        margins: Vec<Arc<dyn Scalar>>,
+        margins: Vec<Margin>,
         branches: &[Option<SavedBranch>],
-        build: impl Fn(&SavedNoise) -> Result<Arc<dyn Scalar>>,
+        build: impl Fn(&SavedNoise) -> Result<Margin>,
     ) -> Result<Self> {
         check_margins(&margins, branches.len())?;
         let branch = |saved: &Option<SavedBranch>| -> Result<Option<Branch>> {
@@ -161,7 +161,7 @@ impl CircularTree {
 
     /// The angle of a variable, given its uniform one.
     fn angle(&self, variable: usize, uniform: f64) -> f64 {
-        self.margins[variable].quantile(inside((wrapped(uniform) + PI) / TAU))
+        self.margins[variable].value(normal_quantile(inside((wrapped(uniform) + PI) / TAU)))
     }
 
     /// An angle on the uniform scale from that of its parent and what lies between the two.
@@ -171,8 +171,8 @@ impl CircularTree {
 }
 
 /// An angle on the scale on which it is uniform, from −π to π.
-fn to_uniform(margin: &dyn Scalar, x: f64) -> f64 {
-    TAU * margin.cdf(wrapped(x)) - PI
+fn to_uniform(margin: &Margin, x: f64) -> f64 {
+    TAU * margin.own().cdf(wrapped(x)) - PI
 }
 
 impl Noise for CircularTree {
@@ -184,7 +184,7 @@ impl Noise for CircularTree {
         out.fill(0.0);
         add_margins(&self.margins, points, out);
         let uniform: Vec<Vec<f64>> = (0..self.dimension())
-            .map(|j| points.column(j).iter().map(|x| to_uniform(self.margins[j].as_ref(), *x)).collect())
+            .map(|j| points.column(j).iter().map(|x| to_uniform(&self.margins[j], *x)).collect())
             .collect();
         let mut own = vec![0.0; out.len()];
         for (j, branch) in self.branches.iter().enumerate() {
@@ -192,7 +192,7 @@ impl Noise for CircularTree {
             let pairs = uniform[j].iter().zip(&uniform[branch.parent]);
             let angles: Vec<f64> =
                 pairs.map(|(child, parent)| wrapped(between(*child, *parent, branch.sum))).collect();
-            branch.binding.log_density_of(&angles, &mut own);
+            branch.binding.own().log_density_of(&angles, &mut own);
             out.iter_mut().zip(&own).for_each(|(o, own)| *o += own + TAU.ln());
         }
     }
@@ -204,7 +204,7 @@ impl Noise for CircularTree {
                 uniform[j] = match &self.branches[j] {
                     None => TAU * stream.random::<f64>() - PI,
                     Some(branch) => {
-                        Self::follow(branch, uniform[branch.parent], branch.binding.draw_one(stream))
+                        Self::follow(branch, uniform[branch.parent], branch.binding.own().draw_one(stream))
                     }
                 };
                 out[j * rows + row] = self.angle(j, uniform[j]);
@@ -224,7 +224,9 @@ impl Noise for CircularTree {
                 let u = cube.get(row, k);
                 uniform[j] = match &self.branches[j] {
                     None => TAU * u - PI,
-                    Some(branch) => Self::follow(branch, uniform[branch.parent], branch.binding.quantile(u)),
+                    Some(branch) => {
+                        Self::follow(branch, uniform[branch.parent], branch.binding.value(normal_quantile(u)))
+                    }
                 };
                 out[j * rows + row] = self.angle(j, uniform[j]);
             }
@@ -233,12 +235,12 @@ impl Noise for CircularTree {
 
     fn inverse_transport(&self, point: &[f64], _: &mut Stream, cube: &mut [f64]) -> bool {
         let uniform: Vec<f64> =
-            self.margins.iter().zip(point).map(|(margin, x)| to_uniform(margin.as_ref(), *x)).collect();
+            self.margins.iter().zip(point).map(|(margin, x)| to_uniform(margin, *x)).collect();
         for (u, &j) in cube.iter_mut().zip(&self.order) {
             *u = inside(match &self.branches[j] {
                 None => (uniform[j] + PI) / TAU,
                 Some(branch) => {
-                    branch.binding.cdf(wrapped(between(uniform[j], uniform[branch.parent], branch.sum)))
+                    branch.binding.own().cdf(wrapped(between(uniform[j], uniform[branch.parent], branch.sum)))
                 }
             });
         }
@@ -246,7 +248,7 @@ impl Noise for CircularTree {
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {
-        self.margins[axis].landmarks(0)
+        self.margins[axis].own().landmarks(0)
     }
 
     fn describe(&self) -> String {
@@ -257,7 +259,7 @@ impl Noise for CircularTree {
         let branch = |branch: &Option<Branch>| match branch {
             None => Some(None),
             Some(Branch { parent, sum, binding }) => {
-                let binding = Box::new(binding.saved()?);
+                let binding = Box::new(binding.own().saved()?);
                 Some(Some(SavedBranch { parent: *parent, sum: *sum, binding }))
             }
         };

@@ -3,21 +3,14 @@
 use std::sync::Arc;
 
 use noisewright_numerics::random::Stream;
-use noisewright_numerics::special::{LN_SQRT_2PI, ln_normal_cdf, normal_quantile, normal_quantile_log};
+use noisewright_numerics::special::LN_SQRT_2PI;
 
+use super::margin::Margin;
 use super::{add_margins, check_margins, effective_rows, is_found, saved_margins};
-use crate::noise::scalar::at_tails;
-use crate::{Landmarks, Noise, Result, SavedNoise, Scalar, View};
+use crate::{Landmarks, Noise, Result, SavedNoise, View};
 
 /// Rows whose scores are held at once.
 const BLOCK: usize = 512;
-/// Scores between which values are looked up, from one end to the other.
-const FARTHEST: f64 = 8.0;
-const STEPS_PER_UNIT: f64 = 8.0;
-/// Probability below which the logarithm of the distribution function is taken.
-const FAR: f64 = 1e-8;
-/// Newton steps of the inversion, which needs two or three: between two knots a value is nearly linear in its score.
-const STEPS: usize = 40;
 
 /// `x_j = F_j⁻¹(Φ(z_j))` with `z` of a joint distribution: a meta-elliptical distribution (Fang, Fang and Kotz 2002) where that
 /// is elliptical, with a normal copula (the nonparanormal of Liu, Lafferty and Wasserman 2009) where it is normal.
@@ -35,24 +28,19 @@ impl MetaElliptical {
     ///
     /// # Errors
     /// When the numbers of variables differ.
-    pub(crate) fn new(margins: Vec<Arc<dyn Scalar>>, scores: Arc<dyn Noise>) -> Result<Self> {
+    pub(crate) fn new(margins: Vec<Margin>, scores: Arc<dyn Noise>) -> Result<Self> {
         check_margins(&margins, scores.dimension())?;
-        Ok(Self { margins: margins.into_iter().map(Margin::new).collect(), scores })
-    }
-
-    #[cfg(test)]
-    pub(super) fn margins_for_tests(&self) -> Vec<Arc<dyn Scalar>> {
-        self.margins.iter().map(|margin| Arc::clone(&margin.own)).collect()
+        Ok(Self { margins, scores })
     }
 
     /// The normal scores of rows, column-major; `None` where no pair of them depends on one another by more than chance.
     pub(crate) fn dependent_scores(
-        margins: &[Arc<dyn Scalar>],
+        margins: &[Margin],
         points: View<'_>,
         weights: Option<&[f64]>,
     ) -> Option<Vec<f64>> {
         let (d, rows) = (margins.len(), points.rows());
-        let own = |j: usize| points.column(j).iter().map(move |x| score(margins[j].as_ref(), *x));
+        let own = |j: usize| points.column(j).iter().map(move |x| margins[j].score(*x));
         let scores: Vec<f64> = (0..d).flat_map(own).collect();
         let effective = effective_rows(rows, weights);
         let pairs = d * d.saturating_sub(1) / 2;
@@ -79,88 +67,22 @@ fn correlation(a: &[f64], b: &[f64], weights: Option<&[f64]>) -> f64 {
     if scale > 0.0 { (product(a, ma, b, mb) / scale).clamp(-1.0, 1.0) } else { 0.0 }
 }
 
-/// The number that is as far out among standard normal ones as the value is in its distribution.
-fn score(margin: &dyn Scalar, x: f64) -> f64 {
-    let (below, above) = (margin.cdf(x), margin.survival(x));
-    if below <= above {
-        if below < FAR { normal_quantile_log(margin.ln_cdf(x)) } else { normal_quantile(below) }
-    } else if above < FAR {
-        -normal_quantile_log(margin.ln_survival(x))
-    } else {
-        -normal_quantile(above)
-    }
-}
-
-/// One variable's distribution, with the values at some scores.
-#[derive(Clone)]
-struct Margin {
-    own: Arc<dyn Scalar>,
-    knots: Vec<f64>,
-}
-
-impl Margin {
-    fn new(own: Arc<dyn Scalar>) -> Self {
-        let count = (2.0 * FARTHEST * STEPS_PER_UNIT) as usize;
-        let at = |k: usize| exact_value(own.as_ref(), k as f64 / STEPS_PER_UNIT - FARTHEST);
-        let knots = (0..=count).map(at).collect();
-        Self { own, knots }
-    }
-
-    /// The value with this score, by Newton's method on the score between two knots.
-    fn value(&self, z: f64) -> f64 {
-        let place = (z + FARTHEST) * STEPS_PER_UNIT;
-        let k = place.floor();
-        if !(k >= 0.0 && k < (self.knots.len() - 1) as f64) {
-            return exact_value(self.own.as_ref(), z);
-        }
-        let (mut left, mut right) = (self.knots[k as usize], self.knots[k as usize + 1]);
-        let mut x = left + (place - k) * (right - left);
-        for _ in 0..STEPS {
-            if !(x > left && x < right) {
-                break;
-            }
-            let off = score(self.own.as_ref(), x) - z;
-            if off > 0.0 {
-                right = x;
-            } else {
-                left = x;
-            }
-            let mut log_density = [0.0];
-            self.own.log_density_of(&[x], &mut log_density);
-            let here = z + off;
-            let next = x - off * (-0.5 * here * here - LN_SQRT_2PI - log_density[0]).exp();
-            let next = if next > left && next < right { next } else { f64::midpoint(left, right) };
-            if (next - x).abs() <= 4.0 * f64::EPSILON * x.abs() {
-                return next;
-            }
-            x = next;
-        }
-        x
-    }
-}
-
-/// The value with this score, on the tail that is the smaller one.
-fn exact_value(margin: &dyn Scalar, z: f64) -> f64 {
-    at_tails(margin, z > 0.0, ln_normal_cdf(-z.abs()))
-}
-
 impl Noise for MetaElliptical {
     fn dimension(&self) -> usize {
         self.margins.len()
     }
 
     fn log_density(&self, points: View<'_>, out: &mut [f64]) {
-        let own: Vec<Arc<dyn Scalar>> = self.margins.iter().map(|margin| Arc::clone(&margin.own)).collect();
         for (i, block) in out.chunks_mut(BLOCK).enumerate() {
             let rows = block.len();
             let points = points.slice(i * BLOCK..i * BLOCK + rows);
             block.fill(0.0);
-            add_margins(&own, points, block);
+            add_margins(&self.margins, points, block);
             let mut scores = vec![0.0; self.dimension() * rows];
             for (j, column) in scores.chunks_mut(rows).enumerate() {
                 for ((z, x), o) in column.iter_mut().zip(points.column(j)).zip(block.iter_mut()) {
                     // Outside of the support there is no score.
-                    *z = if o.is_finite() { score(own[j].as_ref(), *x) } else { 0.0 };
+                    *z = if o.is_finite() { self.margins[j].score(*x) } else { 0.0 };
                     *o += 0.5 * *z * *z + LN_SQRT_2PI;
                 }
             }
@@ -185,13 +107,12 @@ impl Noise for MetaElliptical {
     }
 
     fn inverse_transport(&self, point: &[f64], stream: &mut Stream, cube: &mut [f64]) -> bool {
-        let scores: Vec<f64> =
-            self.margins.iter().zip(point).map(|(margin, x)| score(margin.own.as_ref(), *x)).collect();
+        let scores: Vec<f64> = self.margins.iter().zip(point).map(|(margin, x)| margin.score(*x)).collect();
         self.scores.inverse_transport(&scores, stream, cube)
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {
-        self.margins[axis].own.landmarks(0)
+        self.margins[axis].own().landmarks(0)
     }
 
     fn describe(&self) -> String {
@@ -199,9 +120,8 @@ impl Noise for MetaElliptical {
     }
 
     fn saved(&self) -> Option<SavedNoise> {
-        let own: Vec<Arc<dyn Scalar>> = self.margins.iter().map(|margin| Arc::clone(&margin.own)).collect();
         Some(SavedNoise::MetaElliptical {
-            margins: saved_margins(&own)?,
+            margins: saved_margins(&self.margins)?,
             scores: Box::new(self.scores.saved()?),
         })
     }

@@ -2,15 +2,15 @@
 
 mod circular_tree;
 mod grouped;
+mod margin;
 mod meta_elliptical;
 
 pub(crate) use circular_tree::{CircularTree, SavedBranch};
 pub(crate) use grouped::Grouped;
+pub(crate) use margin::Margin;
 pub(crate) use meta_elliptical::MetaElliptical;
 
-use std::sync::Arc;
-
-use crate::{Error, Noise, Result, Scalar, View};
+use crate::{Error, Result, View};
 
 /// Whether a dependence is more than chance: its log-likelihood ratio over independence exceeds the price that the Bayesian
 /// information criterion has for one parameter, and that of having looked at so many pairs.
@@ -26,7 +26,7 @@ fn effective_rows(rows: usize, weights: Option<&[f64]>) -> f64 {
 }
 
 /// Margins that belong to as many variables as there are.
-fn check_margins(margins: &[Arc<dyn Scalar>], expected: usize) -> Result<()> {
+fn check_margins(margins: &[Margin], expected: usize) -> Result<()> {
     let found = margins.len();
     if found == 0 {
         return Err(Error::NoVariables);
@@ -38,10 +38,10 @@ fn check_margins(margins: &[Arc<dyn Scalar>], expected: usize) -> Result<()> {
 }
 
 /// Adds the log-densities of every variable's own distribution.
-fn add_margins(margins: &[Arc<dyn Scalar>], points: View<'_>, out: &mut [f64]) {
+fn add_margins(margins: &[Margin], points: View<'_>, out: &mut [f64]) {
     let mut own = vec![0.0; out.len()];
     for (j, margin) in margins.iter().enumerate() {
-        margin.log_density_of(points.column(j), &mut own);
+        margin.own().log_density_of(points.column(j), &mut own);
         out.iter_mut().zip(&own).for_each(|(o, own)| *o += own);
     }
 }
@@ -52,8 +52,8 @@ pub(crate) fn columns_of(points: View<'_>, columns: &[usize]) -> Vec<f64> {
 }
 
 /// Margins as plain data, each in words that say all of it.
-fn saved_margins(margins: &[Arc<dyn Scalar>]) -> Option<Vec<crate::SavedNoise>> {
-    margins.iter().map(|margin| margin.saved()).collect()
+fn saved_margins(margins: &[Margin]) -> Option<Vec<crate::SavedNoise>> {
+    margins.iter().map(|margin| margin.own().saved()).collect()
 }
 
 #[cfg(test)]

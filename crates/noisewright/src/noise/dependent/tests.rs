@@ -7,22 +7,24 @@ use noisewright_numerics::random::stream;
 
 use super::*;
 use crate::{
-    Domain, Gamma, Histogram1d, MultivariateNormal, Points, Product, Space, Uniform, VonMises, fit_auto,
-    sample,
+    Domain, Gamma, Histogram1d, MultivariateNormal, Noise, Points, Product, Scalar, Space, Uniform, VonMises,
+    fit_auto, sample,
 };
 
-/// Gamma variables and one on an interval, whose scores are those of an autoregression.
+/// A gamma variable, or the second on an interval.
+fn margin(j: usize) -> Arc<dyn Scalar> {
+    if j == 1 {
+        Arc::new(Histogram1d::new(&[0.0, 0.2, 0.7, 1.0], &[0.2, 0.3, 0.5]).unwrap())
+    } else {
+        Arc::new(Gamma::new(0.8 + 0.4 * j as f64, 1.5).unwrap())
+    }
+}
+
+/// Such variables whose scores are those of an autoregression.
 fn lines(d: usize, rho: f64) -> MetaElliptical {
-    let margin = |j: usize| -> Arc<dyn Scalar> {
-        if j == 1 {
-            Arc::new(Histogram1d::new(&[0.0, 0.2, 0.7, 1.0], &[0.2, 0.3, 0.5]).unwrap())
-        } else {
-            Arc::new(Gamma::new(0.8 + 0.4 * j as f64, 1.5).unwrap())
-        }
-    };
     let matrix: Vec<f64> = (0..d * d).map(|k| rho.powi((k / d).abs_diff(k % d) as i32)).collect();
     let scores = MultivariateNormal::new(&vec![0.0; d], &matrix).unwrap();
-    MetaElliptical::new((0..d).map(margin).collect(), Arc::new(scores)).unwrap()
+    MetaElliptical::new((0..d).map(|j| Margin::new(margin(j))).collect(), Arc::new(scores)).unwrap()
 }
 
 /// A chain of angles: every one differs from the one before by a von Mises angle, the last by the sum.
@@ -76,8 +78,7 @@ fn mean_of_ratio(p: &dyn Noise, q: &dyn Noise) -> (f64, f64) {
 #[test]
 fn draws_have_the_density() {
     // Each against the other strength of dependence and against independence, in both directions the ratio is bounded.
-    let independent = |j: usize| -> Arc<dyn Noise> { lines(3, 0.0).margins_for_tests()[j].clone() };
-    let product = Product::of_shared((0..3).map(independent).collect()).unwrap();
+    let product = Product::of_shared((0..3).map(|j| margin(j) as Arc<dyn Noise>).collect()).unwrap();
     let strong = lines(3, 0.3);
     for (p, q) in [(&product as &dyn Noise, &strong as &dyn Noise), (&strong, &product)] {
         let (mean, error) = mean_of_ratio(p, q);
@@ -115,9 +116,9 @@ fn uniform_numbers_go_there_and_back() {
 
 #[test]
 fn values_far_out_have_their_scores() {
-    let margin: Arc<dyn Scalar> = Arc::new(Gamma::new(1.0, 1.0).unwrap());
+    let margin = Margin::new(Arc::new(Gamma::new(1.0, 1.0).unwrap()));
     let scores = MultivariateNormal::new(&[0.0; 2], &[1.0, 0.0, 0.0, 1.0]).unwrap();
-    let noise = MetaElliptical::new(vec![Arc::clone(&margin), margin], Arc::new(scores)).unwrap();
+    let noise = MetaElliptical::new(vec![margin.clone(), margin], Arc::new(scores)).unwrap();
     // Independent standard normal scores: the density is that of the margins, −x − y, also where the distribution function is
     // one or zero to all digits.
     let x = [1e-300, 1e-20, 0.3, 40.0, 600.0];
