@@ -207,7 +207,9 @@ impl ConditionalLogit<'_> {
             if ask.order == Order::Strata {
                 let zeros = || std::iter::repeat_n(0.0, size);
                 sums.slopes.values.extend(zeros());
-                ask.leverage.into_iter().for_each(|_| sums.slopes.influences.extend(zeros()));
+                if ask.leverage.is_some() {
+                    sums.slopes.influences.extend(zeros());
+                }
                 sums.slopes.losses.push(0.0);
             }
             return;

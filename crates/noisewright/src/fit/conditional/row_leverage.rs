@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn in_least_squares_residuals_are_divided_by_roots_of_one_less_their_hat_values() {
-        let x = [[1.0, 0.3], [1.0, -2.0], [1.0, 5.0], [1.0, 0.7], [1.0, 1.1]];
+        let x = [[1.0, 0.3], [1.0, -1.5], [1.0, 2.5], [1.0, 0.7], [1.0, 1.1]];
         let residuals = [0.4, -1.0, 2.0, 0.1, -0.6];
         let rows: Vec<DVector<f64>> = x.iter().map(|x| DVector::from_column_slice(x)).collect();
         let gram = rows.iter().fold(DMatrix::zeros(2, 2), |sum, x| sum + x * x.transpose());
