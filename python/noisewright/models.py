@@ -116,19 +116,26 @@ class Model:
         domain: DomainLike = None,
         parameters: Mapping[str, ParameterLike] | None = None,
         covariates: str | Sequence[str] = (),
+        offset: str | None = None,
     ) -> Model:
         """An exponential family: the log-density is a sum of parameters times features, up to a constant.
 
         The parameters are named after the features and start at zero, unless `parameters` names them in order. `covariates` as
-        for `from_formula`.
+        for `from_formula`. `offset` is a formula of the variables and covariates that is added to the sum and has no parameter.
 
         >>> Model.from_features(["x", "x^2"], variables=["x"]).coordinates
         ['x', 'x^2', 'log_normalizer']
+        >>> poisson = Model.from_features(["y"], variables="y", domain="counts", offset="-lgamma(y + 1)")
+        >>> poisson.log_density([0.0, 1.0, 2.0], y=0.0).round(3)
+        array([ 0.   ,  0.   , -0.693])
         """
         if isinstance(features, str) or not isinstance(features, Sequence):
             raise ModelError('`features` must be a list of formulas, such as ["x", "x^2"]')
         listed = ", ".join(_toml(feature, "features") for feature in features)
-        return cls._written(f"features = [{listed}]", variables, parameters or {}, False, domain, covariates)
+        kind = f"features = [{listed}]"
+        if offset is not None:
+            kind += f"\noffset = {_toml(offset, 'offset')}"
+        return cls._written(kind, variables, parameters or {}, False, domain, covariates)
 
     @classmethod
     def from_family(

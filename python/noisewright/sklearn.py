@@ -105,7 +105,8 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
         What the log ratio is a combination of.
 
     It takes labels of two classes, and is no classifier: `predict` has the log ratio and not a label. Where the features tell the two
-    samples apart without error there is no finite ratio, and `fit` says so.
+    samples apart without error there is no finite ratio, and where a sample has fewer than two rows for each unknown there is none worth
+    having: `fit` then raises `NoAnswerError`, as it does in those of scikit-learn's checks whose rows are so.
     """
 
     def __init__(self, features: Any = "quadratic") -> None:

@@ -15,6 +15,8 @@
 #' @param parameters start values by name; for features, families and files by default those that they have.
 #' @param lower,upper bounds of parameters, by name.
 #' @param features formulas whose sum with one parameter each is the log-density: an exponential family.
+#' @param offset beside `features`, a formula of the variables and covariates that is added to their sum and has no parameter. (In a
+#'   `log_density` a term without parameters is one.)
 #' @param family the name of a built-in family, such as `"gaussian"`, `"ising"` or `"von-mises"`.
 #' @param file the path of a model file (TOML), the same that the command reads.
 #' @param domain `"real"`, `"positive"`, `"circle"`, `"counts"`, `c(lo, hi)`, or `list(states = c(...))` for all variables, a
@@ -30,14 +32,16 @@
 #' @examples
 #' nce_model("-a*x^2/2 - b*x^4", parameters = c(a = 1, b = 0.1), lower = c(b = 0))
 #' nce_model(features = c("x", "x^2"), variables = "x")
+#' nce_model(features = "y", variables = "y", domain = "counts", offset = "-lgamma(y + 1)")
 #' nce_model(family = "gaussian", variables = c("x", "y"))
 #' nce_model(function(x, theta) -(x[, "x"] - theta["m"])^2 / 2, variables = "x", parameters = c(m = 0))
 #' @export
 nce_model <- function(log_density = NULL, variables = NULL, parameters = NULL, lower = NULL, upper = NULL, features = NULL,
                       family = NULL, file = NULL, domain = NULL, normalized = FALSE, covariates = NULL, score = NULL,
-                      options = list(), fixed = NULL, constraints = NULL) {
+                      options = list(), fixed = NULL, constraints = NULL, offset = NULL) {
   given <- c(log_density = !is.null(log_density), features = !is.null(features), family = !is.null(family), file = !is.null(file))
   if (sum(given) != 1) refuse("exactly one of `log_density`, `features`, `family` and `file` describes a model")
+  if (!is.null(offset) && is.null(features)) refuse("`offset` stands beside `features` alone: write it into the log-density")
   held <- list(fixed = by_name(fixed, "fixed"), constraints = as.list(as.character(constraints)))
   if (is.function(log_density)) {
     return(function_model(log_density, score, variables, parameters, lower, upper, domain, normalized, held))
@@ -54,6 +58,10 @@ nce_model <- function(log_density = NULL, variables = NULL, parameters = NULL, l
     head <- c(log_density = toml_text(log_density))
   } else if (!is.null(features)) {
     head <- c(features = toml_list(vapply(features, toml_text, "")))
+    if (!is.null(offset)) {
+      words(offset, "offset")
+      head <- c(head, offset = toml_text(offset))
+    }
   } else {
     head <- c(family = toml_text(family), vapply(options, toml_value, ""))
   }
@@ -180,13 +188,19 @@ toml_value <- function(value) {
 formula_model <- function(formula, data) {
   if (length(formula) == 3) refuse("the formula must have no left side: the density of all its variables is fitted")
   terms <- stats::terms(formula, data = if (is.data.frame(data)) data else NULL)
-  if (!is.null(attr(terms, "offset"))) refuse("the formula must have no offset")
   labels <- attr(terms, "term.labels")
   if (length(labels) == 0) refuse("the formula has no terms")
   features <- vapply(labels, function(label) feature_of(str2lang(label)), "")
-  model <- nce_model(features = unname(features), variables = all.vars(stats::delete.response(terms)))
+  variables <- all.vars(stats::delete.response(terms))
+  model <- nce_model(features = unname(features), variables = variables, offset = offset_of(terms))
   model$labels <- setNames(labels, names(model$parameters))
   model
+}
+
+# The sum of the terms offset(...), if there are any.
+offset_of <- function(terms) {
+  offsets <- vapply(attr(terms, "offset"), function(i) feature_of(attr(terms, "variables")[[i + 1]][[2]]), "")
+  if (length(offsets) > 0) paste0("(", offsets, ")", collapse = " + ")
 }
 
 # A term as a formula of the library: I(x^2) is x^2, x:y is x*y.

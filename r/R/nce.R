@@ -6,7 +6,7 @@
 #' standard errors have two parts: what the data leave open, and what the noise adds, which more noise removes.
 #'
 #' @param formula a one-sided formula of features, such as `~ x + I(x^2)`, whose sum with one coefficient each is the
-#'   log-density up to its constant; or an [nce_model()]; or the path of a model file.
+#'   log-density up to its constant, terms `offset(...)` without one; or an [nce_model()]; or the path of a model file.
 #' @param data a data frame or a matrix with the variables as columns; a vector for one variable.
 #' @param noise the noise in words, such as `"normal(0, 1)"` or `"0.7*normal(0,1) + 0.3*student(5,0,2)"`; `"auto"` is fitted to
 #'   the data, `"optimal"` is designed at a pilot fit, `"exact"` is maximum likelihood with the constant integrated; or the

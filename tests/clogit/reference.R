@@ -39,6 +39,13 @@ keep("retinopathy", retinopathy, status ~ trt + risk + strata(id))
 one <- ave(retinopathy$status, retinopathy$id, FUN = sum) == 1
 write("retinopathy", retinopathy[one, c("id", "status", "trt", "risk")])
 
+# Deaths of lung cancer within institutions, of which some have more than twenty. Where all died nothing can be learned of what matters.
+rows <- na.omit(lung[, c("inst", "status", "age", "sex", "ph.ecog")])
+names(rows)[5] <- "ecog"
+rows$status <- rows$status - 1
+keep("lung", rows, status ~ age + sex + ecog + strata(inst))
+write("lung", rows[ave(rows$status, rows$inst, FUN = mean) < 1, ])
+
 # Infertility again with choices that count several times, and matched sets that share age, parity and education as clusters. The
 # exact method has no weights: with one case in every stratum Breslow's likelihood is the same one, but for the weights inside its
 # logarithms.

@@ -23,6 +23,7 @@ MODELS = {
         ["education", "o2", "o3", "o4", "o5"],
     ),
     "retinopathy": (["trt", "risk"], "id", "status", ["trt", "risk"]),
+    "lung": (["age", "sex", "ecog"], "inst", "status", ["age", "sex", "ecog"]),
     "infert_by_school": (
         ["spontaneous", "induced", "parity"],
         "school",

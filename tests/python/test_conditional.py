@@ -80,6 +80,32 @@ def test_formulas_features_and_functions_agree():
     assert nw.fit(features, data, noise="exact")["y^2"].estimate < 0
 
 
+def test_features_with_an_offset_are_the_formula():
+    rng = np.random.default_rng(6)
+    z, t = rng.integers(0, 4, 120) / 3, rng.integers(1, 9, 120).astype(float)
+    data = {"z": z, "t": t, "y": rng.poisson(t * np.exp(-0.5 + 0.8 * z)).astype(float)}
+    given = {"variables": "y", "covariates": ["z", "t"], "domain": "counts", "parameters": {"a": 0.0, "b": 0.0}}
+    offset = "y*log(t) - lgamma(y + 1)"
+    features = nw.Model.from_features(["y", "y*z"], offset=offset, **given)
+    formula = nw.Model.from_formula(f"{offset} + a*y + b*(y*z)", **given)
+    again = nw.Model.from_features(["y", "y*z"], offset=f" {offset} ", **given)
+    for settings in ({"noise": "exact"}, {"choices": 10, "seed": 3}):
+        one, other, third = (nw.fit(model, data, progress=False, **settings) for model in (features, formula, again))
+        for name in "ab":
+            assert one[name].estimate == pytest.approx(other[name].estimate, rel=1e-10)
+            assert one[name].se == pytest.approx(other[name].se, rel=1e-10)
+            assert third[name].estimate == one[name].estimate
+        assert one.loss == pytest.approx(other.loss, rel=1e-12)
+    # The equations of Poisson regression with exposures, relative to the number of counts.
+    exact = nw.fit(features, data, noise="exact")
+    off = data["y"] - t * np.exp(exact["a"].estimate + exact["b"].estimate * z)
+    assert max(abs(off.sum()), abs(off @ z)) < 1e-6 * data["y"].sum()
+    with pytest.raises(nw.ModelError, match="offset"):
+        nw.Model.from_features(["y"], variables="y", offset="2")
+    with pytest.raises(nw.ModelError, match="`offset`"):
+        nw.Model.from_features(["y"], variables="y", offset=2)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

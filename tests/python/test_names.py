@@ -21,7 +21,7 @@ ARGUMENTS = {
     nw.evidence: "log_density draws noise evaluations",
     nw.ratio: "model first second basis bridges",
     nw.mutual_information: "x y bridges",
-    nw.Model.from_features: "features variables domain",
+    nw.Model.from_features: "features variables domain covariates offset",
     nw.Model.from_formula: "log_density variables parameters normalized domain",
     nw.Model.from_functions: "log_density score",
     nw.FitResult.simulate: "seed",

@@ -170,3 +170,100 @@ def test_spins_are_summed_where_they_are_few(problem):
     (name,) = fit.penalty["selected"]
     # tanh(J) = mean of the product, for the only coupling, and the lasso shrinks it.
     assert 0 < fit[name].estimate < math.atanh((spins[:, 0] * spins[:, 1]).mean())
+
+
+def ring():
+    """Ten normals on a ring with one more edge across it: the edges, and rows."""
+    precision = np.eye(10)
+    for i, j in [*((i, (i + 1) % 10) for i in range(10)), (0, 5)]:
+        precision[i, j] = precision[j, i] = -0.3 if (i, j) == (0, 5) else 0.3
+    rows = np.random.default_rng(4).normal(size=(1000, 10)) @ np.linalg.inv(np.linalg.cholesky(precision))
+    return {(i, j) for i in range(10) for j in range(i + 1, 10) if precision[i, j]}, rows
+
+
+def quadratic(x):
+    """The features of the family: x_i, and −x_i x_j, half of it on the diagonal, row by row of the upper triangle."""
+    pairs = [-x[:, i] * x[:, j] / (2 if i == j else 1) for i in range(10) for j in range(i, 10)]
+    return np.column_stack([x, *pairs])
+
+
+def coordinate_descent(data, noise, offsets, weights, b):
+    """The lasso of the loss js: Newton's quadratic model by soft thresholds coordinate by coordinate, halved steps, to the last digits."""
+    nu = len(noise) / len(data)
+
+    def ratios(b):
+        g, h = offsets[0] + data @ b, offsets[1] + noise @ b
+        return g, h, np.logaddexp(0, -g).mean() + nu * np.logaddexp(0, h).mean() + weights @ np.abs(b)
+
+    for _ in range(50):
+        g, h, value = ratios(b)
+        p, q = np.exp(-np.logaddexp(0, g)), np.exp(-np.logaddexp(0, -h))
+        slope = -data.T @ p / len(data) + nu * (noise.T @ q) / len(noise)
+        curve = (data.T * (p * (1 - p))) @ data / len(data) + nu * (noise.T * (q * (1 - q))) @ noise / len(noise)
+        new = b.copy()
+        for _ in range(2000):
+            most = 0.0
+            for j, weight in enumerate(weights):
+                free = new[j] - slope[j] / curve[j, j]
+                moved = np.sign(free) * max(abs(free) - weight / curve[j, j], 0.0) - new[j]
+                if moved != 0:
+                    new[j] += moved
+                    slope += curve[j] * moved
+                    most = max(most, abs(moved))
+            if most < 1e-12:
+                break
+        if np.abs(new - b).max() < 1e-10:
+            return new
+        share = 1.0
+        while share > 1e-4 and ratios(b + share * (new - b))[2] > value:
+            share /= 2
+        b = new if share == 1.0 else b + share * (new - b)
+    raise AssertionError("no minimum")
+
+
+def test_the_lasso_of_a_gaussian_is_that_of_coordinate_descent_and_leaves_the_diagonal_alone():
+    _, x = ring()
+    rng = np.random.default_rng(5)
+    y = rng.normal(0, 1.3, (2000, 10))
+    draws = nw.NoiseDraws(y, log_normal(y, 1.3).sum(axis=1), log_normal(x, 1.3).sum(axis=1))
+    names = [f"x{i}" for i in range(10)]
+    model = nw.Model.from_family("gaussian", variables=names)
+    fit = nw.fit(model, dict(zip(names, x.T)), noise=draws, penalty="lasso:0.03", progress=False)
+    edges = np.array([name[0] == "P" and name[1] != name[2] for name in model.parameters])
+    assert list(fit.penalty["factors"]) == list(edges.astype(float)) and edges.sum() == 45
+    f = quadratic(x)
+    scale, center = f.std(axis=0, ddof=1), f.mean(axis=0)
+    np.testing.assert_allclose(fit.penalty["scales"], scale, rtol=1e-12)
+    columns = lambda rows: np.column_stack([(quadratic(rows) - center) / scale, -np.ones(len(rows))])
+    offsets = [-log_normal(rows, 1.3).sum(axis=1) - math.log(2) for rows in (x, y)]
+    # From the noise itself, whose precision is 1/1.3² on the diagonal.
+    own = np.array([name[0] == "P" and name[1] == name[2] for name in model.parameters]) / 1.3**2
+    b = np.append(own * scale, 10 * math.log(1.3 * math.sqrt(2 * math.pi)) - own @ center)
+    path = fit.penalty["path"]
+    assert len(path) > 10
+    for point in path[:: len(path) // 3] + path[-1:]:
+        weights = point["strength"] * np.append(edges, 0.0)
+        b = coordinate_descent(columns(x), columns(y), offsets, weights, b)
+        np.testing.assert_allclose(np.array(point["values"]) * scale, b[:-1], atol=1e-6)
+        assert point["selected"] == np.count_nonzero(b[:-1])
+
+
+def test_the_graph_of_a_gaussian_is_found_as_the_graphical_lasso_finds_it():
+    covariance = pytest.importorskip("sklearn.covariance")
+    truth, x = ring()
+    names = [f"x{i}" for i in range(10)]
+    model = nw.Model.from_family("gaussian", variables=names)
+    fit = nw.fit(model, dict(zip(names, x.T)), penalty="auto", seed=1, progress=False)
+    pairs = [(i, j) for i in range(10) for j in range(i + 1, 10)]
+    assert {(i, j) for i, j in pairs if fit[f"P{i}{j}"].estimate != 0} == truth
+    # The likelihood's own lasso takes the same edges, at a strength at which it takes as many.
+    correlation = np.corrcoef(x.T)
+    precisions = [covariance.graphical_lasso(correlation, alpha)[1] for alpha in np.linspace(0.3, 0.1, 21)]
+    graphs = [{(i, j) for i, j in pairs if precision[i, j] != 0} for precision in precisions]
+    assert truth in [graph for graph in graphs if len(graph) == len(truth)]
+    # Refitted, the precision is that of maximum likelihood with these zeros, to four of its errors, which the noise is part of.
+    again = nw.fit(model, dict(zip(names, x.T)), penalty="auto", seed=1, refit_selected=True, progress=False)
+    for i, j in truth:
+        found = again[f"P{i}{j}"]
+        assert abs(found.estimate - (-0.3 if (i, j) == (0, 5) else 0.3)) < 4 * found.se
+    assert again["P02"].fixed and again["P02"].estimate == 0

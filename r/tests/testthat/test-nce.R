@@ -81,6 +81,20 @@ test_that("formulas with interactions are features", {
   expect_true("x:y" %in% names(coef(fit)))
 })
 
+test_that("offsets are terms without a coefficient", {
+  set.seed(3)
+  data <- data.frame(x = rnorm(400, 0.5))
+  # x^2 with the coefficient -1/2 that it has in truth: the other one is the mean.
+  fit <- nce(~ x + offset(-x^2 / 2), data, noise = "exact")
+  expect_equal(coef(fit)[["x"]], mean(data$x), tolerance = 1e-6)
+  written <- nce(nce_model("a*x - x^2/2", parameters = c(a = 0)), data, noise = "exact")
+  expect_equal(unname(coef(fit)), unname(coef(written)), tolerance = 1e-10)
+  given <- nce_model(features = "x", variables = "x", offset = "-x^2/2")
+  expect_equal(coef(nce(given, data, noise = "exact")), coef(fit), tolerance = 1e-12)
+  expect_error(nce_model("a*x", parameters = c(a = 0), offset = "-x^2"), "offset")
+  expect_error(nce_model(features = "x", variables = "x", offset = "-x^"), class = "noisewright_model_error")
+})
+
 test_that("formulas of text, functions of R and families fit alike", {
   data <- old_faithful()
   settings <- list(data = data, noise = "normal(0, 1.2)", noise_points = 4000, draws = "random", seed = 4)

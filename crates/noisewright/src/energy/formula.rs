@@ -233,7 +233,8 @@ impl Energy for FormulaEnergy {
     }
 }
 
-/// An exponential family from its features: `u(x) = Σ θ_j f_j(x)`, each feature a formula in the variables.
+/// An exponential family from its features: `u(x) = Σ θ_j f_j(x)`, each feature a formula in the variables, beside an offset where
+/// there is one.
 ///
 /// ```
 /// use noisewright::Energy;
@@ -254,6 +255,33 @@ impl FeatureEnergy {
     /// [`Error::Formula`] with the column of a mistake in a feature, [`Error::ModelField`] when there is no
     /// feature or one is constant.
     pub fn new<S: AsRef<str>, T: AsRef<str>>(features: &[S], variables: &[T]) -> Result<Self> {
+        Self::beside(features, None, variables)
+    }
+
+    /// The same beside a term that has no parameter: `u(x) = offset(x) + Σ θ_j f_j(x)`.
+    ///
+    /// ```
+    /// use noisewright::Energy;
+    /// use noisewright::internal::energy::FeatureEnergy;
+    /// let poisson = FeatureEnergy::with_offset(&["y"], "-lgamma(y + 1)", &["y"]).unwrap();
+    /// assert!(poisson.is_linear() && poisson.parameters() == ["y"]);
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new), and when the offset cannot be read or is constant.
+    pub fn with_offset<S: AsRef<str>, T: AsRef<str>>(
+        features: &[S],
+        offset: &str,
+        variables: &[T],
+    ) -> Result<Self> {
+        Self::beside(features, Some(offset.trim()), variables)
+    }
+
+    fn beside<S: AsRef<str>, T: AsRef<str>>(
+        features: &[S],
+        offset: Option<&str>,
+        variables: &[T],
+    ) -> Result<Self> {
         let texts: Vec<&str> = features.iter().map(|f| f.as_ref().trim()).collect();
         if texts.is_empty() {
             return Err(Error::field("features", "is empty; list at least one formula"));
@@ -261,10 +289,14 @@ impl FeatureEnergy {
         for (j, text) in texts.iter().enumerate() {
             check_feature(text, &format!("features[{j}]"), variables)?;
         }
+        if let Some(text) = offset {
+            check_feature(text, "offset", variables)?;
+        }
         // As one formula, the features share what they have in common.
         let weights = unused_names(texts.len(), variables);
-        let terms: Vec<String> = weights.iter().zip(&texts).map(|(w, f)| format!("{w}*({f})")).collect();
-        let sum = terms.join(" + ");
+        let offset = offset.map(|text| format!("({text})"));
+        let products = weights.iter().zip(&texts).map(|(w, f)| format!("{w}*({f})"));
+        let sum = offset.into_iter().chain(products).collect::<Vec<_>>().join(" + ");
         let wrong = wrong_formula("features", &sum);
         let symbols = Symbols::new(variables, &weights).map_err(&wrong)?;
         let formula = Formula::parse(&sum, &symbols).map_err(&wrong)?;

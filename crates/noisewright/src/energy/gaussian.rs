@@ -115,9 +115,14 @@ fn build(request: &Request<'_>) -> Result<Parts> {
             parameter.lower = 0.0;
         }
     }
-    Ok(if moments {
-        Parts::new(GaussianMoments::new(d)?, space, parameters)
-    } else {
-        Parts::new(Gaussian::new(d)?, space, parameters)
-    })
+    if moments {
+        return Ok(Parts::new(GaussianMoments::new(d)?, space, parameters));
+    }
+    // Beside the diagonal a zero is an edge that is missing. Means and the diagonal say where the data lie and how far they spread, and
+    // their zeros mean nothing; of one variable there is nothing else.
+    let diagonal =
+        parameters[d..].iter().zip(triangle::upper(d)).filter(|(_, (i, j))| i == j).map(|(p, _)| p);
+    let shape = parameters[..d].iter().chain(diagonal).map(|parameter| parameter.name.clone());
+    let unpenalized = if d > 1 { shape.collect() } else { Vec::new() };
+    Ok(Parts { unpenalized, ..Parts::new(Gaussian::new(d)?, space, parameters) })
 }

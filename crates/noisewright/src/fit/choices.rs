@@ -212,7 +212,7 @@ impl<'a> ConditionalLogit<'a> {
     ) -> Result<Covariance> {
         let (size, total) = (theta.len(), self.total());
         if self.clusters.is_some() {
-            let slopes = self.slopes(theta)?.values;
+            let slopes = self.slopes(theta, None)?.values;
             let whole = of_dependent(&slopes, bread, self.weights.as_deref(), self.dependence());
             let none = DMatrix::zeros(size, size);
             return Ok(whole.in_parts(&none, none.clone()));
@@ -222,7 +222,8 @@ impl<'a> ConditionalLogit<'a> {
             CovarianceKind::Robust => {
                 self.refuse_few_strata(size)?;
                 let mut meat = DMatrix::zeros(size, size);
-                for (stratum, slope) in self.slopes(theta)?.values.chunks_exact(size.max(1)).enumerate() {
+                for (stratum, slope) in self.slopes(theta, None)?.values.chunks_exact(size.max(1)).enumerate()
+                {
                     let slope = DVector::from_column_slice(slope);
                     // A stratum of weight w is w strata.
                     meat.ger(self.weight(stratum) / (total * total), &slope, &slope, 1.0);

@@ -119,7 +119,7 @@ pub(super) fn of_strata(
             let reason = format!("has a fold without which there is no estimate: {}", found.stop);
             return Err(Error::option("cross_validate", reason));
         }
-        let losses = logit.slopes(found.at.as_slice())?.losses;
+        let losses = logit.slopes(found.at.as_slice(), None)?.losses;
         let held_out = strata.filter(|stratum| out(*stratum));
         Ok(held_out.fold(Fold::default(), |fold, stratum| fold.with(logit.weight(stratum), -losses[stratum])))
     };

@@ -128,7 +128,7 @@ impl Leverages {
 }
 
 /// Degrees of freedom of a sum of so many squares, from it and the sum of their squares; infinite where nothing varies.
-fn satterthwaite(second: f64, fourth: f64, total: f64) -> f64 {
+pub(crate) fn satterthwaite(second: f64, fourth: f64, total: f64) -> f64 {
     let spread = fourth - second * second / total;
     if spread > 0.0 { 2.0 * second * second / spread } else { f64::INFINITY }
 }

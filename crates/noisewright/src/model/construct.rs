@@ -166,7 +166,32 @@ impl Model {
         space: Space,
         parameters: Vec<Parameter>,
     ) -> Result<Self> {
-        let energy = FeatureEnergy::new(features, space.names())?;
+        Self::of_features(FeatureEnergy::new(features, space.names())?, space, parameters)
+    }
+
+    /// The same beside an offset, a formula of the variables and covariates without parameters: `u(x) = offset(x) + Σ θ_j f_j(x)`.
+    /// The density is then an exponential family relative to `exp offset`.
+    ///
+    /// ```
+    /// use noisewright::{Domain, Model, Space};
+    /// let counts = Space::product(&[("y", Domain::Counts)])?;
+    /// let poisson = Model::from_features_with_offset(&["y"], "-lgamma(y + 1)", counts, vec![])?;
+    /// assert_eq!(poisson.coordinates(), ["y", "log_normalizer"]);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`from_features`](Self::from_features), and when the offset cannot be read or is constant.
+    pub fn from_features_with_offset<S: AsRef<str>>(
+        features: &[S],
+        offset: &str,
+        space: Space,
+        parameters: Vec<Parameter>,
+    ) -> Result<Self> {
+        Self::of_features(FeatureEnergy::with_offset(features, offset, space.names())?, space, parameters)
+    }
+
+    fn of_features(energy: FeatureEnergy, space: Space, parameters: Vec<Parameter>) -> Result<Self> {
         if parameters.is_empty() {
             let parameters = energy.parameters().into_iter().map(|name| Parameter::new(name, 0.0)).collect();
             return Self::from_shared(Arc::new(energy), space, parameters, true);

@@ -34,6 +34,9 @@ const COMMON: [&str; 8] = [
 /// The fields that are options of families.
 const OPTIONS: [&str; 5] = ["parametrization", "states", "edges", "dof", "degree"];
 
+/// What stands beside features alone: formulas have terms without parameters.
+const OFFSET: &str = "offset";
+
 /// Reads a model file.
 pub(crate) fn parse(text: &str) -> Result<Model> {
     let table: Table = text.parse().map_err(|error| syntax_error(text, &error))?;
@@ -44,10 +47,16 @@ pub(crate) fn parse(text: &str) -> Result<Model> {
     {
         return Err(Error::field(*option, format!("is an option of families; it does not fit `{kind}`")));
     }
+    if kind != "features" && table.contains_key(OFFSET) {
+        let reason = format!(
+            "stands beside `features` alone, and not beside `{kind}`: a term without parameters in a `log_density` is an offset"
+        );
+        return Err(Error::field(OFFSET, reason));
+    }
     let file = File::read(&table)?;
     let model = match kind {
         "log_density" => file.formula(&table[kind]),
-        "features" => file.features(&table[kind]),
+        "features" => file.features(&table[kind], table.get(OFFSET)),
         _ => file.family(&table),
     }?
     .with_covariates(&file.covariates)?;
@@ -89,14 +98,16 @@ impl File {
         Model::from_formula(text, self.space()?, parameters, self.normalized).map_err(missing_value)
     }
 
-    fn features(&self, value: &Value) -> Result<Model> {
+    fn features(&self, value: &Value, offset: Option<&Value>) -> Result<Model> {
         let texts = read::strings("features", value)?;
         if self.normalized {
             let reason = "cannot be true with `features`, whose constant is estimated; leave it out";
             return Err(Error::field("normalized", reason));
         }
         let parameters = self.required_parameters()?;
-        Model::from_features(&texts, self.space()?, parameters)
+        let Some(offset) = offset else { return Model::from_features(&texts, self.space()?, parameters) };
+        let offset = read::string(OFFSET, offset, "a formula in quotes")?;
+        Model::from_features_with_offset(&texts, offset, self.space()?, parameters)
     }
 
     /// The space of the variables and of the covariates after them.
@@ -177,7 +188,7 @@ fn missing_value(error: Error) -> Error {
 }
 
 fn check_fields(table: &Table) -> Result<()> {
-    let known = || KINDS.into_iter().chain(COMMON).chain(OPTIONS);
+    let known = || KINDS.into_iter().chain(COMMON).chain([OFFSET]).chain(OPTIONS);
     let Some(unknown) = table.keys().find(|key| known().all(|field| field != **key)) else { return Ok(()) };
     let advice = match nearest(unknown, known()) {
         Some(name) => format!("did you mean `{name}`?"),

@@ -56,6 +56,16 @@ fn features_name_themselves_or_are_named_in_order() {
 }
 
 #[test]
+fn an_offset_is_added_to_the_features() {
+    let model =
+        parse("variables = [\"y\"]\nfeatures = [\"y\"]\noffset = \"-lgamma(y + 1)\"\ndomain = \"counts\"");
+    assert_eq!((names(&model).as_str(), model.energy().is_linear()), ("y", true));
+    let mut value = [0.0; 3];
+    model.evaluate(&[2.0], noisewright::View::new(1, 3, &[0.0, 1.0, 2.0]), &mut value, None).unwrap();
+    assert!(value.iter().zip([0.0, 2.0, 4.0 - 2f64.ln()]).all(|(a, b)| (a - b).abs() < 1e-15), "{value:?}");
+}
+
+#[test]
 fn every_domain() {
     let domain = |text: &str| {
         let file = format!("variables = [\"x\", \"y\"]\nfeatures = [\"x*y\"]\ndomain = {text}");
@@ -128,7 +138,23 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "variables = [\"x\"]\nfeatures = [\"x\"]\ncolour = 1",
-        "`colour` is not a field of a model file; the fields are log_density, features, family, variables, covariates, normalized, domain, sphere, parameters, constraints, penalty_factors, parametrization, states, edges, dof, degree",
+        "`colour` is not a field of a model file; the fields are log_density, features, family, variables, covariates, normalized, domain, sphere, parameters, constraints, penalty_factors, offset, parametrization, states, edges, dof, degree",
+    ),
+    (
+        "variables = [\"x\"]\nlog_density = \"a*x\"\noffset = \"-x^2\"",
+        "`offset` stands beside `features` alone, and not beside `log_density`: a term without parameters in a `log_density` is an offset",
+    ),
+    (
+        "variables = [\"x\"]\nfamily = \"gaussian\"\noffset = \"-x^2\"",
+        "`offset` stands beside `features` alone, and not beside `family`: a term without parameters in a `log_density` is an offset",
+    ),
+    (
+        "variables = [\"x\"]\nfeatures = [\"x\"]\noffset = \"3\"",
+        "`offset` uses no variable; the constant is estimated in any case, so leave it out",
+    ),
+    (
+        "variables = [\"x\"]\nfeatures = [\"x\"]\noffset = 3",
+        "`offset` must be a formula in quotes, not a number",
     ),
     ("variables = \"x\"\nfeatures = [\"x\"]", "`variables` must be a list of texts in quotes, not text"),
     ("variables = []\nfeatures = [\"x\"]", "`variables` is empty; list at least one"),

@@ -14,6 +14,7 @@ mod fitted_noise;
 mod hard_use;
 mod kinks;
 mod many_rows;
+mod offsets;
 mod optimal;
 mod penalized;
 mod properties;

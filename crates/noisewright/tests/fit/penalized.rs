@@ -1,5 +1,6 @@
 //! Penalised fits, bootstraps and profiles from Rust: builders, model files, threads.
 
+use nalgebra::DMatrix;
 use noisewright::fit::{IntervalKind, Penalty};
 use noisewright::parts::{PenaltyKind, StrengthRule};
 use noisewright::prelude::*;
@@ -72,6 +73,61 @@ fn factors_come_from_the_model_file_and_the_caller() {
     assert_eq!(asked.penalty.unwrap().factors, [1.0, 1.0, 5.0]);
     let wrong = "variables = ['x']\nfeatures = ['x']\npenalty_factors = { y = 1 }";
     assert!(Model::from_toml(wrong).unwrap_err().to_string().contains('y'));
+}
+
+/// Ten normals on a ring, with one more edge across it: their precision has ones on the diagonal and ±0.3 for an edge.
+fn ring() -> (Vec<(usize, usize)>, Points) {
+    let mut edges: Vec<(usize, usize)> = (0..9).map(|i| (i, i + 1)).collect();
+    edges.extend([(0, 9), (0, 5)]);
+    let mut precision = DMatrix::identity(10, 10);
+    for (i, j) in &edges {
+        let value = if (*i, *j) == (0, 5) { -0.3 } else { 0.3 };
+        precision[(*i, *j)] = value;
+        precision[(*j, *i)] = value;
+    }
+    let standard = sample(&Normal::with_std(0.0, 1.0).unwrap(), 10 * 1500, 8);
+    let e = DMatrix::from_column_slice(10, 1500, standard.values());
+    // LᵀX = e has the covariance P⁻¹ for P = LLᵀ.
+    let factor = precision.cholesky().unwrap().l();
+    let rows = factor.tr_solve_lower_triangular(&e).unwrap();
+    let names: Vec<String> = (0..10).map(|j| format!("x{j}")).collect();
+    // Means and scales of their own, with which the graph has nothing to do.
+    let column =
+        |j: usize| rows.row(j).iter().map(|x| (x + 0.3 * j as f64) * (1.0 + j as f64)).collect::<Vec<f64>>();
+    edges.sort_unstable();
+    (edges, Points::from_columns(&names, &(0..10).map(column).collect::<Vec<_>>()).unwrap())
+}
+
+/// Means and the diagonal of the precision are no edges: penalised, they would be drawn to zero, the diagonal towards infinite spread.
+#[test]
+fn the_lasso_of_a_gaussian_finds_the_graph_and_leaves_its_diagonal_alone() {
+    let (edges, data) = ring();
+    let names: Vec<String> = (0..10).map(|j| format!("'x{j}'")).collect();
+    let model =
+        Model::from_toml(&format!("variables = [{}]\nfamily = 'gaussian'", names.join(", "))).unwrap();
+    let fit = model.fit(&data).penalty("auto".parse().unwrap()).seed(1).run().unwrap();
+    let report = fit.penalty.as_ref().unwrap();
+    let is_edge = |name: &str| name.starts_with('P') && name[1..2] != name[2..3];
+    for (parameter, factor) in model.parameters().iter().zip(&report.factors) {
+        assert_eq!(*factor, f64::from(u8::from(is_edge(&parameter.name))), "{}", parameter.name);
+    }
+    let digit = |text: &str| text.parse::<usize>().unwrap();
+    let found: Vec<(usize, usize)> = report
+        .selected
+        .iter()
+        .filter(|name| is_edge(name))
+        .map(|name| (digit(&name[1..2]), digit(&name[2..3])))
+        .collect();
+    assert_eq!(found, edges);
+    // A factor of one's own comes first.
+    let asked = model.fit(&data).penalty(Penalty::lasso(0.3).with_factors(&[("P00", 1.0)])).run().unwrap();
+    let place = model.parameters().iter().position(|p| p.name == "P00").unwrap();
+    assert_eq!(asked.penalty.as_ref().unwrap().factors[place], 1.0);
+    // Of one variable the mean and the precision are all that there is.
+    let one = Model::from_toml("variables = ['x0']\nfamily = 'gaussian'").unwrap();
+    let alone = sample(&Normal::with_std(0.0, 1.0).unwrap(), 500, 2);
+    let ridge = one.fit(alone.values()).penalty(Penalty::ridge(0.1)).ratio(3.0).run().unwrap();
+    assert_eq!(ridge.penalty.as_ref().unwrap().factors, [1.0, 1.0]);
 }
 
 #[test]

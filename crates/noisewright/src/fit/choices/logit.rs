@@ -8,6 +8,7 @@ use noisewright_numerics::optimize::{Evaluation, Problem};
 use noisewright_numerics::summation::{sum, try_blocked};
 
 use super::subsets::Subsets;
+use crate::fit::conditional::{RowLeverage, RowTerms};
 use crate::fit::data::Dependence;
 use crate::fit::diagnostics::{Block, Rows, Separation, separation};
 use crate::fit::differences;
@@ -50,6 +51,8 @@ pub(in crate::fit) struct Slopes {
     /// The gradient of every stratum's loss, `E Σ ∇u − Σ ∇u` of the chosen with the mean over all sets of as many, stratum after
     /// stratum.
     pub(in crate::fit) values: Vec<f64>,
+    /// What every stratum adds to the estimate, corrected for its leverage, where that was asked for.
+    influences: Vec<f64>,
     /// The loss of every stratum.
     pub(in crate::fit) losses: Vec<f64>,
     /// The sum of `w v` and of `w² v` over strata, with w their weights and `v = Σ_{j>0} p_j² (∇u_j − m)(∇u_j − m)ᵀ`, m the mean
@@ -80,8 +83,14 @@ impl Slopes {
         }
     }
 
+    /// What the rows say of the parameters.
+    pub(in crate::fit) fn terms(&self) -> RowTerms<'_> {
+        RowTerms { slopes: &self.values, influences: &self.influences }
+    }
+
     fn join(mut self, other: Self) -> Self {
         self.values.extend(other.values);
+        self.influences.extend(other.influences);
         self.losses.extend(other.losses);
         self.effective += other.effective;
         self.of_draws = match (self.of_draws, other.of_draws) {
@@ -107,6 +116,8 @@ struct Ask<'w> {
     /// Some of the parameters, or all of them.
     of: Option<&'w [usize]>,
     weights: Option<&'w [f64]>,
+    /// How the influences of strata are corrected, where they are wanted.
+    leverage: Option<&'w RowLeverage>,
 }
 
 /// Some rows at parameter values, with their scores.
@@ -194,7 +205,11 @@ impl ConditionalLogit<'_> {
         if weight == 0.0 {
             // What does not count may have no density.
             if ask.order == Order::Strata {
-                sums.slopes.values.extend(std::iter::repeat_n(0.0, size));
+                let zeros = || std::iter::repeat_n(0.0, size);
+                sums.slopes.values.extend(zeros());
+                if ask.leverage.is_some() {
+                    sums.slopes.influences.extend(zeros());
+                }
                 sums.slopes.losses.push(0.0);
             }
             return;
@@ -223,6 +238,11 @@ impl ConditionalLogit<'_> {
         if ask.order == Order::Strata {
             sums.slopes.losses.push(loss);
             sums.slopes.add(weight, &sets.shares, &slope, |row| at(row) - &mean);
+            if let Some(leverage) = ask.leverage {
+                let mut information = DMatrix::zeros(size, size);
+                sets.add_covariance(1.0, &mean, at, &mut information);
+                sums.slopes.influences.extend(leverage.influence(&slope, &information).iter());
+            }
         }
         for (row, (excess, share)) in excess[here.clone()].iter_mut().zip(&sets.shares).enumerate() {
             *excess = weight * (share - if row < chosen { 1.0 } else { 0.0 });
@@ -237,8 +257,8 @@ impl ConditionalLogit<'_> {
     }
 
     /// What every stratum says of the parameters, in their order.
-    pub(in crate::fit) fn slopes(&self, theta: &[f64]) -> Result<Slopes> {
-        Ok(self.all(theta, Ask { order: Order::Strata, of: None, weights: None })?.slopes)
+    pub(in crate::fit) fn slopes(&self, theta: &[f64], leverage: Option<&RowLeverage>) -> Result<Slopes> {
+        Ok(self.all(theta, Ask { order: Order::Strata, of: None, weights: None, leverage })?.slopes)
     }
 
     /// The mean loss by some of the parameters of a linear model, or all, with its derivatives, strata counting as often as
@@ -252,7 +272,7 @@ impl ConditionalLogit<'_> {
     ) -> Result<Evaluation> {
         let (total, theta) = (weights.map_or_else(|| self.total(), sum), at.as_slice());
         let order = if hessian { Order::Hessian } else { Order::Gradient };
-        let sums = match self.all(theta, Ask { order, of, weights }) {
+        let sums = match self.all(theta, Ask { order, of, weights, leverage: None }) {
             Ok(sums) if sums.loss.is_finite() => sums,
             // Parameters that the model does not allow, or at which it has no number, are no place to go to.
             Ok(_) | Err(Error::Parameter { .. } | Error::NotANumber { .. }) => {
@@ -263,7 +283,7 @@ impl ConditionalLogit<'_> {
         let mut matrix = sums.hessian;
         if hessian && !sums.curved {
             // Differences of the gradient, for a model without second derivatives.
-            let ask = Ask { order: Order::Gradient, of, weights };
+            let ask = Ask { order: Order::Gradient, of, weights, leverage: None };
             let gradient = |theta: &[f64]| Ok(self.all(theta, ask)?.gradient);
             matrix = Some(differences::hessian(theta, |j| 1.0 + at[j].abs(), gradient)?);
         }

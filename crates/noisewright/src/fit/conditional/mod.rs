@@ -4,6 +4,7 @@
 mod covariance;
 mod draws;
 mod ranking;
+mod row_leverage;
 
 use std::sync::Arc;
 
@@ -21,8 +22,9 @@ use crate::integrability::{NotNormalizable, PLACES, of_fitted};
 use crate::noise::language::NoiseContext;
 use crate::run::Stage;
 use crate::{ConditionalNoise, Error, Loss, Model, Points, Result, Target, View, fit_auto_given};
-pub(super) use covariance::{by_row, of_dependent};
+pub(super) use covariance::{RowTerms, by_row, of_dependent};
 pub(super) use ranking::{covariance as ranking_covariance, pilot};
+pub(super) use row_leverage::RowLeverage;
 
 /// Rows at whose covariates it is looked whether the fitted density integrates, beside the extreme ones.
 const FIRST_LOOKED: usize = 4;

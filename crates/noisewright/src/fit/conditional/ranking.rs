@@ -5,6 +5,7 @@ use noisewright_numerics::optimize::Problem;
 
 use super::covariance::by_row;
 use super::draws::{RowDraws, choice_sets, is_quiet};
+use super::row_leverage::RowLeverage;
 use crate::fit::choices::{ConditionalLogit, Slopes, is_flat};
 use crate::fit::covariance::{Covariance, invert_free};
 use crate::fit::data::Data;
@@ -177,15 +178,17 @@ impl<'r> Ranking<'r> {
         let Some(hessian) = there.hessian else { return Err(Error::NoMass) };
         let (theta, size) = (solution.at.as_slice(), solution.at.len());
         refuse_separated(&logit, &hessian, &solution)?;
-        let slopes = logit.slopes(theta)?;
+        let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
+        let bread = invert_free(&hessian, &free).map_err(|direction| logit.indistinct(&direction));
+        let leverage = bread.as_ref().ok().and_then(|bread| RowLeverage::of(bread, data, options.errors));
+        let slopes = logit.slopes(theta, leverage.as_ref())?;
         if slopes.effective < (1.0 + ALONE) * logit.strata() as f64 {
             return Err(Error::HardlyAnyOverlap);
         }
-        let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
-        let bread = invert_free(&hessian, &free).map_err(|direction| logit.indistinct(&direction))?;
+        let bread = bread?;
         let mut covariance = covariance(&slopes, &bread, data, choices, options.errors);
         if kind == DrawKind::Quiet {
-            let again = self.logit(choices, kind, Purpose::NoiseGivenAgain)?.slopes(theta)?;
+            let again = self.logit(choices, kind, Purpose::NoiseGivenAgain)?.slopes(theta, None)?;
             covariance = of_nets(&slopes, &again, &bread, data, &covariance, options.errors);
         }
         let found = Found::of_search(&solution, theta.to_vec(), there.value, covariance, hessian);
@@ -223,7 +226,7 @@ pub(in crate::fit) fn covariance(
         Some([once, twice]) => [of_draws(once), of_draws(twice)],
         None => [zero(), zero()],
     };
-    by_row(&slopes.values, bread, data, kind).in_parts(&once, shared)
+    by_row(slopes.terms(), bread, data, kind).in_parts(&once, shared)
 }
 
 /// The same for nets around the rows: half the squared difference of a row's slopes by two independent nets is the variance of
@@ -250,7 +253,7 @@ fn of_nets(
     let left = (0..size).map(|j| shared[(j, j)] / independent.noise[(j, j)]).filter(|left| !left.is_nan());
     let left: Vec<f64> = left.collect();
     let gain = left.len() as f64 / left.iter().sum::<f64>();
-    let mut found = by_row(&slopes.values, bread, data, kind).in_parts(&once, shared);
+    let mut found = by_row(slopes.terms(), bread, data, kind).in_parts(&once, shared);
     found.noise_gain = gain.is_finite().then_some(gain);
     found
 }

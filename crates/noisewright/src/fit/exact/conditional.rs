@@ -9,7 +9,7 @@ use noisewright_numerics::summation::try_blocked;
 use super::means::Means;
 use super::normalizer::{Lens, Normalizer, NormalizerMethod};
 use super::whitening::Frame;
-use crate::fit::conditional::{by_row, pilot};
+use crate::fit::conditional::{RowLeverage, RowTerms, by_row, pilot};
 use crate::fit::covariance::invert_free;
 use crate::fit::data::{Data, Dependence};
 use crate::fit::data_rows::DataRows;
@@ -172,18 +172,25 @@ impl<'a> ConditionalLikelihood<'a> {
         Ok((there, known))
     }
 
-    /// `∇log Z(z) − ∇u(y, z)` of every row, row after row.
-    fn slopes(&self, theta: &[f64]) -> Result<Vec<f64>> {
+    /// `∇log Z(z) − ∇u(y, z)` of every row, row after row, and what each adds to the estimate corrected for its leverage, where
+    /// the information of rows is known.
+    fn slopes(&self, theta: &[f64], leverage: Option<&RowLeverage>) -> Result<[Vec<f64>; 2]> {
         let (rows, size) = (self.data.points.rows(), theta.len());
-        let found = self.normalizers(theta, &DVector::zeros(size), false)?;
+        let Some(mean) = self.means.at(theta, false)? else { return Err(Error::NoMass) };
+        let found = self.normalizers(theta, &mean.score, leverage.is_some())?;
         let (mut value, mut score) = (vec![0.0; rows], vec![0.0; rows * size]);
         self.model.evaluate(theta, self.data.points, &mut value, Some(&mut score))?;
-        let slope = |row: usize| {
-            let mean = &found[self.group_of[row]].offset;
-            let score = &score;
-            (0..size).map(move |j| mean[j] - score[j * rows + row])
-        };
-        Ok((0..rows).flat_map(slope).collect())
+        let (mut slopes, mut influences) = (Vec::with_capacity(rows * size), Vec::new());
+        for row in 0..rows {
+            let there = &found[self.group_of[row]];
+            let slope =
+                DVector::from_fn(size, |j, _| there.offset[j] + mean.score[j] - score[j * rows + row]);
+            if let (Some(leverage), Some(information)) = (leverage, &there.information) {
+                influences.extend(leverage.influence(&slope, information).iter());
+            }
+            slopes.extend(slope.iter());
+        }
+        Ok([slopes, influences])
     }
 
     fn finish(&self, solution: &Solution, options: &FitOptions) -> Result<Fit> {
@@ -193,7 +200,10 @@ impl<'a> ConditionalLikelihood<'a> {
         let (theta, size) = (solution.at.as_slice(), solution.at.len());
         let free: Vec<usize> = (0..size).filter(|j| !solution.bound[*j]).collect();
         let bread = invert_free(&hessian, &free).map_err(|direction| self.indistinct(&direction))?;
-        let whole = by_row(&self.slopes(theta)?, &bread, self.data, options.errors);
+        let leverage = RowLeverage::of(&bread, self.data, options.errors);
+        let [slopes, influences] = self.slopes(theta, leverage.as_ref())?;
+        let terms = RowTerms { slopes: &slopes, influences: &influences };
+        let whole = by_row(terms, &bread, self.data, options.errors);
         let zero = DMatrix::zeros(size, size);
         let covariance = whole.in_parts(&zero, zero.clone());
         let found = Found::of_search(solution, theta.to_vec(), there.value, covariance, hessian);

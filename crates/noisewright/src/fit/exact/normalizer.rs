@@ -26,6 +26,8 @@ pub(super) struct Normalizer {
     pub(super) offset: DVector<f64>,
     /// `None` where the model does not give the second derivatives of its energy, or they were not asked for.
     pub(super) curvature: Option<DMatrix<f64>>,
+    /// The covariance of the statistics; `None` for closed forms, or where it was not asked for.
+    pub(super) information: Option<DMatrix<f64>>,
 }
 
 /// Where statistics are centred, and how they are combined, before their squares are summed.
@@ -140,7 +142,7 @@ fn closed(model: &Model, theta: &[f64], lens: Lens<'_>, curvature: bool) -> Resu
     } else {
         None
     };
-    Ok(Normalizer { log_z, offset: lens.frame.apply(gradient - lens.center), curvature })
+    Ok(Normalizer { log_z, offset: lens.frame.apply(gradient - lens.center), curvature, information: None })
 }
 
 /// Sums over weighted points relative to the largest term: `Σ e^{u−top}`, with the centred score and its square.
@@ -149,6 +151,8 @@ struct Mass {
     mass: f64,
     first: DVector<f64>,
     second: DMatrix<f64>,
+    /// Whether the squares were summed.
+    squared: bool,
     curvature: Option<DMatrix<f64>>,
 }
 
@@ -177,7 +181,8 @@ impl Mass {
             weighted_gram(columns, &weights, second.as_mut_slice());
             known = model.add_curvature(theta, points, &weights, bend.as_mut_slice())?;
         }
-        Ok(Self { top, mass: sum(&weights), first, second, curvature: known.then_some(bend) })
+        let bend = known.then_some(bend);
+        Ok(Self { top, mass: sum(&weights), first, second, squared: curvature, curvature: bend })
     }
 
     fn scaled(mut self, top: f64) -> Self {
@@ -200,6 +205,7 @@ impl Mass {
             mass: a.mass + b.mass,
             first: a.first + b.first,
             second: a.second + b.second,
+            squared: a.squared && b.squared,
             curvature: a.curvature.zip(b.curvature).map(|(x, y)| x + y),
         }
     }
@@ -210,8 +216,9 @@ impl Mass {
         }
         let mean = self.first / self.mass;
         let covariance = self.second / self.mass - &mean * mean.transpose();
-        let curvature = self.curvature.map(|c| covariance + frame.inner_hessian(&(c / self.mass)));
-        Ok(Normalizer { log_z: self.top + self.mass.ln(), offset: mean, curvature })
+        let curvature = self.curvature.map(|c| &covariance + frame.inner_hessian(&(c / self.mass)));
+        let information = self.squared.then_some(covariance);
+        Ok(Normalizer { log_z: self.top + self.mass.ln(), offset: mean, curvature, information })
     }
 }
 

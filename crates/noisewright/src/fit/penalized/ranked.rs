@@ -6,7 +6,7 @@ use noisewright_numerics::optimize::Evaluation;
 use super::contrast::{Part, Want};
 use crate::Result;
 use crate::fit::choices::ConditionalLogit;
-use crate::fit::conditional::{Ranked, ranking_covariance};
+use crate::fit::conditional::{Ranked, RowLeverage, ranking_covariance};
 use crate::fit::covariance::Covariance;
 use crate::fit::data::{Data, Dependence};
 use crate::fit::data_rows::DataRows;
@@ -90,7 +90,8 @@ impl<'a> Alternatives<'a> {
         match &self.origin {
             Origin::Rows(_) => self.logit.covariance(theta, bread, options.errors),
             Origin::Noise(data, ranked) => {
-                let mut slopes = self.logit.slopes(theta)?;
+                let leverage = RowLeverage::of(bread, *data, options.errors);
+                let mut slopes = self.logit.slopes(theta, leverage.as_ref())?;
                 if ranked.choices.is_none() {
                     slopes.of_draws = None;
                 }
