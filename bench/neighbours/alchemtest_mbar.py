@@ -57,7 +57,40 @@ def theirs(u_nk, kind):
             raise
         note = " (pymbar itself)"
         (f, se), cold, warm = fits(lambda: by_pymbar(u_nk), REPEATS["theirs"])
+    if kind == "BAR":
+        f, se, one_sided = by_pairs(u_nk, f)
+        note = " (exponential averaging)" if one_sided else ""
     return {"f": f, "se": se, "cold": cold, "warm": warm, "note": note}
+
+
+def by_pairs(u_nk, f):
+    """Free energies and errors of neighbours by pymbar.
+
+    alchemlyb's free energies with the errors of MBAR for two states, where it takes Bennett's; exponential averaging of the one
+    direction, and its errors, where there is only one: alchemlyb's free energies are guesses there.
+    """
+    import pymbar
+
+    from noisewright.states import from_u_nk
+
+    table, origin, _, _ = from_u_nk(u_nk)
+    states = len(table)
+    steps, se, one_sided = np.zeros(states - 1), np.full((states, states), np.nan), False
+    np.fill_diagonal(se, 0.0)
+    for k in range(states - 1):
+        ahead, back = (sign * (table[k, origin == own] - table[k + 1, origin == own]) for own, sign in ((k, 1), (k + 1, -1)))
+        ahead, back = ahead[np.isfinite(ahead)], back[np.isfinite(back)]
+        if len(ahead) and len(back):
+            found, sign = pymbar.bar(ahead, back, relative_tolerance=1e-12, uncertainty_method="MBAR"), 1
+        else:
+            one_sided = True
+            found, sign = (pymbar.exp(ahead), 1) if len(ahead) else (pymbar.exp(back), -1)
+        steps[k] = sign * found["Delta_f"]
+        se[k, k + 1] = se[k + 1, k] = found["dDelta_f"]
+    if one_sided:
+        ends = np.concatenate([[0.0], np.cumsum(steps)])
+        f = ends - ends[:, np.newaxis]
+    return f, se, one_sided
 
 
 def by_pymbar(u_nk):

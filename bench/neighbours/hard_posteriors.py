@@ -1,6 +1,6 @@
 """Evidence of posteriors that are hard for a fitted noise, from exact draws, and the coverage of its intervals.
 
-python bench/neighbours/hard_posteriors.py [REFITS] > page     (needs the package and SciPy)
+python bench/neighbours/hard_posteriors.py [REFITS] > page     (needs the package, SciPy, and PyTorch or JAX for the flow)
 """
 
 import sys
@@ -139,7 +139,7 @@ def main() -> None:
     print("# Evidence of hard posteriors\n")
     print("Exact draws, so that only the noise is judged; the truth by closed form or quadrature. An answer is an estimate, its standard error,")
     print("and how many of them it is off; or there is none, with the code of the refusal. 20,000 draws.\n")
-    kinds = ["normal", "mixture", "warped", "auto"]
+    kinds = ["normal", "mixture", "warped", "auto", "flow"]
     print(f"| posterior | truth | {' | '.join(kinds)} |\n|{'---|' * (2 + len(kinds))}")
     for posterior in [*schools, funnel(), two_moons()]:
         cells = [told(answer(posterior, noise, 20_000, 1), posterior.truth) for noise in kinds]

@@ -80,15 +80,18 @@ def _flow_of_jax(rows: Array, seed: int) -> Any:
     import jax
 
     from .jax import learn_noise
+    from .jax.library import in_double
 
     noise = learn_noise(rows, "flow", seed=seed)
 
     class Flow:
         words = "flow"
 
+        @in_double
         def log_density(self, points: Array) -> Array:
             return np.ascontiguousarray(noise.log_prob(np.ascontiguousarray(points.T)), dtype=np.float64)
 
+        @in_double
         def draw(self, rows: int, seed: int) -> Array:
             return np.ascontiguousarray(np.asarray(noise.sample(jax.random.key(seed), (rows,))).T, dtype=np.float64)
 

@@ -95,7 +95,9 @@ def _numpyro(model: Any, mcmc: Any, args: Sequence[Any], kwargs: Mapping[str, An
     energy = jax.jit(jax.vmap(lambda row: -potential_energy(model, args, kwargs, unravel(row))))
 
     def log_density(points: Array) -> Array:
-        return np.asarray(energy(points.astype(table.dtype)), dtype=np.float64)
+        values = np.asarray(energy(points.astype(table.dtype)), dtype=np.float64)
+        # Where a scale rounds to zero and the like: NumPyro's samplers take such a point for one without density too.
+        return np.where(np.isnan(values), -np.inf, values)
 
     # Trees are flattened in the order of their keys.
     names = _flat_names(sorted(shapes), [shapes[name] for name in sorted(shapes)])

@@ -11,8 +11,9 @@
 #' @param draws draws of the density: a matrix or a data frame with one row each, `draws` of the package posterior, an
 #'   `mcmc.list` or `mcmc` of coda, a `stanfit` of rstan, or a `CmdStanMCMC` of cmdstanr with its model methods compiled.
 #' @param log_posterior the logarithm of the unnormalized density: a function of a matrix of draws that returns one number for
-#'   each, or of one draw (a named vector), or an [nce_model()]. A `stanfit` brings its own, which lacks the constants of statements
-#'   with `~`: write `target += normal_lpdf(y | mu, sigma)` for `y ~ normal(mu, sigma)`.
+#'   each, or of one draw (a named vector), or an [nce_model()]. Fits of Stan bring their own, which lacks the constants of statements
+#'   with `~` and of functions with `_lupdf`: programs with such statements are refused, where the fit has the text of its program. Write
+#'   `target += normal_lpdf(y | mu, sigma)` for `y ~ normal(mu, sigma)`.
 #' @param ... further arguments of `log_posterior`.
 #' @param lb,ub lower and upper bounds of the parameters, by name; real numbers by default.
 #' @param at for an [nce_model()]: its parameters, by name.
@@ -189,6 +190,7 @@ unless_independent <- function(lengths, ..., independent = FALSE) if (independen
 #'   saved.
 #' @export
 evidence.stanfit <- function(draws, log_posterior = NULL, ..., stanfit_model = draws) {
+  with_constants("rstan", function() stanfit_model@stanmodel@model_code, log_posterior)
   if (!requireNamespace("rstan", quietly = TRUE)) refuse("the package rstan is needed for a `stanfit`: install it")
   parameters <- setdiff(draws@sim$pars_oi, "lp__")
   constrained <- rstan::extract(draws, pars = parameters, permuted = FALSE)
@@ -214,6 +216,7 @@ evidence.stanfit <- function(draws, log_posterior = NULL, ..., stanfit_model = d
 #' @rdname evidence
 #' @export
 evidence.CmdStanMCMC <- function(draws, log_posterior = NULL, ...) {
+  with_constants("cmdstanr", function() draws$code(), log_posterior)
   free <- tryCatch(draws$unconstrain_draws(), error = function(e) {
     refuse("the model's methods are missing: compile it with `compile_model_methods = TRUE` (", conditionMessage(e), ")")
   })
@@ -222,6 +225,24 @@ evidence.CmdStanMCMC <- function(draws, log_posterior = NULL, ...) {
   colnames(matrix) <- paste0("z", seq_len(ncol(matrix)))
   own <- function(z) draws$log_prob(as.double(z), jacobian = TRUE)
   evidence.default(matrix, rejecting(own, matrix[1, ]), ..., vectorized = FALSE, chains = unless_independent(lengths(free), ...))
+}
+
+# Refuses a fit whose own log-density lacks constants, as far as the text of its program is at hand (fits read from files have none).
+with_constants <- function(package, program, log_posterior) {
+  if (!is.null(log_posterior)) refuse("a fit of ", package, " brings its log-density: leave `log_posterior` out, or give the draws as a matrix")
+  text <- tryCatch(paste(as.character(program()), collapse = "\n"), error = function(e) "")
+  if (drops_constants(text)) {
+    refuse(
+      package, " leaves the constants of statements with `~` and of functions with `_lupdf` out of the log-density, and the evidence would ",
+      "lack them: write `target += normal_lpdf(y | mu, sigma)` for `y ~ normal(mu, sigma)`"
+    )
+  }
+}
+
+# Whether a Stan program has statements whose constants are left out, outside of its comments.
+drops_constants <- function(program) {
+  code <- gsub("(?s)//[^\n]*|#[^\n]*|/\\*.*?\\*/", "", program, perl = TRUE)
+  grepl("~|_lup[dm]f\\b", code, perl = TRUE)
 }
 
 # A log-density of Stan: an error is its way to reject a point, where there is no density; at a draw it is an error.

@@ -1,5 +1,6 @@
 """Evidence from Python: containers of draws, transformations, chains, Bayes factors."""
 
+import importlib.util
 import pickle
 
 import numpy as np
@@ -285,3 +286,39 @@ def test_more_evaluations_than_points_change_nothing(rng):
     assert nw.evidence(log_density, draws, evaluations=10_000).log_evidence == nw.evidence(log_density, draws).log_evidence
     with pytest.raises(nw.InputError, match="evaluations"):
         nw.evidence(log_density, draws, evaluations=300, noise_draws=300)
+
+
+@pytest.mark.parametrize("library", ["torch", pytest.param("jax", marks=pytest.mark.long)])
+def test_a_learned_flow_bends_with_a_banana(library, monkeypatch):
+    """y given x is normal about x² with the deviation 0.3, x is standard normal: the constant is that of two normals."""
+    pytest.importorskip(library)
+    find, hidden = importlib.util.find_spec, {"torch", "jax"} - {library}
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name in hidden else find(name, *more))
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=2000)
+    draws = np.column_stack([x, x**2 + 0.3 * rng.normal(size=2000)])
+    log_density = lambda p: 2.5 - p[:, 0] ** 2 / 2 - (p[:, 1] - p[:, 0] ** 2) ** 2 / 0.18
+    found = nw.evidence(log_density, draws, noise="flow", independent=True, seed=1)
+    assert found.noises == ["flow", "flow"] and found.refused is None
+    assert abs(found.log_evidence - 2.5 - np.log(2 * np.pi * 0.3)) < 3 * found.se
+    # A flow that learned nothing is a normal density, which overlaps by half.
+    normal = nw.evidence(log_density, draws, noise="normal", independent=True, seed=1)
+    assert found.overlap > 0.9 and normal.overlap < 0.5 and found.se < 0.5 * normal.se
+
+
+def test_a_flow_without_its_libraries_is_refused(monkeypatch, rng):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name in ("torch", "jax") else find(name, *more))
+    with pytest.raises(nw.MissingLibraryError, match="pip install torch"):
+        nw.evidence(lambda x: -(x**2).sum(axis=1) / 2, rng.normal(size=(400, 2)), noise="flow")
+
+
+def test_noise_draws_without_density_contradict_nothing():
+    """Half of the noise lies where an exponential density is zero: those draws count, and the sides agree (they seemed five errors apart)."""
+    log_noise = lambda x: scipy.stats.norm.logpdf(x, 0, 2)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        x, y = rng.exponential(size=100_000), rng.normal(0, 2, size=100_000)
+        found = nw.log_z(-x, log_noise(x), np.where(y > 0, -y, -np.inf), log_noise(y), independent=True)
+        assert found.warning_codes == []
+        assert abs(found.log_z) < 4 * found.se < 0.02

@@ -94,6 +94,21 @@ def test_a_state_without_draws_is_a_perturbed_state_of_pymbar(windows):
     assert se == pytest.approx(reference["dDelta_f"][0, 1], rel=1e-6)
 
 
+def test_errors_within_groups_are_those_of_pymbar():
+    """Two pairs of states 4.7 deviations apart, with four crossings between them: too few for an error across, and not to be left out."""
+    rng, means = np.random.default_rng(0), np.array([0.0, 4.0, 8.7, 12.7])
+    u = (np.concatenate([rng.normal(mean, size=300) for mean in means]) - means[:, np.newaxis]) ** 2 / 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = nw.log_z_states(-u, [300] * 4, independent=True)
+    reference = pymbar.MBAR(u, np.full(4, 300), relative_tolerance=1e-12).compute_free_energy_differences()["dDelta_f"]
+    assert [len(group) for group in found.groups] == [2, 2]
+    for i, j in ((0, 1), (2, 3)):
+        # Draws of the other group count as those of the state that sees them: right to second order in their share, here 1e-6.
+        assert found.difference(i, j)[1] == pytest.approx(reference[i, j], rel=1e-5)
+    assert found.difference(1, 2)[1] == np.inf
+
+
 def test_energies_and_entropies_are_those_of_pymbar(windows, mbar):
     x, u, counts = windows
     found = nw.energies(-u, counts, independent=True)
@@ -151,6 +166,97 @@ def test_a_kernel_surface_is_that_of_pymbar(windows):
     found = nw.surface(-u, {"x": x}, counts, state=5, bins=20, kernel=True, bandwidth=0.1, independent=True)
     expected = fes.get_fes(found.centres[0][:, np.newaxis], reference_point="from-lowest")["f_i"]
     assert found.free_energy == pytest.approx(expected - expected.min(), abs=1e-6)
+
+
+def log_densities_by_pymbar(mbar, u, amounts):
+    """−ln of the means of what draws add to cells, in the state without a bias, and the covariance of these logarithms."""
+    found = mbar.compute_multiple_expectations(amounts, u[5], return_theta=True)
+    theta, n = found["Theta"], len(amounts)
+    covariance = theta[:n, :n] + theta[n:, n:] - theta[:n, n:] - theta[n:, :n]
+    return -np.log(found["mu"]), covariance / np.outer(found["mu"], found["mu"])
+
+
+def test_a_normalized_histogram_is_made_of_means_of_pymbar(windows, mbar):
+    """pymbar's `from-normalization` raises an error for histograms: a cell's density is the mean of its indicator over its width."""
+    x, u, counts = windows
+    edges = np.linspace(-1.4, 1.4, 13)
+    found = nw.surface(-u, {"x": x}, counts, state=5, bins=edges, reference="normalized", independent=True)
+    inside = (x >= edges[:-1, np.newaxis]) & (x < edges[1:, np.newaxis])
+    expected, covariance = log_densities_by_pymbar(mbar, u, inside / np.diff(edges)[:, np.newaxis])
+    assert found.free_energy == pytest.approx(expected, abs=1e-8)
+    assert found.se == pytest.approx(np.sqrt(np.diag(covariance)), rel=1e-6)
+
+
+def test_differences_between_all_cells_are_those_of_pymbar(windows):
+    """pymbar's `all-differences` raises an error: its rows are surfaces relative to one cell after the other, in both."""
+    x, u, counts = windows
+    edges = np.linspace(-1.4, 1.4, 9)
+    fes = pymbar.FES(u[:5], np.array(counts[:5]), mbar_options={"relative_tolerance": 1e-12})
+    fes.generate_fes(u[5], x, fes_type="histogram", histogram_parameters={"bin_edges": edges})
+    centres = (edges[1:] + edges[:-1]) / 2
+    for centre in centres:
+        found = nw.surface(-u, {"x": x}, counts, state=5, bins=edges, reference=centre, independent=True)
+        how = {"reference_point": "from-specified", "fes_reference": centre, "uncertainty_method": "analytical"}
+        expected = fes.get_fes(centres[:, np.newaxis], **how)
+        assert found.free_energy == pytest.approx(expected["f_i"], abs=1e-8)
+        assert found.se == pytest.approx(expected["df_i"], rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_kernel_surfaces_and_their_errors_are_means_of_pymbar(windows, mbar, dimensions):
+    """pymbar's kernels have no analytical errors: those of the mean of the kernel, which the density is."""
+    x, u, counts = windows
+    points = np.stack([x, np.sin(3 * x) + 0.3 * np.random.default_rng(3).normal(size=len(x))])[:dimensions]
+    edges, h = [np.linspace(-1.2, 1.2, 7)] * dimensions, 0.2
+    options = {"state": 5, "bins": edges, "kernel": True, "bandwidth": h, "independent": True}
+    found = nw.surface(-u, dict(zip("xy", points)), counts, reference="normalized", **options)
+    places = np.stack([grid.ravel() for grid in np.meshgrid(*found.centres, indexing="ij")], axis=1)
+    fes = pymbar.FES(u[:5], np.array(counts[:5]), mbar_options={"relative_tolerance": 1e-12})
+    fes.generate_fes(u[5], points.T, fes_type="kde", kde_parameters={"bandwidth": h, "rtol": 1e-12})
+    expected = fes.get_fes(places, reference_point="from-normalization")["f_i"]
+    assert found.free_energy.ravel() == pytest.approx(expected, abs=1e-6)
+    squares = (((points.T - places[:, np.newaxis]) / h) ** 2).sum(axis=2)
+    f, covariance = log_densities_by_pymbar(mbar, u, np.exp(-squares / 2) / (np.sqrt(2 * np.pi) * h) ** dimensions)
+    known = np.isfinite(found.se.ravel())
+    assert known.mean() > 0.9 and f == pytest.approx(expected, abs=1e-6)
+    assert found.se.ravel()[known] == pytest.approx(np.sqrt(np.diag(covariance))[known], rel=1e-6)
+    lowest = nw.surface(-u, dict(zip("xy", points)), counts, **options)
+    zero = np.flatnonzero(lowest.free_energy.ravel() == 0)[0]
+    assert lowest.free_energy.ravel() == pytest.approx(expected - expected[zero], abs=1e-6)
+    variances = np.diag(covariance) + covariance[zero, zero] - 2 * covariance[zero]
+    assert lowest.se.ravel()[known] == pytest.approx(np.sqrt(np.maximum(variances, 0))[known], rel=1e-6, abs=1e-7)
+
+
+#: A standard deviation from so many samples has the relative error 1/√(2·100) = 0.07; four of those, and 0.05 for what
+#: linear errors of cells with some forty effective draws leave out.
+SAMPLES, OFF = 100, 4 / np.sqrt(200) + 0.05
+
+
+def test_errors_of_histograms_are_those_of_pymbars_bootstrap(windows):
+    x, u, counts = windows
+    # All draws lie in cells, and in every sample there are draws in all of them: pymbar's bootstrap knows no others.
+    edges = np.array([x.min() - 0.1, *np.linspace(-1.2, 1.2, 7), x.max() + 0.1])
+    fes = pymbar.FES(u[:5], np.array(counts[:5]), mbar_options={"relative_tolerance": 1e-12})
+    fes.generate_fes(u[5], x, fes_type="histogram", histogram_parameters={"bin_edges": edges}, n_bootstraps=SAMPLES, seed=3)
+    found = nw.surface(-u, {"x": x}, counts, state=5, bins=edges, independent=True)
+    resampled = fes.get_fes(found.centres[0][:, np.newaxis], reference_point="from-lowest", uncertainty_method="bootstrap")["df_i"]
+    others = found.free_energy > 0
+    assert others.sum() == 7 and found.se[others] == pytest.approx(resampled[others], rel=OFF)
+
+
+def test_errors_of_kernels_are_those_of_a_bootstrap(windows):
+    """Not pymbar's, which resamples the places of the draws and leaves their weights where they were."""
+    x, u, counts = windows
+    edges, rng = np.linspace(-1.2, 1.2, 7), np.random.default_rng(4)
+    found = nw.surface(-u, {"x": x}, counts, state=5, bins=edges, kernel=True, bandwidth=0.2, reference="normalized", independent=True)
+    heights = np.exp(-(((x - found.centres[0][:, np.newaxis]) / 0.2) ** 2) / 2) / (np.sqrt(2 * np.pi) * 0.2)
+    starts = np.cumsum([0, *COUNTS[:-1]])
+    surfaces = []
+    for _ in range(SAMPLES):
+        drawn = np.concatenate([start + rng.integers(count, size=count) for start, count in zip(starts, COUNTS)])
+        weights = pymbar.MBAR(u[:, drawn], np.array(counts)).weights()[:, 5]
+        surfaces.append(-np.log(heights[:, drawn] @ weights))
+    assert found.se == pytest.approx(np.std(surfaces, axis=0), rel=OFF)
 
 
 def spline_by_scipy(x, weights, low, high, count, at):

@@ -52,6 +52,29 @@ test_that("log_z, evidence, error and design equal the command to the last bit",
   expect_identical(ours$gap, theirs$gap)
 })
 
+test_that("mbar equals the command to the last bit", {
+  folder <- withr_tempdir()
+  # Chains of three normal states, one after the other, and a fourth state without draws.
+  sd <- c(1, 1.5, 2.5, 2)
+  counts <- c(300, 250, 200)
+  x <- unlist(lapply(1:3, function(k) chain(counts[k], 0.5, 20 + k) * sd[k]))
+  log_f <- sapply(sd, function(s) -x^2 / (2 * s^2))
+  colnames(log_f) <- paste0("u_", 1:4)
+  csv <- write_numbers(data.frame(state = rep(1:3, counts), log_f), file.path(folder, "states.csv"))
+  square <- function(rows) matrix(as.double(unlist(rows)), length(sd), byrow = TRUE)
+  alike <- function(ours, theirs) {
+    for (field in c("log_z", "se", "ess", "inefficiency")) expect_identical(as.double(ours[[field]]), as.double(unlist(theirs[[field]])))
+    for (field in c("covariance", "overlap")) expect_identical(ours[[field]], square(theirs[[field]]))
+    for (field in c("log_z", "se")) expect_identical(ours$differences[[field]], square(theirs$differences[[field]]))
+  }
+  states <- function(...) command("logz", csv, "--states", shQuote("u_*"), ...)
+  ours <- mbar(log_f, origin = rep(1:3, counts))
+  alike(ours, states())
+  expect_gt(ours$se[4], 0)
+  expect_identical(names(coef(ours)), colnames(log_f))
+  alike(mbar(log_f, counts = c(counts, 0), independent = TRUE, reference = 3), states("--independent", "--reference", "u_3"))
+})
+
 test_that("results do not depend on the number of threads", {
   old <- options(noisewright.threads = 1)
   on.exit(options(old))

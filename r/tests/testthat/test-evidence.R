@@ -144,6 +144,38 @@ test_that("fits of cmdstanr bring their density", {
   expect_lt(abs(logml(found) - lgamma(3)), 4 * found$se)
 })
 
+test_that("fits of Stan whose density lacks constants are refused", {
+  tilde <- c("parameters { real z; }", "model { z ~ normal(0, 1); }")
+  complete <- "parameters { real z; } // z ~ normal\nmodel { /* not\n z ~ normal(0, 1) */ target += normal_lpdf(z | 0, 1); } # ~"
+  expect_false(drops_constants(complete))
+  expect_true(drops_constants("model { target += normal_lupdf(z | 0, 1); }"))
+  expect_true(drops_constants("model { target += poisson_lupmf(y | 2); }"))
+  set.seed(11)
+  z <- rnorm(1000)
+  of_cmdstan <- function(...) {
+    structure(list(unconstrain_draws = function() list(as.list(z)), log_prob = function(z, jacobian) -z^2 / 2, ...), class = "CmdStanMCMC")
+  }
+  refused <- tryCatch(evidence(of_cmdstan(code = function() tilde)), noisewright_input_error = identity)
+  expect_s3_class(refused, "noisewright_error")
+  expect_match(conditionMessage(refused), "cmdstanr leaves the constants of statements with `~`", fixed = TRUE)
+  # With all constants, and where the text is not at hand, there is an answer: 2 pi under the root.
+  no_text <- function() stop("'$code()' will not be available")
+  for (code in list(function() complete, no_text)) {
+    found <- evidence(of_cmdstan(code = code), independent = TRUE)
+    expect_lt(abs(logml(found) - log(2 * pi) / 2), 4 * found$se)
+  }
+  expect_error(evidence(of_cmdstan(), function(z) z), "leave `log_posterior` out", class = "noisewright_input_error")
+  # rstan's class, as far as its program is concerned; with rstan loaded it is rstan's own.
+  skip_if("rstan" %in% loadedNamespaces(), "rstan is loaded")
+  here <- environment()
+  on.exit(removeClass("stanfit", where = here), add = TRUE)
+  setClass("stanmodel", representation(model_code = "character"), where = here)
+  on.exit(removeClass("stanmodel", where = here), add = TRUE)
+  setClass("stanfit", representation(stanmodel = "stanmodel"), where = here)
+  fit <- new("stanfit", stanmodel = new("stanmodel", model_code = paste(tilde, collapse = "\n")))
+  expect_error(evidence(fit), "rstan leaves the constants", class = "noisewright_input_error")
+})
+
 test_that("fits of rstan bring their density", {
   if (!nzchar(Sys.getenv("NOISEWRIGHT_STAN"))) skip("a program of Stan takes minutes to compile: set NOISEWRIGHT_STAN")
   skip_if_not_installed("rstan")

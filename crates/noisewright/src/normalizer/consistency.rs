@@ -33,10 +33,9 @@ pub(super) fn contradiction(
     counts: [f64; 2],
 ) -> Option<f64> {
     let shift = bridge.root.at + bridge.log_nu;
-    let finite = |side: usize, sign: f64| -> Vec<f64> {
-        thinned[side].iter().filter(|u| u.is_finite()).map(|u| sign * u - shift).collect()
-    };
-    let sides = [finite(0, -1.0), finite(1, 1.0)];
+    let shifted =
+        |side: usize, sign: f64| -> Vec<f64> { thinned[side].iter().map(|u| sign * u - shift).collect() };
+    let sides = [shifted(0, -1.0), shifted(1, 1.0)];
     // Thinned draws are not worth more than all of them.
     let worth = [0, 1].map(|k| (sides[k].len() as f64).min(counts[k] / bridge.moments[k].time.max(1.0)));
     let mean_ratios = [weights[0].full.log_mean + bridge.root.at, weights[1].full.log_mean - bridge.root.at];
@@ -62,16 +61,18 @@ impl MaxOf for Option<f64> {
 /// logarithms, for their rounding.
 ///
 /// With `s = p/(p + ν q)` every function h has `E_p[(1−s) h] = ν E_q[s h]`. For h = 1 that is the bridge's own equation; for
-/// the log ratio itself, less what a change of the constant would do, it is a test.
+/// the log ratio itself, less what a change of the constant would do, it is a test. Draws at which the other density is zero have
+/// infinite logarithms: they add nothing to the means, and count as draws.
 pub(super) fn disagreement(sides: &[Vec<f64>; 2], nu: f64, worth: [f64; 2], size: f64) -> Option<f64> {
-    if sides.iter().any(|side| side.len() < FEWEST) {
+    let finite = |side: &Vec<f64>| side.iter().filter(|u| u.is_finite()).count();
+    if sides.iter().any(|side| finite(side) < FEWEST) {
         return None;
     }
     let scale = [1.0 / sides[0].len() as f64, nu / sides[1].len() as f64];
     // The mean of the log ratio under s(1−s), about which a change of the constant does nothing to first order.
     let (mut weight, mut moment) = (0.0, 0.0);
     for (side, scale) in sides.iter().zip(scale) {
-        for u in side {
+        for u in side.iter().filter(|u| u.is_finite()) {
             let w = scale * sigmoid(*u) * sigmoid(-u);
             weight += w;
             moment += w * u;
@@ -79,7 +80,8 @@ pub(super) fn disagreement(sides: &[Vec<f64>; 2], nu: f64, worth: [f64; 2], size
     }
     let center = moment / weight;
     let terms = |side: usize, sign: f64| -> Vec<f64> {
-        sides[side].iter().map(|u| sigmoid(sign * u) * (u - center)).collect()
+        let term = |u: &f64| if u.is_finite() { sigmoid(sign * u) * (u - center) } else { 0.0 };
+        sides[side].iter().map(term).collect()
     };
     let (first, second) = (mean_and_variance(&terms(0, -1.0)), mean_and_variance(&terms(1, 1.0)));
     let variance = first.1 / worth[0] + nu * nu * second.1 / worth[1];
@@ -171,6 +173,22 @@ mod tests {
             let found = neighbours_correlation(&chain).unwrap_or(0.0);
             // 0.4 of the sums, less by the bounded function, and four standard deviations of 1/√2000.
             assert!((found - 0.4).abs() < 0.1, "{found}");
+        }
+    }
+
+    /// Exponential draws x and normal ones y of deviation 2, half of which have no exponential density: `log p/q = −x + x²/8 + log 2√(2π)`.
+    /// Five standard errors are reached by chance once in 1.7 million times; without that half the sides are ten apart.
+    #[test]
+    fn draws_without_density_contradict_nothing() {
+        let log_ratio = |x: f64| -x + x * x / 8.0 + (8.0 * std::f64::consts::PI).ln() / 2.0;
+        for seed in 0..5 {
+            let mut rng = stream(seed, 1);
+            let data = (0..100_000).map(|_| log_ratio(-(1.0 - rng.random::<f64>()).ln())).collect();
+            let noise: Vec<f64> = normal(100_000, seed)
+                .iter()
+                .map(|z| if *z > 0.0 { log_ratio(2.0 * z) } else { f64::NEG_INFINITY })
+                .collect();
+            assert_eq!(disagreement(&[data, noise], 1.0, [1e5; 2], 0.0), None);
         }
     }
 

@@ -404,7 +404,7 @@ fn together(directions: &[Direction; 2]) -> Option<f64> {
         let of_one = |d: &Direction| {
             let center = d.center() + nu.ln();
             let both = of(d).log_f.iter().zip(&of(d).log_noise);
-            both.map(|(f, noise)| f - noise - center).filter(|u| u.is_finite()).collect::<Vec<_>>()
+            both.map(|(f, noise)| f - noise - center).collect::<Vec<_>>()
         };
         directions.iter().flat_map(of_one).collect()
     };

@@ -27,9 +27,7 @@ pub(super) fn doubts(
         let [first, second] = [&rows[a], &rows[b]].map(|rows| log_ratios(problem, c, [a, b], rows));
         let nu = problem.counts[b] / problem.counts[a];
         let worth = |at: usize| problem.counts[at] / estimate.inefficiency()[order.sampled[at]].max(1.0);
-        let shifted = |ratios: &[f64]| -> Vec<f64> {
-            ratios.iter().filter(|u| u.is_finite()).map(|u| u - nu.ln()).collect()
-        };
+        let shifted = |ratios: &[f64]| -> Vec<f64> { ratios.iter().map(|u| u - nu.ln()).collect() };
         let size = problem.offsets[a].abs().max(problem.offsets[b].abs());
         let apart = disagreement(&[shifted(&first), shifted(&second)], nu, [worth(a), worth(b)], size);
         let reverse: Vec<f64> = first.iter().map(|u| -u).collect();

@@ -131,9 +131,22 @@ impl Gram {
         slope.try_inverse().filter(|inverse| inverse.iter().all(|v| v.is_finite()))
     }
 
-    /// G centred by the draws of the group alone, which are all that its states see.
+    /// G centred by the draws of the group alone. Those of other groups that a state sees count as its own: the constants of the
+    /// others are free to follow, and hold the state in place no more than its own draws do. So the rows of GN sum to one again,
+    /// and errors within the group are those from all states to the rounding of the links between groups.
     fn within(&self, group: &[usize], draws: f64, i: usize, j: usize) -> f64 {
-        self.centred[(group[i], group[j])] + (1.0 / self.draws - 1.0 / draws)
+        let centred = self.centred[(group[i], group[j])] + (1.0 / self.draws - 1.0 / draws);
+        if i == j { centred + self.outside(group, group[i]) } else { centred }
+    }
+
+    /// `Σ_l G_kl N_l / N_k` over the states outside of a group.
+    fn outside(&self, group: &[usize], k: usize) -> f64 {
+        let is_outside = |l: &usize| self.counts[*l] > 0.0 && !group.contains(l);
+        if self.counts[k] <= 0.0 || group.len() == self.states() {
+            return 0.0;
+        }
+        (0..self.states()).filter(is_outside).map(|l| self.counts[l] * self.full(k, l)).sum::<f64>()
+            / self.counts[k]
     }
 
     /// `Var c` of one group for independent draws, in the gauge `Σ N_k c_k = 0`.
