@@ -6,7 +6,7 @@ use noisewright_numerics::summation::{blocked, log_sum_exp};
 
 use crate::moments::{sandwich, weighted_outer};
 use crate::population::log_scaled_noise;
-use crate::run::CancelToken;
+use crate::run::{CancelToken, Stage};
 use crate::{
     Accuracy, Contrast, Divergences, Divergent, Error, Loss, Method, Model, Noise, Population, Precision,
     Result, Target,
@@ -345,7 +345,9 @@ pub fn asymptotic_error(
     if !(contrast.nu > 0.0 && contrast.nu.is_finite()) {
         return Err(Error::NoiseRatio { value: contrast.nu });
     }
+    let precision = &precision.for_run();
     let population = Population::for_contrast(model, parameters, contrast, precision)?;
+    precision.context().report(Stage::Errors, 0, None)?;
     let log_noise = population.log_noise(contrast.noise)?;
     check_mass(&population, contrast.noise, &log_noise)?;
     let target = target.resolved(model, parameters, || Ok(population.log_normalizer()))?;

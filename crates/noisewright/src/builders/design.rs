@@ -48,6 +48,7 @@ impl DesignBuilder<'_> {
     run_settings! {
         seed in options.precision, "the expectations where the space is sampled";
         threads, cancel in options.precision;
+        progress in options.precision;
         options: DesignOptions;
     }
 

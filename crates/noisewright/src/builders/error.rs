@@ -63,6 +63,7 @@ impl ErrorBuilder<'_> {
     run_settings! {
         seed in precision, "the expectations where the space is sampled";
         threads, cancel in precision;
+        progress in precision;
     }
 
     /// Computes the error.

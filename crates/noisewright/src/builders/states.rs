@@ -6,6 +6,7 @@ use super::{chain_lengths, evaluated};
 use crate::fit::{Data, check_chains};
 use crate::normalizer::Dependence;
 use crate::normalizer::states::{Origin, Pooled, StatesEstimate, StatesOptions, estimate};
+use crate::run::Stage;
 use crate::{Density, Error, Points, Result};
 
 /// Log-normalizers of several densities relative to the first, from draws of all of them (MBAR).
@@ -77,6 +78,7 @@ impl<'a, D: Density> StatesBuilder<'a, D> {
 
     run_settings! {
         threads, cancel in options;
+        progress in options;
         options: StatesOptions;
     }
 
@@ -91,11 +93,12 @@ impl<'a, D: Density> StatesBuilder<'a, D> {
 
     fn estimate(&self) -> Result<StatesEstimate> {
         let pooled = self.pooled()?;
-        let log_f = self
-            .densities
-            .iter()
-            .map(|density| evaluated(density, pooled.points.view(), &self.options.cancel))
-            .collect::<Result<Vec<_>>>()?;
+        let (context, states) = (self.options.context(), self.densities.len());
+        let evaluate = |(state, density): (usize, &D)| {
+            context.report(Stage::Prepare, state, Some(states))?;
+            evaluated(density, pooled.points.view(), context.cancel_token())
+        };
+        let log_f = self.densities.iter().enumerate().map(evaluate).collect::<Result<Vec<_>>>()?;
         let columns: Vec<&[f64]> = log_f.iter().map(Vec::as_slice).collect();
         let origin = Origin::Counts(&pooled.counts);
         estimate(&Pooled { log_f: &columns, origin, chains: Some(&pooled.labels) }, &self.options)

@@ -90,6 +90,7 @@ pub fn best_member(
     parameters: &[f64],
     options: &DesignOptions,
 ) -> Result<FamilyOptimum> {
+    let options = &options.for_run();
     let population = Population::new(model, parameters, &options.precision)?;
     search(words, build, model, parameters, options, &population, true)
 }
@@ -106,7 +107,7 @@ pub(crate) fn best_member_on(
     parameters: &[f64],
     options: &DesignOptions,
 ) -> Result<FamilyOptimum> {
-    search(words, build, model, parameters, options, population, false)
+    search(words, build, model, parameters, &options.for_run(), population, false)
 }
 
 fn search(

@@ -25,7 +25,7 @@ pub(super) struct Board<'a> {
 impl<'a> Board<'a> {
     pub(super) fn new(task: &'a Task<'a>, population: &'a Population) -> Result<Self> {
         let criterion =
-            Criterion::new(population, &task.options.target)?.for_run(&task.options.precision.cancel);
+            Criterion::new(population, &task.options.target)?.for_run(task.options.precision.context());
         Ok(Self { task, criterion, ranges: task.ranges(), evaluations: 0, failure: None })
     }
 

@@ -217,9 +217,11 @@ impl Question<'_> {
     /// is not what it must be.
     pub fn answer(&self, sought: &DesignSpace) -> Result<Answer> {
         self.prices.check()?;
-        let Problem { model, parameters, .. } = &self.problem;
-        let target = self.target.resolved(model, parameters, || self.problem.log_normalizer())?;
-        let asked = Self { target: target.into_owned(), ..self.clone() };
+        let problem = self.problem.for_run();
+        let resolved =
+            self.target.resolved(problem.model, problem.parameters, || problem.log_normalizer())?;
+        let target = resolved.into_owned();
+        let asked = Self { target, problem, ..self.clone() };
         asked.options(self.ratio).conclude(asked.designed(sought))
     }
 

@@ -255,6 +255,7 @@ impl<'a> Task<'a> {
                 found.push(place);
             }
         }
+        self.criterion.check_run()?;
         let stationary_points = found.len();
         let best = found.into_iter().min_by(|a, b| a.value.total_cmp(&b.value)).ok_or(Error::NoOverlap)?;
         Ok(BestWeights { gap: best.gap(), value: best.value, weights: best.weights, stationary_points })
