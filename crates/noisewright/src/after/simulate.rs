@@ -61,8 +61,8 @@ pub fn simulate(model: &Model, theta: &[f64], count: usize, context: &Context) -
     context.report(Stage::Prepare, 0, None)?;
     let names = model.space().names();
     if is_exact(model) {
-        let precision =
-            Precision { relative: 1e-8, cancel: context.cancel_token().clone(), ..Precision::default() };
+        let (cancel, progress) = (context.cancel_token().clone(), context.progress_hook());
+        let precision = Precision { relative: 1e-8, cancel, progress, ..Precision::default() };
         let density = ModelNoise::data(model, theta, &precision)?;
         let points = sample_for(&density, count, context, Purpose::Simulate)?.with_names(names)?;
         return Ok(Simulated { points, how: Simulation::Exact, effective: count as f64 });
@@ -87,6 +87,7 @@ fn by_chains(model: &Model, theta: &[f64], count: usize, context: &Context) -> R
         thin: STEPS,
         seed: Purpose::Simulate.seed(context.seed(), 0),
         cancel: context.cancel_token().clone(),
+        progress: context.progress_hook(),
         ..ChainOptions::default()
     };
     let chains = run(&model.density(theta)?, &options)?;

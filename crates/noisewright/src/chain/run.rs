@@ -168,6 +168,7 @@ struct Track {
 
 fn track(landscape: Landscape<'_>, options: &ChainOptions, chain: usize, context: &Context) -> Result<Track> {
     let mut stream = context.stream(Purpose::Chain, chain as u64);
+    context.report(Stage::Prepare, chain, Some(options.chains))?;
     let mut walker = start(landscape, options, chain, &mut stream)?;
     let mut kernel = Kernel::new(options.moves, landscape, &walker.y)?;
     let first = if landscape.coordinates.is_sphere() || kernel.moves() == Moves::SingleSite {
