@@ -1,12 +1,14 @@
 //! Several chains in parallel: warm-up, draws, and what they say of themselves.
 
 use noisewright_numerics::parallel::try_map;
+use serde::{Serialize, Serializer};
 
 use super::coordinates::Coordinates;
 use super::diagnostics::{Convergence, convergence};
 use super::kernel::{Kernel, Landscape, Moves, Walker};
 use crate::memory::{check_count, check_steps};
 use crate::run::{CancelToken, Context, ProgressHook, Purpose, Stage};
+use crate::serial::{Fields, in_words};
 use crate::{ChainFault, Density, Error, Points, Result};
 
 /// Places that are tried for a start.
@@ -97,6 +99,37 @@ pub struct Chains {
     pub moves: Moves,
     /// R̂ and effective draws of every variable, and of the log-density at the end.
     pub convergence: Vec<Convergence>,
+}
+
+/// The fields of chains.
+#[derive(Serialize)]
+struct ChainsFields<'a> {
+    draws: Fields<&'a str, &'a [f64]>,
+    log_density: &'a [f64],
+    lengths: &'a [usize],
+    acceptance: &'a [f64],
+    #[serde(serialize_with = "in_words")]
+    moves: Moves,
+    convergence: Fields<&'a str, Convergence>,
+}
+
+impl Serialize for Chains {
+    /// Draws and convergence by the names of the variables; that of the log-density under `log_density`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let names = || self.points.names().iter().map(String::as_str);
+        let of_quantities = names().chain(["log_density"]).zip(self.convergence.iter().copied());
+        ChainsFields {
+            draws: Fields(
+                names().enumerate().map(|(j, name)| (name, self.points.view().column(j))).collect(),
+            ),
+            log_density: &self.log_density,
+            lengths: &self.lengths,
+            acceptance: &self.acceptance,
+            moves: self.moves,
+            convergence: Fields(of_quantities.collect()),
+        }
+        .serialize(serializer)
+    }
 }
 
 /// Runs Markov chains on a density.

@@ -47,7 +47,7 @@ impl std::fmt::Debug for Member {
 }
 
 /// The minima of the error over a family.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct FamilyOptimum {
     /// Every local minimum found, the best first.
