@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::bootstrap::ReplicateHook;
 use super::method::FitMethod;
 use super::penalized::Penalty;
+use crate::memory::check_steps;
 use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
 use crate::tolerance::STEP_IN_STANDARD_ERRORS;
 use crate::{
@@ -447,6 +448,8 @@ impl Amount {
             Self::Auto { share, .. } if !(share > 0.0 && share < 1.0) => {
                 Err(Error::range("share", BETWEEN, share))
             }
+            // A small share would ask for all of them.
+            Self::Auto { most_values, .. } => check_steps("most_values", most_values, 1),
             _ => Ok(()),
         }
     }
