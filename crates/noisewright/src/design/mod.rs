@@ -26,6 +26,7 @@ mod refinement;
 mod remarks;
 mod serial;
 mod targeted;
+mod walls;
 mod weights;
 
 pub use dictionary::DictionaryOptions;

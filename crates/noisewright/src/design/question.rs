@@ -440,7 +440,7 @@ impl Question<'_> {
             |nu: f64| -> Result<f64> { Ok(self.prices.scale(nu) * self.value(&population, &log_noise, nu)?) };
         let (nu, least) = match ratio {
             Ratio::Fixed(nu) => (nu, error(nu)?),
-            Ratio::Free => best_ratio(error)?,
+            Ratio::Free => best_ratio(error, &self.problem.precision.context())?,
         };
         let bound = self.bound(&population)?;
         let equal = |nu: f64| self.prices.scale(nu) * (1.0 + 1.0 / nu) * bound;
