@@ -105,6 +105,15 @@ impl<'a> EvidenceBuilder<'a> {
 
     /// Estimates the evidence.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let draws = sample(&Normal::with_std(0.0, 1.0)?, 2000, 1);
+    /// let f = density(Space::real(&["x"])?, |x: &[f64]| -0.5 * x[0] * x[0]);
+    /// let result = evidence(&f, &draws).independent().seed(1).run()?;
+    /// assert!((result.log_evidence - 0.5 * std::f64::consts::TAU.ln()).abs() < 5.0 * result.se);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the draws are too few for a fit, one lies outside its domain or has no density, the density is not a number
     /// somewhere, a look far out shows that the density has no integral, or an option cannot be. Too little overlap, and

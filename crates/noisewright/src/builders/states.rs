@@ -84,6 +84,18 @@ impl<'a, D: Density> StatesBuilder<'a, D> {
 
     /// Estimates the log-normalizers.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let bell = |v: f64| -> Result<_> {
+    ///     Ok(density(Space::real(&["x"])?, move |x: &[f64]| -0.5 * x[0] * x[0] / v))
+    /// };
+    /// let draws = [sample(&Normal::with_variance(0.0, 1.0)?, 1000, 1), sample(&Normal::with_variance(0.0, 4.0)?, 1000, 2)];
+    /// let result = states(&[bell(1.0)?, bell(4.0)?]).draws(&draws).independent().run()?;
+    /// assert!((result.log_z()[1] - 2f64.ln()).abs() < 5.0 * result.se()[1]);
+    /// assert!(states(&[bell(1.0)?]).draws(&draws).run().is_err()); // draws of two states
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When there are not as many draws as densities, the densities differ in their variables, a log-density is not a
     /// number, or a draw has no density under its own state.
