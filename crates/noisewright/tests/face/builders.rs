@@ -331,3 +331,16 @@ fn kinds_of_errors_are_told_apart_with_the_prelude_alone() {
     assert!(std::error::Error::source(&missing).is_some_and(|source| source.is::<std::io::Error>()));
     assert_eq!(Error::NoMass.kind(), ErrorKind::NoAnswer);
 }
+
+/// Views of the same values in one slice and apart give the same fit, to the bit.
+#[test]
+fn columns_that_are_apart_are_fitted_where_they_are() {
+    let [x, y] =
+        [(1.0, 1), (-2.0, 2)].map(|(mean, seed)| sample(&Normal::with_std(mean, 1.0).unwrap(), 500, seed));
+    let together = [x.values(), y.values()].concat();
+    let apart = [x.values(), y.values()];
+    let model =
+        Model::from_features(&["x", "y", "x^2", "y^2"], Space::real(&["x", "y"]).unwrap(), vec![]).unwrap();
+    let fit = |view: View<'_>| model.fit(view).ratio(3.0).seed(1).run().unwrap().unknowns();
+    assert_eq!(fit(View::of_columns(&apart).unwrap()), fit(View::new(2, 500, &together)));
+}
