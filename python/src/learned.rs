@@ -21,7 +21,7 @@ pub(crate) fn fitter(learner: Py<PyAny>, raised: &Arc<Raised>) -> NoiseFitter {
             let words: String = learned.getattr("words")?.extract()?;
             Ok((learned.unbind(), words))
         })?;
-        Ok(Arc::new(Learned { learned, words, dimension, raised: Arc::clone(&raised) }))
+        Ok(Learned { learned, words, dimension, raised: Arc::clone(&raised) })
     })
 }
 

@@ -48,6 +48,7 @@ impl Pool {
             reference_log_z: self.reference_log_z,
             dependence,
             cancel: monitor.cancel.clone(),
+            progress: None,
             more: noisewright::internal::More,
         })
     }

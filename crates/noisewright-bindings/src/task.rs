@@ -30,7 +30,9 @@ impl Monitor {
     pub fn hook(self: &Arc<Self>) -> ProgressHook {
         let own = Arc::clone(self);
         ProgressHook::new(move |progress| {
-            own.done(share(progress));
+            if let Some(share) = share(progress) {
+                own.done(share);
+            }
             ControlFlow::Continue(())
         })
     }
@@ -42,16 +44,18 @@ impl Monitor {
     }
 }
 
-/// How much of a computation is done, roughly: nobody knows how many steps a descent takes.
-fn share(progress: &Progress) -> f64 {
+/// How much of a computation is done, roughly: nobody knows how many steps a descent takes. Expectations and designs within it say
+/// nothing of that.
+fn share(progress: &Progress) -> Option<f64> {
     let steps = progress.iteration as f64;
-    match (progress.stage, progress.of) {
+    Some(match (progress.stage, progress.of) {
+        (Stage::Integration | Stage::Design, _) => return None,
         (Stage::Prepare, _) => 0.05,
         (Stage::Pilot, _) => 0.1 + 0.1 * steps / (steps + 20.0),
         (Stage::Descent, _) => 0.2 + 0.7 * steps / (steps + 5.0),
         (Stage::Chains | Stage::Bootstrap, Some(all)) => 0.2 + 0.75 * steps / all.max(1) as f64,
         _ => 0.95,
-    }
+    })
 }
 
 /// The work with a panic turned into a failure.

@@ -33,8 +33,12 @@ impl Progress {
             let what = match progress.stage {
                 Stage::Prepare => "preparing the noise".to_owned(),
                 Stage::Pilot => format!("fitting a part of the rows, step {}", progress.iteration),
+                Stage::Descent if progress.loss.is_nan() => format!("fitting, step {}", progress.iteration),
                 Stage::Descent => format!("fitting, step {}, loss {:.6}", progress.iteration, progress.loss),
                 Stage::Errors => "computing the standard errors".to_owned(),
+                Stage::Bootstrap => format!("resampling, {} so far", progress.iteration),
+                Stage::Design => format!("designing the noise, candidate {}", progress.iteration),
+                Stage::Integration => "integrating the model".to_owned(),
                 _ => "fitting".to_owned(),
             };
             bar.set_message(what);

@@ -2,6 +2,7 @@
 
 use noisewright::Result;
 use noisewright::design::best_ratio;
+use noisewright::run::Context;
 use noisewright_numerics::parallel::try_map;
 use noisewright_report::{Axis, Column, Figure, Line, Panel, Points, Stroke, Table, format_percent};
 use serde_json::{Value, json};
@@ -76,7 +77,7 @@ fn curves(toy: Toy, data: f64, settings: Settings) -> Result<Curves> {
     let shifted = family.ratios(parametric.parameter)?;
     let designed = Designed::new(toy, data)?;
     let exact: Vec<f64> = try_map(&proportions, |p| (designed.exact)(ratio_of(*p)))?;
-    let analytic_best = best_ratio(|nu| Ok((designed.analytic)(nu)))?;
+    let analytic_best = best_ratio(|nu| Ok((designed.analytic)(nu)), &Context::seeded(0))?;
     let curve = |name, f: &dyn Fn(f64) -> f64, best: (f64, f64)| Curve {
         name,
         error: proportions.iter().map(|p| f(ratio_of(*p))).collect(),

@@ -6,7 +6,7 @@ use noisewright_numerics::summation::{blocked, log_sum_exp};
 
 use crate::moments::{sandwich, weighted_outer};
 use crate::population::log_scaled_noise;
-use crate::run::CancelToken;
+use crate::run::{CancelToken, Stage};
 use crate::{
     Accuracy, Contrast, Divergences, Divergent, Error, Loss, Method, Model, Noise, Population, Precision,
     Result, Target,
@@ -49,7 +49,7 @@ impl Asymptotics {
             }
             Inverse::Singular(direction) => return Err(collinear(population, &direction)),
         };
-        let (meat, log_scale) = weights.meat(population, &moments.mean, nu);
+        let (meat, log_scale) = weights.meat(population, &moments.mean, nu)?;
         let scale = (log_scale - 2.0 * weights.log_scale).exp();
         let mut covariance = sandwich(&bread, &meat) * scale;
         if !covariance.iter().all(|v| v.is_finite()) {
@@ -137,7 +137,15 @@ impl<'a> Weights<'a> {
     /// `I_v − (1 + 1/ν) m mᵀ` and the logarithm of the scale taken out, as a sum of squares: the covariance of
     /// `wψ` under the data plus that of `ν w r ψ` under the noise over ν. Nothing cancels, so that identical
     /// densities give an exact zero.
-    fn meat(&self, population: &Population, scaled_mean: &DVector<f64>, nu: f64) -> (DMatrix<f64>, f64) {
+    ///
+    /// # Errors
+    /// [`Error::Internal`] on a population without points.
+    fn meat(
+        &self,
+        population: &Population,
+        scaled_mean: &DVector<f64>,
+        nu: f64,
+    ) -> Result<(DMatrix<f64>, f64)> {
         let rows = self.scaled.len();
         let larger = |i: usize| {
             let data = self.log_product(i, [1.0, 2.0, 0.0]);
@@ -149,15 +157,15 @@ impl<'a> Weights<'a> {
         };
         let data_weight = |i: usize| half(i, [0.5, 1.0, 0.0], 0.0);
         let data_mean = |i: usize| half(i, [0.5, 0.0, 0.0], self.log_scale);
-        let data = self.outer(population, scaled_mean, data_weight, data_mean);
+        let data = self.outer(population, scaled_mean, data_weight, data_mean)?;
         let noise_weight = |i: usize| half(i, [0.5, 1.0, 0.5], 0.0);
         let noise_mean = |i: usize| half(i, [0.5, 0.0, -0.5], self.log_scale) / nu;
-        let noise = self.outer(population, scaled_mean, noise_weight, noise_mean);
+        let noise = self.outer(population, scaled_mean, noise_weight, noise_mean)?;
         let noise_mass: f64 =
             (0..rows).map(|i| (self.log_measure[i] + self.log_product(i, [1.0, 0.0, -1.0])).exp() / nu).sum();
         let mean_scale = (2.0 * self.log_scale - log_scale).exp();
         let beyond = scaled_mean * scaled_mean.transpose() * (mean_scale * (1.0 - noise_mass) / nu);
-        (data + noise + beyond, log_scale)
+        Ok((data + noise + beyond, log_scale))
     }
 
     /// `Σ_i (a_i ψ_i − b_i m)(a_i ψ_i − b_i m)ᵀ`.
@@ -167,7 +175,7 @@ impl<'a> Weights<'a> {
         mean: &DVector<f64>,
         a: impl Fn(usize) -> f64 + Sync,
         b: impl Fn(usize) -> f64 + Sync,
-    ) -> DMatrix<f64> {
+    ) -> Result<DMatrix<f64>> {
         let size = mean.len();
         let block = |range: std::ops::Range<usize>| {
             let mut columns = Vec::with_capacity(range.len() * size);
@@ -179,7 +187,7 @@ impl<'a> Weights<'a> {
             weighted_outer(&columns, size, &vec![1.0; range.len()])
         };
         let total = blocked(self.scaled.len(), SUMMED, block, |sum, part| sum + part);
-        total.unwrap_or_else(|| DMatrix::zeros(size, size))
+        total.ok_or_else(|| Error::internal("a population without points"))
     }
 }
 
@@ -345,7 +353,9 @@ pub fn asymptotic_error(
     if !(contrast.nu > 0.0 && contrast.nu.is_finite()) {
         return Err(Error::NoiseRatio { value: contrast.nu });
     }
+    let precision = &precision.for_run();
     let population = Population::for_contrast(model, parameters, contrast, precision)?;
+    precision.context().report(Stage::Errors, 0, None)?;
     let log_noise = population.log_noise(contrast.noise)?;
     check_mass(&population, contrast.noise, &log_noise)?;
     let target = target.resolved(model, parameters, || Ok(population.log_normalizer()))?;
@@ -428,4 +438,27 @@ fn diagonal_parts(covariance: &DMatrix<f64>, target: &DMatrix<f64>, scale: f64) 
         return vec![f64::INFINITY; covariance.nrows()];
     }
     (covariance * target).diagonal().iter().map(|v| scale * v).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::population::Parts;
+    use crate::{Parameter, Points, Space};
+
+    /// No population is made without points: a sum over one is a fault, and not a covariance of zeros.
+    #[test]
+    fn a_population_without_points_is_a_fault() {
+        let parameters = vec![Parameter::new("m", 0.0)];
+        let model =
+            Model::from_formula("m*x - x^2/2", Space::real(&["x"]).unwrap(), parameters, false).unwrap();
+        let accuracy = Accuracy { method: Method::Sample, relative_error: 0.0, points: 0 };
+        let points = Points::from_values(&["x"], 0, vec![]).unwrap();
+        let parts = Parts { points, log_measure: vec![], accuracy, divergent: None, mass_error: 0.0 };
+        let empty = Population::assemble(&model, &[0.0], parts).unwrap();
+        let outcome = Weights::new(&empty, &[], 1.0, &Loss::Js).meat(&empty, &DVector::zeros(2), 1.0);
+        assert!(matches!(outcome, Err(Error::Internal { .. })));
+        assert_eq!(Asymptotics::at(&empty, &[], 1.0, &Loss::Js), Err(Error::NoOverlap));
+    }
 }

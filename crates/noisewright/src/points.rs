@@ -229,7 +229,8 @@ impl Points {
     /// A view of all rows.
     #[must_use]
     pub fn view(&self) -> View<'_> {
-        View { values: &self.values, stride: self.rows, start: 0, rows: self.rows, columns: self.columns() }
+        let layout = Layout::Together { values: &self.values, stride: self.rows };
+        View { layout, start: 0, rows: self.rows, columns: self.columns() }
     }
 }
 
@@ -257,9 +258,11 @@ pub(crate) fn columns_by_name<'a>(
         })
     };
     let order = wanted.iter().map(find).collect::<Result<Vec<usize>>>()?;
-    let in_place = order.iter().enumerate().all(|(j, at)| j == *at) && points.stride == points.rows;
-    if in_place {
-        return Ok(Cow::Borrowed(&points.values[..order.len() * points.rows]));
+    if let Layout::Together { values, stride } = points.layout
+        && stride == points.rows
+        && order.iter().enumerate().all(|(j, at)| j == *at)
+    {
+        return Ok(Cow::Borrowed(&values[..order.len() * points.rows]));
     }
     Ok(Cow::Owned(order.iter().flat_map(|at| points.column(*at).iter().copied()).collect()))
 }
@@ -275,11 +278,19 @@ pub(crate) fn columns_by_name<'a>(
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    values: &'a [f64],
-    stride: usize,
+    layout: Layout<'a>,
     start: usize,
     rows: usize,
     columns: usize,
+}
+
+/// Where the columns are.
+#[derive(Clone, Copy, Debug)]
+enum Layout<'a> {
+    /// In one slice, so far apart.
+    Together { values: &'a [f64], stride: usize },
+    /// Each in a slice of its own.
+    Apart(&'a [&'a [f64]]),
 }
 
 impl<'a> View<'a> {
@@ -296,7 +307,31 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn new(columns: usize, rows: usize, values: &'a [f64]) -> Self {
         assert_eq!(Some(values.len()), columns.checked_mul(rows), "values must fill the columns");
-        Self { values, stride: rows, start: 0, rows, columns }
+        Self { layout: Layout::Together { values, stride: rows }, start: 0, rows, columns }
+    }
+
+    /// A view of columns that are apart from one another, as those of data frames are, without a copy.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let (x, y) = (vec![1.0, 2.0, 3.0].repeat(2), vec![2.0, 4.0, 9.0].repeat(2));
+    /// let columns = [&x[..], &y[..]];
+    /// let plane = Space::real(&["x", "y"])?;
+    /// let means = vec![Parameter::new("a", 0.0), Parameter::new("b", 0.0)];
+    /// let model = Model::from_formula("a*x + b*y - (x^2 + y^2)/2", plane, means, false)?;
+    /// let fit = model.fit(View::of_columns(&columns)?).exact().run()?;
+    /// assert!((fit.get("b")?.estimate - 5.0).abs() < 1e-6); // the mean of y
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When one column has another number of rows than the first.
+    pub fn of_columns(columns: &'a [&'a [f64]]) -> Result<Self> {
+        let rows = columns.first().map_or(0, |column| column.len());
+        match columns.iter().find(|column| column.len() != rows) {
+            Some(bad) => Err(Error::Shape { what: "rows of a column", expected: rows, found: bad.len() }),
+            None => Ok(Self { layout: Layout::Apart(columns), start: 0, rows, columns: columns.len() }),
+        }
     }
 
     /// Number of points in the view.
@@ -317,8 +352,11 @@ impl<'a> View<'a> {
     /// When there is no such column.
     #[must_use]
     pub fn column(&self, index: usize) -> &'a [f64] {
-        let from = index * self.stride + self.start;
-        &self.values[from..from + self.rows]
+        let (values, from) = match self.layout {
+            Layout::Together { values, stride } => (values, index * stride + self.start),
+            Layout::Apart(columns) => (columns[index], self.start),
+        };
+        &values[from..from + self.rows]
     }
 
     /// The same columns, a part of the rows.
@@ -379,6 +417,19 @@ mod tests {
         let points = Points::unnamed(2, 4, vec![0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0]);
         let part = points.view().slice(1..4).slice(1..2);
         assert_eq!((part.column(0), part.column(1)), (&[2.0][..], &[12.0][..]));
+    }
+
+    #[test]
+    fn columns_that_are_apart_are_seen_where_they_are() {
+        let (a, b) = (vec![0.0, 1.0, 2.0], vec![10.0, 11.0, 12.0]);
+        let columns = [&a[..], &b[..]];
+        let view = View::of_columns(&columns).unwrap();
+        assert_eq!((view.column(1).as_ptr(), view.rows(), view.columns()), (b.as_ptr(), 3, 2));
+        let part = view.slice(1..3).slice(1..2);
+        assert_eq!((part.column(0), part.get(0, 1), part.leading(1).columns()), (&[2.0][..], 12.0, 1));
+        let names = ["a", "b"].map(str::to_owned);
+        assert_eq!(columns_by_name(view, &names, &[names[1].clone()]).unwrap(), &b[..]);
+        assert!(View::of_columns(&[&a[..2], &b]).is_err() && View::of_columns(&[]).unwrap().rows() == 0);
     }
 
     #[test]

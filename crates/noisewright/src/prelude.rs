@@ -17,7 +17,7 @@ pub use crate::density::{Density, ModelDensity, batch_density, density};
 pub use crate::design::{Prices, Ratio};
 pub use crate::domain::{Domain, Space};
 pub use crate::energy::{Energy, FamilyOptions};
-pub use crate::error::{Error, Result};
+pub use crate::error::{Error, ErrorKind, Result};
 pub use crate::fit::{
     Amount, Bridges, CovarianceKind, Data, Dependence, DrawKind, FitMethod, IntervalKind, NoiseChoice,
     Penalty, RatioBasis,

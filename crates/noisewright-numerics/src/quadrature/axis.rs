@@ -287,9 +287,9 @@ impl Axis {
         self.boundaries[0]
     }
 
-    /// Index of the boundary equal to `x`.
-    pub(super) fn position_of(&self, x: f64) -> usize {
-        self.boundaries.iter().position(|b| *b == x).unwrap_or(0)
+    /// Index of the boundary equal to `x`, if there is one.
+    pub(super) fn position_of(&self, x: f64) -> Option<usize> {
+        self.boundaries.iter().position(|b| *b == x)
     }
 
     /// Whether the panels towards a finite end still halve. They stop where the floating-point numbers near the end

@@ -74,6 +74,9 @@ pub enum QuadratureError {
         /// Most points allowed.
         most: usize,
     },
+    /// A boundary between panels is not where it was left: a fault of this crate.
+    #[error("a boundary between the panels of an axis is lost")]
+    LostBoundary,
 }
 
 /// Weighted points and the integrals they give.
@@ -129,7 +132,7 @@ pub fn integrate(
     loop {
         let pass = search.evaluate(log_integrands)?;
         passes += 1;
-        match search.next_axes(&pass) {
+        match search.next_axes(&pass)? {
             Some(next) if passes < MOST_PASSES => search.axes = next,
             _ => return Ok(search.finish(&pass)),
         }
@@ -240,7 +243,7 @@ impl Search {
     }
 
     /// The axes of the next pass, or `None` when this one is good enough or as good as it gets.
-    fn next_axes(&mut self, pass: &Pass) -> Option<Vec<Axis>> {
+    fn next_axes(&mut self, pass: &Pass) -> Result<Option<Vec<Axis>>, QuadratureError> {
         self.find_divergences(pass);
         self.note_progress(pass);
         let mut next = self.axes.clone();
@@ -258,26 +261,29 @@ impl Search {
                     changed |= axis.panels() > before;
                 }
             }
-            changed |= self.split_marked(axis, index, &marked);
+            changed |= self.split_marked(axis, index, &marked)?;
         }
-        (changed && self.node_count(&next) <= self.options.max_nodes).then_some(next)
+        Ok((changed && self.node_count(&next) <= self.options.max_nodes).then_some(next))
     }
 
     /// Splits the marked panels of an axis that may just have been extended at its lower end.
-    fn split_marked(&self, axis: &mut Axis, index: usize, marked: &[bool]) -> bool {
+    ///
+    /// # Errors
+    /// [`QuadratureError::LostBoundary`] where the axis has not the boundaries that it had.
+    fn split_marked(&self, axis: &mut Axis, index: usize, marked: &[bool]) -> Result<bool, QuadratureError> {
         if !marked.contains(&true) {
-            return false;
+            return Ok(false);
         }
         let before = self.axes[index].panels();
         let added = axis.panels() - before;
         let added_below = if self.axes[index].first_boundary() == axis.first_boundary() {
             0
         } else {
-            axis.position_of(self.axes[index].first_boundary())
+            axis.position_of(self.axes[index].first_boundary()).ok_or(QuadratureError::LostBoundary)?
         };
         let mut all = vec![false; before + added];
         all[added_below..added_below + before].copy_from_slice(marked);
-        axis.split(&all)
+        Ok(axis.split(&all))
     }
 
     fn active(&self) -> impl Iterator<Item = usize> + '_ {
@@ -585,3 +591,6 @@ impl Quadrature {
         log_sum_exp(&terms)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,13 @@
 //! Draws of a fitted model: exact where every state can be visited or the density be bounded, by Markov chains elsewhere.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::chain::{ChainOptions, Chains, run};
 use crate::design::ModelNoise;
 use crate::noise::sample_for;
 use crate::population::{enumerates, integrates};
 use crate::run::{Context, Purpose, Stage};
+use crate::serial::Fields;
 use crate::{Error, Model, Points, Precision, Result};
 
 /// Chains, their least length, and the steps per draw, where draws are not exact.
@@ -31,6 +32,28 @@ pub struct Simulated {
     pub effective: f64,
 }
 
+/// The fields of draws, as the command has them.
+#[derive(Serialize)]
+struct SimulatedFields<'a> {
+    rows: usize,
+    how: Simulation,
+    effective: f64,
+    draws: Fields<&'a str, &'a [f64]>,
+}
+
+impl Serialize for Simulated {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let names = self.points.names().iter().map(String::as_str).enumerate();
+        SimulatedFields {
+            rows: self.points.rows(),
+            how: self.how,
+            effective: self.effective,
+            draws: Fields(names.map(|(j, name)| (name, self.points.view().column(j))).collect()),
+        }
+        .serialize(serializer)
+    }
+}
+
 /// How draws were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -40,6 +63,15 @@ pub enum Simulation {
     Exact,
     /// Thinned draws of Markov chains.
     Chains,
+}
+
+impl std::fmt::Display for Simulation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Exact => "exact",
+            Self::Chains => "chains",
+        })
+    }
 }
 
 /// `count` draws of a model at parameter values.
@@ -61,8 +93,8 @@ pub fn simulate(model: &Model, theta: &[f64], count: usize, context: &Context) -
     context.report(Stage::Prepare, 0, None)?;
     let names = model.space().names();
     if is_exact(model) {
-        let precision =
-            Precision { relative: 1e-8, cancel: context.cancel_token().clone(), ..Precision::default() };
+        let (cancel, progress) = (context.cancel_token().clone(), context.progress_hook());
+        let precision = Precision { relative: 1e-8, cancel, progress, ..Precision::default() };
         let density = ModelNoise::data(model, theta, &precision)?;
         let points = sample_for(&density, count, context, Purpose::Simulate)?.with_names(names)?;
         return Ok(Simulated { points, how: Simulation::Exact, effective: count as f64 });
@@ -87,6 +119,7 @@ fn by_chains(model: &Model, theta: &[f64], count: usize, context: &Context) -> R
         thin: STEPS,
         seed: Purpose::Simulate.seed(context.seed(), 0),
         cancel: context.cancel_token().clone(),
+        progress: context.progress_hook(),
         ..ChainOptions::default()
     };
     let chains = run(&model.density(theta)?, &options)?;

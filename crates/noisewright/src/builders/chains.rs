@@ -56,6 +56,17 @@ impl ChainsBuilder<'_> {
 
     /// Runs the chains.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let waiting = density(Space::product(&[("x", Domain::Positive)])?, |x: &[f64]| -x[0]);
+    /// let drawn = chains(&waiting).draws(1000).seed(1).run()?;
+    /// let mean = drawn.points.values().iter().sum::<f64>() / drawn.points.rows() as f64;
+    /// // Mean and deviation of an exponential time are one.
+    /// assert!((mean - 1.0).abs() < 5.0 / drawn.convergence[0].ess.sqrt());
+    /// assert!(chains(&waiting).draws(0).run().is_err());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When there is nothing to run, the moves do not suit the density, no place of positive density is found to start at, or
     /// the log-density is not a number somewhere.

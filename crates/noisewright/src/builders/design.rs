@@ -48,10 +48,20 @@ impl DesignBuilder<'_> {
     run_settings! {
         seed in options.precision, "the expectations where the space is sampled";
         threads, cancel in options.precision;
+        progress in options.precision;
         options: DesignOptions;
     }
 
     /// Finds the design.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
+    /// let best = model.design(&[0.0]).ratio(3.0).run()?;
+    /// assert!((best.noise_equals_data - 16.0 / 3.0).abs() < 1e-9); // (1 + ν)²/ν, which the best noise is below
+    /// assert!(best.error < best.noise_equals_data && best.error > best.cramer_rao);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When the model has no population at these parameters, its scores are collinear, or ν or a price is not a positive

@@ -63,9 +63,19 @@ impl ErrorBuilder<'_> {
     run_settings! {
         seed in precision, "the expectations where the space is sampled";
         threads, cancel in precision;
+        progress in precision;
     }
 
     /// Computes the error.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0")?;
+    /// let cost = model.error(&[0.0], Normal::with_std(0.0, 1.0)?).ratio(3.0).run()?;
+    /// assert!((cost.error - 16.0 / 3.0).abs() < 1e-9); // (1 + ν)²/ν with noise equal to the data
+    /// assert!(model.error(&[0.0], MultivariateNormal::new(&[0.0; 2], &[1.0, 0.0, 0.0, 1.0])?).run().is_err());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When the model has no population at these parameters, the noise has other variables or misses the data, the scores

@@ -5,7 +5,7 @@ use super::settings::{run_settings, setters};
 use super::threads::on_threads;
 use crate::fit::Data;
 use crate::normalizer::{Dependence, Evidence, EvidenceOptions, NoiseFitter, NoiseKind, estimate_evidence};
-use crate::{Density, Result};
+use crate::{Density, Noise, Result, View};
 
 /// The logarithm of the integral of a density known up to nothing but that: `log ∫ f(x) dx`, from draws of `f`.
 ///
@@ -53,19 +53,16 @@ impl<'a> EvidenceBuilder<'a> {
     /// Contrasts the draws with a noise that a function of your own fits to points of real vectors, one column for each variable.
     ///
     /// ```
-    /// use std::sync::Arc;
     /// use noisewright::prelude::*;
-    /// use noisewright::{MultivariateNormal, Noise};
     /// let draws = sample(&Normal::with_variance(3.0, 4.0)?, 4000, 1);
     /// let f = density(Space::real(&["x"])?, |x: &[f64]| -(x[0] - 3.0).powi(2) / 8.0);
-    /// let fit = |points: noisewright::View<'_>| Ok(Arc::new(MultivariateNormal::fit(points, None)?) as Arc<dyn Noise>);
-    /// let result = evidence(&f, &draws).noise_fitter(fit).run()?;
+    /// let result = evidence(&f, &draws).noise_fitter(|points| MultivariateNormal::fit(points, None)).run()?;
     /// assert!((result.log_evidence - 0.5 * (4.0 * std::f64::consts::TAU).ln()).abs() < 4.0 * result.se);
     /// # Ok::<(), noisewright::Error>(())
     /// ```
-    pub fn noise_fitter(
+    pub fn noise_fitter<N: Noise + 'static>(
         mut self,
-        fit: impl Fn(crate::View<'_>) -> Result<std::sync::Arc<dyn crate::Noise>> + Send + Sync + 'static,
+        fit: impl Fn(View<'_>) -> Result<N> + Send + Sync + 'static,
     ) -> Self {
         self.options.noise_fitter = Some(NoiseFitter::new(fit));
         self
@@ -107,6 +104,15 @@ impl<'a> EvidenceBuilder<'a> {
     }
 
     /// Estimates the evidence.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let draws = sample(&Normal::with_std(0.0, 1.0)?, 2000, 1);
+    /// let f = density(Space::real(&["x"])?, |x: &[f64]| -0.5 * x[0] * x[0]);
+    /// let result = evidence(&f, &draws).independent().seed(1).run()?;
+    /// assert!((result.log_evidence - 0.5 * std::f64::consts::TAU.ln()).abs() < 5.0 * result.se);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When the draws are too few for a fit, one lies outside its domain or has no density, the density is not a number

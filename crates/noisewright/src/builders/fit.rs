@@ -150,6 +150,16 @@ impl<'a> FitBuilder<'a> {
 
     /// Fits.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let model = Model::from_formula("m*x - x^2/2", Space::real(&["x"])?, vec![Parameter::new("m", 0.0)], false)?;
+    /// let data = vec![0.0, 1.0, 2.0, 5.0, 1.0, 3.0];
+    /// let fit = model.fit(&data).exact().errors(CovarianceKind::ModelBased).run()?;
+    /// let m = fit.get("m")?;
+    /// assert!((m.estimate - 2.0).abs() < 1e-6 && (m.se - 6f64.sqrt().recip()).abs() < 1e-6); // a mean and 1/√n
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// One sentence: a row outside the domain or without density, too few rows, a score that is not the derivative,
     /// unknowns that cannot be told apart, an option that cannot be, or [`Error::Cancelled`](crate::Error::Cancelled).

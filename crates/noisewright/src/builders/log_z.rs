@@ -116,6 +116,16 @@ impl<'a> LogZBuilder<'a> {
 
     /// Estimates log Z.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let draws = sample(&Normal::with_std(0.0, 1.0)?, 2000, 1);
+    /// let f = density(Space::real(&["x"])?, |x: &[f64]| -0.5 * x[0] * x[0]);
+    /// let z = log_z(&f, &draws).against(Normal::with_std(0.0, 1.5)?, 2000).independent().seed(1).run()?;
+    /// assert!((z.best().log_z - 0.5 * std::f64::consts::TAU.ln()).abs() < 5.0 * z.best().se);
+    /// assert!(log_z(&f, &draws).run().is_err()); // no noise
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When no noise or no draws are given, noise and density differ in their variables, a log-density is not a number, a
     /// draw has no density under what it was drawn from, or an option cannot be.

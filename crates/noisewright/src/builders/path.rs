@@ -66,6 +66,15 @@ impl PathBuilder<'_> {
 
     /// Goes the path.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let far = density(Space::real(&["x"])?, |x: &[f64]| -0.125 * (x[0] - 10.0).powi(2));
+    /// let result = path(Normal::with_std(0.0, 1.0)?, &far).draws(400).seed(1).run()?;
+    /// let truth = 0.5 * (4.0 * std::f64::consts::TAU).ln();
+    /// assert!((result.log_z - truth).abs() < 5.0 * result.se && result.se < 1.0);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When an option cannot be, noise and density differ in their variables, no draw of the noise has a positive density,
     /// the density is seen to have no integral, no path leads from one to the other, or the log-density is not a number

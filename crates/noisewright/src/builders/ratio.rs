@@ -68,6 +68,17 @@ impl<'a> RatioBuilder<'a> {
 
     /// Fits the ratio.
     ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let (first, second) = (sample(&Normal::with_std(1.0, 1.0)?, 2000, 1), sample(&Normal::with_std(0.0, 1.0)?, 2000, 2));
+    /// let line = Model::from_features(&["x"], Space::real(&["x"])?, vec![])?;
+    /// let found = ratio(&first, &second).model(&line).permutations(0).run()?;
+    /// // log N(1, 1)/N(0, 1) = x − ½, and KL = ½.
+    /// assert!((found.divergences.kl.estimate - 0.5).abs() < 5.0 * found.divergences.kl.se);
+    /// assert!((found.coefficients()[0].1 - 1.0).abs() < 0.2);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the samples have different columns, too few rows or weights, too little in common with the bridges asked for, or
     /// an option cannot be.
@@ -131,6 +142,15 @@ impl<'a> InformationBuilder<'a> {
     }
 
     /// Estimates it.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let pairs = sample(&MultivariateNormal::new(&[0.0, 0.0], &[1.0, 0.6, 0.6, 1.0])?, 2000, 1).with_names(&["x", "y"])?;
+    /// let product = Model::from_features(&["x^2", "y^2", "x*y"], Space::real(&["x", "y"])?, vec![])?;
+    /// let found = information(&pairs, &["x"], &["y"]).model(&product).bridges(Bridges::Count(1)).run()?.information;
+    /// assert!((found.estimate + 0.5 * (1.0 - 0.36f64).ln()).abs() < 5.0 * found.se);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When a variable is not a column or is in both groups, there are too few rows, or the joint density and the product have

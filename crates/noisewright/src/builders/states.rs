@@ -6,6 +6,7 @@ use super::{chain_lengths, evaluated};
 use crate::fit::{Data, check_chains};
 use crate::normalizer::Dependence;
 use crate::normalizer::states::{Origin, Pooled, StatesEstimate, StatesOptions, estimate};
+use crate::run::Stage;
 use crate::{Density, Error, Points, Result};
 
 /// Log-normalizers of several densities relative to the first, from draws of all of them (MBAR).
@@ -77,10 +78,23 @@ impl<'a, D: Density> StatesBuilder<'a, D> {
 
     run_settings! {
         threads, cancel in options;
+        progress in options;
         options: StatesOptions;
     }
 
     /// Estimates the log-normalizers.
+    ///
+    /// ```
+    /// use noisewright::prelude::*;
+    /// let bell = |v: f64| -> Result<_> {
+    ///     Ok(density(Space::real(&["x"])?, move |x: &[f64]| -0.5 * x[0] * x[0] / v))
+    /// };
+    /// let draws = [sample(&Normal::with_variance(0.0, 1.0)?, 1000, 1), sample(&Normal::with_variance(0.0, 4.0)?, 1000, 2)];
+    /// let result = states(&[bell(1.0)?, bell(4.0)?]).draws(&draws).independent().run()?;
+    /// assert!((result.log_z()[1] - 2f64.ln()).abs() < 5.0 * result.se()[1]);
+    /// assert!(states(&[bell(1.0)?]).draws(&draws).run().is_err()); // draws of two states
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When there are not as many draws as densities, the densities differ in their variables, a log-density is not a
@@ -91,11 +105,12 @@ impl<'a, D: Density> StatesBuilder<'a, D> {
 
     fn estimate(&self) -> Result<StatesEstimate> {
         let pooled = self.pooled()?;
-        let log_f = self
-            .densities
-            .iter()
-            .map(|density| evaluated(density, pooled.points.view(), &self.options.cancel))
-            .collect::<Result<Vec<_>>>()?;
+        let (context, states) = (self.options.context(), self.densities.len());
+        let evaluate = |(state, density): (usize, &D)| {
+            context.report(Stage::Prepare, state, Some(states))?;
+            evaluated(density, pooled.points.view(), context.cancel_token())
+        };
+        let log_f = self.densities.iter().enumerate().map(evaluate).collect::<Result<Vec<_>>>()?;
         let columns: Vec<&[f64]> = log_f.iter().map(Vec::as_slice).collect();
         let origin = Origin::Counts(&pooled.counts);
         estimate(&Pooled { log_f: &columns, origin, chains: Some(&pooled.labels) }, &self.options)

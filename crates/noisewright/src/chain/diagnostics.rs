@@ -1,7 +1,7 @@
 //! Whether chains agree with each other, and how many independent draws they are worth.
 
 /// How far one quantity has come.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Convergence {
     /// Split R̂: the spread between half-chains over that within them; near 1 when they agree, not a number for a

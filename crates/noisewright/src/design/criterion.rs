@@ -1,12 +1,14 @@
 //! The error as a function of the noise, and its functional derivative (MATH §6).
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::linalg::{Inverse, invert};
 use noisewright_numerics::summation::blocked;
 
 use crate::asymptotics::{Centred, collinear, trace_product};
 use crate::moments::Moments;
-use crate::run::CancelToken;
+use crate::run::{CancelToken, Context, Stage};
 use crate::{Error, Population, Result, Target};
 
 /// What is minimised: `tr(ΣM)` for the JS loss, over noises given by `h = p_n / p_d` at weighted points of p_d.
@@ -15,7 +17,9 @@ pub(crate) struct Criterion<'a> {
     /// The points' weights under p_d.
     pub(super) weights: Vec<f64>,
     target: DMatrix<f64>,
-    cancel: CancelToken,
+    context: Context,
+    /// Noises that were looked at.
+    looked: AtomicUsize,
 }
 
 /// The value at a noise, and the quadratic in the score that is its derivative.
@@ -44,17 +48,17 @@ impl<'a> Criterion<'a> {
         }
         let target = target.matrix(population.coordinates(), &information)?;
         let weights = population.log_weights().iter().map(|w| w.exp()).collect();
-        Ok(Self { population, weights, target, cancel: CancelToken::new() })
+        Ok(Self { population, weights, target, context: Context::seeded(0), looked: AtomicUsize::new(0) })
     }
 
-    /// The same for one computation: once that is cancelled, nothing more is computed.
-    pub(crate) fn for_run(self, cancel: &CancelToken) -> Self {
-        Self { cancel: cancel.clone(), ..self }
+    /// The same for one computation, which hears of every noise that is looked at: once that is cancelled, nothing more is computed.
+    pub(crate) fn for_run(self, context: Context) -> Self {
+        Self { context, ..self }
     }
 
     /// Whether the computation goes on.
     pub(crate) fn check_run(&self) -> Result<()> {
-        self.cancel.check()
+        self.context.check()
     }
 
     pub(crate) fn population(&self) -> &'a Population {
@@ -84,7 +88,7 @@ impl<'a> Criterion<'a> {
 
     /// `m_w` and `I_w` of the noise `p_n = h p_d`: the few numbers that an optimum is known up to.
     pub(crate) fn moments(&self, ratio: &[f64], nu: f64) -> Moments {
-        self.population.moments(&self.weighted(ratio, nu), &self.cancel)
+        self.population.moments(&self.weighted(ratio, nu), self.context.cancel_token())
     }
 
     /// The value and derivative at the noise `p_n = h p_d`.
@@ -99,7 +103,7 @@ impl<'a> Criterion<'a> {
     }
 
     fn at_missing(&self, ratio: &[f64], nu: f64, missing: f64) -> Result<State> {
-        self.check_run()?;
+        self.context.report(Stage::Design, self.looked.fetch_add(1, Ordering::Relaxed), None)?;
         let moments = self.moments(ratio, nu);
         let mut state = self.at_moments(&moments, nu)?;
         if self.population.has_constant()
@@ -158,7 +162,7 @@ impl<'a> Criterion<'a> {
 
     /// `a(x)` at every point; meaningless once the computation is cancelled, which the caller looks at next.
     pub(crate) fn sensitivities(&self, sensitivity: &Sensitivity) -> Vec<f64> {
-        sensitivity.at_while(self.population.score(), self.points(), &self.cancel)
+        sensitivity.at_while(self.population.score(), self.points(), self.context.cancel_token())
     }
 
     /// `E_d √a`.

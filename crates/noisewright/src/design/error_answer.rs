@@ -2,6 +2,7 @@
 
 use super::proportion::check_ratio;
 use super::{Curve, Problem};
+use crate::run::if_possible;
 use crate::{
     Asymptotics, Contrast, Divergences, ErrorReport, Loss, Population, Result, Target, divergences,
     error_report,
@@ -69,16 +70,18 @@ impl Problem<'_> {
     ) -> Result<ErrorAnswer> {
         let Contrast { noise, nu, loss } = contrast;
         check_ratio(nu)?;
-        let (model, theta, precision) = (self.model, self.parameters, &self.precision);
-        let population = match self.sample() {
-            Some(_) => self.population()?,
+        let run = self.for_run();
+        let (model, theta, precision) = (run.model, run.parameters, &run.precision);
+        let population = match run.sample() {
+            Some(_) => run.population()?,
             None => Population::for_contrast(model, theta, contrast, precision)?,
         };
         let log_noise = population.log_noise(noise)?;
         let target = target.resolved(model, theta, || Ok(population.log_normalizer()))?.into_owned();
         let report = error_report(&population, &log_noise, nu, loss, &target)?;
         let told = self.sample().is_none() && is_told(&report);
-        let divergences = if told { divergences(model, theta, noise, nu, precision).ok() } else { None };
+        let divergences =
+            if told { if_possible(divergences(model, theta, noise, nu, precision))? } else { None };
         let infinite = report.why_infinite(divergences.as_ref(), loss);
         Ok(ErrorAnswer { report, divergences, infinite, population, log_noise, nu, target })
     }

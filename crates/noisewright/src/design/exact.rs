@@ -83,6 +83,8 @@ pub(crate) fn optimal_noise(
             Err(error) => failure = error,
         }
     }
+    // A start that was cut short may look like one that led nowhere.
+    criterion.check_run()?;
     let distinct = found.len();
     let best = found.into_iter().min_by(|a, b| a.value.total_cmp(&b.value)).ok_or(failure)?;
     Ok(OptimalNoise { stationary_points: distinct, convex, ..best })

@@ -8,11 +8,12 @@ use noisewright_numerics::optimize::{minimize_bracketed, nelder_mead};
 use super::family_scan::Board;
 use super::free_parameters::{Map, maps};
 use super::proportion::{at_end, check_ratio};
+use super::walls::{self, Looks};
 use super::{DesignOptions, Ratio};
-use crate::run::{Purpose, if_possible};
+use crate::run::Purpose;
 use crate::{
-    Argument, Asymptotics, Call, Contrast, Error, Loss, Mixture, Model, Noise, NoiseWords, Population,
-    Precision, Result, Weight,
+    Argument, Asymptotics, Call, Contrast, Loss, Mixture, Model, Noise, NoiseWords, Population, Precision,
+    Result, Weight,
 };
 
 /// Points of the scan along a single `?`.
@@ -47,7 +48,7 @@ impl std::fmt::Debug for Member {
 }
 
 /// The minima of the error over a family.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct FamilyOptimum {
     /// Every local minimum found, the best first.
@@ -62,7 +63,7 @@ pub type Builder<'a> = &'a dyn Fn(&NoiseWords) -> Result<Arc<dyn Noise>>;
 /// The best members of a family of noises for a model, true at `parameters`.
 ///
 /// Each `?` is a location, a scale, a shape, a weight or a parameter of `model(…)`, told from where it stands. Values
-/// that `build` refuses are walls.
+/// that `build` refuses are walls; an error of the caller's own code ends the search.
 ///
 /// ```
 /// use noisewright::{Model, NoiseWords};
@@ -90,6 +91,7 @@ pub fn best_member(
     parameters: &[f64],
     options: &DesignOptions,
 ) -> Result<FamilyOptimum> {
+    let options = &options.for_run();
     let population = Population::new(model, parameters, &options.precision)?;
     search(words, build, model, parameters, options, &population, true)
 }
@@ -106,7 +108,7 @@ pub(crate) fn best_member_on(
     parameters: &[f64],
     options: &DesignOptions,
 ) -> Result<FamilyOptimum> {
-    search(words, build, model, parameters, options, population, false)
+    search(words, build, model, parameters, &options.for_run(), population, false)
 }
 
 fn search(
@@ -154,7 +156,7 @@ impl Task<'_> {
         let mut board = Board::new(self, covering.as_ref().unwrap_or(population))?;
         let candidates = board.scan();
         if candidates.is_empty() {
-            return Err(board.failure.unwrap_or(Error::NoOverlap));
+            return Err(board.nowhere());
         }
         let free = self.dimensions();
         let step = if free == 1 { 2.0 * self.spacing() } else { 0.1 };
@@ -165,6 +167,7 @@ impl Task<'_> {
                 spots.push(polished);
             }
         }
+        board.check()?;
         let mut evaluations = board.evaluations;
         let finished = spots.iter().map(|spot| self.finish(spot, population, &mut evaluations));
         let mut finished: Vec<Spot> = finished.collect::<Result<_>>()?;
@@ -206,10 +209,11 @@ impl Task<'_> {
                 let start = {
                     let mut board = Board::new(&part, population)?;
                     let start = board.polish(spot, 0.1, 1e-10);
+                    board.check()?;
                     *evaluations += board.evaluations;
                     start
                 };
-                found.extend(if_possible(part.finish(&start, population, evaluations))?);
+                found.extend(walls::member(part.finish(&start, population, evaluations))?);
             }
             found.sort_by(|a, b| a.error.total_cmp(&b.error));
             let least = best.as_ref().map_or(error, |b| b.error);
@@ -305,11 +309,10 @@ impl Task<'_> {
         if !self.rebuild || self.ranges().is_empty() {
             return Ok(None);
         }
-        let members: Vec<Arc<dyn Noise>> = self
-            .spread(if self.model.space().dimension() == 1 { 12 } else { 4 }, 0.6)
-            .iter()
-            .filter_map(|z| self.noise(z).ok())
-            .collect();
+        let mut members: Vec<Arc<dyn Noise>> = Vec::new();
+        for z in self.spread(if self.model.space().dimension() == 1 { 12 } else { 4 }, 0.6) {
+            members.extend(walls::member(self.noise(&z))?);
+        }
         if members.is_empty() {
             return Ok(None);
         }
@@ -365,28 +368,34 @@ impl Task<'_> {
             }
             let mut board = Board::new(self, &own)?;
             here = board.polish(&here, step, 1e-14);
+            board.check()?;
             step *= 0.3;
             *evaluations += board.evaluations;
         }
         let found = Spot { error, ..here };
         let kinked = self.model.space().dimension() == 1
             && !self.noise(self.of_noise(&found.z))?.landmarks(0).breaks.is_empty();
-        Ok(if kinked && self.dimensions() > 0 { self.refine(found, evaluations) } else { found })
+        if kinked && self.dimensions() > 0 { self.refine(found, evaluations) } else { Ok(found) }
     }
 
     /// The minimum by populations made anew for every candidate: where a density has an end or a kink that moves, nodes
     /// made for one member are wrong for its neighbours.
-    fn refine(&self, spot: Spot, evaluations: &mut usize) -> Spot {
+    ///
+    /// # Errors
+    /// Whatever is wrong beside candidates that cannot be.
+    fn refine(&self, spot: Spot, evaluations: &mut usize) -> Result<Spot> {
+        let mut looks = Looks::of_members();
         let mut fresh = |z: &[f64]| {
             *evaluations += 1;
-            self.fresh_error(z).unwrap_or(f64::INFINITY)
+            looks.value(|| self.fresh_error(z))
         };
         let least = if spot.z.len() == 1 {
             minimize_bracketed(spot.z[0] - 0.05, spot.z[0] + 0.05, |z| fresh(&[z]))
         } else {
             nelder_mead(&spot.z, &vec![0.02; spot.z.len()], 1e-10, fresh)
         };
-        if least.value < spot.error { Spot { z: least.at, error: least.value } } else { spot }
+        looks.check()?;
+        Ok(if least.value < spot.error { Spot { z: least.at, error: least.value } } else { spot })
     }
 
     /// The error of a member on a population of its own; none outside the ranges.

@@ -6,6 +6,7 @@ use super::Ratio;
 use super::criterion::Criterion;
 use super::family::{GRID, Spot, Task};
 use super::proportion::{LOG_RATIOS, scan};
+use super::walls::Looks;
 use super::weights::safe_ratio;
 use crate::{Error, Population, Result};
 
@@ -18,15 +19,14 @@ pub(super) struct Board<'a> {
     criterion: Criterion<'a>,
     ranges: Vec<(f64, f64)>,
     pub(super) evaluations: usize,
-    /// The first reason why a member has no error.
-    pub(super) failure: Option<Error>,
+    looks: Looks,
 }
 
 impl<'a> Board<'a> {
     pub(super) fn new(task: &'a Task<'a>, population: &'a Population) -> Result<Self> {
         let criterion =
-            Criterion::new(population, &task.options.target)?.for_run(&task.options.precision.cancel);
-        Ok(Self { task, criterion, ranges: task.ranges(), evaluations: 0, failure: None })
+            Criterion::new(population, &task.options.target)?.for_run(task.options.precision.context());
+        Ok(Self { task, criterion, ranges: task.ranges(), evaluations: 0, looks: Looks::of_members() })
     }
 
     /// `p_n / p_d` of a member at the points; `None` where it cannot be built.
@@ -36,30 +36,33 @@ impl<'a> Board<'a> {
         if !within.all(|inside| inside) {
             return None;
         }
-        let population = self.criterion.population();
-        let log_noise = self.criterion.check_run().and_then(|()| self.task.log_noise(z, population));
-        match log_noise {
-            Ok(log_noise) => Some(
-                log_noise.iter().zip(population.log_density()).map(|(n, d)| safe_ratio(*n, *d)).collect(),
-            ),
-            Err(reason) => {
-                self.failure.get_or_insert(reason);
-                None
-            }
-        }
+        let (task, criterion) = (self.task, &self.criterion);
+        let population = criterion.population();
+        let log_noise = self.looks.known(|| {
+            criterion.check_run()?;
+            task.log_noise(z, population)
+        })?;
+        Some(log_noise.iter().zip(population.log_density()).map(|(n, d)| safe_ratio(*n, *d)).collect())
     }
 
     /// The error at one ν; ∞ where there is none.
     fn error(&mut self, ratio: &[f64], nu: f64) -> f64 {
         self.evaluations += 1;
-        match self.criterion.at(ratio, nu) {
-            Ok(state) if state.value > 0.0 => self.task.options.prices.scale(nu) * state.value,
-            Ok(_) => f64::INFINITY,
-            Err(reason) => {
-                self.failure.get_or_insert(reason);
-                f64::INFINITY
-            }
-        }
+        let value = self.looks.value(|| Ok(self.criterion.at(ratio, nu)?.value));
+        if value > 0.0 { self.task.options.prices.scale(nu) * value } else { f64::INFINITY }
+    }
+
+    /// Whether nothing was wrong so far but members that cannot be.
+    ///
+    /// # Errors
+    /// What was wrong, after which no member has an error.
+    pub(super) fn check(&self) -> Result<()> {
+        self.looks.check()
+    }
+
+    /// Why no member has an error.
+    pub(super) fn nowhere(self) -> Error {
+        self.looks.nowhere()
     }
 
     /// The error of a member by all its coordinates.

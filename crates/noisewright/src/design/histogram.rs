@@ -49,6 +49,7 @@ pub fn best_histogram_1d(
     check_space(model, 1)?;
     let volumes: Vec<f64> = edges.windows(2).map(|e| e[1] - e[0]).collect();
     let make = |probabilities: &[f64]| Histogram1d::new(edges, probabilities);
+    let options = &options.for_run();
     let search = Search { model, parameters, options, volumes: &volumes };
     search.run(make, |population| {
         let x = population.points().view().column(0);
@@ -72,6 +73,7 @@ pub fn best_histogram_2d(
     let volumes: Vec<f64> =
         edges[0].windows(2).flat_map(|e| heights.iter().map(move |h| width(e) * h)).collect();
     let make = |probabilities: &[f64]| Histogram2d::new(edges[0], edges[1], probabilities);
+    let options = &options.for_run();
     let search = Search { model, parameters, options, volumes: &volumes };
     search.run(make, |population| {
         let points = population.points().view();
@@ -113,7 +115,7 @@ impl Search<'_> {
         let population =
             Population::for_contrast(self.model, self.parameters, contrast, &self.options.precision)?;
         let criterion =
-            Criterion::new(&population, &self.options.target)?.for_run(&self.options.precision.cancel);
+            Criterion::new(&population, &self.options.target)?.for_run(self.options.precision.context());
         let dictionary = Dictionary::pieces(&population, pieces(&population), self.volumes);
         let solved = solve(&criterion, &dictionary, self.options.ratio, self.options.prices);
         let (nu, best) = self.options.conclude(solved)?;

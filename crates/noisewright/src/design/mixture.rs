@@ -128,6 +128,7 @@ pub fn design_mixture_on_sample(
     dictionary: &DictionaryOptions,
     options: &DesignOptions,
 ) -> Result<MixtureDesign> {
+    let options = &options.for_run();
     let population = Population::from_sample(model, parameters, log_normalizer, sample)?;
     let parts = dictionary_on(model, &population, dictionary, options)?;
     best_mixture(&population, &parts, options)
@@ -143,7 +144,7 @@ fn dictionary_on(
     dictionary: &DictionaryOptions,
     options: &DesignOptions,
 ) -> Result<Vec<Arc<dyn Noise>>> {
-    let criterion = Criterion::new(population, &options.target)?.for_run(&options.precision.cancel);
+    let criterion = Criterion::new(population, &options.target)?.for_run(options.precision.context());
     let optimum = optimal_noise(&criterion, first_ratio(options)?, None)?;
     let mass: Vec<f64> = optimum.ratio.iter().zip(&criterion.weights).map(|(h, q)| h * q).collect();
     components(model.space(), population, &mass, dictionary)
@@ -162,7 +163,8 @@ pub fn best_mixture(
     options.prices.check()?;
     first_ratio(options)?;
     check_components(population, components)?;
-    let criterion = Criterion::new(population, &options.target)?.for_run(&options.precision.cancel);
+    let options = &options.for_run();
+    let criterion = Criterion::new(population, &options.target)?.for_run(options.precision.context());
     let log_densities: Vec<Vec<f64>> =
         components.iter().map(|component| population.log_noise(component.as_ref())).collect::<Result<_>>()?;
     let dictionary = Dictionary::dense(population, &log_densities);

@@ -26,6 +26,7 @@ mod refinement;
 mod remarks;
 mod serial;
 mod targeted;
+mod walls;
 mod weights;
 
 pub use dictionary::DictionaryOptions;
@@ -50,7 +51,6 @@ pub(crate) use quiet::QuietAnswer;
 pub use record::Record;
 
 use crate::asymptotics::trace_product;
-use crate::run::Context;
 use crate::{
     DesignFault, Error, Model, Points, Population, Precision, Result, Target,
     asymptotics::cramer_rao_covariance,
@@ -76,7 +76,7 @@ pub struct DesignOptions {
     pub ratio: Ratio,
     /// Prices of a data and of a noise point (default: 1 each).
     pub prices: Prices,
-    /// Accuracy of the expectations, seed and cancellation.
+    /// Accuracy of the expectations, seed, cancellation and progress.
     pub precision: Precision,
     #[doc(hidden)]
     pub more: crate::More,
@@ -95,16 +95,22 @@ impl Default for DesignOptions {
 }
 
 impl DesignOptions {
-    /// The options at parameters, where what the target asks is known.
+    /// The options of one run.
+    fn for_run(&self) -> Self {
+        Self { precision: self.precision.for_run(), ..self.clone() }
+    }
+
+    /// The same at parameters, where what the target asks is known.
     fn resolved(&self, model: &Model, parameters: &[f64]) -> Result<Self> {
-        let problem = Problem { precision: self.precision.clone(), ..Problem::new(model, parameters) };
-        let target = self.target.resolved(model, parameters, || problem.log_normalizer())?.into_owned();
-        Ok(Self { target, ..self.clone() })
+        let own = self.for_run();
+        let problem = Problem { precision: own.precision.clone(), ..Problem::new(model, parameters) };
+        let target = own.target.resolved(model, parameters, || problem.log_normalizer())?.into_owned();
+        Ok(Self { target, ..own })
     }
 
     /// A result of a design that was not cancelled.
     fn conclude<T>(&self, result: Result<T>) -> Result<T> {
-        Context::within(self.precision.seed, &self.precision.cancel, None).conclude(result)
+        self.precision.context().conclude(result)
     }
 }
 
@@ -179,6 +185,7 @@ pub fn design_on_sample(
     sample: &Points,
     options: &DesignOptions,
 ) -> Result<Design> {
+    let options = &options.for_run();
     options.conclude(Search::on_sample(model, parameters, log_normalizer, sample, options)?.run())
 }
 
@@ -242,7 +249,7 @@ impl<'a> Search<'a> {
 
     fn criterion<'p>(&self, population: &'p Population) -> Result<Criterion<'p>> {
         let criterion = Criterion::new(population, &self.options.target)?;
-        Ok(criterion.for_run(&self.options.precision.cancel))
+        Ok(criterion.for_run(self.options.precision.context()))
     }
 
     pub(crate) fn run(&self) -> Result<Design> {

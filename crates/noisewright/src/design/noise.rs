@@ -126,8 +126,9 @@ impl ModelNoise {
         target: &Target,
         precision: &Precision,
     ) -> Result<Self> {
+        let precision = &precision.for_run();
         let population = Population::new(model, parameters, precision)?;
-        let criterion = Criterion::new(&population, target)?;
+        let criterion = Criterion::new(&population, target)?.for_run(precision.context());
         let sensitivity = all_noise_sensitivity(&criterion)?;
         let mean = criterion.mean_root(&sensitivity);
         let shape = Shape::AllNoise { sensitivity: sensitivity.clone(), mean };

@@ -6,7 +6,7 @@ use super::{
     DesignOptions, HistogramDesign, ModelNoise, Ratio, Search, Shape, best_histogram_1d, best_histogram_2d,
 };
 use crate::noise::sample_for;
-use crate::run::{Context, Purpose as StreamPurpose};
+use crate::run::Purpose as StreamPurpose;
 use crate::{
     Argument, Call, Error, Model, Noise, NoiseContext, NoiseWords, Points, Population, Precision, Result,
     Space, Target, equal_edges, fit_auto,
@@ -55,6 +55,11 @@ impl<'a> Problem<'a> {
     pub fn new(model: &'a Model, parameters: &'a [f64]) -> Self {
         let precision = Precision::default();
         Self { model, parameters, data: None, weights: None, on_data: false, log_normalizer: None, precision }
+    }
+
+    /// The same for one run.
+    pub(super) fn for_run(&self) -> Self {
+        Self { precision: self.precision.for_run(), ..self.clone() }
     }
 
     /// The sample that expectations are averages over, where they are.
@@ -172,8 +177,8 @@ impl<'a> Problem<'a> {
             return fit_auto(self.model.space(), data.view(), self.weights);
         }
         let model = self.model_noise(self.parameters)?;
-        let context = Context::within(self.precision.seed, &self.precision.cancel, None);
-        let drawn = sample_for(model.as_ref(), STAND_IN, &context, StreamPurpose::DesignStandIn)?;
+        let drawn =
+            sample_for(model.as_ref(), STAND_IN, &self.precision.context(), StreamPurpose::DesignStandIn)?;
         fit_auto(self.model.space(), drawn.view(), None)
     }
 

@@ -1,8 +1,11 @@
 //! The best proportion of noise, and how much noise is enough.
 
+use std::cell::Cell;
+
 use noisewright_numerics::optimize::minimize_bracketed;
 
-use crate::run::if_possible;
+use super::walls::Looks;
+use crate::run::{Context, Stage, if_possible};
 use crate::{DesignFault, Error, Population, Result};
 
 /// Prices of a data point and of a noise point; the budget is in the same unit.
@@ -95,17 +98,24 @@ pub(super) struct Scan {
 /// to e⁻³⁰ or e³⁰ while it still falls there; polished.
 ///
 /// ```
-/// use noisewright::design::best_ratio;
+/// use noisewright::{design::best_ratio, run::Context};
 /// // Noise equal to the data has an error in proportion to (1 + ν)²/ν.
-/// let (nu, error) = best_ratio(|nu| Ok((1.0 + nu).powi(2) / nu))?;
+/// let (nu, error) = best_ratio(|nu| Ok((1.0 + nu).powi(2) / nu), &Context::seeded(0))?;
 /// assert!((nu - 1.0).abs() < 1e-3 && (error - 4.0).abs() < 1e-6);
 /// # Ok::<(), noisewright::Error>(())
 /// ```
 ///
 /// # Errors
-/// The first error of the function where it has no value at any ν.
-pub fn best_ratio(error: impl Fn(f64) -> Result<f64>) -> Result<(f64, f64)> {
-    best_ratio_from(&error, &error)
+/// Where the noise tells nothing at a ν ([`Error::NoOverlap`], [`Error::Collinear`] and their like) the error is infinite there, and
+/// the first of these where it is so at all. Any other error of the function ends the search; so does the context, which is asked
+/// before every ν and told of it.
+pub fn best_ratio(error: impl Fn(f64) -> Result<f64>, context: &Context) -> Result<(f64, f64)> {
+    let looked = Cell::new(0);
+    let told = |nu: f64| {
+        context.report(Stage::Design, looked.replace(looked.get() + 1), None)?;
+        error(nu)
+    };
+    best_ratio_from(&told, &told)
 }
 
 /// As [`best_ratio`], with a cheaper error that is good enough for the scan.
@@ -113,24 +123,15 @@ pub(crate) fn best_ratio_from(
     rough: impl Fn(f64) -> Result<f64>,
     error: impl Fn(f64) -> Result<f64>,
 ) -> Result<(f64, f64)> {
-    let mut failure = None;
-    let mut look = |log_nu: f64| match rough(log_nu.exp()) {
-        Ok(value) => value,
-        Err(reason) => {
-            failure.get_or_insert(reason);
-            f64::INFINITY
-        }
-    };
-    let Some(Scan { best, below, above }) = scan(&mut look) else {
-        return Err(failure.unwrap_or(Error::NoOverlap));
-    };
+    let mut looks = Looks::of_ratios();
+    let found = scan(|log_nu| looks.value(|| rough(log_nu.exp())));
+    looks.check()?;
+    let Some(Scan { best, below, above }) = found else { return Err(looks.nowhere()) };
     let (lower, upper) = (below.unwrap_or(best).0, above.unwrap_or(best).0);
-    if failure == Some(Error::Cancelled) {
-        return Err(Error::Cancelled);
-    }
-    let least = minimize_bracketed(lower, upper, |log_nu| error(log_nu.exp()).unwrap_or(f64::INFINITY));
+    let least = minimize_bracketed(lower, upper, |log_nu| looks.value(|| error(log_nu.exp())));
+    looks.check()?;
     if !least.value.is_finite() {
-        return Err(Error::NoOverlap);
+        return Err(looks.nowhere());
     }
     Ok((least.at[0].exp(), least.value))
 }
@@ -219,5 +220,43 @@ mod tests {
         assert!(missing.error[3..].iter().all(|error| error.is_finite()));
         let cancelled = Curve::new(5, |nu| if nu < 1.0 { Ok(nu) } else { Err(Error::Cancelled) });
         assert!(matches!(cancelled, Err(Error::Cancelled)));
+    }
+
+    /// An error of `(1 + ν)²/ν` but at some places: in the scan at whole logarithms, and in the polish between them.
+    #[test]
+    fn a_search_for_the_best_ratio_ends_with_what_is_wrong() {
+        let context = Context::seeded(0);
+        let search = |wrong: fn(f64) -> bool, reason: Error| {
+            best_ratio(
+                |nu| if wrong(nu) { Err(reason.clone()) } else { Ok((1.0 + nu).powi(2) / nu) },
+                &context,
+            )
+        };
+        let (scan, polish): (fn(f64) -> bool, fn(f64) -> bool) =
+            (|nu| nu > 1e3, |nu| (nu.ln() - nu.ln().round()).abs() > 1e-9);
+        for reason in [Error::Cancelled, Error::internal("broken"), Error::NoiseRatio { value: -1.0 }] {
+            assert_eq!(search(scan, reason.clone()), Err(reason.clone()), "in the scan");
+            assert_eq!(search(polish, reason.clone()), Err(reason.clone()), "in the polish");
+        }
+        let (nu, error) = search(scan, Error::NoOverlap).unwrap();
+        assert!((nu - 1.0).abs() < 1e-3 && (error - 4.0).abs() < 1e-6);
+        assert_eq!(search(|_| true, Error::HardlyAnyOverlap), Err(Error::HardlyAnyOverlap));
+    }
+
+    #[test]
+    fn a_search_for_the_best_ratio_tells_of_its_looks_and_can_be_stopped() {
+        let told = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let own = std::sync::Arc::clone(&told);
+        let hook = crate::run::ProgressHook::new(move |progress| {
+            own.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            if progress.iteration < 5 {
+                std::ops::ControlFlow::Continue(())
+            } else {
+                std::ops::ControlFlow::Break(())
+            }
+        });
+        let context = Context::new(0, &crate::run::CancelToken::new(), Some(&hook));
+        assert_eq!(best_ratio(Ok, &context), Err(Error::Cancelled));
+        assert_eq!(told.load(std::sync::atomic::Ordering::Relaxed), 6);
     }
 }

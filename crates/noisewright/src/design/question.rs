@@ -217,9 +217,11 @@ impl Question<'_> {
     /// is not what it must be.
     pub fn answer(&self, sought: &DesignSpace) -> Result<Answer> {
         self.prices.check()?;
-        let Problem { model, parameters, .. } = &self.problem;
-        let target = self.target.resolved(model, parameters, || self.problem.log_normalizer())?;
-        let asked = Self { target: target.into_owned(), ..self.clone() };
+        let problem = self.problem.for_run();
+        let resolved =
+            self.target.resolved(problem.model, problem.parameters, || problem.log_normalizer())?;
+        let target = resolved.into_owned();
+        let asked = Self { target, problem, ..self.clone() };
         asked.options(self.ratio).conclude(asked.designed(sought))
     }
 
@@ -438,7 +440,7 @@ impl Question<'_> {
             |nu: f64| -> Result<f64> { Ok(self.prices.scale(nu) * self.value(&population, &log_noise, nu)?) };
         let (nu, least) = match ratio {
             Ratio::Fixed(nu) => (nu, error(nu)?),
-            Ratio::Free => best_ratio(error)?,
+            Ratio::Free => best_ratio(error, &self.problem.precision.context())?,
         };
         let bound = self.bound(&population)?;
         let equal = |nu: f64| self.prices.scale(nu) * (1.0 + 1.0 / nu) * bound;

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{Answer, Curve, Design, EfficiencyAnswer, Kind, Member, QuietAnswer};
+use super::{Answer, Curve, Design, EfficiencyAnswer, Kind, Member, MixtureDesign, QuietAnswer};
 
 /// The fields of a design.
 #[derive(Serialize)]
@@ -91,6 +91,40 @@ impl Serialize for Member {
             noise_proportion: self.nu / (1.0 + self.nu),
             error: self.error,
             at_edge: self.at_edge,
+        }
+        .serialize(serializer)
+    }
+}
+
+/// The fields of a mixture.
+#[derive(Serialize)]
+struct MixtureFields<'a> {
+    error: f64,
+    nu: f64,
+    noise_proportion: f64,
+    gap: Option<f64>,
+    stationary_points: usize,
+    noise: String,
+    weights: &'a [f64],
+    components: Vec<String>,
+    exact_error: f64,
+    excess: f64,
+}
+
+impl Serialize for MixtureDesign {
+    /// As the command has it, with `gap` where it is a certificate.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        MixtureFields {
+            error: self.error,
+            nu: self.nu,
+            noise_proportion: self.nu / (1.0 + self.nu),
+            gap: self.convex.then_some(self.gap),
+            stationary_points: self.stationary_points,
+            noise: self.noise.describe(),
+            weights: &self.weights,
+            components: self.components.iter().map(|component| component.describe()).collect(),
+            exact_error: self.exact_error,
+            excess: self.excess(),
         }
         .serialize(serializer)
     }

@@ -6,7 +6,7 @@ use noisewright_numerics::optimize::{LbfgsOptions, lbfgs};
 use super::Ratio;
 use super::criterion::Criterion;
 use super::exact::optimal_noise;
-use super::proportion::{Prices, best_ratio};
+use super::proportion::{Prices, best_ratio_from};
 use crate::{Error, Method, Population, Result};
 
 /// Relative gap within the dictionary at which a search ends.
@@ -160,7 +160,8 @@ pub(super) fn solve(
     let at = |nu: f64| Task::new(criterion, dictionary, nu);
     let best_nu = |weights: &[f64]| {
         let mixture = dictionary.mixture(weights);
-        best_ratio(|nu| Ok(prices.scale(nu) * criterion.at(&mixture, nu)?.value))
+        let error = |nu: f64| Ok(prices.scale(nu) * criterion.at(&mixture, nu)?.value);
+        best_ratio_from(error, error)
     };
     let mut nu = match ratio {
         Ratio::Fixed(nu) => return Ok((nu, at(nu).best()?)),
@@ -255,6 +256,7 @@ impl<'a> Task<'a> {
                 found.push(place);
             }
         }
+        self.criterion.check_run()?;
         let stationary_points = found.len();
         let best = found.into_iter().min_by(|a, b| a.value.total_cmp(&b.value)).ok_or(Error::NoOverlap)?;
         Ok(BestWeights { gap: best.gap(), value: best.value, weights: best.weights, stationary_points })

@@ -2,12 +2,21 @@
 
 use super::{ChainFault, DesignFault, Error, ErrorKind, OptionFault, Quantity};
 
+fn name() -> String {
+    "x".to_owned()
+}
+
+fn names() -> Vec<String> {
+    vec!["a".to_owned(), "b".to_owned()]
+}
+
 /// One error of every variant but those that have faults, which are below.
 fn variants() -> Vec<Error> {
-    let name = || "x".to_owned();
-    let names = || vec!["a".to_owned(), "b".to_owned()];
-    let formula = || noisewright_formula::Symbols::new(&["exp"], &[] as &[&str]).unwrap_err();
-    let mut all = vec![
+    [of_models_and_designs(), of_data_and_files()].concat()
+}
+
+fn of_models_and_designs() -> Vec<Error> {
+    vec![
         Error::Shape { what: "columns", expected: 1, found: 2 },
         Error::NoVariables,
         Error::DuplicateName { name: name() },
@@ -39,8 +48,12 @@ fn variants() -> Vec<Error> {
         Error::NotLinear { parameter: name(), point: "x = 1".into() },
         Error::NoData,
         Error::Weight { row: 1, value: -1.0 },
-    ];
-    all.extend([
+    ]
+}
+
+fn of_data_and_files() -> Vec<Error> {
+    let formula = noisewright_formula::Symbols::new(&["exp"], &[] as &[&str]).unwrap_err();
+    vec![
         Error::OutsideDomain { row: 1, column: name(), value: 2.0, domain: "positive".into() },
         Error::NoiseMissesData { row: 1 },
         Error::NoiseMissesItself { row: 1 },
@@ -53,7 +66,7 @@ fn variants() -> Vec<Error> {
         Error::internal("a matrix is not square"),
         Error::UnknownParameter { name: name(), nearest: None, known: names() },
         Error::UnknownFamily { name: name(), nearest: Some("a".into()), known: names() },
-        Error::Formula { field: "log_density".into(), text: name(), source: Box::new(formula()) },
+        Error::Formula { field: "log_density".into(), text: name(), source: Box::new(formula) },
         Error::MissingValue { parameter: name(), text: name(), column: 1 },
         Error::ModelSyntax { line: 1, column: 1, reason: "expected a value".into() },
         Error::NotANumber { of: Quantity::Score, point: "x = 1".into() },
@@ -77,8 +90,7 @@ fn variants() -> Vec<Error> {
         Error::SavedFit { reason: "it is a design".into() },
         Error::Incomparable { reason: "the rows are others".into() },
         Error::field("normalized", "cannot be true"),
-    ]);
-    all
+    ]
 }
 
 fn faults() -> Vec<Error> {

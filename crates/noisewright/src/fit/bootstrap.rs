@@ -20,7 +20,7 @@ use super::options::{Amount, DrawKind, Draws, FitOptions, IntervalKind, NoiseCho
 use super::recentred::Recentred;
 use super::result::Fit;
 use super::solve::{in_box, limits};
-use crate::run::{Purpose, Stage, if_possible};
+use crate::run::{Progress, Purpose, Stage, if_possible};
 use crate::serial::Fields;
 use crate::{Error, Model, Points, Result};
 
@@ -122,16 +122,16 @@ pub(super) fn bootstrap(
     let units = Units::of(data.dependence)?;
     let own = model.own_values(&fit.theta());
     let model = &model.clone().starting_at(&own)?;
-    let context = options.context();
+    let (context, done) = (options.context(), Done::new(replicates));
     let replicate = |index: usize| -> Result<Option<Vec<f64>>> {
         let mut stream = context.stream(Purpose::BootstrapRows, index as u64);
         let weights = units.weights(data.points.rows(), data.weights, &mut stream);
         let sample = Data { weights: Some(&weights), ..data };
         let seed = Purpose::BootstrapRows.seed(options.seed, index as u64);
-        let options = replicate_options(fit, options, seed, &mut stream);
+        let options = replicate_options(fit, &done.telling(options), seed, &mut stream);
         estimate(model, DataRows::Memory(sample), &options)
     };
-    summarised(fit, units.kind(), replicates, options, replicate)
+    summarised(fit, units.kind(), &done, options, replicate)
 }
 
 /// The same for strata of alternatives, whole ones or whole clusters of them drawn with replacement.
@@ -146,7 +146,7 @@ pub(super) fn of_strata(
 ) -> Result<Bootstrap> {
     let start = DVector::from_vec(logit.model.own_values(&fit.theta()));
     let limits = limits(logit.model, &vec![1.0; start.len()]);
-    let quiet = FitOptions { progress: None, ..options.clone() };
+    let done = Done::new(replicates);
     let units = Units::of(logit.dependence())?;
     let unit = match units {
         Units::Rows => Resampled::Strata,
@@ -155,10 +155,35 @@ pub(super) fn of_strata(
     let replicate = |index: usize| -> Result<Option<Vec<f64>>> {
         let mut stream = options.context().stream(Purpose::BootstrapRows, index as u64);
         let weights = units.weights(logit.strata(), logit.weights.as_deref(), &mut stream);
-        let found = in_box(&Reweighted { logit, weights: &weights }, &limits, &start, &quiet)?;
+        let found =
+            in_box(&Reweighted { logit, weights: &weights }, &limits, &start, &done.telling(options))?;
         Ok(found.stop.converged().then(|| all_values(logit.model, found.at.as_slice().to_vec())))
     };
-    summarised(fit, unit, replicates, options, replicate)
+    summarised(fit, unit, &done, options, replicate)
+}
+
+/// How many of the replicates are done.
+struct Done {
+    so_far: Arc<AtomicUsize>,
+    of: usize,
+}
+
+impl Done {
+    fn new(replicates: usize) -> Self {
+        Self { so_far: Arc::default(), of: replicates }
+    }
+
+    /// One more is.
+    fn next(&self) -> Progress {
+        Progress::of_stage(Stage::Bootstrap, self.so_far.fetch_add(1, Ordering::Relaxed) + 1, Some(self.of))
+    }
+
+    /// Options by whose steps it is told how many are.
+    fn telling(&self, options: &FitOptions) -> FitOptions {
+        let (so_far, of) = (Arc::clone(&self.so_far), self.of);
+        options
+            .telling(move || Progress::of_stage(Stage::Bootstrap, so_far.load(Ordering::Relaxed), Some(of)))
+    }
 }
 
 /// All parameters of a model, from those that are free.
@@ -173,14 +198,14 @@ fn all_values(model: &Model, own: Vec<f64>) -> Vec<f64> {
 fn summarised(
     fit: &Fit,
     unit: Resampled,
-    replicates: usize,
+    done: &Done,
     options: &FitOptions,
     replicate: impl Fn(usize) -> Result<Option<Vec<f64>>> + Sync,
 ) -> Result<Bootstrap> {
-    let (context, done) = (options.context(), AtomicUsize::new(0));
+    let (context, replicates) = (options.context(), done.of);
     let told = |index: usize| -> Result<Option<Vec<f64>>> {
         let found = if_possible(replicate(index))?;
-        context.report(Stage::Bootstrap, done.fetch_add(1, Ordering::Relaxed) + 1, Some(replicates))?;
+        context.tell(&done.next())?;
         Ok(found.flatten())
     };
     let found = match &options.replicates {
@@ -212,7 +237,6 @@ fn replicate_options(fit: &Fit, options: &FitOptions, seed: u64, stream: &mut im
     let mut again = FitOptions {
         seed,
         starts: 1,
-        progress: None,
         bootstrap: None,
         replicates: None,
         cross_validate: None,

@@ -14,7 +14,7 @@ use super::penalized::fold_numbers;
 use super::result::Fit;
 use super::solve::{in_box, limits};
 use crate::after::{JointEstimate, normalizers};
-use crate::run::{Purpose, Stage};
+use crate::run::{Progress, Purpose, Stage};
 use crate::{ConditionalNoise, Error, Model, Points, Result, View};
 
 /// Most folds.
@@ -83,11 +83,12 @@ pub(super) fn cross_validate(
     let model = &model.clone().starting_at(&start)?;
     let one = |fold: usize| -> Result<Fold> {
         let seed = Purpose::Folds { side: 2 }.seed(options.seed, fold as u64);
+        let told = Progress::of_stage(Stage::Descent, fold, Some(folds));
         let again =
-            FitOptions { seed, starts: 1, progress: None, interval: IntervalKind::Wald, ..options.clone() };
+            FitOptions { seed, starts: 1, interval: IntervalKind::Wald, ..options.telling(move || told) };
         let options = FitOptions { choices: options.choices.or(fit.choices), ..again };
         let (inside, outside) = split(data, &numbers, fold);
-        context.report(Stage::Descent, fold, Some(folds))?;
+        context.tell(&told)?;
         seen(model, &inside, &outside, &options)
     };
     summarised(folds, one)
@@ -107,14 +108,15 @@ pub(super) fn of_strata(
     let numbers = fold_numbers("cross_validate", logit.strata(), logit.dependence(), folds, &context)?;
     let start = DVector::from_vec(logit.model.own_values(&fit.theta()));
     let limits = limits(logit.model, &vec![1.0; start.len()]);
-    let quiet = FitOptions { progress: None, ..options.clone() };
     let one = |fold: usize| -> Result<Fold> {
         let out = |stratum: usize| usize::from(numbers[stratum]) == fold;
         let strata = 0..logit.strata();
         let inside: Vec<f64> =
             strata.clone().map(|stratum| if out(stratum) { 0.0 } else { logit.weight(stratum) }).collect();
-        context.report(Stage::Descent, fold, Some(folds))?;
-        let found = in_box(&Reweighted { logit, weights: &inside }, &limits, &start, &quiet)?;
+        let told = Progress::of_stage(Stage::Descent, fold, Some(folds));
+        context.tell(&told)?;
+        let options = options.telling(move || told);
+        let found = in_box(&Reweighted { logit, weights: &inside }, &limits, &start, &options)?;
         if !found.stop.converged() {
             let reason = format!("has a fold without which there is no estimate: {}", found.stop);
             return Err(Error::option("cross_validate", reason));

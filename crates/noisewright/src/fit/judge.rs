@@ -207,7 +207,7 @@ impl FittedModel {
         let checked = model.is_normalized() && model.space().dimension() <= MOST_CHECKED;
         let noise = fit.noise.as_deref().filter(|_| fit.nu.is_finite());
         let (nu, loss) = theory_of(fit, task.loss);
-        let precision = Precision { relative: 1e-6, cancel: options.cancel.clone(), ..Precision::default() };
+        let precision = Precision { relative: 1e-6, ..options.precision() };
         let population = match noise {
             _ if !(integrated && sound) && checked => {
                 refused(Population::new(model, &theta, &precision))?;

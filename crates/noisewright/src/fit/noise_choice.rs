@@ -146,7 +146,7 @@ fn worded_noise(task: FitTask<'_>, worded: &NoiseInWords, options: &FitOptions) 
     let problem = Problem {
         data: Some(&points),
         weights: some.data().weights,
-        precision: Precision { seed: options.seed, cancel: options.cancel.clone(), ..Precision::default() },
+        precision: Precision { seed: options.seed, ..options.precision() },
         ..Problem::new(model, &start)
     };
     let nu = match options.amount {

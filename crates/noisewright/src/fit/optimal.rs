@@ -12,7 +12,7 @@ use super::judge;
 use super::noise_choice::{auto_noise, dosed};
 use super::{Amount, DrawKind, FitOptions};
 use crate::design::{self, DictionaryOptions, Ratio, design_mixture, design_mixture_on_sample};
-use crate::run::{CancelToken, Purpose, if_possible};
+use crate::run::{Purpose, if_possible};
 use crate::{
     Contrast, DesignFault, Error, Landmarks, Loss, Method, Mixture, Model, Noise, Points, Population,
     Precision, Result, SavedNoise, Target, View, error_report,
@@ -118,8 +118,7 @@ fn designed(
         nu,
         loss: fit.loss,
         target: &target,
-        seed: options.seed,
-        cancel: options.cancel.clone(),
+        precision: Precision { seed: options.seed, ..options.precision() },
     };
     match task.design() {
         Err(Error::Cancelled) => Err(Error::Cancelled),
@@ -150,8 +149,8 @@ pub(crate) struct Task<'a> {
     pub(crate) nu: f64,
     pub(crate) loss: &'a Loss,
     pub(crate) target: &'a Target,
-    pub(crate) seed: u64,
-    pub(crate) cancel: CancelToken,
+    /// Seed, cancellation and progress of the design.
+    pub(crate) precision: Precision,
 }
 
 /// The designed part.
@@ -217,15 +216,7 @@ impl Task<'_> {
     /// How accurate the integrals need be: far beyond the error of the pilot.
     fn precision(&self) -> Precision {
         let relative = if self.model.space().dimension() == 1 { 1e-9 } else { 1e-5 };
-        let cancel = self.cancel.clone();
-        Precision {
-            relative,
-            max_nodes: 1 << 19,
-            draws: 1 << 15,
-            seed: self.seed,
-            cancel,
-            ..Precision::default()
-        }
+        Precision { relative, max_nodes: 1 << 19, draws: 1 << 15, ..self.precision.clone() }
     }
 
     fn options(&self) -> design::DesignOptions {

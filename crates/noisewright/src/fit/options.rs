@@ -6,10 +6,12 @@ use std::sync::Arc;
 use super::bootstrap::ReplicateHook;
 use super::method::FitMethod;
 use super::penalized::Penalty;
+use crate::memory::check_steps;
 use crate::run::{CancelToken, Context, Progress, ProgressHook, Stage};
 use crate::tolerance::STEP_IN_STANDARD_ERRORS;
 use crate::{
-    ConditionalNoise, Error, Loss, Noise, NoiseWords, OptionFault, Points, Result, Target, WordsError,
+    ConditionalNoise, Error, Loss, Noise, NoiseWords, OptionFault, Points, Precision, Result, Target,
+    WordsError,
 };
 
 /// Most places that a fit starts from: each is a descent of its own.
@@ -237,12 +239,24 @@ impl FitOptions {
 
     /// The same options for one run: what the hook breaks off stays so for all its stages, and for no other run.
     pub(crate) fn for_run(&self) -> Self {
-        Self { cancel: self.cancel.child(), ..self.clone() }.for_method()
+        let cancel = self.cancel.child();
+        let progress = self.progress.as_ref().map(|hook| hook.cancelling(&cancel));
+        Self { cancel, progress, ..self.clone() }.for_method()
     }
 
     /// The context of the run that these options are for.
     pub(crate) fn context(&self) -> Context {
         Context::within(self.seed, &self.cancel, self.progress.as_ref())
+    }
+
+    /// The usual precision of an expectation in the run, which ends with it and tells the same hook.
+    pub(crate) fn precision(&self) -> Precision {
+        Precision { cancel: self.cancel.clone(), progress: self.progress.clone(), ..Precision::default() }
+    }
+
+    /// The same options for a part of the run, every step of which is told as the progress of the whole.
+    pub(crate) fn telling(&self, progress: impl Fn() -> Progress + Send + Sync + 'static) -> Self {
+        Self { progress: self.context().hook_within(progress), ..self.clone() }
     }
 
     /// Tells the hook, and stops when it says so.
@@ -434,6 +448,8 @@ impl Amount {
             Self::Auto { share, .. } if !(share > 0.0 && share < 1.0) => {
                 Err(Error::range("share", BETWEEN, share))
             }
+            // A small share would ask for all of them.
+            Self::Auto { most_values, .. } => check_steps("most_values", most_values, 1),
             _ => Ok(()),
         }
     }

@@ -5,6 +5,8 @@
 //! some five gradients over all rows, whatever their number, do what Newton's method does with five Hessians; the curvature
 //! at the end, which the standard errors need anyway, makes the last step.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::optimize::{Descent, Problem, bfgs, newton};
 
@@ -15,7 +17,7 @@ use super::part::Part;
 use super::result::Optimum;
 use super::solve::{Solution, limits, search, with_optimum};
 use crate::Result;
-use crate::run::{Stage, if_possible};
+use crate::run::{Progress, Stage, if_possible};
 
 /// Rows of both samples together from which on a part of them is searched first.
 const LARGE: usize = 1 << 16;
@@ -98,8 +100,10 @@ fn first_minima(
 ) -> Result<Option<Minima>> {
     let Some(part) = Part::of(objective, rows) else { return Ok(None) };
     let part = part.objective(objective)?;
-    let quiet = FitOptions { progress: None, ..options.clone() };
-    let Some(found) = if_possible(search(&part, start, None, &quiet))?.filter(|f| f.stop.converged()) else {
+    let steps = AtomicUsize::new(0);
+    let pilot = options
+        .telling(move || Progress::of_stage(Stage::Pilot, steps.fetch_add(1, Ordering::Relaxed), None));
+    let Some(found) = if_possible(search(&part, start, None, &pilot))?.filter(|f| f.stop.converged()) else {
         return Ok(None);
     };
     let places: Vec<Vec<f64>> = found.optima.iter().map(|optimum| optimum.at.clone()).collect();

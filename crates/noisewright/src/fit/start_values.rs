@@ -18,7 +18,7 @@ use super::multistart::{self, inside};
 use super::objective::Objective;
 use super::options::FitOptions;
 use super::sample_blocks::{RowSource, SampleBlocks};
-use crate::run::{Purpose, Stage};
+use crate::run::{Progress, Purpose, Stage};
 use crate::{Model, Parameter, Result};
 
 /// Rows of data and of noise that places are looked at on.
@@ -317,11 +317,12 @@ impl Screen<'_, '_> {
 
     /// Descends from places on the few rows; those that end in the same minimum are one.
     fn follow(&self, places: Vec<(f64, Vec<f64>)>, options: &FitOptions) -> Result<Vec<(f64, Vec<f64>)>> {
-        let short =
-            FitOptions { max_iterations: FOLLOWED_STEPS, tolerance: 1e-2, progress: None, ..options.clone() };
         let mut ends = Vec::new();
         for (score, place) in places {
-            options.report(Stage::Pilot, ends.len(), score)?;
+            let told = Progress { loss: score, ..Progress::of_stage(Stage::Pilot, ends.len(), None) };
+            options.context().tell(&told)?;
+            let telling = options.telling(move || told);
+            let short = FitOptions { max_iterations: FOLLOWED_STEPS, tolerance: 1e-2, ..telling };
             let found =
                 multistart::follow(self.few, self.model(), &self.with_constant(place.clone()), &short)?;
             ends.push(found.filter(|(loss, _)| *loss <= score).unwrap_or((score, place)));

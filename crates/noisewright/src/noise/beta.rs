@@ -33,6 +33,14 @@ pub struct Beta {
 impl Beta {
     /// A beta distribution on (0, 1).
     ///
+    /// ```
+    /// use noisewright::{Beta, Scalar};
+    /// // The larger of two uniform numbers: F = t².
+    /// assert!((Beta::new(2.0, 1.0)?.cdf(0.5) - 0.25).abs() < 1e-14);
+    /// assert_eq!(Beta::new(2.0, 1.0)?.shape(), (2.0, 1.0));
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When `a` or `b` is not positive.
     pub fn new(a: f64, b: f64) -> Result<Self> {

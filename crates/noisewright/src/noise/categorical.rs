@@ -63,6 +63,14 @@ impl Categorical {
 
     /// `upper` with the given probability, `lower` otherwise.
     ///
+    /// ```
+    /// use noisewright::Categorical;
+    /// let spin = Categorical::bernoulli(-1.0, 1.0, 0.25)?;
+    /// assert_eq!(spin.probabilities(), [0.75, 0.25]); // of −1 and of 1
+    /// assert_eq!(Categorical::uniform(&[1.0, 2.0])?.probabilities(), [0.5, 0.5]);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the probability is not between 0 and 1 or the two values are the same.
     pub fn bernoulli(lower: f64, upper: f64, probability: f64) -> Result<Self> {

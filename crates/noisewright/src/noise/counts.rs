@@ -25,6 +25,13 @@ pub struct Poisson {
 impl Poisson {
     /// A Poisson distribution.
     ///
+    /// ```
+    /// use noisewright::{Poisson, Scalar};
+    /// assert!((Poisson::new(2.0)?.cdf(0.0) - (-2f64).exp()).abs() < 1e-14); // none
+    /// assert!(Poisson::new(-1.0).is_err());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the mean is not positive, or beyond 10¹⁸.
     pub fn new(mean: f64) -> Result<Self> {
@@ -38,6 +45,13 @@ impl Poisson {
     }
 
     /// Maximum likelihood: the (weighted) mean.
+    ///
+    /// ```
+    /// use noisewright::{Poisson, View};
+    /// let poisson = Poisson::fit(View::new(1, 3, &[1.0, 2.0, 6.0]), None)?;
+    /// assert!((poisson.mean() - 3.0).abs() < 1e-15);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When there are no data, all are zero, or one is not a count.
@@ -132,6 +146,13 @@ pub struct NegativeBinomial {
 
 impl NegativeBinomial {
     /// A negative binomial distribution; a larger size is closer to Poisson.
+    ///
+    /// ```
+    /// use noisewright::{NegativeBinomial, Scalar};
+    /// // None: (size/(size + mean))^size.
+    /// assert!((NegativeBinomial::new(2.0, 2.0)?.cdf(0.0) - 0.25).abs() < 1e-12);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When the mean or the size is not positive.

@@ -29,6 +29,14 @@ pub struct Gamma {
 impl Gamma {
     /// A gamma distribution with mean `shape/rate`.
     ///
+    /// ```
+    /// use noisewright::{Gamma, Scalar};
+    /// // Of the second of two events, one after the other: (1 + t) e^(−t).
+    /// assert!((Gamma::new(2.0, 1.0)?.survival(1.0) - 2.0 * (-1f64).exp()).abs() < 1e-14);
+    /// assert!(Gamma::new(2.0, 0.0).is_err());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the rate is not positive, or the shape is below 0.01.
     pub fn new(shape: f64, rate: f64) -> Result<Self> {
@@ -47,6 +55,13 @@ impl Gamma {
     }
 
     /// Maximum likelihood: Newton's method on `ln a − ψ(a) = ln mean(x) − mean(ln x)`.
+    ///
+    /// ```
+    /// use noisewright::{Gamma, View};
+    /// let gamma = Gamma::fit(View::new(1, 3, &[1.0, 2.0, 6.0]), None)?;
+    /// assert!((gamma.shape() / gamma.rate() - 3.0).abs() < 1e-10); // the mean
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When there are no data, they do not vary, or one is not positive.

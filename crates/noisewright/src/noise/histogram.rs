@@ -46,6 +46,14 @@ pub fn equal_edges(bins: usize, lo: f64, hi: f64) -> Vec<f64> {
 impl Histogram1d {
     /// Edges of the bins, increasing, and one probability per bin.
     ///
+    /// ```
+    /// use noisewright::{Histogram1d, Noise, View};
+    /// let (noise, mut out) = (Histogram1d::new(&[0.0, 1.0, 3.0], &[0.5, 0.5])?, [0.0; 2]);
+    /// noise.log_density(View::new(1, 2, &[0.5, 2.0]), &mut out);
+    /// assert!((out[0] - 0.5f64.ln()).abs() < 1e-15 && (out[1] - 0.25f64.ln()).abs() < 1e-15);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the edges do not increase, the lengths do not match, or the probabilities do not sum to one.
     pub fn new(edges: &[f64], probabilities: &[f64]) -> Result<Self> {
@@ -166,6 +174,15 @@ pub struct Histogram2d {
 impl Histogram2d {
     /// Edges along each variable and the probabilities of the cells, cell (i, j) at
     /// `i * (bins of the second variable) + j`.
+    ///
+    /// ```
+    /// use noisewright::{Histogram2d, Noise, View};
+    /// let noise = Histogram2d::new(&[0.0, 1.0], &[0.0, 1.0, 3.0], &[0.5, 0.5])?;
+    /// let mut out = [0.0];
+    /// noise.log_density(View::new(2, 1, &[0.5, 2.0]), &mut out); // half of the mass on an area of two
+    /// assert!((out[0] - 0.25f64.ln()).abs() < 1e-15);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When the edges do not increase, the lengths do not match, or the probabilities do not sum to one.

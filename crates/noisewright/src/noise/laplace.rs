@@ -25,6 +25,14 @@ pub struct Laplace {
 impl Laplace {
     /// A Laplace distribution.
     ///
+    /// ```
+    /// use noisewright::{Laplace, Scalar};
+    /// let laplace = Laplace::new(1.0, 2.0)?;
+    /// assert!((laplace.cdf(1.0) - 0.5).abs() < 1e-15);
+    /// assert!((laplace.survival(3.0) - 0.5 * (-1f64).exp()).abs() < 1e-15);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the location is not finite or the scale not positive.
     pub fn new(location: f64, scale: f64) -> Result<Self> {
@@ -34,6 +42,13 @@ impl Laplace {
     }
 
     /// Maximum likelihood: the (weighted) median and the mean distance from it.
+    ///
+    /// ```
+    /// use noisewright::{Laplace, View};
+    /// let laplace = Laplace::fit(View::new(1, 3, &[0.0, 1.0, 5.0]), None)?;
+    /// assert!((laplace.location() - 1.0).abs() < 1e-15 && (laplace.scale() - 5.0 / 3.0).abs() < 1e-15);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When there are no data or they do not vary.

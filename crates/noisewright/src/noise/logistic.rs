@@ -28,6 +28,13 @@ pub struct Logistic {
 impl Logistic {
     /// A logistic distribution.
     ///
+    /// ```
+    /// use noisewright::{Logistic, Scalar};
+    /// // The log-odds of the distribution function are the variable in units of the scale.
+    /// assert!((Logistic::new(1.0, 2.0)?.cdf(1.0 + 2.0 * 3f64.ln()) - 0.75).abs() < 1e-14);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the location is not finite or the scale not positive.
     pub fn new(location: f64, scale: f64) -> Result<Self> {

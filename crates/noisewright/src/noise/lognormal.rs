@@ -27,6 +27,14 @@ pub struct LogNormal {
 impl LogNormal {
     /// A log-normal distribution.
     ///
+    /// ```
+    /// use noisewright::{LogNormal, Scalar};
+    /// let noise = LogNormal::new(2.0, 0.5)?;
+    /// assert!((noise.cdf(2f64.exp()) - 0.5).abs() < 1e-14); // e^μ is the median
+    /// assert_eq!(noise.of_logarithm(), (2.0, 0.5));
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When `mu` is not finite or `sigma` not positive.
     pub fn new(mu: f64, sigma: f64) -> Result<Self> {
@@ -36,6 +44,13 @@ impl LogNormal {
     }
 
     /// Maximum likelihood: mean and standard deviation of the logarithms.
+    ///
+    /// ```
+    /// use noisewright::{LogNormal, View};
+    /// let (mean, deviation) = LogNormal::fit(View::new(1, 2, &[1.0, 2f64.exp()]), None)?.of_logarithm();
+    /// assert!((mean - 1.0).abs() < 1e-14 && (deviation - 1.0).abs() < 1e-14);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When there are no data, they do not vary, or one is not positive.

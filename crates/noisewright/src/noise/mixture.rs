@@ -76,6 +76,13 @@ impl Mixture<dyn Noise> {
 
     /// With a share of another noise; the weights of the others become so much smaller.
     ///
+    /// ```
+    /// use noisewright::{Mixture, Uniform};
+    /// let mixture = Mixture::of(Uniform::new(0.0, 1.0)?).and(0.5, Uniform::new(0.0, 2.0)?)?.and(0.5, Uniform::new(0.0, 4.0)?)?;
+    /// assert_eq!(mixture.weights(), [0.25, 0.25, 0.5]);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the share is not between 0 and 1, or the noise has another number of variables.
     pub fn and(self, share: f64, noise: impl Noise + 'static) -> Result<Self> {

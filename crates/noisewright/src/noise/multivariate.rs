@@ -33,6 +33,13 @@ pub struct MultivariateNormal {
 impl MultivariateNormal {
     /// Mean and covariance matrix, row after row.
     ///
+    /// ```
+    /// use noisewright::MultivariateNormal;
+    /// assert_eq!(MultivariateNormal::new(&[0.0, 1.0], &[2.0, 1.0, 1.0, 2.0])?.mean(), [0.0, 1.0]);
+    /// assert!(MultivariateNormal::new(&[0.0, 1.0], &[1.0, 2.0, 2.0, 1.0]).is_err()); // not positive definite
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the sizes differ or the matrix is not symmetric and positive definite.
     pub fn new(mean: &[f64], covariance: &[f64]) -> Result<Self> {
@@ -40,6 +47,15 @@ impl MultivariateNormal {
     }
 
     /// Maximum likelihood: the (weighted) mean and the covariance divided by the total weight.
+    ///
+    /// ```
+    /// use noisewright::{MultivariateNormal, View};
+    /// // The four corners of a square.
+    /// let corners = [1.0, 1.0, -1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
+    /// let noise = MultivariateNormal::fit(View::new(2, 4, &corners), None)?;
+    /// assert!(noise.covariance().iter().zip([1.0, 0.0, 0.0, 1.0]).all(|(c, exact)| (c - exact).abs() < 1e-14));
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When there are no data or the variables are linearly dependent in them.
@@ -171,6 +187,15 @@ impl MultivariateStudent {
     }
 
     /// By moments: the mean, and the scale matrix that gives the data's covariance, `C (n−2)/n`.
+    ///
+    /// ```
+    /// use noisewright::{MultivariateStudent, View};
+    /// let corners = [1.0, 1.0, -1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
+    /// let noise = MultivariateStudent::fit_with_dof(4.0, View::new(2, 4, &corners), None)?;
+    /// // Times n/(n − 2) = 2 it is the covariance.
+    /// assert!(noise.scale().iter().zip([0.5, 0.0, 0.0, 0.5]).all(|(s, exact)| (s - exact).abs() < 1e-14));
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When there are no data, the variables are linearly dependent in them, or the degrees of freedom are

@@ -45,6 +45,14 @@ impl Normal {
 
     /// A normal distribution by its mean and standard deviation, as in `rand_distr` and `statrs`.
     ///
+    /// ```
+    /// use noisewright::{Normal, Scalar};
+    /// let normal = Normal::with_std(1.0, 2.0)?;
+    /// assert!((normal.variance() - 4.0).abs() < 1e-15 && (normal.cdf(1.0) - 0.5).abs() < 1e-15);
+    /// assert!(Normal::with_std(1.0, -2.0).is_err());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the mean is not finite or the standard deviation not positive.
     pub fn with_std(mean: f64, deviation: f64) -> Result<Self> {

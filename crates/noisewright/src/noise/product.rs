@@ -29,6 +29,13 @@ impl Product {
     }
 
     /// With another noise for the next variables.
+    ///
+    /// ```
+    /// use noisewright::{Noise, Product, Uniform};
+    /// let noise = Product::of(Uniform::new(0.0, 1.0)?).and(Uniform::new(0.0, 2.0)?);
+    /// assert_eq!((noise.dimension(), noise.blocks().len()), (2, 2));
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     #[must_use]
     pub fn and(mut self, noise: impl Noise + 'static) -> Self {
         self.blocks.push(Arc::new(noise));

@@ -107,6 +107,7 @@ pub(crate) fn sample_for(
         context.check()?;
         place(&draw_blocks(noise, rows, first, context.seed(), purpose), rows, first, &mut values);
     }
+    context.check()?;
     Ok(Points::unnamed(noise.dimension(), rows, values))
 }
 

@@ -108,6 +108,13 @@ pub struct VonMisesFisher {
 impl VonMisesFisher {
     /// A mean direction (of any length but zero) and a concentration.
     ///
+    /// ```
+    /// use noisewright::VonMisesFisher;
+    /// assert_eq!(VonMisesFisher::new(&[0.0, 0.0, 2.0], 1.0)?.direction(), [0.0, 0.0, 1.0]);
+    /// assert!(VonMisesFisher::new(&[0.0, 0.0], 1.0).is_err());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When there are fewer than two coordinates, the direction has no length, or the concentration is negative.
     pub fn new(direction: &[f64], concentration: f64) -> Result<Self> {

@@ -36,6 +36,15 @@ impl Student {
 
     /// A Student distribution; `scale` is not the standard deviation, which is `scale·√(dof/(dof−2))`.
     ///
+    /// ```
+    /// use noisewright::{Scalar, Student};
+    /// // The quartiles of the Cauchy distribution are a scale away from its middle.
+    /// let cauchy = Student::new(1.0, 3.0, 2.0)?;
+    /// assert!((cauchy.cdf(5.0) - 0.75).abs() < 1e-12);
+    /// assert_eq!((cauchy.dof(), cauchy.location(), cauchy.scale()), (1.0, 3.0, 2.0));
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the degrees of freedom are below 0.05, the scale is not positive, or the location not finite.
     pub fn new(dof: f64, location: f64, scale: f64) -> Result<Self> {
@@ -57,6 +66,14 @@ impl Student {
 
     /// By moments with the degrees of freedom given: the mean, and the scale that gives the data's variance;
     /// by median and quartiles at two degrees of freedom or fewer, where there is no variance.
+    ///
+    /// ```
+    /// use noisewright::{Student, View};
+    /// // Variance 4 = scale² n/(n − 2) with n = 4.
+    /// let student = Student::fit_with_dof(4.0, View::new(1, 2, &[-1.0, 3.0]), None)?;
+    /// assert!((student.location() - 1.0).abs() < 1e-12 && (student.scale() - 2f64.sqrt()).abs() < 1e-12);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When there are no data, they do not vary, or the degrees of freedom are not positive.

@@ -43,6 +43,13 @@ impl Truncated {
 
     /// `inner` restricted to `[lo, hi]`.
     ///
+    /// ```
+    /// use noisewright::{Truncated, Uniform};
+    /// let part = Truncated::new(Uniform::new(0.0, 4.0)?, 1.0, 2.0)?;
+    /// assert!((part.ln_mass_kept() - 0.25f64.ln()).abs() < 1e-15);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When `lo` is not below `hi`, or `inner` has no mass between them that numbers can tell.
     pub fn new(inner: impl Scalar + 'static, lo: f64, hi: f64) -> Result<Self> {

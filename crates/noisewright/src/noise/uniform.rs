@@ -24,6 +24,13 @@ pub struct Uniform {
 impl Uniform {
     /// A uniform distribution on `[lo, hi]`.
     ///
+    /// ```
+    /// use noisewright::{Scalar, Uniform};
+    /// assert_eq!(Uniform::new(2.0, 6.0)?.cdf(3.0), 0.25);
+    /// assert!(Uniform::new(6.0, 2.0).is_err());
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the ends are not finite or `lo` is not below `hi`.
     pub fn new(lo: f64, hi: f64) -> Result<Self> {
@@ -35,6 +42,12 @@ impl Uniform {
     }
 
     /// Maximum likelihood: from the smallest to the largest value.
+    ///
+    /// ```
+    /// use noisewright::{Scalar, Uniform, View};
+    /// assert_eq!(Uniform::fit(View::new(1, 3, &[1.0, 4.0, 2.0]), None)?.support(), (1.0, 4.0));
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When there are no data or they do not vary.

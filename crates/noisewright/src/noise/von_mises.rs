@@ -35,6 +35,14 @@ pub struct VonMises {
 impl VonMises {
     /// A von Mises distribution.
     ///
+    /// ```
+    /// use noisewright::{Noise, View, VonMises};
+    /// let (noise, mut out) = (VonMises::new(0.5, 1.5)?, [0.0; 2]);
+    /// noise.log_density(View::new(1, 2, &[0.5, 0.5 + std::f64::consts::PI]), &mut out);
+    /// assert!((out[0] - out[1] - 3.0).abs() < 1e-13); // 2κ between the mean and its opposite
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the mean is not finite or the concentration is negative.
     pub fn new(mean: f64, concentration: f64) -> Result<Self> {

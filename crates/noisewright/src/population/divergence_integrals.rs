@@ -30,6 +30,7 @@ pub(crate) fn integrate_pair(
     model.check(parameters)?;
     precision.check()?;
     contrast.check(model)?;
+    let precision = &precision.for_run();
     let model = &model.with_cancel(&precision.cancel);
     if enumeration::applies(model) {
         let population = Population::for_contrast(model, parameters, contrast, precision)?;
@@ -38,7 +39,7 @@ pub(crate) fn integrate_pair(
     if !super::quadrature::applies(model) {
         return super::sampling::integrate_pair(model, parameters, contrast, precision, functions);
     }
-    let task = Task::new(model, parameters, Some(contrast));
+    let task = Task::new(model, parameters, Some(contrast), precision);
     let (chart, axes) = task.coordinates()?;
     let options = super::quadrature::options(axes.axes.len(), precision);
     let Mass { log_z, .. } = task.integrate_mass(&chart, &axes, &options)?;

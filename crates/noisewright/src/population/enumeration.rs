@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Accuracy, Method, Parts, Population};
+use crate::run::{Context, Stage};
 use crate::{Domain, Model, Points, Result, Space};
 
 /// Most states that are enumerated.
@@ -13,7 +14,8 @@ pub(super) fn applies(model: &Model) -> bool {
     model.space().state_count().is_some_and(|count| count <= MOST_STATES)
 }
 
-pub(super) fn build(model: &Model, parameters: &[f64]) -> Result<Population> {
+pub(super) fn build(model: &Model, parameters: &[f64], context: &Context) -> Result<Population> {
+    context.report(Stage::Integration, 0, Some(1))?;
     let table = StateTable::new(model.space());
     let rows = table.rows;
     let points = Points::from_values(model.space().names(), rows, table.combinations(0..rows))?;

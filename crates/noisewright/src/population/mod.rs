@@ -20,7 +20,7 @@ use nalgebra::DMatrix;
 
 use crate::memory::check_most;
 use crate::moments::Moments;
-use crate::run::CancelToken;
+use crate::run::{CancelToken, Context, ProgressHook};
 use crate::tolerance::INTEGRAL_ACCURACY;
 use crate::{Error, Loss, Model, Noise, Points, Quantity, Result, View};
 
@@ -85,6 +85,8 @@ pub struct Precision {
     pub seed: u64,
     /// Cancels the work from another thread.
     pub cancel: CancelToken,
+    /// Told about every block of nodes or round of draws; where it breaks off, the work ends with [`Error::Cancelled`].
+    pub progress: Option<ProgressHook>,
     #[doc(hidden)]
     pub more: crate::More,
 }
@@ -98,6 +100,7 @@ impl Default for Precision {
             draws: 1 << 17,
             seed: 0,
             cancel,
+            progress: None,
             more: crate::More,
         }
     }
@@ -112,6 +115,18 @@ impl Precision {
         }
         check_most("max_nodes", self.max_nodes, 1)?;
         check_most("draws", self.draws, 1)
+    }
+
+    /// The same for one run: where the hook breaks off, all of the run ends, and the caller's token stays as it is.
+    pub(crate) fn for_run(&self) -> Self {
+        let Some(hook) = &self.progress else { return self.clone() };
+        let cancel = self.cancel.child();
+        Self { progress: Some(hook.cancelling(&cancel)), cancel, ..self.clone() }
+    }
+
+    /// The context of the run that this precision is for.
+    pub(crate) fn context(&self) -> Context {
+        Context::within(self.seed, &self.cancel, self.progress.as_ref())
     }
 }
 
@@ -280,10 +295,11 @@ impl Population {
         if let Some(contrast) = contrast {
             contrast.check(model)?;
         }
+        let precision = &precision.for_run();
         let model = &model.with_cancel(&precision.cancel);
         model.check_run()?;
         let built = if enumeration::applies(model) {
-            enumeration::build(model, parameters)
+            enumeration::build(model, parameters, &precision.context())
         } else if quadrature::applies(model) {
             quadrature::build(model, parameters, contrast, precision)
         } else {
@@ -306,6 +322,7 @@ impl Population {
     ) -> Result<Option<Self>> {
         model.refuse_covariates()?;
         model.check(parameters)?;
+        let precision = &precision.for_run();
         let model = &model.with_cancel(&precision.cancel);
         let built = if quadrature::applies(model) && !enumeration::applies(model) {
             quadrature::on_grid(model, parameters, count, precision)

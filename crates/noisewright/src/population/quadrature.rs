@@ -1,6 +1,7 @@
 //! Populations by adaptive quadrature: where the mass is, coordinates that suit it, and nodes for all moments.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nalgebra::{DMatrix, DVector};
 use noisewright_numerics::quadrature::{
@@ -15,6 +16,7 @@ use super::quadrature_chart::{Chart, frame_with_pole};
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
 use crate::integrability;
 use crate::memory::room_for;
+use crate::run::{Context, Stage};
 use crate::{Domain, Error, Landmarks, Loss, Model, Points, Quantity, Result, View};
 
 /// Finest relative tolerance that a tensor of this many axes is asked for.
@@ -26,7 +28,7 @@ pub(super) fn build(
     contrast: Option<Contrast<'_>>,
     precision: &Precision,
 ) -> Result<Population> {
-    let task = Task::new(model, parameters, contrast);
+    let task = Task::new(model, parameters, contrast, precision);
     let (chart, axes) = task.coordinates()?;
     let options = options(axes.axes.len(), precision);
     let mass = task.integrate_mass(&chart, &axes, &options)?;
@@ -41,7 +43,7 @@ pub(super) fn on_grid(
     count: usize,
     precision: &Precision,
 ) -> Result<Option<Population>> {
-    let task = Task::new(model, parameters, None);
+    let task = Task::new(model, parameters, None, precision);
     let (chart, axes) = task.coordinates()?;
     let Some(spans) = &axes.spans else { return Ok(None) };
     let mass = task.integrate_mass(&chart, &axes, &options(spans.len(), precision))?;
@@ -60,7 +62,7 @@ pub(super) fn on_grid(
 
 /// Refuses a density that has no integral.
 pub(super) fn check_integrable(model: &Model, parameters: &[f64], precision: &Precision) -> Result<()> {
-    let task = Task::new(model, parameters, None);
+    let task = Task::new(model, parameters, None, precision);
     let (chart, axes) = task.coordinates()?;
     task.integrate_mass(&chart, &axes, &options(axes.axes.len(), precision)).map(|_| ())
 }
@@ -105,6 +107,9 @@ pub(super) struct Task<'a> {
     model: &'a Model,
     parameters: &'a [f64],
     contrast: Option<Contrast<'a>>,
+    context: Context,
+    /// Blocks of nodes that were looked at.
+    blocks: AtomicUsize,
     /// The first error that the model's own function gave inside a quadrature.
     failure: OnceLock<Error>,
 }
@@ -141,8 +146,14 @@ pub(super) struct Mass {
 }
 
 impl<'a> Task<'a> {
-    pub(super) fn new(model: &'a Model, parameters: &'a [f64], contrast: Option<Contrast<'a>>) -> Self {
-        Self { model, parameters, contrast, failure: OnceLock::new() }
+    pub(super) fn new(
+        model: &'a Model,
+        parameters: &'a [f64],
+        contrast: Option<Contrast<'a>>,
+        precision: &Precision,
+    ) -> Self {
+        let (context, blocks) = (precision.context(), AtomicUsize::new(0));
+        Self { model, parameters, contrast, context, blocks, failure: OnceLock::new() }
     }
 
     /// The chart and the axes in it, from where the density and the noise have their mass and their kinks.
@@ -218,7 +229,10 @@ impl<'a> Task<'a> {
         let mut energy = vec![f64::NAN; rows];
         let mut score = vec![0.0; rows * self.parameters.len()];
         let view = View::new(points.len() / rows, rows, &points);
-        if let Err(error) = self.model.evaluate(self.parameters, view, &mut energy, Some(&mut score)) {
+        let told = self.context.report(Stage::Integration, self.blocks.fetch_add(1, Ordering::Relaxed), None);
+        let evaluated =
+            told.and_then(|()| self.model.evaluate(self.parameters, view, &mut energy, Some(&mut score)));
+        if let Err(error) = evaluated {
             let _ = self.failure.set(error);
         }
         (points, energy, score)
@@ -261,6 +275,9 @@ impl<'a> Task<'a> {
         let components = if self.contrast.is_some() { 4 } else { 2 };
         let integrand = |coordinates: &[f64], rows: usize, out: &mut [f64]| {
             let (points, energy, score) = self.evaluate(chart, coordinates, rows);
+            if self.failure.get().is_some() {
+                return;
+            }
             self.own_moments(mass, &energy, &score, out);
             if let Some(contrast) = self.contrast {
                 let mut log_noise = vec![0.0; rows];

@@ -27,7 +27,8 @@ impl Context {
     /// token as it is.
     #[must_use]
     pub fn new(seed: u64, cancel: &CancelToken, progress: Option<&ProgressHook>) -> Self {
-        Self { seed, cancel: cancel.child(), progress: progress.cloned() }
+        let cancel = cancel.child();
+        Self { seed, progress: progress.map(|hook| hook.cancelling(&cancel)), cancel }
     }
 
     /// A context within a computation that has a token of its own already.
@@ -44,6 +45,25 @@ impl Context {
     /// A context for a computation within this one, whose draws are for that purpose alone.
     pub(crate) fn fold_in(&self, purpose: Purpose) -> Self {
         Self { seed: purpose.seed(self.seed, 0), cancel: self.cancel.clone(), progress: None }
+    }
+
+    /// A hook for a computation within this one: whatever that one tells, this one says how far it is itself, and where its own hook
+    /// breaks off, both end. Nothing where nobody listens.
+    pub(crate) fn hook_within(
+        &self,
+        progress: impl Fn() -> Progress + Send + Sync + 'static,
+    ) -> Option<ProgressHook> {
+        self.progress.as_ref()?;
+        let outer = self.clone();
+        Some(ProgressHook::new(move |_| match outer.tell(&progress()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }))
+    }
+
+    /// Who is told.
+    pub(crate) fn progress_hook(&self) -> Option<ProgressHook> {
+        self.progress.clone()
     }
 
     /// The seed.
@@ -71,7 +91,7 @@ impl Context {
     /// # Errors
     /// [`Error::Cancelled`], also where the hook breaks off.
     pub fn report(&self, stage: Stage, iteration: usize, of: Option<usize>) -> Result<()> {
-        self.tell(&Progress { stage, iteration, of, loss: f64::NAN })
+        self.tell(&Progress::of_stage(stage, iteration, of))
     }
 
     /// The same with all that is known.

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::CancelToken;
+
 /// What is called at every step of a computation; where it breaks off, the computation is cancelled.
 ///
 /// ```
@@ -25,6 +27,19 @@ impl ProgressHook {
     /// A hook from a function.
     pub fn new(hook: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self(Arc::new(hook))
+    }
+
+    /// The same hook, which cancels where it breaks off: all stages of a computation end then, those too that could do without the
+    /// one in which it was told.
+    pub(crate) fn cancelling(&self, cancel: &CancelToken) -> Self {
+        let (hook, cancel) = (self.clone(), cancel.clone());
+        Self::new(move |progress| {
+            let answer = hook.call(progress);
+            if answer.is_break() {
+                cancel.cancel();
+            }
+            answer
+        })
     }
 
     /// Tells it how far the computation is, and hears whether to go on.
@@ -53,6 +68,13 @@ pub struct Progress {
     pub loss: f64,
 }
 
+impl Progress {
+    /// So many steps of a stage, of so many where that is known.
+    pub(crate) fn of_stage(stage: Stage, iteration: usize, of: Option<usize>) -> Self {
+        Self { stage, iteration, of, loss: f64::NAN }
+    }
+}
+
 /// A part of a computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -71,4 +93,6 @@ pub enum Stage {
     Bootstrap,
     /// Candidates of a design.
     Design,
+    /// An expectation under a model: blocks of quadrature nodes, or rounds of draws.
+    Integration,
 }

@@ -3,6 +3,7 @@
 //! Not part of the interface: tables and words may change with any version.
 
 mod after;
+mod draws;
 mod fit;
 mod normalizer;
 mod pictures;

@@ -188,6 +188,13 @@ impl fmt::Display for Expectations {
     }
 }
 
+impl fmt::Display for Energies {
+    /// The table that the command prints, with the states numbered from 0.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&energies_table(self, &numbered(self.energy.len(), std::iter::empty())).to_text())
+    }
+}
+
 impl fmt::Display for Surface {
     /// The table that the command prints, with the states numbered from 0.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use noisewright_report::{Cell, Column, Table, format_percent};
+use noisewright_report::{Cell, Column, Table, format_number, format_percent};
 
+use super::shortened;
 use crate::ErrorReport;
-use crate::design::Design;
+use crate::design::{Design, FamilyOptimum, MixtureDesign};
 
 /// What each coordinate adds to the error, where it is asked for, and the whole beside what it is compared with.
 #[must_use]
@@ -59,5 +60,41 @@ impl fmt::Display for Design {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let errors = [self.error, self.noise_equals_data, self.conventional];
         f.write_str(&design_table("The best noise", "the exact optimum", self.nu, errors, "T").to_text())
+    }
+}
+
+impl fmt::Display for MixtureDesign {
+    /// The components with their weights, and what the mixture costs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = Table::new("The best mixture")
+            .column(Column::text("component"))
+            .column(Column::number("weight").significant(4));
+        for (component, weight) in self.components.iter().zip(&self.weights).filter(|(_, w)| **w > 0.0) {
+            table.push_row([Cell::from(shortened(&component.describe())), Cell::from(*weight)]);
+        }
+        let error = format_number(self.error, 6);
+        let excess = format_percent(self.excess(), 3);
+        let note = format!(
+            "error × T {error} at ν = {}, {excess} above the exact optimum",
+            format_number(self.nu, 5)
+        );
+        f.write_str(&table.note(note).to_text())
+    }
+}
+
+impl fmt::Display for FamilyOptimum {
+    /// Every minimum, the best first.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = Table::new("The best members of the family")
+            .column(Column::text("noise"))
+            .column(Column::number("ν").significant(5))
+            .column(Column::number("error × T").significant(6))
+            .column(Column::text(""));
+        for member in &self.minima {
+            let edge = if member.at_edge { "at the edge of the scan" } else { "" };
+            let words = shortened(&member.words.to_string());
+            table.push_row([words.into(), member.nu.into(), member.error.into(), Cell::from(edge)]);
+        }
+        f.write_str(&table.to_text())
     }
 }

@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use noisewright::fit::FitOptions;
-use noisewright::normalizer::states::{Observable, Origin, Pooled, StatesOptions, reweight};
+use noisewright::normalizer::states::{
+    Coordinate, Observable, Origin, Pooled, StatesOptions, SurfaceOptions, reweight,
+};
 use noisewright::normalizer::{Dependence, LogZOptions};
+use noisewright::parts::Bins;
 use noisewright::prelude::*;
 
 /// Draws of exp(2x² − x⁴/2) by rejection from a uniform, as rows.
@@ -212,4 +215,132 @@ fn results_print_their_tables() {
             && means.contains("of state 1"),
         "{means}"
     );
+}
+
+/// The field of a JSON object as numbers.
+fn numbers(value: &serde_json::Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+}
+
+#[test]
+fn draws_are_shown_and_serialized() {
+    let bell = density(Space::real(&["x"]).unwrap(), |x: &[f64]| -0.5 * (x[0] - 3.0).powi(2));
+    let drawn = chains(&bell).chains(2).draws(500).seed(1).run().unwrap();
+    let json = serde_json::to_value(&drawn).unwrap();
+    let (x, convergence) = (numbers(&json["draws"]["x"]), &json["convergence"]["x"]);
+    assert_eq!((x.len(), numbers(&json["log_density"]).len()), (1000, 1000));
+    let mean = x.iter().sum::<f64>() / 1000.0;
+    assert!((mean - 3.0).abs() < 5.0 / convergence["ess"].as_f64().unwrap().sqrt(), "{mean}");
+    let peak = numbers(&json["log_density"]).into_iter().zip(&x).map(|(l, x)| l + 0.5 * (x - 3.0).powi(2));
+    assert!(peak.into_iter().all(|zero| zero.abs() < 1e-12));
+    assert_eq!((&json["lengths"], &json["moves"]), (&serde_json::json!([500, 500]), &"random-walk".into()));
+    let shown = drawn.to_string();
+    assert!(shown.contains("1000 draws of 2 chains") && shown.contains("log-density"), "{shown}");
+    let row = shown.lines().find(|line| line.split_whitespace().any(|word| word == "x")).unwrap();
+    let first: f64 = row.split_whitespace().find_map(|word| word.parse().ok()).unwrap();
+    assert!((first - mean).abs() < 1e-4 && shown.contains("moves: random-walk"), "{shown}");
+
+    let model =
+        Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 3").unwrap();
+    let simulated =
+        noisewright::after::simulate(&model, &[3.0], 400, &noisewright::run::Context::seeded(1)).unwrap();
+    let json = serde_json::to_value(&simulated).unwrap();
+    assert_eq!((&json["rows"], &json["how"]), (&400.into(), &"exact".into()));
+    assert_eq!(numbers(&json["draws"]["x"]), simulated.points.values());
+    assert!(simulated.to_string().contains("400 independent draws"), "{simulated}");
+    assert_eq!(simulated.how.to_string(), "exact");
+}
+
+/// Draws of N(0, 1) between its quartiles and beyond: half of a normal density lies within ±0.674 of its middle, a half beyond, so
+/// that the free energies of the middle and of both sides together, over their widths, are known.
+#[test]
+fn surfaces_means_and_energies_are_serialized() {
+    let draws = sample(&Normal::with_std(0.0, 1.0).unwrap(), 4000, 1);
+    let x = draws.view().column(0);
+    let log_f: Vec<f64> = x.iter().map(|x| -0.5 * x * x).collect();
+    let pooled = Pooled { log_f: &[&log_f, &log_f], origin: Origin::Counts(&[2000, 2000]), chains: None };
+    let options = StatesOptions { dependence: Dependence::Independent, ..StatesOptions::default() };
+    let known = reweight(&pooled, &options).unwrap();
+    let quartile = 0.674_489_750_196_081_7;
+    let bins = vec![Bins::Edges(vec![-8.0, -quartile, quartile, 8.0])];
+    let options = SurfaceOptions { bins, ..SurfaceOptions::default() };
+    let surface = known.surface(&[Coordinate::new("x", x)], 1, &options).unwrap();
+    let json = serde_json::to_value(&surface).unwrap();
+    assert_eq!((&json["state"], &json["smoothing"]), (&"1".into(), &"histogram".into()));
+    assert_eq!(json["edges"][0].as_array().unwrap().len(), 4);
+    let (free, se) = (numbers(&json["free_energy"]), numbers(&json["se"]));
+    // Densities ½/(2q) and ¼/(8 − q).
+    let truth = (0.5 / (2.0 * quartile)).ln() - (0.25 / (8.0 - quartile)).ln();
+    for side in [0, 2] {
+        assert!((free[side] - free[1] - truth).abs() < 5.0 * se[side], "{free:?} ± {se:?}, {truth}");
+    }
+    let means = known.expectations(&[Observable::new("x", x, 1)]).unwrap();
+    let json = serde_json::to_value(&means).unwrap();
+    assert_eq!((&json["observables"][0], &json["states"][0]), (&"x".into(), &"1".into()));
+    assert_eq!(numbers(&json["values"]), means.values());
+    // ⟨x²/2⟩ is ½ in both states: no difference of energies or entropies.
+    let energies = known.energies().unwrap().to_string();
+    assert!(energies.contains("relative to the reference") && energies.contains("entropy"), "{energies}");
+}
+
+#[test]
+fn mixtures_and_families_are_shown_and_serialized() {
+    use noisewright::design::{DesignOptions, best_member, design_dictionary};
+    use noisewright::parts::NoiseContext;
+    let model =
+        Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 0").unwrap();
+    let options = DesignOptions { ratio: Ratio::Fixed(1.0), ..DesignOptions::default() };
+    let member =
+        |m: f64| -> std::sync::Arc<dyn Noise> { std::sync::Arc::new(Normal::with_std(m, 1.0).unwrap()) };
+    let best = design_dictionary(&model, &[0.0], &[member(-1.0), member(1.0)], &options).unwrap();
+    let json = serde_json::to_value(&best).unwrap();
+    // Mirror images weigh the same, by convexity; the error of half and half by a sum over 40,001 points in double precision.
+    let weights = numbers(&json["weights"]);
+    let error = json["error"].as_f64().unwrap();
+    assert!((weights[0] - 0.5).abs() < 1e-3 && (error / 3.573_083_5 - 1.0).abs() < 1e-6, "{json}");
+    assert_eq!(json["components"], serde_json::json!(["normal(-1, 1)", "normal(1, 1)"]));
+    assert!(
+        best.to_string().contains("normal(-1, 1)") && best.to_string().contains("above the exact optimum")
+    );
+    let normalized = Model::from_toml(
+        "variables = ['x']\nnormalized = true\nlog_density = '-(x - m)^2/2 - log(2*pi)/2'\n[parameters]\nm = 0",
+    )
+    .unwrap();
+    let words = noisewright::NoiseWords::parse("normal(?, 1)").unwrap();
+    let build = |words: &noisewright::NoiseWords| words.build(&NoiseContext::new(normalized.space()));
+    let found = best_member(&words, &build, &normalized, &[0.0], &options).unwrap();
+    let json = serde_json::to_value(&found).unwrap();
+    // MATH §6: the best normal noise for a mean is 1.42701 to either side of it.
+    let value = json["minima"][0]["values"][0].as_f64().unwrap();
+    assert!((value.abs() - 1.42701).abs() < 1e-5 && json["minima"].as_array().unwrap().len() == 2, "{json}");
+    assert!(found.to_string().contains("3.69862"), "{found}");
+}
+
+#[test]
+fn kinds_of_errors_are_told_apart_with_the_prelude_alone() {
+    let model =
+        Model::from_fn(&["m"], Space::real(&["x"]).unwrap(), |t: &[f64], x: &[f64]| t[0] * x[0]).unwrap();
+    let rows = [0.5, 1.0, -0.5];
+    let token = CancelToken::new();
+    token.cancel();
+    let kind = |outcome: Result<Fit>| outcome.unwrap_err().kind();
+    assert_eq!(kind(model.fit(&rows[..]).ratio(-1.0).run()), ErrorKind::Input);
+    assert_eq!(kind(model.fit(&rows[..]).cancel(&token).run()), ErrorKind::Cancelled);
+    let missing = std::fs::read("a file that is not there").map_err(Error::external).unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::External);
+    assert!(std::error::Error::source(&missing).is_some_and(|source| source.is::<std::io::Error>()));
+    assert_eq!(Error::NoMass.kind(), ErrorKind::NoAnswer);
+}
+
+/// Views of the same values in one slice and apart give the same fit, to the bit.
+#[test]
+fn columns_that_are_apart_are_fitted_where_they_are() {
+    let [x, y] =
+        [(1.0, 1), (-2.0, 2)].map(|(mean, seed)| sample(&Normal::with_std(mean, 1.0).unwrap(), 500, seed));
+    let together = [x.values(), y.values()].concat();
+    let apart = [x.values(), y.values()];
+    let model =
+        Model::from_features(&["x", "y", "x^2", "y^2"], Space::real(&["x", "y"]).unwrap(), vec![]).unwrap();
+    let fit = |view: View<'_>| model.fit(view).ratio(3.0).seed(1).run().unwrap().unknowns();
+    assert_eq!(fit(View::of_columns(&apart).unwrap()), fit(View::new(2, 500, &together)));
 }

@@ -10,4 +10,6 @@ mod misuse_support;
 mod model_file;
 mod not_a_number;
 mod run_context;
+mod run_passes;
+mod run_support;
 mod work;

@@ -130,11 +130,6 @@ fn evaluations_of_another_shape() {
 
 #[test]
 fn models_of_ones_own_that_are_wrong() {
-    let named = |names: Vec<&'static str>, parameters: Vec<Parameter>| {
-        let energy = Own { names, linear: false, at: |t: &[f64], x: f64| (t[0] * x - x * x, vec![x, x]) };
-        code(Model::new(energy, Space::real(&["x"]).unwrap(), parameters))
-    };
-    let one = |parameter: Parameter| named(vec!["a"], vec![parameter]);
     let fits = |model: &Model| code(fitted_model(model, |_| ()));
     let exact = |model: &Model| {
         code(fitted_model(model, |o| {
@@ -174,6 +169,17 @@ fn models_of_ones_own_that_are_wrong() {
         ("model_false_linear", fits(&cubic), "not-linear"),
         ("lin_false2", fits(&exponential), "not-linear"),
         ("lin_false2_exact", exact(&exponential), "not-linear"),
+    ]);
+}
+
+#[test]
+fn models_that_cannot_be() {
+    let named = |names: Vec<&'static str>, parameters: Vec<Parameter>| {
+        let energy = Own { names, linear: false, at: |t: &[f64], x: f64| (t[0] * x - x * x, vec![x, x]) };
+        code(Model::new(energy, Space::real(&["x"]).unwrap(), parameters))
+    };
+    let one = |parameter: Parameter| named(vec!["a"], vec![parameter]);
+    assert_all(&[
         ("normalized_without_closed_form", code(gauss().normalized()), "model-field"),
         (
             "model_dup_names",
@@ -245,6 +251,7 @@ fn a_score_of_two_parameters() {
     let error = |kind: u8| code(model(kind).error(&[0.5, 4.0], noise()).run());
     let designed = |kind: u8| code(model(kind).design(&[0.5, 4.0]).ratio(1.0).run());
     let fits = |kind: u8| code(model(kind).fit(&points()).ratio(2.0).run());
+    let exact = |kind: u8| code(model(kind).fit(&points()).exact().run());
     assert_all(&[
         ("g0_error", error(0), "ok"),
         ("g0_design", designed(0), "ok"),
@@ -256,6 +263,11 @@ fn a_score_of_two_parameters() {
         ("g_forgot_factor", fits(3), "score"),
         ("g_forgot_factor_error", error(3), "score"),
         ("g_swapped", fits(4), "score"),
+        ("g0_ex", exact(0), "ok"),
+        ("g_rowmajor_ex", exact(1), "score"),
+        ("g_swapped_ex", exact(4), "score"),
+        // A hundred thousand descents: refused, not begun.
+        ("starts_1000", code(model(0).fit(&points()).ratio(2.0).starts(100_000).run()), "option-too-long"),
     ]);
     // A kink in the parameter at a point is not a wrong score: |x − m| has one wherever x = m.
     let laplace = own(&["m"], |t, x| (-(x - t[0]).abs(), vec![(x - t[0]).signum()]));
@@ -336,7 +348,7 @@ fn noises_that_are_wrong() {
 }
 
 #[test]
-fn options_of_errors_and_designs() {
+fn options_of_errors() {
     let error = |change: fn(&mut Precision)| {
         let mut precision = Precision::default();
         change(&mut precision);
@@ -344,12 +356,6 @@ fn options_of_errors_and_designs() {
     };
     let target = |matrix: nalgebra::DMatrix<f64>| {
         code(gauss().error(&[0.0], normal()).target(Target::Matrix(matrix)).run())
-    };
-    let dictionary = |options: DictionaryOptions| {
-        code(design_mixture(&gauss(), &[0.0], &options, &DesignOptions::default()))
-    };
-    let sampled = |theta: &[f64], log_z: f64, points: &Points| {
-        code(Population::from_sample(&gauss(), theta, log_z, points))
     };
     assert_all(&[
         ("err_theta_len", code(gauss().error(&[], normal()).run()), "shape"),
@@ -363,6 +369,18 @@ fn options_of_errors_and_designs() {
         ("err_relnan", error(|p| p.relative = NAN), "option-range"),
         ("err_power_nan", code(gauss().error(&[0.0], normal()).loss(Loss::Power(NAN)).run()), "not-a-number"),
         ("err_threads_0", code(gauss().error(&[0.0], normal()).threads(0).run()), "option-range"),
+    ]);
+}
+
+#[test]
+fn options_of_designs_and_populations() {
+    let dictionary = |options: DictionaryOptions| {
+        code(design_mixture(&gauss(), &[0.0], &options, &DesignOptions::default()))
+    };
+    let sampled = |theta: &[f64], log_z: f64, points: &Points| {
+        code(Population::from_sample(&gauss(), theta, log_z, points))
+    };
+    assert_all(&[
         ("des_theta_len", code(design(&gauss(), &[], &DesignOptions::default())), "shape"),
         (
             "des_ratio0",

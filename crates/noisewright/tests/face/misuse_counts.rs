@@ -27,6 +27,7 @@ fn options_of_fits() {
         ("fit_points_max", option(|o| o.amount = Amount::Points(MAX)), "option-too-long"),
         ("fit_points_0", option(|o| o.amount = Amount::Points(0)), "option-range"),
         ("fit_auto_values_0", auto(0.1, 0), "option-range"),
+        ("fit_auto_values_max", auto(1e-6, MAX), "option-too-long"),
         ("fit_auto_share_nan", auto(NAN, 1000), "option-range"),
         ("fit_starts_0", option(|o| o.starts = 0), "option-range"),
         ("fit_starts_max", option(|o| o.starts = MAX), "option-too-long"),

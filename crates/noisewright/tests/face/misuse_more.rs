@@ -2,8 +2,10 @@
 //! code of the caller's own that panics, and plain indexing, whose panics are documented.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::misuse_support::*;
 use noisewright::chain::convergence;
@@ -62,6 +64,26 @@ fn weights_that_are_no_counts() {
         ("w_1e-12", auto(1e-12), "total-weight"),
         ("w_1e-12_exact", exact(1e-12), "total-weight"),
     ]);
+}
+
+/// A hook that says stop is the last that is heard of a fit of rows that count a million times each, by quadrature or against noise.
+#[test]
+fn rows_that_count_a_million_times_end_when_they_are_told_to() {
+    let (points, weights) = (points(), vec![1e6; 500]);
+    for noise in [NoiseChoice::Auto, NoiseChoice::Given(Arc::new(normal()))] {
+        for at in [1, 3] {
+            let calls = Arc::new(AtomicUsize::new(0));
+            let own = Arc::clone(&calls);
+            let hook = ProgressHook::new(move |_| {
+                let call = own.fetch_add(1, Ordering::SeqCst) + 1;
+                if call < at { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            let options = FitOptions { noise: noise.clone(), progress: Some(hook), ..FitOptions::default() };
+            let found = fit(&gauss(), Data::from(&points).with_weights(&weights), &options);
+            assert_all(&[("w1e6_hook", code(found), "cancelled")]);
+            assert_eq!(calls.load(Ordering::SeqCst), at);
+        }
+    }
 }
 
 #[test]
@@ -294,7 +316,7 @@ fn designs_and_ratios_that_cannot_be() {
     // 1/Var x + 1/(Var y/16), with the constant's by the means: all of it is known in closed form.
     assert!(trace.as_ref().is_ok_and(|c| c.trace().is_finite()), "des_given_dim: {trace:?}");
     assert_all(&[
-        ("best_ratio_nan", code(best_ratio(|_| Ok(NAN))), "no-overlap"),
+        ("best_ratio_nan", code(best_ratio(|_| Ok(NAN), &run::Context::seeded(0))), "no-overlap"),
         (
             "dict_empty",
             code(design_mixture(&gauss(), &[0.0], &empty, &DesignOptions::default())),

@@ -4,25 +4,24 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use noisewright::design::{DesignOptions, DictionaryOptions, Prices, Ratio, design_mixture};
-use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, Source, Visit, fit_stream};
-use noisewright::internal::design::{DesignSpace, Problem, Question, best_histogram_1d, design};
+use noisewright::design::{DesignOptions, DictionaryOptions, design_mixture};
+use noisewright::fit::{FitOptions, Source, Visit, fit_stream};
+use noisewright::internal;
 use noisewright::internal::fit::{fit, ratio};
-use noisewright::internal::normalizer::fit_noise;
 use noisewright::internal::run::Purpose;
-use noisewright::internal::{Contrast, asymptotic_error};
-use noisewright::normalizer::states::{self, Origin, Pooled, StatesOptions};
+use noisewright::nalgebra::DMatrix;
 use noisewright::normalizer::{Draws, LogZOptions, log_z_of_draws};
-use noisewright::parts::{ChainOptions, EvidenceOptions, PathOptions, ProgressHook};
-use noisewright::run::{CancelToken, Context};
-use noisewright::{
-    Energy, Error, Loss, Model, ModelDensity, Normal, Parameter, Points, Population, Precision, Result,
-    Space, Target, View, evidence, path, sample, try_sample,
+use noisewright::parts::{ChainOptions, EvidenceOptions, PathOptions, Stage};
+use noisewright::prelude::{
+    Amount, Data, Energy, Model, ModelDensity, MultivariateNormal, NoiseChoice, Normal, Parameter, Points,
+    Precision, Progress, Ratio, Result, View, density, evidence, path, sample, states,
 };
-use noisewright::{chain, internal};
+use noisewright::run::Context;
+use noisewright::try_sample;
 use rand::Rng;
+
+use super::run_support::{Job, Watch, cancel_everywhere, four_variables, hook, line, not_linear, others};
 
 fn purposes() -> Vec<Purpose> {
     let mut all = vec![
@@ -123,56 +122,6 @@ fn neighbouring_seeds_are_independent_replications() {
     assert_eq!(try_sample(&normal, 4000, &context).unwrap(), draws[2]);
 }
 
-/// A computation as a test runs it: with a token and a hook.
-type Job<'a> = Box<dyn Fn(&CancelToken, Option<ProgressHook>) -> Result<()> + 'a>;
-
-/// A hook that counts its calls and cancels at one of them, by breaking off or by the token.
-fn counting(at: usize, token: Option<CancelToken>) -> (ProgressHook, Arc<AtomicUsize>) {
-    let calls = Arc::new(AtomicUsize::new(0));
-    let own = Arc::clone(&calls);
-    let hook = ProgressHook::new(move |_| {
-        let call = own.fetch_add(1, Ordering::SeqCst) + 1;
-        match &token {
-            _ if call != at => ControlFlow::Continue(()),
-            None => ControlFlow::Break(()),
-            Some(token) => {
-                token.cancel();
-                ControlFlow::Continue(())
-            }
-        }
-    });
-    (hook, calls)
-}
-
-/// Cancels a computation at many of its steps, once each, by its hook and by its token: it must end, as cancelled, without
-/// going on for more than `after` further steps.
-fn cancel_everywhere(name: &str, places: usize, after: usize, job: &Job<'_>) {
-    let (hook, calls) = counting(usize::MAX, None);
-    job(&CancelToken::new(), Some(hook)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let all = calls.load(Ordering::SeqCst);
-    assert!(all > 0, "{name} says nothing of its progress");
-    for at in (1..=all).step_by(all.div_ceil(places)) {
-        for by_token in [false, true] {
-            let token = CancelToken::new();
-            let (hook, calls) = counting(at, by_token.then(|| token.clone()));
-            let outcome = job(&token, Some(hook));
-            assert_eq!(outcome, Err(Error::Cancelled), "{name} at step {at} of {all}, token: {by_token}");
-            let later = calls.load(Ordering::SeqCst) - at;
-            assert!(later <= after, "{name} went on for {later} steps after {at} of {all}");
-            assert_eq!(token.is_cancelled(), by_token, "a hook leaves the token alone");
-        }
-    }
-}
-
-fn line() -> Space {
-    Space::real(&["x"]).unwrap()
-}
-
-fn not_linear() -> Model {
-    let parameters = vec![Parameter::new("m", 0.0), Parameter::new("t", 0.0)];
-    Model::from_formula("-(x - m)^2*exp(t)/2", line(), parameters, false).unwrap()
-}
-
 /// Rows in memory that are read a thousand at a time.
 struct Blocks(Points);
 
@@ -228,8 +177,8 @@ fn fits_are_cancelled_in_every_stage() {
     let own = Model::new(Arc::new(Slope), line(), vec![Parameter::new("m", 0.5)]).unwrap();
     let of = |model: Model, given: FitOptions| -> Job<'_> {
         let data = &data;
-        Box::new(move |token, progress| {
-            let options = FitOptions { cancel: token.clone(), progress, ..given.clone() };
+        Box::new(move |token, watch| {
+            let options = FitOptions { cancel: token.clone(), progress: hook(watch), ..given.clone() };
             fit(&model, Data::from(data), &options).map(drop)
         })
     };
@@ -251,14 +200,15 @@ fn fits_are_cancelled_in_every_stage() {
         cancel_everywhere(name, 12, 0, &job);
     }
     let second = sample(&Normal::with_variance(0.0, 1.0).unwrap(), 2000, 2);
-    let of_two: Job<'_> = Box::new(|token, progress| {
-        let options = FitOptions { cancel: token.clone(), progress, ..FitOptions::default() };
+    let of_two: Job<'_> = Box::new(|token, watch| {
+        let options = FitOptions { cancel: token.clone(), progress: hook(watch), ..FitOptions::default() };
         ratio(&features, Data::from(&data), Data::from(&second), &options).map(drop)
     });
     cancel_everywhere("ratio", 12, 0, &of_two);
     let rows = Blocks(data.clone());
-    let streamed: Job<'_> = Box::new(|token, progress| {
-        let options = FitOptions { cancel: token.clone(), progress, ..plain(Amount::Ratio(2.0)) };
+    let streamed: Job<'_> = Box::new(|token, watch| {
+        let options =
+            FitOptions { cancel: token.clone(), progress: hook(watch), ..plain(Amount::Ratio(2.0)) };
         fit_stream(&features, &rows, &options).map(drop)
     });
     cancel_everywhere("streamed", 12, 0, &streamed);
@@ -270,197 +220,107 @@ fn constants_are_cancelled_in_every_stage() {
         Model::from_toml("variables = ['x']\nlog_density = '-(x - m)^2/2'\n[parameters]\nm = 5").unwrap();
     let noise = Normal::with_variance(0.0, 1.0).unwrap();
     let density = ModelDensity::new(&model, &[5.0]).unwrap();
-    let along: Job<'_> = Box::new(|token, progress| {
+    let along: Job<'_> = Box::new(|token, watch| {
         let few = PathOptions { draws: 200, warm_up: 20, swarm: 100, ..PathOptions::default() };
-        let options = PathOptions { cancel: token.clone(), progress, ..few };
+        let options = PathOptions { cancel: token.clone(), progress: hook(watch), ..few };
         path(noise.clone(), &density).options(options).run().map(drop)
     });
-    // Other chains may be about to report when one is cancelled.
-    cancel_everywhere("path", 12, 4, &along);
-    let chains: Job<'_> = Box::new(|token, progress| {
+    cancel_everywhere("path", 12, others(), &along);
+    let chains: Job<'_> = Box::new(|token, watch| {
         let few = ChainOptions { draws: 400, warm_up: 50, ..ChainOptions::default() };
-        internal::chain::run(&density, &ChainOptions { cancel: token.clone(), progress, ..few }).map(drop)
+        let options = ChainOptions { cancel: token.clone(), progress: hook(watch), ..few };
+        internal::chain::run(&density, &options).map(drop)
     });
-    cancel_everywhere("chains", 12, 4, &chains);
+    cancel_everywhere("chains", 12, others(), &chains);
     let draws = sample(&Normal::with_variance(5.0, 1.0).unwrap(), 4000, 1);
-    let integral: Job<'_> = Box::new(|token, progress| {
-        let log_z =
-            LogZOptions { cancel: token.clone(), progress, bootstrap: Some(20), ..Default::default() };
+    // Ten times as many resamples as may come too late.
+    let bootstrap = Some(10 * others());
+    let integral: Job<'_> = Box::new(|token, watch| {
+        let progress = hook(watch);
+        let log_z = LogZOptions { cancel: token.clone(), progress, bootstrap, ..Default::default() };
         let options = EvidenceOptions { log_z, ..EvidenceOptions::default() };
         evidence(&density, &draws).options(options).run().map(drop)
     });
-    // Resamples of other threads may be under way.
-    cancel_everywhere("evidence", 12, 20, &integral);
+    cancel_everywhere("evidence", 6, others(), &integral);
     let log_noise: Vec<f64> = draws.values().iter().map(|x| -0.5 * (x - 5.2).powi(2)).collect();
     let log_f: Vec<f64> = draws.values().iter().map(|x| -0.5 * (x - 5.0).powi(2)).collect();
-    let bootstrap: Job<'_> = Box::new(|token, progress| {
-        let options =
-            LogZOptions { cancel: token.clone(), progress, bootstrap: Some(50), ..Default::default() };
+    let resampled: Job<'_> = Box::new(|token, watch| {
+        let progress = hook(watch);
+        let options = LogZOptions { cancel: token.clone(), progress, bootstrap, ..Default::default() };
         log_z_of_draws(Draws::new(&log_f, &log_noise), Draws::new(&log_f, &log_noise), &options).map(drop)
     });
-    cancel_everywhere("log Z", 12, 50, &bootstrap);
+    cancel_everywhere("log Z", 6, others(), &resampled);
 }
 
-/// Computations that do not report: cancelled before they begin, and a little after.
-#[test]
-fn everything_else_ends_with_its_token() {
-    let model = not_linear();
-    let theta = [0.0, 0.0];
-    let normal = Normal::with_variance(0.0, 2.0).unwrap();
-    let three = Model::from_toml("variables = ['x', 'y', 'z', 'w']\nlog_density = '-x^2 - y^2 - z^2 - w^2 - a*x^4'\n[parameters]\na = 0.1").unwrap();
-    let precision = |token: &CancelToken| Precision { cancel: token.clone(), ..Precision::default() };
-    let options = |token: &CancelToken| DesignOptions {
-        precision: precision(token),
-        ratio: Ratio::Free,
-        ..DesignOptions::default()
-    };
-    let columns = [vec![0.0; 4000], (0..4000).map(|i| 1e-3 * f64::from(i)).collect::<Vec<f64>>()];
-    let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-    let edges: Vec<f64> = (0..=20).map(|i| -5.0 + 0.5 * f64::from(i)).collect();
-    let contrast = Contrast { noise: &normal, nu: 1.0, loss: &Loss::Js };
-    type Cancellable<'a> = Box<dyn Fn(&CancelToken) -> Result<()> + 'a>;
-    let jobs: Vec<(&str, Cancellable<'_>)> = vec![
-        ("sample", Box::new(|t| try_sample(&normal, 50_000, &Context::new(0, t, None)).map(drop))),
-        ("population", Box::new(|t| Population::new(&model, &theta, &precision(t)).map(drop))),
-        ("population by sampling", Box::new(|t| Population::new(&three, &[0.1], &precision(t)).map(drop))),
-        (
-            "error",
-            Box::new(|t| asymptotic_error(&model, &theta, contrast, &Target::Mse, &precision(t)).map(drop)),
-        ),
-        ("design", Box::new(|t| design(&model, &theta, &options(t)).map(drop))),
-        (
-            "mixture",
-            Box::new(|t| {
-                design_mixture(&model, &theta, &DictionaryOptions::default(), &options(t)).map(drop)
-            }),
-        ),
-        ("histogram", Box::new(|t| best_histogram_1d(&model, &theta, &edges, &options(t)).map(drop))),
-        ("family", Box::new(|t| question(&model, &theta, t, "normal(?, ?)"))),
-        ("given noise", Box::new(|t| question(&model, &theta, t, "normal(0, 2)"))),
-        (
-            "states",
-            Box::new(|t| {
-                let pooled = Pooled { log_f: &slices, origin: Origin::Counts(&[2000, 2000]), chains: None };
-                states::estimate(&pooled, &StatesOptions { cancel: t.clone(), ..Default::default() })
-                    .map(drop)
-            }),
-        ),
-        (
-            "noise of a path",
-            Box::new(|t| {
-                let density = ModelDensity::new(&model, &theta)?;
-                fit_noise(&density, chain::Moves::Auto, &Context::new(0, t, None)).map(drop)
-            }),
-        ),
-    ];
-    for (name, job) in jobs {
-        job(&CancelToken::new()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let token = CancelToken::new();
-        token.cancel();
-        assert_eq!(job(&token), Err(Error::Cancelled), "{name}");
-    }
-}
-
-fn question(model: &Model, theta: &[f64], token: &CancelToken, words: &str) -> Result<()> {
-    let mut problem = Problem::new(model, theta);
-    problem.precision.cancel = token.clone();
-    let question = Question {
-        problem,
-        files: &|_| Err("there are no files".into()),
-        target: Target::Mse,
-        ratio: Ratio::Fixed(1.0),
-        prices: Prices::default(),
-        efficiency: Some(0.9),
-    };
-    question.answer(&DesignSpace::parse(words).unwrap()).map(drop)
-}
-
-/// A model that cancels its computation at its k-th evaluation, which happens in all stages: nothing that was left out
-/// for it may pass for an answer.
-struct Tripwire {
-    model: Model,
-    token: CancelToken,
-    left: AtomicUsize,
-}
-
-impl Energy for Tripwire {
-    fn parameters(&self) -> Vec<String> {
-        self.model.energy().parameters()
-    }
-
-    fn dimension(&self) -> usize {
-        self.model.energy().dimension()
-    }
-
-    fn evaluate(
-        &self,
-        theta: &[f64],
-        points: View<'_>,
-        value: &mut [f64],
-        score: Option<&mut [f64]>,
-    ) -> Result<()> {
-        if self.left.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.token.cancel();
-        }
-        self.model.energy().evaluate(theta, points, value, score)
-    }
+/// A watch as builders take it.
+fn told(watch: &Watch) -> impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static {
+    let watch = Arc::clone(watch);
+    move |progress| watch(progress)
 }
 
 #[test]
-fn a_token_cancelled_at_any_evaluation_is_seen() {
-    const MANY: usize = 1 << 40;
-    let data = sample(&Normal::with_variance(0.3, 1.0).unwrap(), 500, 1);
-    let normal = Normal::with_variance(0.0, 2.0).unwrap();
-    type Whole<'a> = Box<dyn Fn(&Model, &CancelToken) -> Result<()> + 'a>;
-    let jobs: Vec<(&str, Whole<'_>)> = vec![
-        (
-            "fit",
-            Box::new(|model, cancel| {
-                let options = FitOptions {
-                    amount: Amount::Ratio(1.0),
-                    starts: 2,
-                    cancel: cancel.clone(),
-                    ..FitOptions::default()
-                };
-                fit(model, Data::from(&data), &options).map(drop)
-            }),
-        ),
-        (
-            "error",
-            Box::new(|model, cancel| {
-                let contrast = Contrast { noise: &normal, nu: 1.0, loss: &Loss::Js };
-                let precision = Precision { cancel: cancel.clone(), relative: 1e-6, ..Precision::default() };
-                asymptotic_error(model, &[0.0, 0.0], contrast, &Target::Mse, &precision).map(drop)
-            }),
-        ),
-        (
-            "design",
-            Box::new(|model, cancel| {
-                let precision = Precision { cancel: cancel.clone(), relative: 1e-6, ..Precision::default() };
-                let options =
-                    DesignOptions { precision, ratio: Ratio::Fixed(1.0), ..DesignOptions::default() };
-                design(model, &[0.0, 0.0], &options).map(drop)
-            }),
-        ),
-    ];
-    for (name, job) in jobs {
-        let run = |left: usize| {
-            let token = CancelToken::new();
-            let model = not_linear();
-            let wire = Arc::new(Tripwire {
-                model: model.clone(),
-                token: token.clone(),
-                left: AtomicUsize::new(left),
-            });
-            let parameters = model.parameters().to_vec();
-            let wired = Model::new(wire.clone(), model.space().clone(), parameters).unwrap();
-            (job(&wired, &token), wire.left.load(Ordering::SeqCst))
+fn errors_and_designs_are_cancelled_in_every_stage() {
+    let (model, theta) = (not_linear(), [0.0, 0.0]);
+    let noise = Normal::with_variance(0.0, 2.0).unwrap();
+    let error: Job<'_> = Box::new(|token, watch| {
+        model.error(&theta, noise.clone()).cancel(token).progress(told(watch)).run().map(drop)
+    });
+    // In one variable a pass over the nodes is one block, and nothing goes on beside it.
+    let stages = cancel_everywhere("error", 12, 0, &error);
+    assert!([Stage::Integration, Stage::Errors].iter().all(|stage| stages.contains(stage)), "{stages:?}");
+    let design: Job<'_> =
+        Box::new(|token, watch| model.design(&theta).cancel(token).progress(told(watch)).run().map(drop));
+    let stages = cancel_everywhere("design", 6, 0, &design);
+    assert!([Stage::Integration, Stage::Design].iter().all(|stage| stages.contains(stage)), "{stages:?}");
+    let normalized =
+        Model::from_formula("-(x - m)^2/2 - log(2*pi)/2", line(), vec![Parameter::new("m", 0.0)], true);
+    let normalized = normalized.unwrap();
+    let from_several: Job<'_> = Box::new(|token, watch| {
+        normalized.design(&[0.0]).ratio(1.0).cancel(token).progress(told(watch)).run().map(drop)
+    });
+    cancel_everywhere("design from several starts", 6, 0, &from_several);
+    let mixed: Job<'_> = Box::new(|token, watch| {
+        let precision = Precision {
+            cancel: token.clone(),
+            progress: hook(watch),
+            relative: 1e-6,
+            ..Precision::default()
         };
-        let (outcome, left) = run(MANY);
-        outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let all = MANY - left;
-        for at in (1..=all).step_by(all.div_ceil(20)) {
-            assert_eq!(run(at).0, Err(Error::Cancelled), "{name} at evaluation {at} of {all}");
-        }
-    }
+        let options = DesignOptions { precision, ratio: Ratio::Fixed(1.0), ..DesignOptions::default() };
+        let few = DictionaryOptions { kernels: 4, shifts: vec![1.5], ..DictionaryOptions::default() };
+        design_mixture(&model, &theta, &few, &options).map(drop)
+    });
+    cancel_everywhere("mixture", 3, 0, &mixed);
+    // Blocks of several variables, and replicates of draws, side by side.
+    let four = four_variables();
+    let sampled: Job<'_> = Box::new(|token, watch| {
+        let precision = Precision { draws: 1 << 14, ..Precision::default() };
+        let noise = MultivariateNormal::new(&[0.0; 4], DMatrix::<f64>::identity(4, 4).scale(0.5).as_slice())?;
+        let asked = four.error(&[0.1], noise).precision(precision);
+        asked.cancel(token).progress(told(watch)).run().map(drop)
+    });
+    let stages = cancel_everywhere("error by sampling", 4, others(), &sampled);
+    let rounds = stages.iter().filter(|stage| **stage == Stage::Integration).count();
+    // Twice ten rounds of adaptation and sixteen replicates.
+    assert_eq!(rounds, 36, "{stages:?}");
+}
+
+#[test]
+fn states_are_cancelled_in_every_stage() {
+    let widths = [1.0, 2.0, 4.0];
+    let bell = |v: f64| density(line(), move |x: &[f64]| -0.5 * x[0] * x[0] / v);
+    let bells: Vec<_> = widths.iter().map(|v| bell(*v)).collect();
+    let draws: Vec<Points> = (1..)
+        .zip(widths)
+        .map(|(seed, v)| sample(&Normal::with_variance(0.0, v).unwrap(), 2000, seed))
+        .collect();
+    let combined: Job<'_> = Box::new(|token, watch| {
+        states(&bells).draws(&draws).cancel(token).progress(told(watch)).run().map(drop)
+    });
+    let stages = cancel_everywhere("states", 12, others(), &combined);
+    let all = [Stage::Prepare, Stage::Descent, Stage::Errors];
+    assert!(all.iter().all(|stage| stages.contains(stage)), "{stages:?}");
+    // Of the states' densities, of the start, of the errors as a whole and of every state's chains.
+    let count = |of: Stage| stages.iter().filter(|stage| **stage == of).count();
+    assert_eq!((count(Stage::Prepare), count(Stage::Errors)), (4, 4), "{stages:?}");
 }

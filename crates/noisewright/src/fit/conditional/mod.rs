@@ -191,7 +191,9 @@ fn noise(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Arc<
         }
         NoiseChoice::Conditional(noise) => Arc::clone(noise),
         NoiseChoice::Auto | NoiseChoice::Exact => auto(model, rows)?,
-        NoiseChoice::Given(noise) => Arc::new(ConditionalNoise::same(Arc::clone(noise), &space, covariates)?),
+        NoiseChoice::Given(noise) => {
+            Arc::new(ConditionalNoise::same_shared(Arc::clone(noise), &space, covariates)?)
+        }
         NoiseChoice::Words(worded) if worded.words.mentions("auto") => return unfit("a mixture with auto"),
         NoiseChoice::Words(worded) if worded.words.is_fitted() && worded.words.formulas().is_empty() => {
             let some = rows.spread(SOME_ROWS);
@@ -201,7 +203,7 @@ fn noise(model: &Model, rows: DataRows<'_>, options: &FitOptions) -> Result<Arc<
             let responses = Points::unnamed(own, view.rows(), values);
             let context =
                 NoiseContext::new(&space).with_data(responses.view()).with_weights(some.data().weights);
-            Arc::new(ConditionalNoise::same(worded.words.build(&context)?, &space, covariates)?)
+            Arc::new(ConditionalNoise::same_shared(worded.words.build(&context)?, &space, covariates)?)
         }
         NoiseChoice::Words(worded) => {
             Arc::new(ConditionalNoise::from_words(&worded.words, &space, covariates)?)

@@ -337,7 +337,6 @@ impl PlacedRows<'_, '_> {
             (a.join(b), (test, of_a.1.zip(of_b.1).map(|(a, b)| a.join(b))))
         };
         let (gathered, (test, optimism)) = self.gather(new, add, join)?;
-        let (overlap, tails) = (gathered.overlap(fit.nu), gathered.tails(fit.nu));
         diagnostics.information_test =
             test.as_ref().and_then(|test| test.finish(information)).or(other).filter(|_| independent);
         if diagnostics.information_test.is_none() {
@@ -348,12 +347,20 @@ impl PlacedRows<'_, '_> {
             };
             diagnostics.information_test_absent = Some(reason.into());
         }
+        self.warn(fit, &gathered, diagnostics);
+        Ok((test, optimism))
+    }
+
+    /// Says what overlap, tails, weights and the test show.
+    fn warn(&self, fit: &Fit, gathered: &Gathered, diagnostics: &mut Diagnostics) {
+        let loss = &self.objective.loss;
+        let (overlap, tails) = (gathered.overlap(fit.nu), gathered.tails(fit.nu));
         let misspecified = diagnostics
             .information_test
             .as_ref()
             .and_then(|test| messages::misspecified(test, fit.observations_per_row()));
-        let weighted =
-            (power > 0.0).then(|| messages::few_weighted_rows(gathered.weighted_share(), fit, loss));
+        let weighted = (loss.inverse_power() > 0.0)
+            .then(|| messages::few_weighted_rows(gathered.weighted_share(), fit, loss));
         let heavy = messages::heavy_weights(&tails, loss).filter(|_| has_tails(self.objective));
         let found = [
             messages::overlap(&overlap, fit, subject(self.objective)),
@@ -364,7 +371,6 @@ impl PlacedRows<'_, '_> {
         found.into_iter().flatten().for_each(|warning| diagnostics.warn(warning));
         diagnostics.overlap = Some(overlap);
         diagnostics.tails = Some(tails);
-        Ok((test, optimism))
     }
 }
 

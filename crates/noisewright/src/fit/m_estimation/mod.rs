@@ -307,6 +307,7 @@ impl<'a> MeanLoss<'a> {
     ) -> Result<Option<DMatrix<f64>>> {
         let size = theta.len();
         for first in range.clone().step_by(CHUNK) {
+            self.model.check_run()?;
             let rows = first..range.end.min(first + CHUNK);
             let points = self.data.points.slice(rows.clone());
             let ones;

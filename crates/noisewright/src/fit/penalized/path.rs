@@ -120,7 +120,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         penalty: &SeparablePenalty,
         options: &FitOptions,
     ) -> Result<bool> {
-        let watch = |_: usize, _: f64| options.context().check();
+        let watch = |step: usize, value: f64| options.report(Stage::Descent, step, value);
         let (tolerance, max_iterations) = (self.tolerance, options.max_iterations);
         let limits = DescentOptions { tolerance, max_iterations, watch: &watch };
         descent.advance(&self.training, penalty, &limits)
@@ -142,7 +142,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         });
         let penalty = only(target, |j| selected[j]);
         let of: Vec<usize> = (0..target.size()).filter(|j| selected[*j]).collect();
-        let watch = |_: usize, _: f64| options.context().check();
+        let watch = |step: usize, value: f64| options.report(Stage::Descent, step, value);
         let descent = DescentOptions { tolerance: ROUGH, max_iterations: REFIT_STEPS, watch: &watch };
         self.refit = proximal_newton_of(&self.training, &penalty, &start, &of, &descent)?;
         self.refitted = selected;
@@ -176,11 +176,11 @@ impl<'t, 'a> Search<'t, 'a> {
         let mut points: Vec<PathPoint> = Vec::new();
         let mut places: Vec<DVector<f64>> = Vec::new();
         for (index, strength) in strengths.iter().enumerate() {
-            self.tell(index, strengths.len(), &walks[0])?;
-            step(&mut walks, &self.at(*strength), self.options)?;
+            let options = &self.tell(index, strengths.len(), &walks[0])?;
+            step(&mut walks, &self.at(*strength), options)?;
             let mut point = self.point(*strength, &walks[0]);
             if let Some(folds) = folds {
-                self.held_out(&mut walks[1..], folds, &mut point)?;
+                self.held_out(&mut walks[1..], folds, &mut point, options)?;
             }
             points.push(point);
             places.push(walks[0].minimum.at.clone());
@@ -196,10 +196,12 @@ impl<'t, 'a> Search<'t, 'a> {
         penalties(self.target, self.penalty.kind, self.factors, strength)
     }
 
-    fn tell(&self, index: usize, of: usize, whole: &Walk<'_, '_>) -> Result<()> {
-        let progress =
+    /// Says that it is at a strength; the options are those of the steps there, each of which says so again.
+    fn tell(&self, index: usize, of: usize, whole: &Walk<'_, '_>) -> Result<FitOptions> {
+        let told =
             Progress { stage: Stage::Descent, iteration: index, of: Some(of), loss: whole.minimum.value };
-        self.options.context().tell(&progress)
+        self.options.context().tell(&told)?;
+        Ok(self.options.telling(move || told))
     }
 
     /// The smallest strength at which the lasso selects nothing.
@@ -254,7 +256,13 @@ impl<'t, 'a> Search<'t, 'a> {
     }
 
     /// The losses, where every fold's walk is, of the rows that it leaves out.
-    fn held_out(&self, walks: &mut [Walk<'t, 'a>], folds: &'t Folds, point: &mut PathPoint) -> Result<()> {
+    fn held_out(
+        &self,
+        walks: &mut [Walk<'t, 'a>],
+        folds: &'t Folds,
+        point: &mut PathPoint,
+        options: &FitOptions,
+    ) -> Result<()> {
         let losses = |places: Vec<&DVector<f64>>| -> Result<Vec<f64>> {
             let parts: Vec<(Part<'_>, &DVector<f64>)> =
                 places.into_iter().enumerate().map(|(fold, at)| (Part::Of(folds, fold as u8), at)).collect();
@@ -265,7 +273,7 @@ impl<'t, 'a> Search<'t, 'a> {
         let (mean, error) = mean_and_error(&plain);
         (point.held_out, point.held_out_se) = (Some(mean), Some(error));
         if self.by_refits() {
-            try_map(walks.iter_mut(), |walk| walk.refit(self.factors, self.options))?;
+            try_map(walks.iter_mut(), |walk| walk.refit(self.factors, options))?;
             let (mean, error) = mean_and_error(&losses(walks.iter().map(|walk| &walk.refit).collect())?);
             (point.held_out_refit, point.held_out_refit_se) = (Some(mean), Some(error));
         }
@@ -315,7 +323,7 @@ impl<'t, 'a> Search<'t, 'a> {
     ) -> Result<Chosen> {
         let strength = points[chosen].strength;
         let penalty = self.at(strength);
-        let watch = |_: usize, _: f64| self.options.context().check();
+        let watch = |step: usize, value: f64| self.options.report(Stage::Descent, step, value);
         let (tolerance, max_iterations) = (self.options.tolerance, self.options.max_iterations);
         let limits = DescentOptions { tolerance, max_iterations, watch: &watch };
         let minimum = proximal_newton(training, &penalty, place, None, &limits)?;

@@ -159,6 +159,7 @@ pub(super) fn choose(
     let rows = samples.units();
     for (kind, shape) in shapes(basis, space.dimension(), rows) {
         let (model, scaling) = model(shape, space, samples)?;
+        let model = model.with_cancel(&options.cancel);
         let found = best_prior(&model, part, &scaling, (&center, ends), options)?;
         let Some((prior, held_out)) = found else { continue };
         let candidate = BasisCandidate {

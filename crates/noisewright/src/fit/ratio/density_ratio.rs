@@ -328,9 +328,9 @@ impl Plan {
         let (places, free) = (path.equal(count), options.bridges == Bridges::Auto);
         if let Some(model) = model {
             refuse_model(model)?;
-            let some = pooled(samples.first, samples.second, SCALED_ROWS);
-            let (scaling, _) = prepare::scaling(model, some.view(), true)?;
             let model = model.with_cancel(&fit.cancel);
+            let some = pooled(samples.first, samples.second, SCALED_ROWS);
+            let (scaling, _) = prepare::scaling(&model, some.view(), true)?;
             return Ok(Self {
                 model,
                 scaling,
@@ -345,7 +345,7 @@ impl Plan {
         let ends = [places[middle], places[middle + 1]];
         let chosen = choose::choose(options.basis, space, samples, ends, fit)?;
         Ok(Self {
-            model: chosen.model.with_cancel(&fit.cancel),
+            model: chosen.model,
             scaling: chosen.scaling,
             prior: chosen.prior,
             basis: Some(chosen.best),
@@ -443,7 +443,7 @@ fn finished(
         importance: ImportanceWeights::new(&[0.0]),
         test,
         confidence: options.confidence,
-        model: telescope.model.with_cancel(&CancelToken::new()),
+        model: telescope.model.detached(),
         values,
         covariance: scaling.outer_covariance(&covariance),
         bias: scaling.outer_covariance(&telescope.bias()),

@@ -6,6 +6,7 @@
 //! labels give the exact level.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nalgebra::DMatrix;
 use noisewright_numerics::parallel::try_map;
@@ -16,7 +17,7 @@ use super::contrast::{pooled, some_rows};
 use super::waymarks::Samples;
 use crate::energy::basis::{Basis, BasisShape};
 use crate::energy::{Energy, Statistics};
-use crate::run::{Context, Purpose};
+use crate::run::{Context, Purpose, Stage};
 use crate::{Error, Result, Space};
 
 /// Inner knots of the splines, the most functions, and the fewest rows of the smaller sample for each.
@@ -75,8 +76,9 @@ pub(super) fn test(
         factor * sums.iter().map(|s| s * s).sum::<f64>()
     };
     let own = statistic(&mut (0..first));
+    let done = AtomicUsize::new(0);
     let exceeds = |block: u64| -> Result<bool> {
-        context.check()?;
+        context.report(Stage::Bootstrap, done.fetch_add(1, Ordering::Relaxed), Some(permutations))?;
         let mut order: Vec<u32> = (0..rows as u32).collect();
         let (chosen, _) = order.partial_shuffle(&mut context.stream(Purpose::Permutation, block), first);
         let there = statistic(&mut chosen.iter().map(|row| *row as usize));

@@ -38,9 +38,28 @@ enum Kind {
 impl ConditionalNoise {
     /// One noise whatever the covariates are.
     ///
+    /// ```
+    /// use noisewright::{ConditionalNoise, prelude::*};
+    /// let noise = ConditionalNoise::same(Normal::with_variance(0.0, 4.0)?, &Space::real(&["y"])?, &["z"])?;
+    /// assert_eq!(noise.at(&[1.5])?.describe(), "normal(0, 4)");
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When it is not of as many variables as the space has.
-    pub fn same<S: AsRef<str>>(noise: Arc<dyn Noise>, space: &Space, covariates: &[S]) -> Result<Self> {
+    pub fn same<S: AsRef<str>>(noise: impl Noise + 'static, space: &Space, covariates: &[S]) -> Result<Self> {
+        Self::same_shared(Arc::new(noise), space, covariates)
+    }
+
+    /// One noise that is shared.
+    ///
+    /// # Errors
+    /// As for [`same`](Self::same).
+    pub fn same_shared<S: AsRef<str>>(
+        noise: Arc<dyn Noise>,
+        space: &Space,
+        covariates: &[S],
+    ) -> Result<Self> {
         let (expected, found) = (space.dimension(), noise.dimension());
         if expected != found {
             return Err(Error::Shape { what: "variables of the noise", expected, found });
@@ -65,7 +84,7 @@ impl ConditionalNoise {
         };
         let formulas = words.formulas().into_iter().map(read).collect::<Result<Vec<_>>>()?;
         if formulas.is_empty() {
-            return Self::same(words.build(&NoiseContext::new(space))?, space, covariates);
+            return Self::same_shared(words.build(&NoiseContext::new(space))?, space, covariates);
         }
         let kind = Kind::Words { words: words.clone(), formulas };
         Ok(Self { space: space.clone(), covariates: owned(covariates), kind })

@@ -84,8 +84,20 @@ type FitNoise = dyn Fn(View<'_>) -> Result<Arc<dyn Noise>> + Send + Sync;
 
 impl NoiseFitter {
     /// A function of the caller's: it is given about half of the draws, and called once for either half.
-    pub fn new(fit: impl Fn(View<'_>) -> Result<Arc<dyn Noise>> + Send + Sync + 'static) -> Self {
-        Self { fit: Arc::new(fit) }
+    ///
+    /// ```
+    /// use noisewright::normalizer::NoiseFitter;
+    /// use noisewright::parts::EvidenceOptions;
+    /// use noisewright::prelude::*;
+    /// let draws = sample(&Normal::with_variance(3.0, 4.0)?, 4000, 1);
+    /// let f = density(Space::real(&["x"])?, |x: &[f64]| -(x[0] - 3.0).powi(2) / 8.0);
+    /// let noise_fitter = Some(NoiseFitter::new(|points| MultivariateNormal::fit(points, None)));
+    /// let result = evidence(&f, &draws).options(EvidenceOptions { noise_fitter, ..Default::default() }).run()?;
+    /// assert!((result.log_evidence - 0.5 * (4.0 * std::f64::consts::TAU).ln()).abs() < 4.0 * result.se);
+    /// # Ok::<(), noisewright::Error>(())
+    /// ```
+    pub fn new<N: Noise + 'static>(fit: impl Fn(View<'_>) -> Result<N> + Send + Sync + 'static) -> Self {
+        Self { fit: Arc::new(move |points| Ok(Arc::new(fit(points)?) as Arc<dyn Noise>)) }
     }
 
     fn fitted(&self, points: View<'_>) -> Result<Arc<dyn Noise>> {

@@ -57,6 +57,7 @@ pub fn fit_noise(density: &dyn Density, moves: Moves, context: &Context) -> Resu
     let around = Around { center: vec![0.0; dimension], scale: vec![1.0; dimension] };
     let context = context.fold_in(Purpose::PathNoiseFit);
     let chains = apart(density, &coordinates, &around, moves, DRAWS, &context)?;
+    context.check()?;
     let rows = arrived(&chains, dimension);
     // Neighbouring draws say nearly the same.
     let rows: Vec<usize> = rows.iter().copied().step_by(rows.len().div_ceil(MOST_FITTED).max(1)).collect();
@@ -75,9 +76,11 @@ pub fn fit_noise(density: &dyn Density, moves: Moves, context: &Context) -> Resu
     // Where components cannot be told apart, one wide noise is what there is.
     let Ok(mut narrow) = fit_widened_mixture(points.view(), COMPONENTS) else { return Ok(wide) };
     for round in 0..ROUNDS {
+        context.check()?;
         let mut stream = context.stream(Purpose::PathNoiseFit, round as u64);
         narrow = weighed(density, &narrow, &mut stream)?;
     }
+    context.check()?;
     let parts: Vec<(f64, Arc<dyn Noise>)> = vec![(1.0 - WIDE, Arc::new(narrow)), (WIDE, wide)];
     Ok(Arc::new(Mixture::<dyn Noise>::of_shared(parts)?))
 }

@@ -6,6 +6,7 @@
 //! which leaves the sum over all lags as it is.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nalgebra::DMatrix;
 use noisewright_numerics::parallel::{map, try_map};
@@ -15,6 +16,7 @@ use super::super::autocorrelation::{Neighbours, STRETCH};
 use super::problem::{Scratch, cut};
 use super::unsampled::Weights;
 use crate::Result;
+use crate::run::Stage;
 use crate::tolerance::FEWEST_EFFECTIVE_ROWS;
 
 /// Lags to be summed at most.
@@ -47,9 +49,9 @@ pub(super) struct LongRun {
 
 /// The long-run covariances of all states with draws, in order.
 pub(super) fn long_run(weights: &Weights<'_>, chains: &[Chain]) -> Result<Vec<LongRun>> {
-    let states = weights.problem.states();
+    let (states, done) = (weights.problem.states(), AtomicUsize::new(0));
     try_map(0..states, |state| {
-        weights.problem.cancel.check()?;
+        weights.problem.context.report(Stage::Errors, done.fetch_add(1, Ordering::Relaxed), Some(states))?;
         let own: Vec<&Chain> = chains.iter().filter(|chain| chain.state == state).collect();
         Ok(of_state(weights, &own))
     })

@@ -23,7 +23,7 @@ pub(super) fn doubts(
     problem.origin.iter().enumerate().for_each(|(row, state)| rows[*state as usize].push(row));
     let mut found = Vec::new();
     for (a, b) in pairs(order, estimate) {
-        problem.cancel.check()?;
+        problem.context.check()?;
         let [first, second] = [&rows[a], &rows[b]].map(|rows| log_ratios(problem, c, [a, b], rows));
         let nu = problem.counts[b] / problem.counts[a];
         let worth = |at: usize| problem.counts[at] / estimate.inefficiency()[order.sampled[at]].max(1.0);

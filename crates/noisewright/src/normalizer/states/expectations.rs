@@ -146,6 +146,16 @@ struct Fields<'a> {
     warning_codes: Vec<&'static str>,
 }
 
+impl Serialize for Expectations {
+    /// With the states numbered from 0.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let asked = self.states.iter().map(|state| state + 1);
+        let count = asked.chain(self.warnings.iter().map(StatesWarning::named_states)).max();
+        let numbers: Vec<String> = (0..count.unwrap_or(0)).map(|k| k.to_string()).collect();
+        self.with_names(&numbers).serialize(serializer)
+    }
+}
+
 impl Serialize for NamedExpectations<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { expectations, names } = *self;

@@ -43,7 +43,7 @@ use self::result::Parts;
 use self::solve::Solution;
 use self::unsampled::Weights;
 use super::Dependence;
-use crate::run::CancelToken;
+use crate::run::{CancelToken, Context, ProgressHook, Stage};
 use crate::{Error, Result};
 
 /// What to take for known, and how draws depend on each other.
@@ -58,8 +58,17 @@ pub struct StatesOptions {
     pub dependence: Dependence,
     /// Cancels the solution from another thread.
     pub cancel: CancelToken,
+    /// Told about every step; it may stop the solution, which then is [`Error::Cancelled`].
+    pub progress: Option<ProgressHook>,
     #[doc(hidden)]
     pub more: crate::More,
+}
+
+impl StatesOptions {
+    /// The context of one run.
+    pub(crate) fn context(&self) -> Context {
+        Context::new(0, &self.cancel, self.progress.as_ref())
+    }
 }
 
 /// Log-normalizers of all states relative to one of them, from draws of all of them.
@@ -113,6 +122,7 @@ fn solved<'a>(
     side_by_side: bool,
 ) -> Result<(Reweighting<'a>, Option<Influence>)> {
     let (origin, counts) = checked(pooled, options)?;
+    let context = options.context();
     let order = Order::new(&counts);
     let internal: Vec<u32> = origin.iter().map(|k| order.place[*k as usize] as u32).collect();
     let mut problem = Problem {
@@ -120,19 +130,15 @@ fn solved<'a>(
         counts: order.sampled.iter().map(|k| counts[*k] as f64).collect(),
         offsets: order.sampled.iter().map(|k| center(pooled.log_f[*k])).collect(),
         origin: &internal,
-        cancel: &options.cancel,
+        context: &context,
     };
+    context.report(Stage::Prepare, 0, None)?;
     let solution = solve::solve(&mut problem)?;
     let unsampled: Vec<&[f64]> = order.unsampled.iter().map(|k| pooled.log_f[*k]).collect();
     let unsampled_c = unsampled::log_normalizers(&problem, &solution.c, &unsampled)?;
     let weights =
         Weights { problem: &problem, c: &solution.c, unsampled: &unsampled, unsampled_c: &unsampled_c };
-    let mut gram = gram(&weights, &solution)?;
-    let hardly: Vec<usize> = (0..counts.len()).filter(|k| gram.is_hardly_sampled(*k)).collect();
-    let columns: Vec<&[f64]> = hardly.iter().map(|k| order.column(pooled, *k)).collect();
-    for (k, tail) in hardly.iter().zip(unsampled::tails(&problem, &solution.c, &columns)?) {
-        gram.tails[*k] = tail;
-    }
+    let gram = gram_with_tails(pooled, &weights, &solution, &order)?;
     let dependence = match options.dependence {
         // Chains know their states by the caller's numbers.
         Dependence::Chains => {
@@ -148,7 +154,7 @@ fn solved<'a>(
     let covariance = joint.as_deref().map(chains::joint_covariance);
     let estimate =
         assemble(log_z.clone(), &gram, long_run.as_deref(), covariance.as_ref(), &solution, &order, options);
-    options.cancel.check()?;
+    context.check()?;
     let doubts = consistency::doubts(&problem, &solution.c, &order, &estimate, options.dependence)?;
     let estimate = estimate.with_warnings(doubts);
     let whole = joint.filter(|_| estimate.groups().len() == 1);
@@ -156,6 +162,7 @@ fn solved<'a>(
     let reweighting = Reweighting {
         pooled: *pooled,
         options: options.clone(),
+        context: Context::new(0, &options.cancel, None),
         order,
         origin: internal,
         counts,
@@ -167,6 +174,23 @@ fn solved<'a>(
         estimate,
     };
     Ok((reweighting, whole.map(|chains| chains.into_iter().map(|chain| chain.columns).collect())))
+}
+
+/// The Gram matrix, with the tails of the weights of states that hardly any draws are of.
+fn gram_with_tails(
+    pooled: &Pooled<'_>,
+    weights: &Weights<'_>,
+    solution: &Solution,
+    order: &Order,
+) -> Result<Gram> {
+    weights.problem.context.report(Stage::Errors, 0, None)?;
+    let mut gram = gram(weights, solution)?;
+    let hardly: Vec<usize> = (0..weights.states()).filter(|k| gram.is_hardly_sampled(*k)).collect();
+    let columns: Vec<&[f64]> = hardly.iter().map(|k| order.column(pooled, *k)).collect();
+    for (k, tail) in hardly.iter().zip(unsampled::tails(weights.problem, &solution.c, &columns)?) {
+        gram.tails[*k] = tail;
+    }
+    Ok(gram)
 }
 
 /// What the dependence of draws within chains makes of the errors; nothing where they are independent.

@@ -12,7 +12,7 @@ use noisewright_numerics::kernels;
 use noisewright_numerics::summation::{sum, try_blocked};
 
 use crate::Result;
-use crate::run::CancelToken;
+use crate::run::Context;
 
 /// Draws whose responsibilities are held at a time: for a hundred states they stay in the second-level cache.
 const ROWS: usize = 512;
@@ -29,8 +29,8 @@ pub(super) struct Problem<'a> {
     pub(super) offsets: Vec<f64>,
     /// State of each draw.
     pub(super) origin: &'a [u32],
-    /// Cancels every pass over the draws.
-    pub(super) cancel: &'a CancelToken,
+    /// Cancels every pass over the draws, and hears of the steps.
+    pub(super) context: &'a Context,
 }
 
 /// Sums over all draws at one place.
@@ -187,7 +187,7 @@ impl Problem<'_> {
         join: impl Fn(T, T) -> T + Sync,
     ) -> Result<Option<T>> {
         let leaf = |range| {
-            self.cancel.check()?;
+            self.context.check()?;
             Ok(map(range))
         };
         try_blocked(self.draws(), LEAF, leaf, join)

@@ -125,15 +125,7 @@ impl StatesWarning {
     pub fn sentence<S: AsRef<str>>(&self, names: &[S]) -> String {
         let name = |k: usize| names[k].as_ref();
         match self {
-            Self::Disconnected { groups } => {
-                let list = |group: &Vec<usize>| group.iter().map(|k| name(*k)).collect::<Vec<_>>().join(", ");
-                let groups = groups.iter().map(|g| format!("{{{}}}", list(g))).collect::<Vec<_>>();
-                format!(
-                    "the states fall into groups that hardly overlap, {}: nothing can be said about ratios between \
-                     them; add states in between, or more draws",
-                    groups.join(" and ")
-                )
-            }
+            Self::Disconnected { groups } => apart(groups, names),
             Self::NotConverged => {
                 "the solver ran out of steps: the numbers are not the solution; check the log-densities"
                     .into()
@@ -169,20 +161,7 @@ impl StatesWarning {
                  errors are too small; leave them out",
                 name(*state)
             ),
-            Self::HeavyTail { state, pareto_k } => {
-                let tail = if *pareto_k > HEAVY_TAIL {
-                    format!("have too heavy a tail (Pareto k = {pareto_k:.2}, above {HEAVY_TAIL})")
-                } else {
-                    format!(
-                        "may have too heavy a tail (Pareto k = {pareto_k:.2}, too uncertain to be below {HEAVY_TAIL})"
-                    )
-                };
-                format!(
-                    "the weights of state {} {tail}, so its error is not known: sample it, or a state between it and \
-                     the others",
-                    name(*state)
-                )
-            }
+            Self::HeavyTail { state, pareto_k } => heavy_tail(name(*state), *pareto_k),
             Self::LargestWeight { state, share } => format!(
                 "a single draw makes up {:.1} % of the weights of state {}, so its error is not known: sample it, or a state \
                  between it and the others",
@@ -194,6 +173,31 @@ impl StatesWarning {
             }
         }
     }
+}
+
+/// That states do not hang together.
+fn apart<S: AsRef<str>>(groups: &[Vec<usize>], names: &[S]) -> String {
+    let list = |group: &Vec<usize>| group.iter().map(|k| names[*k].as_ref()).collect::<Vec<_>>().join(", ");
+    let groups = groups.iter().map(|group| format!("{{{}}}", list(group))).collect::<Vec<_>>();
+    format!(
+        "the states fall into groups that hardly overlap, {}: nothing can be said about ratios between them; add states in \
+         between, or more draws",
+        groups.join(" and ")
+    )
+}
+
+/// That a state reaches, or may reach, farther than the draws.
+fn heavy_tail(name: &str, pareto_k: f64) -> String {
+    let tail = if pareto_k > HEAVY_TAIL {
+        format!("have too heavy a tail (Pareto k = {pareto_k:.2}, above {HEAVY_TAIL})")
+    } else {
+        format!(
+            "may have too heavy a tail (Pareto k = {pareto_k:.2}, too uncertain to be below {HEAVY_TAIL})"
+        )
+    };
+    format!(
+        "the weights of state {name} {tail}, so its error is not known: sample it, or a state between it and the others"
+    )
 }
 
 impl Heavy {

@@ -12,6 +12,7 @@ use super::result::StatesEstimate;
 use super::surface::{self, Coordinate, Surface, SurfaceOptions};
 use super::unsampled::log_mixture;
 use super::{Order, Pooled, StatesOptions, solved};
+use crate::run::Context;
 use crate::{Error, Result};
 
 /// The log-normalizers of all states with the draws they came from, so that every state's expectations are at hand.
@@ -35,6 +36,8 @@ use crate::{Error, Result};
 pub struct Reweighting<'a> {
     pub(super) pooled: Pooled<'a>,
     pub(super) options: StatesOptions,
+    /// Of what follows, which ends with the token of the options and tells nobody.
+    pub(super) context: Context,
     pub(super) order: Order,
     /// State of each draw, in the solver's order of the states.
     pub(super) origin: Vec<u32>,
@@ -217,7 +220,7 @@ impl<'a> Reweighting<'a> {
             counts: self.counts.clone(),
             offsets: self.offsets.clone(),
             origin: &self.origin,
-            cancel: &self.options.cancel,
+            context: &self.context,
         }
     }
 

@@ -7,6 +7,7 @@ use noisewright_numerics::optimize::{self, DescentOptions, Evaluation};
 
 use super::problem::{Problem, Sums};
 use super::start::start;
+use crate::run::Stage;
 use crate::{Error, Result};
 
 /// Above so many draws the start comes from a subsample.
@@ -51,7 +52,7 @@ fn from_subsample(problem: &Problem<'_>) -> Result<Vec<f64>> {
         counts,
         offsets: problem.offsets.clone(),
         origin: &origin,
-        cancel: problem.cancel,
+        context: problem.context,
     };
     let solution = solve(&mut small)?;
     let moved = small.offsets.iter().zip(&problem.offsets).map(|(new, old)| new - old);
@@ -79,7 +80,8 @@ fn thin(problem: &Problem<'_>, share: f64) -> (Vec<usize>, Vec<u32>) {
 /// it to serve as those of the solution.
 fn newton(problem: &Problem<'_>) -> Result<Solution> {
     let gauged = Gauged { problem, evaluations: Cell::new(0), last: RefCell::new(None) };
-    let options = DescentOptions { tolerance: TOLERANCE, max_iterations: STEPS, watch: &|_, _| Ok(()) };
+    let watch = |iteration: usize, _: f64| problem.context.report(Stage::Descent, iteration, Some(STEPS));
+    let options = DescentOptions { tolerance: TOLERANCE, max_iterations: STEPS, watch: &watch };
     let mut start = DVector::zeros(problem.states());
     loop {
         let found = optimize::newton(&gauged, &start, &options)?;

@@ -27,7 +27,7 @@ pub(super) fn start(problem: &Problem<'_>) -> Result<Vec<f64>> {
     let states = problem.states();
     let rows = subsample(problem);
     let edges: Vec<Vec<Edge>> = try_map(0..states, |k| -> Result<_> {
-        problem.cancel.check()?;
+        problem.context.check()?;
         Ok((0..k).map(|l| edge(problem, &rows, l, k)).collect())
     })?;
     Ok(spanning_tree(states, |from, to| {

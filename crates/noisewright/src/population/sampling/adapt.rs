@@ -5,6 +5,7 @@ use noisewright_numerics::summation::log_sum_exp;
 
 use super::landscape::{Height, Landscape};
 use super::proposal::{Batch, Component, Densities, Proposal, Round};
+use crate::run::{Context, Stage};
 use crate::{Error, Result};
 
 /// Rounds of adaptation.
@@ -27,12 +28,13 @@ pub(super) fn adapt<'a>(
     landscape: Landscape<'a>,
     heights: &[Height],
     draws: usize,
-    seed: u64,
+    context: &Context,
     stage: u64,
     mut log_z: f64,
 ) -> Result<(Proposal<'a>, f64)> {
     for round in 0..ROUNDS {
-        let batch = proposal.draw(draws, Round { seed, stage, number: round });
+        context.report(Stage::Integration, round as usize, Some(ROUNDS as usize))?;
+        let batch = proposal.draw(draws, Round { seed: context.seed(), stage, number: round });
         let energy = landscape.energy(&batch.x, draws)?;
         let log_noise = landscape.log_noise(&batch.x, draws);
         let densities = proposal.log_density(&batch, log_noise.as_deref(), draws);

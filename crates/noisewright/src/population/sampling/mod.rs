@@ -14,6 +14,7 @@ mod replicate_error;
 mod start;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use noisewright_numerics::parallel::try_map;
 use noisewright_numerics::summation::log_sum_exp;
@@ -28,7 +29,7 @@ use super::modes::{Mode, locate_on_sphere};
 use super::{Accuracy, Contrast, Divergent, Method, Parts, Population, Precision};
 use crate::integrability::{Endless, NEAR, PLACES, Probe, by_columns};
 use crate::noise::sample_for;
-use crate::run::{Context, Purpose};
+use crate::run::{Context, Purpose, Stage};
 use crate::{Domain, Error, Loss, Model, Points, Result, UniformSphere, VonMisesFisher, check_count};
 
 /// The stage of the final draws; those of the adaptation come after it.
@@ -76,7 +77,7 @@ pub(super) fn build(
     }
     loop {
         let size = sizes.pop().unwrap_or(draws);
-        let population = population(landscape, &proposal, size, precision.seed, divergent.clone())?;
+        let population = population(landscape, &proposal, size, &precision.context(), divergent.clone())?;
         if sizes.is_empty() || population.accuracy.relative_error <= precision.relative {
             return Ok(population);
         }
@@ -104,23 +105,23 @@ struct Prepared<'a> {
 fn prepare<'a>(landscape: Landscape<'a>, others: &[Height], precision: &Precision) -> Result<Prepared<'a>> {
     check_draws(landscape.model, precision)?;
     check_noise(&landscape)?;
-    let seed = precision.seed;
+    let context = &precision.context();
     let pilot = (most_draws(precision) / 8).clamp(4096, 1 << 15);
     if landscape.model.space().is_sphere() {
         let heights: Vec<Height> = [&[Height::Density], others].concat();
-        let start = on_sphere(landscape, seed)?;
-        let proposal = adapt::adapt(start, landscape, &heights, pilot, seed, 1, f64::NAN)?.0;
+        let start = on_sphere(landscape, context)?;
+        let proposal = adapt::adapt(start, landscape, &heights, pilot, context, 1, f64::NAN)?.0;
         return Ok(Prepared { proposal, divergent: vec![None; others.len()] });
     }
     let charted = Charted::new(landscape, Height::Density, 0.0);
     let modes = charted.modes(None)?;
-    if let Some(found) = endless(landscape, Height::Density, 0.0, &modes[0], seed) {
+    if let Some(found) = endless(landscape, Height::Density, 0.0, &modes[0], context.seed()) {
         return Err(found.named(landscape.model.space()).error());
     }
     let start = around(landscape, &charted, &modes)?;
-    let (proposal, log_z) = adapt::adapt(start, landscape, &[Height::Density], pilot, seed, 1, f64::NAN)?;
+    let (proposal, log_z) = adapt::adapt(start, landscape, &[Height::Density], pilot, context, 1, f64::NAN)?;
     match landscape.contrast {
-        Some(contrast) => widen(landscape, others, proposal, contrast, &modes[0], log_z, pilot, seed),
+        Some(contrast) => widen(landscape, others, proposal, contrast, &modes[0], log_z, pilot, context),
         None => Ok(Prepared { proposal, divergent: Vec::new() }),
     }
 }
@@ -134,12 +135,12 @@ fn widen<'a>(
     mode: &Mode,
     log_z: f64,
     pilot: usize,
-    seed: u64,
+    context: &Context,
 ) -> Result<Prepared<'a>> {
     let mut heights = vec![Height::Density];
     let mut divergent = Vec::new();
     for &which in others {
-        let endless = endless(landscape, which, log_z, mode, seed);
+        let endless = endless(landscape, which, log_z, mode, context.seed());
         if endless.is_none() {
             heights.push(which);
             let charted = Charted::new(landscape, which, log_z);
@@ -151,7 +152,7 @@ fn widen<'a>(
         divergent.push(endless.map(|found| found.divergent(landscape.model.space())));
     }
     proposal.noise = Some((contrast.noise, NOISE_SHARE));
-    let proposal = adapt::adapt(proposal, landscape, &heights, pilot, seed, 2, log_z)?.0;
+    let proposal = adapt::adapt(proposal, landscape, &heights, pilot, context, 2, log_z)?.0;
     Ok(Prepared { proposal, divergent })
 }
 
@@ -246,13 +247,12 @@ fn joined<'a>(mut first: Proposal<'a>, second: Proposal<'a>) -> Proposal<'a> {
 }
 
 /// Directions around the highest density, its antipode and other high places far from both; and all of them.
-fn on_sphere<'a>(landscape: Landscape<'a>, seed: u64) -> Result<Proposal<'a>> {
+fn on_sphere<'a>(landscape: Landscape<'a>, context: &Context) -> Result<Proposal<'a>> {
     const CANDIDATES: usize = 4096;
     let dimension = landscape.model.space().dimension();
     let (pole, spread) = locate_on_sphere(landscape.model, landscape.parameters)?;
     let all = UniformSphere::new(dimension)?;
-    let context = Context::seeded(seed);
-    let candidates = sample_for(&all, CANDIDATES, &context, Purpose::SphereCandidates)?;
+    let candidates = sample_for(&all, CANDIDATES, context, Purpose::SphereCandidates)?;
     let energy = landscape.energy(candidates.values(), CANDIDATES)?;
     let mut order: Vec<usize> = (0..CANDIDATES).collect();
     order.sort_by(|a, b| energy[*b].total_cmp(&energy[*a]));
@@ -287,10 +287,11 @@ struct Draws {
     each: usize,
 }
 
-fn draw(landscape: Landscape<'_>, proposal: &Proposal<'_>, draws: usize, seed: u64) -> Result<Draws> {
-    let each = draws / REPLICATES;
+fn draw(landscape: Landscape<'_>, proposal: &Proposal<'_>, draws: usize, context: &Context) -> Result<Draws> {
+    let (each, done) = (draws / REPLICATES, AtomicUsize::new(0));
     let replicate = |r: usize| -> Result<(Vec<f64>, Vec<f64>, Vec<f64>)> {
-        let batch = proposal.draw(each, Round { seed, stage: DRAWS, number: r as u64 });
+        context.report(Stage::Integration, done.fetch_add(1, Ordering::Relaxed), Some(REPLICATES))?;
+        let batch = proposal.draw(each, Round { seed: context.seed(), stage: DRAWS, number: r as u64 });
         let log_noise = landscape.log_noise(&batch.x, each);
         let density = proposal.log_density(&batch, log_noise.as_deref(), each).total;
         let energy = landscape.energy(&batch.x, each)?;
@@ -357,10 +358,10 @@ fn population(
     landscape: Landscape<'_>,
     proposal: &Proposal<'_>,
     draws: usize,
-    seed: u64,
+    context: &Context,
     divergent: Option<Divergent>,
 ) -> Result<Population> {
-    let drawn = draw(landscape, proposal, draws, seed)?;
+    let drawn = draw(landscape, proposal, draws, context)?;
     let mass_error = drawn.check()?;
     let effective = drawn.effective();
     // Where the model has no density there is nothing to sum.
@@ -405,7 +406,7 @@ pub(super) fn integrate_pair(
     let landscape = Landscape { model, parameters, contrast: Some(contrast) };
     let others = [Height::DataOverNoise, Height::NoiseOverData, Height::Weighted];
     let Prepared { proposal, mut divergent } = prepare(landscape, &others, precision)?;
-    let drawn = draw(landscape, &proposal, most_draws(precision), precision.seed)?;
+    let drawn = draw(landscape, &proposal, most_draws(precision), &precision.context())?;
     let mass_error = drawn.check()?;
     let log_z = log_sum_exp(&drawn.log_weights());
     let without = || Error::internal("a contrast without a noise");

@@ -181,6 +181,16 @@ impl Surface {
     }
 }
 
+impl Serialize for Surface {
+    /// With the states numbered from 0.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let named = self.warnings.iter().map(SurfaceWarning::named_states);
+        let count = named.fold(self.state + 1, usize::max);
+        let numbers: Vec<String> = (0..count).map(|k| k.to_string()).collect();
+        self.with_names(&numbers).serialize(serializer)
+    }
+}
+
 /// A surface with the names of the states.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedSurface<'a> {
