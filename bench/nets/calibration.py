@@ -75,13 +75,14 @@ class Cell:
         if not math.isfinite(se):
             self.refused += 1
             return
-        covered = interval[0] <= truth <= interval[1]
+        # Of NumPy's numbers, which no JSON holds.
+        covered = bool(interval[0] <= truth <= interval[1])
         self.answered += 1
         self.covered += covered
         self.warned += warned
         self.missed_unwarned += not covered and not warned
         if se > 0:
-            z = (estimate - truth) / se
+            z = float((estimate - truth) / se)
             self.z = (self.z[0] + 1, self.z[1] + z, self.z[2] + z * z)
 
     def __add__(self, other: Cell) -> Cell:
