@@ -111,13 +111,16 @@ class Noise:
         (3, 2)
         """
         count = self._dimension if dimension is None else whole(dimension, "dimension")
-        draws = self._build(_variables(count), domain).sample(whole(n, "n"), whole(seed, "seed"), bool(quiet))
+        # Words alone tell how many variables they speak of.
+        variables = [] if dimension is None and domain is None and type(self) is Noise else _variables(count)
+        draws = self._build(variables, domain).sample(whole(n, "n"), whole(seed, "seed"), bool(quiet))
         return np.ascontiguousarray(draws[0] if len(draws) == 1 else draws.T)
 
     def _build(self, variables: list[str], domain: DomainLike) -> _core.Noise:
         built: list[_core.Noise] = []
         words = _joined(self._terms(built))
-        where = domains.parse(self._domain if domain is None else domain, variables)
+        told = self._domain if domain is None else domain
+        where = [] if told is None and type(self) is Noise else domains.parse(told, variables)
         return _core.build_noise((words, built), variables, where, None)
 
     def __rmul__(self, weight: float | str) -> Mixture:

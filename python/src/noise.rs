@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use noisewright::internal::design::noise_on;
+use noisewright::internal::words::space_of;
 use noisewright::parts::SavedNoise;
 use noisewright::run::Context;
-use noisewright::{Model, Noise, View, quiet_sample, try_sample};
-use noisewright_bindings::{DomainWords, Request, noise_of_record, space};
+use noisewright::{Model, Noise, NoiseWords, Space, View, quiet_sample, try_sample};
+use noisewright_bindings::{DomainWords, Outcome, Request, noise_of_record, space};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -98,10 +99,23 @@ pub(crate) fn build_noise(
     let request = Request::from(noise);
     let data = data.map(|array| points(&array, &variables)).transpose()?;
     let noise = task::run(py, None, move |_| {
-        let space = space(&variables, &domains)?;
-        Ok(noise_on(&space, data.as_ref(), &request.parse()?, &|path| request.file(path))?)
+        let words = request.parse()?;
+        let space = space_said(&words, &variables, &domains)?;
+        Ok(noise_on(&space, data.as_ref(), &words, &|path| request.file(path))?)
     })?;
     Ok(BuiltNoise { noise })
+}
+
+/// The space that is asked for; where variables or domains are left out, that of which the words speak.
+fn space_said(words: &NoiseWords, variables: &[String], domains: &[DomainWords]) -> Outcome<Space> {
+    if !domains.is_empty() {
+        return space(variables, domains);
+    }
+    let own = space_of(words)?;
+    if variables.is_empty() || own.dimension() == variables.len() {
+        return Ok(own);
+    }
+    Ok(Space::real(variables)?)
 }
 
 /// A noise from what `Noise.saved` kept; `model` is the text of the model file that it was made from, if there is one.

@@ -75,6 +75,8 @@ def main():
     write("rate", x=rng.gamma(3, 0.5, 800))
     # The second draw cannot have come from its own state.
     write("impossible", state=[1, 1, 2, 2], u_1=[0, -np.inf, 0, -1], u_2=np.zeros(4), u_3=np.zeros(4))
+    walk = np.stack([autoregressive(rng, 800, 0.6) for _ in range(2)], axis=1) @ np.linalg.cholesky([[1, 0.5], [0.5, 2]]).T
+    write("walks", x=1 + walk[:, 0], y=walk[:, 1] - 1, chain=np.repeat([1, 2], 400))
 
 
 if __name__ == "__main__":

@@ -21,14 +21,11 @@ BINARY = Path(os.environ.get("NOISEWRIGHT", ROOT / "target" / "debug" / "noisewr
 DOORS = ROOT / "tests" / "doors"
 LIST = json.loads((DOORS / "cases.json").read_text())
 
-#: The command's options by the package's names.
-FLAGS = {
-    "errors": "--covariance",
-    "clusters": "--cluster",
-    "chains": "--chain-column",
-    "check_ratio": "--check-nu",
-    "powers": "--power",
-}
+#: The jobs of tests/doors/options.json by the list's commands, where they have another name.
+JOBS = {"logz": "log_z", "states": "log_z_states", "path": "log_z_path", "information": "mutual_information"}
+
+#: The command's options by the package's names, of every job.
+FLAGS = {name: job["both"] for name, job in json.loads((DOORS / "options.json").read_text())["jobs"].items()}
 
 #: What one door alone can know or say: names of files, passes over them, how many chains a file says it holds, the points of a
 #: ratio that a file was asked for, and the words for a remedy, in which each door has its settings.
@@ -51,12 +48,15 @@ def rows(name, model):
     return {variable: columns(name)[variable] for variable in model.variables}
 
 
-def flags(options):
+def flags(case):
     """The command's words for the package's arguments."""
-    words = []
-    for name, value in options.items():
-        flag = FLAGS.get(name, "--" + name.replace("_", "-"))
-        if value is True:
+    words, named = [], FLAGS[JOBS.get(case["command"], case["command"])]
+    for name, value in case["options"].items():
+        # Of chains the list names the column, of states the command does.
+        flag = "--" + (named.get(name) or name.replace("_", "-"))
+        if case["command"] == "sample" and name in ("n", "quiet"):
+            words += [str(value)] if name == "n" else ["--draws", "quiet"]
+        elif value is True:
             words.append(flag)
         elif name == "at":
             words += [flag, ",".join(f"{key}={number}" for key, number in value.items())]
@@ -69,7 +69,7 @@ def flags(options):
 
 def by_command(case, folder):
     """The command's answer: its object, or the sentence with which it refuses."""
-    command, words = case["command"], flags(case["options"])
+    command, words = case["command"], flags(case)
     model = []
     if "model" in case or "model_text" in case:
         (folder / "model.toml").write_text(text(case))
@@ -89,12 +89,20 @@ def by_command(case, folder):
         words = ["logz", *data, "--states", "u_*", "--state-column", "state", *words]
     elif command == "path":
         words = ["logz", "--path", "--model", *model, *words]
+    elif command == "information":
+        features = ["--features", ",".join(nw.Model.from_file(folder / "model.toml").parameters)] if model else []
+        words = ["information", *data, "--between", "x", "--and", "y", *features, *words]
+    elif command == "sample":
+        words = ["sample", "--noise", case["noise"], *([] if "quiet" in case["options"] else ["--draws", "random"]), *words]
     else:
         words = [command, *model, *data, *words]
     run = subprocess.run(
         [str(BINARY), *words, "--json", "--quiet"], cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
     answer = json.loads(run.stdout) if run.stdout else None
+    if command == "sample" and answer is not None:
+        # The package gives an array, which does not say how it was made.
+        answer = {"draws": answer["draws"]}
     return answer, run.stderr.removeprefix("error: ").strip() if run.returncode else None
 
 
@@ -110,7 +118,8 @@ def by_package(case, folder):
             result = call(case, folder)
     except nw.NoisewrightError as error:
         return None, str(error), []
-    return result.to_dict(), None, [str(warning.message) for warning in told]
+    answer = result if isinstance(result, dict) else result.to_dict()
+    return answer, None, [str(warning.message) for warning in told]
 
 
 def call(case, folder):
@@ -130,8 +139,7 @@ def call(case, folder):
     if command == "logz":
         data, noise = columns(case["data"]), columns(case["noise_draws"])
         if "chain" in options:
-            labels = data[options.pop("chain")]
-            options["chains_data"] = [int(count) for count in np.unique(labels, return_counts=True)[1]]
+            options["chains_data"] = lengths(data[options.pop("chain")])
         return nw.log_z(data["log_f"], data["log_noise"], noise["log_f"], noise["log_noise"], **options)
     if command == "states":
         data = columns(case["data"])
@@ -142,7 +150,28 @@ def call(case, folder):
         return nw.log_z_states(log_f, origin=(data["state"] - 1).astype(int).tolist(), names=names, **options)
     if command == "path":
         return nw.log_z_path(model, **options)
+    if command == "information":
+        x, y = ({name: columns(case["data"])[name]} for name in ("x", "y"))
+        return nw.mutual_information(x, y, model=model, **options)
+    if command == "sample":
+        return sample(nw.Noise(case["noise"]), options)
+    if "chains" in options:
+        options["chains"] = lengths(columns(case["data"])[options["chains"]])
     return nw.evidence(model, rows(case["data"], model), **options)
+
+
+def sample(noise, options):
+    """Draws with their log-densities, as the command has them."""
+    draws = noise.sample(**options)
+    draws = draws.reshape(len(draws), 1) if draws.ndim == 1 else draws
+    names = ["x"] if draws.shape[1] == 1 else [f"x{j}" for j in range(draws.shape[1])]
+    log_density = noise.log_density(draws).tolist() if len(draws) else []
+    return {"draws": {**dict(zip(names, draws.T.tolist())), "log_density": log_density}}
+
+
+def lengths(labels):
+    """How many rows each chain has, of chains one after the other."""
+    return [int(count) for count in np.unique(labels, return_counts=True)[1]]
 
 
 def fit(case, model, options):
@@ -150,8 +179,7 @@ def fit(case, model, options):
         return nw.fit(model, path(case["data"]), **options)
     data = columns(case["data"])
     if "chains" in options:
-        labels = data[options["chains"]]
-        options["chains"] = [int(count) for count in np.unique(labels, return_counts=True)[1]]
+        options["chains"] = lengths(data[options["chains"]])
     return nw.fit(model, data, **options)
 
 
@@ -220,10 +248,10 @@ def test_a_narrow_peak_far_away_is_found_in_both_doors(tmp_path):
 
 
 def test_the_list_is_long_and_says_something():
-    """At least sixty inputs; each kind of answer among them."""
+    """At least 150 inputs; each kind of answer among them."""
     cases = LIST["cases"]
-    assert len(cases) >= 60 and len({case["name"] for case in cases}) == len(cases)
+    assert len(cases) >= 150 and len({case["name"] for case in cases}) == len(cases)
     assert {case["command"] for case in cases} == {
-        *("fit", "ratio", "error", "design", "logz", "states", "path", "evidence")
+        *("fit", "ratio", "error", "design", "logz", "states", "path", "evidence", "information", "sample")
     }
     assert sum("refused" in case for case in cases) >= 10 and sum("no_answer" in case for case in cases) >= 3

@@ -114,13 +114,21 @@ def test_the_defaults_of_the_command_are_those_of_the_package(job):
         assert str(ours[name]) == theirs or float(ours[name]) == float(theirs), (name, ours[name], theirs)
 
 
+def fields_of(job):
+    """The settings of the library's type, or the arguments of its function."""
+    entry = TABLE["rust"][job]
+    text = (ROOT / "crates" / "noisewright" / "src" / entry["file"]).read_text(encoding="utf-8")
+    # A job without a type of settings has a builder, or is a function.
+    wanted = rf"^pub struct {entry['type']}(?:<[^>]*>)? \{{(.*?)^\}}|^pub fn {entry['type']}\((.*?)\)"
+    body = next(part for part in re.search(wanted, text, re.MULTILINE | re.DOTALL).groups() if part)
+    named = set(re.findall(r"(?:^|, )\s*(?:pub )?(\w+): ", body, re.MULTILINE))
+    return named - {"cancel", "progress", "threads", "more", "replicates"}
+
+
 @pytest.mark.parametrize("job", TABLE["rust"])
 def test_every_field_of_the_settings_type_is_an_option(job):
     """The library's type has a field for each option: one that the doors do not have fails here."""
-    entry = TABLE["rust"][job]
-    text = (ROOT / "crates" / "noisewright" / "src" / entry["file"]).read_text(encoding="utf-8")
-    body = re.search(rf"^pub struct {entry['type']} \{{(.*?)^\}}", text, re.MULTILINE | re.DOTALL).group(1)
-    fields = set(re.findall(r"^    pub (\w+):", body, re.MULTILINE)) - {"cancel", "progress", "more", "replicates"}
+    entry, fields = TABLE["rust"][job], fields_of(job)
     arguments = set(inspect.signature(function(job)).parameters)
     stands_for = {name for names in entry["stands_for"].values() for name in names}
     assert len(fields) > 2 and stands_for <= arguments
@@ -191,7 +199,11 @@ X = np.arange(60) % 13 / 4.0 - 1.5
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("options")
+    return write_files(tmp_path_factory.mktemp("options"))
+
+
+def write_files(folder):
+    """A model and data for every job."""
     (folder / "m.toml").write_text(MODEL)
     save = lambda name, header, rows: np.savetxt(folder / name, rows, delimiter=",", header=header, comments="")
     save("d.csv", "x,c", np.stack([X, np.arange(60) // 30], axis=1))
@@ -220,7 +232,7 @@ def by_command(folder, job, options):
         if name == "n":
             words = [*words, str(value)]
             continue
-        words = [*words, f"--{JOBS[job]['both'][name]}"]
+        words = [*words, "--features" if name == "model" else f"--{JOBS[job]['both'][name]}"]
         if name == "data":
             words = [*words, "d.csv"]
         elif name in ("chains", "chains_data") and value is True:
@@ -239,6 +251,8 @@ def by_package(job, options):
     given = dict(options)
     if given.get("data") is True:
         given["data"] = X
+    if given.get("model") == "quadratic":
+        given["model"] = nw.Model.from_features(["x0*y0"], variables=["x0", "y0"])
     if given.get("chains_data") is True:
         given["chains_data"] = 2
     if given.get("chains") is True:
@@ -267,12 +281,27 @@ CASES = [*TABLE["idle"], *TABLE["impossible"]]
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case['job']} {json.dumps(case['options'])}" for case in CASES])
 def test_what_has_no_effect_or_cannot_be_is_refused_in_both_doors(folder, case):
-    job, options, says = case["job"], case["options"], case["says"].replace("_", "-")
-    status, said = by_command(folder, job, options)
-    assert status in (1, 2) and said.startswith("error: ") and says in said.replace("_", "-"), (status, said)
-    assert "panicked" not in said and len(said.strip().splitlines()) == 1
-    refused = by_package(job, options)
-    assert refused is not None and says in str(refused).replace("_", "-"), refused
+    status, said, refused = refusals(folder, case)
+    assert refused_alike(case, status, said, refused), (status, said, refused)
+
+
+def refusals(folder, case):
+    """The status and the sentence of the command, and the package's exception."""
+    return *by_command(folder, case["job"], case["options"]), by_package(case["job"], case["options"])
+
+
+def refused_alike(case, status, said, refused):
+    """One sentence in both doors, about the same thing; options have dashes in one and underscores in the other."""
+    says = case["says"].replace("_", "-")
+    one = status in (1, 2) and said.startswith("error: ") and "panicked" not in said and len(said.strip().splitlines()) == 1
+    return one and says in said.replace("_", "-") and refused is not None and says in str(refused).replace("_", "-")
+
+
+@pytest.mark.parametrize("case", TABLE["idle_flags"], ids=[case["words"] for case in TABLE["idle_flags"]])
+def test_flags_without_effect_are_refused(folder, case):
+    done = run(*case["words"].split(), cwd=folder)
+    assert done.returncode == 2 and done.stderr.startswith("error: ") and case["says"] in done.stderr, done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize(

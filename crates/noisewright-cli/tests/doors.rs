@@ -16,7 +16,7 @@ use noisewright::fit::{
 use noisewright::internal::Contrast;
 use noisewright::internal::design::{Problem, Purpose};
 use noisewright::internal::fit::{fit, ratio};
-use noisewright::{Fit, Loss, Model, NoiseWords, Points, Target, to_json};
+use noisewright::{Fit, Loss, Model, NoiseWords, Points, Precision, Target, to_json};
 use noisewright_data::{Options, Table, read};
 use serde_json::{Map, Value, json};
 
@@ -39,19 +39,24 @@ fn text(list: &Value, case: &Value) -> String {
     }
 }
 
-/// The command's words for the options of the list.
-fn flags(options: &Map<String, Value>) -> Vec<String> {
-    let flag = |name: &str| match name {
-        "errors" => "--covariance".to_owned(),
-        "clusters" => "--cluster".to_owned(),
-        "chains" => "--chain-column".to_owned(),
-        "check_ratio" => "--check-nu".to_owned(),
-        "powers" => "--power".to_owned(),
-        other => format!("--{}", other.replace('_', "-")),
+/// The command's words for the options of a case.
+fn flags(case: &Value) -> Vec<String> {
+    let command = case["command"].as_str().unwrap();
+    let flag = |name: &str| match (command, name) {
+        ("fit", "chains") => "--chain-column".to_owned(),
+        ("evidence", "chains") => "--chain".to_owned(),
+        ("path", "states") => "--path-states".to_owned(),
+        (_, "errors") => "--covariance".to_owned(),
+        (_, "clusters") => "--cluster".to_owned(),
+        (_, "check_ratio") => "--check-nu".to_owned(),
+        (_, "powers") => "--power".to_owned(),
+        (_, other) => format!("--{}", other.replace('_', "-")),
     };
     let mut words = Vec::new();
-    for (name, value) in options {
+    for (name, value) in case["options"].as_object().unwrap() {
         match value {
+            _ if (command, name.as_str()) == ("sample", "n") => words.push(value.to_string()),
+            Value::Bool(_) if command == "sample" => words.extend(["--draws", "quiet"].map(str::to_owned)),
             Value::Bool(_) => words.push(flag(name)),
             Value::String(text) => words.extend([flag(name), text.clone()]),
             Value::Array(all) => words.extend(all.iter().flat_map(|one| [flag(name), one.to_string()])),
@@ -201,7 +206,7 @@ fn fits_of_the_library_and_of_the_command_are_equal() {
         std::fs::write(&path, text(&list, case)).unwrap();
         let mut words =
             vec!["fit".to_owned(), path.display().to_string(), file(&case["data"]).display().to_string()];
-        words.extend(flags(case["options"].as_object().unwrap()));
+        words.extend(flags(case));
         words.extend(case.get("stream").map(|_| "--stream".to_owned()));
         let (printed, refused) = command(&words);
         let own = fitted(&Model::from_toml(&text(&list, case)).unwrap(), case);
@@ -236,7 +241,7 @@ fn ratios_of_the_library_and_of_the_command_are_equal() {
             "--columns".into(),
             model.space().names().join(","),
         ]);
-        words.extend(flags(given));
+        words.extend(flags(case));
         let (printed, refused) = command(&words);
         let tables =
             [&case["data"], &case["second"]].map(|name| read(file(name), &Options::default()).unwrap());
@@ -251,36 +256,52 @@ fn ratios_of_the_library_and_of_the_command_are_equal() {
     }
 }
 
+/// An error of the list by the library, and how the command prints it.
+fn error_of(model: &Model, case: &Value) -> noisewright::Result<[Value; 3]> {
+    let given = case["options"].as_object().unwrap();
+    let theta = model.at(&at(given))?;
+    let data = case.get("data").map(|d| points(model, &read(file(d), &Options::default()).unwrap()));
+    let number = |name: &str| given.get(name).and_then(Value::as_f64);
+    let plain = Precision::default();
+    let precision = Precision {
+        relative: number("accuracy").unwrap_or(plain.relative),
+        draws: number("draws").map_or(plain.draws, |draws| draws as usize),
+        seed: number("seed").map_or(plain.seed, |seed| seed as u64),
+        ..plain
+    };
+    let problem = Problem { data: data.as_ref(), precision, ..Problem::new(model, &theta) };
+    let target = Target::parse(given.get("target").map_or("mse", |t| t.as_str().unwrap()));
+    let nu = given["nu"].as_f64().unwrap();
+    let plain: Loss = given.get("loss").map_or("js", |l| l.as_str().unwrap()).parse().unwrap();
+    let loss = number("loss_ratio").map_or_else(|| Ok(plain.clone()), |ratio| plain.with_ratio(ratio, nu))?;
+    let words = NoiseWords::parse(given["noise"].as_str().unwrap()).unwrap();
+    let files = |_: &str| Err("there are no files".to_owned());
+    let noise = problem.noise(&words, Purpose { nu, target: &target }, &files)?;
+    let own = problem.error(Contrast { noise: noise.as_ref(), nu, loss: &loss }, &target)?;
+    Ok([parsed(&to_json(&own.report)?), parsed(&to_json(&own.divergences)?), json!(own.infinite)])
+}
+
 #[test]
 fn errors_of_the_library_and_of_the_command_are_equal() {
     let (list, folder) = (cases(), tempfile::tempdir().unwrap());
     let path = folder.path().join("model.toml");
-    for case in of_command(&list, "error") {
+    let errors = of_command(&list, "error");
+    assert!(errors.len() >= 15);
+    for case in errors {
         let name = case["name"].as_str().unwrap();
         std::fs::write(&path, text(&list, case)).unwrap();
-        let given = case["options"].as_object().unwrap();
         let mut words = vec!["error".to_owned(), path.display().to_string()];
         if let Some(data) = case.get("data") {
             words.extend(["--data".into(), file(data).display().to_string()]);
         }
-        words.extend(flags(given));
+        words.extend(flags(case));
         let (printed, refused) = command(&words);
-        let model = Model::from_toml(&text(&list, case)).unwrap();
-        let theta = model.at(&at(given)).unwrap();
-        let data = case.get("data").map(|d| points(&model, &read(file(d), &Options::default()).unwrap()));
-        let problem = Problem { data: data.as_ref(), ..Problem::new(&model, &theta) };
-        let target = Target::parse(given.get("target").map_or("mse", |t| t.as_str().unwrap()));
-        let loss: Loss = given.get("loss").map_or("js", |l| l.as_str().unwrap()).parse().unwrap();
-        let nu = given["nu"].as_f64().unwrap();
-        let words = NoiseWords::parse(given["noise"].as_str().unwrap()).unwrap();
-        let files = |_: &str| Err("there are no files".to_owned());
-        let noise = problem.noise(&words, Purpose { nu, target: &target }, &files).unwrap();
-        let own = problem.error(Contrast { noise: noise.as_ref(), nu, loss: &loss }, &target);
+        let own = error_of(&Model::from_toml(&text(&list, case)).unwrap(), case);
         assert_eq!(own.is_err(), refused.is_some(), "{name}: {refused:?}");
-        if let (Ok(own), Some(printed)) = (own, printed) {
-            agree(name, &parsed(&to_json(&own.report).unwrap()), &printed);
-            agree(name, &parsed(&to_json(&own.divergences).unwrap()), &printed["divergences"]);
-            assert_eq!(json!(own.infinite), printed["infinite"], "{name}");
+        if let (Ok([report, divergences, infinite]), Some(printed)) = (own, printed) {
+            agree(name, &report, &printed);
+            agree(name, &divergences, &printed["divergences"]);
+            assert_eq!(infinite, printed["infinite"], "{name}");
         }
     }
 }

@@ -70,7 +70,7 @@ pub mod show {
     pub use crate::show::*;
 }
 
-/// The syntax tree of noises in words.
+/// The syntax tree of noises in words, and the space that they speak of.
 pub mod words {
-    pub use crate::noise::language::{Argument, Call, Span, Weight};
+    pub use crate::noise::language::{Argument, Call, Span, Weight, space_of};
 }

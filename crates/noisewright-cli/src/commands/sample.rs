@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use noisewright::internal::design::noise_on;
-use noisewright::internal::words::{Argument, Call};
+use noisewright::internal::words::space_of;
 use noisewright::internal::{check_count, quiet_blocks, sample_blocks};
 use noisewright::run::Context;
-use noisewright::{Domain, Noise, NoiseWords, Points, Precision, Space, Target};
+use noisewright::{Noise, NoiseWords, Points, Precision, Target};
 use noisewright_data::{Format, write, write_csv_blocks};
 use noisewright_report::Value;
 
@@ -166,6 +166,7 @@ fn noise(arguments: &SampleArguments, global: &Global) -> Outcome<(Vec<String>, 
     let words = noises::parse(text)?;
     let Some(model) = &arguments.model else { return without_model(arguments, &words) };
     let nu = ratio(arguments, &words)?;
+    refuse_unused_parameters(arguments, &words)?;
     let precision = Precision { seed: global.seed, ..Precision::default() };
     let problem = Problem::new(model, arguments.at.as_deref(), &arguments.data, precision, global)?;
     noises::refuse_unused_data(&words, &arguments.data)?;
@@ -185,6 +186,17 @@ fn ratio(arguments: &SampleArguments, words: &NoiseWords) -> Outcome<f64> {
         )));
     }
     Ok(nu)
+}
+
+/// Refuses parameter values beside a noise that does not come from the model.
+fn refuse_unused_parameters(arguments: &SampleArguments, words: &NoiseWords) -> Outcome<()> {
+    let of_model = ["data", "model", "all-noise", "optimal", "auto", "histogram", "dictionary"];
+    if arguments.at.is_some() && !of_model.iter().any(|name| words.mentions(name)) {
+        return Err(Failure::Usage(format!(
+            "--at is for noises that come from the model, and `{words}` is the same wherever that is: leave it out"
+        )));
+    }
+    Ok(())
 }
 
 /// Words alone: variables such as they speak of, fitted to the columns of the data where they ask for it.
@@ -209,61 +221,4 @@ fn with_model(failure: Failure) -> Failure {
         Failure::Usage(reason) => Failure::Usage(advised(reason)),
         other => other,
     }
-}
-
-/// The space that a noise speaks of: that of its first part, and one real variable where it tells nothing.
-fn space_of(words: &NoiseWords) -> Outcome<Space> {
-    let Some((_, call)) = words.terms.first() else { return Ok(Space::real(&["x"])?) };
-    let parts: Vec<&Call> = call.arguments.iter().filter_map(first_part).collect();
-    let domains = if call.name == "product" && !parts.is_empty() {
-        parts.into_iter().map(domain_of).collect()
-    } else {
-        vec![domain_of(call); length_of(call)]
-    };
-    let name = |j: usize| if domains.len() == 1 { "x".to_owned() } else { format!("x{j}") };
-    if call.name == "von-mises-fisher" {
-        return Ok(Space::sphere(&(0..domains.len()).map(name).collect::<Vec<_>>())?);
-    }
-    let named = domains.iter().cloned().enumerate().map(|(j, domain)| (name(j), domain));
-    Ok(Space::product(&named.collect::<Vec<_>>())?)
-}
-
-/// The first part of a noise that is an argument of another.
-fn first_part(argument: &Argument) -> Option<&Call> {
-    match argument {
-        Argument::Noise(words) => words.terms.first().map(|(_, call)| call),
-        _ => None,
-    }
-}
-
-/// Number of variables: the length of a vector among the arguments.
-fn length_of(call: &Call) -> usize {
-    let vector = |argument: &Argument| match argument {
-        Argument::List(entries) if !matches!(entries.first(), Some(Argument::List(_))) => Some(entries.len()),
-        _ => None,
-    };
-    let several = matches!(call.name.as_str(), "normal" | "student" | "von-mises-fisher");
-    call.arguments.iter().find_map(vector).filter(|_| several).unwrap_or(1).max(1)
-}
-
-/// Where the values of a named noise lie.
-fn domain_of(call: &Call) -> Domain {
-    match call.name.as_str() {
-        "poisson" | "negative-binomial" => Domain::Counts,
-        "bernoulli" => Domain::States(vec![0.0, 1.0]),
-        "categorical" => states_of(call).map_or(Domain::Real, Domain::States),
-        "von-mises" => Domain::Circle,
-        "truncate" => call.arguments.first().and_then(first_part).map_or(Domain::Real, domain_of),
-        _ => Domain::Real,
-    }
-}
-
-/// The states that `categorical([…], […])` lists.
-fn states_of(call: &Call) -> Option<Vec<f64>> {
-    let Some(Argument::List(states)) = call.arguments.first() else { return None };
-    let number = |state: &Argument| match state {
-        Argument::Number(state) => Some(*state),
-        _ => None,
-    };
-    states.iter().map(number).collect()
 }

@@ -5,12 +5,15 @@ use std::path::Path;
 use noisewright::design::{Prices, Ratio};
 use noisewright::internal::design::{DesignSpace, Problem, Question};
 use noisewright::internal::normalizer::fit_noise;
+use noisewright::internal::words::space_of;
 use noisewright::normalizer::states::{Origin, Pooled, StatesOptions, estimate};
 use noisewright::normalizer::{Dependence, Draws, LogZOptions, log_z_of_draws};
-use noisewright::parts::NoiseContext;
-use noisewright::parts::PathOptions;
+use noisewright::parts::{EvidenceOptions, NoiseContext, PathOptions};
 use noisewright::run::Context;
-use noisewright::{Model, Noise, NoiseWords, Result, Target, evidence, path, to_json};
+use noisewright::{
+    Model, Noise, NoiseWords, Points, Precision, Result, Target, evidence, information, path, quiet_sample,
+    to_json, try_sample,
+};
 use noisewright_data::{Options, Table, read};
 use serde_json::{Map, Value, json};
 
@@ -43,6 +46,25 @@ impl Case<'_> {
         self.number("seed").unwrap_or(0.0) as u64
     }
 
+    fn count(&self, name: &str) -> Option<usize> {
+        self.number(name).map(|count| count as usize)
+    }
+
+    fn precision(&self) -> Precision {
+        let plain = Precision::default();
+        Precision {
+            relative: self.number("accuracy").unwrap_or(plain.relative),
+            draws: self.count("draws").unwrap_or(plain.draws),
+            seed: self.seed(),
+            ..plain
+        }
+    }
+
+    /// Lengths of the chains that the column of this option labels.
+    fn chains(&self, option: &str) -> Option<Vec<usize>> {
+        self.text(option).map(|name| runs(self.table("data").column(name).unwrap()))
+    }
+
     fn table(&self, key: &str) -> Table {
         read(file(&self.case[key]), &Options::default().minus_infinity(true)).unwrap()
     }
@@ -66,7 +88,7 @@ fn through_both(
             std::fs::write(&model, text(&list, case)).unwrap();
         }
         let mut all = words(&asked, &model);
-        all.extend(flags(asked.given));
+        all.extend(flags(case));
         let (printed, refused) = command(&all);
         match own(&asked, &list) {
             Ok(own) => agree(name, &parsed(&own), &printed.unwrap_or_else(|| panic!("{name}: {refused:?}"))),
@@ -89,25 +111,37 @@ fn model_of(case: &Case<'_>, list: &Value) -> Model {
 
 #[test]
 fn designs_are_equal() {
-    let words = |_: &Case<'_>, model: &Path| vec!["design".to_owned(), shown(model)];
-    through_both("design", 9, words, |case, list| {
+    let words = |case: &Case<'_>, model: &Path| {
+        let data = case.case.get("data").map(|name| ["--data".to_owned(), shown(&file(name))]);
+        vec!["design".to_owned(), shown(model)].into_iter().chain(data.into_iter().flatten()).collect()
+    };
+    through_both("design", 14, words, |case, list| {
         let model = model_of(case, list);
         let theta = model.at(&at(case.given))?;
         let target = Target::parse(case.text("target").unwrap_or("mse"));
+        let data = case.case.get("data").map(|_| points(&model, &case.table("data")));
+        let precision = case.precision();
         let question = Question {
-            problem: Problem::new(&model, &theta),
+            problem: Problem {
+                data: data.as_ref(),
+                precision: precision.clone(),
+                ..Problem::new(&model, &theta)
+            },
             files: &|_: &str| Err("there are no files".to_owned()),
             target: target.clone(),
             ratio: case.number("nu").map_or(Ratio::Free, Ratio::Fixed),
-            prices: Prices { noise: case.number("price_noise").unwrap_or(1.0), ..Prices::default() },
-            efficiency: None,
+            prices: Prices {
+                data: case.number("price_data").unwrap_or(1.0),
+                noise: case.number("price_noise").unwrap_or(1.0),
+            },
+            efficiency: case.number("efficiency"),
         };
         let noise = case.text("noise").unwrap_or("optimal");
         let sought = DesignSpace::parse(noise).map_err(noisewright::Error::external)?;
         let answer = to_json(&question.answer(&sought)?)?;
         // The builder is another way to the same design.
         if let (None, Some(nu)) = (case.text("noise"), case.number("nu")) {
-            let built = model.design(&theta).ratio(nu).target(target).run()?;
+            let built = model.design(&theta).ratio(nu).target(target).precision(precision).run()?;
             agree(case.name, &parsed(&to_json(&built)?), &parsed(&answer));
         }
         Ok(answer)
@@ -121,7 +155,7 @@ fn constants_of_two_samples_are_equal() {
     };
     through_both("logz", 8, words, |case, _| {
         let tables = [case.table("data"), case.table("noise_draws")];
-        let chains = case.text("chain").map(|name| runs(tables[0].column(name).unwrap()));
+        let chains = case.chains("chain");
         let [mut data, noise] = tables
             .each_ref()
             .map(|table| Draws::new(table.column("log_f").unwrap(), table.column("log_noise").unwrap()));
@@ -133,7 +167,7 @@ fn constants_of_two_samples_are_equal() {
             confidence: case.number("confidence").unwrap_or(0.95),
             dependence: case.dependence(),
             weight_by_ess: case.given.contains_key("weight_by_ess"),
-            bootstrap: case.number("bootstrap").map(|count| count as usize),
+            bootstrap: case.count("bootstrap"),
             powers,
             ..LogZOptions::default()
         };
@@ -164,17 +198,27 @@ fn constants_of_many_states_are_equal() {
 fn paths_are_equal() {
     let words =
         |_: &Case<'_>, model: &Path| ["logz", "--path", "--model", &shown(model)].map(str::to_owned).to_vec();
-    through_both("path", 3, words, |case, list| {
+    through_both("path", 15, words, |case, list| {
         let model = model_of(case, list);
-        let theta = model.start();
+        let theta = model.at(&at(case.given))?;
         let density = model.density(&theta)?;
-        let options = PathOptions::default();
+        let plain = PathOptions::default();
+        let options = PathOptions {
+            states: case.count("states"),
+            draws: case.count("draws").unwrap_or(plain.draws),
+            chains: case.count("chains").unwrap_or(plain.chains),
+            warm_up: case.count("warm_up").unwrap_or(plain.warm_up),
+            thin: case.count("thin").unwrap_or(plain.thin),
+            moves: case.text("moves").map_or(Ok(plain.moves), str::parse)?,
+            confidence: case.number("confidence").unwrap_or(plain.confidence),
+            seed: case.seed(),
+            ..plain
+        };
         let noise: std::sync::Arc<dyn Noise> = match case.text("noise") {
             Some(words) => NoiseWords::parse(words).unwrap().build(&NoiseContext::new(model.space()))?,
             None => fit_noise(&density, options.moves, &Context::seeded(case.seed()))?,
         };
-        let draws = case.number("draws").map_or(options.draws, |draws| draws as usize);
-        to_json(&path(noise, &density).draws(draws).seed(case.seed()).run()?)
+        to_json(&path(noise, &density).options(options).run()?)
     });
 }
 
@@ -183,19 +227,91 @@ fn evidences_are_equal() {
     let words = |case: &Case<'_>, model: &Path| {
         vec!["evidence".to_owned(), shown(model), shown(&file(&case.case["data"]))]
     };
-    through_both("evidence", 3, words, |case, list| {
+    through_both("evidence", 20, words, |case, list| {
         let model = model_of(case, list);
-        let theta = model.start();
+        let theta = model.at(&at(case.given))?;
         let density = model.density(&theta)?;
         let draws = points(&model, &case.table("data"));
-        let mut asked = evidence(&density, &draws).seed(case.seed());
-        if let Some(noise) = case.text("noise") {
-            asked = asked.noise(noise.parse()?);
-        }
-        if case.dependence() == Dependence::Independent {
-            asked = asked.independent();
+        let plain = EvidenceOptions::default();
+        let options = EvidenceOptions {
+            noise: case.text("noise").unwrap_or("auto").parse()?,
+            noise_draws: case.count("noise_draws"),
+            evaluations: case.count("evaluations"),
+            symmetrize: case.given.contains_key("symmetrize"),
+            log_z: LogZOptions {
+                confidence: case.number("confidence").unwrap_or(0.95),
+                dependence: case.dependence(),
+                bootstrap: case.count("bootstrap"),
+                seed: case.seed(),
+                ..plain.log_z
+            },
+            ..plain
+        };
+        let chains = case.chains("chains");
+        let mut asked = evidence(&density, &draws).options(options);
+        if let Some(lengths) = &chains {
+            asked = asked.chains(lengths);
         }
         to_json(&asked.run()?)
+    });
+}
+
+#[test]
+fn informations_are_equal() {
+    let words = |case: &Case<'_>, model: &Path| {
+        let sides = ["--between", "x", "--and", "y"].map(str::to_owned);
+        let features = case.case.get("model").map(|_| {
+            let model = Model::from_toml(&std::fs::read_to_string(model).unwrap()).unwrap();
+            let names: Vec<String> = model.parameters().iter().map(|p| p.name.clone()).collect();
+            ["--features".to_owned(), names.join(",")]
+        });
+        let data = shown(&file(&case.case["data"]));
+        [vec!["information".to_owned(), data], sides.to_vec(), features.into_iter().flatten().collect()]
+            .concat()
+    };
+    through_both("information", 10, words, |case, list| {
+        let table = case.table("data");
+        let columns: Vec<Vec<f64>> = ["x", "y"].map(|name| table.column(name).unwrap().to_vec()).to_vec();
+        let data = Points::from_columns(&["x", "y"], &columns)?;
+        let model = case.case.get("model").map(|_| model_of(case, list));
+        let mut asked = information(&data, &["x"], &["y"])
+            .seed(case.seed())
+            .confidence(case.number("confidence").unwrap_or(0.95));
+        if let Some(basis) = case.text("basis") {
+            asked = asked.basis(basis.parse()?);
+        }
+        if let Some(bridges) = case.given.get("bridges") {
+            asked = asked.bridges(bridges.to_string().parse()?);
+        }
+        if let Some(model) = &model {
+            asked = asked.model(model);
+        }
+        to_json(&asked.run()?)
+    });
+}
+
+#[test]
+fn draws_are_equal() {
+    let words = |case: &Case<'_>, _: &Path| {
+        let random = ["--draws", "random"].map(str::to_owned);
+        let random = random.into_iter().filter(|_| !case.given.contains_key("quiet"));
+        let noise = case.case["noise"].as_str().unwrap().to_owned();
+        ["sample".to_owned(), "--noise".to_owned(), noise].into_iter().chain(random).collect()
+    };
+    through_both("sample", 9, words, |case, _| {
+        let words =
+            NoiseWords::parse(case.case["noise"].as_str().unwrap()).map_err(noisewright::Error::external)?;
+        let space = space_of(&words)?;
+        let noise = words.build(&NoiseContext::new(&space))?;
+        let (count, context) = (case.count("n").unwrap(), Context::seeded(case.seed()));
+        let draw = if case.given.contains_key("quiet") { quiet_sample } else { try_sample };
+        let draws = draw(&*noise, count, &context)?;
+        let mut log_density = vec![0.0; count];
+        noise.log_density(draws.view(), &mut log_density);
+        let columns = (0..draws.columns()).map(|j| json!(draws.view().column(j)));
+        let mut all: Map<String, Value> = space.names().iter().cloned().zip(columns).collect();
+        all.insert("log_density".to_owned(), json!(log_density));
+        Ok(json!({ "draws": all }).to_string())
     });
 }
 

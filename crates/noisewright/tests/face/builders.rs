@@ -157,6 +157,15 @@ fn settings_without_effect_are_refused() {
     let ratio = noisewright::internal::fit::ratio(&linear, &rows, &rows, &options).unwrap_err().to_string();
     assert!(ratio.contains("`nu` has no meaning with noise that was drawn elsewhere"), "{ratio}");
 
+    let basis = RatioBasis::Splines;
+    let pairs = Points::from_columns(&["x", "y"], &[vec![0.0, 1.0, 0.5], vec![1.0, 0.2, 0.0]]).unwrap();
+    let product = Model::from_features(&["x*y"], Space::real(&["x", "y"]).unwrap(), vec![]).unwrap();
+    let found = information(&pairs, &["x"], &["y"]).model(&product).basis(basis).run().unwrap_err();
+    let features = noisewright::ratio(&rows, &rows).model(&linear).basis(basis).run().unwrap_err();
+    for refused in [found.to_string(), features.to_string()] {
+        assert!(refused.contains("`basis` has no meaning beside a model"), "{refused}");
+    }
+
     let f = density(Space::real(&["x"]).unwrap(), |x: &[f64]| -0.5 * x[0] * x[0]);
     let draws = sample(&normal, 100, 1);
     let chains = log_z(&f, &draws).against(normal.clone(), 100).independent().chains(&[50, 50]).run();

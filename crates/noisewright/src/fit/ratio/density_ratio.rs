@@ -121,6 +121,18 @@ impl RatioOptions {
         self.fit().check()
     }
 
+    /// Refuses options that cannot be, and a basis beside a model, whose features are one.
+    pub(super) fn check_beside(&self, model: Option<&Model>) -> Result<()> {
+        self.check()?;
+        if model.is_some() && self.basis != RatioBasis::Auto {
+            return Err(Error::option(
+                "basis",
+                "has no meaning beside a model, whose features are the basis: leave one of them out",
+            ));
+        }
+        Ok(())
+    }
+
     /// The same as options of a fit.
     pub(super) fn fit(&self) -> FitOptions {
         FitOptions {
@@ -245,7 +257,7 @@ pub fn density_ratio<'a>(
     options: &RatioOptions,
 ) -> Result<DensityRatio> {
     let (first, second) = (first.into(), second.into());
-    options.check()?;
+    options.check_beside(model)?;
     let space = match model {
         Some(model) => model.space().clone(),
         None => space_of(&first)?,

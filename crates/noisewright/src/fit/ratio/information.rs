@@ -62,7 +62,7 @@ pub fn mutual_information<'a, S: AsRef<str>>(
     options: &RatioOptions,
 ) -> Result<MutualInformation> {
     let data = data.into();
-    options.check()?;
+    options.check_beside(model)?;
     let whole = space_of(&data)?;
     check(&data, &whole)?;
     let columns = between.map(|names| columns(names, whole.names()));

@@ -7,11 +7,13 @@ mod lexer;
 mod names;
 mod parser;
 mod print;
+mod space;
 
 use crate::text::rounded;
 
 pub use build::NoiseContext;
 pub use error::WordsError;
+pub use space::space_of;
 
 /// A noise as it was written: one call, or a mixture of weighted calls.
 ///
