@@ -54,7 +54,7 @@ def spins(rng: np.random.Generator) -> tuple[nw.Model, np.ndarray]:
     turns = np.where(rng.random((n, d - 1)) < 1 / (1 + np.exp(-1.0)), 1.0, -1.0)
     rows = np.cumprod(np.column_stack([rng.choice([-1.0, 1.0], size=n), turns]), axis=1)
     names = [f"s{j}" for j in range(d)]
-    edges = [(x, y) for x, y in zip(names, names[1:], strict=False)]
+    edges = [(j, j + 1) for j in range(d - 1)]
     return nw.Model.from_family("ising", variables=names, states=[-1, 1], edges=edges), rows
 
 
