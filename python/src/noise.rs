@@ -109,7 +109,7 @@ pub(crate) fn build_noise(
 /// The space that is asked for; where variables or domains are left out, that of which the words speak.
 fn space_said(words: &NoiseWords, variables: &[String], domains: &[DomainWords]) -> Outcome<Space> {
     if !domains.is_empty() {
-        return space(variables, domains);
+        return Ok(space(variables, domains)?);
     }
     let own = space_of(words)?;
     if variables.is_empty() || own.dimension() == variables.len() {

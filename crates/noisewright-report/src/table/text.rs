@@ -55,8 +55,9 @@ impl Table {
     pub fn to_text_with(&self, style: &TextStyle) -> String {
         let cells = self.text_cells(style);
         let headings: Vec<String> = self.columns.iter().map(super::Column::heading).collect();
-        let widths = (0..headings.len()).map(|i| self.column_width(&cells, &headings, i)).collect();
-        let layout = Layout::new(widths, style.width);
+        let widths: Vec<usize> =
+            (0..headings.len()).map(|i| self.column_width(&cells, &headings, i)).collect();
+        let layout = Layout::new(&widths, style.width);
         let mut out = String::new();
         if !self.title.is_empty() {
             push_line(&mut out, &style.bold(&self.title));
@@ -171,8 +172,8 @@ struct Layout {
 
 impl Layout {
     /// Columns of these widths on so wide a terminal.
-    fn new(widths: Vec<usize>, available: usize) -> Self {
-        let [wide, narrow] = [GAP, NARROW_GAP].map(|gap| Self { widths: widths.clone(), gap });
+    fn new(widths: &[usize], available: usize) -> Self {
+        let [wide, narrow] = [GAP, NARROW_GAP].map(|gap| Self { widths: widths.to_vec(), gap });
         if narrow.folds(available).len() < wide.folds(available).len() { narrow } else { wide }
     }
 

@@ -115,7 +115,7 @@ pub fn best_ratio(error: impl Fn(f64) -> Result<f64>, context: &Context) -> Resu
         context.report(Stage::Design, looked.replace(looked.get() + 1), None)?;
         error(nu)
     };
-    best_ratio_from(&told, &told)
+    best_ratio_from(told, told)
 }
 
 /// As [`best_ratio`], with a cheaper error that is good enough for the scan.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::dependent::{CircularTree, Grouped, Margin, MetaElliptical, columns_of};
+use super::dependent::{CircularTree, Group, Grouped, Margin, MetaElliptical, columns_of};
 use super::fitting::{Sample, total_weight, unfitted};
 use super::heavy_tails::{self, StudentFit};
 use super::whitening::mean_and_covariance;
@@ -133,7 +133,7 @@ fn dependent(space: &Space, data: View<'_>, weights: Option<&[f64]>) -> Result<O
     };
     let lines = of(|domain| matches!(domain, Domain::Real | Domain::Positive | Domain::Interval(..)));
     let angles = of(|domain| *domain == Domain::Circle);
-    let mut groups: Vec<(Vec<usize>, Arc<dyn Noise>)> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     if let Some(noise) = by_scores(space, &lines, data, weights)? {
         groups.push((lines, noise));
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::design::{ModelNoise, SavedModelNoise};
 use crate::fit::optimal::Restated;
-use crate::noise::dependent::{CircularTree, Grouped, Margin, MetaElliptical, SavedBranch};
+use crate::noise::dependent::{CircularTree, Group, Grouped, Margin, MetaElliptical, SavedBranch};
 use crate::noise::kernel_density::SavedKernels;
 use crate::{
     DesignFault, Domain, Error, KernelDensity, Mixture, Model, Noise, NoiseContext, NoiseWords, Product,
@@ -141,7 +141,7 @@ fn build_groups(
     groups: &[(Vec<usize>, SavedNoise)],
     space: &Space,
     model: Option<&Model>,
-) -> Result<Vec<(Vec<usize>, Arc<dyn Noise>)>> {
+) -> Result<Vec<Group>> {
     let group = |(variables, noise): &(Vec<usize>, SavedNoise)| {
         Ok((variables.clone(), noise.build(&space_of(space, variables)?, model)?))
     };

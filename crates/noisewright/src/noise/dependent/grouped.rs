@@ -7,10 +7,13 @@ use noisewright_numerics::random::Stream;
 use super::columns_of;
 use crate::{Error, Landmarks, Noise, Result, SavedNoise, View};
 
+/// The variables of a group, and their noise.
+pub(crate) type Group = (Vec<usize>, Arc<dyn Noise>);
+
 /// Groups of variables, each with its own noise: a product whose blocks need not be consecutive.
 #[derive(Clone)]
 pub(crate) struct Grouped {
-    groups: Vec<(Vec<usize>, Arc<dyn Noise>)>,
+    groups: Vec<Group>,
     dimension: usize,
 }
 
@@ -19,7 +22,7 @@ impl Grouped {
     ///
     /// # Errors
     /// When a variable is missing or there twice, or a noise has another number of variables than its group.
-    pub(crate) fn new(groups: Vec<(Vec<usize>, Arc<dyn Noise>)>) -> Result<Self> {
+    pub(crate) fn new(groups: Vec<Group>) -> Result<Self> {
         let mut all: Vec<usize> = groups.iter().flat_map(|(variables, _)| variables).copied().collect();
         all.sort_unstable();
         let dimension = all.len();
@@ -86,7 +89,7 @@ impl Noise for Grouped {
     }
 
     fn landmarks(&self, axis: usize) -> Landmarks {
-        let of = |(variables, noise): &(Vec<usize>, Arc<dyn Noise>)| {
+        let of = |(variables, noise): &Group| {
             variables.iter().position(|j| *j == axis).map(|own| noise.landmarks(own))
         };
         self.groups.iter().find_map(of).unwrap_or_default()
@@ -98,8 +101,7 @@ impl Noise for Grouped {
     }
 
     fn saved(&self) -> Option<SavedNoise> {
-        let group =
-            |(variables, noise): &(Vec<usize>, Arc<dyn Noise>)| Some((variables.clone(), noise.saved()?));
+        let group = |(variables, noise): &Group| Some((variables.clone(), noise.saved()?));
         Some(SavedNoise::Grouped(self.groups.iter().map(group).collect::<Option<_>>()?))
     }
 }

@@ -6,7 +6,7 @@ mod margin;
 mod meta_elliptical;
 
 pub(crate) use circular_tree::{CircularTree, SavedBranch};
-pub(crate) use grouped::Grouped;
+pub(crate) use grouped::{Group, Grouped};
 pub(crate) use margin::Margin;
 pub(crate) use meta_elliptical::MetaElliptical;
 
