@@ -24,3 +24,4 @@ mod small_samples;
 mod statistics;
 mod values;
 mod weights;
+mod without_noise;
