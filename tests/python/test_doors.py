@@ -78,9 +78,10 @@ def by_command(case, folder):
     if command == "fit":
         words = ["fit", *model, *data, *words, *(["--stream"] if case.get("stream") else [])]
     elif command == "ratio":
-        features = ",".join(nw.Model.from_file(folder / "model.toml").parameters)
-        names = ",".join(nw.Model.from_file(folder / "model.toml").variables)
-        words = ["ratio", *data, str(path(case["second"])), "--features", features, "--columns", names, *words]
+        words = ["ratio", *data, str(path(case["second"])), *features(case, folder), *words]
+    elif command == "information":
+        between, and_ = (",".join(side) for side in case["between"])
+        words = ["information", *data, "--between", between, "--and", and_, *words]
     elif command in ("error", "design"):
         words = [command, *model, *(["--data", *data] if data else []), *words]
     elif command == "logz":
@@ -98,18 +99,26 @@ def by_command(case, folder):
     return answer, run.stderr.removeprefix("error: ").strip() if run.returncode else None
 
 
+def features(case, folder):
+    """The command's words for what a ratio is made of."""
+    if "columns" in case:
+        return ["--columns", ",".join(case["columns"])]
+    model = nw.Model.from_file(folder / "model.toml")
+    return ["--features", ",".join(model.parameters), "--columns", ",".join(model.variables)]
+
+
 def text(case):
     return case.get("model_text") or LIST["models"][case["model"]]
 
 
 def by_package(case, folder):
-    """The package's answer: its object, its refusal, and its warnings."""
+    """The package's answer: its object, its refusal with its code, and its warnings."""
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             result = call(case, folder)
     except nw.NoisewrightError as error:
-        return None, str(error), []
+        return None, (str(error), error.code), []
     return result.to_dict(), None, [str(warning.message) for warning in told]
 
 
@@ -122,7 +131,13 @@ def call(case, folder):
     if command == "fit":
         return fit(case, model, options)
     if command == "ratio":
-        return nw.ratio(model, columns(case["data"]), columns(case["second"]), **options)
+        first, second = columns(case["data"]), columns(case["second"])
+        if "columns" in case:
+            first, second = ({name: sample[name] for name in case["columns"]} for sample in (first, second))
+        return nw.ratio(model, first, second, **options)
+    if command == "information":
+        x, y = ({name: columns(case["data"])[name] for name in side} for side in case["between"])
+        return nw.mutual_information(x, y, **options)
     if command == "error":
         return nw.error(model, data=rows(case["data"], model) if "data" in case else None, **options)
     if command == "design":
@@ -190,12 +205,16 @@ def test_the_doors_agree(case, tmp_path):
     answer, refusal, told = by_package(case, tmp_path)
     if "refused" in case:
         assert sentence is not None and case["refused"] in sentence, (sentence, object_)
-        assert refusal is not None and case["refused"] in refusal, (refusal, answer)
+        assert refusal is not None and case["refused"] in refusal[0], (refusal, answer)
+        assert refusal[1] == case["code"], refusal
         return
     if "no_answer" in case:
-        assert sentence is not None and case["no_answer"] in sentence, sentence
-        assert refusal is None and any(case["no_answer"] in warning for warning in told), (refusal, told)
-        assert answer["no_answer"] is not None
+        assert refusal is None, refusal
+        # The gravest warning, with its settings in the words of the door.
+        gravest = answer["diagnostics"]["warnings"][0]
+        assert gravest["code"] == case["code"] and case["no_answer"] in gravest["sentence"], gravest
+        assert sentence is not None and sentence.startswith(gravest["sentence"] + "; "), sentence
+        assert answer["no_answer"] == f"{gravest['sentence']}; {gravest['suggestion']}" and answer["no_answer"] in told
         return
     assert refusal is None, refusal
     assert object_ is not None, sentence
@@ -224,6 +243,12 @@ def test_the_list_is_long_and_says_something():
     cases = LIST["cases"]
     assert len(cases) >= 60 and len({case["name"] for case in cases}) == len(cases)
     assert {case["command"] for case in cases} == {
-        *("fit", "ratio", "error", "design", "logz", "states", "path", "evidence")
+        *("fit", "ratio", "information", "error", "design", "logz", "states", "path", "evidence")
     }
+    # What says nothing of a refusal would agree with every one.
+    for case in cases:
+        ends = [case[end] for end in ("refused", "no_answer") if end in case]
+        assert len(ends) <= 1 and all(ends) and bool(ends) == bool(case.get("code")), case["name"]
+    settings = {name for case in cases for name in case["options"]}
+    assert settings >= {"basis", "bridges", "penalty", "refit_selected", "choices", "strata", "interval", "bootstrap", "cross_validate"}
     assert sum("refused" in case for case in cases) >= 10 and sum("no_answer" in case for case in cases) >= 3
