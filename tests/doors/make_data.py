@@ -75,6 +75,18 @@ def main():
     write("rate", x=rng.gamma(3, 0.5, 800))
     # The second draw cannot have come from its own state.
     write("impossible", state=[1, 1, 2, 2], u_1=[0, -np.inf, 0, -1], u_2=np.zeros(4), u_3=np.zeros(4))
+    strata(np.random.default_rng(20261119))
+
+
+def strata(rng):
+    """Choices among two to five alternatives each, and the same with a stratum of which none was chosen."""
+    number = np.repeat(np.arange(1, 81), 2 + np.arange(80) % 4)
+    x, y = np.round(rng.normal(size=len(number)), 4), np.round(rng.random(len(number)), 4)
+    # The largest of utilities with Gumbel errors is chosen with the probabilities of the logit.
+    utility = 0.8 * x - 0.5 * y - 0.2 * x**2 + rng.gumbel(size=len(number))
+    chosen = np.array([utility[k] == utility[number == number[k]].max() for k in range(len(number))], dtype=int)
+    write("strata", s=number, c=chosen, x=x, y=y, g=(number - 1) // 5)
+    write("unchosen", s=number, c=np.where(number == 7, 0, chosen), x=x, y=y, g=(number - 1) // 5)
 
 
 if __name__ == "__main__":
