@@ -61,8 +61,8 @@ def same(case: dict[str, Any]) -> str:
         answer, sentence = test_doors.by_command(case, folder)
         other, refusal, told = test_doors.by_package(case, folder)
     if "refused" in case:
-        alike = sentence is not None and refusal is not None and all(case["refused"] in said for said in (sentence, refusal))
-        return "refused alike" if alike else DIFFERS
+        alike = sentence is not None and refusal is not None and all(case["refused"] in said for said in (sentence, refusal[0]))
+        return "refused alike" if alike and refusal[1] == test_doors.code_of(case) else DIFFERS
     if "no_answer" in case:
         alike = sentence is not None and other is not None and other["no_answer"] is not None
         return "no answer in both" if alike else DIFFERS

@@ -77,6 +77,18 @@ def main():
     write("impossible", state=[1, 1, 2, 2], u_1=[0, -np.inf, 0, -1], u_2=np.zeros(4), u_3=np.zeros(4))
     walk = np.stack([autoregressive(rng, 800, 0.6) for _ in range(2)], axis=1) @ np.linalg.cholesky([[1, 0.5], [0.5, 2]]).T
     write("walks", x=1 + walk[:, 0], y=walk[:, 1] - 1, chain=np.repeat([1, 2], 400))
+    strata(np.random.default_rng(20261119))
+
+
+def strata(rng):
+    """Choices among two to five alternatives each, and the same with a stratum of which none was chosen."""
+    number = np.repeat(np.arange(1, 81), 2 + np.arange(80) % 4)
+    x, y = np.round(rng.normal(size=len(number)), 4), np.round(rng.random(len(number)), 4)
+    # The largest of utilities with Gumbel errors is chosen with the probabilities of the logit.
+    utility = 0.8 * x - 0.5 * y - 0.2 * x**2 + rng.gumbel(size=len(number))
+    chosen = np.array([utility[k] == utility[number == number[k]].max() for k in range(len(number))], dtype=int)
+    write("strata", s=number, c=chosen, x=x, y=y, g=(number - 1) // 5)
+    write("unchosen", s=number, c=np.where(number == 7, 0, chosen), x=x, y=y, g=(number - 1) // 5)
 
 
 if __name__ == "__main__":

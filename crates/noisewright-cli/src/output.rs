@@ -30,9 +30,6 @@ pub(crate) fn say(sentence: &str) {
     let _ = writeln!(std::io::stderr(), "{sentence}");
 }
 
-/// Unknowns beyond which covariances are not written unless they are asked for.
-pub(crate) const MOST_UNKNOWNS: usize = 100;
-
 /// Anything that serializes, as the values of a JSON object.
 pub(crate) fn value(result: &(impl Serialize + ?Sized)) -> Outcome<Value> {
     Value::of(result)

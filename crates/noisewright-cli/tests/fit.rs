@@ -211,3 +211,55 @@ fn a_row_without_density_is_named_with_its_file_and_value() {
         }
     }
 }
+
+/// Fifty spins with all couplings, 1,275 parameters, and 2,600 rows of independent ones (by a linear congruential generator).
+fn many_spins(folder: &Path) -> [PathBuf; 2] {
+    let files = [folder.join("spins.toml"), folder.join("spins.csv")];
+    let names: Vec<String> = (0..50).map(|j| format!("s{j}")).collect();
+    let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    let model = format!("variables = [{}]\nfamily = 'ising'\nstates = [-1, 1]\n", quoted.join(", "));
+    let mut state = 1u64;
+    let mut spin = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if state >> 63 == 0 { "-1" } else { "1" }
+    };
+    let rows: Vec<String> =
+        (0..2600).map(|_| (0..50).map(|_| spin()).collect::<Vec<_>>().join(",")).collect();
+    std::fs::write(&files[0], model).unwrap();
+    std::fs::write(&files[1], format!("{}\n{}\n", names.join(","), rows.join("\n"))).unwrap();
+    files
+}
+
+#[test]
+fn json_of_very_many_parameters_is_short() {
+    // A lasso that selects none of them takes a fraction of a second. Its errors are `null`: with numbers in their place, of at most
+    // 24 characters for the four of `null`, there would be 20 more for each. With covariances it was 143 MB.
+    let folder = tempfile::tempdir().unwrap();
+    let words =
+        ["fit", "--penalty", "lasso:10", "--noise", "bernoulli(0.5)", "--nu", "1", "--json", "--quiet"];
+    let printed = |more: &[&str]| {
+        let run = command().args(words).args(more).args(many_spins(folder.path())).assert().success();
+        String::from_utf8(run.get_output().stdout.clone()).unwrap()
+    };
+    let short = printed(&[]);
+    let fit: Value = serde_json::from_str(&short.replace("1e999", "9e99")).unwrap();
+    assert_eq!(fit["parameters"].as_object().unwrap().len(), 1275);
+    assert!(fit["covariance"].is_null() && fit["penalty"]["path"][0]["values"].is_null());
+    let most = short.len() + 20 * short.matches("null").count();
+    assert!(most < 2_000_000, "{most} characters");
+    // Three matrices of 1,276 rows, of at least six characters a number.
+    assert!(printed(&["--matrices"]).len() > 3 * 6 * 1276 * 1276);
+}
+
+/// What is infinite among the diagnostics was `null` there, and `1e999` elsewhere in the same object. The ratios of a model of four
+/// spins to noise take sixteen values, whose largest are equal: the Pareto shape of their tail is −∞.
+#[test]
+fn what_is_infinite_among_the_diagnostics_is_written_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("spins.toml");
+    std::fs::write(&model, "variables = ['s0', 's1', 's2', 's3']\nfamily = 'ising'\n").unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/doors/data/spins.csv");
+    let run = command().args(["fit", "--nu", "3", "--json", "--quiet"]).arg(&model).arg(&data).assert();
+    let text = String::from_utf8(run.success().get_output().stdout.clone()).unwrap();
+    assert!(text.contains("\"pareto_k\": -1e999"), "{text}");
+}

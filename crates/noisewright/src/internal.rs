@@ -10,6 +10,7 @@ pub use crate::model::LOG_NORMALIZER;
 pub use crate::more::More;
 pub use crate::noise::{quiet_blocks, sample_blocks};
 pub use crate::population::Contrast;
+pub use crate::serial::leave_matrices_out;
 
 /// Beneath [`after`](crate::after).
 pub mod after {

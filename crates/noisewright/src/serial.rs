@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use nalgebra::DMatrix;
+use noisewright_report::Value;
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 
 /// A matrix as a list of its rows.
@@ -37,8 +38,28 @@ pub(crate) fn rows<S: Serializer>(matrix: &DMatrix<f64>, serializer: S) -> Resul
     Rows(matrix).serialize(serializer)
 }
 
+/// Unknowns beyond which results as JSON leave out what grows with their square.
+const MOST_UNKNOWNS: usize = 100;
+
+/// Leaves out of a result what grows with the square of very many unknowns, or with their number at every strength of a penalty:
+/// covariances, and the estimates along the path.
+pub fn leave_matrices_out(result: &mut Value) {
+    // Results of states have neither, and need their covariances to be read again.
+    if result.get("coordinates").or_else(|| result.get("parameters")).is_none() {
+        return;
+    }
+    result.without_covariances(MOST_UNKNOWNS);
+    let many = |value: &Value| matches!(value, Value::Map(parameters) if parameters.len() > MOST_UNKNOWNS);
+    if !result.get("parameters").is_some_and(many) {
+        return;
+    }
+    let path = result.get_mut("penalty").and_then(|penalty| penalty.get_mut("path"));
+    path.map(Value::entries_mut).into_iter().flatten().for_each(|point| point.set("values", Value::Null));
+}
+
 /// A result as JSON text, as the command writes it: infinity is `1e999`, which readers of JSON take for infinity, and what is
-/// not a number `null`. (`serde_json` has `null` for both.)
+/// not a number `null`. (`serde_json` has `null` for both.) Covariances of more than 100 unknowns are `null` too:
+/// [`to_json_with_matrices`] has them.
 ///
 /// ```
 /// use noisewright::prelude::*;
@@ -52,5 +73,25 @@ pub(crate) fn rows<S: Serializer>(matrix: &DMatrix<f64>, serializer: S) -> Resul
 /// # Errors
 /// Where a value of one's own cannot be serialized.
 pub fn to_json(result: &impl Serialize) -> crate::Result<String> {
-    noisewright_report::Value::of(result).map(|value| value.to_json()).map_err(crate::Error::external)
+    let mut value = Value::of(result).map_err(crate::Error::external)?;
+    leave_matrices_out(&mut value);
+    Ok(value.to_json())
+}
+
+/// The same with all covariances, as the command writes it with `--matrices`: with a thousand unknowns tens of megabytes.
+///
+/// ```
+/// use noisewright::prelude::*;
+/// let model = Model::from_formula("-(x - m)^2/2", Space::real(&["x"])?, vec![Parameter::new("m", 0.0)], false)?;
+/// let data = sample(&Normal::with_std(0.0, 1.0)?, 200, 1);
+/// let fitted = model.fit(&data).exact().run()?;
+/// // Of few unknowns both have them.
+/// assert_eq!(noisewright::to_json_with_matrices(&fitted)?, noisewright::to_json(&fitted)?);
+/// # Ok::<(), noisewright::Error>(())
+/// ```
+///
+/// # Errors
+/// Where a value of one's own cannot be serialized.
+pub fn to_json_with_matrices(result: &impl Serialize) -> crate::Result<String> {
+    Value::of(result).map(|value| value.to_json()).map_err(crate::Error::external)
 }

@@ -1,8 +1,8 @@
 //! `noisewright error`: what a design would cost.
 
-use noisewright::internal::Contrast;
 use noisewright::internal::design::ErrorAnswer;
 use noisewright::internal::show::{error_table, shortened};
+use noisewright::internal::{Contrast, leave_matrices_out};
 use noisewright::{Loss, Noise, Target};
 use noisewright_report::{
     Axis, Card, Figure, Line, Page, Panel, Reference, Section, Table, Value, format_number, format_percent,
@@ -12,7 +12,7 @@ use crate::arguments::{ErrorArguments, Global};
 use crate::failure::Outcome;
 use crate::inputs::{self, Problem};
 use crate::noises::{self, Purpose};
-use crate::output::{self, MOST_UNKNOWNS};
+use crate::output;
 use crate::progress::Progress;
 
 /// Everything the command shows.
@@ -63,7 +63,7 @@ impl Answer<'_> {
         value.set("target", self.target.to_string());
         value.set("parameters", self.problem.parameters_value());
         if !matrices {
-            value.without_covariances(MOST_UNKNOWNS);
+            leave_matrices_out(&mut value);
         }
         Ok(value)
     }

@@ -68,6 +68,12 @@ pub(super) const EXAMPLES: &[Example] = &[
         files: &[file!("lsat", "model.toml"), file!("lsat", "lsat6.csv"), file!("lsat", "patterns.csv")],
     },
     Example {
+        name: "ica",
+        about: "four mixed sources: independent components, a density with kinks",
+        command: "fit examples/ica/model.toml examples/ica/mixtures.csv --starts 1 --nu 20",
+        files: &[file!("ica", "model.toml"), file!("ica", "mixtures.csv")],
+    },
+    Example {
         name: "freight",
         about: "broken ampules given transfers: Conway–Maxwell–Poisson regression",
         command: "fit examples/freight/model.toml examples/freight/freight.csv --noise exact",

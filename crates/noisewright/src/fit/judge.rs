@@ -6,7 +6,8 @@ use super::data::Dependence;
 use super::data_rows::SOME_ROWS;
 use super::density_checks;
 use super::diagnostics::{self, Against, Diagnostics, OfSamples, Warning, WarningKind};
-use super::estimate::{Basis, Estimated, FitTask, Maximised, Notes};
+use super::estimate::{Basis, Contrasted, Estimated, FitTask, Maximised, Notes};
+use super::m_estimation;
 use super::options::{FitOptions, NoiseChoice};
 use super::result::Fit;
 use crate::asymptotics::check_mass;
@@ -21,6 +22,8 @@ const MOST_STATES: u64 = 1 << 16;
 const MOST_VARIABLES: usize = 2;
 /// Most variables in which it is checked that a density which claims so integrates to one.
 const MOST_CHECKED: usize = 3;
+/// Variables from which on a noise that overlaps with the data may be more than can be asked for.
+const MANY_VARIABLES: usize = 4;
 /// Rows that stand for the model where it is not integrated, at least, and per unknown: the ratio of two variances from so
 /// many rows has an error of about one per cent.
 const SAMPLE_ROWS: usize = 1 << 14;
@@ -68,9 +71,8 @@ pub(crate) fn judge(task: FitTask<'_>, found: Estimated<'_>, options: &FitOption
     }
     said.error_budget =
         budget(task.model, &fit, fitted.as_ref().filter(|_| sound), model_based.as_ref(), &notes);
-    if let (Basis::Noise(contrasted), Some((unknown, share))) = (&basis, said.most_noise()) {
-        let nu = contrasted.ratio_for_share(unknown, share, diagnostics::SMALL_SHARE)?;
-        said.noisy(unknown, share, nu);
+    if let Basis::Noise(contrasted) = &basis {
+        judge_noise(task, contrasted, &fit, &mut said)?;
     }
     if let Some(fitted) = fitted.filter(|fitted| sound && fitted.integrated) {
         fitted.warn(&fit, &fit.loss_used(task.loss), &mut said);
@@ -88,6 +90,25 @@ pub(crate) fn judge(task: FitTask<'_>, found: Estimated<'_>, options: &FitOption
         diagnostics::add_ratio_check(task, &mut fit, options)?;
     }
     Ok(fit)
+}
+
+/// Says that most of an error comes from the noise, and which method needs none where it serves badly in many variables.
+fn judge_noise(
+    task: FitTask<'_>,
+    contrasted: &Contrasted<'_>,
+    fit: &Fit,
+    said: &mut Diagnostics,
+) -> Result<()> {
+    if let Some((unknown, share)) = said.most_noise() {
+        let nu = contrasted.ratio_for_share(unknown, share, diagnostics::SMALL_SHARE)?;
+        said.noisy(unknown, share, nu);
+    }
+    let many = task.model.space().dimension() >= MANY_VARIABLES;
+    // The methods without noise take rows in memory.
+    if many && task.rows.whole().is_some() {
+        said.offer(|| m_estimation::suited(task.model, fit.curvature, task.rows));
+    }
+    Ok(())
 }
 
 /// Tests a model that a test with the noise taken as given rejects once more, with noises of the same kind that do not know

@@ -11,6 +11,9 @@
 //!
 //!   `ν b ψ − K J⁻¹ s`.
 //!
+//! A noise that was fitted to the rows before it was drawn from adds to the data part what it adds without a refit
+//! (`noise_influence.rs`): the draws and the density that is fitted to them move with the rows alike.
+//!
 //! Where the model is true, `ν p_n r = p_d` turns K into `ν E_n[b ψ sᵀ]`: what is taken off is exactly the projection of the
 //! noise's influence on its own score, and the variance can only fall. (When it is not true, K is what the samples say.)
 
@@ -25,6 +28,7 @@ use super::estimate::{Estimated, FitTask};
 use super::fit_against_noise::{Against, estimate_against};
 use super::loss_terms::{Class, Terms};
 use super::noise_choice;
+use super::noise_influence;
 use super::{Fit, FitOptions};
 use crate::moments::{sandwich, weighted_outer};
 use crate::noise::{Refit, sample_for};
@@ -79,6 +83,10 @@ fn with_refitted<'a>(
     let correction = Correction { task, refitted, fit: &found.fit };
     let noise = correction.noise_covariance()?;
     found.fit.replace_noise_part(task.model, noise);
+    // A noise that was fitted to the rows before moves with them, and its draws and what is fitted to them with it.
+    if let (Some(data), Some(drawn)) = (task.rows.whole(), plain.noise.as_deref()) {
+        noise_influence::correct(task.model, data, &mut found.fit, drawn, options)?;
+    }
     found.notes.two_step = Some(TwoStepReport {
         drawn: plain.noise.as_ref().map(|noise| noise.describe()).unwrap_or_default(),
         refitted: refitted.noise.describe(),

@@ -113,6 +113,9 @@ impl Precision {
             let expected = "a number between 0 and 1";
             return Err(Error::range("relative", expected, self.relative));
         }
+        if self.draws == 0 {
+            return Err(Error::range("draws", "at least 1", 0.0));
+        }
         check_most("max_nodes", self.max_nodes, 1)?;
         check_most("draws", self.draws, 1)
     }

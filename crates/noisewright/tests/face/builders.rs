@@ -353,3 +353,34 @@ fn columns_that_are_apart_are_fitted_where_they_are() {
     let fit = |view: View<'_>| model.fit(view).ratio(3.0).seed(1).run().unwrap().unknowns();
     assert_eq!(fit(View::of_columns(&apart).unwrap()), fit(View::new(2, 500, &together)));
 }
+
+#[test]
+fn json_of_very_many_parameters_has_no_matrices_unless_they_are_asked_for() {
+    // Fifteen spins with all couplings, 120 parameters, none of which the lasso selects.
+    let names: Vec<String> = (0..15).map(|j| format!("s{j}")).collect();
+    let model = Model::from_family("ising", &names, &Default::default(), false).unwrap();
+    let uniform = sample(&Uniform::new(-1.0, 1.0).unwrap(), 15 * 300, 1);
+    let spins = uniform.values().iter().map(|u| u.signum()).collect();
+    let data = Points::from_values(&names, 300, spins).unwrap();
+    let noise = Product::of_shared((0..15).map(|_| spin()).collect()).unwrap();
+    let penalty: Penalty = "lasso:10".parse().unwrap();
+    let fitted = model.fit(&data).noise(noise).ratio(1.0).penalty(penalty).run().unwrap();
+    let (short, whole) =
+        (noisewright::to_json(&fitted).unwrap(), noisewright::to_json_with_matrices(&fitted).unwrap());
+    for name in ["covariance", "covariance_data", "covariance_noise"] {
+        assert!(short.contains(&format!("\"{name}\": null")) && whole.contains(&format!("\"{name}\": [")));
+    }
+    // Three matrices of 121 rows.
+    assert!(whole.len() - short.len() > 3 * 121 * 121 * 4, "{} {}", whole.len(), short.len());
+    // Of few unknowns both are whole.
+    let few = Model::from_features(&["s0", "s1"], model.space().clone(), vec![]).unwrap();
+    let fitted = few.fit(&data).ratio(1.0).run().unwrap();
+    let short = noisewright::to_json(&fitted).unwrap();
+    assert!(
+        short.contains("\"covariance\": [") && short == noisewright::to_json_with_matrices(&fitted).unwrap()
+    );
+}
+
+fn spin() -> std::sync::Arc<dyn Noise> {
+    std::sync::Arc::new(noisewright::Categorical::new(&[-1.0, 1.0], &[0.5, 0.5]).unwrap())
+}

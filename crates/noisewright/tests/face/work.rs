@@ -131,3 +131,59 @@ fn standard_fits_and_designs() {
     error, quartic                        1 steps     43 calls      7317 points     0 curvatures
     ");
 }
+
+/// A normal energy that counts the calls with a point where neither data nor noise are: those of integrals over the density.
+struct FarCalls(Arc<AtomicUsize>);
+
+impl Energy for FarCalls {
+    fn parameters(&self) -> Vec<String> {
+        vec!["m".into(), "s".into()]
+    }
+
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn evaluate(
+        &self,
+        theta: &[f64],
+        points: View<'_>,
+        u: &mut [f64],
+        score: Option<&mut [f64]>,
+    ) -> Result<()> {
+        let x = points.column(0);
+        if x.iter().any(|x| x.abs() > 30.0) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        let scale = theta[1].exp();
+        let squares = || x.iter().map(|x| (x - theta[0]).powi(2));
+        u.iter_mut().zip(squares()).for_each(|(u, q)| *u = -0.5 * scale * q);
+        if let Some(score) = score {
+            let (by_m, by_s) = score.split_at_mut(x.len());
+            by_m.iter_mut().zip(x).for_each(|(d, x)| *d = scale * (x - theta[0]));
+            by_s.iter_mut().zip(squares()).for_each(|(d, q)| *d = -0.5 * scale * q);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_fit_is_judged_once_however_often_its_noise_is_extended() {
+    // The checks of a fit integrate over the fitted density. They were made after each of up to five rounds of noise, and all but
+    // the last thrown away; with the noise of the last round from the start there is one round.
+    let data = sample(&Normal::with_std(0.5, 1.0).unwrap(), 400, 1);
+    let far_calls = |amount: Amount, draws: DrawKind| {
+        let far = Arc::new(AtomicUsize::new(0));
+        // The check of a model's score at its start is no part of a fit, but has no points so far away.
+        let parameters = vec![Parameter::new("m", 0.0), Parameter::new("s", 0.0)];
+        let model = Model::new(FarCalls(far.clone()), Space::real(&["x"]).unwrap(), parameters).unwrap();
+        let noise = NoiseChoice::Given(Arc::new(Normal::with_variance(0.5, 4.0).unwrap()));
+        let options = FitOptions { amount, draws, noise, ..FitOptions::default() };
+        let fitted = model.fit(&data).options(options).run().unwrap();
+        (fitted.noise_points, far.load(Ordering::Relaxed))
+    };
+    let (points, in_rounds) = far_calls(Amount::Auto { share: 0.1, most_values: 1 << 25 }, DrawKind::Random);
+    let (_, once) = far_calls(Amount::Points(points), DrawKind::Random);
+    assert!(points > 16_384, "one round has {points} points");
+    assert!(once > 0 && in_rounds == once, "{once} calls, {in_rounds} in rounds");
+}

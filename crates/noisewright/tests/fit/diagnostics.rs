@@ -242,6 +242,41 @@ fn lighter_tails_than_the_data_are_named() {
     assert!(!heavy.diagnostics.has(WarningKind::LightTails), "{:?}", heavy.diagnostics.tails);
 }
 
+#[test]
+fn two_samples_three_deviations_apart_have_no_tails_to_speak_of() {
+    // The ratio of two normals 3 apart is log-normal, and a Pareto shape fitted to it above 0.7 whichever is the first. The weights of
+    // the loss are bounded all the same, and there is no noise to exchange; KL has weights that are not.
+    let warned = |loss: Loss, first: f64, second: f64, seed: u64| {
+        let [a, b] =
+            [(first, 0), (second, 1)].map(|(mean, i)| sample(&normal(mean, 1.0), 3000, 2 * seed + i));
+        let options = FitOptions { loss, ..FitOptions::default() };
+        let model = line(&["x", "x^2"]);
+        let found =
+            noisewright::internal::fit::ratio(&model, Data::from(&a), Data::from(&b), &options).unwrap();
+        found.fit.diagnostics.has(WarningKind::LightTails)
+    };
+    for seed in 0..20 {
+        assert!(!warned(Loss::Js, 3.0, 0.0, seed) && !warned(Loss::Js, 0.0, 3.0, seed), "{seed}");
+    }
+    assert!(warned(Loss::Kl, 3.0, 0.0, 0));
+}
+
+#[test]
+fn a_designed_noise_that_bounds_the_ratio_has_no_light_tails() {
+    // A tenth of it is `auto`, which bounds the ratio by 13; most of the rest of the draws are where the weights are small, so that a
+    // Pareto shape above 0.7 is fitted to them.
+    for seed in 0..20 {
+        let points = sample(&normal(0.0, 1.0), 500, 40 + seed);
+        let target = noisewright::Target::Coordinates(vec!["x".into()]);
+        let options = FitOptions { noise: NoiseChoice::Optimal, target, seed, ..ratio(1.0) };
+        let fitted = fit(&line(&["x", "x^2"]), Data::from(&points), &options).unwrap();
+        let said = &fitted.diagnostics;
+        assert!(said.optimal.is_some() && !said.has(WarningKind::LightTails), "{:?}", said.warnings);
+        // Ten times what the density of the data exceeds `auto` by, which is less than two.
+        assert!(said.tails.unwrap().largest_log_ratio_data < 20f64.ln(), "{:?}", said.tails);
+    }
+}
+
 // ---- misspecification ----
 
 /// Shares of p-values below 5 % of the information-matrix test, and its mean over its degrees of freedom.

@@ -25,3 +25,4 @@ mod small_samples;
 mod statistics;
 mod values;
 mod weights;
+mod without_noise;

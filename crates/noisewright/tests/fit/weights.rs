@@ -1,10 +1,10 @@
 //! Weights are counts: rows that stand for thousands of observations cost no more than rows, and say as much as they count.
 #![allow(clippy::unwrap_used)]
 
-use noisewright::fit::{Amount, Data, FitOptions, WarningKind};
+use noisewright::fit::{Amount, Data, FitOptions, NoiseChoice, WarningKind};
 use noisewright::internal::fit::fit;
 use noisewright::parts::Remedy;
-use noisewright::{Model, MultivariateNormal, Normal, Space, Student, sample};
+use noisewright::{Fit, Model, MultivariateNormal, Normal, Points, Space, Student, sample};
 
 #[test]
 fn counts_are_fitted_without_noise() {
@@ -34,7 +34,7 @@ fn counts_are_fitted_without_noise() {
 fn weights_that_may_be_no_counts_are_said_to_be_the_reason_of_a_misfit() {
     let data = sample(&Normal::with_variance(0.5, 1.0).unwrap(), 2000, 1);
     let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
-    let remedies = |weight: f64, data: &noisewright::Points| {
+    let remedies = |weight: f64, data: &Points| {
         let fitted = model.fit(data).weights(&vec![weight; data.rows()]).exact().run().unwrap();
         let warning = fitted.diagnostics.warnings.into_iter().find(|w| w.kind == WarningKind::Misspecified);
         warning.map(|warning| warning.remedies)
@@ -86,4 +86,60 @@ fn counts_in_many_variables_keep_to_the_budget_of_noise() {
     }
     let centre = &fitted.parameters[0];
     assert!(centre.se_noise > 10.0 * centre.se_data, "{centre:?}");
+}
+
+/// A fit to rows that count, and one to as many rows.
+fn weighted_and_repeated(model: &Model, columns: &[Vec<f64>], weights: &[f64], noise: &str) -> [Fit; 2] {
+    let repeat = |column: &Vec<f64>| -> Vec<f64> {
+        column.iter().zip(weights).flat_map(|(x, w)| std::iter::repeat_n(*x, *w as usize)).collect()
+    };
+    let files: noisewright::parts::NoiseFiles = std::sync::Arc::new(|_| Err("there are no files".into()));
+    let noise = NoiseChoice::parse(noise, files).unwrap();
+    let options = FitOptions { noise, amount: Amount::Ratio(2.0), seed: 3, ..FitOptions::default() };
+    let once = Points::unnamed(columns.len(), weights.len(), columns.concat());
+    let several: Vec<Vec<f64>> = columns.iter().map(repeat).collect();
+    let several = Points::unnamed(columns.len(), several[0].len(), several.concat());
+    [
+        fit(model, Data::from(&once).with_weights(weights), &options).unwrap(),
+        fit(model, Data::from(&several), &options).unwrap(),
+    ]
+}
+
+#[test]
+fn a_named_noise_and_the_efficiency_know_the_weights() {
+    // Counts of a normal distribution on a grid: without the weights `normal` was as wide as the grid. The same noise has the same
+    // draws, so that fits differ by the rounding of sums and the end of their searches.
+    let grid: Vec<f64> = (0..25).map(|i| 1.1 + 0.075 * f64::from(i)).collect();
+    let counts: Vec<f64> =
+        grid.iter().map(|x| (60.0 * (-0.5 * ((x - 2.0) / 0.3).powi(2)).exp()).round()).collect();
+    let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
+    for noise in ["normal", "student", "logistic", "laplace", "product"] {
+        let [weighted, repeated] = weighted_and_repeated(&model, &[grid.clone()], &counts, noise);
+        same_fits(&weighted, &repeated, noise);
+    }
+    // In the plane and in space the efficiency is computed on the rows themselves.
+    let wave = |i: usize, j: usize| (1.3 * i as f64 + 2.1 * j as f64).sin() + (0.7 * i as f64).cos();
+    let counts: Vec<f64> = (0..150).map(|i| f64::from(1 + i % 4)).collect();
+    for names in [&["x", "y"][..], &["x", "y", "z"]] {
+        let squares = names.iter().map(|name| format!("{name}^2"));
+        let features: Vec<String> = names.iter().map(|name| (*name).to_owned()).chain(squares).collect();
+        let model = Model::from_features(&features, Space::real(names).unwrap(), vec![]).unwrap();
+        let column = |j: usize| (0..150).map(|i| wave(i, j)).collect();
+        let columns: Vec<Vec<f64>> = (0..names.len()).map(column).collect();
+        let [weighted, repeated] = weighted_and_repeated(&model, &columns, &counts, "normal");
+        same_fits(&weighted, &repeated, "normal");
+        assert!(weighted.diagnostics.error_budget.iter().all(|budget| budget.efficiency.is_some()));
+    }
+}
+
+fn same_fits(weighted: &Fit, repeated: &Fit, noise: &str) {
+    for (a, b) in weighted.parameters.iter().zip(&repeated.parameters) {
+        assert!((a.estimate - b.estimate).abs() < 1e-6 * b.se, "{noise}: {a:?} {b:?}");
+    }
+    let efficiencies = |fit: &Fit| -> Vec<f64> {
+        fit.diagnostics.error_budget.iter().filter_map(|budget| budget.efficiency).collect()
+    };
+    let (a, b) = (efficiencies(weighted), efficiencies(repeated));
+    let near = |(a, b): (&f64, &f64)| (a / b - 1.0).abs() < 1e-6;
+    assert!(a.len() == b.len() && a.iter().zip(&b).all(near), "{noise}: {a:?} {b:?}");
 }

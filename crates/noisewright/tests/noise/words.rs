@@ -430,3 +430,70 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn every_noise_that_is_fitted_counts_rows_by_their_weights() {
+    // A row that counts twice is two rows, and one that counts for nothing is none, wherever it is. Sums differ by the order
+    // of their terms: a few dozen roundings, and 1e-9 for families whose parameters are iterated to a tolerance.
+    let weights: Vec<f64> = (0..24).map(|i| f64::from(i % 4)).collect();
+    let repeat = |column: &[f64]| -> Vec<f64> {
+        column.iter().zip(&weights).flat_map(|(x, w)| std::iter::repeat_n(*x, *w as usize)).collect()
+    };
+    let wave = |i: usize, j: usize| (1.3 * i as f64 + 2.1 * j as f64).sin() + 0.1 * i as f64;
+    let one = ["normal", "student", "student(4)", "laplace", "logistic", "product"];
+    let cases: [(&str, usize, &[&str], fn(f64) -> f64); 10] = [
+        ("real", 1, &one, |x| x),
+        ("positive", 1, &["gamma", "lognormal", "product"], |x| (0.5 * x).exp()),
+        ("[0, 1]", 1, &["beta", "product"], |x| 0.5 + 0.1 * x.sin()),
+        ("circle", 1, &["von-mises", "product"], |x| 0.5 * x.sin()),
+        ("counts", 1, &["poisson", "negative-binomial", "product"], |x| (x * x).floor()),
+        ("spins", 1, &["bernoulli", "categorical", "product"], |x| if x > 1.0 { 1.0 } else { -1.0 }),
+        ("real", 2, &["normal", "student", "product"], |x| x),
+        ("real", 1, &["0.5*normal + 0.5*student", "0.9*laplace + 0.1*normal(0, 9)"], |x| x),
+        ("positive", 2, &["product", "product(gamma, lognormal)"], |x| (0.5 * x).exp()),
+        ("spins", 3, &["product"], |x| if x > 1.0 { 1.0 } else { -1.0 }),
+    ];
+    for (domain, dimension, all, value) in cases {
+        let space = space(domain, dimension);
+        let column = |j: usize| (0..24).map(|i| value(wave(i, j))).collect::<Vec<f64>>();
+        let columns: Vec<Vec<f64>> = (0..dimension).map(column).collect();
+        let once = columns.concat();
+        let several: Vec<f64> = columns.iter().flat_map(|column| repeat(column)).collect();
+        let rows = several.len() / dimension;
+        for words in all {
+            let build = |data: View<'_>, weights: Option<&[f64]>| {
+                parse(words).build(&NoiseContext::new(&space).with_data(data).with_weights(weights)).unwrap()
+            };
+            let weighted = build(View::new(dimension, 24, &once), Some(&weights));
+            let repeated = build(View::new(dimension, rows, &several), None);
+            let plain = build(View::new(dimension, 24, &once), None);
+            let at = |noise: &Arc<dyn Noise>| {
+                let mut out = vec![0.0; 24];
+                noise.log_density(View::new(dimension, 24, &once), &mut out);
+                out
+            };
+            let (a, b, c) = (at(&weighted), at(&repeated), at(&plain));
+            let near = |a: &f64, b: &f64| (a - b).abs() < 1e-9 * (1.0 + b.abs());
+            assert!(a.iter().zip(&b).all(|(a, b)| near(a, b)), "{domain} {dimension} {words}: {a:?} {b:?}");
+            assert!(!a.iter().zip(&c).all(|(a, c)| near(a, c)), "{domain} {dimension} {words}: no weights");
+        }
+    }
+}
+
+#[test]
+fn kernels_count_rows_by_their_weights_and_are_as_wide_as_the_rows_are_many() {
+    let rows = [0.3, -1.0, 2.0, 0.9];
+    let fit = |values: &[f64], weights: Option<&[f64]>, bandwidth: Bandwidth| {
+        let kernels = KernelDensity::fit(View::new(1, values.len(), values), weights, bandwidth).unwrap();
+        let mut out = [0.0; 4];
+        kernels.log_density(View::new(1, 4, &rows), &mut out);
+        out
+    };
+    let same = |a: [f64; 4], b: [f64; 4]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12);
+    let repeated = [0.3, -1.0, -1.0, 0.9, 0.9, 0.9];
+    let half = Bandwidth::Factor(0.5);
+    assert!(same(fit(&rows, Some(&[1.0, 2.0, 0.0, 3.0]), half), fit(&repeated, None, half)));
+    // Counts are no more places: the width of kernels goes by the effective number of rows.
+    let counted = fit(&rows, Some(&[1e6; 4]), Bandwidth::Silverman);
+    assert!(same(counted, fit(&rows, None, Bandwidth::Silverman)));
+}

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use noisewright::internal::Contrast;
-use noisewright::{Error, Loss, Model, MultivariateNormal, Normal, Population, Precision};
+use noisewright::{Domain, Error, Loss, Model, MultivariateNormal, Normal, Population, Precision, Space};
 
 /// log Z against wide noise.
 fn log_z(file: &str, at: f64) -> Result<f64, Error> {
@@ -93,5 +93,28 @@ fn a_needle_that_nothing_points_to_is_missed_by_a_normalized_model_only_with_a_r
     match log_z(file, 0.6) {
         Ok(found) => assert!(found.abs() < 1e-6, "{found}"),
         Err(refused) => assert!(matches!(refused, Error::NotNormalized { .. }), "{refused}"),
+    }
+}
+
+#[test]
+fn normal_densities_on_a_quadrant_have_their_integrals_wherever_their_peaks_are() {
+    // Peaks inside of the quadrant, on an edge of it, and beyond, which climbs reach at the same time or not: log Z is the sum of
+    // log(√(2π) s Φ(m/s)) + m²/(2s²).
+    use noisewright::Scalar;
+    let space = Space::product(&[("x", Domain::Positive), ("y", Domain::Positive)]).unwrap();
+    let model = Model::from_features(&["x", "y", "x^2", "x*y", "y^2"], space, vec![]).unwrap();
+    let standard = Normal::with_variance(0.0, 1.0).unwrap();
+    for i in (0..24).step_by(2) {
+        let place =
+            |j: f64| ((1.7 * f64::from(i) + j).sin(), (0.7 * (2.3 * f64::from(i) + 3.0 * j).cos()).exp());
+        let places = [place(0.0), place(1.0)];
+        let [(a, s), (b, t)] = places;
+        let theta = [a / (s * s), b / (t * t), -0.5 / (s * s), 0.0, -0.5 / (t * t)];
+        let found = Population::new(&model, &theta, &Precision::default()).unwrap().log_normalizer();
+        let one = |(m, s): (f64, f64)| {
+            0.5 * std::f64::consts::TAU.ln() + s.ln() + standard.cdf(m / s).ln() + m * m / (2.0 * s * s)
+        };
+        let truth: f64 = places.into_iter().map(one).sum();
+        assert!((found - truth).abs() < 1e-8, "{places:?}: {found} for {truth}");
     }
 }

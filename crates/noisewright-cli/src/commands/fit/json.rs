@@ -1,11 +1,12 @@
 //! A fit as JSON: the library's own fields, and what the command knows beside it.
 
 use noisewright::Fit;
+use noisewright::internal::leave_matrices_out;
 use noisewright_report::Value;
 
 use super::Answer;
 use crate::failure::Outcome;
-use crate::output::{self, MOST_UNKNOWNS};
+use crate::output;
 
 /// Everything that a program may want to know; covariances of very many unknowns only if they are asked for.
 pub(super) fn object(answer: &Answer, matrices: bool) -> Outcome<Value> {
@@ -17,19 +18,9 @@ pub(super) fn object(answer: &Answer, matrices: bool) -> Outcome<Value> {
     value.set("model", answer.problem.name.as_str());
     value.set("data", answer.data.as_str());
     if !matrices {
-        value.without_covariances(MOST_UNKNOWNS);
-        shorten_path(&mut value, fit);
+        leave_matrices_out(&mut value);
     }
     Ok(value)
-}
-
-/// Leaves the estimates along the path of a penalty out where there are very many.
-fn shorten_path(value: &mut Value, fit: &Fit) {
-    let path = value.get_mut("penalty").and_then(|penalty| penalty.get_mut("path"));
-    let long = fit.parameters.len() > MOST_UNKNOWNS;
-    for point in path.filter(|_| long).map(Value::entries_mut).into_iter().flatten() {
-        point.set("values", Value::Null);
-    }
 }
 
 /// Writes the settings that warnings suggest as they are typed.

@@ -1,5 +1,6 @@
 //! A fitted ratio for people and for programs.
 
+use noisewright::internal::leave_matrices_out;
 use noisewright::internal::show::{
     Class, cells, classifier_figure, convergence, counted, interval_label, ratio_table,
 };
@@ -14,7 +15,7 @@ use super::points::Points as AskedPoints;
 use crate::commands::fit::json::type_settings;
 use crate::commands::fit::show::warnings;
 use crate::failure::Outcome;
-use crate::output::{self, MOST_UNKNOWNS};
+use crate::output;
 use crate::rows::Rows;
 
 /// Most points that are listed.
@@ -30,7 +31,7 @@ pub(super) fn json(answer: &Answer, matrices: bool) -> Outcome<Value> {
     value.set("features", answer.features.as_str());
     value.set("points", answer.points.as_ref().map(AskedPoints::value));
     if !matrices {
-        value.without_covariances(MOST_UNKNOWNS);
+        leave_matrices_out(&mut value);
     }
     Ok(value)
 }

@@ -40,6 +40,7 @@ pub use separation::{DivergingParameter, Separation};
 pub use warning::{Warning, WarningKind};
 
 use super::estimate::Notes;
+use super::method::FitMethod;
 use super::optimal::OptimalReport;
 use super::result::Fit;
 use super::two_step::TwoStepReport;
@@ -218,6 +219,17 @@ impl Diagnostics {
         let shares = self.error_budget.iter().enumerate().filter(|(_, b)| counts(b) && known(b));
         let worst = shares.map(|(j, b)| (j, 1.0 - b.data_share)).max_by(|a, b| a.1.total_cmp(&b.1));
         worst.filter(|(_, share)| *share > MOST_NOISE && self.no_answer().is_none())
+    }
+
+    /// Adds a method without noise to what can be done where the noise serves badly, if there is one.
+    pub(crate) fn offer(&mut self, method: impl FnOnce() -> Option<FitMethod>) {
+        if !self.warnings.iter().any(Warning::is_short_of_noise) {
+            return;
+        }
+        let Some(method) = method() else { return };
+        for warning in self.warnings.iter_mut().filter(|warning| warning.is_short_of_noise()) {
+            warning.remedies.push(Remedy::WithoutNoise { method });
+        }
     }
 
     /// Says that much of an error comes from the noise; with ν noise points per data point its share would be small.

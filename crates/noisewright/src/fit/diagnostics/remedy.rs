@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::fit::FitMethod;
 use crate::text::digits;
 
 /// A setting that a remedy asks for.
@@ -18,6 +19,8 @@ pub enum Setting {
     Loss(&'static str),
     /// As many bridges between two samples as they are far apart.
     Bridges,
+    /// Another method of estimation.
+    Method(FitMethod),
 }
 
 impl Setting {
@@ -30,6 +33,7 @@ impl Setting {
             Self::Noise(name) => ("noise", name.into()),
             Self::Loss(name) => ("loss", name.into()),
             Self::Bridges => ("bridges", "auto".into()),
+            Self::Method(method) => ("method", method.name().into()),
         }
     }
 }
@@ -50,6 +54,7 @@ impl fmt::Display for Setting {
             Self::Loss("js") => f.write_str("Loss::Js"),
             Self::Bridges => f.write_str(".bridges(Bridges::Auto)"),
             Self::Loss(name) => write!(f, "loss {name}"),
+            Self::Method(method) => write!(f, ".method(FitMethod::{method:?})"),
         }
     }
 }
@@ -79,6 +84,11 @@ pub enum Remedy {
     LighterNoise,
     /// Another noise.
     OtherNoise,
+    /// A method that needs no noise and no constant.
+    WithoutNoise {
+        /// Which: score matching for continuous variables, pseudo-likelihood for finitely many states.
+        method: FitMethod,
+    },
     /// A noise that has parameters.
     ParametricNoise,
     /// A number of quiet points of which each scramble has a power of two.
@@ -179,6 +189,7 @@ impl Remedy {
             Self::Exact => Setting::Noise("exact"),
             Self::BoundedLoss => Setting::Loss("js"),
             Self::Bridges => Setting::Bridges,
+            Self::WithoutNoise { method } => Setting::Method(*method),
             _ => return None,
         })
     }
@@ -192,6 +203,7 @@ impl Remedy {
             Self::HeavierNoise => "use a noise with heavier tails, such as a student",
             Self::LighterNoise => "use a noise with lighter tails",
             Self::OtherNoise => "use another noise",
+            Self::WithoutNoise { .. } => "use a method without noise",
             Self::ParametricNoise => "use a noise with parameters",
             Self::PowerOfTwo => "ask for 16 times a power of two",
             Self::NetOfChoices => "ask for one less than a power of two",

@@ -2,8 +2,9 @@
 
 use super::finding::{Against, Finding};
 use super::remedy::{Remedy, Setting, joined};
-use super::{ChiSquareTest, DivergingParameter, NotNormalizable, Runaway, Stop, Warning};
+use super::{ChiSquareTest, DivergingParameter, NotNormalizable, Overlap, Runaway, Stop, Warning};
 use crate::Error;
+use crate::fit::FitMethod;
 use crate::normalizer::{LogZWarning, Reason, Refusal, Side};
 
 fn findings() -> Vec<Finding> {
@@ -98,6 +99,8 @@ fn remedies() -> Vec<Remedy> {
         Remedy::LimitingModel,
         Remedy::LongerChains,
         Remedy::BetterMixing,
+        Remedy::WithoutNoise { method: FitMethod::ScoreMatching },
+        Remedy::WithoutNoise { method: FitMethod::PseudoLikelihood },
         Remedy::MoreClusters,
         Remedy::NoClusters,
     ]);
@@ -133,11 +136,28 @@ fn each_door_spells_the_settings_of_remedies_in_its_own_words() {
     assert_eq!(joined(&one, &python), "give more noise (nu=20)");
     let rust = |remedy: &Remedy| joined(std::slice::from_ref(remedy), &|setting| setting.to_string());
     assert_eq!(rust(&one[0]), "give more noise (.ratio(20.0))");
+    let other = Remedy::WithoutNoise { method: FitMethod::ScoreMatching };
+    assert_eq!(rust(&other), "use a method without noise (.method(FitMethod::ScoreMatching))");
+    assert_eq!(joined(&[other], &command), "use a method without noise (--method score-matching)");
     for remedy in remedies() {
         assert!(!rust(&remedy).is_empty() && !rust(&remedy).contains("--"), "{remedy:?}");
         let spelled = joined(std::slice::from_ref(&remedy), &command);
         assert_eq!(spelled.contains("--"), remedy.setting().is_some(), "{spelled}");
     }
+}
+
+#[test]
+fn an_overlap_of_thousands_of_points_is_not_called_none() {
+    // Where the search has not ended at a minimum the two numbers differ: three data points and 13,319 noise points.
+    let of = |data_taken_for_noise: f64, noise_taken_for_data: f64, overlap: f64| Overlap {
+        data_taken_for_noise,
+        noise_taken_for_data,
+        effective_data: 3.0,
+        effective_noise: 3.0,
+        overlap,
+    };
+    assert!(!of(3.0, 13_319.0, 0.2).is_hopeless());
+    assert!(of(3.0, 3.0, 0.2).is_hopeless() && !of(3.0, 3.0, 0.9).is_hopeless());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::finding::Finding;
+use super::finding::{Against, Finding};
 use super::remedy::{Remedy, Setting, joined};
 
 /// What is wrong or doubtful.
@@ -142,6 +142,17 @@ impl Warning {
             Finding::InfiniteVariance { loss: loss.to_string() },
             [Remedy::BoundedLoss, Remedy::OtherNoise],
         )
+    }
+
+    /// Whether nearer or more noise is what is lacking, which in many variables may be more than can be had.
+    pub(super) fn is_short_of_noise(&self) -> bool {
+        match &self.finding {
+            Finding::NoOverlap { against, .. }
+            | Finding::LittleOverlap { against, .. }
+            | Finding::FewRowsInOverlap { against, .. } => *against == Against::Noise,
+            Finding::NoiseError { .. } => true,
+            _ => false,
+        }
     }
 
     /// The name under which programs find what was found; of some kinds there are several.

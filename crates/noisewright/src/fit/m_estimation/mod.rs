@@ -12,6 +12,7 @@ use noisewright_numerics::summation::{dot, try_blocked};
 
 use super::constant::Constant;
 use super::covariance::{Covariance, invert_free};
+use super::curvature::Curvature;
 use super::data::{Data, Dependence};
 use super::data_rows::{DataRows, SOME_ROWS};
 use super::density_checks;
@@ -79,6 +80,20 @@ struct Sums {
     slope: DVector<f64>,
     /// `None` where it was not asked for, or is not known.
     hessian: Option<DMatrix<f64>>,
+}
+
+/// The method without noise that a model has, if it has one; `curvature` of a fit to the rows tells kinks that no formula shows.
+pub(super) fn suited(model: &Model, curvature: Curvature, rows: DataRows<'_>) -> Option<FitMethod> {
+    if model.is_conditional() {
+        None
+    } else if pseudo_likelihood::PseudoLikelihood::new(model).is_ok() {
+        Some(FitMethod::PseudoLikelihood)
+    } else {
+        let smooth = curvature == Curvature::Observed;
+        let some = rows.spread(SCALE_ROWS);
+        let derivable = smooth && score_matching::ScoreMatching::new(model, some.view()).is_ok();
+        derivable.then_some(FitMethod::ScoreMatching)
+    }
 }
 
 /// Fits by the options' method, one of those without noise.
