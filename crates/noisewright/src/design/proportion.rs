@@ -232,8 +232,8 @@ mod tests {
                 &context,
             )
         };
-        let (scan, polish): (fn(f64) -> bool, fn(f64) -> bool) =
-            (|nu| nu > 1e3, |nu| (nu.ln() - nu.ln().round()).abs() > 1e-9);
+        let scan = |nu: f64| nu > 1e3;
+        let polish = |nu: f64| (nu.ln() - nu.ln().round()).abs() > 1e-9;
         for reason in [Error::Cancelled, Error::internal("broken"), Error::NoiseRatio { value: -1.0 }] {
             assert_eq!(search(scan, reason.clone()), Err(reason.clone()), "in the scan");
             assert_eq!(search(polish, reason.clone()), Err(reason.clone()), "in the polish");

@@ -114,7 +114,7 @@ fn a_named_noise_and_the_efficiency_know_the_weights() {
         grid.iter().map(|x| (60.0 * (-0.5 * ((x - 2.0) / 0.3).powi(2)).exp()).round()).collect();
     let model = Model::from_features(&["x", "x^2"], Space::real(&["x"]).unwrap(), vec![]).unwrap();
     for noise in ["normal", "student", "logistic", "laplace", "product"] {
-        let [weighted, repeated] = weighted_and_repeated(&model, &[grid.clone()], &counts, noise);
+        let [weighted, repeated] = weighted_and_repeated(&model, std::slice::from_ref(&grid), &counts, noise);
         same_fits(&weighted, &repeated, noise);
     }
     // In the plane and in space the efficiency is computed on the rows themselves.

@@ -441,7 +441,8 @@ fn every_noise_that_is_fitted_counts_rows_by_their_weights() {
     };
     let wave = |i: usize, j: usize| (1.3 * i as f64 + 2.1 * j as f64).sin() + 0.1 * i as f64;
     let one = ["normal", "student", "student(4)", "laplace", "logistic", "product"];
-    let cases: [(&str, usize, &[&str], fn(f64) -> f64); 10] = [
+    type Case<'a> = (&'a str, usize, &'a [&'a str], fn(f64) -> f64);
+    let cases: [Case<'_>; 10] = [
         ("real", 1, &one, |x| x),
         ("positive", 1, &["gamma", "lognormal", "product"], |x| (0.5 * x).exp()),
         ("[0, 1]", 1, &["beta", "product"], |x| 0.5 + 0.1 * x.sin()),
