@@ -193,15 +193,27 @@ def draws_of_energy(rows):
     return out
 
 
+def formula_of_energy():
+    """The same energy as a formula."""
+    parts = (f"a{j}*x{j} + b{j}*sin(2*x{j}) + c{j}*cos(2*x{j}) - exp(d{j})*x{j}^2/2" for j in range(5))
+    start = {f"{letter}{j}": 0.9 * START[5 * i + j] for i, letter in enumerate("abcd") for j in range(5)}
+    return " + ".join(parts), start
+
+
 def function(rows, library):
+    """A fit of the energy: written with JAX or with PyTorch, or as a formula."""
     import noisewright as nw
 
     data = draws_of_energy(rows)
-    if library == "jax":
-        import jax.numpy as module
+    if library == "formula":
+        formula, start = formula_of_energy()
+        model = nw.Model.from_formula(formula, variables=names(5), parameters=start)
     else:
-        import torch as module
-    model = nw.Model.from_functions(energy(module), start=0.9 * START, variables=names(5))
+        if library == "jax":
+            import jax.numpy as module
+        else:
+            import torch as module
+        model = nw.Model.from_functions(energy(module), start=0.9 * START, variables=names(5))
     noise = f"normal({[0.0] * 5}, {[1.5] * 5})"
 
     def run():
@@ -312,6 +324,24 @@ def theory(rows, what):
     return run
 
 
+def kernels(rows, what):
+    """The theory of a design in three variables against kernels at all of the rows, each of which every other row evaluates."""
+    import noisewright as nw
+
+    model = nw.Model.from_features(quadratic(3), variables=names(3))
+    data = gaussian(rows, 3)
+    at = {name: e.estimate for name, e in nw.fit(model, data, nu=1, progress=False).parameters.items()}
+
+    def run():
+        if what == "error":
+            return nw.error(model, noise="kde", nu=1, at=at, data=data).error, 0.0
+        # Kernels at the rows among what a design weighs.
+        dictionary = f"dictionary(kde, normal({[0.0] * 3}, {(1.5 * np.eye(3)).tolist()}))"
+        return nw.design(model, data, noise=dictionary, at=at, nu=1).error, 0.0
+
+    return run
+
+
 def states(draws, count):
     import noisewright as nw
 
@@ -342,6 +372,7 @@ def lines(section, full):
             yield "sklearn_logistic", n, d, "newton-cholesky"
     if section == "functions":
         n = 10**5 if full else 2 * 10**4
+        yield "function", n, "formula"
         for library in ("jax", "torch"):
             yield "function", n, library
             yield f"{library}_by_hand", n, ""
@@ -349,6 +380,8 @@ def lines(section, full):
         for n in [20_000, 100_000, 1_000_000] if full else [20_000]:
             yield "theory", n, "error"
         yield "theory", 100_000 if full else 20_000, "design"
+        for what in ("error", "design"):
+            yield "kernels", 10_000 if full else 2000, what
     if section == "states":
         yield "states", 2000, 200
         yield "states", 10_000, 50
