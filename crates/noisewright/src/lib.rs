@@ -174,7 +174,7 @@ pub use noise::{
 };
 pub use points::{Points, View};
 pub use population::{Population, Precision};
-pub use serial::{to_json, to_json_with_matrices};
+pub use serial::to_json;
 pub use target::Target;
 
 pub(crate) use asymptotics::{Asymptotics, asymptotic_error, cramer_rao_covariance, error_report};

@@ -55,3 +55,5 @@ pub use crate::normalizer::states::surface::{
 pub use crate::population::{Accuracy, Divergent, Method};
 pub use crate::run::progress::{ProgressHook, Stage};
 pub use noisewright_numerics::optimize::Stop;
+
+pub use crate::serial::to_json_with_matrices;

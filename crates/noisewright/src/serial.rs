@@ -59,7 +59,7 @@ pub fn leave_matrices_out(result: &mut Value) {
 
 /// A result as JSON text, as the command writes it: infinity is `1e999`, which readers of JSON take for infinity, and what is
 /// not a number `null`. (`serde_json` has `null` for both.) Covariances of more than 100 unknowns are `null` too:
-/// [`to_json_with_matrices`] has them.
+/// [`to_json_with_matrices`](crate::parts::to_json_with_matrices) has them.
 ///
 /// ```
 /// use noisewright::prelude::*;
@@ -86,7 +86,7 @@ pub fn to_json(result: &impl Serialize) -> crate::Result<String> {
 /// let data = sample(&Normal::with_std(0.0, 1.0)?, 200, 1);
 /// let fitted = model.fit(&data).exact().run()?;
 /// // Of few unknowns both have them.
-/// assert_eq!(noisewright::to_json_with_matrices(&fitted)?, noisewright::to_json(&fitted)?);
+/// assert_eq!(noisewright::parts::to_json_with_matrices(&fitted)?, noisewright::to_json(&fitted)?);
 /// # Ok::<(), noisewright::Error>(())
 /// ```
 ///

@@ -366,7 +366,7 @@ fn json_of_very_many_parameters_has_no_matrices_unless_they_are_asked_for() {
     let penalty: Penalty = "lasso:10".parse().unwrap();
     let fitted = model.fit(&data).noise(noise).ratio(1.0).penalty(penalty).run().unwrap();
     let (short, whole) =
-        (noisewright::to_json(&fitted).unwrap(), noisewright::to_json_with_matrices(&fitted).unwrap());
+        (noisewright::to_json(&fitted).unwrap(), noisewright::parts::to_json_with_matrices(&fitted).unwrap());
     for name in ["covariance", "covariance_data", "covariance_noise"] {
         assert!(short.contains(&format!("\"{name}\": null")) && whole.contains(&format!("\"{name}\": [")));
     }
@@ -377,7 +377,8 @@ fn json_of_very_many_parameters_has_no_matrices_unless_they_are_asked_for() {
     let fitted = few.fit(&data).ratio(1.0).run().unwrap();
     let short = noisewright::to_json(&fitted).unwrap();
     assert!(
-        short.contains("\"covariance\": [") && short == noisewright::to_json_with_matrices(&fitted).unwrap()
+        short.contains("\"covariance\": [")
+            && short == noisewright::parts::to_json_with_matrices(&fitted).unwrap()
     );
 }
 
