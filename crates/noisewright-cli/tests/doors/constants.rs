@@ -126,6 +126,7 @@ fn designs_are_equal() {
         let question = Question {
             problem: Problem {
                 data: data.as_ref(),
+                on_data: data.is_some(),
                 precision: precision.clone(),
                 ..Problem::new(&model, &theta)
             },
