@@ -102,6 +102,46 @@ def test_lighter_tails_are_infinite_and_named(command):
     assert math.isfinite(command.json("error", name, "--noise", "normal(0, 0.4)", "--nu", 1)["error"])
 
 
+#: Two normals and one as people write them, without and with the logarithm of their exponentials taken by hand.
+MIXTURE = {"log(exp(-(x-m)^2/2) + exp(-(x+m)^2/2))": 1.0, "log(exp(-(x-m)^2/2))": 0.0}
+BY_HAND = {"abs(m*x) + log(1 + exp(-2*abs(m*x))) - (x^2 + m^2)/2": 1.0, "-(x-m)^2/2": 0.0}
+
+
+def spelled(command, formula, start):
+    return command.model(f'variables = ["x"]\nlog_density = "{formula}"\n[parameters]\nm = {start}\n')
+
+
+@pytest.mark.parametrize("spelling", [MIXTURE, BY_HAND])
+@pytest.mark.parametrize(
+    "which, noise, loss, culprit",
+    [
+        # Reverse KL has the variance ∫q²/p: e^(−x²/3 + x²/2) for q of variance 3. 2.95e98 was printed.
+        (0, "normal(0, 3)", "reverse-kl", "the data have lighter tails than the noise"),
+        # KL has ∫p²/q: e^(−x² + x²) for q of variance ½. 21715.7 was printed.
+        (1, "normal(0, 0.5)", "kl", "the noise has lighter tails than the data"),
+        # q² falls by a power alone; it was refused for its "overlap".
+        (0, "student(3, 0, 1)", "reverse-kl", "the data have lighter tails than the noise"),
+        (1, "student(3, 0, 1)", "reverse-kl", "the data have lighter tails than the noise"),
+    ],
+)
+def test_infinite_errors_of_mixtures_are_infinite_and_name_the_tail(command, spelling, which, noise, loss, culprit):
+    formula, start = list(spelling.items())[which]
+    name = spelled(command, formula, start)
+    got = command.json("error", name, "--noise", noise, "--loss", loss)
+    assert got["error"] == math.inf and culprit in got["infinite"] and "end of `x`" in got["infinite"]
+    printed = command.run("error", name, "--noise", noise, "--loss", loss).stdout
+    assert "∞" in printed and f"The error is infinite: {got['infinite']}." in printed
+
+
+@pytest.mark.parametrize("which, noise, loss", [(0, "normal(0, 1.5)", "reverse-kl"), (1, "normal(0, 0.6)", "kl"), (0, "student(3, 0, 1)", "kl")])
+def test_finite_errors_of_mixtures_do_not_depend_on_how_they_are_written(command, which, noise, loss):
+    errors = []
+    for spelling in (MIXTURE, BY_HAND):
+        formula, start = list(spelling.items())[which]
+        errors.append(command.json("error", spelled(command, formula, start), "--noise", noise, "--loss", loss)["error"])
+    assert math.isfinite(errors[0]) and errors[0] == pytest.approx(errors[1], rel=1e-8)
+
+
 def test_divergences_of_two_gaussians(command):
     """N(0,1) data, N(m, s²) noise: χ² and BC in closed form, MATH §4."""
     m, s2, nu = 0.7, 1.5, 3.0

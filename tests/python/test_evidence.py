@@ -2,6 +2,7 @@
 
 import importlib.util
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -322,3 +323,37 @@ def test_noise_draws_without_density_contradict_nothing():
         found = nw.log_z(-x, log_noise(x), np.where(y > 0, -y, -np.inf), log_noise(y), independent=True)
         assert found.warning_codes == []
         assert abs(found.log_z) < 4 * found.se < 0.02
+
+
+def six_digits(x):
+    """As Stan writes its draws by default."""
+    return np.array([float(f"{value:.6g}") for value in x])
+
+
+def of_rounded_draws(sd):
+    """The evidence of a normal posterior around 1,234,503, where six digits are steps of 10."""
+    draws = six_digits(1_234_503.0 + sd * np.random.default_rng(15).normal(size=4000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return nw.evidence(lambda x: -0.5 * ((x[:, 0] - 1_234_503.0) / sd) ** 2, draws[:, None], progress=False)
+
+
+@pytest.mark.parametrize("sd", [1.0, 2.0, 4.0])
+def test_draws_rounded_to_less_than_their_spread_contradict(sd):
+    """Steps of two deviations and more leave a few values; what follows was answered beside a warning, many standard errors off."""
+    found = of_rounded_draws(sd)
+    assert not np.isfinite(found.se) and found.refused_code == "contradiction"
+    assert found.lower == -np.inf and found.upper == np.inf
+
+
+def test_draws_that_rounding_makes_equal_are_refused():
+    with pytest.raises(nw.NoAnswerError, match="var"):
+        of_rounded_draws(0.5)
+
+
+@pytest.mark.parametrize("sd", [20.0, 100.0, 1000.0])
+def test_draws_rounded_to_six_digits_are_answered_where_that_is_little(sd):
+    """Rounding adds δ = 100/12 sd² to the relative variance: draws of another density, which is δ²/4 away from the one that is asked for
+    (Kullback and Leibler), and by no more than that the bridge is off. Beyond five standard errors beside it: 6e-7."""
+    found, delta = of_rounded_draws(sd), 100 / 12 / sd**2
+    assert abs(found.log_evidence - 0.5 * np.log(2 * np.pi * sd**2)) < 5 * found.se + delta**2 / 4

@@ -357,7 +357,8 @@ pub enum Error {
     },
     /// More than the memory that one computation may take.
     #[error(
-        "{count} {what} take {} of memory, and {} can be had: ask for fewer, or give the process more memory",
+        "{count} {} take {} of memory, and {} can be had: ask for fewer, or give the process more memory",
+        what.replace('_', " "),
         size(*needed),
         size(*free)
     )]
