@@ -34,6 +34,11 @@ pub(crate) const AMPLE_OVERLAP: f64 = 0.5;
 /// fewer than about three degrees of freedom, are not known (MATH §15).
 pub(crate) const FEWEST_EFFECTIVE_ROWS: f64 = 20.0;
 
+/// Share of the effective rows of a chain that are degrees of freedom of its long-run variance: a sum of autocovariances up to the lag m
+/// has the relative variance 2(2m + 1)/n (Bartlett), the initial sequence ends at about three autocorrelation times, and
+/// n over such a time is the effective rows.
+pub(crate) const FREEDOM_PER_EFFECTIVE_ROW: f64 = 1.0 / 6.0;
+
 /// Effective draws below which averages of weights are too skewed for a standard error.
 pub(crate) const FEWEST_EFFECTIVE_WEIGHTS: f64 = 30.0;
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use nalgebra::{DMatrix, DVector};
 
 use super::data::Dependence;
+use crate::tolerance::FREEDOM_PER_EFFECTIVE_ROW;
 
 /// What each row adds to the estimate, `H⁻¹ w ψ` times its weight: row after row, so many numbers each.
 pub(crate) struct Influences<'i> {
@@ -96,11 +97,6 @@ pub(crate) struct Dependent {
     pub(crate) freedom: Vec<f64>,
     pub(crate) worth: Worth,
 }
-
-/// Share of the effective rows of a chain that are degrees of freedom of its long-run variance: a sum of autocovariances up to the lag m
-/// has the relative variance 2(2m + 1)/n (Bartlett), the initial sequence ends at about three autocorrelation times, and
-/// n over such a time is the effective rows.
-const FREEDOM_PER_EFFECTIVE_ROW: f64 = 1.0 / 6.0;
 
 /// Effective rows that the slowest unknown's autocorrelation time counts for in those of all others. Few effective rows
 /// do not tell one time from another, and of several estimates the ones that look fast are those that are too short:

@@ -8,15 +8,14 @@ use super::super::{Dependence, LogZ, NormalizerEstimate, Refusal, Side};
 use super::half_ratios::TwoLogDensities;
 use super::halves::Half;
 use super::{EvidenceOptions, NoiseKind};
-use crate::tolerance::FEWEST_EFFECTIVE_ROWS;
+use crate::tolerance::{FEWEST_EFFECTIVE_ROWS, FREEDOM_PER_EFFECTIVE_ROW};
 use crate::{Space, View};
 
 /// Draws whose autocorrelation is looked at one by one; more are joined to batches first.
 const BATCHES: usize = 16_384;
 /// Independent draws that each half must be worth beyond the numbers of a normal noise that are fitted to it: with about as many the
-/// noise follows the draws. Autoregressions at 0.9 of 500 draws, worth 26, whose answers covered 87 to 93 % in one, two and five
-/// variables from 20 on (400 runs each, `bench/validation`, program `constants`), are refused with it in most runs.
-const BEYOND_FITTED: f64 = 15.0;
+/// noise follows the draws. In one variable these are [`FEWEST_EFFECTIVE_ROWS`] in both halves together.
+const BEYOND_FITTED: f64 = 8.0;
 /// Relative difference that rounding makes in means of the same numbers.
 const ROUNDING: f64 = 1e-12;
 
@@ -65,13 +64,18 @@ fn long_run_variance(values: &[f64], chains: &[usize], dependence: Dependence) -
     run.variance_of_sum / values.len() as f64
 }
 
-/// Why the draws are too short a chain, if they are: by the slowest of the variables and the log-density.
-pub(super) fn too_slow(
-    draws: View<'_>,
-    space: &Space,
-    log_f: &[f64],
-    options: &EvidenceOptions,
-) -> Option<Refusal> {
+/// What the slowest of the variables and the log-density says about the chains.
+pub(super) struct Slowest {
+    /// Why they are too short, if they are.
+    pub(super) refusal: Option<Refusal>,
+    /// Degrees of freedom of the variance of their means; infinite for independent draws. Autoregressions worth 26 to 30 independent
+    /// draws were covered by normal intervals in 88 to 93 % of the answers (400 runs each, `bench/validation`, program
+    /// `constants`).
+    pub(super) freedom: f64,
+}
+
+/// Looks at all of them.
+pub(super) fn slowest(draws: View<'_>, space: &Space, log_f: &[f64], options: &EvidenceOptions) -> Slowest {
     let rows = draws.rows();
     let chains = options.chains.clone().unwrap_or_else(|| vec![rows]);
     let numbers: Vec<usize> =
@@ -79,11 +83,14 @@ pub(super) fn too_slow(
     let kind = if options.noise_fitter.is_some() { NoiseKind::Own } else { options.noise };
     let fewest = fewest_effective(numbers.len(), kind);
     let columns = numbers.iter().map(|axis| draws.column(*axis)).chain([log_f]);
-    columns
-        .map(|column| run_of(column, &chains, options.log_z.dependence))
-        .filter(|run| run.is_too_short(fewest))
-        .min_by(|a, b| a.effective().total_cmp(&b.effective()))
-        .map(|run| Refusal::ShortChain { side: Side::Data, effective: run.effective(), fewest })
+    let runs = columns.map(|column| run_of(column, &chains, options.log_z.dependence));
+    let effective =
+        runs.filter(LongRun::is_dependent).map(|run| run.effective()).fold(f64::INFINITY, f64::min);
+    let refusal = Refusal::ShortChain { side: Side::Data, effective, fewest };
+    Slowest {
+        refusal: (effective < fewest).then_some(refusal),
+        freedom: (FREEDOM_PER_EFFECTIVE_ROW * effective).max(1.0),
+    }
 }
 
 /// Independent draws that both halves of a chain in so many continuous variables must be worth together.
@@ -119,15 +126,15 @@ fn run_of(values: &[f64], chains: &[usize], dependence: Dependence) -> LongRun {
     long_run(&sums, &sizes, &lengths, independent)
 }
 
-/// The mean of the two halves' estimates by one method.
-pub(super) fn joined(halves: [&NormalizerEstimate; 2], correlation: f64) -> NormalizerEstimate {
+/// The mean of the two halves' estimates by one method, whose interval reaches so many standard errors at least.
+pub(super) fn joined(halves: [&NormalizerEstimate; 2], correlation: f64, least: f64) -> NormalizerEstimate {
     let [a, b] = halves;
     let data = a.se_data.powi(2) + b.se_data.powi(2) + 2.0 * correlation * a.se_data * b.se_data;
     let noise = a.se_noise.powi(2) + b.se_noise.powi(2);
     let refused = a.refused.clone().or_else(|| b.refused.clone());
     let log_z = 0.5 * (a.log_z + b.log_z);
     let se = if refused.is_some() { f64::INFINITY } else { 0.5 * (data + noise).sqrt() };
-    let reach = quantile(a).max(quantile(b)) * se;
+    let reach = quantile(a).max(quantile(b)).max(least) * se;
     let total = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
     NormalizerEstimate {
         log_z,
@@ -179,7 +186,7 @@ fn in_standard_errors([a, b]: [f64; 2], variance: f64) -> (f64, f64) {
 }
 
 /// The estimates of both halves by every method.
-pub(super) fn all_joined(halves: &[LogZ; 2], correlation: f64) -> Vec<NormalizerEstimate> {
+pub(super) fn all_joined(halves: &[LogZ; 2], correlation: f64, least: f64) -> Vec<NormalizerEstimate> {
     let pairs = halves[0].estimates.iter().zip(&halves[1].estimates);
-    pairs.map(|(a, b)| joined([a, b], correlation)).collect()
+    pairs.map(|(a, b)| joined([a, b], correlation, least)).collect()
 }

@@ -18,7 +18,7 @@ pub use trace::TracePoint;
 use super::consistency::{disagreement, is_repeated};
 use super::{
     Draws, LogZ, LogZOptions, LogZWarning, Method, NormalizerEstimate, Reason, Refusal, Side, log_z_of_half,
-    most_quiet_ratio,
+    most_quiet_ratio, two_sided,
 };
 use crate::memory;
 use crate::run::{Context, Stage as RunStage};
@@ -237,7 +237,7 @@ fn from_halves(
         |k: usize| Direction::new(&problem, &fitted[k], &densities[k], &halves[1 - k], k, options);
     let directions = [direction(0)?, direction(1)?];
     context.report(RunStage::Errors, 0, None)?;
-    let slowest = combine::too_slow(draws, density.space(), &problem.log_f, options);
+    let slowest = combine::slowest(draws, density.space(), &problem.log_f, options);
     Ok(conclude(&directions, &densities, (&problem.log_f, slowest), halves, fitted, options))
 }
 
@@ -313,7 +313,7 @@ impl Direction {
 fn conclude(
     directions: &[Direction; 2],
     densities: &[TwoLogDensities; 2],
-    (log_f, slowest): (&[f64], Option<Refusal>),
+    (log_f, slowest): (&[f64], combine::Slowest),
     halves: &[Half; 2],
     fitted: [Fitted; 2],
     options: &EvidenceOptions,
@@ -322,7 +322,8 @@ fn conclude(
     let by_ess = options.log_z.weight_by_ess;
     let shifts = [0, 1].map(|k| directions[k].center() + directions[k].log_nu(by_ess));
     let correlation = combine::correlation(densities, halves, shifts, options.log_z.dependence);
-    let mut estimates = combine::all_joined(&results, correlation);
+    let least = two_sided(options.log_z.confidence, slowest.freedom);
+    let mut estimates = combine::all_joined(&results, correlation, least);
     let drift = combine::drift(log_f, halves, options.log_z.dependence);
     let mut warnings = warnings(&results, correlation, drift);
     // Both halves together see what neither sees alone.
@@ -335,7 +336,7 @@ fn conclude(
     if !warnings.contains(&repeated) && is_repeated(&[log_f], beginnings(options, log_f.len())) {
         warnings.push(repeated);
     }
-    if let Some(why) = contradiction(&warnings).or(slowest) {
+    if let Some(why) = contradiction(&warnings).or(slowest.refusal) {
         estimates.iter_mut().for_each(|estimate| estimate.refuse(&why));
     }
     let best = estimates.iter().find(|e| e.method == Method::Nce).unwrap_or(&estimates[0]).clone();
