@@ -112,8 +112,9 @@ def latencies(page, key, moves):
 
 
 def told(what, found, moves):
-    """Every drag had its picture; how fast is measured, not asserted: machines and their load differ."""
-    assert len(found) == moves and min(found) > 0
+    """Every drag had its picture; how fast is measured, not asserted: machines and their load differ. (A frame whose time is that of the
+    event or before it counts as zero.)"""
+    assert len(found) == moves and min(found) >= 0
     print(f"{what}: median {statistics.median(found):.1f} ms, largest {max(found):.1f} ms")
 
 
