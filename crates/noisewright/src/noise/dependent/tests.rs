@@ -172,7 +172,7 @@ fn independence_stays_a_product() {
 
 #[test]
 fn weights_count_rows() {
-    // Gamma variables: the cells of an interval are as many as its rows are worth.
+    // Gamma variables: the cells of an interval go by the number of rows, whatever they weigh.
     let drawn = sample(&lines(3, 0.8), 300, 4);
     let values = [drawn.view().column(0), drawn.view().column(2)].concat();
     let space = Space::product(&[("a", Domain::Positive), ("b", Domain::Positive)]).unwrap();

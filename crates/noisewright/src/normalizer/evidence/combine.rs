@@ -68,8 +68,8 @@ fn long_run_variance(values: &[f64], chains: &[usize], dependence: Dependence) -
 pub(super) struct Slowest {
     /// Why they are too short, if they are.
     pub(super) refusal: Option<Refusal>,
-    /// Degrees of freedom of the variance of their means; infinite for independent draws. Autoregressions worth 26 to 30 independent
-    /// draws were covered by normal intervals in 88 to 93 % of the answers (400 runs each, `bench/validation`, program
+    /// Degrees of freedom of the variance of their means; infinite for independent draws. Of autoregressions worth 26 independent
+    /// draws normal intervals covered 87 to 95 % of the answers (six cells of 400 runs, `bench/validation`, program
     /// `constants`).
     pub(super) freedom: f64,
 }
